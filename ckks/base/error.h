@@ -1,0 +1,45 @@
+// What can go wrong, and how it is said.
+//
+// Two kinds, never mixed:
+//   * what a user or a file can get wrong throws psm::Error: one line that says what is wrong, why, and
+//     what to do. A command prints it as "error: ..." and exits with its code (2 = bad usage or bad input,
+//     1 = the run itself failed);
+//   * a broken invariant of our own stops the process at once with its values: PSM_CHECK(a == b, "...").
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace psm {
+
+class Error : public std::runtime_error {
+ public:
+  enum class Kind { kBadInput = 2, kFailed = 1 };
+  explicit Error(const std::string& message, Kind kind = Kind::kBadInput)
+      : std::runtime_error(message), kind_(kind) {}
+  Kind kind() const { return kind_; }
+  int exit_code() const { return static_cast<int>(kind_); }
+
+ private:
+  Kind kind_;
+};
+
+// Streams its arguments into one string: throw Error(message("layer ", i, ": ...")).
+template <typename... Parts>
+std::string message(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+[[noreturn]] void check_failed(const char* condition, const char* file, int line, const std::string& values);
+
+}  // namespace psm
+
+// Invariants of our own code; stays on in optimised builds. The message is built only on failure.
+#define PSM_CHECK(condition, ...)                                                             \
+  do {                                                                                        \
+    if (!(condition)) [[unlikely]]                                                            \
+      ::psm::check_failed(#condition, __FILE__, __LINE__, ::psm::message("" __VA_OPT__(, ) __VA_ARGS__)); \
+  } while (0)
