@@ -1,0 +1,197 @@
+// A slot program: what is computed on encrypted slots, described once.
+//
+// A Program is a list of instructions in static single assignment form. A Value is one vector of
+// n = N/2 complex slots. The instruction set is what CKKS can do, and no more; the same program is run by
+//   * the twin             (twin.h): on vectors of complex doubles, with range checks and injected noise;
+//   * the meter            (meter.h): on nothing but levels: key-switches, keys, bytes, seconds;
+//   * the encrypted machine (encrypted_machine.h): on ciphertexts, with public evaluation keys only.
+//
+// Levels. A program says nothing of levels: planner.h decides where the Refresh candidates become
+// bootstraps, and gives every value the lowest level that its uses need. Depth of an instruction, in levels:
+//   1   MultiplyPlain, Multiply, SumOfProducts, Linear   (one rescale each, after all sums)
+//   ceil(log2(degree + 1))   Series
+//   0   everything else.
+// Scales are canonical (scheme/context.h), so they are no concern of a program either.
+//
+// Ranges. A value that is refreshed must have |re| <= 1 and |im| <= 1, and the argument of a Series lies in
+// [-1, 1]: constants are folded into neighbouring plaintexts, where they cost no level.
+//
+// Notation: rot_k moves slot s + k to slot s (indices modulo n); x * y is the product slot by slot.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace psm::program {
+
+using Complex = std::complex<double>;
+
+// A vector that the server knows, given by one period (a power of two that divides n). Immutable, shared.
+// Without data (shape_only) it stands for weights of a model that exists only as a shape, for the meter.
+class Plain {
+ public:
+  Plain() = default;
+  explicit Plain(std::vector<Complex> one_period);
+  static Plain constant(Complex value);
+  static Plain shape_only(std::size_t period, bool real);
+
+  std::size_t period() const { return period_; }
+  bool real() const { return real_; }
+  bool has_data() const { return data_ != nullptr; }
+  Complex at(std::size_t slot) const { return (*data_)[slot & (period_ - 1)]; }
+  std::span<const Complex> values() const { return *data_; }
+  double max_abs() const;
+
+ private:
+  std::shared_ptr<const std::vector<Complex>> data_;
+  std::size_t period_ = 0;
+  bool real_ = true;
+};
+
+struct Value {
+  int id = -1;
+  bool valid() const { return id >= 0; }
+  friend bool operator==(Value, Value) = default;
+};
+
+enum class Opcode {
+  kInput,          // () -> x                      a ciphertext of the client
+  kAdd,            // (a, b) -> a + b
+  kSubtract,       // (a, b) -> a - b
+  kNegate,         // (a) -> -a
+  kTimesI,         // (a) -> i a                   free: the monomial X^(N/2)
+  kAddPlain,       // (a; p) -> a + p
+  kMultiplyPlain,  // (a; p) -> p * a
+  kMultiply,       // (a, b) -> a * b
+  kSumOfProducts,  // (a1, b1, a2, b2, ...) -> sum_i a_i * b_i     one relinearisation, one rescale
+  kRotate,         // (a; k1, ..., kr) -> rot_k1(a), ..., rot_kr(a)   hoisted: one decomposition
+  kConjugate,      // (a) -> conj(a)
+  kLinear,         // (a1, ..., am; map) -> outputs of LinearMap      double-hoisted, one rescale
+  kSeries,         // (x; c) -> sum_k c_k T_k(x), x in [-1, 1]
+  kRefresh,        // (a1, ..., am) -> the same values; the planner may bootstrap any of them here
+  kBootstrap,      // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner)
+};
+const char* name(Opcode);
+
+// out_o = sum over terms of output o of rot_giant( weight * rot_baby( x or conj(x) ) ), x = inputs[input].
+// Terms that share (input, baby, conjugate) share one hoisted key-switch, those that share (output, giant)
+// one key-switch of the sum.
+struct LinearTerm {
+  int output = 0;
+  int giant = 0;
+  int input = 0;
+  int baby = 0;
+  bool conjugate = false;
+  Plain weight;
+};
+struct LinearMap {
+  int outputs = 1;
+  std::vector<LinearTerm> terms;
+};
+
+// sum_k coefficients[k] T_k(x), T_k the Chebyshev polynomials of the first kind, x in [-1, 1], real coefficients.
+struct ChebyshevSeries {
+  std::vector<double> coefficients;
+};
+
+struct Instruction {
+  Opcode opcode{};
+  std::vector<Value> arguments;
+  std::vector<Value> results;
+  Plain plain;                                      // kAddPlain, kMultiplyPlain
+  std::vector<int> offsets;                         // kRotate
+  std::shared_ptr<const LinearMap> linear;          // kLinear
+  std::shared_ptr<const ChebyshevSeries> series;    // kSeries
+  std::string label;                                // "layer 0 / attention / scores", for ledger and errors
+};
+
+// A promise about a value, checked by the twin: lo <= re (and im, where the value is complex) <= hi in every
+// slot in which `where` is not zero (an empty Plain means everywhere).
+struct RangeCheck {
+  Value value;
+  double lo = -1, hi = 1;
+  std::string what;  // "layer 0: denominator of PowerSoftmax"
+  Plain where;
+};
+
+struct NamedValue {
+  std::string name;
+  Value value;
+};
+
+struct Program {
+  std::size_t slots = 0;
+  std::vector<Instruction> instructions;  // in an order that defines before it uses
+  std::vector<NamedValue> inputs, outputs;
+  std::vector<RangeCheck> checks;
+  std::vector<char> value_is_real;        // by value id: imaginary parts are zero (up to noise)
+
+  int value_count() const { return static_cast<int>(value_is_real.size()); }
+};
+
+// Levels that an instruction consumes between its arguments and its results.
+int depth(const Instruction&);
+
+// Builds a Program. Every member appends at most one instruction and returns its results.
+class Builder {
+ public:
+  explicit Builder(std::size_t slots);
+
+  Value input(const std::string& name, bool real = false);
+  void output(const std::string& name, Value);
+
+  Value add(Value, Value);
+  Value add_all(std::span<const Value>);  // balanced tree of kAdd
+  Value subtract(Value, Value);
+  Value negate(Value);
+  Value times_i(Value);
+  Value add_plain(Value, Plain);
+  Value add_constant(Value, Complex);
+  Value multiply_plain(Value, Plain);
+  Value multiply_constant(Value, Complex);
+  Value multiply(Value, Value);
+  Value square(Value);
+  Value sum_of_products(std::span<const std::pair<Value, Value>>);
+  Value rotate(Value, int offset);                                          // offset 0 returns the value itself
+  std::vector<Value> rotate_all(Value, std::span<const int> offsets);       // hoisted; an offset 0 is free
+  Value conjugate(Value);
+  Value twice_real_part(Value);                                             // a + conj(a), marked real
+  std::vector<Value> linear(std::span<const Value> inputs, LinearMap);
+  Value series(Value, ChebyshevSeries);
+  std::vector<Value> refresh(std::span<const Value>);
+  Value refresh(Value);
+
+  void check_range(Value, double lo, double hi, std::string what, Plain where = {});
+  // The imaginary part is known to vanish although the rules of inference cannot see it.
+  Value mark_real(Value);
+
+  std::size_t slots() const { return program_.slots; }
+  bool is_real(Value) const;
+  Program finish() &&;
+
+  // Labels nest: while a Scope lives, instructions are labelled "outer / inner".
+  class Scope {
+   public:
+    Scope(Builder&, const std::string& label);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    Builder& builder_;
+    std::size_t previous_length_;
+  };
+
+ private:
+  Value append(Instruction, bool real);
+  Value new_value(bool real);
+  Program program_;
+  std::string label_;
+};
+
+}  // namespace psm::program
