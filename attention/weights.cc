@@ -1,0 +1,67 @@
+#include "attention/weights.h"
+
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "nn/random.h"
+
+namespace psm {
+
+void ModelWeights::resize(const ModelConfig& shape) {
+  shape.validate();
+  config = shape;
+  layers.resize(shape.layers);
+  for_each_parameter(*this, [](const std::string&, std::vector<float>& values, std::size_t size) {
+    values.assign(size, 0.0f);
+  });
+}
+
+void ModelWeights::validate() const {
+  config.validate();
+  if (layers.size() != static_cast<std::size_t>(config.layers))
+    throw Error(message("model has ", layers.size(), " layers of weights but its configuration says ",
+                        config.layers, "; the file is damaged or of another model"));
+  for_each_parameter(*this, [](const std::string& name, const std::vector<float>& values, std::size_t size) {
+    if (values.size() != size)
+      throw Error(message("parameter ", name, " has ", values.size(),
+                          " entries but the configuration asks for ", size,
+                          "; the file is damaged or of another model"));
+    for (float value : values)
+      if (!std::isfinite(value))
+        throw Error(message("parameter ", name, " holds a value that is not finite; train the model again"));
+  });
+}
+
+std::size_t ModelWeights::parameters() const {
+  std::size_t total = 0;
+  for_each_parameter(
+      *this, [&](const std::string&, const std::vector<float>& v, std::size_t) { total += v.size(); });
+  return total;
+}
+
+ModelWeights random_weights(const ModelConfig& config, std::uint64_t seed) {
+  ModelWeights weights;
+  weights.resize(config);
+  Random random(seed);
+  auto fill = [&](std::vector<float>& values, double deviation) {
+    for (float& value : values) value = static_cast<float>(deviation * random.normal());
+  };
+  const double from_width = 1.0 / std::sqrt(config.width), from_ffn = 1.0 / std::sqrt(config.ffn);
+  const double residual = 1.0 / std::sqrt(2.0 * config.layers);
+  fill(weights.embedding, 1.0);
+  for (LayerWeights& layer : weights.layers) {
+    layer.norm1_gamma.assign(config.width, 1.0f);
+    layer.norm2_gamma.assign(config.width, 1.0f);
+    fill(layer.wq, from_width);
+    fill(layer.wk, from_width);
+    fill(layer.wv, from_width);
+    fill(layer.wo, from_width * residual);
+    fill(layer.w_up, from_width);
+    fill(layer.w_down, from_ffn * residual);
+  }
+  weights.final_gamma.assign(config.width, 1.0f);
+  fill(weights.unembedding, 0.5 * from_width);
+  return weights;
+}
+
+}  // namespace psm
