@@ -1,45 +1,47 @@
 """The rules every BUILD file of this repository uses: one place to touch on an upgrade.
 
-Targets are small: one concept, one library, its test beside it (`test_srcs` of the same name).
+Targets are small: one concept, one library, its test beside it.
 """
 
-_WARNINGS = [
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+
+# -ffp-contract=off: results of floating point do not depend on where the compiler finds a fused multiply-add;
+# kernels that want one ask for it by intrinsic.
+_COPTS = [
     "-std=c++20",
     "-Wall",
     "-Wextra",
     "-Werror",
-    "-Wno-unknown-pragmas",
     "-ffp-contract=off",
     "-fopenmp",
 ]
 
-def psm_library(name, copts = [], deps = [], linkopts = [], **kwargs):
+_OPENMP = "//third_party/openmp"
+
+def psm_library(name, copts = [], deps = [], **kwargs):
     """A C++20 library with warnings as errors and OpenMP."""
-    native.cc_library(
+    cc_library(
         name = name,
-        copts = _WARNINGS + copts,
-        linkopts = ["-fopenmp", "-lpthread"] + linkopts,
-        deps = deps,
+        copts = _COPTS + copts,
+        deps = deps + [_OPENMP],
         **kwargs
     )
 
 def psm_test(name, srcs = None, copts = [], deps = [], **kwargs):
     """A doctest test: `name.cc` beside the code it tests; the main function is shared."""
-    native.cc_test(
+    cc_test(
         name = name,
         srcs = srcs or [name + ".cc"],
-        copts = _WARNINGS + copts,
-        linkopts = ["-fopenmp", "-lpthread"],
-        deps = deps + ["//third_party/doctest:main"],
+        copts = _COPTS + copts,
+        deps = deps + [_OPENMP, "//third_party/doctest:main"],
         **kwargs
     )
 
 def psm_binary(name, copts = [], deps = [], **kwargs):
     """A command: `bazel run //cmd:name`."""
-    native.cc_binary(
+    cc_binary(
         name = name,
-        copts = _WARNINGS + copts,
-        linkopts = ["-fopenmp", "-lpthread"],
-        deps = deps,
+        copts = _COPTS + copts,
+        deps = deps + [_OPENMP],
         **kwargs
     )
