@@ -87,27 +87,28 @@ struct LinearTerm {
   int input = 0;
   int baby = 0;
   bool conjugate = false;
-  Plain weight;
+  Plain weight{};
 };
 struct LinearMap {
   int outputs = 1;
-  std::vector<LinearTerm> terms;
+  std::vector<LinearTerm> terms{};
 };
 
-// sum_k coefficients[k] T_k(x), T_k the Chebyshev polynomials of the first kind, x in [-1, 1], real coefficients.
+// sum_k coefficients[k] T_k(x), T_k the Chebyshev polynomials of the first kind, x in [-1, 1], real
+// coefficients.
 struct ChebyshevSeries {
   std::vector<double> coefficients;
 };
 
 struct Instruction {
   Opcode opcode{};
-  std::vector<Value> arguments;
-  std::vector<Value> results;
-  Plain plain;                                      // kAddPlain, kMultiplyPlain
-  std::vector<int> offsets;                         // kRotate
-  std::shared_ptr<const LinearMap> linear;          // kLinear
-  std::shared_ptr<const ChebyshevSeries> series;    // kSeries
-  std::string label;                                // "layer 0 / attention / scores", for ledger and errors
+  std::vector<Value> arguments{};
+  std::vector<Value> results{};
+  Plain plain{};                                    // kAddPlain, kMultiplyPlain
+  std::vector<int> offsets{};                       // kRotate
+  std::shared_ptr<const LinearMap> linear{};        // kLinear
+  std::shared_ptr<const ChebyshevSeries> series{};  // kSeries
+  std::string label{};                              // "layer 0 / attention / scores", for ledger and errors
 };
 
 // A promise about a value, checked by the twin: lo <= re (and im, where the value is complex) <= hi in every
@@ -129,7 +130,7 @@ struct Program {
   std::vector<Instruction> instructions;  // in an order that defines before it uses
   std::vector<NamedValue> inputs, outputs;
   std::vector<RangeCheck> checks;
-  std::vector<char> value_is_real;        // by value id: imaginary parts are zero (up to noise)
+  std::vector<char> value_is_real;  // by value id: imaginary parts are zero (up to noise)
 
   int value_count() const { return static_cast<int>(value_is_real.size()); }
 };
@@ -137,7 +138,18 @@ struct Program {
 // Levels that an instruction consumes between its arguments and its results.
 int depth(const Instruction&);
 
-// Builds a Program. Every member appends at most one instruction and returns its results.
+// Throws psm::Error where a program is not well formed: a value used before it is defined or defined twice,
+// a wrong number of arguments, a period that does not divide n, a term of a map out of range. The error names
+// the instruction and its label. Builder::finish calls it.
+void validate(const Program&);
+
+// "multiply [layer 0 / attention]" : how errors and ledgers name an instruction.
+std::string describe(const Instruction&);
+
+// Builds a Program. Every member appends at most one instruction (add_all and twice_real_part: a few) and
+// returns its results. A request that cannot be met (a value of another builder, a period that does not
+// divide n) throws psm::Error. Realness is inferred: sums, products, rotations, series and maps of real
+// values with real weights are real, and so are x * conj(x) and x + conj(x).
 class Builder {
  public:
   explicit Builder(std::size_t slots);
@@ -157,10 +169,10 @@ class Builder {
   Value multiply(Value, Value);
   Value square(Value);
   Value sum_of_products(std::span<const std::pair<Value, Value>>);
-  Value rotate(Value, int offset);                                          // offset 0 returns the value itself
-  std::vector<Value> rotate_all(Value, std::span<const int> offsets);       // hoisted; an offset 0 is free
-  Value conjugate(Value);
-  Value twice_real_part(Value);                                             // a + conj(a), marked real
+  Value rotate(Value, int offset);                                     // offset 0 returns the value itself
+  std::vector<Value> rotate_all(Value, std::span<const int> offsets);  // hoisted; an offset 0 is free
+  Value conjugate(Value);                                              // a real value is its own conjugate
+  Value twice_real_part(Value);                                        // a + conj(a), marked real
   std::vector<Value> linear(std::span<const Value> inputs, LinearMap);
   Value series(Value, ChebyshevSeries);
   std::vector<Value> refresh(std::span<const Value>);
@@ -190,8 +202,11 @@ class Builder {
  private:
   Value append(Instruction, bool real);
   Value new_value(bool real);
+  void require(Value) const;
+  bool conjugates(Value, Value) const;
   Program program_;
   std::string label_;
+  std::vector<int> conjugate_of_;  // by value id: the value that it is the conjugate of, or -1
 };
 
 }  // namespace psm::program

@@ -1,0 +1,243 @@
+#include <bit>
+#include <map>
+
+#include "ckks/base/error.h"
+#include "ckks/program/program.h"
+#include "ckks/program/validate.h"
+
+namespace psm::program {
+
+Builder::Builder(std::size_t slots) {
+  if (slots < 2 || !std::has_single_bit(slots))
+    throw Error(message("a program on ", slots, " slots: their number must be a power of two, at least 2"));
+  program_.slots = slots;
+}
+
+Value Builder::new_value(bool real) {
+  program_.value_is_real.push_back(real);
+  conjugate_of_.push_back(-1);
+  return Value{program_.value_count() - 1};
+}
+
+void Builder::require(Value value) const {
+  if (value.id < 0 || value.id >= program_.value_count())
+    throw Error(message("value ", value.id, " does not belong to this program (label '", label_,
+                        "'); use values that its own builder returned"));
+}
+
+Value Builder::append(Instruction instruction, bool real) {
+  for (Value argument : instruction.arguments) require(argument);
+  const Value result = new_value(real);
+  instruction.results.push_back(result);
+  instruction.label = label_;
+  program_.instructions.push_back(std::move(instruction));
+  return result;
+}
+
+bool Builder::is_real(Value value) const {
+  require(value);
+  return program_.value_is_real[static_cast<std::size_t>(value.id)];
+}
+
+bool Builder::conjugates(Value a, Value b) const {
+  return conjugate_of_[static_cast<std::size_t>(a.id)] == b.id ||
+         conjugate_of_[static_cast<std::size_t>(b.id)] == a.id;
+}
+
+Value Builder::input(const std::string& name, bool real) {
+  const Value value = append({.opcode = Opcode::kInput}, real);
+  program_.inputs.push_back({name, value});
+  return value;
+}
+
+void Builder::output(const std::string& name, Value value) {
+  require(value);
+  program_.outputs.push_back({name, value});
+}
+
+Value Builder::add(Value a, Value b) {
+  const bool real = (is_real(a) && is_real(b)) || conjugates(a, b);
+  return append({.opcode = Opcode::kAdd, .arguments = {a, b}}, real);
+}
+
+Value Builder::add_all(std::span<const Value> values) {
+  if (values.empty()) throw Error(message("a sum of no values (label '", label_, "'); give at least one"));
+  std::vector<Value> row(values.begin(), values.end());
+  require(row[0]);
+  while (row.size() > 1) {
+    std::vector<Value> next;
+    for (std::size_t i = 0; i + 1 < row.size(); i += 2) next.push_back(add(row[i], row[i + 1]));
+    if (row.size() % 2 != 0) next.push_back(row.back());
+    row = std::move(next);
+  }
+  return row[0];
+}
+
+Value Builder::subtract(Value a, Value b) {
+  const bool real = is_real(a) && is_real(b);
+  return append({.opcode = Opcode::kSubtract, .arguments = {a, b}}, real);
+}
+
+Value Builder::negate(Value a) { return append({.opcode = Opcode::kNegate, .arguments = {a}}, is_real(a)); }
+
+Value Builder::times_i(Value a) {
+  require(a);
+  return append({.opcode = Opcode::kTimesI, .arguments = {a}}, false);
+}
+
+Value Builder::add_plain(Value a, Plain plain) {
+  const bool real = is_real(a) && plain.real();
+  validate_plain(plain, program_.slots, message("add plain [", label_, "]"));
+  return append({.opcode = Opcode::kAddPlain, .arguments = {a}, .plain = std::move(plain)}, real);
+}
+
+Value Builder::add_constant(Value a, Complex constant) { return add_plain(a, Plain::constant(constant)); }
+
+Value Builder::multiply_plain(Value a, Plain plain) {
+  const bool real = is_real(a) && plain.real();
+  validate_plain(plain, program_.slots, message("multiply plain [", label_, "]"));
+  return append({.opcode = Opcode::kMultiplyPlain, .arguments = {a}, .plain = std::move(plain)}, real);
+}
+
+Value Builder::multiply_constant(Value a, Complex constant) {
+  return multiply_plain(a, Plain::constant(constant));
+}
+
+Value Builder::multiply(Value a, Value b) {
+  const bool real = (is_real(a) && is_real(b)) || conjugates(a, b);
+  return append({.opcode = Opcode::kMultiply, .arguments = {a, b}}, real);
+}
+
+Value Builder::square(Value a) { return multiply(a, a); }
+
+Value Builder::sum_of_products(std::span<const std::pair<Value, Value>> pairs) {
+  if (pairs.empty())
+    throw Error(message("a sum of no products (label '", label_, "'); give at least one pair"));
+  Instruction instruction{.opcode = Opcode::kSumOfProducts};
+  bool real = true;
+  for (const auto& [a, b] : pairs) {
+    real = ((is_real(a) && is_real(b)) || conjugates(a, b)) && real;
+    instruction.arguments.push_back(a);
+    instruction.arguments.push_back(b);
+  }
+  return append(std::move(instruction), real);
+}
+
+Value Builder::rotate(Value a, int offset) { return rotate_all(a, std::span<const int>(&offset, 1))[0]; }
+
+std::vector<Value> Builder::rotate_all(Value a, std::span<const int> offsets) {
+  const bool real = is_real(a);
+  const int n = static_cast<int>(program_.slots);
+  Instruction instruction{.opcode = Opcode::kRotate, .arguments = {a}};
+  std::map<int, Value> rotated{{0, a}};
+  std::vector<Value> results;
+  for (int offset : offsets) {
+    const int normal = ((offset % n) + n) % n;
+    auto [found, is_new] = rotated.try_emplace(normal);
+    if (is_new) {
+      found->second = new_value(real);
+      instruction.offsets.push_back(normal);
+      instruction.results.push_back(found->second);
+    }
+    results.push_back(found->second);
+  }
+  if (!instruction.offsets.empty()) {
+    instruction.label = label_;
+    program_.instructions.push_back(std::move(instruction));
+  }
+  return results;
+}
+
+Value Builder::conjugate(Value a) {
+  if (is_real(a)) return a;
+  const Value result = append({.opcode = Opcode::kConjugate, .arguments = {a}}, false);
+  conjugate_of_[static_cast<std::size_t>(result.id)] = a.id;
+  return result;
+}
+
+Value Builder::twice_real_part(Value a) { return add(a, conjugate(a)); }
+
+std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearMap map) {
+  Instruction instruction{
+      .opcode = Opcode::kLinear, .arguments = {inputs.begin(), inputs.end()}, .label = label_};
+  if (inputs.empty() || map.outputs < 1)
+    throw Error(message("linear [", label_, "]: a map needs inputs and outputs"));
+  for (Value input : inputs) require(input);
+  const int n = static_cast<int>(program_.slots);
+  std::vector<char> real(static_cast<std::size_t>(map.outputs), 1);
+  for (LinearTerm& term : map.terms) {
+    term.giant = ((term.giant % n) + n) % n;
+    term.baby = ((term.baby % n) + n) % n;
+    const bool known = term.input >= 0 && static_cast<std::size_t>(term.input) < inputs.size() &&
+                       term.output >= 0 && term.output < map.outputs;
+    if (!known) continue;  // refused by validate_linear, with its words
+    const bool input_real = is_real(inputs[static_cast<std::size_t>(term.input)]);
+    if (input_real) term.conjugate = false;
+    if (!input_real || !term.weight.real()) real[static_cast<std::size_t>(term.output)] = 0;
+  }
+  for (char is_output_real : real) instruction.results.push_back(new_value(is_output_real));
+  validate_linear(map, instruction, program_.slots, describe(instruction));
+  instruction.linear = std::make_shared<const LinearMap>(std::move(map));
+  std::vector<Value> results = instruction.results;
+  program_.instructions.push_back(std::move(instruction));
+  return results;
+}
+
+Value Builder::series(Value x, ChebyshevSeries series) {
+  const bool real = is_real(x);
+  while (!series.coefficients.empty() && series.coefficients.back() == 0) series.coefficients.pop_back();
+  if (series.coefficients.size() < 2)
+    throw Error(message("series [", label_, "]: degree below one; add a constant instead"));
+  return append({.opcode = Opcode::kSeries,
+                 .arguments = {x},
+                 .series = std::make_shared<const ChebyshevSeries>(std::move(series))},
+                real);
+}
+
+std::vector<Value> Builder::refresh(std::span<const Value> values) {
+  Instruction instruction{.opcode = Opcode::kRefresh};
+  std::map<int, Value> refreshed;
+  std::vector<Value> results;
+  for (Value value : values) {
+    auto [found, is_new] = refreshed.try_emplace(value.id);
+    if (is_new) {
+      found->second = new_value(is_real(value));
+      instruction.arguments.push_back(value);
+      instruction.results.push_back(found->second);
+    }
+    results.push_back(found->second);
+  }
+  if (!instruction.arguments.empty()) {
+    instruction.label = label_;
+    program_.instructions.push_back(std::move(instruction));
+  }
+  return results;
+}
+
+Value Builder::refresh(Value value) { return refresh(std::span<const Value>(&value, 1))[0]; }
+
+void Builder::check_range(Value value, double lo, double hi, std::string what, Plain where) {
+  require(value);
+  program_.checks.push_back({value, lo, hi, std::move(what), std::move(where)});
+}
+
+Value Builder::mark_real(Value value) {
+  require(value);
+  program_.value_is_real[static_cast<std::size_t>(value.id)] = 1;
+  return value;
+}
+
+Program Builder::finish() && {
+  validate(program_);
+  return std::move(program_);
+}
+
+Builder::Scope::Scope(Builder& builder, const std::string& label)
+    : builder_(builder), previous_length_(builder.label_.size()) {
+  if (!builder_.label_.empty()) builder_.label_ += " / ";
+  builder_.label_ += label;
+}
+
+Builder::Scope::~Scope() { builder_.label_.resize(previous_length_); }
+
+}  // namespace psm::program

@@ -1,0 +1,253 @@
+#include "ckks/program/program.h"
+
+#include <bit>
+#include <cmath>
+#include <map>
+
+#include "ckks/base/error.h"
+#include "ckks/program/validate.h"
+
+namespace psm::program {
+
+Plain::Plain(std::vector<Complex> one_period) : period_(one_period.size()) {
+  if (!std::has_single_bit(period_))
+    throw Error(message("a plaintext vector of ", period_,
+                        " slots: one period must be a power of two; pad or repeat it"));
+  for (const Complex& value : one_period) {
+    if (!std::isfinite(value.real()) || !std::isfinite(value.imag()))
+      throw Error(
+          "a plaintext vector holds a value that is not finite; check the weights that it was made from");
+    real_ = real_ && value.imag() == 0;
+  }
+  data_ = std::make_shared<const std::vector<Complex>>(std::move(one_period));
+}
+
+Plain Plain::constant(Complex value) { return Plain(std::vector<Complex>{value}); }
+
+Plain Plain::shape_only(std::size_t period, bool real) {
+  if (!std::has_single_bit(period))
+    throw Error(message("a plaintext shape of ", period, " slots: one period must be a power of two"));
+  Plain shape;
+  shape.period_ = period;
+  shape.real_ = real;
+  return shape;
+}
+
+double Plain::max_abs() const {
+  if (!has_data()) return 1;
+  double largest = 0;
+  for (const Complex& value : *data_) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+const char* name(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kInput:
+      return "input";
+    case Opcode::kAdd:
+      return "add";
+    case Opcode::kSubtract:
+      return "subtract";
+    case Opcode::kNegate:
+      return "negate";
+    case Opcode::kTimesI:
+      return "times i";
+    case Opcode::kAddPlain:
+      return "add plain";
+    case Opcode::kMultiplyPlain:
+      return "multiply plain";
+    case Opcode::kMultiply:
+      return "multiply";
+    case Opcode::kSumOfProducts:
+      return "sum of products";
+    case Opcode::kRotate:
+      return "rotate";
+    case Opcode::kConjugate:
+      return "conjugate";
+    case Opcode::kLinear:
+      return "linear";
+    case Opcode::kSeries:
+      return "series";
+    case Opcode::kRefresh:
+      return "refresh";
+    case Opcode::kBootstrap:
+      return "bootstrap";
+  }
+  PSM_CHECK(false, "opcode ", static_cast<int>(opcode));
+  return "";
+}
+
+std::string describe(const Instruction& instruction) {
+  std::string text = name(instruction.opcode);
+  if (!instruction.label.empty()) text += " [" + instruction.label + "]";
+  return text;
+}
+
+int depth(const Instruction& instruction) {
+  switch (instruction.opcode) {
+    case Opcode::kMultiplyPlain:
+    case Opcode::kMultiply:
+    case Opcode::kSumOfProducts:
+    case Opcode::kLinear:
+      return 1;
+    case Opcode::kSeries:  // degree + 1 = number of coefficients
+      return static_cast<int>(std::bit_width(instruction.series->coefficients.size() - 1));
+    default:
+      return 0;
+  }
+}
+
+namespace {
+
+struct Arity {
+  int arguments, results;  // -1: any number above zero
+};
+
+Arity arity(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kInput:
+      return {0, 1};
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kMultiply:
+      return {2, 1};
+    case Opcode::kSumOfProducts:
+      return {-1, 1};
+    case Opcode::kRotate:
+      return {1, -1};
+    case Opcode::kLinear:
+    case Opcode::kRefresh:
+    case Opcode::kBootstrap:
+      return {-1, -1};
+    default:
+      return {1, 1};
+  }
+}
+
+}  // namespace
+
+void validate_plain(const Plain& plain, std::size_t slots, const std::string& where) {
+  if (plain.period() == 0)
+    throw Error(message(where, ": the plaintext operand is empty; give it one period of values"));
+  if (plain.period() > slots)
+    throw Error(message(where, ": a plaintext of period ", plain.period(), " does not fit ", slots,
+                        " slots; use a larger ring or a shorter period"));
+}
+
+void validate_linear(const LinearMap& map, const Instruction& instruction, std::size_t slots,
+                     const std::string& where) {
+  if (static_cast<std::size_t>(map.outputs) != instruction.results.size())
+    throw Error(message(where, ": the map has ", map.outputs, " outputs but ", instruction.results.size(),
+                        " results"));
+  std::vector<char> reached(instruction.results.size(), 0);
+  for (const LinearTerm& term : map.terms) {
+    if (term.output < 0 || term.output >= map.outputs)
+      throw Error(
+          message(where, ": a term for output ", term.output, " of ", map.outputs, "; outputs count from 0"));
+    if (term.input < 0 || static_cast<std::size_t>(term.input) >= instruction.arguments.size())
+      throw Error(message(where, ": a term of input ", term.input, " of ", instruction.arguments.size(),
+                          "; inputs count from 0"));
+    validate_plain(term.weight, slots, where);
+    reached[static_cast<std::size_t>(term.output)] = 1;
+  }
+  for (std::size_t output = 0; output < reached.size(); ++output)
+    if (!reached[output])
+      throw Error(
+          message(where, ": output ", output, " has no term; drop it, or give it a term of weight zero"));
+}
+
+void validate(const Program& program) {
+  if (program.slots < 2 || !std::has_single_bit(program.slots))
+    throw Error(
+        message("a program on ", program.slots, " slots: their number must be a power of two, at least 2"));
+  std::vector<char> defined(program.value_is_real.size(), 0);
+  auto is_defined = [&](Value value) {
+    return value.id >= 0 && value.id < program.value_count() && defined[static_cast<std::size_t>(value.id)];
+  };
+  for (std::size_t index = 0; index < program.instructions.size(); ++index) {
+    const Instruction& instruction = program.instructions[index];
+    const std::string where = message("instruction ", index, ", ", describe(instruction));
+    const Arity expected = arity(instruction.opcode);
+    auto fits = [](std::size_t count, int wanted) {
+      return wanted < 0 ? count > 0 : count == static_cast<std::size_t>(wanted);
+    };
+    if (!fits(instruction.arguments.size(), expected.arguments) ||
+        !fits(instruction.results.size(), expected.results))
+      throw Error(message(where, ": ", instruction.arguments.size(), " arguments and ",
+                          instruction.results.size(), " results do not fit this operation"));
+    for (Value argument : instruction.arguments)
+      if (!is_defined(argument))
+        throw Error(
+            message(where, ": value ", argument.id, " is used before it is defined; reorder the program"));
+    switch (instruction.opcode) {
+      case Opcode::kAddPlain:
+      case Opcode::kMultiplyPlain:
+        validate_plain(instruction.plain, program.slots, where);
+        break;
+      case Opcode::kSumOfProducts:
+        if (instruction.arguments.size() % 2 != 0)
+          throw Error(
+              message(where, ": an odd number of factors, ", instruction.arguments.size(), "; give pairs"));
+        break;
+      case Opcode::kRotate:
+        if (instruction.offsets.size() != instruction.results.size())
+          throw Error(message(where, ": ", instruction.offsets.size(), " offsets for ",
+                              instruction.results.size(), " results"));
+        break;
+      case Opcode::kLinear:
+        if (!instruction.linear) throw Error(message(where, ": the map is missing"));
+        validate_linear(*instruction.linear, instruction, program.slots, where);
+        break;
+      case Opcode::kSeries: {
+        if (!instruction.series || instruction.series->coefficients.size() < 2)
+          throw Error(message(where, ": a series of degree below one; add a constant instead"));
+        for (double coefficient : instruction.series->coefficients)
+          if (!std::isfinite(coefficient))
+            throw Error(message(where, ": a coefficient is not finite; fit it again"));
+        break;
+      }
+      case Opcode::kRefresh:
+      case Opcode::kBootstrap:
+        if (instruction.arguments.size() != instruction.results.size())
+          throw Error(message(where, ": ", instruction.arguments.size(), " arguments but ",
+                              instruction.results.size(), " results; each value has one"));
+        if (instruction.opcode == Opcode::kBootstrap && instruction.arguments.size() > 2)
+          throw Error(
+              message(where, ": ", instruction.arguments.size(), " values; one bootstrap takes at most two"));
+        if (instruction.opcode == Opcode::kBootstrap && instruction.arguments.size() == 2)
+          for (Value argument : instruction.arguments)
+            if (!program.value_is_real[static_cast<std::size_t>(argument.id)])
+              throw Error(message(where, ": value ", argument.id,
+                                  " is complex; only two real values share a bootstrap"));
+        break;
+      default:
+        break;
+    }
+    for (Value result : instruction.results) {
+      if (result.id < 0 || result.id >= program.value_count())
+        throw Error(
+            message(where, ": result ", result.id, " is outside the ", program.value_count(), " values"));
+      if (is_defined(result)) throw Error(message(where, ": value ", result.id, " is defined twice"));
+      defined[static_cast<std::size_t>(result.id)] = 1;
+    }
+  }
+  auto named = [&](const std::vector<NamedValue>& values, const char* kind) {
+    std::map<std::string, int> seen;
+    for (const NamedValue& entry : values) {
+      if (!is_defined(entry.value)) throw Error(message(kind, " '", entry.name, "' is never defined"));
+      if (seen[entry.name]++)
+        throw Error(message(kind, " '", entry.name, "' appears twice; names must differ"));
+    }
+  };
+  named(program.inputs, "input");
+  named(program.outputs, "output");
+  for (const RangeCheck& check : program.checks) {
+    if (!is_defined(check.value))
+      throw Error(message("range check '", check.what, "' of a value that is never defined"));
+    if (check.where.period() > program.slots)
+      throw Error(
+          message("range check '", check.what, "': its mask is longer than ", program.slots, " slots"));
+  }
+}
+
+}  // namespace psm::program

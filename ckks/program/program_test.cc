@@ -1,0 +1,134 @@
+#include "ckks/program/program.h"
+
+#include <string>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+TEST_CASE("a plaintext vector must have a power of two of finite slots") {
+  CHECK_THROWS_AS(Plain(std::vector<Complex>(3)), Error);
+  CHECK_THROWS_AS(Plain(std::vector<Complex>{}), Error);
+  CHECK_THROWS_AS(Plain(std::vector<Complex>{Complex(0, NAN)}), Error);
+  const Plain plain(std::vector<Complex>{1.0, -3.0});
+  CHECK(plain.real());
+  CHECK(plain.at(5) == Complex(-3));
+  CHECK(plain.max_abs() == 3);
+  CHECK_FALSE(Plain::constant({0, 1}).real());
+  CHECK_FALSE(Plain::shape_only(8, true).has_data());
+}
+
+TEST_CASE("realness is inferred through sums, products, rotations, maps and series") {
+  Builder b(8);
+  const Value x = b.input("x", true), z = b.input("z");
+  CHECK(b.is_real(b.add(x, x)));
+  CHECK_FALSE(b.is_real(b.add(x, z)));
+  CHECK_FALSE(b.is_real(b.times_i(x)));
+  CHECK_FALSE(b.is_real(b.multiply_constant(x, {0, 1})));
+  CHECK(b.is_real(b.multiply_constant(x, 2)));
+  CHECK(b.is_real(b.rotate(x, 3)));
+  CHECK(b.is_real(b.twice_real_part(z)));
+  CHECK(b.is_real(b.multiply(z, b.conjugate(z))));
+  CHECK_FALSE(b.is_real(b.square(z)));
+  CHECK(b.is_real(b.series(x, {{0, 0, 1}})));
+  CHECK(b.is_real(b.refresh(x)));
+  CHECK(b.conjugate(x) == x);
+  const std::vector<Value> outputs =
+      b.linear(std::vector<Value>{x, z}, {2,
+                                          {{.output = 0, .input = 0, .weight = Plain::constant(1)},
+                                           {.output = 1, .input = 1, .weight = Plain::constant(1)}}});
+  CHECK(b.is_real(outputs[0]));
+  CHECK_FALSE(b.is_real(outputs[1]));
+  CHECK(b.is_real(b.mark_real(outputs[1])));
+}
+
+TEST_CASE("rotations are taken modulo the slots, shared, and free where they are zero") {
+  Builder b(8);
+  const Value x = b.input("x");
+  CHECK(b.rotate(x, 8) == x);
+  const std::vector<Value> r = b.rotate_all(x, std::vector<int>{0, -1, 7, 2});
+  CHECK(r[0] == x);
+  CHECK(r[1] == r[2]);
+  CHECK_FALSE(r[1] == r[3]);
+  const Program program = std::move(b).finish();
+  REQUIRE(program.instructions.size() == 2);
+  CHECK(program.instructions[1].offsets == std::vector<int>{7, 2});
+}
+
+TEST_CASE("a series of degree d consumes ceil(log2(d + 1)) levels") {
+  auto depth_of = [](int degree) {
+    Builder b(8);
+    std::vector<double> c(static_cast<std::size_t>(degree) + 1, 1.0);
+    b.series(b.input("x", true), {c});
+    return depth(std::move(b).finish().instructions.back());
+  };
+  CHECK(depth_of(1) == 1);
+  CHECK(depth_of(2) == 2);
+  CHECK(depth_of(3) == 2);
+  CHECK(depth_of(4) == 3);
+  CHECK(depth_of(7) == 3);
+  CHECK(depth_of(15) == 4);
+  CHECK(depth_of(31) == 5);
+}
+
+TEST_CASE("labels nest and end with their scope") {
+  Builder b(8);
+  const Value x = b.input("x");
+  {
+    Builder::Scope layer(b, "layer 0");
+    Builder::Scope part(b, "norm");
+    b.negate(x);
+  }
+  b.negate(x);
+  const Program program = std::move(b).finish();
+  CHECK(describe(program.instructions[1]) == "negate [layer 0 / norm]");
+  CHECK(program.instructions[2].label.empty());
+}
+
+TEST_CASE("what cannot be built is refused with the name of the operation") {
+  Builder b(8);
+  const Value x = b.input("x");
+  Builder::Scope scope(b, "layer 3");
+  CHECK_THROWS_WITH_AS(b.add_plain(x, Plain(std::vector<Complex>(16))), doctest::Contains("layer 3"), Error);
+  CHECK_THROWS_AS(b.add(x, Value{7}), Error);
+  CHECK_THROWS_AS(b.add(x, Value{}), Error);
+  CHECK_THROWS_AS(b.series(x, {{1.0}}), Error);
+  CHECK_THROWS_AS(b.sum_of_products({}), Error);
+  CHECK_THROWS_AS(b.linear(std::vector<Value>{x}, {2, {{.weight = Plain::constant(1)}}}), Error);
+  CHECK_THROWS_AS(b.linear(std::vector<Value>{x}, {1, {{.input = 1, .weight = Plain::constant(1)}}}), Error);
+  CHECK_THROWS_AS(Builder(12), Error);
+}
+
+TEST_CASE("a program that uses a value before its definition, or pairs complex values, is not valid") {
+  Builder b(8);
+  b.output("y", b.negate(b.square(b.input("x"))));
+  const Program good = std::move(b).finish();
+  CHECK_NOTHROW(validate(good));
+  Program swapped = good;
+  std::swap(swapped.instructions[1], swapped.instructions[2]);
+  CHECK_THROWS_AS(validate(swapped), Error);
+  Program twice = good;
+  twice.instructions[2].results = twice.instructions[1].results;
+  CHECK_THROWS_AS(validate(twice), Error);
+  Program paired = good;
+  paired.value_is_real.insert(paired.value_is_real.end(), 2, 0);
+  paired.instructions.push_back(
+      {.opcode = Opcode::kBootstrap, .arguments = {{0}, {1}}, .results = {{3}, {4}}});
+  CHECK_THROWS_AS(validate(paired), Error);
+  Program two_names = good;
+  two_names.outputs.push_back(two_names.outputs[0]);
+  CHECK_THROWS_AS(validate(two_names), Error);
+}
+
+TEST_CASE("a balanced sum of five values takes four additions") {
+  Builder b(8);
+  std::vector<Value> values;
+  for (int i = 0; i < 5; ++i) values.push_back(b.input("x" + std::to_string(i)));
+  b.add_all(values);
+  CHECK(std::move(b).finish().instructions.size() == 9);
+}
+
+}  // namespace
+}  // namespace psm::program
