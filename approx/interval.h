@@ -1,0 +1,29 @@
+// A closed interval [lo, hi] of the real line: where an approximation holds.
+#pragma once
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+struct Interval {
+  double lo = -1;
+  double hi = 1;
+
+  double width() const { return hi - lo; }
+  double midpoint() const { return lo + 0.5 * (hi - lo); }
+  bool contains(double x) const { return lo <= x && x <= hi; }
+
+  // The affine map of [lo, hi] onto [-1, 1] is t = to_unit_scale() * x + to_unit_offset().
+  double to_unit_scale() const { return 2 / (hi - lo); }
+  double to_unit_offset() const { return -(hi + lo) / (hi - lo); }
+  // The inverse map: x = lo + (t + 1) / 2 * (hi - lo).
+  template <typename Real>
+  Real from_unit(Real t) const {
+    return (static_cast<Real>(hi) + static_cast<Real>(lo)) / 2 +
+           (static_cast<Real>(hi) - static_cast<Real>(lo)) / 2 * t;
+  }
+
+  friend bool operator==(const Interval&, const Interval&) = default;
+};
+
+}  // namespace psm
