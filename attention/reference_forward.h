@@ -1,0 +1,48 @@
+// The model written for clarity: one sequence, double precision, plain loops in the order of the equations in
+// config.h. What the trained, the polynomial and the encrypted models are compared with.
+//
+// A hook sees every value whose range matters (training measures ranges with it), and every non-polynomial
+// function can be replaced (by its polynomial), which turns the reference into the plaintext polynomial
+// model.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "attention/weights.h"
+
+namespace psm {
+
+// What a hook is shown. `layer` counts from 0; the final norm is layer == config.layers.
+enum class Site {
+  kResidual,     // x entering the layer (or the final norm): d values
+  kVariance,     // variance of x + norm_epsilon, the input of 1/sqrt: 1 value
+  kScores,       // one head's scores s_{t,0..t}: t + 1 values
+  kDenominator,  // mean_i s_i^p + epsilon, the input of 1/x (PowerSoftmax models only): 1 value a head
+  kGeluInput,    // W_up n2 + b_up: ffn values
+};
+
+struct ReferenceHooks {
+  // Called with the position t of the token; may be empty.
+  std::function<void(Site site, int layer, int position, std::span<const double> values)> observe;
+  // Replacements of the exact functions; empty means exact.
+  std::function<double(int layer, double variance)> inverse_square_root;
+  std::function<double(int layer, double denominator)> inverse;  // length-agnostic PowerSoftmax only
+  std::function<double(int layer, double input)> gelu;
+};
+
+struct ForwardResult {
+  int tokens = 0;
+  std::vector<double> hidden;  // [tokens][d], after the last layer, before the final norm
+  std::vector<double> logits;  // [tokens][vocab]
+};
+
+double gelu(double z);  // z * sigmoid(1.702 z)
+
+// Runs the model in config.form. Throws psm::Error if there are no tokens, more than config.context, or one
+// that is not in the vocabulary. Thread-safe as far as the hooks are.
+ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
+                                const ReferenceHooks& hooks = {});
+
+}  // namespace psm

@@ -1,0 +1,152 @@
+// The kernels of simd_kernels.h for vectors of PSM_LANES floats. Included by one file an instruction set,
+// each with its own flags, so everything here has internal linkage and calls no inline function of a library:
+// such a function, compiled with these flags, could be the copy that the linker keeps for all.
+#include <cstddef>
+#include <cstdint>
+
+#include "nn/simd_kernels.h"
+
+namespace psm {
+namespace {
+
+constexpr int kLanes = PSM_LANES;
+constexpr int kTileRows = PSM_TILE_ROWS;
+constexpr int kTileVectors = 2;
+constexpr int kTileColumns = kTileVectors * kLanes;
+
+typedef float Floats __attribute__((vector_size(4 * PSM_LANES)));
+typedef std::int32_t Ints __attribute__((vector_size(4 * PSM_LANES)));
+
+inline Floats load(const float* p) {
+  Floats v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
+inline Floats all(float x) { return x - Floats{}; }
+
+template <int Rows>
+inline void tile_of(int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
+                    std::ptrdiff_t a_step, const float* panel, float beta, float* c, std::ptrdiff_t c_row) {
+  Floats sum[Rows][kTileVectors] = {};
+  for (int l = 0; l < depth; ++l) {
+    Floats b[kTileVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kTileVectors; ++v) b[v] = load(panel + v * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const Floats x = all(a[i * a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kTileVectors; ++v) sum[i][v] += x * b[v];
+    }
+    panel += kTileColumns;
+    a += a_step;
+  }
+  if (columns == kTileColumns) {
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < kTileVectors; ++v) {
+        float* out = c + i * c_row + v * kLanes;
+        const Floats scaled = alpha * sum[i][v];
+        store(out, beta == 0.0f ? scaled : beta * load(out) + scaled);
+      }
+    return;
+  }
+  float edge[Rows][kTileColumns];
+  __builtin_memcpy(edge, sum, sizeof edge);
+  for (int i = 0; i < Rows; ++i)
+    for (int j = 0; j < columns; ++j) {
+      float& out = c[i * c_row + j];
+      const float scaled = alpha * edge[i][j];
+      out = beta == 0.0f ? scaled : beta * out + scaled;
+    }
+}
+
+template <int Rows>
+void tile_dispatch(int rows, int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
+                   std::ptrdiff_t a_step, const float* panel, float beta, float* c, std::ptrdiff_t c_row) {
+  if (rows == Rows) return tile_of<Rows>(columns, depth, alpha, a, a_row, a_step, panel, beta, c, c_row);
+  if constexpr (Rows > 1)
+    tile_dispatch<Rows - 1>(rows, columns, depth, alpha, a, a_row, a_step, panel, beta, c, c_row);
+}
+
+// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2)/2; e^r by its Taylor polynomial of degree 6 (remainder
+// below 2^-23 relative there). n is rounded by adding and subtracting 1.5 * 2^23; ln 2 is split in two so
+// that n * ln 2 is exact in its leading part.
+inline Floats exponential(Floats x) {
+  constexpr float kRound = 12582912.0f;
+  const Ints tiny = x < all(-87.0f);
+  x = x > all(88.0f) ? all(88.0f) : x;
+  x = x < all(-87.0f) ? all(-87.0f) : x;
+  const Floats shifted = x * 1.44269504f + kRound;
+  const Floats n = shifted - kRound;
+  const Floats r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  Floats e = r * (1.0f / 720) + 1.0f / 120;
+  e = e * r + 1.0f / 24;
+  e = e * r + 1.0f / 6;
+  e = e * r + 0.5f;
+  e = e * r + 1.0f;
+  e = e * r + 1.0f;
+  const Ints exponent = ((Ints)shifted - 0x4B400000 + 127) << 23;
+  return tiny ? Floats{} : e * (Floats)exponent;
+}
+
+inline Floats sigmoid_of_gelu(Floats z) { return 1.0f / (1.0f + exponential(-1.702f * z)); }
+
+// Calls body(offset, lanes) on whole vectors and once on what is left.
+template <typename Whole, typename Rest>
+inline void for_vectors(std::size_t count, Whole whole, Rest rest) {
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) whole(i);
+  if (i < count) rest(i, count - i);
+}
+
+inline Floats load_part(const float* p, std::size_t count) {
+  Floats v{};
+  __builtin_memcpy(&v, p, count * sizeof(float));
+  return v;
+}
+inline void store_part(float* p, Floats v, std::size_t count) {
+  __builtin_memcpy(p, &v, count * sizeof(float));
+}
+
+void exponentials_of(float* values, std::size_t count) {
+  for_vectors(
+      count, [=](std::size_t i) { store(values + i, exponential(load(values + i))); },
+      [=](std::size_t i, std::size_t n) {
+        store_part(values + i, exponential(load_part(values + i, n)), n);
+      });
+}
+
+inline Floats gelu_of(Floats z) { return z * sigmoid_of_gelu(z); }
+
+void gelu_array(const float* z, float* y, std::size_t count) {
+  for_vectors(
+      count, [=](std::size_t i) { store(y + i, gelu_of(load(z + i))); },
+      [=](std::size_t i, std::size_t n) { store_part(y + i, gelu_of(load_part(z + i, n)), n); });
+}
+
+// With s = sigmoid(1.702 z):  d gelu / dz = s + 1.702 z s (1 - s).
+inline Floats gelu_slope(Floats z) {
+  const Floats s = sigmoid_of_gelu(z);
+  return s + 1.702f * z * s * (1.0f - s);
+}
+
+void gelu_vjp_array(const float* z, const float* grad_y, float* grad_z, std::size_t count) {
+  for_vectors(
+      count,
+      [=](std::size_t i) {
+        store(grad_z + i, load(grad_z + i) + load(grad_y + i) * gelu_slope(load(z + i)));
+      },
+      [=](std::size_t i, std::size_t n) {
+        store_part(grad_z + i,
+                   load_part(grad_z + i, n) + load_part(grad_y + i, n) * gelu_slope(load_part(z + i, n)), n);
+      });
+}
+
+constexpr SimdKernels kKernels = {PSM_SIMD_NAME,   kTileRows,  kTileColumns,  tile_dispatch<kTileRows>,
+                                  exponentials_of, gelu_array, gelu_vjp_array};
+
+}  // namespace
+}  // namespace psm

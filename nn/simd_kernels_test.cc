@@ -1,0 +1,60 @@
+#include "nn/simd_kernels.h"
+
+#include <cmath>
+#include <vector>
+
+#include "doctest/doctest.h"
+#include "nn/random.h"
+
+namespace psm {
+namespace {
+
+std::vector<const SimdKernels*> available() {
+  std::vector<const SimdKernels*> sets = {&simd_kernels_scalar()};
+  for (const SimdKernels* set : {simd_kernels_avx2(), simd_kernels_avx512()})
+    if (set) sets.push_back(set);
+  return sets;
+}
+
+TEST_CASE("every instruction set's exponential is accurate to 2^-21 and saturates where it says") {
+  for (const SimdKernels* set : available()) {
+    CAPTURE(set->name);
+    std::vector<float> x;
+    for (double v = -86.9; v <= 88; v += 0.0137) x.push_back(static_cast<float>(v));
+    std::vector<float> y = x;
+    set->exponentials(y.data(), y.size());
+    double worst = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double exact = std::exp(static_cast<double>(x[i]));
+      worst = std::max(worst, std::abs(y[i] - exact) / exact);
+    }
+    CHECK(worst < std::ldexp(1, -21));
+    float edges[] = {-88.0f, -1000.0f, 0.0f, 1000.0f};
+    set->exponentials(edges, 4);
+    CHECK(edges[0] == 0);
+    CHECK(edges[1] == 0);
+    CHECK(edges[2] == 1);
+    CHECK(edges[3] == doctest::Approx(std::exp(88.0)));
+  }
+}
+
+TEST_CASE("every instruction set's GELU and its slope agree with double precision at every length") {
+  Random random(4);
+  for (const SimdKernels* set : available()) {
+    CAPTURE(set->name);
+    for (std::size_t n : {1, 3, 16, 37}) {
+      std::vector<float> z(n), y(n), g(n), grad(n, 1.0f);
+      for (std::size_t i = 0; i < n; ++i) z[i] = static_cast<float>(4 * random.normal()), g[i] = 0.5f;
+      set->gelu(z.data(), y.data(), n);
+      set->gelu_vjp(z.data(), g.data(), grad.data(), n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const double s = 1 / (1 + std::exp(-1.702 * z[i]));
+        CHECK(y[i] == doctest::Approx(z[i] * s).epsilon(1e-5));
+        CHECK(grad[i] == doctest::Approx(1 + 0.5 * (s + 1.702 * z[i] * s * (1 - s))).epsilon(1e-5));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace psm
