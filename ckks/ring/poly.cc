@@ -1,0 +1,131 @@
+#include "ckks/ring/poly.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckks/base/parallel.h"
+#include "ckks/ring/backend.h"
+
+namespace psm {
+namespace {
+
+void check_alike(const RnsPoly& a, const RnsPoly& b) {
+  PSM_CHECK(&a.ring() == &b.ring() && a.basis() == b.basis() && a.form() == b.form(), "basis ", a.basis().q, "+",
+            a.basis().p, " and ", b.basis().q, "+", b.basis().p);
+}
+
+size_t words(const Ring& ring, Basis basis) { return ring.n() * static_cast<size_t>(basis.limbs()); }
+
+}  // namespace
+
+RnsPoly::RnsPoly(const Ring& ring, Basis basis, Form form)
+    : ring_(&ring), basis_(basis), form_(form), data_(words(ring, basis)) {
+  PSM_CHECK(basis.q >= 0 && basis.q <= ring.q_count() && basis.p >= 0 && basis.p <= ring.p_count(), "basis ",
+            basis.q, "+", basis.p);
+}
+
+RnsPoly RnsPoly::zero(const Ring& ring, Basis basis, Form form) {
+  RnsPoly result(ring, basis, form);
+  std::fill(result.data_.begin(), result.data_.end(), 0);
+  return result;
+}
+
+RnsPoly RnsPoly::secret(const Ring& ring, Basis basis, Form form) {
+  RnsPoly result;
+  result.ring_ = &ring;
+  result.basis_ = basis;
+  result.form_ = form;
+  result.data_ = Buffer::zeroising(words(ring, basis));
+  return result;
+}
+
+RnsPoly RnsPoly::clone() const { return clone_prefix(basis_); }
+
+RnsPoly RnsPoly::clone_prefix(Basis basis) const {
+  PSM_CHECK(basis.q <= basis_.q && basis.p <= basis_.p, "basis ", basis.q, "+", basis.p);
+  RnsPoly result;
+  result.ring_ = ring_;
+  result.basis_ = basis;
+  result.form_ = form_;
+  result.data_ = data_.is_zeroising() ? Buffer::zeroising(words(*ring_, basis)) : Buffer(words(*ring_, basis));
+  parallel_for(0, basis.limbs(), [&](size_t j) {
+    const int source = static_cast<int>(j) < basis.q ? static_cast<int>(j) : basis_.q + static_cast<int>(j) - basis.q;
+    std::copy_n(limb(source), n(), result.limb(static_cast<int>(j)));
+  });
+  return result;
+}
+
+void RnsPoly::drop_q_limbs(int q_count) {
+  PSM_CHECK(basis_.p == 0 && q_count >= 1 && q_count <= basis_.q, "from ", basis_.q, " to ", q_count);
+  basis_.q = q_count;
+}
+
+void to_ntt(RnsPoly& a) {
+  PSM_CHECK(a.form() == Form::kCoefficient);
+  parallel_for(0, a.limbs(), [&](size_t j) {
+    kernels().ntt_forward(a.limb(static_cast<int>(j)), a.ring().ntt(a.prime_index(static_cast<int>(j))));
+  });
+  a.set_form(Form::kNtt);
+}
+
+void to_coefficients(RnsPoly& a) {
+  PSM_CHECK(a.form() == Form::kNtt);
+  parallel_for(0, a.limbs(), [&](size_t j) {
+    kernels().ntt_inverse(a.limb(static_cast<int>(j)), a.ring().ntt(a.prime_index(static_cast<int>(j))));
+  });
+  a.set_form(Form::kCoefficient);
+}
+
+namespace {
+
+using Binary = void (*)(uint64_t*, const uint64_t*, const uint64_t*, size_t, const Modulus&);
+
+void by_limbs(Binary kernel, RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
+  check_alike(a, b);
+  check_alike(out, a);
+  parallel_for(0, a.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    kernel(out.limb(j), a.limb(j), b.limb(j), a.n(), a.modulus(j));
+  });
+}
+
+}  // namespace
+
+void add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kernels().add, out, a, b); }
+void subtract(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) { by_limbs(kernels().subtract, out, a, b); }
+
+void negate(RnsPoly& out, const RnsPoly& a) {
+  check_alike(out, a);
+  parallel_for(0, a.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    kernels().negate(out.limb(j), a.limb(j), a.n(), a.modulus(j));
+  });
+}
+
+void multiply(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
+  PSM_CHECK(a.form() == Form::kNtt);
+  by_limbs(kernels().multiply, out, a, b);
+}
+
+void multiply_add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b) {
+  PSM_CHECK(a.form() == Form::kNtt);
+  by_limbs(kernels().multiply_add, out, a, b);
+}
+
+void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g) {
+  PSM_CHECK(a.form() == Form::kNtt && &out != &a);
+  check_alike(out, a);
+  const auto table = automorphism_table(g, a.ring().log_n());
+  parallel_for(0, a.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    kernels().automorphism(out.limb(j), a.limb(j), *table);
+  });
+}
+
+RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {
+  RnsPoly out(a.ring(), a.basis(), a.form());
+  automorphism(out, a, g);
+  return out;
+}
+
+}  // namespace psm

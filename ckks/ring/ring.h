@@ -1,0 +1,46 @@
+// Ring: Z_Q[X] / (X^N + 1) for a chain of primes q_0 .. q_{L} and special primes p_0 .. p_{k-1}.
+//
+// Primes are indexed q_0 .. q_L first, then p_0 .. p_{k-1}; a Basis selects a prefix of each kind, so that limb j
+// of a polynomial belongs to the prime ring.prime_index(basis, j). Immutable, thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "ckks/ring/modulus.h"
+#include "ckks/ring/ntt.h"
+
+namespace psm {
+
+// Limbs q_0 .. q_{q-1}, then p_0 .. p_{p-1}.
+struct Basis {
+  int q = 0;
+  int p = 0;
+  int limbs() const { return q + p; }
+  bool operator==(const Basis&) const = default;
+};
+
+class Ring {
+ public:
+  Ring(int log_n, const std::vector<uint64_t>& q, const std::vector<uint64_t>& p);
+
+  int log_n() const { return log_n_; }
+  size_t n() const { return size_t{1} << log_n_; }
+  int q_count() const { return q_count_; }
+  int p_count() const { return static_cast<int>(tables_.size()) - q_count_; }
+  Basis full_basis() const { return {q_count_, p_count()}; }
+
+  int prime_index(Basis basis, int limb) const { return limb < basis.q ? limb : q_count_ + limb - basis.q; }
+  const NttTables& ntt(int prime_index) const { return *tables_[prime_index]; }
+  const Modulus& modulus(int prime_index) const { return tables_[prime_index]->modulus(); }
+  const Modulus& q(int i) const { return modulus(i); }
+  const Modulus& p(int i) const { return modulus(q_count_ + i); }
+
+ private:
+  int log_n_;
+  int q_count_;
+  std::vector<std::unique_ptr<const NttTables>> tables_;
+};
+
+}  // namespace psm

@@ -1,0 +1,86 @@
+// Context: a validated, immutable parameter set with everything derived from it.
+//
+// Notation: level l uses the primes q_0 .. q_l (l + 1 limbs); Q_l = q_0 ... q_l; P = p_0 ... p_{k-1}.
+//
+// Canonical scales (Kim, Papadimitriou, Polyakov, ePrint 2020/1118): a ciphertext at level l that is ready
+// for the next operation has the scale S_l = scale(l), where S_{l-1} = S_l^2 / q_l, so that a product of two
+// such ciphertexts is canonical again after Rescale and two operands of one level always have the same scale.
+// Each prime is the one nearest to S_l^2 / 2^bits that is still free, which keeps all S_l within 2^-13 of
+// 2^log_scale. The top of the computing levels has exactly 2^log_scale. The bootstrap's levels (EvalMod, CtS)
+// have a sequence of their own, near 2^bits of their primes; the bootstrap itself moves between the two.
+//
+// Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits
+// whose product does not exceed P, from q_0 upwards. The partition is one for the whole chain, so a hoisted
+// decomposition serves every key; a key trimmed to a lower level holds fewer digits.
+//
+// Thread-safety: immutable after construction. Not copyable; outlives everything made from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ckks/ring/poly.h"
+#include "ckks/scheme/parameters.h"
+
+namespace psm {
+
+struct DigitRange {
+  int begin, end;  // the primes q_begin .. q_{end-1}
+};
+
+class Context {
+ public:
+  // Throws Error for what is impossible or, unless spec.insecure, beyond the security table.
+  explicit Context(const ParameterSpec& spec);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context();
+
+  const ParameterSpec& spec() const { return spec_; }
+  const Ring& ring() const { return *ring_; }
+  int log_n() const { return spec_.log_n; }
+  int n() const { return 1 << spec_.log_n; }
+  int slots() const { return n() / 2; }
+
+  int max_level() const { return max_level_; }                                  // L
+  int compute_level() const { return spec_.stc_levels + spec_.compute_levels; } // highest after a bootstrap
+  int entry_level() const { return spec_.stc_levels; }                          // needed to enter a bootstrap
+  int evalmod_level() const { return compute_level() + spec_.evalmod_levels; }  // highest level of EvalMod
+  bool can_bootstrap() const { return spec_.evalmod_levels > 0 && spec_.cts_levels > 0; }
+
+  // S_l; exact in the sense that every way to compute it from canonical operations gives these very bits.
+  double scale(int level) const;
+  uint64_t q(int index) const;
+  uint64_t p(int index) const;
+  int p_count() const { return spec_.p_count; }
+
+  const std::vector<DigitRange>& digits() const { return digits_; }
+  int digit_count(int level) const;           // digits that hold a prime of q_0 .. q_level
+  DigitRange digit(int index, int level) const;  // cut off at the level
+
+  double log2_q(int level) const;
+  double log2_p() const;
+  double log2_qp() const { return log2_q(max_level_) + log2_p(); }
+
+  // Identifies ring, primes, secret distribution and scales; carried by every key and ciphertext.
+  uint64_t fingerprint() const { return fingerprint_; }
+
+  // "N = 2^16, log2(QP) = 1550 = ..., h = 192": one line for reports.
+  std::string describe() const;
+
+  // Bytes of a ciphertext of two polynomials and of a key-switching key, for planning.
+  size_t ciphertext_bytes(int level) const;
+  size_t key_switch_key_bytes(int level) const;
+
+ private:
+  ParameterSpec spec_;
+  int max_level_;
+  std::unique_ptr<const Ring> ring_;
+  std::vector<double> scales_;
+  std::vector<DigitRange> digits_;
+  uint64_t fingerprint_;
+};
+
+}  // namespace psm

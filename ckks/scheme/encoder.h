@@ -1,0 +1,49 @@
+// Encoder: complex vectors <-> polynomials with integer coefficients.
+//
+// Slot j of the polynomial m(X) is m(zeta^(5^j)) / scale with zeta = exp(i pi / N), j = 0 .. N/2 - 1.
+// Rotation by k therefore moves slot s + k to slot s. Encoding rounds each coefficient to the nearest
+// integer: an error of standard deviation sqrt(N/12) / scale a slot (complex).
+//
+// A vector shorter than N/2 (a power of two m) is repeated with period m and encoded as 2m coefficients.
+//
+// Throws Error: size not a power of two or above N/2, NaN or infinity, a coefficient beyond half the modulus.
+// Thread-safe: const, scratch memory from the pool.
+#pragma once
+
+#include <complex>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ckks/scheme/context.h"
+#include "ckks/scheme/plaintext.h"
+
+namespace psm {
+
+class Encoder {
+ public:
+  explicit Encoder(const Context& context);
+  ~Encoder();
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
+  // At the context's scale for the level unless another is given. `extended`: also modulo the special primes.
+  Plaintext encode(std::span<const std::complex<double>> values, int level) const;
+  Plaintext encode(std::span<const std::complex<double>> values, int level, double scale,
+                   bool extended = false) const;
+  Plaintext encode_real(std::span<const double> values, int level, double scale, bool extended = false) const;
+
+  // All N/2 slots.
+  std::vector<std::complex<double>> decode(const Plaintext& plaintext) const;
+
+  // Slots of integer coefficients given as doubles (N of them), divided by scale; used by the decryptor.
+  std::vector<std::complex<double>> slots_of_coefficients(std::span<const double> coefficients,
+                                                          double scale) const;
+
+ private:
+  struct Tables;
+  const Context& context_;
+  std::unique_ptr<const Tables> tables_;
+};
+
+}  // namespace psm

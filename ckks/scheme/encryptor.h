@@ -1,0 +1,28 @@
+// Encryptor: encryption under a public key. (v b + e_0 + m, v a + e_1), v and the errors fresh for each call.
+// v is drawn like a secret: ternary, dense.
+//
+// SeededEncryptor (seeded_encryptor.h) encrypts under the secret key itself with c_1 from a fresh seed: half
+// the bytes on the wire and less error; it belongs to the client.
+#pragma once
+
+#include "ckks/base/random.h"
+#include "ckks/scheme/ciphertext.h"
+#include "ckks/scheme/context.h"
+#include "ckks/scheme/keys.h"
+#include "ckks/scheme/plaintext.h"
+
+namespace psm {
+
+class Encryptor {
+ public:
+  Encryptor(const Context& context, const PublicKey& key);
+  // At the plaintext's level and scale.
+  Ciphertext encrypt(const Plaintext& plaintext);
+
+ private:
+  const Context& context_;
+  const PublicKey& key_;
+  SecureRandom random_;
+};
+
+}  // namespace psm

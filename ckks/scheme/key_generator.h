@@ -1,0 +1,36 @@
+// KeyGenerator: all public keys from one secret.
+//
+// Randomness: errors and the ephemeral secret come from one random source, the public seeds from another that
+// shares nothing with it; a fresh seed for every key, separated further by digit and limb.
+#pragma once
+
+#include <functional>
+
+#include "ckks/base/random.h"
+#include "ckks/scheme/keys.h"
+#include "ckks/scheme/secret_key.h"
+
+namespace psm {
+
+class KeyGenerator {
+ public:
+  explicit KeyGenerator(const SecretKey& secret);
+
+  PublicKey public_key();
+  KeySwitchKey relinearisation(int level);
+  KeySwitchKey galois(GaloisElement g, int level);
+  // The two keys around ModRaise (ePrint 2022/024): s -> s~ at modulus q_0 p_0 and s~ -> s at Q_L P. The
+  // ephemeral secret s~ is drawn here and forgotten here.
+  void encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral);
+
+  // Everything a program asked for. `progress(done, total)` may be empty.
+  EvaluationKeys evaluation_keys(const KeyRequest& request,
+                                 const std::function<void(int, int)>& progress = {});
+
+ private:
+  const SecretKey& secret_;
+  const Context& context_;
+  SecureRandom public_random_;  // seeds only
+};
+
+}  // namespace psm

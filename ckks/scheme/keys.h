@@ -1,0 +1,75 @@
+// Public keys of the computing side: no secret is needed to hold or use any of them.
+//
+// A key-switching key from s' to s for the digits D_0 .. D_{d-1} of the chain is, for each digit, a pair
+//
+//     b_i = -a_i s + e_i + P g_i s'   mod Q_level P,      g_i = 1 mod the primes of D_i, 0 mod all others,
+//
+// with a_i expanded from a public seed, separated by digit and limb (files store the seed and the b_i).
+// It is trimmed to the highest level at which it is used: fewer limbs and fewer digits.
+//
+// Galois elements: g = 5^k mod 2N moves slot s + k to slot s; g = 2N - 1 conjugates. The key for g switches
+// from s to sigma_g^{-1}(s), and sigma_g is applied to the result, so a rotation permutes two polynomials
+// rather than all digits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "ckks/base/chacha.h"
+#include "ckks/ring/automorphism.h"
+#include "ckks/ring/poly.h"
+#include "ckks/scheme/ciphertext.h"
+#include "ckks/scheme/context.h"
+
+namespace psm {
+
+// 5^offset mod 2N, any sign of offset; composed with conjugation on request.
+GaloisElement galois_element(const Context& context, int offset, bool conjugate = false);
+
+struct PublicKey {
+  Seed seed;  // of a
+  RnsPoly b, a;     // b = -a s + e mod Q_L, NTT form
+  Fingerprint fingerprint;
+};
+
+struct KeySwitchKey {
+  struct Digit {
+    RnsPoly b, a;  // basis {level + 1, p_count}, NTT form
+  };
+  Seed seed;
+  int level = -1;
+  int p_count = 0;  // special primes it uses: all, or one for the ephemeral secret's key
+  std::vector<Digit> digits;
+  Fingerprint fingerprint;
+
+  size_t bytes() const;
+};
+
+// Which keys a program needs, each at the highest level of its use; filled by the meter.
+struct KeyRequest {
+  int relinearisation_level = -1;  // -1: none
+  std::map<GaloisElement, int> galois_levels;
+  bool encapsulation = false;  // the two keys around ModRaise
+
+  void need_relinearisation(int level);
+  void need_galois(GaloisElement g, int level);
+  void merge(const KeyRequest& other);
+  size_t bytes(const Context& context) const;
+};
+
+struct EvaluationKeys {
+  std::optional<KeySwitchKey> relinearisation;
+  std::map<GaloisElement, KeySwitchKey> galois;
+  std::optional<KeySwitchKey> to_ephemeral;    // s -> s~ at modulus q_0 p_0
+  std::optional<KeySwitchKey> from_ephemeral;  // s~ -> s at modulus Q_L P
+  Fingerprint fingerprint;
+
+  size_t bytes() const;
+};
+
+// The public half of a key: a_{digit} limb by limb from its seed.
+void expand_seed(const Seed& seed, int digit, RnsPoly& a);
+
+}  // namespace psm

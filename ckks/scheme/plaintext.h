@@ -1,0 +1,50 @@
+// Plaintext: an encoded vector, ready to be added to or multiplied with a ciphertext (NTT form).
+//
+// A vector of power-of-two period m < N/2 is the polynomial p(Y) in Y = X^(N/2m): it has 2m coefficients, and
+// in the (bit-reversed) NTT domain each limb is constant on runs of N/2m residues. Only the 2m run values are
+// stored: such plaintexts are N/2m times smaller, and a product reads no plaintext traffic to speak of.
+// A full plaintext is the case of runs of length one.
+//
+// basis: limbs q_0 .. q_level, followed by all special primes if it was encoded for a double-hoisted transform.
+#pragma once
+
+#include <cstdint>
+
+#include "ckks/base/buffer.h"
+#include "ckks/ring/poly.h"
+
+namespace psm {
+
+class Plaintext {
+ public:
+  Plaintext() = default;
+  // Uninitialised residues; `values_per_limb` = N for a full plaintext, 2m for one of period m.
+  Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale);
+  Plaintext(Plaintext&&) = default;
+  Plaintext& operator=(Plaintext&&) = default;
+  Plaintext clone() const;
+
+  bool empty() const { return ring_ == nullptr; }
+  const Ring& ring() const { return *ring_; }
+  Basis basis() const { return basis_; }
+  int level() const { return basis_.q - 1; }
+  bool extended() const { return basis_.p > 0; }
+  double scale() const { return scale_; }
+  int values_per_limb() const { return values_per_limb_; }
+  int run_length() const;  // N / values_per_limb
+  bool periodic() const { return run_length() > 1; }
+  size_t bytes() const;
+
+  uint64_t* limb(int j);
+  const uint64_t* limb(int j) const;
+  RnsPoly expand() const;  // the full polynomial, NTT form
+
+ private:
+  const Ring* ring_ = nullptr;
+  Basis basis_{0, 0};
+  int values_per_limb_ = 0;
+  double scale_ = 0;
+  Buffer residues_;
+};
+
+}  // namespace psm

@@ -1,0 +1,36 @@
+// SecretKey: a ternary polynomial s. Move-only; its memory is overwritten with zeros when it goes.
+//
+// It is a target of its own (//ckks/scheme:secret_key): whatever computes on ciphertexts must not depend on it.
+#pragma once
+
+#include "ckks/base/secret.h"
+#include "ckks/ring/poly.h"
+#include "ckks/scheme/ciphertext.h"
+#include "ckks/scheme/context.h"
+
+namespace psm {
+
+class SecretKey {
+ public:
+  // Draws s with the specification's Hamming weight, and the key pair's fingerprint, from the kernel's randomness.
+  static SecretKey generate(const Context& context);
+  // From stored coefficients in {-1, 0, 1} (files); throws Error if they are anything else.
+  SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint);
+  SecretKey(SecretKey&&) noexcept = default;
+  SecretKey& operator=(SecretKey&&) noexcept = default;
+  SecretKey(const SecretKey&) = delete;
+  SecretKey& operator=(const SecretKey&) = delete;
+
+  const Context& context() const { return *context_; }
+  Fingerprint fingerprint() const { return fingerprint_; }
+  const SecretVector<int32_t>& coefficients() const { return coefficients_; }
+  const RnsPoly& poly() const { return poly_; }  // modulo Q_L P, NTT form
+
+ private:
+  const Context* context_;
+  SecretVector<int32_t> coefficients_;
+  RnsPoly poly_;
+  Fingerprint fingerprint_;
+};
+
+}  // namespace psm
