@@ -1,0 +1,61 @@
+// Pooled, 64-byte aligned storage for residues.
+//
+// The first touch of a fresh page costs more than the arithmetic done on it, so buffers are carved from large
+// mappings that ask for huge pages, and on destruction go back to a pool, sorted by size. Contents are
+// undefined on construction. The pool is thread-safe; a Buffer is as thread-safe as an array.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace psm {
+
+class Buffer {
+ public:
+  Buffer() = default;
+  // `size` words, whose contents are whatever the memory held before.
+  explicit Buffer(size_t size);
+  // The same, wiped on destruction: for anything a secret key can be computed from.
+  static Buffer zeroising(size_t size);
+  Buffer(Buffer&& other) noexcept;
+  Buffer& operator=(Buffer&& other) noexcept;
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+  ~Buffer();
+
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  bool is_zeroising() const { return zeroising_; }
+  uint64_t* data() { return data_; }
+  const uint64_t* data() const { return data_; }
+  uint64_t& operator[](size_t i) { return data_[i]; }
+  const uint64_t& operator[](size_t i) const { return data_[i]; }
+  uint64_t* begin() { return data_; }
+  uint64_t* end() { return data_ + size_; }
+  const uint64_t* begin() const { return data_; }
+  const uint64_t* end() const { return data_ + size_; }
+
+ private:
+  void swap(Buffer& other) noexcept;
+
+  uint64_t* data_ = nullptr;
+  size_t size_ = 0;
+  bool zeroising_ = false;
+};
+
+namespace buffer_pool {
+
+struct Statistics {
+  size_t bytes_in_use = 0;  // in live buffers
+  size_t bytes_pooled = 0;  // in the pool, backed by memory
+  size_t peak_in_use = 0;   // the most bytes_in_use has been
+};
+Statistics statistics();
+
+// Memory that free buffers may keep; what is freed beyond it goes back to the system. 1 GiB at first.
+void set_pooled_limit(size_t bytes);
+// Gives the memory of all free buffers back to the system.
+void trim();
+
+}  // namespace buffer_pool
+}  // namespace psm

@@ -1,0 +1,49 @@
+// The ChaCha20 block function and the deterministic stream built on it.
+//
+// ChaCha20 (D. J. Bernstein, 2008; RFC 8439) maps a 256-bit key, a 64-bit counter and a 64-bit nonce to 64
+// pseudo-random bytes. The layout here is the original one (64-bit counter in words 12 and 13, 64-bit nonce
+// in words 14 and 15); with RFC 8439's 96-bit nonce it shares everything but the meaning of word 13.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace psm {
+
+// A public 256-bit seed from which the uniform halves of keys and ciphertexts are expanded.
+struct Seed {
+  std::array<uint8_t, 32> bytes{};
+  bool operator==(const Seed&) const = default;
+};
+
+// Writes blocks counter, counter + 1, ..., counter + blocks - 1 (64 bytes each) to out.
+// Key and nonce are little-endian words. Runs in time independent of key and output.
+void chacha20_blocks(const std::array<uint32_t, 8>& key, uint64_t nonce, uint64_t counter, uint8_t* out,
+                     size_t blocks);
+
+namespace chacha_internal {
+// The readable form of the above, which every vector form must equal.
+void blocks_scalar(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out, size_t blocks);
+}  // namespace chacha_internal
+
+// The bytes of ChaCha20(seed, domain), from counter 0 on. Equal seeds and domains give equal streams, on
+// every machine; distinct domains give independent streams. For public randomness only: a seed that is known
+// makes everything drawn from it known. Not thread-safe; make one stream per task.
+class ChaChaStream {
+ public:
+  ChaChaStream(const Seed& seed, uint64_t domain);
+  void fill(void* out, size_t bytes);
+  uint64_t next_u64();
+
+ private:
+  static constexpr size_t kBufferBlocks = 64;
+
+  std::array<uint32_t, 8> key_;
+  uint64_t domain_;
+  uint64_t counter_ = 0;
+  size_t used_ = kBufferBlocks * 64;  // bytes of buffer_ already given out
+  alignas(64) std::array<uint8_t, kBufferBlocks * 64> buffer_;
+};
+
+}  // namespace psm

@@ -1,0 +1,199 @@
+// The reference backend: every kernel in its plainest form. The others must give the same bits.
+#include <algorithm>
+
+#include "ckks/ring/backend_list.h"
+
+namespace psm {
+namespace {
+
+// Forward butterfly (Cooley-Tukey): (x, y) -> (x + w y, x - w y).
+// In: x, y in [0, 4q). x is brought to [0, 2q), w y is in [0, 2q). Out: [0, 4q).
+inline void forward_butterfly(uint64_t& x, uint64_t& y, const Multiplier& w, const Modulus& m) {
+  const uint64_t two_q = 2 * m.q;
+  const uint64_t u = x >= two_q ? x - two_q : x;
+  const uint64_t v = mul_lazy(y, w, m);
+  x = u + v;
+  y = u - v + two_q;
+}
+
+// Inverse butterfly (Gentleman-Sande): (x, y) -> (x + y, (x - y) w).
+// In: x, y in [0, 2q). Out: [0, 2q): the sum is reduced once, the product by mul_lazy.
+inline void inverse_butterfly(uint64_t& x, uint64_t& y, const Multiplier& w, const Modulus& m) {
+  const uint64_t two_q = 2 * m.q;
+  const uint64_t sum = x + y;
+  const uint64_t difference = x - y + two_q;
+  x = sum >= two_q ? sum - two_q : sum;
+  y = mul_lazy(difference, w, m);
+}
+
+// [0, 4q) -> [0, q).
+inline uint64_t reduce_four_q(uint64_t x, uint64_t q) {
+  x = x >= 2 * q ? x - 2 * q : x;
+  return x >= q ? x - q : x;
+}
+
+void ntt_forward(uint64_t* x, const NttTables& tables) {
+  const Modulus& m = tables.modulus();
+  const size_t n = tables.n();
+  for (size_t blocks = 1, half = n / 2; blocks < n; blocks *= 2, half /= 2) {
+    for (size_t block = 0; block < blocks; ++block) {
+      const Multiplier w{tables.roots()[blocks + block], tables.root_quotients()[blocks + block]};
+      uint64_t* low = x + 2 * half * block;
+      uint64_t* high = low + half;
+      for (size_t i = 0; i < half; ++i) forward_butterfly(low[i], high[i], w, m);
+    }
+  }
+  for (size_t i = 0; i < n; ++i) x[i] = reduce_four_q(x[i], m.q);
+}
+
+void ntt_inverse(uint64_t* x, const NttTables& tables) {
+  const Modulus& m = tables.modulus();
+  const size_t n = tables.n();
+  for (size_t blocks = n / 2, half = 1; blocks > 1; blocks /= 2, half *= 2) {
+    for (size_t block = 0; block < blocks; ++block) {
+      const Multiplier w{tables.inverse_roots()[blocks + block],
+                         tables.inverse_root_quotients()[blocks + block]};
+      uint64_t* low = x + 2 * half * block;
+      uint64_t* high = low + half;
+      for (size_t i = 0; i < half; ++i) inverse_butterfly(low[i], high[i], w, m);
+    }
+  }
+  // The last layer carries the division by N: (x, y) -> ((x + y) / N, (x - y) w / N).
+  for (size_t i = 0; i < n / 2; ++i) {
+    const uint64_t sum = x[i] + x[i + n / 2];
+    const uint64_t difference = x[i] - x[i + n / 2] + 2 * m.q;
+    x[i] = mul_mod(sum, tables.inverse_n(), m);
+    x[i + n / 2] = mul_mod(difference, tables.inverse_n_root(), m);
+  }
+}
+
+void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = add_mod(a[i], b[i], q);
+}
+
+void subtract(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = sub_mod(a[i], b[i], q);
+}
+
+void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = negate_mod(a[i], q);
+}
+
+void multiply(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = mul_mod(a[i], b[i], q);
+}
+
+void multiply_add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = reduce_wide(uint128_t{a[i]} * b[i] + out[i], q);
+}
+
+void scale(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = mul_mod(a[i], c, q);
+}
+
+void scale_add(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = add_mod(out[i], mul_mod(a[i], c, q), q);
+}
+
+void subtract_scale(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
+                    const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = mul_mod(a[i] + q.q - b[i], c, q);
+}
+
+void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,
+                   const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) {
+    uint128_t sum = 0;
+    for (size_t k = 0; k < count; ++k) sum += uint128_t{a[k][i]} * b[k][i];
+    out[i] = reduce_wide(sum, q);
+  }
+}
+
+void inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a, const uint64_t* const* b0,
+                        const uint64_t* const* b1, size_t count, size_t n, const Modulus& q,
+                        bool accumulate) {
+  for (size_t i = 0; i < n; ++i) {
+    uint128_t sum0 = accumulate ? out0[i] : 0;
+    uint128_t sum1 = accumulate ? out1[i] : 0;
+    for (size_t k = 0; k < count; ++k) {
+      sum0 += uint128_t{a[k][i]} * b0[k][i];
+      sum1 += uint128_t{a[k][i]} * b1[k][i];
+    }
+    out0[i] = reduce_wide(sum0, q);
+    out1[i] = reduce_wide(sum1, q);
+  }
+}
+
+void basis_convert(uint64_t* const* out, size_t out_count, const uint64_t* const* y, size_t in_count,
+                   const uint64_t* c, const Modulus* p, size_t n) {
+  // Tiles of y stay in the first-level cache while every output modulus passes over them.
+  constexpr size_t kTile = 128;
+  for (size_t begin = 0; begin < n; begin += kTile) {
+    const size_t end = std::min(n, begin + kTile);
+    for (size_t j = 0; j < out_count; ++j) {
+      for (size_t i = begin; i < end; ++i) {
+        // y may exceed p: 64-bit halves are kept apart so that any 2^50 * 2^50 products can be summed.
+        uint128_t sum = 0;
+        for (size_t k = 0; k < in_count; ++k) sum += uint128_t{y[k][i]} * c[j * in_count + k];
+        const uint64_t high = reduce_mod(static_cast<uint64_t>(sum >> 52), p[j]);
+        const uint64_t low = static_cast<uint64_t>(sum) & ((uint64_t{1} << 52) - 1);
+        out[j][i] = reduce_wide((uint128_t{high} << 52) + low, p[j]);
+      }
+    }
+  }
+}
+
+void reduce(uint64_t* out, const uint64_t* a, size_t n, const Modulus&, const Modulus& to) {
+  for (size_t i = 0; i < n; ++i) out[i] = reduce_mod(a[i], to);
+}
+
+void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to) {
+  for (size_t i = 0; i < n; ++i) out[i] = reduce_signed(centered(a[i], from), to);
+}
+
+void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismTable& table) {
+  for (size_t block = 0; block < table.n() / 8; ++block) {
+    const uint64_t* source = a + table.blocks()[block] / 8 * 8;
+    const auto& place = table.permutations()[table.blocks()[block] % 8];
+    for (size_t i = 0; i < 8; ++i) out[8 * block + i] = source[place[i]];
+  }
+}
+
+void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                        const uint64_t* const* c, size_t run, size_t n, const Modulus& q, bool accumulate) {
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t i = 0; i < n; ++i) {
+      uint128_t sum = accumulate ? out[r][i] : 0;
+      for (size_t k = 0; k < cols; ++k) sum += uint128_t{a[k][i]} * c[r * cols + k][i / run];
+      out[r][i] = reduce_wide(sum, q);
+    }
+  }
+}
+
+}  // namespace
+
+const Kernels* scalar_backend() {
+  static constexpr Kernels kKernels = {
+      .name = "scalar",
+      .ntt_forward = ntt_forward,
+      .ntt_inverse = ntt_inverse,
+      .add = add,
+      .subtract = subtract,
+      .negate = negate,
+      .multiply = multiply,
+      .multiply_add = multiply_add,
+      .scale = scale,
+      .scale_add = scale_add,
+      .subtract_scale = subtract_scale,
+      .inner_product = inner_product,
+      .inner_product_pair = inner_product_pair,
+      .basis_convert = basis_convert,
+      .reduce = reduce,
+      .reduce_centered = reduce_centered,
+      .automorphism = automorphism,
+      .run_matrix_product = run_matrix_product,
+  };
+  return &kKernels;
+}
+
+}  // namespace psm

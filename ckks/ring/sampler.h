@@ -1,0 +1,44 @@
+// Random polynomials: uniform residues, errors, secrets.
+//
+// Secrets and errors are drawn without branches or addresses that depend on what was drawn; uniform residues
+// are public, so rejection may take as long as it takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "ckks/base/chacha.h"
+#include "ckks/base/random.h"
+#include "ckks/base/secret.h"
+#include "ckks/ring/modulus.h"
+
+namespace psm {
+
+// Errors follow the centred binomial distribution: kErrorCoins fair coins less kErrorCoins fair coins. Its
+// standard deviation sqrt(kErrorCoins / 2) = 3.24 is just above the customary 3.2, and |e| <= kErrorBound
+// always, not only with high probability. (A binomial error in place of a rounded Gaussian of the same width:
+// Alkim et al., "Post-quantum key exchange - a new hope", USENIX Security 2016, section 4.)
+constexpr int kErrorCoins = 21;
+constexpr double kErrorStandardDeviation = 3.2403703492039302;  // sqrt(kErrorCoins / 2)
+constexpr int kErrorBound = kErrorCoins;
+
+// n residues uniform in [0, q). Successive words of the stream, u their low 52 bits, give floor(u q / 2^52)
+// where u q mod 2^52 >= 2^52 mod q, and nothing otherwise (D. Lemire, ACM TOMACS 29(1), 2019): exactly
+// uniform, and fixed by the stream on every machine.
+void sample_uniform(uint64_t* out, size_t n, const Modulus& q, ChaChaStream& stream);
+
+// n independent errors.
+SecretVector<int32_t> sample_error(size_t n, SecureRandom& random);
+
+// n independent values, -1, 0, 1 with probability 1/3 each (up to 2^-62).
+SecretVector<int32_t> sample_ternary(size_t n, SecureRandom& random);
+
+// Uniform among the ternary vectors with exactly `weight` entries different from zero. 0 <= weight <= n, n a
+// power of two (the vector is shuffled by sorting random keys with a bitonic network, whose steps do not
+// depend on data).
+SecretVector<int32_t> sample_ternary_weight(size_t n, size_t weight, SecureRandom& random);
+
+// The residues of small signed values; branch-free.
+void signed_to_residues(uint64_t* out, const int32_t* values, size_t n, const Modulus& q);
+
+}  // namespace psm
