@@ -1,0 +1,151 @@
+#include "ckks/bootstrap/dft_factors.h"
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+// tau_p, p < len/2, computed in extended precision before they are rounded.
+std::vector<Complex> twiddles(int len) {
+  std::vector<Complex> out(len / 2);
+  int64_t power = 1;
+  for (int p = 0; p < len / 2; ++p, power = power * 5 % (4 * len)) {
+    const long double angle = 2 * std::numbers::pi_v<long double> * power / (4.0L * len);
+    out[p] = {static_cast<double>(std::cos(angle)), static_cast<double>(std::sin(angle))};
+  }
+  return out;
+}
+
+DiagonalMatrix butterfly(int slots, int len) {
+  const int half = len / 2;
+  const std::vector<Complex> tau = twiddles(len);
+  std::vector<Complex> same(len), up(len), down(len);
+  for (int p = 0; p < half; ++p) {
+    same[p] = 1;
+    up[p] = tau[p];
+    down[p + half] = 1;
+    same[p + half] = -tau[p];
+  }
+  DiagonalMatrix out(slots, len);
+  out.add(0, same);
+  out.add(half, up);
+  out.add(-half, down);
+  return out;
+}
+
+// (u + tau v, u - tau v) -> (u, v).
+DiagonalMatrix inverse_butterfly(int slots, int len) {
+  const int half = len / 2;
+  const std::vector<Complex> tau = twiddles(len);
+  std::vector<Complex> same(len), up(len), down(len);
+  for (int p = 0; p < half; ++p) {
+    same[p] = 0.5;
+    up[p] = 0.5;
+    down[p + half] = 0.5 * std::conj(tau[p]);
+    same[p + half] = -0.5 * std::conj(tau[p]);
+  }
+  DiagonalMatrix out(slots, len);
+  out.add(0, same);
+  out.add(half, up);
+  out.add(-half, down);
+  return out;
+}
+
+// One factor before its offsets are made one-sided, and by how much they have to move.
+struct Group {
+  DiagonalMatrix matrix;
+  int step, span, sigma;
+};
+
+// The butterflies of `lens`, in the order of application.
+Group multiply(int slots, std::span<const int> lens, bool inverse) {
+  DiagonalMatrix product = inverse ? inverse_butterfly(slots, lens[0]) : butterfly(slots, lens[0]);
+  int smallest = lens[0], largest = lens[0];
+  for (size_t i = 1; i < lens.size(); ++i) {
+    product = (inverse ? inverse_butterfly(slots, lens[i]) : butterfly(slots, lens[i])).times(product);
+    smallest = std::min(smallest, lens[i]);
+    largest = std::max(largest, lens[i]);
+  }
+  const int step = smallest / 2, reach = largest / smallest * 2 - 1;  // offsets -reach*step .. reach*step
+  if (largest == slots) return {std::move(product), step, reach + 1, 0};
+  return {std::move(product), step, 2 * reach + 1, reach * step};
+}
+
+std::vector<Group> groups(int log_slots, std::span<const int> butterflies, bool inverse) {
+  PSM_CHECK(std::accumulate(butterflies.begin(), butterflies.end(), 0) == log_slots, "butterflies of ",
+            log_slots);
+  const int slots = 1 << log_slots;
+  std::vector<Group> out;
+  int done = 0;
+  for (const int count : butterflies) {
+    PSM_CHECK(count >= 1);
+    std::vector<int> lens;
+    for (int i = 0; i < count; ++i, ++done) lens.push_back(inverse ? slots >> done : 2 << done);
+    out.push_back(multiply(slots, lens, inverse));
+  }
+  return out;
+}
+
+}  // namespace
+
+DftFactors slots_to_coeffs_factors(int log_slots, std::span<const int> butterflies) {
+  const std::vector<Group> parts = groups(log_slots, butterflies, false);
+  DftFactors out;
+  // From the last factor to the first, carrying the rotations to the right.
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    out.factors.insert(
+        out.factors.begin(),
+        {part->matrix.shifted(part->sigma).conjugated_by_rotation(-out.shift), part->step, part->span});
+    out.shift += part->sigma;
+  }
+  return out;
+}
+
+DftFactors coeffs_to_slots_factors(int log_slots, std::span<const int> butterflies) {
+  DftFactors out;
+  // From the first factor to the last, carrying the rotations to the left.
+  for (const Group& part : groups(log_slots, butterflies, true)) {
+    out.shift += part.sigma;
+    out.factors.push_back(
+        {part.matrix.shifted(part.sigma).conjugated_by_rotation(out.shift), part.step, part.span});
+  }
+  return out;
+}
+
+std::vector<int> split_butterflies(int log_slots, int factors, bool larger_first) {
+  PSM_CHECK(factors >= 1 && factors <= log_slots, factors, " factors of ", log_slots, " butterflies");
+  std::vector<int> out(factors, log_slots / factors);
+  for (int i = 0; i < log_slots % factors; ++i) ++out[larger_first ? i : factors - 1 - i];
+  return out;
+}
+
+std::vector<Complex> slots_of_coefficients(std::span<const Complex> w) {
+  const int n = static_cast<int>(w.size());
+  std::vector<Complex> z(n);
+  int64_t power = 1;
+  for (int j = 0; j < n; ++j, power = power * 5 % (4 * n)) {
+    for (int k = 0; k < n; ++k) {
+      const double angle = 2 * std::numbers::pi * static_cast<double>(power * k % (4 * n)) / (4.0 * n);
+      z[j] += w[k] * Complex(std::cos(angle), std::sin(angle));
+    }
+  }
+  return z;
+}
+
+std::vector<Complex> bit_reversed(std::span<const Complex> x) {
+  const int bits = std::bit_width(x.size()) - 1;
+  std::vector<Complex> out(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    size_t reversed = 0;
+    for (int b = 0; b < bits; ++b) reversed |= ((i >> b) & 1) << (bits - 1 - b);
+    out[reversed] = x[i];
+  }
+  return out;
+}
+
+}  // namespace psm

@@ -1,0 +1,89 @@
+#include "ckks/bootstrap/dft_factors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::vector<Complex> sample(int n) {
+  std::vector<Complex> x(n);
+  for (int j = 0; j < n; ++j) x[j] = {std::sin(1.7 * j + 0.3), std::cos(2.9 * j * j)};
+  return x;
+}
+
+std::vector<Complex> rotated(const std::vector<Complex>& x, int by) {
+  const int n = static_cast<int>(x.size());
+  std::vector<Complex> out(n);
+  for (int j = 0; j < n; ++j) out[j] = x[(j + by) & (n - 1)];
+  return out;
+}
+
+std::vector<Complex> apply(const DftFactors& factors, std::vector<Complex> x) {
+  for (const DftFactor& factor : factors.factors) x = factor.matrix.apply(x);
+  return x;
+}
+
+double distance(const std::vector<Complex>& a, const std::vector<Complex>& b) {
+  double worst = 0;
+  for (size_t j = 0; j < a.size(); ++j) worst = std::max(worst, std::abs(a[j] - b[j]));
+  return worst;
+}
+
+TEST_CASE("the factors of SlotsToCoeffs make slots the bit-reversed coefficients of what they leave") {
+  const int log_slots = 7;
+  const std::vector<Complex> z = sample(1 << log_slots);
+  for (const std::vector<int>& split : {std::vector<int>{7}, {3, 4}, {2, 2, 3}, {1, 1, 1, 1, 1, 1, 1}}) {
+    const DftFactors factors = slots_to_coeffs_factors(log_slots, split);
+    const std::vector<Complex> slots = apply(factors, rotated(z, -factors.shift));
+    CHECK(distance(slots, slots_of_coefficients(bit_reversed(z))) < 1e-12);
+  }
+}
+
+TEST_CASE("the factors of CoeffsToSlots bring the bit-reversed coefficients into slots") {
+  const int log_slots = 7;
+  const std::vector<Complex> w = sample(1 << log_slots);
+  for (const std::vector<int>& split : {std::vector<int>{7}, {4, 3}, {2, 2, 2, 1}}) {
+    const DftFactors factors = coeffs_to_slots_factors(log_slots, split);
+    const std::vector<Complex> out = apply(factors, slots_of_coefficients(w));
+    CHECK(distance(rotated(out, -factors.shift), bit_reversed(w)) < 1e-12);
+  }
+}
+
+TEST_CASE("one rotation before SlotsToCoeffs makes the round trip the identity") {
+  const int log_slots = 10;
+  const std::vector<Complex> z = sample(1 << log_slots);
+  const DftFactors down = slots_to_coeffs_factors(log_slots, split_butterflies(log_slots, 3, false));
+  const DftFactors up = coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, 4, true));
+  CHECK(distance(apply(up, apply(down, rotated(z, -down.shift - up.shift))), z) < 1e-12);
+}
+
+TEST_CASE(
+    "offsets are one-sided multiples of the step, and diagonals have the period of the largest butterfly") {
+  const DftFactors up = coeffs_to_slots_factors(15, std::vector<int>{4, 4, 4, 3});
+  const int steps[] = {1 << 11, 1 << 7, 1 << 3, 1}, spans[] = {16, 31, 31, 15};
+  const int periods[] = {1 << 15, 1 << 11, 1 << 7, 1 << 3};
+  for (int f = 0; f < 4; ++f) {
+    const DftFactor& factor = up.factors[f];
+    CHECK(factor.step == steps[f]);
+    CHECK(factor.span == spans[f]);
+    CHECK(factor.matrix.period() == periods[f]);
+    CHECK(static_cast<int>(factor.matrix.diagonals().size()) == spans[f]);
+    for (const auto& [offset, diagonal] : factor.matrix.diagonals()) {
+      CHECK(offset % factor.step == 0);
+      CHECK(offset / factor.step < factor.span);
+    }
+  }
+}
+
+TEST_CASE("butterflies are split evenly") {
+  CHECK(split_butterflies(15, 4, true) == std::vector<int>{4, 4, 4, 3});
+  CHECK(split_butterflies(15, 3, true) == std::vector<int>{5, 5, 5});
+  CHECK(split_butterflies(11, 3, false) == std::vector<int>{3, 4, 4});
+}
+
+}  // namespace
+}  // namespace psm

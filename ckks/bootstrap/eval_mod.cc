@@ -1,0 +1,88 @@
+#include "ckks/bootstrap/eval_mod.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ckks/base/error.h"
+#include "ckks/bootstrap/least_squares.h"
+
+namespace psm {
+namespace {
+
+constexpr long double kPi = std::numbers::pi_v<long double>;
+constexpr int kSamplesPerInteger = 8;
+
+// How exact the fit must be around the integer i, relative to i = 0: its square is about the probability of i
+// for the normal distribution with the variance of a sum of `summands` uniform variables, but never less than
+// 2^-40, so that even integers that never occur are removed to a few bits.
+long double weight(int i, int summands) {
+  const long double variance = summands / 12.0L;
+  return std::max(std::exp(-i * i / (4 * variance)), std::ldexp(1.0L, -20));
+}
+
+}  // namespace
+
+EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
+  PSM_CHECK(spec.k >= 1 && spec.degree >= 1 && spec.double_angles >= 0 && spec.message_ratio > 8);
+  lambdas_.assign(spec.double_angles + 1, 0.0);
+  long double lambda = 1 / (2 * kPi);
+  for (int k = spec.double_angles; k >= 0; --k) {
+    lambdas_[k] = static_cast<double>(lambda);
+    lambda = std::sqrt(2 * lambda);
+  }
+  const long double lambda_0 = lambdas_[0];
+  lambdas_.erase(lambdas_.begin());
+
+  const long double sine_error = std::pow(2 * kPi / spec.message_ratio, 2) / 6;
+  output_gain_ = static_cast<double>(spec.message_ratio * (1 + 0.75L * sine_error));
+
+  const int columns = spec.degree + 1;
+  std::vector<long double> matrix, right;
+  for (int i = -spec.k; i <= spec.k; ++i) {
+    const long double w = weight(i, spec.summands);
+    for (int s = 0; s < kSamplesPerInteger; ++s) {
+      const long double node = std::cos(kPi * (s + 0.5L) / kSamplesPerInteger);
+      const long double u = i + node / spec.message_ratio;
+      const long double x = u / spec.k;
+      long double before = 1, now = x;  // T_0, T_1
+      for (int c = 0; c < columns; ++c) {
+        matrix.push_back(w * before);
+        const long double next = 2 * x * now - before;
+        before = now;
+        now = next;
+      }
+      right.push_back(w * lambda_0 * std::cos(2 * kPi * (u - 0.25L) / std::ldexp(1.0L, spec.double_angles)));
+    }
+  }
+  const std::vector<long double> solution = least_squares(std::move(matrix), std::move(right), columns);
+  series_.basis = SeriesBasis::kChebyshev;
+  series_.coefficients.assign(solution.begin(), solution.end());
+}
+
+long double EvalMod::evaluate(long double u) const {
+  long double d = psm::evaluate(series_, u / spec_.k);
+  for (const double lambda : lambdas_) d = d * d - lambda;
+  return d;
+}
+
+double EvalMod::max_error(int i) const {
+  long double worst = 0;
+  for (int s = -64; s <= 64; ++s) {
+    const long double z = s / 64.0L;
+    worst = std::max(worst, std::abs(output_gain_ * evaluate(i + z / spec_.message_ratio) - z));
+  }
+  return static_cast<double>(worst);
+}
+
+double EvalMod::sine_error() const {
+  long double worst = 0;
+  for (int s = 0; s <= 64; ++s) {
+    const long double z = s / 64.0L;
+    const long double d = std::sin(2 * kPi * z / spec_.message_ratio) / (2 * kPi);
+    worst = std::max(worst, std::abs(output_gain_ * d - z));
+  }
+  return static_cast<double>(worst);
+}
+
+}  // namespace psm

@@ -1,0 +1,63 @@
+// EvalMod: the function that removes the multiples of q_0 left by ModRaise, as a polynomial.
+//
+// With u = t / q_0 = I + m / q_0, I an integer, |I| <= K, |m| / q_0 <= 1 / R (R = q_0 / scale, the message
+// ratio),
+//
+//     m / q_0  ~  sin(2 pi u) / (2 pi)                            (Cheon et al., ePrint 2018/153)
+//
+// and the sine comes from a cosine of a small argument by r double angles (Han and Ki, ePrint 2019/688):
+//
+//     c_0(u) = cos(2 pi (u - 1/4) / 2^r),   c_{k+1} = 2 c_k^2 - 1,   c_r(u) = sin(2 pi u).
+//
+// Scaled by lambda_k with lambda_r = 1/(2 pi) and lambda_{k-1} = sqrt(2 lambda_k), the recurrence needs no
+// doubling: d_k = lambda_k c_k, d_{k+1} = d_k^2 - lambda_{k+1}.
+//
+// d_0 is a Chebyshev series in x = u / K, of `degree`, fitted by weighted least squares only where u can be:
+// within 1/R of the integers (the idea of ePrint 2019/688, where Chebyshev nodes are moved there). Weights
+// fall off where |I| is improbable: I is a sum of h + 1 nearly uniform variables (see overflow.h).
+//
+// The sine's own error is (2 pi / R)^2 / 6 at |m| = q_0/R; a slope 1 + delta with delta = 3/4 of that value
+// leaves a quarter of it (the Chebyshev polynomial T_3 is the best cubic), so output_gain = R (1 + delta).
+//
+// Levels: ceil(log2(degree + 1)) + r.
+#pragma once
+
+#include <vector>
+
+#include "ckks/poly/series.h"
+
+namespace psm {
+
+struct EvalModSpec {
+  int k = 16;  // |I| <= K
+  int degree = 31;
+  int double_angles = 3;        // r
+  double message_ratio = 1024;  // R
+  int summands = 33;            // I is the sum of so many variables uniform in (-1/2, 1/2): h + 1
+};
+
+class EvalMod {
+ public:
+  explicit EvalMod(const EvalModSpec& spec);
+
+  const EvalModSpec& spec() const { return spec_; }
+  const Series& series() const { return series_; }                 // d_0 as a series in x = u / K
+  const std::vector<double>& lambdas() const { return lambdas_; }  // lambda_1 .. lambda_r
+  double output_gain() const { return output_gain_; }              // R (1 + delta): m R / q_0 ~ gain * d_r
+  int depth() const { return series_.depth() + spec_.double_angles; }
+
+  // What the ciphertext computes, in plain arithmetic: d_r(u).
+  long double evaluate(long double u) const;
+  // max over |z| <= 1 of |gain d_r(i + z / R) - z|: the error of the value z carried over the integer i.
+  double max_error(int i) const;
+  // The same for an exact sine: the part of the error that no fit can remove.
+  double sine_error() const;
+
+ private:
+  EvalModSpec spec_;
+  Series series_;
+  std::vector<double> lambdas_;
+  double output_gain_;
+};
+
+}  // namespace psm

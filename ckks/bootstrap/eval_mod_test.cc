@@ -1,0 +1,53 @@
+#include "ckks/bootstrap/eval_mod.h"
+
+#include <cmath>
+
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("EvalMod takes eight levels: degree 31 and three double angles") {
+  const EvalMod eval_mod({});
+  CHECK(eval_mod.series().degree() == 31);
+  CHECK(eval_mod.depth() == 8);
+}
+
+TEST_CASE("the sine with the best slope errs by a quarter of the sine's cubic term") {
+  const EvalMod eval_mod({});
+  const double cubic = std::pow(2 * M_PI / 1024, 2) / 6;  // 2^-17.3
+  CHECK(eval_mod.sine_error() < 0.26 * cubic);
+  CHECK(std::log2(eval_mod.sine_error()) < -19.2);
+}
+
+TEST_CASE(
+    "over every integer that occurs more often than 2^-40 the fit adds less than a tenth to the sine's "
+    "error") {
+  const EvalMod eval_mod({});
+  for (int i = -10; i <= 10; ++i) CHECK(eval_mod.max_error(i) < 1.1 * eval_mod.sine_error());
+}
+
+TEST_CASE("over the improbable integers up to K the value keeps at least 13 bits") {
+  const EvalMod eval_mod({});
+  for (int i = -16; i <= 16; ++i) CHECK(std::log2(eval_mod.max_error(i)) < -13);
+}
+
+TEST_CASE("the double angles reproduce the sine") {
+  const EvalMod eval_mod({});
+  for (double u = -8; u <= 8; u += 1) {
+    const long double d = eval_mod.evaluate(u + 0.0005L);
+    CHECK(std::abs(static_cast<double>(d) - std::sin(2 * M_PI * 0.0005) / (2 * M_PI)) < 0x1p-30);
+  }
+}
+
+TEST_CASE("a smaller message ratio and a smaller K are fitted as well") {
+  EvalModSpec spec;
+  spec.k = 8;
+  spec.message_ratio = 64;
+  spec.summands = 9;
+  const EvalMod eval_mod(spec);
+  for (int i = -4; i <= 4; ++i) CHECK(eval_mod.max_error(i) < 1.1 * eval_mod.sine_error());
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,57 @@
+#include "ckks/poly/series.h"
+
+#include <bit>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+int Series::degree() const {
+  int d = static_cast<int>(coefficients.size()) - 1;
+  while (d > 0 && coefficients[d] == 0) --d;
+  return d < 0 ? 0 : d;
+}
+
+int Series::depth() const { return std::bit_width(static_cast<unsigned>(degree())); }
+
+long double evaluate(const Series& p, long double x) {
+  long double b1 = 0, b2 = 0;
+  for (int k = p.degree(); k >= 0; --k) {
+    const long double c = p.coefficients.empty() ? 0 : p.coefficients[k];
+    if (p.basis == SeriesBasis::kPower) {
+      b1 = b1 * x + c;
+    } else {
+      const long double b = (k == 0 ? x : 2 * x) * b1 - b2 + c;
+      b2 = b1;
+      b1 = b;
+    }
+  }
+  return b1;
+}
+
+SeriesDivision divide(const Series& p, int m) {
+  const int degree = p.degree();
+  PSM_CHECK(m >= 1 && degree < 2 * m, "degree ", degree, ", divisor of degree ", m);
+  SeriesDivision out;
+  out.quotient.basis = out.remainder.basis = p.basis;
+  out.remainder.coefficients.assign(p.coefficients.begin(),
+                                    p.coefficients.begin() + std::min<size_t>(m, p.coefficients.size()));
+  out.remainder.coefficients.resize(m, 0.0);
+  if (degree < m) {
+    out.quotient.coefficients.assign(1, 0.0);
+    return out;
+  }
+  out.quotient.coefficients.assign(degree - m + 1, 0.0);
+  for (int i = 0; i <= degree - m; ++i) {
+    const double c = p.coefficients[m + i];
+    if (p.basis == SeriesBasis::kPower || i == 0) {
+      out.quotient.coefficients[i] = c;
+    } else {
+      out.quotient.coefficients[i] = 2 * c;
+      out.remainder.coefficients[m - i] -= c;
+    }
+  }
+  return out;
+}
+
+}  // namespace psm

@@ -1,0 +1,164 @@
+#include "ckks/poly/series_plan.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+int ceil_log2(int x) { return x <= 1 ? 0 : std::bit_width(static_cast<unsigned>(x - 1)); }
+
+// Builds one plan with a given number of baby steps (terms of lower degree than that are not divided
+// further).
+class Planner {
+ public:
+  Planner(SeriesBasis basis, int baby_steps, int input_level, double input_scale,
+          std::span<const uint64_t> primes)
+      : basis_(basis), baby_steps_(baby_steps), input_level_(input_level), primes_(primes) {
+    SeriesPlan::Node input;
+    input.level = input_level;
+    input.scale = input_scale;
+    plan_.nodes.push_back(input);
+    powers_[1] = 0;
+  }
+
+  SeriesPlan run(const Series& p, double output_scale) {
+    plan_.depth = p.depth();
+    evaluate_with(p, plan_.depth, output_scale);
+    return std::move(plan_);
+  }
+
+ private:
+  // x^k or T_k, at depth ceil(log2 k).
+  int power(int k) {
+    if (const auto it = powers_.find(k); it != powers_.end()) return it->second;
+    const int a = 1 << (ceil_log2(k) - 1), b = k - a;  // a >= b, both of smaller depth
+    SeriesPlan::Node node;
+    const int left = power(a), right = power(b);
+    const bool chebyshev = basis_ == SeriesBasis::kChebyshev;
+    node.products.push_back({left, right, chebyshev});
+    if (chebyshev && a == b) node.constant = -1;
+    if (chebyshev && a != b) node.terms.push_back({power(a - b), -1.0});
+    node.level = input_level_ - ceil_log2(k);
+    node.sum_scale = plan_.nodes[left].scale * plan_.nodes[right].scale;
+    node.scale = node.sum_scale / static_cast<double>(primes_[node.level + 1]);
+    return powers_[k] = append(std::move(node));
+  }
+
+  // A node of depth `depth` and scale `scale` with the value p.
+  int evaluate_with(const Series& p, int depth, double scale) {
+    SeriesPlan::Node node;
+    node.level = input_level_ - depth;
+    node.scale = scale;
+    node.sum_scale = scale * static_cast<double>(primes_[node.level + 1]);
+    collect(p, depth, node);
+    return append(std::move(node));
+  }
+
+  // Adds p to the node's sum. Operands are of depth < `depth`.
+  void collect(const Series& p, int depth, SeriesPlan::Node& node) {
+    const int degree = p.degree();
+    if (degree == 0) {
+      node.constant += p.coefficients.empty() ? 0 : p.coefficients[0];
+      return;
+    }
+    if (degree < baby_steps_ && ceil_log2(degree) < depth) {
+      for (int k = 1; k <= degree; ++k) {
+        if (p.coefficients[k] != 0) node.terms.push_back({power(k), p.coefficients[k]});
+      }
+      node.constant += p.coefficients[0];
+      return;
+    }
+    const int m = static_cast<int>(std::bit_floor(static_cast<unsigned>(degree)));
+    const SeriesDivision division = divide(p, m);
+    const int giant = power(m);
+    if (division.quotient.degree() == 0) {
+      node.terms.push_back({giant, division.quotient.coefficients[0]});
+    } else {
+      const int cofactor =
+          evaluate_with(division.quotient, depth - 1, node.sum_scale / plan_.nodes[giant].scale);
+      node.products.push_back({cofactor, giant, false});
+    }
+    collect(division.remainder, depth, node);
+  }
+
+  int append(SeriesPlan::Node node) {
+    plan_.nodes.push_back(std::move(node));
+    return static_cast<int>(plan_.nodes.size()) - 1;
+  }
+
+  SeriesBasis basis_;
+  int baby_steps_;
+  int input_level_;
+  std::span<const uint64_t> primes_;
+  SeriesPlan plan_;
+  std::map<int, int> powers_;
+};
+
+}  // namespace
+
+int SeriesPlan::products() const {
+  int count = 0;
+  for (const Node& node : nodes) count += static_cast<int>(node.products.size());
+  return count;
+}
+
+int SeriesPlan::relinearisations() const {
+  int count = 0;
+  for (const Node& node : nodes) count += node.products.empty() ? 0 : 1;
+  return count;
+}
+
+int SeriesPlan::scalar_products() const {
+  int count = 0;
+  for (const Node& node : nodes) count += static_cast<int>(node.terms.size());
+  return count;
+}
+
+int SeriesPlan::relinearised_limbs() const {
+  int count = 0;
+  for (const Node& node : nodes) count += node.products.empty() ? 0 : node.level + 2;
+  return count;
+}
+
+SeriesPlan plan_series(const Series& p, int input_level, double input_scale, double output_scale,
+                       std::span<const uint64_t> primes) {
+  const int degree = p.degree();
+  if (degree == 0) throw Error("series of degree 0: a constant needs no evaluation; add it to what it meets");
+  if (input_level < p.depth()) {
+    throw Error(message("series of degree ", degree, " needs ", p.depth(), " levels but its argument has ",
+                        input_level, ": bootstrap earlier or lower the degree"));
+  }
+  PSM_CHECK(static_cast<size_t>(input_level) < primes.size(), "level ", input_level, " of ", primes.size());
+  std::optional<SeriesPlan> best;
+  for (int baby_steps = 2; baby_steps <= 64 && baby_steps <= 2 * degree; baby_steps *= 2) {
+    SeriesPlan plan = Planner(p.basis, baby_steps, input_level, input_scale, primes).run(p, output_scale);
+    const bool better =
+        !best || plan.relinearised_limbs() < best->relinearised_limbs() ||
+        (plan.relinearised_limbs() == best->relinearised_limbs() && plan.products() < best->products());
+    if (better) best = std::move(plan);
+  }
+  return std::move(*best);
+}
+
+long double evaluate(const SeriesPlan& plan, long double x) {
+  std::vector<long double> value(plan.nodes.size());
+  value[0] = x;
+  for (size_t i = 1; i < plan.nodes.size(); ++i) {
+    const SeriesPlan::Node& node = plan.nodes[i];
+    long double sum = node.constant;
+    for (const auto& product : node.products) {
+      sum += (product.doubled ? 2 : 1) * value[product.left] * value[product.right];
+    }
+    for (const auto& term : node.terms) sum += static_cast<long double>(term.coefficient) * value[term.node];
+    value[i] = sum;
+  }
+  return value.back();
+}
+
+}  // namespace psm

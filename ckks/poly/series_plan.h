@@ -1,0 +1,69 @@
+// How a series is evaluated on slots, worked out on levels and scales alone: no ciphertext and no key is
+// needed to know depth, products and key-switches.
+//
+// Method: Paterson and Stockmeyer (SIAM J. Comput. 2, 1973) in the recursive, depth-optimal form: p = q T_m +
+// r with m the largest power of two <= degree(p), q with one level less to spend, r in the same sum. A series
+// of degree d takes exactly ceil(log2(d + 1)) levels, the multiplication by coefficients included. All
+// products of one sum are added before one relinearisation and one rescaling.
+//
+// Everything is one kind of step:
+//
+//     node = Rescale( sum_products w a b  +  sum_terms c a )  +  constant,      w = 1 or 2
+//
+// at `level` + 1 before and `level` after the rescaling. Chebyshev powers are such nodes as well:
+// T_{a+b} = 2 T_a T_b - T_{a-b}.
+//
+// Scales are exact on every path: a node knows the scale `sum_scale` of its sum; a coefficient c of a node of
+// scale s is encoded as the integer round(c * sum_scale / s), so its operand needs neither the level nor the
+// scale of the others: limbs are dropped, and nothing is rescaled to fit. Cofactors q get the scale that
+// makes q * T_m exact, which is why input and output scales are free.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ckks/poly/series.h"
+
+namespace psm {
+
+struct SeriesPlan {
+  struct Product {
+    int left, right;  // nodes
+    bool doubled;
+  };
+  struct Term {
+    int node;
+    double coefficient;
+  };
+  struct Node {
+    int level = 0;         // after the rescaling
+    double scale = 0;      // after the rescaling
+    double sum_scale = 0;  // before it: scale * q_{level+1}
+    std::vector<Product> products;
+    std::vector<Term> terms;
+    double constant = 0;
+  };
+
+  std::vector<Node>
+      nodes;  // nodes[0] is the argument; each node uses only earlier ones; the last is the result
+  int depth = 0;
+
+  int products() const;          // ciphertext x ciphertext products
+  int relinearisations() const;  // nodes with at least one product
+  int scalar_products() const;   // ciphertext x constant
+  // Key-switch work, for comparing plans: sum over relinearisations of (limbs at that level).
+  int relinearised_limbs() const;
+};
+
+// Plans p(x) for x at `input_level` with `input_scale`; the result has level input_level - p.depth() and
+// exactly `output_scale`. primes[l] = q_l. The number of baby steps is the power of two with the least
+// key-switch work. Throws Error if the levels do not suffice. Constants (degree 0) are refused: they need no
+// ciphertext.
+SeriesPlan plan_series(const Series& p, int input_level, double input_scale, double output_scale,
+                       std::span<const uint64_t> primes);
+
+// The plan on plain numbers, rounding nothing: must equal evaluate(p, x).
+long double evaluate(const SeriesPlan&, long double x);
+
+}  // namespace psm
