@@ -18,11 +18,15 @@ _COPTS = [
 
 _OPENMP = "//third_party/openmp"
 
+# Everything links statically, so each file is compiled once.
+_LINKSTATIC = True
+
 def psm_library(name, copts = [], deps = [], **kwargs):
     """A C++20 library with warnings as errors and OpenMP."""
     cc_library(
         name = name,
         copts = _COPTS + copts,
+        linkstatic = _LINKSTATIC,
         deps = deps + [_OPENMP],
         **kwargs
     )
@@ -33,6 +37,7 @@ def psm_test(name, srcs = None, copts = [], deps = [], **kwargs):
         name = name,
         srcs = srcs or [name + ".cc"],
         copts = _COPTS + copts,
+        linkstatic = _LINKSTATIC,
         deps = deps + [_OPENMP, "//third_party/doctest:main"],
         **kwargs
     )
@@ -42,6 +47,7 @@ def psm_binary(name, copts = [], deps = [], **kwargs):
     cc_binary(
         name = name,
         copts = _COPTS + copts,
+        linkstatic = _LINKSTATIC,
         deps = deps + [_OPENMP],
         **kwargs
     )

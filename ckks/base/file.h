@@ -1,0 +1,46 @@
+// Files: read with a limit, written whole or not at all, decoded with every length checked.
+//
+// All functions throw psm::Error that names the file and says what failed. Paths that a user types go through
+// resolve_user_path() first: `bazel run` starts a program elsewhere than where its user stands.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace psm {
+
+// A relative path is taken relative to the folder in which the user called Bazel (BUILD_WORKING_DIRECTORY).
+std::string resolve_user_path(const std::string& path);
+
+// The whole file; refuses one that is larger than `max_bytes` before it is read.
+std::string read_file(const std::string& path, uint64_t max_bytes);
+
+// Writes to a temporary file beside `path` and renames it on commit(). Destroyed without commit() (an exception, an
+// interrupted run), it removes the temporary file; what stood at `path` before stays as it was.
+class AtomicFile {
+ public:
+  enum class Access { kDefault, kOwnerOnly };
+
+  explicit AtomicFile(const std::string& path, Access access = Access::kDefault);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* data, size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  // Flushes to the disk and puts the file in its place.
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* what);
+
+  std::string path_, temporary_;
+  std::FILE* file_ = nullptr;
+};
+
+void write_file(const std::string& path, std::string_view content);
+
+}  // namespace psm

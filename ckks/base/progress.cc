@@ -1,0 +1,35 @@
+#include "ckks/base/progress.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace psm {
+
+Progress::Progress(std::string what, double total)
+    : what_(std::move(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+
+Progress::~Progress() {
+  if (drawn_) std::fputs("\r\033[K", stderr);
+}
+
+void Progress::set(double done) {
+  done_ = done;
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  if (!terminal_ || seconds < 2 || now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  drawn_ = true;
+  const double fraction = std::clamp(total_ > 0 ? done_ / total_ : 0.0, 0.0, 1.0);
+  constexpr int kWidth = 28;
+  char bar[kWidth + 1];
+  for (int i = 0; i < kWidth; ++i) bar[i] = i < fraction * kWidth ? '#' : '.';
+  bar[kWidth] = 0;
+  const double left = fraction > 0 ? seconds * (1 - fraction) / fraction : 0;
+  std::fprintf(stderr, "\r\033[K%s [%s] %3.0f%%  %.0f s, about %.0f s left  %s", what_.c_str(), bar, 100 * fraction,
+               seconds, left, note_.c_str());
+  std::fflush(stderr);
+}
+
+}  // namespace psm

@@ -1,0 +1,33 @@
+// A progress bar for whoever watches: on standard error, only if that is a terminal, from the second second on.
+//
+//     Progress progress("generating keys", 57);
+//     for (...) progress.advance();
+#pragma once
+
+#include <chrono>
+#include <string>
+
+namespace psm {
+
+class Progress {
+ public:
+  // `total` in any unit; a line is drawn at most ten times a second, with an estimate of the time left.
+  Progress(std::string what, double total);
+  ~Progress();  // clears the line
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void advance(double amount = 1) { set(done_ + amount); }
+  void set(double done);
+  // Shown after the bar: "loss 1.23".
+  void note(std::string text) { note_ = std::move(text); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  std::string what_, note_;
+  double total_, done_ = 0;
+  bool terminal_, drawn_ = false;
+  Clock::time_point start_, last_;
+};
+
+}  // namespace psm
