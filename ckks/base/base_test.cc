@@ -1,0 +1,149 @@
+// The small pieces: SHA-256, threads, secrets, buffers.
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "ckks/base/buffer.h"
+#include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/secret.h"
+#include "ckks/base/sha256.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string sha256_hex(const std::string& text) {
+  const Sha256::Digest digest = sha256(text.data(), text.size());
+  return hex(digest.data(), digest.size());
+}
+
+TEST_CASE("SHA-256 of the standard's examples") {
+  CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+  CHECK(sha256_hex(std::string(1000000, 'a')) ==
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST_CASE("SHA-256 does not depend on how the bytes arrive") {
+  std::string text(1000, '\0');
+  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 37);
+  Sha256 hash;
+  for (size_t at = 0, step = 1; at < text.size(); at += step, ++step) {
+    hash.update(text.data() + at, std::min(step, text.size() - at));
+  }
+  CHECK(hash.digest() == sha256(text.data(), text.size()));
+}
+
+TEST_CASE("a parallel loop visits every index once, with any number of threads, nested too") {
+  for (int threads : {1, 2, 5}) {
+    set_thread_count(threads);
+    CHECK(thread_count() == threads);
+    std::vector<int> visits(1000, 0);
+    parallel_for(0, 10, [&](size_t i) { parallel_for(0, 100, [&](size_t j) { ++visits[100 * i + j]; }); });
+    CHECK(visits == std::vector<int>(1000, 1));
+    parallel_for(5, 5, [&](size_t) { FAIL("an empty range was entered"); });
+  }
+}
+
+TEST_CASE("an exception in a parallel loop arrives in the caller") {
+  for (int threads : {1, 3}) {
+    set_thread_count(threads);
+    CHECK_THROWS_WITH_AS(parallel_for(0, 100,
+                                      [](size_t i) {
+                                        if (i == 42) throw Error("index 42");
+                                      }),
+                         "index 42", Error);
+  }
+  CHECK_THROWS_AS(set_thread_count(0), Error);
+}
+
+TEST_CASE("a secret vector starts at zero, moves, and leaves its source empty") {
+  SecretVector<int> a(3);
+  CHECK(a[0] + a[1] + a[2] == 0);
+  a[1] = 5;
+  SecretVector<int> b(std::move(a));
+  CHECK(b[1] == 5);
+  CHECK(a.size() == 0);
+  a = std::move(b);
+  CHECK(a[1] == 5);
+  static_assert(!std::is_copy_constructible_v<SecretVector<int>>);
+}
+
+TEST_CASE("buffers are aligned and are used again") {
+  for (size_t size : {1, 63, 64, 65, 1000, 4096, 65536, 1000000, 3000000}) {
+    Buffer buffer(size);
+    CHECK(reinterpret_cast<uintptr_t>(buffer.data()) % 64 == 0);
+    buffer[0] = 1;
+    buffer[size - 1] = 2;
+    const uint64_t* place = buffer.data();
+    buffer = Buffer();
+    CHECK(Buffer(size).data() == place);
+  }
+}
+
+TEST_CASE("live buffers never overlap") {
+  std::vector<Buffer> buffers;
+  for (size_t i = 1; i <= 300; ++i) {
+    buffers.emplace_back(i * 37);
+    for (uint64_t& word : buffers.back()) word = i;
+    if (i % 3 == 0) buffers.erase(buffers.begin() + static_cast<std::ptrdiff_t>(i % buffers.size()));
+  }
+  for (const Buffer& buffer : buffers) {
+    for (uint64_t word : buffer) REQUIRE(word * 37 == buffer.size());
+  }
+}
+
+TEST_CASE("a zeroising buffer is wiped before it goes back to the pool") {
+  const uint64_t* place;
+  {
+    Buffer secret = Buffer::zeroising(777);
+    CHECK(secret.is_zeroising());
+    for (uint64_t& word : secret) word = 0x5ec2e7;
+    place = secret.data();
+  }
+  const Buffer again(777);
+  REQUIRE(again.data() == place);
+  for (uint64_t word : again) REQUIRE(word == 0);
+}
+
+TEST_CASE("the pool counts what is in use and gives memory back") {
+  buffer_pool::trim();
+  const size_t before = buffer_pool::statistics().bytes_in_use;
+  {
+    Buffer large(size_t{8} << 20);
+    std::memset(large.data(), 1, large.size() * 8);
+    CHECK(buffer_pool::statistics().bytes_in_use == before + large.size() * 8);
+    CHECK(buffer_pool::statistics().peak_in_use >= before + large.size() * 8);
+  }
+  CHECK(buffer_pool::statistics().bytes_in_use == before);
+  CHECK(buffer_pool::statistics().bytes_pooled >= size_t{64} << 20);
+  const size_t resident = current_resident_bytes();
+  buffer_pool::trim();
+  CHECK(buffer_pool::statistics().bytes_pooled < size_t{1} << 20);
+  CHECK(current_resident_bytes() + (size_t{32} << 20) < resident);
+  // And the addresses can be used again.
+  Buffer again(size_t{8} << 20);
+  again[12345] = 1;
+}
+
+TEST_CASE("buffers may be taken and given back by many threads at once") {
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (size_t i = 0; i < 2000; ++i) {
+        Buffer buffer(64 + i % 100);
+        for (uint64_t& word : buffer) word = t;
+        for (uint64_t word : buffer) PSM_CHECK(word == t);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+}  // namespace psm
