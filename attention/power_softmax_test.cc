@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "attention/softmax.h"
+#include "ckks/base/training_random.h"
 #include "doctest/doctest.h"
-#include "nn/random.h"
 
 namespace psm {
 namespace {
@@ -16,7 +16,7 @@ constexpr PowerForm kAllForms[] = {PowerForm::kPlain, PowerForm::kLipschitz, Pow
                                    PowerForm::kLengthAgnostic};
 
 Row random_row(int length, std::uint64_t seed) {
-  Random random(seed);
+  TrainingRandom random(seed);
   Row row(length);
   for (double& x : row) x = random.normal();
   return row;

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "nn/random.h"
+#include "ckks/base/training_random.h"
 
 namespace psm {
 
@@ -11,8 +11,8 @@ void ModelWeights::resize(const ModelConfig& shape) {
   shape.validate();
   config = shape;
   layers.resize(shape.layers);
-  for_each_parameter(*this, [](const std::string&, std::vector<float>& values, std::size_t size) {
-    values.assign(size, 0.0f);
+  for_each_parameter(*this, [](const std::string&, std::vector<float>& values, int rows, int columns) {
+    values.assign(static_cast<std::size_t>(rows) * columns, 0.0f);
   });
 }
 
@@ -21,7 +21,9 @@ void ModelWeights::validate() const {
   if (layers.size() != static_cast<std::size_t>(config.layers))
     throw Error(message("model has ", layers.size(), " layers of weights but its configuration says ",
                         config.layers, "; the file is damaged or of another model"));
-  for_each_parameter(*this, [](const std::string& name, const std::vector<float>& values, std::size_t size) {
+  for_each_parameter(*this, [](const std::string& name, const std::vector<float>& values, int rows,
+                               int columns) {
+    const std::size_t size = static_cast<std::size_t>(rows) * columns;
     if (values.size() != size)
       throw Error(message("parameter ", name, " has ", values.size(),
                           " entries but the configuration asks for ", size,
@@ -34,15 +36,14 @@ void ModelWeights::validate() const {
 
 std::size_t ModelWeights::parameters() const {
   std::size_t total = 0;
-  for_each_parameter(
-      *this, [&](const std::string&, const std::vector<float>& v, std::size_t) { total += v.size(); });
+  for_each_parameter(*this, [&](const auto&, const auto& values, int, int) { total += values.size(); });
   return total;
 }
 
 ModelWeights random_weights(const ModelConfig& config, std::uint64_t seed) {
   ModelWeights weights;
   weights.resize(config);
-  Random random(seed);
+  TrainingRandom random(seed);
   auto fill = [&](std::vector<float>& values, double deviation) {
     for (float& value : values) value = static_cast<float>(deviation * random.normal());
   };

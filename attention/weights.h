@@ -39,35 +39,35 @@ struct ModelWeights {
 // embedding normal(0, 1), the unembedding normal with 0.5/sqrt(d); gammas 1, betas and biases 0.
 ModelWeights random_weights(const ModelConfig& config, std::uint64_t seed);
 
-// Calls visit(name, vector, size) for each parameter in a fixed order, size as the configuration has it and
-// names as "layers.3.w_up". Model is ModelWeights or const ModelWeights.
+// Calls visit(name, field, rows, columns) for each parameter in a fixed order; vectors have one row; names as
+// "layers.3.w_up". Model is anything with the members of ModelWeights.
 template <typename Model, typename Visit>
 void for_each_parameter(Model& model, Visit&& visit) {
-  const std::size_t d = model.config.width, ffn = model.config.ffn, vocab = model.config.vocab;
-  visit(std::string("embedding"), model.embedding, vocab * d);
+  const int d = model.config.width, ffn = model.config.ffn, vocab = model.config.vocab;
+  visit(std::string("embedding"), model.embedding, vocab, d);
   for (std::size_t n = 0; n < model.layers.size(); ++n) {
     auto& layer = model.layers[n];
     const std::string prefix = "layers." + std::to_string(n) + ".";
-    visit(prefix + "norm1_gamma", layer.norm1_gamma, d);
-    visit(prefix + "norm1_beta", layer.norm1_beta, d);
-    visit(prefix + "norm2_gamma", layer.norm2_gamma, d);
-    visit(prefix + "norm2_beta", layer.norm2_beta, d);
-    visit(prefix + "wq", layer.wq, d * d);
-    visit(prefix + "bq", layer.bq, d);
-    visit(prefix + "wk", layer.wk, d * d);
-    visit(prefix + "bk", layer.bk, d);
-    visit(prefix + "wv", layer.wv, d * d);
-    visit(prefix + "bv", layer.bv, d);
-    visit(prefix + "wo", layer.wo, d * d);
-    visit(prefix + "bo", layer.bo, d);
-    visit(prefix + "w_up", layer.w_up, ffn * d);
-    visit(prefix + "b_up", layer.b_up, ffn);
-    visit(prefix + "w_down", layer.w_down, d * ffn);
-    visit(prefix + "b_down", layer.b_down, d);
+    visit(prefix + "norm1_gamma", layer.norm1_gamma, 1, d);
+    visit(prefix + "norm1_beta", layer.norm1_beta, 1, d);
+    visit(prefix + "norm2_gamma", layer.norm2_gamma, 1, d);
+    visit(prefix + "norm2_beta", layer.norm2_beta, 1, d);
+    visit(prefix + "wq", layer.wq, d, d);
+    visit(prefix + "bq", layer.bq, 1, d);
+    visit(prefix + "wk", layer.wk, d, d);
+    visit(prefix + "bk", layer.bk, 1, d);
+    visit(prefix + "wv", layer.wv, d, d);
+    visit(prefix + "bv", layer.bv, 1, d);
+    visit(prefix + "wo", layer.wo, d, d);
+    visit(prefix + "bo", layer.bo, 1, d);
+    visit(prefix + "w_up", layer.w_up, ffn, d);
+    visit(prefix + "b_up", layer.b_up, 1, ffn);
+    visit(prefix + "w_down", layer.w_down, d, ffn);
+    visit(prefix + "b_down", layer.b_down, 1, d);
   }
-  visit(std::string("final_gamma"), model.final_gamma, d);
-  visit(std::string("final_beta"), model.final_beta, d);
-  visit(std::string("unembedding"), model.unembedding, vocab * d);
+  visit(std::string("final_gamma"), model.final_gamma, 1, d);
+  visit(std::string("final_beta"), model.final_beta, 1, d);
+  visit(std::string("unembedding"), model.unembedding, vocab, d);
 }
 
 }  // namespace psm

@@ -21,7 +21,7 @@ TEST_CASE("random weights have the configuration's sizes, distinct names and val
   CHECK_NOTHROW(weights.validate());
   CHECK(weights.parameters() == 2 * 8 * 8 + 2 * 8 + 2 * (4 * 8 + 4 * (64 + 8) + 2 * 16 * 8 + 16 + 8));
   std::set<std::string> names;
-  for_each_parameter(weights, [&](const std::string& name, const auto&, std::size_t) { names.insert(name); });
+  for_each_parameter(weights, [&](const std::string& name, const auto&, int, int) { names.insert(name); });
   CHECK(names.size() == 2 * 16 + 4);
   CHECK(weights.layers[1].wq == random_weights(small(), 1).layers[1].wq);
   CHECK(weights.layers[1].wq != random_weights(small(), 2).layers[1].wq);

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
+#include "ckks/base/training_random.h"
 #include "doctest/doctest.h"
-#include "nn/random.h"
 
 namespace psm {
 namespace {
@@ -39,7 +39,7 @@ TEST_CASE("every instruction set's exponential is accurate to 2^-21 and saturate
 }
 
 TEST_CASE("every instruction set's GELU and its slope agree with double precision at every length") {
-  Random random(4);
+  TrainingRandom random(4);
   for (const SimdKernels* set : available()) {
     CAPTURE(set->name);
     for (std::size_t n : {1, 3, 16, 37}) {

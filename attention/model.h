@@ -1,0 +1,65 @@
+// The trainable model: the equations of config.h recorded on a tape, batched over sequences of equal length.
+//
+// Parameters live in one flat array in the order of for_each_parameter, so that the optimiser, the gradient's
+// norm and the sum over the parts of a batch are plain loops. Several tapes may read the same values at once,
+// each with gradients of its own.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attention/attention_ops.h"
+#include "attention/weights.h"
+#include "nn/rotary.h"
+#include "nn/tape.h"
+
+namespace psm {
+
+// A stretch of the flat array: one parameter.
+struct ParameterSlice {
+  std::string name;
+  std::size_t begin;
+  int rows, columns;
+  std::size_t size() const { return static_cast<std::size_t>(rows) * columns; }
+};
+
+std::vector<ParameterSlice> parameter_slices(const ModelConfig& config);
+std::vector<float> flatten(const ModelWeights& weights);
+ModelWeights unflatten(const ModelConfig& config, std::span<const float> values);
+
+// What a forward pass leaves for losses and measurements. Per layer, unless said otherwise.
+template <typename Scalar>
+struct ForwardTensors {
+  Tensor<Scalar> logits;                    // (sequences * length) x vocab
+  std::vector<Tensor<Scalar>> residual;     // x entering the layer, and entering the final norm: layers + 1
+  std::vector<Tensor<Scalar>> scores;       // (sequences * heads * length) x length
+  std::vector<Tensor<Scalar>> gelu_inputs;  // (sequences * length) x ffn
+};
+
+// Tensors of all parameters over given arrays of values and gradients. Same member names as ModelWeights.
+template <typename Scalar>
+class Model {
+ public:
+  struct Layer {
+    Tensor<Scalar> norm1_gamma, norm1_beta, norm2_gamma, norm2_beta;
+    Tensor<Scalar> wq, bq, wk, bk, wv, bv, wo, bo, w_up, b_up, w_down, b_down;
+  };
+
+  // values and grads hold all parameters, flat; both outlive the model.
+  Model(const ModelConfig& shape, Scalar* values, Scalar* grads);
+
+  // Records the forward pass of sequences * length tokens (sequence by sequence; they outlive the backward
+  // pass) and fills `out`, whose vectors keep their capacity from step to step.
+  void forward(Tape<Scalar>& tape, std::span<const int> tokens, int length,
+               ForwardTensors<Scalar>& out) const;
+
+  ModelConfig config;
+  Tensor<Scalar> embedding;
+  std::vector<Layer> layers;
+  Tensor<Scalar> final_gamma, final_beta, unembedding;
+
+ private:
+  RotaryTable<Scalar> rotary_;
+};
+
+}  // namespace psm

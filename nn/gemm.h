@@ -1,0 +1,27 @@
+// Matrix products, the bulk of training:  C <- alpha * op(A) op(B) + beta * C,  op(X) = X or X'.
+//
+// op(A) is m x k, op(B) is k x n, C is m x n, all row-major with the given row lengths. B is packed in blocks
+// of kDepthBlock rows into panels as wide as the kernel's tile (read contiguously, reused by all rows of A);
+// A is read in place. OpenMP divides the rows of C; inside a parallel region the calling thread does it all.
+//
+// Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused
+// multiply-adds inside), whatever the number of threads. Packing buffers are kept per thread and only grow.
+// The double version is a plain triple loop for gradient checks.
+#pragma once
+
+#include <cstddef>
+
+namespace psm {
+
+enum class Transpose { kNo, kYes };
+
+struct GemmShape {
+  int m, n, k;
+};
+
+void gemm(Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a, int a_row, const float* b,
+          int b_row, float beta, float* c, int c_row);
+void gemm(Transpose ta, Transpose tb, GemmShape shape, double alpha, const double* a, int a_row,
+          const double* b, int b_row, double beta, double* c, int c_row);
+
+}  // namespace psm

@@ -1,0 +1,109 @@
+// Every operation's gradient against finite differences in double precision, and values that can be said
+// beforehand.
+#include <cmath>
+
+#include "doctest/doctest.h"
+#include "nn/activations.h"
+#include "nn/cross_entropy.h"
+#include "nn/embedding.h"
+#include "nn/gradient_check.h"
+#include "nn/layer_norm.h"
+#include "nn/linear.h"
+#include "nn/range_loss.h"
+#include "nn/rotary.h"
+
+namespace psm {
+namespace {
+
+using Inputs = std::vector<Tensor<double>>;
+using T = Tape<double>;
+
+TEST_CASE("the gradient of linear, with and without bias, agrees with finite differences") {
+  GradientCheck({{3, 4}, {5, 4}, {1, 5}}).run([](T& tape, const Inputs& in) {
+    return linear(tape, in[0], in[1], in[2]);
+  });
+  GradientCheck({{3, 4}, {5, 4}}).run([](T& tape, const Inputs& in) {
+    return linear(tape, in[0], in[1], {});
+  });
+}
+
+TEST_CASE("the gradient of LayerNorm and of the row variance agrees with finite differences") {
+  GradientCheck({{3, 6}, {1, 6}, {1, 6}}).run([](T& tape, const Inputs& in) {
+    return layer_norm(tape, in[0], in[1], in[2], 1e-3);
+  });
+  GradientCheck({{3, 6}}).run([](T& tape, const Inputs& in) { return row_variances(tape, in[0], 1e-3); });
+}
+
+TEST_CASE("a LayerNorm row has mean beta and variance gamma squared") {
+  T tape;
+  double x[] = {1, 2, 3, 6}, gx[4] = {}, gamma[] = {2, 2, 2, 2}, beta[] = {1, 1, 1, 1}, g[4] = {}, h[4] = {};
+  const Tensor<double> y = layer_norm<double>(tape, {x, gx, 1, 4}, {gamma, g, 1, 4}, {beta, h, 1, 4}, 1e-12);
+  double mean = 0, square = 0;
+  for (int i = 0; i < 4; ++i) mean += y.value[i] / 4, square += (y.value[i] - 1) * (y.value[i] - 1) / 4;
+  CHECK(mean == doctest::Approx(1));
+  CHECK(square == doctest::Approx(4));
+}
+
+TEST_CASE("the gradient of GELU, of sums and of scaled sums agrees with finite differences") {
+  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return gelu(tape, in[0]); });
+  GradientCheck({{2, 3}, {2, 3}, {2, 3}}).run([](T& tape, const Inputs& in) {
+    return add(tape, in[0], in[1], add(tape, in[1], in[1], in[2]));
+  });
+  GradientCheck({{1, 1}, {1, 1}}).run([](T& tape, const Inputs& in) {
+    return add_scaled(tape, in[0], in[1], 0.3);
+  });
+}
+
+TEST_CASE("the gradient of an embedding counts a token as often as it occurs") {
+  const std::vector<int> tokens = {2, 0, 2, 1};
+  GradientCheck({{4, 3}}).run([&](T& tape, const Inputs& in) { return embed(tape, tokens, in[0]); });
+}
+
+TEST_CASE("the gradient of the rotary embedding agrees and lengths are kept") {
+  for (int rotary : {2, 4}) {
+    const RotaryTable<double> table(3, rotary, 10.0);
+    GradientCheck({{6, 8}}).run([&](T& tape, const Inputs& in) { return rotate(tape, table, in[0], 3, 2); });
+    T tape;
+    std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}, grad(16);
+    const Tensor<double> y = rotate<double>(tape, table, {x.data(), grad.data(), 2, 8}, 3, 2);
+    double before = 0, after = 0;
+    for (int f = 0; f < 8; ++f) {
+      CHECK(y.value[f] == x[f]);  // position 0 does not turn
+      before += x[8 + f] * x[8 + f], after += y.value[8 + f] * y.value[8 + f];
+    }
+    CHECK(after == doctest::Approx(before));
+    CHECK(y.value[8] != doctest::Approx(x[8]));
+  }
+}
+
+TEST_CASE("the gradient of cross entropy agrees and unscored rows have none") {
+  const std::vector<int> targets = {1, -1, 3};
+  GradientCheck({{3, 4}}).run(
+      [&](T& tape, const Inputs& in) { return cross_entropy(tape, in[0], targets, 0.5); });
+  T tape;
+  double logits[] = {0, 0, 0, 0, 9, 9, 9, 9}, grad[8] = {};
+  const std::vector<int> second_unscored = {2, -1};
+  const Tensor<double> loss = cross_entropy<double>(tape, {logits, grad, 2, 4}, second_unscored, 1.0);
+  CHECK(loss.value[0] == doctest::Approx(std::log(4.0)));
+  tape.backward(loss);
+  CHECK(grad[2] == doctest::Approx(-0.75));
+  for (int j = 4; j < 8; ++j) CHECK(grad[j] == 0);
+}
+
+TEST_CASE("the gradient of the range losses agrees with finite differences") {
+  GradientCheck({{6, 2}}).run([](T& tape, const Inputs& in) { return peak_loss(tape, in[0], 4, 0.5); });
+  GradientCheck({{6, 2}}, [](double x) {
+    return 0.1 + x * x;
+  }).run([](T& tape, const Inputs& in) { return spread_loss(tape, in[0], 4, 0.5); }, 1e-5);
+  T tape;
+  double x[] = {1, -3, 2, 0.5}, grad[4] = {};
+  const Tensor<double> loss = peak_loss<double>(tape, {x, grad, 2, 2}, 2, 1.0);
+  CHECK(loss.value[0] == 5);
+  tape.backward(loss);
+  CHECK(grad[0] == 0);
+  CHECK(grad[1] == -1);
+  CHECK(grad[2] == 1);
+}
+
+}  // namespace
+}  // namespace psm
