@@ -1,0 +1,94 @@
+#include "attention/ranges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "attention/reference_forward.h"
+#include "ckks/base/error.h"
+
+namespace psm {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+void include(Interval& interval, double value) {
+  interval = {std::min(interval.lo, value), std::max(interval.hi, value)};
+}
+
+Ranges nothing(const ModelConfig& config) {
+  Ranges ranges;
+  ranges.residual.assign(static_cast<std::size_t>(config.width), 0.0);
+  ranges.layers.assign(static_cast<std::size_t>(config.layers),
+                       {.variance = {kInfinity, -kInfinity}, .denominator = {kInfinity, -kInfinity}});
+  ranges.final_variance = {kInfinity, -kInfinity};
+  return ranges;
+}
+
+}  // namespace
+
+Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<int>> sequences) {
+  if (sequences.empty()) throw Error("no sequences to measure ranges on; give at least one");
+  const int layers = weights.config.layers;
+  std::vector<Ranges> measured(sequences.size(), nothing(weights.config));
+#pragma omp parallel for schedule(dynamic)
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    Ranges& ranges = measured[i];
+    ReferenceHooks hooks;
+    hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
+      double largest = 0, mean = 0;
+      for (double value : values) {
+        largest = std::max(largest, std::abs(value));
+        mean += value / static_cast<double>(values.size());
+      }
+      if (layer == layers) {
+        if (site == Site::kVariance) include(ranges.final_variance, values[0]);
+        return;
+      }
+      LayerRanges& at = ranges.layers[static_cast<std::size_t>(layer)];
+      switch (site) {
+        case Site::kResidual:
+          for (std::size_t f = 0; f < values.size(); ++f)
+            ranges.residual[f] = std::max(ranges.residual[f], std::abs(values[f] - mean));
+          break;
+        case Site::kVariance:
+          include(at.variance, values[0]);
+          break;
+        case Site::kScores:
+          at.score = std::max(at.score, largest);
+          break;
+        case Site::kDenominator:
+          include(at.denominator, values[0]);
+          break;
+        case Site::kGeluInput:
+          at.gelu_input = std::max(at.gelu_input, largest);
+          break;
+      }
+    };
+    reference_forward(weights, sequences[i], hooks);
+  }
+  Ranges all = measured[0];
+  for (std::size_t i = 1; i < measured.size(); ++i) all = join(all, measured[i]);
+  return all;
+}
+
+Ranges join(const Ranges& a, const Ranges& b) {
+  PSM_CHECK(a.residual.size() == b.residual.size() && a.layers.size() == b.layers.size(), "ranges of ",
+            a.layers.size(), " and ", b.layers.size(), " layers");
+  auto both = [](Interval x, Interval y) { return Interval{std::min(x.lo, y.lo), std::max(x.hi, y.hi)}; };
+  Ranges joined = a;
+  for (std::size_t f = 0; f < a.residual.size(); ++f)
+    joined.residual[f] = std::max(a.residual[f], b.residual[f]);
+  for (std::size_t n = 0; n < a.layers.size(); ++n) {
+    const LayerRanges &x = a.layers[n], &y = b.layers[n];
+    joined.layers[n] = {.variance = both(x.variance, y.variance),
+                        .denominator = both(x.denominator, y.denominator),
+                        .score = std::max(x.score, y.score),
+                        .gelu_input = std::max(x.gelu_input, y.gelu_input)};
+  }
+  joined.final_variance = both(a.final_variance, b.final_variance);
+  return joined;
+}
+
+}  // namespace psm
