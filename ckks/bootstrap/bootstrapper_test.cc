@@ -1,0 +1,132 @@
+#include "ckks/bootstrap/bootstrapper.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "ckks/base/error.h"
+#include "ckks/base/training_random.h"
+#include "ckks/scheme/decryptor.h"
+#include "ckks/scheme/encryptor.h"
+#include "ckks/scheme/key_generator.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+// Keys and machines over an insecure small ring; made once.
+struct Fixture {
+  Context context{insecure_bootstrappable(11)};
+  Encoder encoder{context};
+  SecretKey secret = SecretKey::generate(context);
+  KeyGenerator generator{secret};
+  PublicKey public_key = generator.public_key();
+  Bootstrapper bootstrapper{context, encoder};
+  EvaluationKeys keys = generator.evaluation_keys(bootstrapper.plan().key_request());
+  Evaluator evaluator{context, keys};
+  Encryptor encryptor{context, public_key};
+  Decryptor decryptor{secret, encoder};
+};
+
+Fixture& fixture() {
+  static Fixture instance;
+  return instance;
+}
+
+std::vector<Complex> uniform(int n, uint64_t seed) {
+  std::vector<Complex> x(n);
+  uint64_t state = seed;
+  const auto next = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state >> 11) * 0x1p-52 - 1;
+  };
+  for (Complex& value : x) {
+    const double re = next();
+    value = {re, next()};
+  }
+  return x;
+}
+
+// -log2 of the mean and of the largest |error| in either part.
+struct Precision {
+  double mean, worst;
+};
+Precision precision(const std::vector<Complex>& a, const std::vector<Complex>& b) {
+  double sum = 0, largest = 0;
+  for (size_t j = 0; j < a.size(); ++j) {
+    const Complex error = a[j] - b[j];
+    sum += (std::abs(error.real()) + std::abs(error.imag())) / 2;
+    largest = std::max({largest, std::abs(error.real()), std::abs(error.imag())});
+  }
+  return {-std::log2(sum / static_cast<double>(a.size())), -std::log2(largest)};
+}
+
+Ciphertext encrypt(const std::vector<Complex>& z, int level) {
+  Fixture& f = fixture();
+  return f.encryptor.encrypt(f.encoder.encode(z, level));
+}
+
+TEST_CASE("bootstrapping brings uniform complex slots from the entry level back to the compute level") {
+  Fixture& f = fixture();
+  const std::vector<Complex> z = uniform(f.context.slots(), 1);
+  const Ciphertext out = f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.entry_level()));
+  CHECK(out.level() == f.context.compute_level());
+  CHECK(out.scale == f.context.scale(f.context.compute_level()));
+  const Precision p = precision(f.decryptor.decrypt(out), z);
+  MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
+  CHECK(p.mean > 17);
+  CHECK(p.worst > 15);
+}
+
+TEST_CASE("constant vectors keep their precision, zero and the ends of the range included") {
+  Fixture& f = fixture();
+  for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {
+    const std::vector<Complex> z(f.context.slots(), value);
+    const Ciphertext out = f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.entry_level()));
+    const Precision p = precision(f.decryptor.decrypt(out), z);
+    MESSAGE(value.real(), " + ", value.imag(), " i: mean ", p.mean, " bits, worst ", p.worst, " bits");
+    CHECK(p.mean > 17);
+    CHECK(p.worst > 15);
+  }
+}
+
+TEST_CASE("a ciphertext above the entry level is brought down exactly, and results bootstrap again") {
+  Fixture& f = fixture();
+  const std::vector<Complex> z = uniform(f.context.slots(), 2);
+  const Ciphertext once = f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.compute_level()));
+  const Ciphertext twice = f.bootstrapper.apply(f.evaluator, once);
+  CHECK(precision(f.decryptor.decrypt(twice), z).mean > 16.5);
+}
+
+TEST_CASE("below the entry level bootstrapping is refused") {
+  Fixture& f = fixture();
+  const Ciphertext low = encrypt(uniform(f.context.slots(), 3), f.context.entry_level() - 1);
+  CHECK_THROWS_AS(f.bootstrapper.apply(f.evaluator, low), Error);
+}
+
+TEST_CASE("a missing key is named before anything is computed wrongly") {
+  Fixture& f = fixture();
+  EvaluationKeys empty;
+  empty.fingerprint = f.keys.fingerprint;
+  const Evaluator evaluator(f.context, empty);
+  CHECK_THROWS_AS(f.bootstrapper.apply(evaluator, encrypt(uniform(f.context.slots(), 4), 3)), Error);
+}
+
+TEST_CASE("parameters without bootstrapping levels are refused") {
+  const Context leveled(insecure_leveled(10, 4));
+  CHECK_THROWS_AS(BootstrapPlan{leveled}, Error);
+}
+
+TEST_CASE("the plan of the default parameters is known without keys: few keys, no overflow, twelve levels") {
+  const Context context(secure_n16());
+  const BootstrapPlan plan(context);
+  CHECK(plan.output_level() - plan.entry_level() == 12);
+  CHECK(plan.log2_failure() < -100);
+  const BootstrapCost cost = plan.cost();
+  CHECK(cost.relinearisations == 26);
+  CHECK(cost.plaintext_products == 63 + 63 + 32 + 16 + 31 + 31 + 15);
+  CHECK(plan.key_bytes() < size_t{6} << 30);
+}
+
+}  // namespace
+}  // namespace psm

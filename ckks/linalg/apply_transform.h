@@ -1,0 +1,74 @@
+// A linear transform (linear_transform.h) on ciphertexts, with double hoisting (Bossuat, Mouchet,
+// Troncoso-Pastoriza, Hubaux, ePrint 2020/1203).
+//
+// Plaintexts are encoded once, modulo Q_level P, at the scale that makes the rescaled result have exactly the
+// scale asked for; periodic diagonals take memory for one period only.
+//
+// Work, for inputs at level l:
+//   1. decompose c_1 of each input that is rotated (once, whatever the number of rotations);
+//   2. limb by limb of Q_l P: switch the key of every source, multiply the sources with the plaintexts of
+//   every
+//      accumulator (a matrix product of giants x babies; a limb's sources stay in cache), all before any
+//      division by P;
+//   3. Horner over the giants: one division of c_1 by P and one key switch each;
+//   4. divide by P q_l at the end: one rounding.
+//
+// Thread-safe after construction; parallel over limbs inside.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ckks/linalg/linear_transform.h"
+#include "ckks/scheme/encoder.h"
+#include "ckks/scheme/evaluator.h"
+
+namespace psm {
+
+class EncodedTransform {
+ public:
+  // For inputs at `level` >= 1 and `input_scale`; outputs have level - 1 and exactly `output_scale`.
+  EncodedTransform(const Context& context, const Encoder& encoder, const LinearTransform& transform,
+                   int level, double input_scale, double output_scale);
+
+  const TransformSchedule& schedule() const { return schedule_; }
+  int level() const { return level_; }
+  double input_scale() const { return input_scale_; }
+  double output_scale() const { return output_scale_; }
+  int outputs() const { return static_cast<int>(schedule_.results.size()); }
+  size_t bytes() const;  // of the encoded diagonals
+
+  // Throws Error where a key is missing.
+  std::vector<Ciphertext> apply(const Evaluator& evaluator, std::span<const Ciphertext* const> inputs) const;
+  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;  // one input, one output
+
+ private:
+  // Accumulators that meet the same sources with plaintexts of the same period: one modular matrix product.
+  struct Tile {
+    std::vector<int> sources;       // columns
+    std::vector<int> accumulators;  // rows
+    std::vector<int> plaintexts;    // rows x columns
+    int values_per_limb;
+    bool accumulate;  // false: the first to write its accumulators
+  };
+  // Sources that are switched together; bounds the memory of one thread.
+  struct Block {
+    int first_source, last_source;
+    std::vector<Tile> tiles;
+  };
+
+  void build_blocks();
+  void accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
+                       std::span<const Ciphertext* const> inputs, std::vector<ExtendedCiphertext>& sums,
+                       int j) const;
+
+  const Context& context_;
+  TransformSchedule schedule_;
+  int level_;
+  double input_scale_, output_scale_;
+  std::vector<Plaintext> plaintexts_;  // one for each term
+  std::vector<Block> blocks_;
+  std::vector<char> has_terms_;  // for each accumulator
+};
+
+}  // namespace psm

@@ -1,0 +1,123 @@
+#include "ckks/linalg/linear_transform.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+int signed_offset(int offset, int slots) {
+  offset &= slots - 1;
+  return offset > slots / 2 ? offset - slots : offset;
+}
+
+template <typename T>
+int index_of(const std::vector<T>& sorted, const T& value) {
+  return static_cast<int>(std::lower_bound(sorted.begin(), sorted.end(), value) - sorted.begin());
+}
+
+}  // namespace
+
+std::vector<std::vector<Complex>> LinearTransform::apply(std::span<const std::vector<Complex>> inputs) const {
+  std::vector<std::vector<Complex>> out(outputs, std::vector<Complex>(slots));
+  const int mask = slots - 1;
+  for (const TransformTerm& term : terms) {
+    const std::vector<Complex>& x = inputs[term.input];
+    const int period_mask = static_cast<int>(term.diagonal.size()) - 1;
+    for (int s = 0; s < slots; ++s) {
+      const int inner = s + term.giant;
+      const Complex value = x[(inner + term.baby) & mask];
+      out[term.output][s] += term.diagonal[inner & period_mask] * (term.conjugate ? std::conj(value) : value);
+    }
+  }
+  return out;
+}
+
+LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int baby_count, bool one_sided) {
+  PSM_CHECK(step >= 1 && baby_count >= 1);
+  LinearTransform out;
+  out.slots = matrix.slots();
+  for (const auto& [offset, diagonal] : matrix.diagonals()) {
+    const int k = one_sided ? offset : signed_offset(offset, matrix.slots());
+    PSM_CHECK(k % step == 0, "offset ", k, " is no multiple of ", step);
+    const int index = k / step;
+    const int baby = ((index % baby_count) + baby_count) % baby_count;
+    TransformTerm term;
+    term.giant = (index - baby) * step;
+    term.baby = baby * step;
+    // d . rot_{g+b}(x) = rot_g( rot_{-g}(d) . rot_b(x) ).
+    const int mask = matrix.period() - 1;
+    term.diagonal.resize(matrix.period());
+    for (int j = 0; j <= mask; ++j) term.diagonal[j] = diagonal[(j - term.giant) & mask];
+    out.terms.push_back(std::move(term));
+  }
+  return out;
+}
+
+int TransformSchedule::hoisted_inputs() const {
+  std::set<int> inputs;
+  for (const Source& source : sources) {
+    if (source.baby != 0 || source.conjugate) inputs.insert(source.input);
+  }
+  return static_cast<int>(inputs.size());
+}
+
+int TransformSchedule::hoisted_rotations() const {
+  return static_cast<int>(std::count_if(sources.begin(), sources.end(),
+                                        [](const Source& s) { return s.baby != 0 || s.conjugate; }));
+}
+
+TransformSchedule schedule(const LinearTransform& transform) {
+  const int slots = transform.slots;
+  std::set<TransformSchedule::Source> sources;
+  std::set<TransformSchedule::Accumulator> accumulators;
+  const auto source_of = [&](const TransformTerm& term) {
+    return TransformSchedule::Source{term.input, signed_offset(term.baby, slots), term.conjugate};
+  };
+  const auto accumulator_of = [&](const TransformTerm& term) {
+    return TransformSchedule::Accumulator{term.output, term.giant};
+  };
+  for (const TransformTerm& term : transform.terms) {
+    PSM_CHECK(term.output >= 0 && term.output < transform.outputs, "output ", term.output);
+    sources.insert(source_of(term));
+    accumulators.insert(accumulator_of(term));
+  }
+  // Every chain of giants ends at 0, which therefore exists even where no term has it.
+  for (int o = 0; o < transform.outputs; ++o) accumulators.insert({o, 0});
+
+  TransformSchedule out;
+  out.sources.assign(sources.begin(), sources.end());
+  out.accumulators.assign(accumulators.begin(), accumulators.end());
+  for (const TransformTerm& term : transform.terms) {
+    out.term_source.push_back(index_of(out.sources, source_of(term)));
+    out.term_accumulator.push_back(index_of(out.accumulators, accumulator_of(term)));
+  }
+  for (int o = 0; o < transform.outputs; ++o) {
+    const int zero = index_of(out.accumulators, {o, 0});
+    int first = zero, last = zero;
+    while (first > 0 && out.accumulators[first - 1].output == o) --first;
+    while (last + 1 < static_cast<int>(out.accumulators.size()) && out.accumulators[last + 1].output == o)
+      ++last;
+    const auto giant = [&](int i) { return out.accumulators[i].giant; };
+    for (int i = last; i > zero; --i) out.steps.push_back({i, i - 1, giant(i) - giant(i - 1)});
+    for (int i = first; i < zero; ++i) out.steps.push_back({i, i + 1, giant(i) - giant(i + 1)});
+    out.results.push_back(zero);
+  }
+  return out;
+}
+
+void request_keys(const TransformSchedule& schedule, const Context& context, int level, KeyRequest& request) {
+  for (const TransformSchedule::Source& source : schedule.sources) {
+    if (source.baby != 0 || source.conjugate) {
+      request.need_galois(galois_element(context, source.baby, source.conjugate), level);
+    }
+  }
+  for (const TransformSchedule::GiantStep& step : schedule.steps) {
+    request.need_galois(galois_element(context, step.by), level);
+  }
+}
+
+}  // namespace psm

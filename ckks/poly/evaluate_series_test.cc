@@ -1,0 +1,85 @@
+#include "ckks/poly/evaluate_series.h"
+
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/scheme/decryptor.h"
+#include "ckks/scheme/encryptor.h"
+#include "ckks/scheme/key_generator.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+using Complex = std::complex<double>;
+
+struct Fixture {
+  Context context{insecure_leveled(10, 8)};
+  Encoder encoder{context};
+  SecretKey secret = SecretKey::generate(context);
+  KeyGenerator generator{secret};
+  PublicKey public_key = generator.public_key();
+  EvaluationKeys keys = [this] {
+    KeyRequest request;
+    request.need_relinearisation(context.max_level());
+    return generator.evaluation_keys(request);
+  }();
+  Evaluator evaluator{context, keys};
+  Encryptor encryptor{context, public_key};
+  Decryptor decryptor{secret, encoder};
+  std::vector<uint64_t> primes = [this] {
+    std::vector<uint64_t> out;
+    for (int level = 0; level <= context.max_level(); ++level) out.push_back(context.q(level));
+    return out;
+  }();
+  std::vector<Complex> x = [this] {
+    std::vector<Complex> out(context.slots());
+    for (int s = 0; s < context.slots(); ++s) out[s] = std::sin(0.37 * s * s);
+    return out;
+  }();
+  Ciphertext encrypted = encryptor.encrypt(encoder.encode(x, context.max_level()));
+};
+
+Fixture& fixture() {
+  static Fixture instance;
+  return instance;
+}
+
+TEST_CASE("every slot of the result is the series at that slot, at the canonical scale of its level") {
+  Fixture& f = fixture();
+  for (const SeriesBasis basis : {SeriesBasis::kPower, SeriesBasis::kChebyshev}) {
+    for (const int degree : {1, 2, 3, 7, 12, 31, 63}) {
+      Series p{basis, {}};
+      for (int k = 0; k <= degree; ++k) p.coefficients.push_back(std::cos(1.3 * k + 0.4) / (1 + k));
+      const int top = f.context.max_level(), bottom = top - p.depth();
+      const SeriesPlan plan = plan_series(p, top, f.context.scale(top), f.context.scale(bottom), f.primes);
+      const Ciphertext out = evaluate_series(f.evaluator, plan, f.encrypted);
+      CHECK(out.level() == bottom);
+      CHECK(out.scale == f.context.scale(bottom));
+      const std::vector<Complex> values = f.decryptor.decrypt(out);
+      double worst = 0;
+      for (int s = 0; s < f.context.slots(); ++s) {
+        worst = std::max(worst, std::abs(values[s] - static_cast<double>(evaluate(p, f.x[s].real()))));
+      }
+      CAPTURE(degree);
+      CHECK(worst < 0x1p-22);
+    }
+  }
+}
+
+TEST_CASE("the plan says which relinearisation key it takes, and without one the evaluation is refused") {
+  Fixture& f = fixture();
+  const Series p{SeriesBasis::kPower, {0, 0, 1}};
+  const int top = f.context.max_level();
+  const SeriesPlan plan = plan_series(p, top, f.context.scale(top), f.context.scale(top - 2), f.primes);
+  KeyRequest request;
+  request_keys(plan, request);
+  CHECK(request.relinearisation_level == top);
+  EvaluationKeys none;
+  none.fingerprint = f.keys.fingerprint;
+  const Evaluator evaluator(f.context, none);
+  CHECK_THROWS_AS(evaluate_series(evaluator, plan, f.encrypted), Error);
+}
+
+}  // namespace
+}  // namespace psm
