@@ -1,0 +1,26 @@
+// Tables and figures for people: aligned columns, bytes and seconds with units.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace psm {
+
+// Left-aligns the first column, right-aligns the others; the first row is underlined as a heading.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading);
+  void row(std::vector<std::string> cells);
+  // Each line starts with `indent` spaces.
+  std::string text(int indent = 2) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string format(const char* pattern, double value);  // printf pattern with one double
+std::string percent(double fraction);                   // "97.3%"
+std::string bytes_text(double bytes);                   // "5.87 GB" (10^9)
+std::string seconds_text(double seconds);               // "43 ms", "1.24 s", "3 min 20 s"
+
+}  // namespace psm
