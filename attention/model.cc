@@ -61,9 +61,7 @@ void Model<Scalar>::forward(Tape<Scalar>& tape, std::span<const int> tokens, int
             length);
   const AttentionShape shape{static_cast<int>(tokens.size()) / length, length, config.heads,
                              config.head_dim()};
-  out.residual.clear();
-  out.scores.clear();
-  out.gelu_inputs.clear();
+  out.clear();
 
   Tensor<Scalar> x = embed(tape, tokens, embedding);
   for (const Layer& layer : layers) {
@@ -78,7 +76,11 @@ void Model<Scalar>::forward(Tape<Scalar>& tape, std::span<const int> tokens, int
     const auto gelu_input = linear(tape, n2, layer.w_up, layer.b_up);
     const auto fed = linear(tape, gelu(tape, gelu_input), layer.w_down, layer.b_down);
     x = add(tape, x, linear(tape, mixed, layer.wo, layer.bo), fed);
+    out.queries.push_back(q);
+    out.keys.push_back(k);
+    out.values.push_back(v);
     out.scores.push_back(scores);
+    out.mixed.push_back(mixed);
     out.gelu_inputs.push_back(gelu_input);
   }
   out.residual.push_back(x);

@@ -32,8 +32,14 @@ template <typename Scalar>
 struct ForwardTensors {
   Tensor<Scalar> logits;                    // (sequences * length) x vocab
   std::vector<Tensor<Scalar>> residual;     // x entering the layer, and entering the final norm: layers + 1
+  std::vector<Tensor<Scalar>> queries, keys, values;  // after the rotation
   std::vector<Tensor<Scalar>> scores;       // (sequences * heads * length) x length
+  std::vector<Tensor<Scalar>> mixed;        // weights * values, before W_o
   std::vector<Tensor<Scalar>> gelu_inputs;  // (sequences * length) x ffn
+
+  void clear() {
+    for (auto* list : {&residual, &queries, &keys, &values, &scores, &mixed, &gelu_inputs}) list->clear();
+  }
 };
 
 // Tensors of all parameters over given arrays of values and gradients. Same member names as ModelWeights.

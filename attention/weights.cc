@@ -61,7 +61,7 @@ ModelWeights random_weights(const ModelConfig& config, std::uint64_t seed) {
     fill(layer.w_down, from_ffn * residual);
   }
   weights.final_gamma.assign(config.width, 1.0f);
-  fill(weights.unembedding, 0.5 * from_width);
+  fill(weights.unembedding, from_width);
   return weights;
 }
 

@@ -36,7 +36,7 @@ struct ModelWeights {
 
 // Weights as a fresh model has them, from the seed alone: matrices normal with standard deviation
 // 1/sqrt(in), those that write to the residual stream (W_o, W_down) smaller by sqrt(2 * layers), the
-// embedding normal(0, 1), the unembedding normal with 0.5/sqrt(d); gammas 1, betas and biases 0.
+// embedding normal with 1, the unembedding with 1/sqrt(d); gammas 1, betas and biases 0.
 ModelWeights random_weights(const ModelConfig& config, std::uint64_t seed);
 
 // Calls visit(name, field, rows, columns) for each parameter in a fixed order; vectors have one row; names as

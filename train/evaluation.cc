@@ -1,0 +1,61 @@
+#include "train/evaluation.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+
+namespace psm {
+namespace {
+constexpr int kSequences = 16;  // in one part
+constexpr int kParts = 8;       // computed between two visits
+}  // namespace
+
+void for_each_forward(const ModelWeights& weights, const Batch& batch, const VisitForward& visit) {
+  struct Part {
+    Tape<float> tape;
+    ForwardTensors<float> out;
+  };
+  std::vector<float> values = flatten(weights), grads(values.size());
+  const Model<float> model(weights.config, values.data(), grads.data());
+  std::vector<std::unique_ptr<Part>> parts;
+  for (int p = 0; p < kParts; ++p) parts.push_back(std::make_unique<Part>());
+  const int total = (batch.sequences + kSequences - 1) / kSequences;
+  for (int start = 0; start < total; start += kParts) {
+    const int here = std::min(kParts, total - start);
+    auto first = [&](std::size_t p) { return (start + static_cast<int>(p)) * kSequences; };
+    auto count = [&](std::size_t p) { return std::min(kSequences, batch.sequences - first(p)); };
+    parallel_for(0, here, [&](std::size_t p) {
+      parts[p]->tape.restart();
+      model.forward(parts[p]->tape,
+                    std::span<const int>(batch.tokens)
+                        .subspan(static_cast<std::size_t>(first(p)) * batch.length,
+                                 static_cast<std::size_t>(count(p)) * batch.length),
+                    batch.length, parts[p]->out);
+    });
+    for (int p = 0; p < here; ++p) visit(first(p), count(p), parts[p]->out);
+  }
+}
+
+Evaluation evaluate(const ModelWeights& weights, const Batch& batch) {
+  Evaluation result;
+  double total = 0;
+  for_each_forward(weights, batch, [&](int first, int, const ForwardTensors<float>& out) {
+    for (int r = 0; r < out.logits.rows; ++r) {
+      const int target = batch.targets[static_cast<std::size_t>(first) * batch.length + r];
+      if (target < 0) continue;
+      const float* z = out.logits.row(r);
+      const float* best = std::max_element(z, z + out.logits.columns);
+      double sum = 0;
+      for (int j = 0; j < out.logits.columns; ++j) sum += std::exp(static_cast<double>(z[j]) - *best);
+      total += std::log(sum) + *best - z[target];
+      ++result.scored;
+      result.correct += best - z == target;
+    }
+  });
+  if (result.scored > 0) result.cross_entropy = total / static_cast<double>(result.scored);
+  return result;
+}
+
+}  // namespace psm

@@ -1,0 +1,180 @@
+#include "train/trainer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "nn/activations.h"
+#include "nn/cross_entropy.h"
+#include "nn/layer_norm.h"
+#include "nn/range_loss.h"
+
+namespace psm {
+namespace {
+
+std::vector<bool> decaying(const ModelConfig& config) {
+  std::vector<bool> decays;
+  for (const ParameterSlice& slice : parameter_slices(config))
+    decays.insert(decays.end(), slice.size(), slice.rows > 1);
+  return decays;
+}
+
+bool all_finite(const Tensor<float>& x) {
+  return std::all_of(x.value, x.value + x.size(), [](float v) { return std::isfinite(v); });
+}
+
+}  // namespace
+
+// A part of the batch: sequences first .. first + count of it.
+struct Trainer::Part {
+  Part(const ModelConfig& config, std::vector<float>& values)
+      : grads(values.size()), model(config, values.data(), grads.data()) {}
+
+  int first = 0, count = 0;
+  std::vector<float> grads;
+  Model<float> model;
+  Tape<float> tape;
+  ForwardTensors<float> out;
+  double cross_entropy = 0, range_loss = 0;
+};
+
+Trainer::Trainer(const ModelWeights& initial, const DataSource& source, const TrainerOptions& options)
+    : config_(initial.config),
+      source_(source),
+      options_(options),
+      values_(flatten(initial)),
+      grads_(values_.size()),
+      adamw_(options.adamw, decaying(config_)),
+      random_(options.seed) {
+  initial.validate();
+  if (source.vocab() > config_.vocab || source.context() > config_.context)
+    throw Error(message("the data have ", source.vocab(), " symbols and sequences of ", source.context(),
+                        " but the model has a vocabulary of ", config_.vocab, " and a context of ",
+                        config_.context, "; train a model of the data's sizes"));
+  if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
+  for (int p = 0; p < kParts; ++p) {
+    parts_.push_back(std::make_unique<Part>(config_, values_));
+    parts_.back()->first = options.batch * p / kParts;
+    parts_.back()->count = options.batch * (p + 1) / kParts - parts_.back()->first;
+  }
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::run_part(Part& part, double cross_entropy_scale) {
+  std::fill(part.grads.begin(), part.grads.end(), 0.0f);
+  part.cross_entropy = part.range_loss = 0;
+  part.tape.restart();
+  part.out.clear();
+  if (part.count == 0) return;
+  const std::size_t begin = static_cast<std::size_t>(part.first) * batch_.length;
+  const std::size_t count = static_cast<std::size_t>(part.count) * batch_.length;
+  Tape<float>& tape = part.tape;
+  part.model.forward(tape, std::span<const int>(batch_.tokens).subspan(begin, count), batch_.length,
+                     part.out);
+  const Tensor<float> entropy = cross_entropy(
+      tape, part.out.logits, std::span<const int>(batch_.targets).subspan(begin, count), cross_entropy_scale);
+  Tensor<float> loss = entropy;
+  const RangeLossWeights& weights = options_.ranges;
+  const double mean = 1.0 / options_.batch;
+  const std::size_t T = batch_.length;
+  for (int n = 0; n < config_.layers; ++n) {
+    if (weights.score_peak > 0)
+      loss = add_scaled(tape, loss, peak_loss(tape, part.out.scores[n], config_.heads * T * T, mean),
+                        weights.score_peak);
+    if (weights.gelu_peak > 0)
+      loss = add_scaled(tape, loss, peak_loss(tape, part.out.gelu_inputs[n], T * config_.ffn, mean),
+                        weights.gelu_peak);
+    if (weights.denominator_spread > 0 && config_.attention == AttentionKind::kPowerSoftmax) {
+      const AttentionShape shape{part.count, batch_.length, config_.heads, config_.head_dim()};
+      const Tensor<float> denominators = attention_denominators(tape, shape, config_, part.out.scores[n]);
+      loss = add_scaled(tape, loss, spread_loss(tape, denominators, config_.heads * T, mean),
+                        weights.denominator_spread);
+    }
+  }
+  if (weights.variance_spread > 0)
+    for (const Tensor<float>& x : part.out.residual)
+      loss = add_scaled(tape, loss, spread_loss(tape, row_variances(tape, x, config_.norm_epsilon), T, mean),
+                        weights.variance_spread);
+  tape.backward(loss);
+  part.cross_entropy = entropy.value[0];
+  part.range_loss = loss.value[0] - entropy.value[0];
+}
+
+StepReport Trainer::step() {
+  const std::uint64_t random_before = random_.state();
+  source_.draw(options_.batch, random_, batch_);
+  const double scale = 1.0 / static_cast<double>(std::max<std::size_t>(1, batch_.scored()));
+  parallel_for(0, parts_.size(), [&](std::size_t p) { run_part(*parts_[p], scale); });
+
+  constexpr std::size_t kChunk = 4096;
+  parallel_for(0, (grads_.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
+    const std::size_t end = std::min(grads_.size(), (chunk + 1) * kChunk);
+    for (std::size_t i = chunk * kChunk; i < end; ++i) {
+      float sum = 0;
+      for (const auto& part : parts_) sum += part->grads[i];
+      grads_[i] = sum;
+    }
+  });
+
+  StepReport report;
+  for (const auto& part : parts_) {
+    report.cross_entropy += part->cross_entropy;
+    report.range_loss += part->range_loss;
+  }
+  const double loss = report.cross_entropy + report.range_loss;
+  report.gradient_norm =
+      std::isfinite(loss) ? adamw_.step(values_, grads_, options_.rate.at(adamw_.state().steps)) : loss;
+  if (!std::isfinite(report.gradient_norm)) {
+    random_ = TrainingRandom::resume(random_before);
+    report_divergence(loss, report.gradient_norm);
+  }
+  report.step = adamw_.state().steps;
+  return report;
+}
+
+void Trainer::report_divergence(double loss, double norm) const {
+  std::string where = "the gradient, behind a finite forward pass";
+  for (const auto& part : parts_) {
+    const ForwardTensors<float>& out = part->out;
+    for (std::size_t n = 0; n < out.residual.size(); ++n) {
+      const bool final = n == out.scores.size();
+      const char* what = !all_finite(out.residual[n])                ? "its input"
+                         : !final && !all_finite(out.scores[n])      ? "the attention scores"
+                         : !final && !all_finite(out.mixed[n])       ? "the attention output"
+                         : !final && !all_finite(out.gelu_inputs[n]) ? "the GELU inputs"
+                                                                     : nullptr;
+      if (what == nullptr) continue;
+      where = final ? std::string("the final norm, ") + what : message("layer ", n, ", ", what);
+      break;
+    }
+  }
+  throw Error(message("training diverged at step ", adamw_.state().steps + 1, " in ", where, " (loss ", loss,
+                      ", gradient norm ", norm, "); lower the learning rate or raise epsilon"),
+              Error::Kind::kFailed);
+}
+
+ModelWeights Trainer::weights() const { return unflatten(config_, values_); }
+
+TrainerState Trainer::state() const { return {values_, adamw_.state(), random_.state()}; }
+
+void Trainer::set_state(TrainerState state) {
+  if (state.values.size() != values_.size() || state.optimiser.m.size() != values_.size() ||
+      state.optimiser.v.size() != values_.size())
+    throw Error(message("the saved training has ", state.values.size(), " parameters but this model has ",
+                        values_.size(), "; resume with the same options as it was started with"));
+  std::copy(state.values.begin(), state.values.end(),
+            values_.begin());  // the parts' models point into values_
+  adamw_.set_state(std::move(state.optimiser));
+  random_ = TrainingRandom::resume(state.random);
+}
+
+std::size_t Trainer::memory_growths() const {
+  std::size_t total = 0;
+  for (const auto& part : parts_) total += part->tape.arena().growths();
+  return total;
+}
+
+}  // namespace psm

@@ -1,0 +1,94 @@
+// One training: steps of AdamW on batches of a data source, with range losses where their weights ask for
+// them.
+//
+//     loss = cross entropy + sum over layers of
+//            score_peak  * mean over examples of max over heads, positions of |s|      (eq. PWRoss)
+//          + gelu_peak   * mean over examples of max |W_up n2 + b_up|
+//          + denominator_spread * mean over examples of log(max D / min D),  D = mean_i s_i^p + epsilon
+//          + variance_spread    * mean over examples of log(max v / min v),  v of LayerNorm (and the final
+//          one)
+//
+// The batch is divided into kParts parts of its own tape each; threads take parts, and the parts' gradients
+// are added in their order. So the same seed gives the same bits for every number of threads, and threads
+// meet only twice a step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention/model.h"
+#include "nn/adamw.h"
+#include "train/data.h"
+
+namespace psm {
+
+struct RangeLossWeights {
+  double score_peak = 0, gelu_peak = 0, denominator_spread = 0, variance_spread = 0;
+  bool any() const {
+    return score_peak > 0 || gelu_peak > 0 || denominator_spread > 0 || variance_spread > 0;
+  }
+  bool operator==(const RangeLossWeights&) const = default;
+};
+
+struct TrainerOptions {
+  int batch = 64;  // sequences a step
+  LearningRate rate;
+  AdamWOptions adamw;
+  RangeLossWeights ranges;
+  std::uint64_t seed = 1;  // of the data
+};
+
+// All that a resumed training needs beside its options; saved with every checkpoint of a running training.
+struct TrainerState {
+  std::vector<float> values;
+  AdamWState optimiser;
+  std::uint64_t random = 0;
+};
+
+struct StepReport {
+  std::size_t step = 0;  // of this training, from 1
+  double cross_entropy = 0;
+  double range_loss = 0;
+  double gradient_norm = 0;
+};
+
+class Trainer {
+ public:
+  static constexpr int kParts = 4;
+
+  // The source outlives the trainer. Throws psm::Error if the model cannot take the source's tokens.
+  Trainer(const ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
+  ~Trainer();
+
+  // Throws psm::Error (kFailed) naming the step and the first layer at fault if the loss or its gradient is
+  // not finite; the weights are then those before the step.
+  StepReport step();
+
+  ModelWeights weights() const;
+  std::size_t steps() const { return adamw_.state().steps; }
+  TrainerState state() const;
+  // Throws psm::Error if the state is of another model.
+  void set_state(TrainerState state);
+  // Memory requests of all tapes so far; constant after the first step.
+  std::size_t memory_growths() const;
+
+ private:
+  struct Part;
+
+  void run_part(Part& part, double cross_entropy_scale);
+  [[noreturn]] void report_divergence(double loss, double norm) const;
+
+  ModelConfig config_;
+  const DataSource& source_;
+  TrainerOptions options_;
+  std::vector<float> values_, grads_;
+  AdamW adamw_;
+  TrainingRandom random_;
+  Batch batch_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+}  // namespace psm

@@ -1,0 +1,137 @@
+#include "train/trainer.h"
+
+#include <limits>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "doctest/doctest.h"
+#include "train/evaluation.h"
+#include "train/recall_task.h"
+
+namespace psm {
+namespace {
+
+ModelConfig model_for(const RecallTask& task, AttentionKind kind) {
+  ModelConfig config;
+  config.vocab = task.vocab(), config.context = task.context();
+  config.layers = 2, config.width = 32, config.heads = 2, config.ffn = 64;
+  config.rotary_fraction = 0.5, config.rotary_base = 20;
+  config.attention = kind, config.form = PowerForm::kStable;
+  return config;
+}
+
+const RecallTask kSmallTask({3, 4, 2, 12});
+
+TrainerOptions small_options() {
+  TrainerOptions options;
+  options.batch = 32;
+  options.rate = {3e-3, 20, 600, 0.05};
+  options.ranges = {1e-3, 1e-3, 1e-3, 1e-3};
+  return options;
+}
+
+TEST_CASE("both kinds of attention learn to recall two pairs") {
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
+    CAPTURE(name_of(kind));
+    TrainerOptions options = small_options();
+    options.ranges = {};
+    Trainer trainer(random_weights(model_for(kSmallTask, kind), 1), kSmallTask, options);
+    const Batch validation = kSmallTask.validation(200);
+    const Evaluation before = evaluate(trainer.weights(), validation);
+    CHECK(before.scored == 200 * 4);
+    CHECK(before.accuracy() < 0.6);
+    double accuracy = 0;
+    while (accuracy < 0.95 && trainer.steps() < 600) {
+      for (int i = 0; i < 25; ++i) trainer.step();
+      accuracy = evaluate(trainer.weights(), validation).accuracy();
+    }
+    CHECK(accuracy >= 0.95);
+  }
+}
+
+TEST_CASE("the same seed gives the same bits for every number of threads and another seed others") {
+  const int before = thread_count();
+  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  std::vector<std::vector<float>> results;
+  for (int run = 0; run < 4; ++run) {
+    set_thread_count(run < 3 ? run + 1 : 1);
+    TrainerOptions options = small_options();
+    options.seed = run < 3 ? 5 : 6;
+    Trainer trainer(initial, kSmallTask, options);
+    for (int i = 0; i < 5; ++i) trainer.step();
+    results.push_back(trainer.state().values);
+  }
+  set_thread_count(before);
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+  CHECK(results[0] != results[3]);
+}
+
+TEST_CASE("a training resumed from its state ends with the same bits") {
+  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  Trainer whole(initial, kSmallTask, small_options());
+  for (int i = 0; i < 12; ++i) whole.step();
+  Trainer first(initial, kSmallTask, small_options());
+  for (int i = 0; i < 7; ++i) first.step();
+  Trainer second(initial, kSmallTask, small_options());
+  second.set_state(first.state());
+  CHECK(second.steps() == 7);
+  for (int i = 0; i < 5; ++i) second.step();
+  CHECK(second.state().values == whole.state().values);
+  CHECK(second.state().optimiser.v == whole.state().optimiser.v);
+}
+
+TEST_CASE("steps after the first ask the system for no memory") {
+  Trainer trainer(random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1), kSmallTask,
+                  small_options());
+  trainer.step();
+  const std::size_t growths = trainer.memory_growths();
+  for (int i = 0; i < 3; ++i) trainer.step();
+  CHECK(trainer.memory_growths() == growths);
+}
+
+TEST_CASE("range losses shrink what they act on") {
+  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  auto range_loss_after = [&](RangeLossWeights weights, int steps) {
+    TrainerOptions options = small_options();
+    options.ranges = weights;
+    Trainer trainer(initial, kSmallTask, options);
+    StepReport report;
+    for (int i = 0; i < steps; ++i) report = trainer.step();
+    return report.range_loss;
+  };
+  for (RangeLossWeights weights : {RangeLossWeights{1, 0, 0, 0}, RangeLossWeights{0, 1, 0, 0},
+                                   RangeLossWeights{0, 0, 1, 0}, RangeLossWeights{0, 0, 0, 1}})
+    CHECK(range_loss_after(weights, 40) < 0.7 * range_loss_after(weights, 1));
+}
+
+TEST_CASE("a divergence stops with the step and the layer and leaves the weights") {
+  ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  for (float& w : initial.layers[1].wq) w = 1e30f;
+  for (float& w : initial.layers[1].wk) w = 1e30f;
+  Trainer trainer(initial, kSmallTask, small_options());
+  try {
+    trainer.step();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == Error::Kind::kFailed);
+    const std::string text = error.what();
+    CHECK(text.find("step 1") != std::string::npos);
+    CHECK(text.find("layer 1, the attention scores") != std::string::npos);
+  }
+  CHECK(trainer.state().values == flatten(initial));
+  CHECK(trainer.steps() == 0);
+}
+
+TEST_CASE("a model too small for the data and a state of another model are refused") {
+  ModelConfig config = model_for(kSmallTask, AttentionKind::kPowerSoftmax);
+  Trainer trainer(random_weights(config, 1), kSmallTask, small_options());
+  TrainerState state = trainer.state();
+  state.values.pop_back();
+  CHECK_THROWS_AS(trainer.set_state(state), Error);
+  config.vocab = 5;
+  CHECK_THROWS_AS(Trainer(random_weights(config, 1), kSmallTask, small_options()), Error);
+}
+
+}  // namespace
+}  // namespace psm
