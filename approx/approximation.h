@@ -5,8 +5,9 @@
 //     |P(x) - f(x)| <= error_bound()             kAbsolute
 //     |P(x) / f(x) - 1| <= error_bound()         kRelative         for every x in domain()
 //
-// The bound is proven, not sampled; certificate() says how (each factory's header gives the argument). It holds
-// for exact arithmetic on the coefficients as stored, and has an allowance for the rounding of evaluate().
+// The bound is proven, not sampled; certificate() says how (each factory's header gives the argument). It
+// holds for exact arithmetic on the coefficients as stored, and has an allowance for the rounding of
+// evaluate().
 //
 // Affine convention. Multiplying by a constant costs a level, so a program neither scales its input nor its
 // output; its neighbours do, in plaintexts that they multiply by anyway:
@@ -17,8 +18,9 @@
 //
 // So put input_scale() into the plaintext that made x, add input_offset() with add_constant (or with the bias
 // that is added there anyway), and put output_scale() into the next plaintext. v lies in input_range(),
-// which is inside [-1, 1]: it may be refreshed before it goes in, and so may everything at a refresh candidate.
-// Slots that hold no data must be inside the domain too: give them any x of the domain by masking what is added.
+// which is inside [-1, 1]: it may be refreshed before it goes in, and so may everything at a refresh
+// candidate. Slots that hold no data must be inside the domain too: give them any x of the domain by masking
+// what is added.
 //
 // P is written once, as a recipe (recipe.h), and read by evaluate(), by build() and by the counts of depth(),
 // degree() and multiplications(); so they cannot differ.

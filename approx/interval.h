@@ -1,8 +1,6 @@
 // A closed interval [lo, hi] of the real line: where an approximation holds.
 #pragma once
 
-#include "ckks/base/error.h"
-
 namespace psm {
 
 struct Interval {

@@ -1,0 +1,171 @@
+#include "approx/activation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
+#include <vector>
+
+#include "approx/certify.h"
+#include "approx/domain.h"
+#include "approx/recipe.h"
+#include "approx/remez.h"
+
+namespace psm {
+namespace {
+
+constexpr long double kPi = std::numbers::pi_v<long double>;
+constexpr int kMaxDegree = 511;
+
+long double exact_sigmoid(long double w) {
+  return w >= 0 ? 1 / (1 + std::exp(-w)) : std::exp(w) / (1 + std::exp(w));
+}
+
+// sigmoid(w) - 1/2 = tanh(w / 2) / 2, without cancellation near 0.
+long double centred_sigmoid(long double w) { return std::tanh(w / 2) / 2; }
+
+// rho of the ellipse around [-radius, radius] whose imaginary semi-axis, radius (rho - 1/rho) / 2, is
+// `height`.
+long double ellipse_rho(long double radius, long double height) {
+  return std::exp(std::asinh(height / radius));
+}
+
+Coefficients fit_series(const RealFunction& f, int degree, Fit fit) {
+  if (fit == Fit::kInterpolation) return chebyshev_interpolate(f, degree);
+  return remez(
+             f, [](long double) { return 1.0L; }, degree, 1e-3L)
+      .coefficients;
+}
+
+// A lower estimate of the interpolant's error, from points between its nodes.
+double interpolation_error(const RealFunction& f, int degree) {
+  const Coefficients c = chebyshev_interpolate(f, degree);
+  long double worst = 0;
+  for (int i = 0; i <= degree + 1; ++i) {
+    const long double t = std::cos(kPi * i / (degree + 1));
+    worst = std::max(worst, std::fabs(f(t) - clenshaw(c, t)));
+  }
+  return static_cast<double>(worst);
+}
+
+// out = v / 2 + sum_k c_k T_k(2 v^2 - 1), all divided by `radius` beforehand.
+struct GeluRecipe {
+  std::vector<double> coefficients;
+  template <typename Arithmetic>
+  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
+    const auto square = a.multiply(v, v);
+    const auto t = a.add_constant(a.add(square, square), -1);
+    return a.add(a.multiply_constant(v, 0.5), a.series(t, coefficients));
+  }
+};
+
+struct SigmoidRecipe {
+  std::vector<double> coefficients;
+  template <typename Arithmetic>
+  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
+    return a.series(v, coefficients);
+  }
+};
+
+const char* name_of(Fit fit) { return fit == Fit::kMinimax ? "minimax" : "Chebyshev interpolation"; }
+
+// The first 2^k - 1 whose approximation has the error. The interpolant's error is at most 1 + Lambda times
+// the minimax error, Lambda < 5 up to degree 511 (Lebesgue's constant of the Chebyshev points), so a degree
+// whose interpolant misses by more is not worth a fit.
+template <typename Factory>
+Approximation least_degree(const char* function, double radius, double error, const RealFunction& f,
+                           double scale, const Factory& factory) {
+  for (int degree = 1; degree <= kMaxDegree; degree = 2 * degree + 1) {
+    if (interpolation_error(f, degree) * scale > 6 * error) continue;
+    Approximation candidate = factory(degree);
+    if (candidate.error_bound() <= error) return candidate;
+  }
+  throw Error(message(function, ": no polynomial of degree ", kMaxDegree, " has error ", error, " on [",
+                      -radius, ", ", radius, "]; shrink the range by training or allow a larger error"));
+}
+
+// r(z^2) / radius as a function of t = 2 v^2 - 1, v = z / radius.
+RealFunction even_part_of_gelu(double radius) {
+  return [slope = static_cast<long double>(kGeluSlope) * radius](long double t) {
+    const long double v = std::sqrt(std::max((t + 1) / 2, 0.0L));
+    return v * centred_sigmoid(slope * v);
+  };
+}
+
+RealFunction scaled_sigmoid(double radius) {
+  return [radius](long double t) { return 0.5L + centred_sigmoid(radius * t); };
+}
+
+}  // namespace
+
+double sigmoid(double z) { return static_cast<double>(exact_sigmoid(z)); }
+double gelu(double z) {
+  return static_cast<double>(z * exact_sigmoid(static_cast<long double>(kGeluSlope) * z));
+}
+
+Approximation gelu_series(double radius, int degree_u, Fit fit) {
+  check_radius(radius, "gelu");
+  PSM_CHECK(1 <= degree_u && degree_u <= kMaxDegree, "degree ", degree_u);
+  const RealFunction r = even_part_of_gelu(radius);
+  GeluRecipe recipe{to_double(fit_series(r, degree_u, fit))};
+  // An ellipse with parameter rho in v is one with rho^2 in t; there |v| <= (rho + 1/rho) / 2, |sigmoid -
+  // 1/2| <= 3/2.
+  const long double rho = ellipse_rho(radius, kPi / 2 / kGeluSlope);
+  const double error =
+      certified_error(recipe.coefficients, r, {.rho = rho * rho, .bound = 1.5L * (rho + 1 / rho) / 2});
+
+  Approximation::Facts facts;
+  facts.function = "gelu";
+  facts.method = message(name_of(fit), " of degree ", degree_u, " in z^2");
+  facts.certificate =
+      "range of the difference to an interpolant of high degree, by grid and second derivative; tail by "
+      "analyticity";
+  facts.domain = {-radius, radius};
+  facts.input_range = {-1, 1};
+  facts.error_kind = ErrorKind::kAbsolute;
+  facts.error_bound = error * radius;
+  facts.input_scale = 1 / radius;
+  facts.output_scale = radius;
+  return make_approximation(std::move(facts), std::move(recipe), gelu);
+}
+
+Approximation sigmoid_series(double radius, int degree, Fit fit) {
+  check_radius(radius, "sigmoid");
+  PSM_CHECK(1 <= degree && degree <= kMaxDegree, "degree ", degree);
+  const RealFunction f = scaled_sigmoid(radius);
+  Coefficients c = fit_series(f, degree, fit);
+  c[0] = 0.5L;
+  for (std::size_t k = 2; k < c.size(); k += 2) c[k] = 0;  // sigmoid - 1/2 is odd, and so is its best fit
+  SigmoidRecipe recipe{to_double(c)};
+  const double error =
+      certified_error(recipe.coefficients, f, {.rho = ellipse_rho(radius, kPi / 2), .bound = 1});
+
+  Approximation::Facts facts;
+  facts.function = "sigmoid";
+  facts.method = message(name_of(fit), " of degree ", degree);
+  facts.certificate =
+      "range of the difference to an interpolant of high degree, by grid and second derivative; tail by "
+      "analyticity";
+  facts.domain = {-radius, radius};
+  facts.input_range = {-1, 1};
+  facts.error_kind = ErrorKind::kAbsolute;
+  facts.error_bound = error;
+  facts.input_scale = 1 / radius;
+  return make_approximation(std::move(facts), std::move(recipe), sigmoid);
+}
+
+Approximation design_gelu(double radius, double absolute_error) {
+  check_radius(radius, "gelu");
+  check_error(absolute_error, "gelu");
+  return least_degree("gelu", radius, absolute_error, even_part_of_gelu(radius), radius,
+                      [&](int degree) { return gelu_series(radius, degree); });
+}
+
+Approximation design_sigmoid(double radius, double absolute_error) {
+  check_radius(radius, "sigmoid");
+  check_error(absolute_error, "sigmoid");
+  return least_degree("sigmoid", radius, absolute_error, scaled_sigmoid(radius), 1,
+                      [&](int degree) { return sigmoid_series(radius, degree); });
+}
+
+}  // namespace psm

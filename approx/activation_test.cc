@@ -1,0 +1,87 @@
+#include "approx/activation.h"
+
+#include <cmath>
+#include <limits>
+
+#include "approx/testing.h"
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+void check_promises(const Approximation& approximation) {
+  CAPTURE(approximation.name());
+  const double worst = worst_error(approximation, 20001);
+  CHECK(worst <= approximation.error_bound());
+  if (approximation.error_bound() > 1e-14) CHECK(worst > 0.98 * approximation.error_bound());
+  const ProgramReport report = run_program(approximation);
+  CHECK(report.worst_difference < 1e-12);
+  CHECK(report.depth == approximation.depth());
+  CHECK(report.largest <= 1 + approximation.error_bound());
+}
+
+TEST_CASE("GELU's error table by interpolation: radius 4, 6, 8, 12 and degree 15, 31 in z^2") {
+  struct Row {
+    double radius, at_15, at_31;
+  };
+  for (const Row row :
+       {Row{4, 1.5e-6, 9e-13}, {6, 1.4e-4, 8.9e-9}, {8, 1.6e-3, 1.0e-6}, {12, 1.7e-2, 1.3e-4}}) {
+    CAPTURE(row.radius);
+    const Approximation low = gelu_series(row.radius, 15, Fit::kInterpolation);
+    const Approximation high = gelu_series(row.radius, 31, Fit::kInterpolation);
+    CHECK(low.error_bound() == doctest::Approx(row.at_15).epsilon(0.05));
+    CHECK(high.error_bound() == doctest::Approx(row.at_31).epsilon(0.05));
+    check_promises(low);
+    check_promises(high);
+    CHECK(low.depth() == 5);
+    CHECK(high.depth() == 6);
+    CHECK(low.degree() == 30);
+  }
+}
+
+TEST_CASE("the minimax GELU is at least twice as good as the interpolant") {
+  for (const double radius : {6.0, 8.0, 12.0})
+    for (const int degree : {15, 31}) {
+      const Approximation minimax = gelu_series(radius, degree);
+      check_promises(minimax);
+      CHECK(2 * minimax.error_bound() < gelu_series(radius, degree, Fit::kInterpolation).error_bound());
+    }
+}
+
+TEST_CASE("sigmoid is odd about 1/2 and within its bound") {
+  for (const double radius : {1.0, 8.0, 30.0})
+    for (const int degree : {7, 31}) {
+      const Approximation approximation = sigmoid_series(radius, degree);
+      check_promises(approximation);
+      CHECK(approximation.depth() == (degree == 7 ? 3 : 5));
+      CHECK(approximation.evaluate(0.3 * radius) + approximation.evaluate(-0.3 * radius) ==
+            doctest::Approx(1).epsilon(1e-14));
+    }
+}
+
+TEST_CASE("the design takes the least degree that has the error") {
+  const Approximation gelu = design_gelu(8, 1e-4);
+  CHECK(gelu.error_bound() <= 1e-4);
+  CHECK(gelu_series(8, 15).error_bound() > 1e-4);
+  CHECK(gelu.degree() == 62);
+  CHECK(design_sigmoid(8, 1e-3).degree() == 15);
+  check_promises(gelu);
+}
+
+TEST_CASE("the exact functions are those of the paper's identity") {
+  CHECK(sigmoid(0) == 0.5);
+  CHECK(sigmoid(-800) == 0);
+  CHECK(gelu(2) == doctest::Approx(2 / (1 + std::exp(-3.404))).epsilon(1e-14));
+  CHECK(gelu(-0.5) == doctest::Approx(-0.5 / (1 + std::exp(0.851))).epsilon(1e-14));
+}
+
+TEST_CASE("bad radii and errors are refused") {
+  for (const double radius : {0.0, -1.0, std::numeric_limits<double>::infinity()})
+    CHECK_THROWS_AS(design_gelu(radius, 1e-3), Error);
+  CHECK_THROWS_AS(design_sigmoid(8, 0), Error);
+  CHECK_THROWS_WITH_AS(design_gelu(1e4, 1e-9), doctest::Contains("shrink the range"), Error);
+}
+
+}  // namespace
+}  // namespace psm

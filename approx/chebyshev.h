@@ -1,0 +1,72 @@
+// Chebyshev series on [-1, 1]: sum_k c_k T_k(t), T_k(cos theta) = cos(k theta).
+//
+// Coefficients are plain vectors, c[k] belongs to T_k, c_0 counts in full (not halved). Fits work in long
+// double (64-bit mantissa), so that their rounding stays far below that of the double coefficients of a
+// program.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace psm {
+
+using Coefficients = std::vector<long double>;
+using RealFunction = std::function<long double(long double)>;
+
+// sum_k c_k T_k(t) by Clenshaw's recurrence b_k = c_k + 2 t b_{k+1} - b_{k+2}. Stable on [-1, 1].
+template <typename Real, typename Container>
+Real clenshaw(const Container& c, Real t) {
+  Real next = 0, after = 0;
+  for (std::size_t k = c.size(); k-- > 1;) {
+    const Real current = static_cast<Real>(c[k]) + 2 * t * next - after;
+    after = next;
+    next = current;
+  }
+  return c.empty() ? Real{0} : static_cast<Real>(c[0]) + t * next - after;
+}
+
+// The polynomial of this degree through f at the degree + 1 zeros of T_{degree+1}.
+Coefficients chebyshev_interpolate(const RealFunction& f, int degree);
+
+// The best polynomial of this degree in the norm int f^2 / sqrt(1 - t^2) dt: the series of f, truncated. The
+// integrals are computed from `samples` points (at least degree + 1), exact where f is a polynomial of degree
+// below 2 * samples - degree.
+Coefficients chebyshev_least_squares(const RealFunction& f, int degree, int samples);
+
+// Drops trailing coefficients as long as their absolute values sum to at most `tolerance`: the polynomial
+// moves by no more than that anywhere on [-1, 1].
+Coefficients chebyshev_truncate(Coefficients c, long double tolerance);
+
+// d/dt of the series.
+Coefficients chebyshev_derivative(std::span<const long double> c);
+
+// The product of two series: T_j T_k = (T_{j+k} + T_{|j-k|}) / 2.
+Coefficients chebyshev_product(std::span<const long double> a, std::span<const long double> b);
+
+// Conversion from and to sum_k a_k t^k. The way to monomials loses about 1.3 bits a degree: for low degrees.
+Coefficients chebyshev_from_monomial(std::span<const long double> a);
+Coefficients chebyshev_to_monomial(std::span<const long double> c);
+
+// sum_k |c_k| >= max |p| and sum_k k^2 |c_k| >= max |d^2 p(cos theta) / d theta^2|.
+long double sum_of_absolute(std::span<const long double> c);
+long double bound_second_angular_derivative(std::span<const long double> c);
+
+// ceil(log2(degree + 1)): the levels of a series.
+int levels_of_degree(int degree);
+
+std::vector<double> to_double(std::span<const long double> c);
+Coefficients to_long(std::span<const double> c);
+
+// Proven bounds lo <= p(t) <= hi on [-1, 1]: the values on an even grid in theta, widened by h^2 / 8 times
+// the bound of the second angular derivative (h the grid's step; between two neighbouring grid points a
+// function differs from its chord by no more). The grid is made so fine that this is at most `slack`, or has
+// 2^22 points if that is less.
+struct SeriesRange {
+  long double lo = 0;
+  long double hi = 0;
+};
+SeriesRange certified_range(std::span<const long double> c, long double slack);
+
+}  // namespace psm

@@ -1,0 +1,91 @@
+#include "approx/chebyshev.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("clenshaw evaluates T_k(cos theta) = cos(k theta)") {
+  for (const int k : {0, 1, 2, 7, 100}) {
+    Coefficients c(k + 1, 0);
+    c[k] = 1;
+    for (const long double theta : {0.0L, 0.3L, 1.7L, 3.0L})
+      CHECK(static_cast<double>(clenshaw(c, std::cos(theta))) ==
+            doctest::Approx(static_cast<double>(std::cos(k * theta))).epsilon(1e-14));
+  }
+  CHECK(clenshaw(Coefficients{}, 0.5L) == 0);
+}
+
+TEST_CASE("interpolation reproduces polynomials of its degree") {
+  const Coefficients c{0.5L, -1, 0.25L, 2, -0.125L};
+  const Coefficients found = chebyshev_interpolate([&](long double t) { return clenshaw(c, t); }, 4);
+  for (std::size_t k = 0; k < c.size(); ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
+}
+
+TEST_CASE("least squares drops the components of higher degree and keeps the others") {
+  const Coefficients c{0.5L, -1, 0.25L, 2, -0.125L};
+  const Coefficients found = chebyshev_least_squares([&](long double t) { return clenshaw(c, t); }, 2, 20);
+  REQUIRE(found.size() == 3);
+  for (std::size_t k = 0; k < 3; ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
+}
+
+TEST_CASE("truncation moves the polynomial by no more than the tolerance") {
+  const Coefficients c{1, 0.5L, 1e-3L, -1e-4L, 1e-5L};
+  const Coefficients shorter = chebyshev_truncate(c, 2e-4L);
+  CHECK(shorter.size() == 3);
+  for (const long double t : {-1.0L, -0.2L, 0.7L, 1.0L})
+    CHECK(std::fabs(clenshaw(c, t) - clenshaw(shorter, t)) <= 2e-4L);
+  CHECK(chebyshev_truncate({1, 1}, 10).size() == 1);
+}
+
+TEST_CASE("derivative and product agree with their definitions") {
+  const Coefficients a{0.5L, -1, 0.25L, 2}, b{1, 0.5L, -3};
+  const Coefficients slope = chebyshev_derivative(a), product = chebyshev_product(a, b);
+  CHECK(slope.size() == 3);
+  CHECK(product.size() == 6);
+  for (const long double t : {-0.9L, 0.1L, 0.6L}) {
+    const long double h = 1e-6L;
+    const long double difference = (clenshaw(a, t + h) - clenshaw(a, t - h)) / (2 * h);
+    CHECK(std::fabs(clenshaw(slope, t) - difference) < 1e-9L);
+    CHECK(std::fabs(clenshaw(product, t) - clenshaw(a, t) * clenshaw(b, t)) < 1e-17L);
+  }
+  CHECK(chebyshev_derivative(Coefficients{3}) == Coefficients{0});
+}
+
+TEST_CASE("conversion to monomials and back is the identity, T_3 is 4 t^3 - 3 t") {
+  CHECK(chebyshev_to_monomial(Coefficients{0, 0, 0, 1}) == Coefficients{0, -3, 0, 4});
+  CHECK(chebyshev_from_monomial(Coefficients{0, -3, 0, 4}) == Coefficients{0, 0, 0, 1});
+  const Coefficients c{0.5L, -1, 0.25L, 2, -0.125L, 0.75L, 3};
+  const Coefficients back = chebyshev_from_monomial(chebyshev_to_monomial(c));
+  REQUIRE(back.size() == c.size());
+  for (std::size_t k = 0; k < c.size(); ++k) CHECK(std::fabs(back[k] - c[k]) < 1e-15L);
+}
+
+TEST_CASE("a certified range contains the polynomial and is no wider than it has to be") {
+  const Coefficients c{0.2L, 0, 0, 0, 0, 0, 0, 1, 0.001L};
+  const SeriesRange range = certified_range(c, 1e-6L);
+  for (int i = 0; i <= 5000; ++i) {
+    const long double value = clenshaw(c, std::cos(std::numbers::pi_v<long double> * i / 5000));
+    CHECK(value <= range.hi);
+    CHECK(value >= range.lo);
+  }
+  CHECK(range.hi < 1.201001L + 2e-6L);
+  CHECK(range.hi >= 1.201L);
+  CHECK(range.lo < -0.799L + 0.001L);
+  CHECK(range.lo > -0.801L - 2e-6L);
+}
+
+TEST_CASE("a series of degree 2^k - 1 takes k levels, one of degree 2^k takes k + 1") {
+  CHECK(levels_of_degree(0) == 0);
+  CHECK(levels_of_degree(1) == 1);
+  CHECK(levels_of_degree(3) == 2);
+  CHECK(levels_of_degree(4) == 3);
+  CHECK(levels_of_degree(127) == 7);
+  CHECK(levels_of_degree(128) == 8);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,142 @@
+#include "approx/goldschmidt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "approx/domain.h"
+#include "approx/recipe.h"
+
+namespace psm {
+namespace {
+
+constexpr int kMaxLevels = 30;
+
+// Constants of the folded iteration; index i belongs to u_i.
+struct Folded {
+  std::vector<double> lambda;
+  std::vector<double> constant;  // c_i; c_0 is unused
+  std::vector<int> multiple;     // m_i; m_0 is unused
+
+  template <typename Arithmetic>
+  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value u) const {
+    typename Arithmetic::Value out = a.add_constant(u, lambda[0]);
+    for (std::size_t i = 1; i < lambda.size(); ++i) {
+      if (i > 1) a.refresh(u, out);
+      u = times_integer(a, a.multiply(u, u), multiple[i]);
+      if (constant[i] != 0) u = a.add_constant(u, constant[i]);
+      out = a.multiply(out, a.add_constant(u, lambda[i]));
+    }
+    return out;
+  }
+};
+
+struct Schedule {
+  std::vector<long double> k;    // k_0 .. k_n, the last being the final factor
+  std::vector<long double> rho;  // bounds of |r_i|, rho_n the relative error
+};
+
+Schedule schedule(long double e, int levels, int relaxed_levels) {
+  Schedule s;
+  // With k_0 = 1 (plain) r_0 = 1 - y lies in [0, 1 - e].
+  s.rho.push_back(relaxed_levels > 0 ? (1 - e) / (1 + e) : 1 - e);
+  for (int i = 0; i < levels; ++i) {
+    const long double square = s.rho[i] * s.rho[i];
+    s.rho.push_back(i < relaxed_levels ? square / (2 - square) : square);
+  }
+  for (int i = 0; i <= levels; ++i)
+    s.k.push_back(relaxed_levels > 0 && i <= relaxed_levels ? 1 + s.rho[i] : 1);
+  return s;
+}
+
+// m_i and lambda_i from the last factor backwards, and the largest value of the product.
+struct Scaling {
+  std::vector<long double> lambda;
+  std::vector<int> multiple;
+  long double top = 1;  // prod lambda_i (1 + rho_i)
+};
+
+Scaling scale_from(const Schedule& s, long double last_lambda) {
+  const int n = static_cast<int>(s.rho.size()) - 1;
+  Scaling scaling{std::vector<long double>(n), std::vector<int>(n, 1), 1};
+  scaling.lambda[n - 1] = last_lambda;
+  for (int i = n - 2; i >= 0; --i) {
+    const long double unscaled = s.k[i + 1] * scaling.lambda[i + 1];
+    const long double limit = 1 / (1 + s.rho[i]);
+    const int m = std::max(1, static_cast<int>(std::ceil(unscaled / (limit * limit) * (1 - 1e-12L))));
+    scaling.multiple[i + 1] = m;
+    scaling.lambda[i] = std::sqrt(unscaled / m);
+  }
+  for (int i = 0; i < n; ++i) scaling.top *= scaling.lambda[i] * (1 + s.rho[i]);
+  return scaling;
+}
+
+// The free last lambda is chosen so that the result fills [-1, 1] best.
+Scaling best_scaling(const Schedule& s) {
+  const long double limit = 1 / (1 + s.rho[s.rho.size() - 2]);
+  Scaling best = scale_from(s, limit);
+  for (int step = 1; step < 64; ++step) {
+    Scaling candidate = scale_from(s, limit * (1 - step / 128.0L));
+    if (candidate.top > best.top) best = std::move(candidate);
+  }
+  return best;
+}
+
+}  // namespace
+
+Approximation goldschmidt_inverse_levels(Interval domain, int levels, int relaxed_levels) {
+  check_positive(domain, "1/x");
+  PSM_CHECK(1 <= levels && levels <= kMaxLevels && 0 <= relaxed_levels && relaxed_levels <= levels, "levels ",
+            levels, " relaxed ", relaxed_levels);
+  const long double e = static_cast<long double>(domain.lo) / domain.hi;
+  const Schedule s = schedule(e, levels, relaxed_levels);
+  const Scaling scaling = best_scaling(s);
+
+  Folded folded;
+  long double output = s.k[levels] / domain.hi;
+  for (int i = 0; i < levels; ++i) {
+    folded.lambda.push_back(static_cast<double>(scaling.lambda[i]));
+    folded.constant.push_back(static_cast<double>(scaling.lambda[i] * (1 - s.k[i])));
+    folded.multiple.push_back(scaling.multiple[i]);
+    output *= s.k[i] / scaling.lambda[i];
+  }
+
+  Approximation::Facts facts;
+  facts.function = "1/x";
+  const std::string count = std::to_string(levels) + (levels == 1 ? " level" : " levels");
+  if (relaxed_levels == levels) {
+    facts.method = "relaxed Goldschmidt, " + count;
+  } else if (relaxed_levels == 0) {
+    facts.method = "Goldschmidt, " + std::to_string(levels - 1) + " iterations";
+  } else {
+    facts.method =
+        "start of degree " + std::to_string((1 << relaxed_levels) - 1) + " and Goldschmidt, " + count;
+  }
+  facts.certificate =
+      "closed form: the residual 1 - x P(x) is " +
+      std::string(relaxed_levels == levels ? "T_n(t) / T_n(t_0), n = 2^levels"
+                  : relaxed_levels == 0    ? "(1 - x / hi)^n, n = 2^levels"
+                                           : "(T_n(t) / T_n(t_0))^m, n = 2^start, n m = 2^levels");
+  facts.domain = domain;
+  facts.error_kind = ErrorKind::kRelative;
+  // Rounding: each of the 2n stored constants and operations moves r_i by 2^-53, the result by that over e.
+  facts.error_bound = static_cast<double>(s.rho[levels] + levels * 0x1p-50L / e);
+  facts.input_scale = static_cast<double>(-scaling.lambda[0] * s.k[0] / domain.hi);
+  facts.input_offset = folded.lambda[0];
+  const double top = static_cast<double>(scaling.lambda[0] * s.rho[0]);
+  facts.input_range = {relaxed_levels > 0 ? -top : 0.0, top};
+  facts.output_scale = static_cast<double>(output);
+  return make_approximation(std::move(facts), std::move(folded), [](double x) { return 1 / x; });
+}
+
+Approximation goldschmidt_inverse(Interval domain, int iterations) {
+  return goldschmidt_inverse_levels(domain, iterations + 1, 0);
+}
+
+Approximation relaxed_goldschmidt_inverse(Interval domain, int levels) {
+  return goldschmidt_inverse_levels(domain, levels, levels);
+}
+
+}  // namespace psm

@@ -1,0 +1,219 @@
+#include "approx/goldschmidt_sqrt.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "approx/certify.h"
+#include "approx/chebyshev.h"
+#include "approx/domain.h"
+#include "approx/recipe.h"
+#include "approx/remez.h"
+
+namespace psm {
+namespace {
+
+constexpr int kMaxIterations = 30;
+constexpr int kMaxSeriesDegree = 1023;
+
+double exact_inverse_sqrt(double x) { return 1 / std::sqrt(x); }
+
+// Constants of the folded iteration; index i belongs to B_i and Z_i, i = 0 .. K - 1.
+struct Folded {
+  std::vector<double> start;       // series of Z_0 (empty: Z_0 = 1)
+  std::vector<double> start_core;  // series of B_0
+  std::vector<double> a;           // A_i
+  std::vector<double> nu;          // scales Z_i after its product; nu_0 is unused
+  std::vector<int> multiple;       // m_i; m_0 is unused
+
+  template <typename Arithmetic>
+  typename Arithmetic::Value run(Arithmetic& m, typename Arithmetic::Value v) const {
+    const bool started = !start.empty();
+    auto b = started ? m.series(v, start_core) : v;
+    auto z = started ? m.series(v, start) : v;
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (i > 0 || started) m.refresh(b, z);
+      const auto f = m.add_constant(m.negate(b), a[i]);
+      z = i > 0 || started ? m.multiply(z, f) : f;
+      if (i + 1 == a.size()) break;
+      z = m.multiply_constant(z, nu[i + 1]);
+      b = times_integer(m, m.multiply(m.multiply(b, f), f), multiple[i + 1]);
+    }
+    return z;
+  }
+};
+
+struct Iteration {
+  std::vector<long double> alpha, beta;
+  std::vector<long double> e;  // e_0 .. e_K: b_i lies in [e_i, 1]
+};
+
+Iteration iterate(long double e, int count, bool relaxed) {
+  Iteration it;
+  it.e.push_back(e);
+  for (int i = 0; i < count; ++i) {
+    const long double low = it.e.back();
+    const long double alpha = relaxed ? std::sqrt(27 / (4 * (1 + std::sqrt(low) + low))) : 1.5L;
+    const long double beta = relaxed ? 4 * alpha * alpha * alpha / 27 : 0.5L;
+    const long double f = alpha - beta * low;
+    it.alpha.push_back(alpha);
+    it.beta.push_back(beta);
+    it.e.push_back(low * f * f);
+  }
+  return it;
+}
+
+// Folds the constants; returns what Z_K must be multiplied by to be z_K.
+long double fold(const Iteration& it, Folded& folded, std::vector<long double>& mu) {
+  const int count = static_cast<int>(it.alpha.size());
+  // f_i at x = lo, where it is largest.
+  const auto largest = [&](int i) { return it.alpha[i] - it.beta[i] * it.e[i]; };
+  mu.assign(count, 1);
+  folded.multiple.assign(count, 1);
+  folded.nu.assign(count, 1);
+  // The last factor, after which nothing is scaled, is at most 1.
+  mu[count - 1] = std::min(it.beta[count - 1] / largest(count - 1), 1.0L);
+  for (int i = count - 2; i >= 0; --i) {
+    const long double cube = mu[i + 1] * it.beta[i] * it.beta[i];
+    folded.multiple[i + 1] = std::max(1, static_cast<int>(std::ceil(cube * (1 - 1e-12L))));
+    mu[i] = std::cbrt(cube / folded.multiple[i + 1]);
+  }
+  long double output = 1;
+  for (int i = 0; i < count; ++i) {
+    const long double ratio = mu[i] / it.beta[i];
+    folded.a.push_back(static_cast<double>(ratio * it.alpha[i]));
+    output /= ratio;
+    if (i + 1 == count) break;
+    folded.nu[i + 1] = static_cast<double>(1 / (ratio * largest(i)));
+    output *= ratio * largest(i);
+  }
+  return output;
+}
+
+Coefficients minimax_inverse_sqrt(Interval domain, int degree) {
+  const RealFunction root = [domain](long double t) { return std::sqrt(domain.from_unit(t)); };
+  return remez([root](long double t) { return 1 / root(t); }, root, degree, 1e-3L).coefficients;
+}
+
+std::vector<double> scaled(const Coefficients& c, long double factor) {
+  std::vector<double> out;
+  for (const long double x : c) out.push_back(static_cast<double>(x * factor));
+  return out;
+}
+
+Approximation::Facts facts_for(Interval domain, std::string method) {
+  Approximation::Facts facts;
+  facts.function = "1/sqrt(x)";
+  facts.method = std::move(method);
+  facts.domain = domain;
+  facts.error_kind = ErrorKind::kRelative;
+  return facts;
+}
+
+Approximation unstarted(Interval domain, int iterations, bool relaxed) {
+  check_positive(domain, "1/sqrt(x)");
+  PSM_CHECK(1 <= iterations && iterations <= kMaxIterations, "iterations ", iterations);
+  const long double e = static_cast<long double>(domain.lo) / domain.hi;
+  const Iteration it = iterate(e, iterations, relaxed);
+  Folded folded;
+  std::vector<long double> mu;
+  long double output = fold(it, folded, mu);
+  const long double low = std::sqrt(it.e.back());
+  if (relaxed) output *= 2 / (1 + low);
+
+  Approximation::Facts facts =
+      facts_for(domain, std::string(relaxed ? "relaxed Goldschmidt, " : "Goldschmidt, ") +
+                            std::to_string(iterations) + (iterations == 1 ? " iteration" : " iterations"));
+  facts.certificate = relaxed ? "closed form: b -> b (alpha - beta b)^2 maps [e, 1] into [e', 1]"
+                              : "closed form: b -> b (3 - b)^2 / 4 is increasing on [0, 1]";
+  facts.error_bound =
+      static_cast<double>((relaxed ? (1 - low) / (1 + low) : 1 - low) + iterations * 0x1p-49L / e);
+  facts.input_scale = static_cast<double>(mu[0] / domain.hi);
+  facts.input_range = {static_cast<double>(mu[0] * e), static_cast<double>(mu[0])};
+  facts.output_scale = static_cast<double>(output / std::sqrt(static_cast<long double>(domain.hi)));
+  return make_approximation(std::move(facts), std::move(folded), exact_inverse_sqrt);
+}
+
+struct SeriesRecipe {
+  std::vector<double> coefficients;
+  template <typename Arithmetic>
+  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
+    return a.series(v, coefficients);
+  }
+};
+
+}  // namespace
+
+Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations) {
+  return unstarted(domain, iterations, false);
+}
+
+Approximation relaxed_goldschmidt_inverse_sqrt(Interval domain, int iterations) {
+  return unstarted(domain, iterations, true);
+}
+
+std::optional<Approximation> start_goldschmidt_inverse_sqrt(Interval domain, int start_levels,
+                                                            int iterations) {
+  check_positive(domain, "1/sqrt(x)");
+  PSM_CHECK(1 <= start_levels && start_levels <= 8 && 1 <= iterations && iterations <= kMaxIterations,
+            "levels ", start_levels, " iterations ", iterations);
+  const int degree = (1 << start_levels) - 1;
+  const Coefficients p = minimax_inverse_sqrt(domain, degree);
+  const double start_error = certified_inverse_sqrt_error(to_double(p), domain);
+  if (!(start_error < 1)) return std::nullopt;
+  const long double d = start_error;
+  const Iteration it = iterate((1 - d) * (1 - d) / ((1 + d) * (1 + d)), iterations, true);
+  Folded folded;
+  std::vector<long double> mu;
+  long double output = fold(it, folded, mu);
+  const long double low = std::sqrt(it.e.back());
+  output *= 2 / (1 + low);
+
+  // z_0 = p / (1 + d), so that b_0 = y z_0^2 lies in [e_0, 1].
+  const Coefficients y{static_cast<long double>(domain.midpoint()),
+                       static_cast<long double>(domain.width()) / 2};
+  const Coefficients b = chebyshev_product(chebyshev_product(p, p), y);
+  folded.start_core = scaled(b, mu[0] / ((1 + d) * (1 + d)));
+  const long double start_scale =
+      std::sqrt(static_cast<long double>(domain.lo)) / (1 + d);  // p <= (1 + d) / sqrt(lo)
+  folded.start = scaled(p, start_scale);
+  output /= start_scale * (1 + d);
+
+  Approximation::Facts facts =
+      facts_for(domain, message("start of degree ", degree, " and relaxed Goldschmidt, ", iterations,
+                                iterations == 1 ? " iteration" : " iterations"));
+  facts.certificate = message("start: range of y p^2 by grid and second derivative (relative error ",
+                              start_error, "); then closed form");
+  facts.error_bound =
+      static_cast<double>((1 - low) / (1 + low) + 0x1p-49L * iterations * sum_of_absolute(p) *
+                                                      std::sqrt(static_cast<long double>(domain.hi)));
+  facts.input_scale = domain.to_unit_scale();
+  facts.input_offset = domain.to_unit_offset();
+  facts.input_range = {-1, 1};
+  facts.output_scale = static_cast<double>(output);
+  return make_approximation(std::move(facts), std::move(folded), exact_inverse_sqrt);
+}
+
+std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree) {
+  check_positive(domain, "1/sqrt(x)");
+  PSM_CHECK(1 <= degree && degree <= kMaxSeriesDegree, "degree ", degree);
+  const long double scale = 1 / std::sqrt(static_cast<long double>(domain.lo));
+  SeriesRecipe recipe{scaled(minimax_inverse_sqrt(domain, degree), 1 / scale)};
+  std::vector<double> unscaled = recipe.coefficients;
+  for (double& x : unscaled) x = static_cast<double>(x * scale);
+
+  Approximation::Facts facts = facts_for(domain, message("minimax series of degree ", degree));
+  facts.certificate = "range of y p^2 by grid and second derivative";
+  facts.error_bound = certified_inverse_sqrt_error(unscaled, domain);
+  facts.input_scale = domain.to_unit_scale();
+  facts.input_offset = domain.to_unit_offset();
+  facts.input_range = {-1, 1};
+  facts.output_scale = static_cast<double>(scale);
+  if (!(facts.error_bound < 1)) return std::nullopt;
+  return make_approximation(std::move(facts), std::move(recipe), exact_inverse_sqrt);
+}
+
+}  // namespace psm

@@ -1,0 +1,109 @@
+#include "approx/goldschmidt.h"
+
+#include <cmath>
+#include <vector>
+
+#include "approx/testing.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+int least_levels(double ratio, double error, int (*relaxed_levels)(int)) {
+  for (int levels = 1;; ++levels)
+    if (goldschmidt_inverse_levels({1 / ratio, 1}, levels, relaxed_levels(levels)).error_bound() <= error)
+      return levels;
+}
+
+TEST_CASE("levels for relative error 2^-12 are those of the table for ranges 1e2 to 1e5") {
+  const std::vector<double> ratio{1e2, 1e3, 1e4, 1e5};
+  const std::vector<int> plain{10, 14, 17, 20}, relaxed{6, 8, 9, 11}, start{6, 9, 12, 15};
+  for (std::size_t i = 0; i < ratio.size(); ++i) {
+    CAPTURE(ratio[i]);
+    CHECK(least_levels(ratio[i], 0x1p-12, [](int) { return 0; }) == plain[i]);
+    CHECK(least_levels(ratio[i], 0x1p-12, [](int levels) { return levels; }) == relaxed[i]);
+    CHECK(least_levels(ratio[i], 0x1p-12, [](int levels) { return std::min(levels, 4); }) == start[i]);
+  }
+}
+
+TEST_CASE("the folded plain iteration is the textbook's x <- x (2 - b), b <- b (2 - b)") {
+  const Interval domain{0.02, 4};
+  for (const int iterations : {0, 1, 5, 9}) {
+    const Approximation inverse = goldschmidt_inverse(domain, iterations);
+    for (const double x : points_of(domain, 50)) {
+      double b = x / domain.hi, approximation = 1;
+      for (int i = 0; i <= iterations; ++i) {
+        const double factor = 2 - b;
+        approximation *= factor;
+        b *= factor;
+      }
+      CHECK(inverse.evaluate(x) == doctest::Approx(approximation / domain.hi).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("the folded relaxed iteration is x <- k x (2 - k b), b <- k b (2 - k b), e <- k e (2 - k e)") {
+  const Interval domain{0.003, 7};
+  for (const int levels : {1, 2, 6, 9}) {
+    const Approximation inverse = relaxed_goldschmidt_inverse(domain, levels);
+    for (const double x : points_of(domain, 50)) {
+      double b = x / domain.hi, e = domain.lo / domain.hi, approximation = 1;
+      for (int i = 0; i < levels; ++i) {
+        const double k = 2 / (1 + e);
+        const double factor = k * (2 - k * b);
+        approximation *= factor;
+        b *= factor;
+        e = k * e * (2 - k * e);
+      }
+      CHECK(inverse.evaluate(x) == doctest::Approx(2 / (1 + e) * approximation / domain.hi).epsilon(1e-9));
+    }
+  }
+}
+
+TEST_CASE("the relaxed error is the Chebyshev optimum 1 / T_n(t_0) of degree n - 1") {
+  for (const double ratio : {3.0, 100.0, 1e4})
+    for (const int levels : {1, 3, 6}) {
+      const double t0 = (ratio + 1) / (ratio - 1);
+      const double optimum = 1 / std::cosh(std::pow(2.0, levels) * std::acosh(t0));
+      const double bound = relaxed_goldschmidt_inverse({1 / ratio, 1}, levels).error_bound();
+      CHECK(bound == doctest::Approx(optimum).epsilon(1e-6));
+    }
+}
+
+TEST_CASE("the certificate holds and is attained, whatever the scale of the interval") {
+  for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{10, 1e4}, Interval{1e-5, 1}})
+    for (const int levels : {1, 4, 8, 12, 22})
+      for (const int relaxed : {0, levels / 2, levels}) {
+        const Approximation inverse = goldschmidt_inverse_levels(domain, levels, relaxed);
+        const double worst = worst_error(inverse, 20001);
+        CAPTURE(inverse.name());
+        CHECK(worst <= inverse.error_bound());
+        if (inverse.error_bound() > 1e-8) CHECK(worst > 0.98 * inverse.error_bound());
+      }
+}
+
+TEST_CASE("program, evaluate() and counts agree, and everything refreshed stays within [-1, 1]") {
+  for (const Interval domain : {Interval{1e-3, 8}, Interval{0.5, 0.6}, Interval{1e-5, 1}})
+    for (const int levels : {1, 2, 6, 13, 22})
+      for (const int relaxed : {0, levels / 2, levels}) {
+        const Approximation inverse = goldschmidt_inverse_levels(domain, levels, relaxed);
+        const ProgramReport report = run_program(inverse);
+        CAPTURE(inverse.name());
+        CHECK(report.worst_difference < 1e-12);
+        CHECK(report.largest <= 1 + inverse.error_bound());
+        CHECK(report.largest > 0.3);
+        CHECK(report.depth == (levels == 1 ? 0 : levels));
+        CHECK(inverse.depth() == report.depth);
+        CHECK(inverse.degree() == (1LL << levels) - 1);
+        CHECK(report.products == 2 * (levels - 1));
+        CHECK(inverse.multiplications() == 2 * (levels - 1));
+        CHECK(report.refreshes == std::max(0, levels - 2));
+      }
+}
+
+TEST_CASE("21 iterations of the paper's form take 22 levels") {
+  CHECK(goldschmidt_inverse({1e-3, 1}, 21).depth() == 22);
+}
+
+}  // namespace
+}  // namespace psm

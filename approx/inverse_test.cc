@@ -1,0 +1,55 @@
+#include "approx/inverse.h"
+
+#include <limits>
+
+#include "approx/testing.h"
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("a designed inverse has the error asked for, with the fewest levels") {
+  const Approximation inverse = design_inverse({1e-3, 1}, 0x1p-12);
+  CHECK(inverse.depth() == 8);
+  CHECK(inverse.error_bound() <= 0x1p-12);
+  CHECK(worst_error(inverse, 10001) <= inverse.error_bound());
+  CHECK(design_inverse({1e-3, 1}, 1e-3).depth() == 7);
+  CHECK(design_inverse({0.9, 1}, 0.1).depth() == 0);
+}
+
+TEST_CASE("a designed inverse square root has the error asked for, with the fewest levels") {
+  struct Case {
+    double ratio, error;
+    int depth;
+  };
+  for (const Case c : {Case{4, 0x1p-12, 3}, {100, 0x1p-12, 6}, {1e3, 0x1p-12, 7}, {1e3, 0x1p-20, 8}}) {
+    const Approximation root = design_inverse_sqrt({2, 2 * c.ratio}, c.error);
+    CAPTURE(root.name());
+    CHECK(root.depth() == c.depth);
+    CHECK(root.error_bound() <= c.error);
+    CHECK(worst_error(root, 10001) <= root.error_bound());
+    CHECK(run_program(root).depth == c.depth);
+  }
+}
+
+TEST_CASE("only the ratio of the ends counts") {
+  const Approximation a = design_inverse({1e-3, 2}, 0x1p-12), b = design_inverse({1, 2000}, 0x1p-12);
+  CHECK(a.depth() == b.depth());
+  CHECK(a.error_bound() == doctest::Approx(b.error_bound()));
+  CHECK(a.evaluate(0.5) * 0.5 == doctest::Approx(b.evaluate(500) * 500).epsilon(1e-10));
+}
+
+TEST_CASE("bad intervals and errors are refused in one line") {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const Interval bad : {Interval{0, 1}, Interval{-1, 1}, Interval{2, 1}, Interval{1, 1},
+                             Interval{1, infinity}, Interval{std::numeric_limits<double>::quiet_NaN(), 1}}) {
+    CHECK_THROWS_AS(design_inverse(bad, 1e-3), Error);
+    CHECK_THROWS_AS(design_inverse_sqrt(bad, 1e-3), Error);
+  }
+  for (const double error : {0.0, -1.0, 1.0, infinity}) CHECK_THROWS_AS(design_inverse({1, 2}, error), Error);
+  CHECK_THROWS_WITH_AS(design_inverse({1e-12, 1}, 1e-12), doctest::Contains("narrow the interval"), Error);
+}
+
+}  // namespace
+}  // namespace psm

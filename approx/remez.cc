@@ -1,0 +1,149 @@
+#include "approx/remez.h"
+
+#include <algorithm>
+#include <numbers>
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+constexpr long double kPi = std::numbers::pi_v<long double>;
+constexpr int kMaxSteps = 60;
+constexpr int kGridPerExtremum = 12;
+
+// p and the levelled error h, from the reference t_0 < ... < t_{n+1}: weight_j * (f_j - p(t_j)) = (-1)^j h.
+class Trial {
+ public:
+  Trial(std::vector<long double> nodes, const RealFunction& f, const RealFunction& weight)
+      : nodes_(std::move(nodes)), values_(nodes_.size()), barycentric_(nodes_.size()) {
+    const std::size_t n = nodes_.size();
+    long double numerator = 0, denominator = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      long double product =
+          1;  // factors doubled: the interval has capacity 1/2, so the product stays moderate
+      for (std::size_t i = 0; i < n; ++i)
+        if (i != j) product *= 2 * (nodes_[j] - nodes_[i]);
+      barycentric_[j] = 1 / product;
+      values_[j] = f(nodes_[j]);
+      numerator += barycentric_[j] * values_[j];
+      denominator += barycentric_[j] * (j % 2 == 0 ? 1 : -1) / weight(nodes_[j]);
+    }
+    levelled_ = numerator / denominator;
+    for (std::size_t j = 0; j < n; ++j) values_[j] -= (j % 2 == 0 ? 1 : -1) * levelled_ / weight(nodes_[j]);
+  }
+
+  long double levelled() const { return std::fabs(levelled_); }
+
+  long double operator()(long double t) const {
+    long double numerator = 0, denominator = 0;
+    for (std::size_t j = 0; j < nodes_.size(); ++j) {
+      const long double distance = t - nodes_[j];
+      if (distance == 0) return values_[j];
+      const long double share = barycentric_[j] / distance;
+      numerator += share * values_[j];
+      denominator += share;
+    }
+    return numerator / denominator;
+  }
+
+ private:
+  std::vector<long double> nodes_, values_, barycentric_;
+  long double levelled_ = 0;
+};
+
+struct Extremum {
+  long double theta = 0;
+  long double error = 0;
+};
+
+// The largest error of each run of equal signs, refined by golden-section search between its neighbours.
+template <typename Error>
+std::vector<Extremum> alternating_extrema(const Error& error_at, int count) {
+  const int cells = kGridPerExtremum * count;
+  std::vector<Extremum> runs;
+  for (int i = 0; i <= cells; ++i) {
+    const long double theta = kPi * (cells - i) / cells;  // t = cos(theta) increasing
+    const long double error = error_at(theta);
+    if (runs.empty() || (error > 0) != (runs.back().error > 0)) {
+      runs.push_back({theta, error});
+    } else if (std::fabs(error) > std::fabs(runs.back().error)) {
+      runs.back() = {theta, error};
+    }
+  }
+  constexpr long double kGolden = 0.618033988749894848L;
+  for (Extremum& run : runs) {
+    const long double sign = run.error > 0 ? 1 : -1;
+    long double a = std::max(run.theta - kPi / cells, 0.0L), b = std::min(run.theta + kPi / cells, kPi);
+    long double x = b - kGolden * (b - a), y = a + kGolden * (b - a);
+    long double fx = sign * error_at(x), fy = sign * error_at(y);
+    for (int step = 0; step < 24; ++step) {
+      if (fx > fy) {
+        b = std::exchange(y, x);
+        fy = fx;
+        x = b - kGolden * (b - a);
+        fx = sign * error_at(x);
+      } else {
+        a = std::exchange(x, y);
+        fx = fy;
+        y = a + kGolden * (b - a);
+        fy = sign * error_at(y);
+      }
+    }
+    const Extremum refined = fx > fy ? Extremum{x, sign * fx} : Extremum{y, sign * fy};
+    if (std::fabs(refined.error) > std::fabs(run.error)) run = refined;
+  }
+  return runs;
+}
+
+// Leaves `count` alternating extrema: drops the smaller end, or the neighbouring pair that matters least.
+void thin(std::vector<Extremum>& extrema, std::size_t count) {
+  const auto size = [&](std::size_t i) { return std::fabs(extrema[i].error); };
+  while (extrema.size() > count) {
+    if (extrema.size() == count + 1) {
+      extrema.erase(size(0) < size(extrema.size() - 1) ? extrema.begin() : extrema.end() - 1);
+      continue;
+    }
+    std::size_t weakest = 0;
+    for (std::size_t i = 0; i + 1 < extrema.size(); ++i)
+      if (std::max(size(i), size(i + 1)) < std::max(size(weakest), size(weakest + 1))) weakest = i;
+    extrema.erase(extrema.begin() + weakest, extrema.begin() + weakest + 2);
+  }
+}
+
+}  // namespace
+
+MinimaxFit remez(const RealFunction& f, const RealFunction& weight, int degree, long double tolerance) {
+  PSM_CHECK(degree >= 0 && tolerance > 0, "degree ", degree);
+  const int count = degree + 2;
+  std::vector<long double> nodes(count);
+  // Inner points, so that even and odd functions, whose first levelled error is 0, leave extrema at the ends.
+  for (int j = 0; j < count; ++j) nodes[j] = std::cos(kPi * (2 * (count - j) - 1) / (2 * count));
+
+  MinimaxFit best;
+  for (int step = 1; step <= kMaxSteps; ++step) {
+    const Trial trial(nodes, f, weight);
+    const auto error_at = [&](long double theta) {
+      const long double t = std::cos(theta);
+      return weight(t) * (f(t) - trial(t));
+    };
+    std::vector<Extremum> extrema = alternating_extrema(error_at, count);
+    long double largest = 0;
+    for (const Extremum& e : extrema) largest = std::max(largest, std::fabs(e.error));
+    const long double lower_bound = std::max(best.lower_bound, trial.levelled());
+    if (best.steps == 0 || largest < best.error) {
+      best.coefficients = chebyshev_interpolate(trial, degree);
+      best.error = largest;
+    }
+    best.lower_bound = std::min(lower_bound, best.error);
+    best.steps = step;
+    if (best.error <= (1 + tolerance) * best.lower_bound) break;
+    if (static_cast<int>(extrema.size()) < count) break;
+    thin(extrema, count);
+    for (int j = 0; j < count; ++j) nodes[j] = std::cos(extrema[j].theta);
+  }
+  return best;
+}
+
+}  // namespace psm
