@@ -22,6 +22,10 @@ namespace psm {
 
 class Encoder {
  public:
+  // Decoding reads the residues of at most three primes: about 120 bits, and takes the representative nearest
+  // to zero. Messages are smaller than that by far.
+  static constexpr int kDecodedLimbs = 3;
+
   explicit Encoder(const Context& context);
   ~Encoder();
   Encoder(const Encoder&) = delete;

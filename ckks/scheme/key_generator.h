@@ -30,6 +30,7 @@ class KeyGenerator {
  private:
   const SecretKey& secret_;
   const Context& context_;
+  SecureRandom error_random_;
   SecureRandom public_random_;  // seeds only
 };
 

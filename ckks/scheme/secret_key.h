@@ -3,6 +3,7 @@
 // It is a target of its own (//ckks/scheme:secret_key): whatever computes on ciphertexts must not depend on it.
 #pragma once
 
+#include "ckks/base/random.h"
 #include "ckks/base/secret.h"
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/ciphertext.h"
@@ -32,5 +33,11 @@ class SecretKey {
   RnsPoly poly_;
   Fingerprint fingerprint_;
 };
+
+// The residues of a small secret vector, NTT form, in memory that is wiped.
+RnsPoly secret_poly(const Ring& ring, Basis basis, const SecretVector<int32_t>& coefficients);
+
+// A ternary vector of the given Hamming weight (0: every coefficient uniform in {-1, 0, 1}).
+SecretVector<int32_t> sample_secret(const Context& context, int hamming_weight, SecureRandom& random);
 
 }  // namespace psm

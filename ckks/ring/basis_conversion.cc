@@ -1,0 +1,76 @@
+#include "ckks/ring/basis_conversion.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "ckks/ring/backend.h"
+
+namespace psm {
+namespace {
+
+constexpr int kMaxSources = 16;
+constexpr size_t kTile = 1024;
+
+// Product of the sources, without source `left_out` (or all of them for -1), modulo m.
+uint64_t product_modulo(const Ring& ring, const std::vector<int>& sources, int left_out, const Modulus& m) {
+  uint64_t product = 1;
+  for (int k = 0; k < static_cast<int>(sources.size()); ++k) {
+    if (k != left_out) product = mul_mod(product, reduce_mod(ring.modulus(sources[k]).q, m), m);
+  }
+  return product;
+}
+
+}  // namespace
+
+BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::vector<int> targets,
+                               Rounding rounding)
+    : rounding_(rounding), sources_(std::move(sources)), targets_(std::move(targets)) {
+  PSM_CHECK(!sources_.empty() && sources_.size() <= kMaxSources, sources_.size(), " sources");
+  for (int i = 0; i < source_count(); ++i) {
+    const Modulus& r = ring.modulus(sources_[i]);
+    premultipliers_.push_back(make_multiplier(inverse_mod(product_modulo(ring, sources_, i, r), r), r));
+    reciprocals_.push_back(1.0 / static_cast<double>(r.q));
+  }
+  for (int t : targets_) {
+    const Modulus& m = ring.modulus(t);
+    PSM_CHECK(std::find(sources_.begin(), sources_.end(), t) == sources_.end(), "prime ", t, " is on both sides");
+    target_moduli_.push_back(m);
+    for (int i = 0; i < source_count(); ++i) matrix_.push_back(product_modulo(ring, sources_, i, m));
+    const uint64_t product = product_modulo(ring, sources_, -1, m);
+    if (rounding_ == Rounding::kCentered) matrix_.push_back(negate_mod(product, m));
+    products_.push_back(make_multiplier(product, m));
+    inverse_products_.push_back(make_multiplier(inverse_mod(product, m), m));
+  }
+}
+
+void BasisConverter::convert(uint64_t* const* out, const uint64_t* const* y, size_t begin, size_t end) const {
+  const size_t in = sources_.size();
+  std::array<const uint64_t*, kMaxSources + 1> tile_in;
+  std::array<uint64_t*, 64> tile_out;
+  PSM_CHECK(targets_.size() <= tile_out.size(), targets_.size(), " targets");
+  alignas(64) std::array<uint64_t, kTile> overflow;
+  for (size_t tile = begin; tile < end; tile += kTile) {
+    const size_t n = std::min(kTile, end - tile);
+    for (size_t i = 0; i < in; ++i) tile_in[i] = y[i] + tile;
+    for (size_t j = 0; j < targets_.size(); ++j) tile_out[j] = out[j] + tile;
+    size_t rows = in;
+    if (rounding_ == Rounding::kCentered) {
+      // u = floor(sum_i y_i / r_i + 1/2).
+      alignas(64) std::array<double, kTile> fraction;
+      fraction.fill(0);
+      for (size_t i = 0; i < in; ++i) {
+        const double reciprocal = reciprocals_[i];
+        const uint64_t* source = tile_in[i];
+        for (size_t k = 0; k < n; ++k) fraction[k] += static_cast<double>(static_cast<int64_t>(source[k])) * reciprocal;
+      }
+      for (size_t k = 0; k < n; ++k) overflow[k] = static_cast<uint64_t>(fraction[k] + 0.5);
+      tile_in[in] = overflow.data();
+      rows = in + 1;
+    }
+    kernels().basis_convert(tile_out.data(), targets_.size(), tile_in.data(), rows, matrix_.data(),
+                            target_moduli_.data(), n);
+  }
+}
+
+}  // namespace psm

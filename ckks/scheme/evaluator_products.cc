@@ -1,0 +1,132 @@
+// Products of ciphertexts and their relinearisation.
+#include <utility>
+
+#include "ckks/scheme/evaluator_implementation.h"
+
+namespace psm {
+
+using namespace evaluator_internal;
+
+namespace {
+
+void check_factors(const char* operation, const Context& context, const EvaluationKeys& keys, const Ciphertext& a,
+                   const Ciphertext& b) {
+  check_owner(operation, a.fingerprint, context, keys);
+  check_fingerprints(operation, a.fingerprint, b.fingerprint);
+  check_levels(operation, a.level(), b.level());
+}
+
+// (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1), added to `out` or not. The middle one is a sum of two products, reduced
+// once.
+void tensor(ProductCiphertext& out, const Ciphertext& a, const Ciphertext& b, bool accumulate) {
+  const size_t n = a.c[0].n();
+  const Kernels& k = kernels();
+  const auto product = accumulate ? k.multiply_add : k.multiply;
+  parallel_for(0, static_cast<size_t>(a.level()) + 1, [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const Modulus& m = a.c[0].modulus(j);
+    product(out.c[0].limb(j), a.c[0].limb(j), b.c[0].limb(j), n, m);
+    product(out.c[2].limb(j), a.c[1].limb(j), b.c[1].limb(j), n, m);
+    product(out.c[1].limb(j), a.c[0].limb(j), b.c[1].limb(j), n, m);
+    k.multiply_add(out.c[1].limb(j), a.c[1].limb(j), b.c[0].limb(j), n, m);
+  });
+}
+
+}  // namespace
+
+ProductCiphertext Evaluator::multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const {
+  check_factors("multiply", context_, keys_, a, b);
+  const auto fresh = [&] { return RnsPoly(context_.ring(), a.c[0].basis(), Form::kNtt); };
+  ProductCiphertext out{{fresh(), fresh(), fresh()}, a.scale * b.scale, a.fingerprint};
+  tensor(out, a, b, false);
+  return out;
+}
+
+void Evaluator::multiply_no_relin_add(ProductCiphertext& acc, const Ciphertext& a, const Ciphertext& b) const {
+  check_factors("multiply", context_, keys_, a, b);
+  check_fingerprints("multiply_no_relin_add", acc.fingerprint, a.fingerprint);
+  check_levels("multiply_no_relin_add", acc.level(), a.level());
+  check_scales("multiply_no_relin_add", acc.scale, a.scale * b.scale);
+  tensor(acc, a, b, true);
+}
+
+void Evaluator::add_inplace(ProductCiphertext& a, const ProductCiphertext& b) const {
+  check_fingerprints("add", a.fingerprint, b.fingerprint);
+  check_levels("add", a.level(), b.level());
+  check_scales("add", a.scale, b.scale);
+  for (int i : {0, 1, 2}) psm::add(a.c[i], a.c[i], b.c[i]);
+}
+
+void Evaluator::add_inplace(ProductCiphertext& a, const Ciphertext& b) const {
+  check_fingerprints("add", a.fingerprint, b.fingerprint);
+  check_levels("add", a.level(), b.level());
+  check_scales("add", a.scale, b.scale);
+  for (int i : {0, 1}) psm::add(a.c[i], a.c[i], b.c[i]);
+}
+
+namespace {
+
+const KeySwitchKey& relinearisation_key(const EvaluationKeys& keys, int level) {
+  if (!keys.relinearisation) {
+    throw Error("there is no relinearisation key; request it when generating keys");
+  }
+  if (keys.relinearisation->level < level) {
+    throw Error(message("the relinearisation key reaches level ", keys.relinearisation->level, ", but level ", level,
+                        " is needed; request it at that level when generating keys"));
+  }
+  return *keys.relinearisation;
+}
+
+}  // namespace
+
+Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
+  check_owner("relinearise", a.fingerprint, context_, keys_);
+  const KeySwitchKey& key = relinearisation_key(keys_, a.level());
+  const KeySwitcher& switcher = implementation_->switcher;
+  const std::vector<RnsPoly> digits = switcher.decompose(a.c[2], key.p_count);
+  RnsPoly k0(context_.ring(), digits[0].basis(), Form::kNtt), k1(context_.ring(), digits[0].basis(), Form::kNtt);
+  switcher.inner_product(digits, key, k0, k1);
+  Ciphertext out{{switcher.mod_down(k0, false), switcher.mod_down(k1, false)}, a.scale, a.fingerprint};
+  for (int i : {0, 1}) psm::add(out.c[i], out.c[i], a.c[i]);
+  return out;
+}
+
+Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
+  check_owner("relinearise", a.fingerprint, context_, keys_);
+  check_level("relinearise_rescale", a.level(), 1);
+  const KeySwitchKey& key = relinearisation_key(keys_, a.level());
+  const KeySwitcher& switcher = implementation_->switcher;
+  const std::vector<RnsPoly> digits = switcher.decompose(a.c[2], key.p_count);
+  RnsPoly sum[2] = {RnsPoly(context_.ring(), digits[0].basis(), Form::kNtt),
+                    RnsPoly(context_.ring(), digits[0].basis(), Form::kNtt)};
+  switcher.inner_product(digits, key, sum[0], sum[1]);
+  // (P c_i + k_i) / (P q_l)
+  for_each_limb(a.level() + 1, [&](int i, int j) {
+    kernels().scale_add(sum[i].limb(j), a.c[i].limb(j), switcher.p_product(j, key.p_count), a.c[i].n(),
+                        a.c[i].modulus(j));
+  });
+  const double scale = snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
+  return {{switcher.mod_down(sum[0], true), switcher.mod_down(sum[1], true)}, scale, a.fingerprint};
+}
+
+Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
+  return relinearise(multiply_no_relin(a, b));
+}
+
+Ciphertext Evaluator::square(const Ciphertext& a) const { return multiply(a, a); }
+
+Ciphertext Evaluator::multiply_rescale(const Ciphertext& a, const Ciphertext& b) const {
+  return relinearise_rescale(multiply_no_relin(a, b));
+}
+
+Ciphertext Evaluator::square_rescale(const Ciphertext& a) const { return multiply_rescale(a, a); }
+
+Ciphertext Evaluator::sum_of_products(
+    std::span<const std::pair<const Ciphertext*, const Ciphertext*>> pairs) const {
+  PSM_CHECK(!pairs.empty());
+  ProductCiphertext sum = multiply_no_relin(*pairs[0].first, *pairs[0].second);
+  for (const auto& [a, b] : pairs.subspan(1)) multiply_no_relin_add(sum, *a, *b);
+  return relinearise(sum);
+}
+
+}  // namespace psm

@@ -1,0 +1,241 @@
+// Automorphisms, hoisting, double hoisting, and the key switches around ModRaise.
+#include <algorithm>
+#include <utility>
+
+#include "ckks/scheme/evaluator_implementation.h"
+
+namespace psm {
+
+using namespace evaluator_internal;
+
+// ---- hoisting --------------------------------------------------------------------------------------------
+
+Hoisted Evaluator::hoist(const Ciphertext& a) const {
+  check_owner("rotate", a.fingerprint, context_, keys_);
+  return {&a, implementation_->switcher.decompose(a.c[1], context_.p_count())};
+}
+
+Ciphertext Evaluator::apply_galois(const Hoisted& a, GaloisElement g) const {
+  const Ciphertext& source = *a.source;
+  if (g == 1) return source.clone();
+  require_galois_key(g, a.level());
+  const KeySwitchKey& key = keys_.galois.find(g)->second;
+  const KeySwitcher& switcher = implementation_->switcher;
+  const Ring& ring = context_.ring();
+  RnsPoly k0(ring, a.digits[0].basis(), Form::kNtt), k1(ring, a.digits[0].basis(), Form::kNtt);
+  switcher.inner_product(a.digits, key, k0, k1);
+  RnsPoly down0 = switcher.mod_down(k0, false), down1 = switcher.mod_down(k1, false);
+  psm::add(down0, down0, source.c[0]);
+  return {{automorphism(down0, g), automorphism(down1, g)}, source.scale, source.fingerprint};
+}
+
+Ciphertext Evaluator::rotate(const Hoisted& a, int offset, bool conjugate) const {
+  return apply_galois(a, galois_element(context_, offset, conjugate));
+}
+
+Ciphertext Evaluator::apply_galois(const Ciphertext& a, GaloisElement g) const {
+  if (g == 1) return a.clone();
+  require_galois_key(g, a.level());
+  return apply_galois(hoist(a), g);
+}
+
+Ciphertext Evaluator::rotate(const Ciphertext& a, int offset) const {
+  return apply_galois(a, galois_element(context_, offset));
+}
+
+Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
+  return apply_galois(a, galois_element(context_, 0, true));
+}
+
+std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span<const int> offsets) const {
+  const Hoisted hoisted = hoist(a);
+  std::vector<Ciphertext> out;
+  for (int offset : offsets) out.push_back(rotate(hoisted, offset));
+  return out;
+}
+
+// ---- double hoisting -------------------------------------------------------------------------------------
+
+void Evaluator::apply_galois_extended_limb(const Hoisted& a, GaloisElement g, int j, uint64_t* c0,
+                                           uint64_t* c1) const {
+  const Ciphertext& source = *a.source;
+  const KeySwitcher& switcher = implementation_->switcher;
+  const Ring& ring = context_.ring();
+  const Kernels& k = kernels();
+  const size_t n = ring.n();
+  const bool q_limb = j <= a.level();
+  const int p_count = a.digits[0].basis().p;
+  if (g == 1) {
+    for (int i : {0, 1}) {
+      uint64_t* out = i == 0 ? c0 : c1;
+      if (q_limb) {
+        k.scale(out, source.c[i].limb(j), switcher.p_product(j, p_count), n, ring.q(j));
+      } else {
+        std::fill_n(out, n, 0);
+      }
+    }
+    return;
+  }
+  require_galois_key(g, a.level());
+  const auto table = automorphism_table(g, ring.log_n());
+  Buffer sum(2 * n);
+  uint64_t* k0 = sum.data();
+  uint64_t* k1 = sum.data() + n;
+  switcher.inner_product_limb(a.digits, keys_.galois.find(g)->second, j, k0, k1);
+  if (q_limb) k.scale_add(k0, source.c[0].limb(j), switcher.p_product(j, p_count), n, ring.q(j));
+  k.automorphism(c0, k0, *table);
+  k.automorphism(c1, k1, *table);
+}
+
+ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElement g) const {
+  require_galois_key(g, a.level());
+  const Basis basis = a.digits[0].basis();
+  ExtendedCiphertext out{{RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
+                         a.source->scale,
+                         a.source->fingerprint};
+  parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    apply_galois_extended_limb(a, g, j, out.c[0].limb(j), out.c[1].limb(j));
+  });
+  return out;
+}
+
+ExtendedCiphertext Evaluator::extend(const Ciphertext& a) const {
+  const Ring& ring = context_.ring();
+  const Basis basis{a.level() + 1, context_.p_count()};
+  ExtendedCiphertext out{
+      {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
+  for_each_limb(basis.limbs(), [&](int i, int j) {
+    if (j < basis.q) {
+      kernels().scale(out.c[i].limb(j), a.c[i].limb(j), implementation_->switcher.p_product(j, basis.p), ring.n(),
+                      ring.q(j));
+    } else {
+      std::fill_n(out.c[i].limb(j), ring.n(), 0);
+    }
+  });
+  return out;
+}
+
+void Evaluator::add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const {
+  check_fingerprints("add", a.fingerprint, b.fingerprint);
+  check_levels("add", a.level(), b.level());
+  check_scales("add", a.scale, b.scale);
+  for (int i : {0, 1}) psm::add(a.c[i], a.c[i], b.c[i]);
+}
+
+namespace {
+
+void multiply_extended(RnsPoly (&out)[2], const ExtendedCiphertext& a, const Plaintext& b, bool accumulate) {
+  PSM_CHECK(b.basis() == a.c[0].basis(), "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ",
+            a.c[0].basis().q, "+", a.c[0].basis().p);
+  const size_t run = static_cast<size_t>(b.run_length());
+  for_each_limb(b.basis().limbs(), [&](int i, int j) {
+    uint64_t* to = out[i].limb(j);
+    const uint64_t* from = a.c[i].limb(j);
+    const uint64_t* factor = b.limb(j);
+    kernels().run_matrix_product(&to, 1, &from, 1, &factor, run, a.c[i].n(), a.c[i].modulus(j), accumulate);
+  });
+}
+
+}  // namespace
+
+ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const {
+  const Basis basis = a.c[0].basis();
+  ExtendedCiphertext out{{RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
+                         a.scale * b.scale(),
+                         a.fingerprint};
+  multiply_extended(out.c, a, b, false);
+  return out;
+}
+
+void Evaluator::multiply_plain_add(ExtendedCiphertext& acc, const ExtendedCiphertext& a, const Plaintext& b) const {
+  check_fingerprints("multiply_plain_add", acc.fingerprint, a.fingerprint);
+  check_levels("multiply_plain_add", acc.level(), a.level());
+  check_scales("multiply_plain_add", acc.scale, a.scale * b.scale());
+  multiply_extended(acc.c, a, b, true);
+}
+
+ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a, GaloisElement g) const {
+  check_owner("rotate", a.fingerprint, context_, keys_);
+  if (g == 1) return a.clone();
+  require_galois_key(g, a.level());
+  const KeySwitcher& switcher = implementation_->switcher;
+  const Ring& ring = context_.ring();
+  const Basis basis = a.c[0].basis();
+  const std::vector<RnsPoly> digits = switcher.decompose(switcher.mod_down(a.c[1], false), basis.p);
+  const auto table = automorphism_table(g, ring.log_n());
+  const KeySwitchKey& key = keys_.galois.find(g)->second;
+  ExtendedCiphertext out{
+      {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
+  parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const size_t n = ring.n();
+    Buffer sum(2 * n);
+    switcher.inner_product_limb(digits, key, j, sum.data(), sum.data() + n);
+    kernels().add(sum.data(), sum.data(), a.c[0].limb(j), n, a.c[0].modulus(j));
+    kernels().automorphism(out.c[0].limb(j), sum.data(), *table);
+    kernels().automorphism(out.c[1].limb(j), sum.data() + n, *table);
+  });
+  return out;
+}
+
+Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
+  const KeySwitcher& switcher = implementation_->switcher;
+  return {{switcher.mod_down(a.c[0], false), switcher.mod_down(a.c[1], false)}, a.scale, a.fingerprint};
+}
+
+Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
+  check_level("mod_down_rescale", a.level(), 1);
+  const KeySwitcher& switcher = implementation_->switcher;
+  const double scale = snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
+  return {{switcher.mod_down(a.c[0], true), switcher.mod_down(a.c[1], true)}, scale, a.fingerprint};
+}
+
+// ---- around ModRaise -------------------------------------------------------------------------------------
+
+namespace {
+
+Ciphertext switch_key(const KeySwitcher& switcher, const Ciphertext& a, const KeySwitchKey& key) {
+  const std::vector<RnsPoly> digits = switcher.decompose(a.c[1], key.p_count);
+  RnsPoly k0(a.c[0].ring(), digits[0].basis(), Form::kNtt), k1(a.c[0].ring(), digits[0].basis(), Form::kNtt);
+  switcher.inner_product(digits, key, k0, k1);
+  Ciphertext out{{switcher.mod_down(k0, false), switcher.mod_down(k1, false)}, a.scale, a.fingerprint};
+  psm::add(out.c[0], out.c[0], a.c[0]);
+  return out;
+}
+
+}  // namespace
+
+Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
+  check_owner("switch_to_ephemeral", a.fingerprint, context_, keys_);
+  PSM_CHECK(a.level() == 0, "the ephemeral secret exists at level 0 only; level ", a.level());
+  if (!keys_.to_ephemeral) throw Error("there are no encapsulation keys; request them when generating keys");
+  return switch_key(implementation_->switcher, a, *keys_.to_ephemeral);
+}
+
+Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& a) const {
+  check_owner("switch_from_ephemeral", a.fingerprint, context_, keys_);
+  if (!keys_.from_ephemeral) throw Error("there are no encapsulation keys; request them when generating keys");
+  return switch_key(implementation_->switcher, a, *keys_.from_ephemeral);
+}
+
+Ciphertext Evaluator::mod_raise(const Ciphertext& a) const {
+  PSM_CHECK(a.level() == 0, "level ", a.level());
+  const Ring& ring = context_.ring();
+  const Basis basis{context_.max_level() + 1, 0};
+  Ciphertext out{
+      {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
+  RnsPoly coefficients[2] = {a.c[0].clone(), a.c[1].clone()};
+  for (RnsPoly& c : coefficients) to_coefficients(c);
+  for_each_limb(basis.limbs(), [&](int i, int j) {
+    if (j == 0) {
+      std::copy_n(a.c[i].limb(0), ring.n(), out.c[i].limb(0));
+      return;
+    }
+    kernels().reduce_centered(out.c[i].limb(j), coefficients[i].limb(0), ring.n(), ring.q(0), ring.q(j));
+    kernels().ntt_forward(out.c[i].limb(j), ring.ntt(j));
+  });
+  return out;
+}
+
+}  // namespace psm

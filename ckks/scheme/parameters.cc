@@ -1,0 +1,46 @@
+#include "ckks/scheme/parameters.h"
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+ParameterSpec without_bootstrapping(ParameterSpec spec, int compute_levels) {
+  spec.stc_levels = 0;
+  spec.evalmod_levels = 0;
+  spec.cts_levels = 0;
+  spec.compute_levels = compute_levels;
+  return spec;
+}
+
+}  // namespace
+
+ParameterSpec secure_n16() {
+  ParameterSpec spec;
+  spec.name = "secure_n16";
+  return spec;
+}
+
+ParameterSpec secure_n16_leveled(int compute_levels) {
+  ParameterSpec spec = without_bootstrapping(secure_n16(), compute_levels);
+  spec.name = message("secure_n16_leveled_", compute_levels);
+  return spec;
+}
+
+ParameterSpec insecure_bootstrappable(int log_n) {
+  ParameterSpec spec;
+  spec.name = message("insecure_bootstrappable_n", log_n);
+  spec.log_n = log_n;
+  spec.insecure = true;
+  return spec;
+}
+
+ParameterSpec insecure_leveled(int log_n, int levels) {
+  ParameterSpec spec = without_bootstrapping(insecure_bootstrappable(log_n), levels);
+  spec.name = message("insecure_leveled_n", log_n, "_", levels);
+  spec.p_count = 3;
+  spec.secret_hamming_weight = 64;
+  return spec;
+}
+
+}  // namespace psm
