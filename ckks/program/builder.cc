@@ -166,7 +166,6 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearMap map)
   const int n = static_cast<int>(program_.slots);
   std::vector<char> real(static_cast<std::size_t>(map.outputs), 1);
   for (LinearTerm& term : map.terms) {
-    term.giant = ((term.giant % n) + n) % n;
     term.baby = ((term.baby % n) + n) % n;
     const bool known = term.input >= 0 && static_cast<std::size_t>(term.input) < inputs.size() &&
                        term.output >= 0 && term.output < map.outputs;

@@ -79,8 +79,9 @@ enum class Opcode {
 const char* name(Opcode);
 
 // out_o = sum over terms of output o of rot_giant( weight * rot_baby( x or conj(x) ) ), x = inputs[input].
-// Terms that share (input, baby, conjugate) share one hoisted key-switch, those that share (output, giant)
-// one key-switch of the sum.
+// Terms that share (input, baby, conjugate) share one hoisted key-switch. Giants of an output are taken by
+// Horner's rule, the positive ones down to 0 and the negative ones up to 0, as given (they are not reduced
+// modulo n): one key-switch a giant, whose offset is the difference of two neighbours.
 struct LinearTerm {
   int output = 0;
   int giant = 0;

@@ -1,0 +1,260 @@
+#include "ckks/program/placement.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ckks/base/error.h"
+
+namespace psm::program {
+namespace {
+
+constexpr std::size_t kExhaustive = 12;  // candidates up to which all choices are tried
+constexpr std::size_t kNearby = 8;       // groups or candidates that count as neighbours of one another
+constexpr std::size_t kSearches = 4;     // best starts that are improved
+
+std::size_t id(Value value) { return static_cast<std::size_t>(value.id); }
+
+}  // namespace
+
+Placement::Placement(const Program& program, const LevelBudget& budget, const CostModel& model)
+    : program_(program), budget_(budget), bootstrap_seconds_(model.bootstrap().seconds) {
+  const int top = std::max(budget.max_level, budget.input_level);
+  for (int level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
+  const std::size_t count = program.instructions.size();
+  first_candidate_.assign(count, 0);
+  seconds_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Instruction& instruction = program.instructions[i];
+    depth_.push_back(depth(instruction));
+    if (instruction.opcode == Opcode::kRefresh) {
+      first_candidate_[i] = candidates_.size();
+      groups_.emplace_back();
+      for (std::size_t k = 0; k < instruction.arguments.size(); ++k) {
+        groups_.back().push_back(candidates_.size());
+        candidates_.push_back({i, k, program.value_is_real[id(instruction.arguments[k])] != 0});
+      }
+      continue;
+    }
+    for (int level = depth_.back(); level <= std::max(top, depth_.back()); ++level)
+      seconds_[i].push_back(level <= top ? model.seconds(instruction, program, level) : 0);
+  }
+  need_.resize(program.value_is_real.size());
+  used_levels_.resize(program.value_is_real.size());
+  find_ranks();
+}
+
+void Placement::find_ranks() {
+  std::vector<int> rank_of_value(program_.value_is_real.size(), 0);
+  int highest = 0;
+  for (const Instruction& instruction : program_.instructions) {
+    int rank = 0;
+    for (Value argument : instruction.arguments) rank = std::max(rank, rank_of_value[id(argument)]);
+    if (instruction.opcode == Opcode::kRefresh) {
+      rank_.insert(rank_.end(), instruction.arguments.size(), rank);
+      highest = std::max(highest, ++rank);
+    }
+    for (Value result : instruction.results) rank_of_value[id(result)] = rank;
+  }
+  reals_of_rank_.resize(static_cast<std::size_t>(highest) + 1);
+}
+
+int Placement::bootstraps_of(const Choice& choice) {
+  std::fill(reals_of_rank_.begin(), reals_of_rank_.end(), 0);
+  int total = 0;
+  for (std::size_t c = 0; c < candidates_.size(); ++c) {
+    if (!choice[c]) continue;
+    if (candidates_[c].real)
+      ++reals_of_rank_[static_cast<std::size_t>(rank_[c])];
+    else
+      ++total;
+  }
+  for (int reals : reals_of_rank_) total += (reals + 1) / 2;
+  return total;
+}
+
+std::vector<std::vector<std::size_t>> Placement::bootstraps(const Choice& choice) const {
+  std::vector<std::vector<std::size_t>> result;
+  std::vector<std::vector<std::size_t>> left_over(reals_of_rank_.size());
+  for (const std::vector<std::size_t>& group : groups_) {
+    std::vector<std::size_t> reals;
+    for (std::size_t c : group) {
+      if (choice[c] && candidates_[c].real) reals.push_back(c);
+      if (choice[c] && !candidates_[c].real) result.push_back({c});
+    }
+    for (std::size_t i = 0; i + 1 < reals.size(); i += 2) result.push_back({reals[i], reals[i + 1]});
+    if (reals.size() % 2 != 0)
+      left_over[static_cast<std::size_t>(rank_[reals.back()])].push_back(reals.back());
+  }
+  for (const std::vector<std::size_t>& singles : left_over) {
+    for (std::size_t i = 0; i + 1 < singles.size(); i += 2) result.push_back({singles[i], singles[i + 1]});
+    if (singles.size() % 2 != 0) result.push_back({singles.back()});
+  }
+  return result;
+}
+
+Placement::Outcome Placement::evaluate(const Choice& choice, std::vector<int>* needs) {
+  std::fill(need_.begin(), need_.end(), -1);
+  std::fill(used_levels_.begin(), used_levels_.end(), 0);
+  Outcome outcome;
+  auto use = [&](Value value, int level, std::uint64_t levels) {
+    int& need = need_[id(value)];
+    need = std::max(need, level);
+    used_levels_[id(value)] |= levels;
+  };
+  auto bit = [](int level) { return std::uint64_t{1} << std::min(level, 63); };
+  // A value that is there at `level` is brought down once for every lower level at which it is used.
+  auto drops = [&](Value value, int level) {
+    for (std::uint64_t rest = used_levels_[id(value)]; rest != 0; rest &= rest - 1) {
+      const int target = std::countr_zero(rest);
+      if (target < level && target < static_cast<int>(drop_seconds_.size()))
+        outcome.seconds += drop_seconds_[static_cast<std::size_t>(target)];
+    }
+  };
+  for (const NamedValue& output : program_.outputs)
+    use(output.value, budget_.output_level, bit(budget_.output_level));
+  for (std::size_t i = program_.instructions.size(); i-- > 0;) {
+    const Instruction& instruction = program_.instructions[i];
+    if (instruction.opcode == Opcode::kRefresh) {
+      for (std::size_t k = 0; k < instruction.arguments.size(); ++k) {
+        const Value result = instruction.results[k];
+        if (!choice[first_candidate_[i] + k]) {
+          use(instruction.arguments[k], need_[id(result)], used_levels_[id(result)]);
+          continue;
+        }
+        outcome.missing += std::max(0, need_[id(result)] - budget_.max_level);
+        drops(result, budget_.max_level);
+        use(instruction.arguments[k], budget_.entry_level, bit(budget_.entry_level));
+      }
+      continue;
+    }
+    int level = -1;
+    for (Value result : instruction.results) level = std::max(level, need_[id(result)]);
+    if (level < 0) continue;  // an input that nothing uses
+    for (Value result : instruction.results) {
+      need_[id(result)] = level;
+      drops(result, level);
+    }
+    if (instruction.opcode == Opcode::kInput) {
+      outcome.missing += std::max(0, level - budget_.input_level);
+      continue;
+    }
+    for (Value argument : instruction.arguments) use(argument, level + depth_[i], bit(level + depth_[i]));
+    const std::vector<double>& seconds = seconds_[i];
+    outcome.seconds += seconds[std::min(static_cast<std::size_t>(level), seconds.size() - 1)];
+  }
+  outcome.seconds += bootstrap_seconds_ * bootstraps_of(choice);
+  if (needs) *needs = need_;
+  return outcome;
+}
+
+bool Placement::keep_if_better(const Choice& changed, Choice& choice, Outcome& outcome) {
+  const Outcome found = evaluate(changed);
+  if (!found.better_than(outcome)) return false;
+  choice = changed;
+  outcome = found;
+  return true;
+}
+
+bool Placement::try_flips(Choice& choice, Outcome& outcome, std::initializer_list<std::size_t> flipped) {
+  Choice changed = choice;
+  for (std::size_t c : flipped) changed[c] ^= 1;
+  return keep_if_better(changed, choice, outcome);
+}
+
+// Drops one group and adds another; the same index twice toggles it as a whole.
+bool Placement::try_group(Choice& choice, Outcome& outcome, std::size_t dropped, std::size_t added) {
+  Choice changed = choice;
+  if (dropped == added) {
+    const bool any =
+        std::any_of(groups_[added].begin(), groups_[added].end(), [&](std::size_t c) { return choice[c]; });
+    for (std::size_t c : groups_[added]) changed[c] = !any;
+  } else {
+    for (std::size_t c : groups_[dropped]) changed[c] = 0;
+    for (std::size_t c : groups_[added]) changed[c] = 1;
+  }
+  return changed != choice && keep_if_better(changed, choice, outcome);
+}
+
+void Placement::improve(Choice& choice, Outcome& outcome) {
+  for (bool improved = true; improved;) {
+    improved = false;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      const std::size_t first = g > kNearby ? g - kNearby : 0,
+                        last = std::min(groups_.size(), g + kNearby + 1);
+      for (std::size_t h = first; h < last; ++h) improved |= try_group(choice, outcome, g, h);
+    }
+    for (std::size_t c = 0; c < candidates_.size(); ++c) improved |= try_flips(choice, outcome, {c});
+    for (std::size_t c = 0; c < candidates_.size(); ++c) {
+      const std::size_t last = std::min(candidates_.size(), c + kNearby + 1);
+      for (std::size_t d = c + 1; d < last; ++d) {
+        improved |= try_flips(choice, outcome, {c, d});
+        for (std::size_t e = d + 1; e < last; ++e) improved |= try_flips(choice, outcome, {c, d, e});
+      }
+    }
+  }
+}
+
+// One backward pass that refreshes what needs more than the threshold where it is met.
+Placement::Choice Placement::start_above(int threshold) {
+  Choice choice(candidates_.size(), 0);
+  std::vector<int> needs;
+  for (std::size_t g = groups_.size(); g-- > 0;) {
+    evaluate(choice, &needs);
+    for (std::size_t c : groups_[g]) {
+      const Value result = program_.instructions[candidates_[c].instruction].results[candidates_[c].position];
+      choice[c] = needs[id(result)] > threshold;
+    }
+  }
+  return choice;
+}
+
+// From everything refreshed: drops groups, then candidates, from the last to the first, as long as no more
+// levels are missing.
+Placement::Choice Placement::start_as_late_as_possible() {
+  Choice choice(candidates_.size(), 1);
+  int missing = evaluate(choice).missing;
+  auto drop = [&](const std::vector<std::size_t>& dropped) {
+    Choice changed = choice;
+    for (std::size_t c : dropped) changed[c] = 0;
+    const Outcome found = evaluate(changed);
+    if (found.missing > missing) return;
+    missing = found.missing;
+    choice = std::move(changed);
+  };
+  for (std::size_t g = groups_.size(); g-- > 0;) drop(groups_[g]);
+  for (std::size_t c = candidates_.size(); c-- > 0;) drop({c});
+  return choice;
+}
+
+Placement::Choice Placement::exhaustive() {
+  Choice best(candidates_.size(), 0);
+  Outcome outcome = evaluate(best);
+  for (std::uint64_t bits = 1; bits < (std::uint64_t{1} << candidates_.size()); ++bits) {
+    Choice choice(candidates_.size());
+    for (std::size_t c = 0; c < choice.size(); ++c) choice[c] = (bits >> c) & 1;
+    keep_if_better(choice, best, outcome);
+  }
+  return best;
+}
+
+Placement::Choice Placement::search() {
+  if (candidates_.size() <= kExhaustive) return exhaustive();
+  std::vector<Choice> starts{Choice(candidates_.size(), 0), Choice(candidates_.size(), 1),
+                             start_as_late_as_possible()};
+  for (int threshold = budget_.output_level; threshold < budget_.max_level; ++threshold)
+    starts.push_back(start_above(threshold));
+  std::vector<std::pair<Outcome, Choice>> ranked;
+  for (Choice& start : starts) {
+    const Outcome outcome = evaluate(start);
+    ranked.emplace_back(outcome, std::move(start));
+  }
+  std::stable_sort(ranked.begin(), ranked.end(),
+                   [](const auto& a, const auto& b) { return a.first.better_than(b.first); });
+  if (ranked.size() > kSearches) ranked.resize(kSearches);
+  for (auto& [outcome, choice] : ranked) improve(choice, outcome);
+  return std::min_element(ranked.begin(), ranked.end(),
+                          [](const auto& a, const auto& b) { return a.first.better_than(b.first); })
+      ->second;
+}
+
+}  // namespace psm::program
