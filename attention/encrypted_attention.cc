@@ -117,7 +117,8 @@ std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) co
     for (int offset : giant_offsets) {
       std::vector<std::pair<Value, Value>> pairs;
       for (int b = 0; b < B; ++b)
-        if (std::abs(offset + b) < C) pairs.emplace_back(queries[next++], rotated[static_cast<std::size_t>(b)]);
+        if (std::abs(offset + b) < C)
+          pairs.emplace_back(queries[next++], rotated[static_cast<std::size_t>(b)]);
       sums.push_back(builder.rotate(builder.sum_of_products(pairs), offset * (1 + F)));
     }
     // The masks carry half the scale, so twice the real part is the score.
@@ -145,7 +146,8 @@ Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, 
     for (int offset : giant_offsets) {
       std::vector<std::pair<Value, Value>> pairs;
       for (int b = 0; b < B; ++b)
-        if (std::abs(offset - b) < C) pairs.emplace_back(rotated[static_cast<std::size_t>(b)], values[next++]);
+        if (std::abs(offset - b) < C)
+          pairs.emplace_back(rotated[static_cast<std::size_t>(b)], values[next++]);
       sums.push_back(builder.rotate(builder.sum_of_products(pairs), -offset));
     }
     outputs.push_back(builder.add_all(sums));
@@ -159,7 +161,8 @@ Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, 
 
 Value AttentionMasks::row_sums(Builder& builder, const std::vector<Value>& powers, double factor) const {
   const std::vector<double> weight(static_cast<std::size_t>(features_), factor);
-  return builder.linear(std::vector<Value>{builder.add_all(powers)}, block_sum_map(weight, head_features_))[0];
+  return builder.linear(std::vector<Value>{builder.add_all(powers)},
+                        block_sum_map(weight, head_features_))[0];
 }
 
 std::vector<double> rotary_angles(const ModelConfig& config, const Packing& packing) {

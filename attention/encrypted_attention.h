@@ -1,29 +1,33 @@
-// PowerSoftmax attention on ciphertexts in token-major packing (packing.h), after RoPE, causal, for all heads and all
-// prompts of a ciphertext at once.
+// PowerSoftmax attention on ciphertexts in token-major packing (packing.h), after RoPE, causal, for all heads
+// and all prompts of a ciphertext at once.
 //
-// Notation: T tokens, F features a ciphertext, C complex features a head, M = ceil(T / C); q, k, v the complex
-// features before RoPE, theta_f the angle of feature f of a head (0: not rotated); i runs over (-C, C) and is cut
-// into giant and baby steps. [..] is 1 where the condition holds, else 0.
+// Notation: T tokens, F features a ciphertext, C complex features a head, M = ceil(T / C); q, k, v the
+// complex features before RoPE, theta_f the angle of feature f of a head (0: not rotated); i runs over (-C,
+// C) and is cut into giant and baby steps. [..] is 1 where the condition holds, else 0.
 //
 //   skew        K~_m[t, f] = conj k[t - (mC + f), f] e^{i theta_f (mC + f)} [(t - f) mod T >= mC]
 //               V~[t, f]   = v[t - f, f]
 //   scores      T_m = Re sum_i  mask_i . rot_i(q)  *  rot_{i (1 + F)}(K~_m)
 //               mask_i[t, j] = scale[t] e^{-i theta_{j+i} i} [0 <= j + i < C] [t >= j]
-//               slot (t, j) of T_m is scale[t] times the score of token t with token t - (mC + j), and zero where that
-//               does not exist: the two masks together are the causal mask, at no level of their own
+//               slot (t, j) of T_m is scale[t] times the score of token t with token t - (mC + j), and zero
+//               where that does not exist: the two masks together are the causal mask, at no level of their
+//               own
 //   powers      P_m = T_m^p                                                               eq. PolyAttention
 //   row sums    D[t] = sum_m sum_j P_m[t, j], replicated over the head
 //   output      O[t, f] = sum_m sum_i  rot_{-i}(P_m) * [0 <= f - i < C] rot_{-F (mC - i)}(V~)
 //                       = sum_j P[t, j] v[t - j, f]
-//   attention   O / (D + epsilon)                                                         eq. LengthAgnosticAttention
+//   attention   O / (D + epsilon)                                                         eq.
+//   LengthAgnosticAttention
 //
-// scale[t] = (t + 1)^{-1/p} makes D the mean of the length-agnostic form. A prompt's neighbour enters masked slots only.
+// scale[t] = (t + 1)^{-1/p} makes D the mean of the length-agnostic form. A prompt's neighbour enters masked
+// slots only.
 //
 // Scores by i = g B + b:   T_m = Re sum_g rot_{gB(1+F)} ( sum_b [mask' rot_{b-gBF}(q)] * rot_{b(1+F)}(K~_m) )
-// output by i = g B - b:   O = sum_m rot_{-mCF} sum_g rot_{-gB} ( sum_b rot_b(rot_{mCF} P_m) * [mask' rot_{gB(1+F)-bF}(V~)] )
-// where each sum over b is one relinearisation.
+// output by i = g B - b:   O = sum_m rot_{-mCF} sum_g rot_{-gB} ( sum_b rot_b(rot_{mCF} P_m) * [mask'
+// rot_{gB(1+F)-bF}(V~)] ) where each sum over b is one relinearisation.
 //
-// Levels: scores 2 (skew and masks 1, products 1), power ceil(log2 p), row sums 1, output 1 (V~ and its masks 2, apart).
+// Levels: scores 2 (skew and masks 1, products 1), power ceil(log2 p), row sums 1, output 1 (V~ and its masks
+// 2, apart).
 #pragma once
 
 #include <memory>
@@ -62,7 +66,8 @@ class AttentionMasks {
   program::LinearMap skew_keys_, skew_values_, mask_queries_, mask_values_;
 };
 
-// The angle of each complex feature of a head: rotary_base^(-2 c / rotary_dims) for c < rotary_dims / 2, else 0.
+// The angle of each complex feature of a head: rotary_base^(-2 c / rotary_dims) for c < rotary_dims / 2, else
+// 0.
 std::vector<double> rotary_angles(const ModelConfig&, const Packing&);
 
 // x^p by repeated squaring, depth ceil(log2 p).

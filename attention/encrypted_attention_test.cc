@@ -17,7 +17,13 @@ using program::SlotVector;
 using program::Value;
 
 ModelConfig shape(int width, int heads) {
-  return {.vocab = 2, .context = 64, .layers = 1, .width = width, .heads = heads, .ffn = width, .rotary_fraction = 0.5};
+  return {.vocab = 2,
+          .context = 64,
+          .layers = 1,
+          .width = width,
+          .heads = heads,
+          .ffn = width,
+          .rotary_fraction = 0.5};
 }
 
 struct Case {
@@ -43,7 +49,8 @@ void compare(const Case& c) {
   const AttentionMasks masks(packing, theta, scale);
   std::map<std::string, SlotVector> in;
   for (const char* name : {"q", "k", "v"})
-    for (std::size_t s = 0; s < c.slots; ++s) in[name].emplace_back(0.3 * normal(random), 0.3 * normal(random));
+    for (std::size_t s = 0; s < c.slots; ++s)
+      in[name].emplace_back(0.3 * normal(random), 0.3 * normal(random));
 
   Builder builder(c.slots);
   const Value q = builder.input("q"), k = builder.input("k"), v = builder.input("v");
@@ -58,7 +65,9 @@ void compare(const Case& c) {
   for (int p = 0; p < packing.prompts; ++p)
     for (int t = 0; t < T; ++t)
       for (int head = 0; head < F / C; ++head) {
-        auto at = [&](int token, int f) { return static_cast<std::size_t>((p * T + token) * F + head * C + f); };
+        auto at = [&](int token, int f) {
+          return static_cast<std::size_t>((p * T + token) * F + head * C + f);
+        };
         std::vector<Complex> expected(static_cast<std::size_t>(C));
         double sum = 0;
         for (int u = 0; u <= t; ++u) {
@@ -113,11 +122,11 @@ TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switch
     if (instruction.opcode == Opcode::kRotate)
       (instruction.offsets.size() == 1 ? rotations : hoisted) += static_cast<int>(instruction.offsets.size());
   }
-  CHECK(products == 2 * 4 * 7);           // 2 C - 1 for each m, in scores and in output
-  CHECK(relinearised == 2 * 4 * 2 + 8);   // two giants each, and two squarings of four powers
-  CHECK(rotations == 2 + 8 + 3 + 3);      // giants of q and V~, outer rotations, rot_{mCF} before, Horner after
-  CHECK(hoisted == 2 * 4 * 3);            // babies of K~_m and P_m
-  CHECK(conjugations == 5);               // k, and one real part for each score ciphertext
+  CHECK(products == 2 * 4 * 7);          // 2 C - 1 for each m, in scores and in output
+  CHECK(relinearised == 2 * 4 * 2 + 8);  // two giants each, and two squarings of four powers
+  CHECK(rotations == 2 + 8 + 3 + 3);  // giants of q and V~, outer rotations, rot_{mCF} before, Horner after
+  CHECK(hoisted == 2 * 4 * 3);        // babies of K~_m and P_m
+  CHECK(conjugations == 5);           // k, and one real part for each score ciphertext
   CHECK(linear == 4);
 }
 

@@ -44,8 +44,8 @@ FeatureLayout head_layout(const ModelConfig& config, int head_features, int feat
 
 Packing make_packing(const ModelConfig& config, int tokens, std::size_t slots) {
   if (tokens < 1 || config.width < 1 || config.heads < 1 || config.ffn < 1)
-    throw Error(message("packing a model of width ", config.width, ", ", config.heads, " heads, ffn ", config.ffn,
-                        " for ", tokens, " tokens: all must be positive"));
+    throw Error(message("packing a model of width ", config.width, ", ", config.heads, " heads, ffn ",
+                        config.ffn, " for ", tokens, " tokens: all must be positive"));
   Packing packing;
   packing.slots = slots;
   packing.tokens = bit_ceil(tokens);
@@ -54,8 +54,8 @@ Packing make_packing(const ModelConfig& config, int tokens, std::size_t slots) {
   packing.features = std::min(
       std::max(bit_ceil((config.width + 1) / 2), bit_ceil(config.heads) * packing.head_features), room);
   if (packing.features < packing.head_features)
-    throw Error(message(packing.tokens, " tokens of a head of ", config.head_dim(), " dimensions do not fit ", slots,
-                        " slots; use fewer tokens or a larger ring"));
+    throw Error(message(packing.tokens, " tokens of a head of ", config.head_dim(), " dimensions do not fit ",
+                        slots, " slots; use fewer tokens or a larger ring"));
   packing.prompts = room / packing.features;
   packing.state = halves(config.width, packing.features);
   packing.heads = head_layout(config, packing.head_features, packing.features);
@@ -72,7 +72,8 @@ std::vector<std::vector<std::complex<double>>> pack_states(const Packing& packin
   for (const std::vector<double>& state : states)
     if (state.empty() || state.size() % d != 0 || state.size() / d > static_cast<std::size_t>(packing.tokens))
       throw Error(message("a prompt of ", state.size() / d, " tokens; give 1 to ", packing.tokens));
-  std::vector<std::vector<std::complex<double>>> packed(static_cast<std::size_t>(packing.state_ciphertexts()));
+  std::vector<std::vector<std::complex<double>>> packed(
+      static_cast<std::size_t>(packing.state_ciphertexts()));
   for (int c = 0; c < packing.state_ciphertexts(); ++c) {
     auto& slots = packed[static_cast<std::size_t>(c)];
     slots.reserve(packing.slots);
@@ -104,9 +105,10 @@ std::vector<std::vector<double>> unpack_states(const Packing& packing, int width
     state.assign(static_cast<std::size_t>(packing.tokens) * d, 0.0);
     for (int t = 0; t < packing.tokens; ++t)
       for (int feature = 0; feature < packing.state.size(); ++feature) {
-        const std::size_t slot =
-            static_cast<std::size_t>((p * packing.tokens + t) * packing.features + feature % packing.features);
-        const std::complex<double> z = ciphertexts[static_cast<std::size_t>(feature / packing.features)][slot];
+        const std::size_t slot = static_cast<std::size_t>((p * packing.tokens + t) * packing.features +
+                                                          feature % packing.features);
+        const std::complex<double> z =
+            ciphertexts[static_cast<std::size_t>(feature / packing.features)][slot];
         double* token = state.data() + static_cast<std::size_t>(t) * d;
         const int re = packing.state.re[static_cast<std::size_t>(feature)];
         const int im = packing.state.im[static_cast<std::size_t>(feature)];

@@ -2,10 +2,11 @@
 //
 //     slot = prompt (T F) + t F + f      of ciphertext c,  for complex feature c F + f of token t of a prompt
 //
-// T tokens (a power of two), F complex features a ciphertext (a power of two), prompts = slots / (T F). A complex
-// feature holds two real ones, in re and im:
+// T tokens (a power of two), F complex features a ciphertext (a power of two), prompts = slots / (T F). A
+// complex feature holds two real ones, in re and im:
 //   state  (residual stream)   features i and i + d/2
-//   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions two by two;
+//   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions
+//   two by two;
 //                              head h is the C = bit_ceil(head_dim / 2) complex features from h C
 //   ffn                        hidden units i and i + ffn/2
 // A rotation by k F moves tokens and runs into the neighbouring prompt; the causal mask removes just that.
@@ -38,17 +39,18 @@ struct Packing {
   int state_ciphertexts() const { return state.size() / features; }
   int head_ciphertexts() const { return heads.size() / features; }
   int ffn_ciphertexts() const { return ffn.size() / features; }
-  // M: ciphertexts of scores for each ciphertext of heads; slot (t, h C + j) of number m is the pair (t, t - m C - j).
+  // M: ciphertexts of scores for each ciphertext of heads; slot (t, h C + j) of number m is the pair (t, t -
+  // m C - j).
   int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }
 };
 
 // Throws psm::Error if `slots` cannot hold the model: T tokens of one head at least.
 Packing make_packing(const ModelConfig&, int tokens, std::size_t slots);
 
-// A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most `prompts`
-// prompts, at least one). The vectors of all state ciphertexts, `slots` entries each. Prompts shorter than T are
-// continued by their own tokens from the start and unused places repeat the prompts: what runs there is never read,
-// but must stay inside the ranges of the polynomials.
+// A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most
+// `prompts` prompts, at least one). The vectors of all state ciphertexts, `slots` entries each. Prompts
+// shorter than T are continued by their own tokens from the start and unused places repeat the prompts: what
+// runs there is never read, but must stay inside the ranges of the polynomials.
 std::vector<std::vector<std::complex<double>>> pack_states(const Packing&, int width,
                                                            std::span<const std::vector<double>> states);
 // The inverse, for the first `prompts` prompts of T tokens each.

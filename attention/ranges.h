@@ -1,7 +1,7 @@
 // What a model's values span on given data: the intervals that its polynomials must hold on.
 //
-// Measured by the reference forward pass (exact functions). Notation as in config.h; x is centred (less its mean over
-// the features), as the encrypted residual stream is.
+// Measured by the reference forward pass (exact functions). Notation as in config.h; x is centred (less its
+// mean over the features), as the encrypted residual stream is.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct LayerRanges {
 struct Ranges {
   std::vector<double> residual;  // max |x_f| entering any layer, for each of the d features
   std::vector<LayerRanges> layers;
-  Interval final_variance;       // of the final norm, which the client computes exactly
+  Interval final_variance;  // of the final norm, which the client computes exactly
 };
 
 Ranges measure_ranges(const ModelWeights&, std::span<const std::vector<int>> sequences);

@@ -26,8 +26,8 @@ Complex complex_entry(const SlotMatrix& w, int row, int column, bool conjugate) 
   return conjugate ? Complex(w11 - w22, w21 + w12) / 2.0 : Complex(w11 + w22, w21 - w12) / 2.0;
 }
 
-// Diagonal s of the block (output ciphertext, input ciphertext), moved back by the giant step that follows it.
-// Empty if all its entries are zero.
+// Diagonal s of the block (output ciphertext, input ciphertext), moved back by the giant step that follows
+// it. Empty if all its entries are zero.
 Plain diagonal(const SlotMatrix& w, int output, int input, int s, int giant, bool conjugate, int features) {
   if (w.entries.empty()) return Plain::shape_only(static_cast<std::size_t>(features), false);
   std::vector<Complex> weight(static_cast<std::size_t>(features));

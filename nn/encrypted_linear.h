@@ -1,12 +1,13 @@
 // A real matrix on complex slots: y = A x + B conj(x), by baby steps and giant steps.
 //
-// Packing. A ciphertext holds tokens of F complex features, token major: slot = t F + f. A vector wider than F
-// spreads over several ciphertexts, features [c F, (c + 1) F) in ciphertext c. F is a power of two.
+// Packing. A ciphertext holds tokens of F complex features, token major: slot = t F + f. A vector wider than
+// F spreads over several ciphertexts, features [c F, (c + 1) F) in ciphertext c. F is a power of two.
 //
-// Equation. With z = (re, im) of each complex feature, a real matrix W in blocks W11 (re from re), W12 (re from
-// im), W21, W22 is
+// Equation. With z = (re, im) of each complex feature, a real matrix W in blocks W11 (re from re), W12 (re
+// from im), W21, W22 is
 //     A = ((W11 + W22) + i (W21 - W12)) / 2,      B = ((W11 - W22) + i (W21 + W12)) / 2.
-// Feature offsets do not wrap inside a token, so diagonal s in (-F, F) has the entries (f, f + s) that stay inside:
+// Feature offsets do not wrap inside a token, so diagonal s in (-F, F) has the entries (f, f + s) that stay
+// inside:
 //     y = sum_s  diag_s(A) . rot_s(x)  +  diag_s(B) . rot_s(conj x).
 // s = g B + b or g B + b - F with babies 0 <= b < B and giants g B, 0 <= g < F / B: the four sources
 // x, conj x, rot_{-F} x, rot_{-F} conj x share the offsets b, and the plaintexts have period F.
@@ -22,11 +23,12 @@
 
 namespace psm {
 
-// A real matrix between features in slot order: entry (2 r + p, 2 c + q) leads from part q (0 real, 1 imaginary)
-// of complex feature c to part p of complex feature r. Without entries it is a shape only, for the meter.
+// A real matrix between features in slot order: entry (2 r + p, 2 c + q) leads from part q (0 real, 1
+// imaginary) of complex feature c to part p of complex feature r. Without entries it is a shape only, for the
+// meter.
 struct SlotMatrix {
-  int rows = 0, columns = 0;     // complex features, multiples of F
-  std::vector<double> entries;   // (2 rows) x (2 columns), row major; or empty
+  int rows = 0, columns = 0;    // complex features, multiples of F
+  std::vector<double> entries;  // (2 rows) x (2 columns), row major; or empty
 };
 
 // How a map is cut: F features a token in one ciphertext, B babies.
@@ -39,9 +41,11 @@ struct LinearSteps {
 LinearSteps choose_linear_steps(int features, int inputs, int outputs);
 
 // x, conj x, rot_{-F} x, rot_{-F} conj x of each ciphertext, in this order: what encrypted_linear reads.
-std::vector<program::Value> linear_sources(program::Builder&, std::span<const program::Value> x, int features);
+std::vector<program::Value> linear_sources(program::Builder&, std::span<const program::Value> x,
+                                           int features);
 
-// The map itself, of matrices with the same columns: outputs are the ciphertexts of the first, then of the second ...
+// The map itself, of matrices with the same columns: outputs are the ciphertexts of the first, then of the
+// second ...
 program::LinearMap linear_map(std::span<const SlotMatrix> matrices, const LinearSteps&);
 
 // Both: one Linear instruction for all matrices. x.size() * F = columns.

@@ -34,7 +34,8 @@ SlotMatrix random_matrix(int rows, int columns, std::mt19937_64& random) {
 
 // Part p of complex feature f of token t, of a vector over several ciphertexts.
 double part(const std::vector<SlotVector>& x, int t, int f, int p, int features) {
-  const Complex z = x[static_cast<std::size_t>(f / features)][static_cast<std::size_t>(t * features + f % features)];
+  const Complex z =
+      x[static_cast<std::size_t>(f / features)][static_cast<std::size_t>(t * features + f % features)];
   return p == 0 ? z.real() : z.imag();
 }
 
@@ -78,7 +79,8 @@ TEST_CASE("a linear layer uses B - 1 small offsets of four sources, giants that 
   std::map<Opcode, int> count;
   for (const auto& instruction : program.instructions) {
     count[instruction.opcode]++;
-    if (instruction.opcode == Opcode::kRotate) CHECK(instruction.offsets == std::vector<int>{(1 << 10) - kFeatures});
+    if (instruction.opcode == Opcode::kRotate)
+      CHECK(instruction.offsets == std::vector<int>{(1 << 10) - kFeatures});
     if (instruction.opcode != Opcode::kLinear) continue;
     std::set<int> babies, giants;
     std::set<std::pair<int, int>> hoisted, sums;

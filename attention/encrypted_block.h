@@ -1,0 +1,32 @@
+// One transformer block on ciphertexts (GPT-NeoX, parallel residual):
+//
+//     h = x' r,  r ~ 1/sqrt(variance(x'))                  one for both norms
+//     x' <- x' + W_o attention(W_q h, W_k h, W_v h) + W_down gelu(W_up h) + b
+//
+// W as folded_weights.h has them. Depth from h' to the new x': through attention 1 (q, k, v) + 2 (scores) +
+// ceil(log2 p)
+// + 1 (v) + 1 (division) + 1 (o), and, aside, row sums 1 + depth of 1/x; through the feed-forward part
+// 1 (up) + depth of gelu + 1 (down). From x' to h': 2 + depth of 1/sqrt + 1.
+#pragma once
+
+#include <vector>
+
+#include "approx/approximation.h"
+#include "attention/encrypted_attention.h"
+#include "attention/folded_weights.h"
+#include "ckks/program/program.h"
+
+namespace psm {
+
+// h' from x': two levels for the variance, those of 1/sqrt, and one.
+std::vector<program::Value> encrypted_norm(program::Builder&, const std::vector<program::Value>& x,
+                                           const FoldedLayer&, const Approximation& inverse_sqrt,
+                                           const Packing&);
+
+// The new x' from x' and h'.
+std::vector<program::Value> encrypted_block(program::Builder&, const std::vector<program::Value>& x,
+                                            const std::vector<program::Value>& h, const FoldedLayer&,
+                                            const LayerApproximations&, const AttentionMasks&, int power,
+                                            const Packing&);
+
+}  // namespace psm
