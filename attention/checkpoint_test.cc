@@ -1,0 +1,90 @@
+#include "attention/checkpoint.h"
+
+#include <cstdlib>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string scratch(const char* name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return std::string(folder ? folder : "/tmp") + "/" + name;
+}
+
+ModelWeights example() {
+  ModelConfig config;
+  config.vocab = 5, config.context = 4, config.layers = 2, config.width = 8, config.heads = 2,
+  config.ffn = 12;
+  config.epsilon = 0.1, config.form = PowerForm::kStable;
+  ModelWeights weights = random_weights(config, 3);
+  for (LayerWeights& layer : weights.layers)
+    for (int i = 0; i < 8; ++i)
+      layer.bq[i] = static_cast<float>(i), layer.bk[i] = 10.0f + i, layer.bv[i] = 20.0f + i;
+  return weights;
+}
+
+TEST_CASE("a model comes back from its file bit for bit, with its notes and ranges") {
+  const std::string path = scratch("model.safetensors");
+  Checkpoint checkpoint{example(), {}, {{"alphabet", "abc"}}};
+  save_checkpoint(path, checkpoint);
+  Checkpoint read = load_checkpoint(path);
+  CHECK(read.weights.config == checkpoint.weights.config);
+  for_each_parameter(read.weights, [&](const std::string& name, const std::vector<float>& values, int, int) {
+    for_each_parameter(checkpoint.weights,
+                       [&](const std::string& other, const std::vector<float>& expected, int, int) {
+                         if (name == other) CHECK(values == expected);
+                       });
+  });
+  CHECK(read.notes == checkpoint.notes);
+  CHECK_FALSE(read.ranges.has_value());
+
+  const std::vector<std::vector<int>> prompts = {{1, 2, 3}, {4, 0}};
+  checkpoint.ranges = measure_ranges(checkpoint.weights, prompts);
+  save_checkpoint(path, checkpoint);
+  read = load_checkpoint(path);
+  REQUIRE(read.ranges.has_value());
+  CHECK(read.ranges->residual == checkpoint.ranges->residual);
+  CHECK(read.ranges->layers[1].variance == checkpoint.ranges->layers[1].variance);
+  CHECK(read.ranges->layers[0].gelu_input == checkpoint.ranges->layers[0].gelu_input);
+  CHECK(read.ranges->final_variance == checkpoint.ranges->final_variance);
+}
+
+TEST_CASE("query, key and value of each head lie together in the file") {
+  const std::string path = scratch("qkv.safetensors");
+  save_checkpoint(path, {example(), {}, {}});
+  const std::int64_t shape[] = {24};
+  const std::vector<float> bias =
+      read_safetensors(path).at("gpt_neox.layers.0.attention.query_key_value.bias", shape, path);
+  CHECK(bias == std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23,
+                                   4, 5, 6, 7, 14, 15, 16, 17, 24, 25, 26, 27});
+}
+
+TEST_CASE("files of another model are refused") {
+  const std::string path = scratch("other.safetensors");
+  save_checkpoint(path, {example(), {}, {}});
+  const Safetensors good = read_safetensors(path);
+  auto refused = [&](auto change) {
+    Safetensors bad = good;
+    change(bad);
+    write_safetensors(path, bad);
+    CHECK_THROWS_AS(load_checkpoint(path), Error);
+  };
+  refused([](Safetensors& f) { f.metadata.erase("config"); });
+  refused([](Safetensors& f) { f.metadata["config"] = "{}"; });
+  refused([](Safetensors& f) {
+    f.metadata["config"].replace(f.metadata["config"].find("\"layers\":2"), 10, "\"layers\":3");
+  });
+  refused([](Safetensors& f) {
+    f.metadata["config"].replace(f.metadata["config"].find("stable\""), 6, "stably");
+  });
+  refused([](Safetensors& f) { f.metadata["ranges"] = "{\"residual\":[]}"; });
+  refused([](Safetensors& f) { f.tensors.pop_back(); });
+  refused([](Safetensors& f) { f.tensors[0].shape = {8, 5}; });
+  refused([](Safetensors& f) { f.tensors[0].name = "gpt_neox.embed.weight"; });
+}
+
+}  // namespace
+}  // namespace psm

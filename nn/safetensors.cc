@@ -1,0 +1,173 @@
+#include "nn/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "ckks/base/checksum.h"
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/json.h"
+
+namespace psm {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
+
+constexpr const char* kChecksumKey = "checksum";
+constexpr const char* kMetadataKey = "__metadata__";
+
+[[noreturn]] void refuse(const std::string& path, const std::string& why) {
+  throw Error(message(path, " is not a safetensors file that can be used: ", why,
+                      "; it is damaged or of another kind, make or copy it again"));
+}
+
+std::uint64_t add_text(std::uint64_t sum, const std::string& text) {
+  const std::uint64_t length = text.size();
+  return checksum64(text.data(), text.size(), checksum64(&length, sizeof length, sum));
+}
+
+// Over metadata, names, shapes and values, each preceded by its length.
+std::string checksum_of(const Safetensors& content) {
+  std::uint64_t sum = 0;
+  for (const auto& [key, value] : content.metadata) sum = add_text(add_text(sum, key), value);
+  for (const NamedTensor& tensor : content.tensors) {
+    sum = add_text(sum, tensor.name);
+    const std::uint64_t rank = tensor.shape.size();
+    sum = checksum64(&rank, sizeof rank, sum);
+    sum = checksum64(tensor.shape.data(), rank * sizeof(std::int64_t), sum);
+    sum = checksum64(tensor.values.data(), tensor.values.size() * sizeof(float), sum);
+  }
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
+  return text;
+}
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+  std::string text = "[";
+  for (std::int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
+struct Entry {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin, end;
+};
+
+Entry parse_entry(const std::string& path, const std::string& name, const Json& json,
+                  std::uint64_t data_bytes) {
+  Entry entry{name, {}, 0, 0};
+  const std::string what = message(path, ", tensor ", name);
+  const std::string& type = json.at("dtype", what).string(what);
+  if (type != "F32") refuse(path, message("tensor ", name, " is of type ", type, " and only F32 is read"));
+  const auto limit = static_cast<std::int64_t>(data_bytes);
+  std::uint64_t count = 1;
+  for (const Json& size : json.at("shape", what).array(what)) {
+    entry.shape.push_back(size.integer(what, 0, limit));
+    // Sizes are at most data_bytes < 2^33, and so is the product before the next factor.
+    count *= static_cast<std::uint64_t>(entry.shape.back());
+    if (count > data_bytes / sizeof(float))
+      refuse(path, message("tensor ", name, " is larger than the file"));
+  }
+  const Json::Array& offsets = json.at("data_offsets", what).array(what);
+  if (offsets.size() != 2) refuse(path, message("tensor ", name, " needs two data_offsets"));
+  entry.begin = static_cast<std::uint64_t>(offsets[0].integer(what, 0, limit));
+  entry.end = static_cast<std::uint64_t>(offsets[1].integer(what, 0, limit));
+  if (entry.end < entry.begin || entry.end - entry.begin != count * sizeof(float))
+    refuse(path,
+           message("the data_offsets of tensor ", name, " do not fit its shape ", shape_text(entry.shape)));
+  return entry;
+}
+
+}  // namespace
+
+const std::vector<float>& Safetensors::at(const std::string& name, std::span<const std::int64_t> shape,
+                                          const std::string& file) const {
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.name != name) continue;
+    if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
+      throw Error(message(file, ": tensor ", name, " has shape ", shape_text(tensor.shape),
+                          " where the model needs ", shape_text(shape), "; the file is of another model"));
+    return tensor.values;
+  }
+  throw Error(message(file, ": tensor ", name, " is missing; the file is of another model"));
+}
+
+void write_safetensors(const std::string& path, const Safetensors& content) {
+  Json header;
+  for (const auto& [key, value] : content.metadata) header[kMetadataKey][key] = Json(value);
+  header[kMetadataKey][kChecksumKey] = Json(checksum_of(content));
+  std::uint64_t offset = 0;
+  for (const NamedTensor& tensor : content.tensors) {
+    Json::Array shape(tensor.shape.begin(), tensor.shape.end());
+    const std::uint64_t end = offset + tensor.values.size() * sizeof(float);
+    header[tensor.name] = Json::Object{{"dtype", Json("F32")},
+                                       {"shape", Json(std::move(shape))},
+                                       {"data_offsets", Json::Array{Json(offset), Json(end)}}};
+    offset = end;
+  }
+  std::string text = header.dump(0);
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // keeps the data aligned
+  AtomicFile file(path);
+  const std::uint64_t length = text.size();
+  file.write(&length, sizeof length);
+  file.write(text);
+  for (const NamedTensor& tensor : content.tensors)
+    file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
+  file.commit();
+}
+
+Safetensors read_safetensors(const std::string& path, ChecksumRule rule, std::uint64_t max_bytes) {
+  const std::string bytes = read_file(path, max_bytes);
+  std::uint64_t length = 0;
+  if (bytes.size() < sizeof length) refuse(path, message("it has only ", bytes.size(), " bytes"));
+  std::memcpy(&length, bytes.data(), sizeof length);
+  if (length > bytes.size() - sizeof length)
+    refuse(path, message("its header claims ", length, " bytes but the file has ", bytes.size()));
+  const char* const data = bytes.data() + sizeof length + length;
+  const std::uint64_t data_bytes = bytes.size() - sizeof length - length;
+
+  const Json header = parse_json(std::string_view(bytes).substr(sizeof length, length), path);
+  Safetensors content;
+  std::string checksum;
+  std::vector<Entry> entries;
+  for (const auto& [name, json] : header.object(path)) {
+    if (name != kMetadataKey) {
+      entries.push_back(parse_entry(path, name, json, data_bytes));
+      continue;
+    }
+    for (const auto& [key, value] : json.object(path + ", __metadata__")) {
+      const std::string& text = value.string(path + ", __metadata__");
+      if (key == kChecksumKey)
+        checksum = text;
+      else
+        content.metadata[key] = text;
+    }
+  }
+  std::vector<const Entry*> by_offset;
+  for (const Entry& entry : entries) by_offset.push_back(&entry);
+  std::stable_sort(by_offset.begin(), by_offset.end(),
+                   [](const Entry* a, const Entry* b) { return a->begin < b->begin; });
+  std::uint64_t covered = 0;
+  for (const Entry* entry : by_offset) {
+    if (entry->begin != covered)
+      refuse(path, message("tensor ", entry->name, " does not begin where the one before ends"));
+    covered = entry->end;
+  }
+  if (covered != data_bytes)
+    refuse(path, message("its tensors take ", covered, " bytes but ", data_bytes, " are there"));
+
+  for (Entry& entry : entries) {
+    content.tensors.push_back({std::move(entry.name), std::move(entry.shape), {}});
+    std::vector<float>& values = content.tensors.back().values;
+    values.resize((entry.end - entry.begin) / sizeof(float));
+    if (!values.empty()) std::memcpy(values.data(), data + entry.begin, entry.end - entry.begin);
+  }
+  if (checksum.empty() ? rule == ChecksumRule::kRequired : checksum != checksum_of(content))
+    refuse(path, checksum.empty() ? "it has no checksum" : "its checksum does not fit its content");
+  return content;
+}
+
+}  // namespace psm

@@ -1,0 +1,43 @@
+// The safetensors file format: named tensors of fp32 and a map of strings.
+//
+//     8 bytes   n, little-endian: length of the header
+//     n bytes   JSON: {"__metadata__": {string: string}, NAME: {"dtype": "F32", "shape": [..],
+//               "data_offsets": [begin, end]}, ...}
+//     the rest  the tensors' data, little-endian; offsets count from here and cover it without gaps
+//
+// Files written here carry a checksum of everything (metadata key "checksum", CRC-64): it finds accidents, it
+// does not authenticate. Reading checks every length, type and offset before it is used and throws
+// psm::Error; files are written whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace psm {
+
+struct NamedTensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::vector<float> values;
+};
+
+struct Safetensors {
+  std::map<std::string, std::string> metadata;  // without the checksum
+  std::vector<NamedTensor> tensors;
+
+  // Throws psm::Error if there is no such tensor or its shape is another.
+  const std::vector<float>& at(const std::string& name, std::span<const std::int64_t> shape,
+                               const std::string& file) const;
+};
+
+void write_safetensors(const std::string& path, const Safetensors& content);
+
+enum class ChecksumRule { kRequired, kIfPresent };
+// Refuses files larger than max_bytes before reading them.
+Safetensors read_safetensors(const std::string& path, ChecksumRule rule = ChecksumRule::kRequired,
+                             std::uint64_t max_bytes = std::uint64_t{4} << 30);
+
+}  // namespace psm
