@@ -1,0 +1,98 @@
+#include "approx/exponential.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "approx/chebyshev.h"
+#include "approx/domain.h"
+#include "approx/recipe.h"
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+constexpr int kMaxDegree = 63;
+constexpr int kMaxSquarings = 20;
+constexpr double kMaxArgument = 32;   // of the series: beyond it no degree allowed here is of use
+constexpr double kMaxExponent = 700;  // exp(hi) must be a finite double
+
+void check_exponent(Interval domain) {
+  check_interval(domain, "exp");
+  if (domain.hi <= kMaxExponent) return;
+  throw Error(
+      message("exp: exp(", domain.hi, ") is beyond double precision; give an interval below ", kMaxExponent));
+}
+
+struct TaylorRecipe {
+  std::vector<double> coefficients;
+  int squarings;
+  template <typename Arithmetic>
+  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
+    auto power = a.series(v, coefficients);
+    for (int i = 0; i < squarings; ++i) {
+      if (i > 0) a.refresh(power);
+      power = a.multiply(power, power);
+    }
+    return power;
+  }
+};
+
+}  // namespace
+
+Approximation taylor_exp(Interval domain, int degree, int squarings) {
+  check_exponent(domain);
+  PSM_CHECK(1 <= degree && degree <= kMaxDegree && 0 <= squarings && squarings <= kMaxSquarings, "degree ",
+            degree, " squarings ", squarings);
+  const long double power = std::ldexp(1.0L, squarings);
+  const long double a = static_cast<long double>(domain.width()) / 2 / power;
+  if (a > kMaxArgument)
+    throw Error(message("exp: ", squarings, " squarings leave a series on [-", static_cast<double>(a), ", ",
+                        static_cast<double>(a), "]; take more squarings or narrow the interval"));
+  // exp(-a) sum (a v)^k / k!, in v in [-1, 1].
+  Coefficients monomial(degree + 1);
+  long double term = std::exp(-a);
+  for (int k = 0; k <= degree; ++k) {
+    monomial[k] = term;
+    term *= a / (k + 1);
+  }
+  TaylorRecipe recipe{to_double(chebyshev_from_monomial(monomial)), squarings};
+
+  // After the loop term = exp(-a) a^(d+1) / (d+1)!.
+  const long double delta = term * std::exp(2 * a) + 0x1p-50L * (degree + 1) * std::exp(2 * a);
+  Approximation::Facts facts;
+  facts.function = "exp";
+  facts.method =
+      message("Taylor of degree ", degree, ", ", squarings, squarings == 1 ? " squaring" : " squarings");
+  facts.certificate = "Lagrange's remainder; squarings multiply its logarithm";
+  facts.domain = domain;
+  facts.error_kind = ErrorKind::kRelative;
+  // Where the remainder is no small number the bound overflows to something useless but finite.
+  facts.error_bound = static_cast<double>(std::expm1(std::min(power * std::log1p(delta), 700.0L)));
+  facts.input_scale = domain.to_unit_scale();
+  facts.input_offset = domain.to_unit_offset();
+  facts.input_range = {-1, 1};
+  facts.output_scale = std::exp(domain.hi);
+  return make_approximation(std::move(facts), std::move(recipe), [](double x) { return std::exp(x); });
+}
+
+Approximation design_exp(Interval domain, double relative_error) {
+  check_exponent(domain);
+  check_error(relative_error, "exp");
+  for (int depth = 1; depth <= kMaxSquarings + 1; ++depth) {
+    std::optional<Approximation> best;
+    for (int levels = 1; levels <= 5 && levels <= depth; ++levels) {
+      if (std::ldexp(domain.width() / 2, levels - depth) > kMaxArgument) continue;
+      Approximation candidate = taylor_exp(domain, (1 << levels) - 1, depth - levels);
+      if (candidate.error_bound() > relative_error) continue;
+      if (!best || candidate.multiplications() < best->multiplications()) best = std::move(candidate);
+    }
+    if (best) return *best;
+  }
+  throw Error(message("exp: no program of ", kMaxSquarings + 1, " levels has relative error ", relative_error,
+                      " on [", domain.lo, ", ", domain.hi, "]; narrow the interval or allow a larger error"));
+}
+
+}  // namespace psm
