@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "approx/activation.h"
 #include "attention/power_softmax.h"
 #include "attention/softmax.h"
 #include "ckks/base/error.h"
@@ -156,8 +157,6 @@ class Reference {
 };
 
 }  // namespace
-
-double gelu(double z) { return z / (1.0 + std::exp(-1.702 * z)); }
 
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
                                 const ReferenceHooks& hooks) {

@@ -38,8 +38,6 @@ struct ForwardResult {
   std::vector<double> logits;  // [tokens][vocab]
 };
 
-double gelu(double z);  // z * sigmoid(1.702 z)
-
 // Runs the model in config.form. Throws psm::Error if there are no tokens, more than config.context, or one
 // that is not in the vocabulary. Thread-safe as far as the hooks are.
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
