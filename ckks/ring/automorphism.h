@@ -12,11 +12,12 @@
 // with a shift s that depends on J. A table of N/8 entries (J', s) describes it, and no gather is needed.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
+
+#include "ckks/ring/kernel_types.h"
 
 namespace psm {
 
@@ -33,21 +34,23 @@ class AutomorphismTable {
  public:
   // 3 <= log_n <= 17.
   AutomorphismTable(GaloisElement g, int log_n);
+  AutomorphismTable(const AutomorphismTable&) = delete;
+  AutomorphismTable& operator=(const AutomorphismTable&) = delete;
 
   GaloisElement element() const { return element_; }
   int log_n() const { return log_n_; }
   size_t n() const { return size_t{1} << log_n_; }
 
-  // Entry J: 8 * J' + s.
-  const uint32_t* blocks() const { return blocks_.data(); }
-  // Row s, entry i: the place i' inside the source block.
-  const std::array<std::array<uint64_t, 8>, 8>& permutations() const { return permutations_; }
+  // For the kernels; valid as long as the table.
+  const AutomorphismView& view() const { return view_; }
+  operator const AutomorphismView&() const { return view_; }
 
  private:
   GaloisElement element_;
   int log_n_;
   std::vector<uint32_t> blocks_;
-  alignas(64) std::array<std::array<uint64_t, 8>, 8> permutations_;
+  alignas(64) uint64_t permutations_[8][8];
+  AutomorphismView view_;
 };
 
 // The table for g, built at its first use and kept. Thread-safe.

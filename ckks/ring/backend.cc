@@ -8,6 +8,12 @@
 namespace psm {
 namespace {
 
+bool has_avx512_ifma() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512ifma");
+}
+
 std::atomic<const Kernels*>& selected() {
   static std::atomic<const Kernels*> current{available_backends().back()};
   return current;
@@ -17,9 +23,8 @@ std::atomic<const Kernels*>& selected() {
 
 std::vector<const Kernels*> available_backends() {
   std::vector<const Kernels*> available;
-  for (const Kernels* backend : {scalar_backend()}) {
-    if (backend != nullptr) available.push_back(backend);
-  }
+  available.push_back(&kScalarKernels);
+  if (has_avx512_ifma()) available.push_back(&kAvx512IfmaKernels);
   return available;
 }
 

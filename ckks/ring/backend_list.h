@@ -1,10 +1,11 @@
-// The backends this build knows. Each function gives null where the processor lacks what its backend needs.
+// The backends this build holds. Whether the processor can run them is for backend.cc to ask.
 #pragma once
 
-#include "ckks/ring/backend.h"
+#include "ckks/ring/kernels.h"
 
 namespace psm {
 
-const Kernels* scalar_backend();
+extern const Kernels kScalarKernels;
+extern const Kernels kAvx512IfmaKernels;
 
 }  // namespace psm

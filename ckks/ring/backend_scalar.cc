@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ckks/ring/backend_list.h"
+#include "ckks/ring/modulus.h"
 
 namespace psm {
 namespace {
@@ -32,12 +33,12 @@ inline uint64_t reduce_four_q(uint64_t x, uint64_t q) {
   return x >= q ? x - q : x;
 }
 
-void ntt_forward(uint64_t* x, const NttTables& tables) {
-  const Modulus& m = tables.modulus();
-  const size_t n = tables.n();
+void ntt_forward(uint64_t* x, const NttView& tables) {
+  const Modulus& m = tables.modulus;
+  const size_t n = size_t{1} << tables.log_n;
   for (size_t blocks = 1, half = n / 2; blocks < n; blocks *= 2, half /= 2) {
     for (size_t block = 0; block < blocks; ++block) {
-      const Multiplier w{tables.roots()[blocks + block], tables.root_quotients()[blocks + block]};
+      const Multiplier w{tables.roots[blocks + block], tables.root_quotients[blocks + block]};
       uint64_t* low = x + 2 * half * block;
       uint64_t* high = low + half;
       for (size_t i = 0; i < half; ++i) forward_butterfly(low[i], high[i], w, m);
@@ -46,13 +47,12 @@ void ntt_forward(uint64_t* x, const NttTables& tables) {
   for (size_t i = 0; i < n; ++i) x[i] = reduce_four_q(x[i], m.q);
 }
 
-void ntt_inverse(uint64_t* x, const NttTables& tables) {
-  const Modulus& m = tables.modulus();
-  const size_t n = tables.n();
+void ntt_inverse(uint64_t* x, const NttView& tables) {
+  const Modulus& m = tables.modulus;
+  const size_t n = size_t{1} << tables.log_n;
   for (size_t blocks = n / 2, half = 1; blocks > 1; blocks /= 2, half *= 2) {
     for (size_t block = 0; block < blocks; ++block) {
-      const Multiplier w{tables.inverse_roots()[blocks + block],
-                         tables.inverse_root_quotients()[blocks + block]};
+      const Multiplier w{tables.inverse_roots[blocks + block], tables.inverse_root_quotients[blocks + block]};
       uint64_t* low = x + 2 * half * block;
       uint64_t* high = low + half;
       for (size_t i = 0; i < half; ++i) inverse_butterfly(low[i], high[i], w, m);
@@ -62,8 +62,8 @@ void ntt_inverse(uint64_t* x, const NttTables& tables) {
   for (size_t i = 0; i < n / 2; ++i) {
     const uint64_t sum = x[i] + x[i + n / 2];
     const uint64_t difference = x[i] - x[i + n / 2] + 2 * m.q;
-    x[i] = mul_mod(sum, tables.inverse_n(), m);
-    x[i + n / 2] = mul_mod(difference, tables.inverse_n_root(), m);
+    x[i] = mul_mod(sum, tables.inverse_n, m);
+    x[i + n / 2] = mul_mod(difference, tables.inverse_n_root, m);
   }
 }
 
@@ -151,10 +151,10 @@ void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& 
   for (size_t i = 0; i < n; ++i) out[i] = reduce_signed(centered(a[i], from), to);
 }
 
-void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismTable& table) {
-  for (size_t block = 0; block < table.n() / 8; ++block) {
-    const uint64_t* source = a + table.blocks()[block] / 8 * 8;
-    const auto& place = table.permutations()[table.blocks()[block] % 8];
+void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismView& table) {
+  for (size_t block = 0; block < table.n / 8; ++block) {
+    const uint64_t* source = a + table.blocks[block] / 8 * 8;
+    const uint64_t* place = table.permutations[table.blocks[block] % 8];
     for (size_t i = 0; i < 8; ++i) out[8 * block + i] = source[place[i]];
   }
 }
@@ -172,28 +172,25 @@ void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const
 
 }  // namespace
 
-const Kernels* scalar_backend() {
-  static constexpr Kernels kKernels = {
-      .name = "scalar",
-      .ntt_forward = ntt_forward,
-      .ntt_inverse = ntt_inverse,
-      .add = add,
-      .subtract = subtract,
-      .negate = negate,
-      .multiply = multiply,
-      .multiply_add = multiply_add,
-      .scale = scale,
-      .scale_add = scale_add,
-      .subtract_scale = subtract_scale,
-      .inner_product = inner_product,
-      .inner_product_pair = inner_product_pair,
-      .basis_convert = basis_convert,
-      .reduce = reduce,
-      .reduce_centered = reduce_centered,
-      .automorphism = automorphism,
-      .run_matrix_product = run_matrix_product,
-  };
-  return &kKernels;
-}
+const Kernels kScalarKernels = {
+    .name = "scalar",
+    .ntt_forward = ntt_forward,
+    .ntt_inverse = ntt_inverse,
+    .add = add,
+    .subtract = subtract,
+    .negate = negate,
+    .multiply = multiply,
+    .multiply_add = multiply_add,
+    .scale = scale,
+    .scale_add = scale_add,
+    .subtract_scale = subtract_scale,
+    .inner_product = inner_product,
+    .inner_product_pair = inner_product_pair,
+    .basis_convert = basis_convert,
+    .reduce = reduce,
+    .reduce_centered = reduce_centered,
+    .automorphism = automorphism,
+    .run_matrix_product = run_matrix_product,
+};
 
 }  // namespace psm

@@ -11,37 +11,21 @@
 #include <cstdint>
 
 #include "ckks/base/error.h"
+#include "ckks/ring/kernel_types.h"
 
 namespace psm {
 
 using uint128_t = unsigned __int128;
 
-constexpr int kMaxModulusBits = 50;
-
-struct Modulus {
-  Modulus() = default;
-  explicit Modulus(uint64_t value);
-
-  uint64_t q = 0;
-  int bits = 0;               // k
-  uint64_t barrett = 0;       // floor(2^(k+63) / q)
-  uint64_t one_quotient = 0;  // floor(2^64 / q): the quotient of the constant 1
-
-  bool operator==(const Modulus& other) const { return q == other.q; }
-};
-
-// A constant w with floor(w * 2^64 / q), which makes multiplication by w cheap. The quotient for 52-bit
-// arithmetic, floor(w * 2^52 / q), is the same number shifted right by 12.
-struct Multiplier {
-  uint64_t value = 0;
-  uint64_t quotient = 0;
-};
-
 inline Modulus::Modulus(uint64_t value) : q(value), bits(std::bit_width(value)) {
   PSM_CHECK(value % 2 == 1 && bits >= 4 && bits <= kMaxModulusBits, "q = ", value);
   barrett = static_cast<uint64_t>((uint128_t{1} << (bits + 63)) / q);
-  one_quotient = static_cast<uint64_t>((uint128_t{1} << 64) / q);
+  const uint64_t two_52_residue = (uint64_t{1} << 52) % q;
+  one = {1, static_cast<uint64_t>((uint128_t{1} << 64) / q)};
+  two_52 = {two_52_residue, static_cast<uint64_t>((uint128_t{two_52_residue} << 64) / q)};
 }
+
+inline bool operator==(const Modulus& a, const Modulus& b) { return a.q == b.q; }
 
 // a, b in [0, q).
 inline uint64_t add_mod(uint64_t a, uint64_t b, const Modulus& m) {
@@ -80,7 +64,7 @@ inline uint64_t mul_mod(uint64_t x, const Multiplier& w, const Modulus& m) {
 }
 
 // Any 64-bit x.
-inline uint64_t reduce_mod(uint64_t x, const Modulus& m) { return mul_mod(x, {1, m.one_quotient}, m); }
+inline uint64_t reduce_mod(uint64_t x, const Modulus& m) { return mul_mod(x, m.one, m); }
 // Any 64-bit signed x; branch-free, so x may be secret.
 inline uint64_t reduce_signed(int64_t x, const Modulus& m) {
   const uint64_t negative = static_cast<uint64_t>(x >> 63);  // all ones if x < 0

@@ -31,15 +31,21 @@ void fill_roots(uint64_t root, int log_n, const Modulus& m, std::vector<uint64_t
 
 }  // namespace
 
-NttTables::NttTables(int log_n, const Modulus& modulus) : log_n_(log_n), modulus_(modulus) {
+NttTables::NttTables(int log_n, const Modulus& modulus) {
   PSM_CHECK(log_n >= 3 && log_n <= 17, "log_n = ", log_n);
   PSM_CHECK((modulus.q - 1) % (uint64_t{2} << log_n) == 0, "q = ", modulus.q, " log_n = ", log_n);
-  psi_ = primitive_root(log_n + 1, modulus_);
-  fill_roots(psi_, log_n, modulus_, roots_, root_quotients_);
-  fill_roots(inverse_mod(psi_, modulus_), log_n, modulus_, inverse_roots_, inverse_root_quotients_);
-  const uint64_t inverse_n = inverse_mod(uint64_t{1} << log_n, modulus_);
-  inverse_n_ = make_multiplier(inverse_n, modulus_);
-  inverse_n_root_ = make_multiplier(mul_mod(inverse_n, inverse_roots_[1], modulus_), modulus_);
+  psi_ = primitive_root(log_n + 1, modulus);
+  fill_roots(psi_, log_n, modulus, roots_, root_quotients_);
+  fill_roots(inverse_mod(psi_, modulus), log_n, modulus, inverse_roots_, inverse_root_quotients_);
+  const uint64_t inverse_n = inverse_mod(uint64_t{1} << log_n, modulus);
+  view_ = {.log_n = log_n,
+           .modulus = modulus,
+           .roots = roots_.data(),
+           .root_quotients = root_quotients_.data(),
+           .inverse_roots = inverse_roots_.data(),
+           .inverse_root_quotients = inverse_root_quotients_.data(),
+           .inverse_n = make_multiplier(inverse_n, modulus),
+           .inverse_n_root = make_multiplier(mul_mod(inverse_n, inverse_roots_[1], modulus), modulus)};
 }
 
 }  // namespace psm

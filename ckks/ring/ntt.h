@@ -33,27 +33,25 @@ class NttTables {
  public:
   // 3 <= log_n <= 17; q prime, q = 1 mod 2^(log_n + 1).
   NttTables(int log_n, const Modulus& modulus);
+  NttTables(const NttTables&) = delete;
+  NttTables& operator=(const NttTables&) = delete;
 
-  int log_n() const { return log_n_; }
-  size_t n() const { return size_t{1} << log_n_; }
-  const Modulus& modulus() const { return modulus_; }
+  int log_n() const { return view_.log_n; }
+  size_t n() const { return size_t{1} << view_.log_n; }
+  const Modulus& modulus() const { return view_.modulus; }
   uint64_t psi() const { return psi_; }
 
-  // psi^brv(i) with its quotient, and psi^-brv(i) with its; i in [1, N).
-  const uint64_t* roots() const { return roots_.data(); }
-  const uint64_t* root_quotients() const { return root_quotients_.data(); }
-  const uint64_t* inverse_roots() const { return inverse_roots_.data(); }
-  const uint64_t* inverse_root_quotients() const { return inverse_root_quotients_.data(); }
-  // 1/N, and psi^-brv(1) / N for the last layer of the inverse, which takes the division by N along.
-  const Multiplier& inverse_n() const { return inverse_n_; }
-  const Multiplier& inverse_n_root() const { return inverse_n_root_; }
+  // psi^brv(i), i in [1, N), and quotients (Multiplier); roots()[1] = psi^(N/2), a square root of -1.
+  const uint64_t* roots() const { return view_.roots; }
+  const uint64_t* root_quotients() const { return view_.root_quotients; }
+  // For the kernels; valid as long as the tables.
+  const NttView& view() const { return view_; }
+  operator const NttView&() const { return view_; }
 
  private:
-  int log_n_;
-  Modulus modulus_;
   uint64_t psi_;
   std::vector<uint64_t> roots_, root_quotients_, inverse_roots_, inverse_root_quotients_;
-  Multiplier inverse_n_, inverse_n_root_;
+  NttView view_;
 };
 
 }  // namespace psm

@@ -1,0 +1,330 @@
+// The AVX-512-IFMA backend: eight residues at a time; see avx512ifma.h for the arithmetic and its ranges.
+#include "ckks/ring/avx512ifma.h"
+#include "ckks/ring/backend_list.h"
+#include "ckks/ring/ntt_avx512ifma.h"
+
+namespace psm {
+namespace {
+
+void ntt_forward(uint64_t* x, const NttView& tables) {
+  if (tables.log_n < 6) return kScalarKernels.ntt_forward(x, tables);
+  ntt_forward_avx512ifma(x, tables);
+}
+
+void ntt_inverse(uint64_t* x, const NttView& tables) {
+  if (tables.log_n < 6) return kScalarKernels.ntt_inverse(x, tables);
+  ntt_inverse_avx512ifma(x, tables);
+}
+
+void add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const Vector q = broadcast(modulus.q);
+  for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(add(load(a + i), load(b + i)), q));
+}
+
+void subtract_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const Vector q = broadcast(modulus.q);
+  for (size_t i = 0; i < n; i += 8) {
+    const Vector difference = sub(load(a + i), load(b + i));
+    store(out + i, min(difference, add(difference, q)));  // below zero it wraps, and adding q unwraps it
+  }
+}
+
+void negate_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
+  const Vector q = broadcast(modulus.q);
+  for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(sub(q, load(a + i)), q));
+}
+
+inline Vector product(Vector a, Vector b, Vector added, const VectorModulus& m) {
+  WideSum sum;
+  sum.start(added);
+  sum.add_product(a, b);
+  return reduce_four_q(sum.reduce(m), m);
+}
+
+void multiply_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  for (size_t i = 0; i < n; i += 8)
+    store(out + i, product(load(a + i), load(b + i), _mm512_setzero_si512(), m));
+}
+
+void multiply_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n,
+                        const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  for (size_t i = 0; i < n; i += 8) store(out + i, product(load(a + i), load(b + i), load(out + i), m));
+}
+
+void scale_limb(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const VectorMultiplier w = broadcast(c);
+  for (size_t i = 0; i < n; i += 8) store(out + i, multiply(load(a + i), w, m));
+}
+
+void scale_add_limb(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const VectorMultiplier w = broadcast(c);
+  for (size_t i = 0; i < n; i += 8) {
+    const Vector sum = add(load(out + i), multiply_lazy(load(a + i), w, m));  // below 3q
+    store(out + i, reduce_four_q(sum, m));
+  }
+}
+
+void subtract_scale_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
+                          const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const VectorMultiplier w = broadcast(c);
+  for (size_t i = 0; i < n; i += 8) {
+    store(out + i, multiply(add(sub(load(a + i), load(b + i)), m.q), w, m));
+  }
+}
+
+// kVectors vectors at i of out[s] = (start +) sum_k a[k] * b[s][k], s < kSums: a's vectors are loaded once
+// for all sums.
+template <int kSums, int kVectors>
+inline void inner_products(uint64_t* const* out, const uint64_t* const* a, const uint64_t* const* const* b,
+                           size_t count, size_t i, bool accumulate, const VectorModulus& m) {
+  WideSum sums[kSums][kVectors];
+  for (int s = 0; s < kSums; ++s) {
+    for (int v = 0; v < kVectors; ++v) {
+      sums[s][v].start(accumulate ? load(out[s] + i + 8 * v) : _mm512_setzero_si512());
+    }
+  }
+  for (size_t begin = 0; begin < count; begin += WideSum::kMaxProducts) {
+    const size_t end = count - begin < WideSum::kMaxProducts ? count : begin + WideSum::kMaxProducts;
+    if (begin > 0) {
+      for (auto& row : sums) {
+        for (WideSum& sum : row) sum.fold(m);
+      }
+    }
+    for (size_t k = begin; k < end; ++k) {
+      Vector x[kVectors];
+      for (int v = 0; v < kVectors; ++v) x[v] = load(a[k] + i + 8 * v);
+      for (int s = 0; s < kSums; ++s) {
+        for (int v = 0; v < kVectors; ++v) sums[s][v].add_product(x[v], load(b[s][k] + i + 8 * v));
+      }
+    }
+  }
+  for (int s = 0; s < kSums; ++s) {
+    for (int v = 0; v < kVectors; ++v) store(out[s] + i + 8 * v, reduce_four_q(sums[s][v].reduce(m), m));
+  }
+}
+
+template <int kSums>
+void inner_products(uint64_t* const* out, const uint64_t* const* a, const uint64_t* const* const* b,
+                    size_t count, size_t n, const Modulus& modulus, bool accumulate) {
+  const VectorModulus m = broadcast(modulus);
+  size_t i = 0;
+  for (; i + 32 <= n; i += 32) inner_products<kSums, 4>(out, a, b, count, i, accumulate, m);
+  for (; i < n; i += 8) inner_products<kSums, 1>(out, a, b, count, i, accumulate, m);
+}
+
+void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,
+                   const Modulus& q) {
+  inner_products<1>(&out, a, &b, count, n, q, false);
+}
+
+void inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a, const uint64_t* const* b0,
+                        const uint64_t* const* b1, size_t count, size_t n, const Modulus& q,
+                        bool accumulate) {
+  uint64_t* const out[2] = {out0, out1};
+  const uint64_t* const* const b[2] = {b0, b1};
+  inner_products<2>(out, a, b, count, n, q, accumulate);
+}
+
+// kVectors vectors at i of the outputs p[0], ..., p[kOut - 1] of a basis conversion.
+template <int kOut, int kVectors>
+inline void convert(uint64_t* const* out, const uint64_t* const* y, size_t in_count, const uint64_t* c,
+                    const Modulus* p, size_t i) {
+  WideSum sums[kOut][kVectors];
+  for (auto& row : sums) {
+    for (WideSum& sum : row) sum.clear();
+  }
+  for (size_t begin = 0; begin < in_count; begin += WideSum::kMaxProducts) {
+    const size_t end = in_count - begin < WideSum::kMaxProducts ? in_count : begin + WideSum::kMaxProducts;
+    if (begin > 0) {
+      for (int j = 0; j < kOut; ++j) {
+        for (WideSum& sum : sums[j]) sum.fold(broadcast(p[j]));
+      }
+    }
+    for (size_t k = begin; k < end; ++k) {
+      Vector x[kVectors];
+      for (int v = 0; v < kVectors; ++v) x[v] = load(y[k] + i + 8 * v);
+      for (int j = 0; j < kOut; ++j) {
+        const Vector constant = broadcast(c[static_cast<size_t>(j) * in_count + k]);
+        for (int v = 0; v < kVectors; ++v) sums[j][v].add_product(x[v], constant);
+      }
+    }
+  }
+  for (int j = 0; j < kOut; ++j) {
+    const VectorModulus m = broadcast(p[j]);
+    for (int v = 0; v < kVectors; ++v) store(out[j] + i + 8 * v, reduce_four_q(sums[j][v].reduce(m), m));
+  }
+}
+
+template <int kOut>
+void convert_tile(uint64_t* const* out, const uint64_t* const* y, size_t in_count, const uint64_t* c,
+                  const Modulus* p, size_t begin, size_t end) {
+  size_t i = begin;
+  for (; i + 16 <= end; i += 16) convert<kOut, 2>(out, y, in_count, c, p, i);
+  for (; i < end; i += 8) convert<kOut, 1>(out, y, in_count, c, p, i);
+}
+
+void basis_convert(uint64_t* const* out, size_t out_count, const uint64_t* const* y, size_t in_count,
+                   const uint64_t* c, const Modulus* p, size_t n) {
+  // A tile of y, 2 KiB a limb, stays in the first-level cache while the outputs pass over it, four at a time.
+  constexpr size_t kTile = 256;
+  for (size_t begin = 0; begin < n; begin += kTile) {
+    const size_t end = n - begin < kTile ? n : begin + kTile;
+    size_t j = 0;
+    for (; j + 4 <= out_count; j += 4)
+      convert_tile<4>(out + j, y, in_count, c + j * in_count, p + j, begin, end);
+    for (; j < out_count; ++j) convert_tile<1>(out + j, y, in_count, c + j * in_count, p + j, begin, end);
+  }
+}
+
+void reduce_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus&, const Modulus& to) {
+  const VectorModulus m = broadcast(to);
+  for (size_t i = 0; i < n; i += 8) store(out + i, multiply(load(a + i), m.one, m));
+}
+
+void reduce_centered_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from,
+                          const Modulus& to) {
+  const VectorModulus m = broadcast(to);
+  const Vector half = broadcast(from.q / 2), from_q = broadcast(from.q);
+  for (size_t i = 0; i < n; i += 8) {
+    const Vector x = load(a + i);
+    const __mmask8 negative = _mm512_cmpgt_epu64_mask(x, half);
+    // The magnitude is reduced; a negative residue r becomes q - r, and q itself zero.
+    const Vector r = multiply(_mm512_mask_sub_epi64(x, negative, from_q, x), m.one, m);
+    store(out + i, subtract_if_at_least(_mm512_mask_sub_epi64(r, negative, m.q, r), m.q));
+  }
+}
+
+void automorphism_limb(uint64_t* out, const uint64_t* a, const AutomorphismView& table) {
+  Vector places[8];
+  for (int s = 0; s < 8; ++s) places[s] = load(table.permutations[s]);
+  for (size_t block = 0; block < table.n / 8; ++block) {
+    const uint32_t entry = table.blocks[block];
+    store(out + 8 * block, _mm512_permutexvar_epi64(places[entry % 8], load(a + entry / 8 * 8)));
+  }
+}
+
+// The eight residues from place i on of a transform that is constant on runs of 2^log_run, of which c holds
+// one each.
+inline Vector load_runs(const uint64_t* c, size_t i, int log_run) {
+  const uint64_t* from = c + (i >> log_run);
+  if (log_run == 0) return load(from);
+  if (log_run >= 3) return broadcast(*from);
+  if (log_run == 2) {
+    const Vector two = _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1), two);
+  }
+  const Vector four = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), four);
+}
+
+constexpr size_t kTileSize = 128;  // residues
+constexpr size_t kTileCols =
+    30;  // limbs: 30 KiB of a tile beside its coefficients, and twice WideSum::kMaxProducts
+
+// kRows outputs, kVectors vectors at tile + i: out[r] (+)= sum_k packed[k] * c[r * cols + k].
+template <int kRows, int kVectors>
+inline void run_products(uint64_t* const* out, const uint64_t* packed, size_t count, const uint64_t* const* c,
+                         size_t cols, size_t tile, size_t i, int log_run, bool accumulate,
+                         const VectorModulus& m) {
+  WideSum sums[kRows][kVectors];
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v].start(accumulate ? load(out[r] + tile + i + 8 * v) : _mm512_setzero_si512());
+    }
+  }
+  for (size_t begin = 0; begin < count; begin += WideSum::kMaxProducts) {
+    const size_t end = count - begin < WideSum::kMaxProducts ? count : begin + WideSum::kMaxProducts;
+    if (begin > 0) {
+      for (auto& row : sums) {
+        for (WideSum& sum : row) sum.fold(m);
+      }
+    }
+    for (size_t k = begin; k < end; ++k) {
+      Vector x[kVectors];
+      for (int v = 0; v < kVectors; ++v) x[v] = load(packed + k * kTileSize + i + 8 * v);
+      for (int r = 0; r < kRows; ++r) {
+        const uint64_t* coefficients = c[static_cast<size_t>(r) * cols + k];
+        for (int v = 0; v < kVectors; ++v) {
+          sums[r][v].add_product(x[v],
+                                 load_runs(coefficients, tile + i + 8 * static_cast<size_t>(v), log_run));
+        }
+      }
+    }
+  }
+  for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v)
+      store(out[r] + tile + i + 8 * v, reduce_four_q(sums[r][v].reduce(m), m));
+  }
+}
+
+template <int kRows>
+void run_products_tile(uint64_t* const* out, const uint64_t* packed, size_t count, const uint64_t* const* c,
+                       size_t cols, size_t tile, size_t size, int log_run, bool accumulate,
+                       const VectorModulus& m) {
+  size_t i = 0;
+  for (; i + 16 <= size; i += 16) {
+    run_products<kRows, 2>(out, packed, count, c, cols, tile, i, log_run, accumulate, m);
+  }
+  for (; i < size; i += 8) {
+    run_products<kRows, 1>(out, packed, count, c, cols, tile, i, log_run, accumulate, m);
+  }
+}
+
+void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                        const uint64_t* const* c, size_t run, size_t n, const Modulus& modulus,
+                        bool accumulate) {
+  const VectorModulus m = broadcast(modulus);
+  const int log_run = __builtin_ctzll(run);
+  // Limbs lie at equal distances, so the same place of many limbs competes for the same few cache sets. A
+  // tile of each is copied together before it is used by all rows.
+  alignas(64) uint64_t packed[kTileCols * kTileSize];
+  for (size_t tile = 0; tile < n; tile += kTileSize) {
+    const size_t size = n - tile < kTileSize ? n - tile : kTileSize;
+    for (size_t first = 0; first < cols; first += kTileCols) {
+      const size_t count = cols - first < kTileCols ? cols - first : kTileCols;
+      for (size_t k = 0; k < count; ++k) {
+        for (size_t i = 0; i < size; i += 8) store(packed + k * kTileSize + i, load(a[first + k] + tile + i));
+      }
+      const bool add_to_out = accumulate || first > 0;
+      size_t r = 0;
+      for (; r + 4 <= rows; r += 4) {
+        run_products_tile<4>(out + r, packed, count, c + r * cols + first, cols, tile, size, log_run,
+                             add_to_out, m);
+      }
+      for (; r < rows; ++r) {
+        run_products_tile<1>(out + r, packed, count, c + r * cols + first, cols, tile, size, log_run,
+                             add_to_out, m);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+const Kernels kAvx512IfmaKernels = {
+    .name = "avx512ifma",
+    .ntt_forward = ntt_forward,
+    .ntt_inverse = ntt_inverse,
+    .add = add_limbs,
+    .subtract = subtract_limbs,
+    .negate = negate_limb,
+    .multiply = multiply_limbs,
+    .multiply_add = multiply_add_limbs,
+    .scale = scale_limb,
+    .scale_add = scale_add_limb,
+    .subtract_scale = subtract_scale_limbs,
+    .inner_product = inner_product,
+    .inner_product_pair = inner_product_pair,
+    .basis_convert = basis_convert,
+    .reduce = reduce_limb,
+    .reduce_centered = reduce_centered_limb,
+    .automorphism = automorphism_limb,
+    .run_matrix_product = run_matrix_product,
+};
+
+}  // namespace psm

@@ -1,0 +1,52 @@
+// The plain data that kernels work on. Without inline functions, on purpose: files compiled for one
+// instruction set include this, and a function compiled in one of them could be the copy that the linker
+// keeps for all.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace psm {
+
+constexpr int kMaxModulusBits = 50;
+
+// A constant w in [0, q) with floor(w * 2^64 / q), which makes multiplication by w cheap. The quotient for
+// 52-bit arithmetic, floor(w * 2^52 / q), is the same number shifted right by 12.
+struct Multiplier {
+  uint64_t value = 0;
+  uint64_t quotient = 0;
+};
+
+// An odd modulus q, 2^3 < q < 2^50, and what reduction modulo q needs.
+struct Modulus {
+  Modulus() = default;
+  explicit Modulus(uint64_t value);  // modulus.h
+
+  uint64_t q = 0;
+  int bits = 0;          // k, the bit length of q
+  uint64_t barrett = 0;  // floor(2^(k+63) / q)
+  Multiplier one;        // the constant 1
+  Multiplier two_52;     // the constant 2^52 mod q
+};
+
+// What the transform needs of NttTables (ntt.h).
+struct NttView {
+  int log_n = 0;
+  Modulus modulus;
+  const uint64_t* roots = nullptr;  // psi^brv(i), i in [1, N), and quotients
+  const uint64_t* root_quotients = nullptr;
+  const uint64_t* inverse_roots = nullptr;  // psi^-brv(i)
+  const uint64_t* inverse_root_quotients = nullptr;
+  Multiplier inverse_n;  // 1/N
+  Multiplier
+      inverse_n_root;  // psi^-brv(1) / N, for the last layer of the inverse, which divides by N as well
+};
+
+// What the permutation needs of AutomorphismTable (automorphism.h).
+struct AutomorphismView {
+  size_t n = 0;
+  const uint32_t* blocks = nullptr;             // entry J: 8 * J' + s
+  const uint64_t (*permutations)[8] = nullptr;  // row s, entry i: the place i' inside the source block
+};
+
+}  // namespace psm

@@ -1,0 +1,140 @@
+// Times every kernel of every backend this processor can run on one thread: medians, in microseconds a limb.
+//
+//   bazel run //ckks/ring:kernels_bench -- --log_n 16
+//
+// "near" repeats on the same limbs and tables, which stay in the caches; "far" goes round many limbs with a
+// prime and tables of their own, as a key switch does, so that data and tables come from memory.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ckks/base/buffer.h"
+#include "ckks/base/flags.h"
+#include "ckks/base/training_random.h"
+#include "ckks/ring/backend.h"
+#include "ckks/ring/primes.h"
+
+namespace psm {
+namespace {
+
+double median_microseconds(int repetitions, const std::function<void(int)>& body) {
+  using Clock = std::chrono::steady_clock;
+  body(0);
+  std::vector<double> times;
+  for (int i = 0; i < repetitions; ++i) {
+    const Clock::time_point start = Clock::now();
+    body(i);
+    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  }
+  std::nth_element(times.begin(), times.begin() + repetitions / 2, times.end());
+  return times[static_cast<size_t>(repetitions / 2)];
+}
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
+
+struct Bench {
+  Bench(int log_n, int bits, int limb_count) : n(size_t{1} << log_n) {
+    TrainingRandom random(1);
+    for (uint64_t prime : ntt_primes(bits, log_n, limb_count)) {
+      moduli.emplace_back(prime);
+      tables.push_back(std::make_unique<NttTables>(log_n, moduli.back()));
+      limbs.emplace_back(n);
+      for (uint64_t& x : limbs.back()) x = random.integer(prime >> 1);
+      pointers.push_back(limbs.back().data());
+      writable.push_back(limbs.back().data());
+    }
+    for (int i = 0; i < 4; ++i) outputs.emplace_back(n);
+    for (Buffer& out : outputs) {
+      for (uint64_t& x : out) x = 0;
+      out_pointers.push_back(out.data());
+    }
+  }
+
+  size_t n;
+  std::vector<Modulus> moduli;
+  std::vector<std::unique_ptr<NttTables>> tables;
+  std::vector<Buffer> limbs, outputs;
+  std::vector<const uint64_t*> pointers;
+  std::vector<uint64_t*> writable, out_pointers;
+};
+
+void print_row(const char* name, double near, double far) {
+  std::printf("  %-34s %9.1f %9.1f\n", name, near, far);
+}
+
+void bench_backend(const Kernels& k, Bench& b, int repetitions) {
+  const size_t n = b.n, count = b.limbs.size();
+  const Modulus& q0 = b.moduli[0];
+  const auto row = [&](const char* name, const std::function<void(size_t)>& body) {
+    const double near = median_microseconds(repetitions, [&](int) { body(0); });
+    const double far = median_microseconds(repetitions, [&](int i) { body(static_cast<size_t>(i) % count); });
+    print_row(name, near, far);
+  };
+  std::printf(" %s, %d-bit primes: microseconds        near       far\n", k.name, q0.bits);
+  row("ntt_forward", [&](size_t i) { k.ntt_forward(b.writable[i], *b.tables[i]); });
+  row("ntt_inverse", [&](size_t i) { k.ntt_inverse(b.writable[i], *b.tables[i]); });
+  row("add", [&](size_t i) { k.add(b.writable[i], b.pointers[i], b.out_pointers[0], n, b.moduli[i]); });
+  row("multiply",
+      [&](size_t i) { k.multiply(b.writable[i], b.pointers[i], b.out_pointers[0], n, b.moduli[i]); });
+  row("multiply_add",
+      [&](size_t i) { k.multiply_add(b.out_pointers[0], b.pointers[i], b.pointers[i], n, b.moduli[i]); });
+  row("subtract_scale", [&](size_t i) {
+    k.subtract_scale(b.writable[i], b.pointers[i], b.out_pointers[0], b.moduli[i].one, n, b.moduli[i]);
+  });
+  row("reduce_centered",
+      [&](size_t i) { k.reduce_centered(b.out_pointers[0], b.pointers[i], n, b.moduli[i], q0); });
+  const auto rotation = automorphism_table(rotation_element(1, b.tables[0]->log_n()), b.tables[0]->log_n());
+  row("automorphism", [&](size_t i) { k.automorphism(b.out_pointers[0], b.pointers[i], *rotation); });
+  row("inner_product_pair, 6 digits", [&](size_t i) {
+    const size_t first = i % (count - 6);
+    k.inner_product_pair(b.out_pointers[0], b.out_pointers[1], b.pointers.data() + first,
+                         b.pointers.data() + first, b.pointers.data() + first, 6, n, q0, false);
+  });
+  std::vector<uint64_t> constants(4 * 6, q0.q / 3);
+  row("basis_convert, 6 to 4 limbs", [&](size_t i) {
+    k.basis_convert(b.out_pointers.data(), 4, b.pointers.data() + i % (count - 6), 6, constants.data(),
+                    b.moduli.data(), n);
+  });
+  // 24 x 4 with runs of 128 residues.
+  const size_t run = std::min<size_t>(128, n);
+  std::vector<uint64_t> runs(n / run, q0.q / 3);
+  const std::vector<const uint64_t*> coefficients(4 * 24, runs.data());
+  row("run_matrix_product, 4 x 24", [&](size_t i) {
+    k.run_matrix_product(b.out_pointers.data(), 4, b.pointers.data() + i % (count - 24), 24,
+                         coefficients.data(), run, n, q0, false);
+  });
+}
+
+int bench(int argc, char** argv) {
+  Flags flags("bazel run //ckks/ring:kernels_bench -- [flags]",
+              "Times the kernels of every backend on one thread.");
+  const int64_t& log_n = flags.integer("log_n", 16, 6, 17, "log2 of the ring's dimension");
+  const int64_t& repetitions =
+      flags.integer("repetitions", 200, 1, 100000, "repetitions, of which the median counts");
+  flags.parse(argc, argv);
+  std::printf("%s, N = 2^%d\n", processor_name().c_str(), static_cast<int>(log_n));
+  for (int bits : {40, 49}) {
+    Bench b(static_cast<int>(log_n), bits, 32);
+    for (const Kernels* backend : available_backends())
+      bench_backend(*backend, b, static_cast<int>(repetitions));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::bench(argc, argv); });
+}
