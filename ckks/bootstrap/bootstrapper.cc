@@ -152,6 +152,13 @@ Ciphertext Bootstrapper::eval_mod(const Evaluator& evaluator, const Ciphertext& 
 
 Ciphertext Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input,
                                std::vector<BootstrapStep>* steps) const {
+  Parts parts = apply_parts(evaluator, input, steps);
+  evaluator.add_inplace(parts.re, evaluator.multiply_by_i(parts.im));
+  return std::move(parts.re);
+}
+
+Bootstrapper::Parts Bootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
+                                              std::vector<BootstrapStep>* steps) const {
   const Context& context = plan_.context();
   if (input.level() < plan_.entry_level()) {
     throw Error(message("a ciphertext at level ", input.level(),
@@ -186,10 +193,8 @@ Ciphertext Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& inp
   im = eval_mod(evaluator, im);
   finished("EvalMod");
 
-  evaluator.add_inplace(re, evaluator.multiply_by_i(im));
-  re.scale = context.scale(plan_.output_level());
-  finished("Recombine");
-  return re;
+  re.scale = im.scale = context.scale(plan_.output_level());
+  return {std::move(re), std::move(im)};
 }
 
 }  // namespace psm

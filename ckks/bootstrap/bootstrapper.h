@@ -102,6 +102,14 @@ class Bootstrapper {
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
                    std::vector<BootstrapStep>* steps = nullptr) const;
 
+  // The real and the imaginary part of every slot as two ciphertexts: two real vectors a, b travel as a + i b at
+  // the price of one. Only the recombination is left out.
+  struct Parts {
+    Ciphertext re, im;
+  };
+  Parts apply_parts(const Evaluator& evaluator, const Ciphertext& input,
+                    std::vector<BootstrapStep>* steps = nullptr) const;
+
  private:
   Ciphertext eval_mod(const Evaluator& evaluator, const Ciphertext& x) const;
 

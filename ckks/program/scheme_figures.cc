@@ -1,0 +1,99 @@
+#include "ckks/program/scheme_figures.h"
+
+#include "ckks/base/error.h"
+
+namespace psm::program {
+
+SchemeShape shape_of(const Context& context) {
+  SchemeShape shape;
+  shape.log_n = context.log_n();
+  shape.entry_level = context.entry_level();
+  shape.compute_level = context.compute_level();
+  shape.max_level = context.max_level();
+  shape.special_primes = context.p_count();
+  shape.digit_ends.clear();
+  for (const DigitRange& digit : context.digits()) shape.digit_ends.push_back(digit.end);
+  return shape;
+}
+
+LevelBudget budget_of(const Context& context) {
+  return {.max_level = context.compute_level(),
+          .entry_level = context.entry_level(),
+          .input_level = context.compute_level(),
+          .output_level = 0};
+}
+
+BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kernels) {
+  const CostModel model(shape_of(plan.context()), kernels);
+  const auto slots = static_cast<std::size_t>(plan.context().slots());
+  Program program;  // only its number of slots is asked for
+  program.slots = slots;
+  BootstrapFigures figures;
+  for (const auto* transforms : {&plan.slots_to_coeffs(), &plan.coeffs_to_slots()}) {
+    for (const BootstrapPlan::Transform& t : *transforms) {
+      LinearMap map{.outputs = t.transform.outputs, .terms = {}};
+      for (const TransformTerm& term : t.transform.terms)
+        map.terms.push_back({.output = term.output,
+                             .giant = term.giant,
+                             .input = term.input,
+                             .baby = term.baby,
+                             .conjugate = term.conjugate,
+                             .weight = Plain::shape_only(term.diagonal.size(), false)});
+      Instruction linear{.opcode = Opcode::kLinear,
+                         .linear = std::make_shared<const LinearMap>(std::move(map))};
+      figures.effort += model.effort(linear, program, t.level);
+      for (const TransformTerm& term : t.transform.terms) {
+        const int limbs = t.level + 1 + plan.context().p_count();
+        figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * limbs;
+      }
+    }
+  }
+  Instruction rotate{.opcode = Opcode::kRotate, .offsets = {plan.pre_rotation()}};
+  figures.effort += model.effort(rotate, program, plan.entry_level());
+  const Instruction conjugate{.opcode = Opcode::kConjugate};
+  figures.effort += model.effort(conjugate, program, plan.context().evalmod_level());
+  figures.effort +=
+      model.effort(conjugate, program, plan.context().max_level());  // from the ephemeral secret
+  figures.effort.counts.conjugations -= 1;
+  figures.effort.counts.full_key_switches += 2;  // to and from the ephemeral secret; the first is at level 0
+  const Instruction square{.opcode = Opcode::kMultiply, .arguments = {Value{0}, Value{0}}};
+  for (int half = 0; half < 2; ++half) {
+    for (const SeriesPlan::Node& node : plan.series().nodes) {
+      for (std::size_t i = 0; i < node.products.size(); ++i) {
+        Effort product = model.effort(square, program, node.level + 1);
+        if (i > 0) {  // only the first pays for the relinearisation and the rescale
+          product = {};
+          product.work[Kernel::kMultiply] = 4.0 * (node.level + 2);
+          product.counts.ciphertext_products = 1;
+        }
+        figures.effort += product;
+      }
+      figures.effort.work[Kernel::kAdd] += 2.0 * (node.level + 2) * static_cast<double>(node.terms.size());
+      figures.effort.counts.plaintext_products += static_cast<std::int64_t>(node.terms.size());
+    }
+    for (int k = plan.eval_mod().spec().double_angles; k > 0; --k)
+      figures.effort += model.effort(square, program, plan.output_level() + k);
+  }
+  figures.seconds = kernels.of(figures.effort.work);
+  const KeyRequest request = plan.key_request();
+  figures.keys.need_relinearisation(request.relinearisation_level);
+  for (const auto& [element, level] : request.galois_levels) figures.keys.need_galois(element, level);
+  figures.other_key_bytes =
+      static_cast<double>(request.bytes(plan.context())) - figures.keys.bytes(model.shape());
+  return figures;
+}
+
+KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap) {
+  KeyRequest request;
+  if (plan.keys.relinearisation_level >= 0) request.need_relinearisation(plan.keys.relinearisation_level);
+  for (const auto& [element, level] : plan.keys.galois_levels) request.need_galois(element, level);
+  if (plan.bootstraps > 0) {
+    if (bootstrap == nullptr)
+      throw Error(
+          message("the plan has ", plan.bootstraps, " bootstraps, and these parameters none; take others"));
+    request.merge(bootstrap->key_request());
+  }
+  return request;
+}
+
+}  // namespace psm::program
