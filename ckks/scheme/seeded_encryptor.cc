@@ -1,19 +1,11 @@
 #include "ckks/scheme/seeded_encryptor.h"
 
-#include <utility>
-
 #include "ckks/base/parallel.h"
 #include "ckks/base/secret.h"
 #include "ckks/ring/backend.h"
 #include "ckks/ring/sampler.h"
 
 namespace psm {
-
-Ciphertext expand(SeededCiphertext&& seeded) {
-  RnsPoly a(seeded.c0.ring(), seeded.c0.basis(), Form::kNtt);
-  expand_seed(seeded.seed, 0, a);
-  return {{std::move(seeded.c0), std::move(a)}, seeded.scale, seeded.fingerprint};
-}
 
 SeededEncryptor::SeededEncryptor(const SecretKey& secret) : secret_(secret) {}
 

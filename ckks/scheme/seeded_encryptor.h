@@ -3,21 +3,11 @@
 #pragma once
 
 #include "ckks/base/random.h"
-#include "ckks/scheme/keys.h"
 #include "ckks/scheme/plaintext.h"
 #include "ckks/scheme/secret_key.h"
+#include "ckks/scheme/seeded_ciphertext.h"
 
 namespace psm {
-
-struct SeededCiphertext {
-  Seed seed;
-  RnsPoly c0;
-  double scale = 0;
-  Fingerprint fingerprint;
-};
-
-// The ciphertext whose c_1 is expanded from the seed; needs no secret.
-Ciphertext expand(SeededCiphertext&& seeded);
 
 class SeededEncryptor {
  public:

@@ -1,0 +1,116 @@
+#include "ckks/wire/ciphertext_file.h"
+
+#include <bit>
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/wire/polynomial.h"
+
+namespace psm::wire {
+namespace {
+
+enum Tag : uint32_t { kNote = 1, kCiphertext = 2, kSeededCiphertext = 3 };
+
+constexpr uint64_t kPrefixBytes = 4 + 8;  // level, scale
+
+void write_prefix(ContainerWriter& writer, int level, double scale) {
+  uint8_t bytes[kPrefixBytes];
+  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(static_cast<uint32_t>(level) >> (8 * i));
+  for (int i = 0; i < 8; ++i) bytes[4 + i] = static_cast<uint8_t>(std::bit_cast<uint64_t>(scale) >> (8 * i));
+  writer.write(bytes, kPrefixBytes);
+}
+
+void read_prefix(ContainerReader& reader, const Context& context, int& level, double& scale) {
+  uint8_t bytes[kPrefixBytes];
+  reader.read(bytes, kPrefixBytes);
+  uint32_t level_bits = 0;
+  uint64_t scale_bits = 0;
+  for (int i = 0; i < 4; ++i) level_bits |= static_cast<uint32_t>(bytes[i]) << (8 * i);
+  for (int i = 0; i < 8; ++i) scale_bits |= static_cast<uint64_t>(bytes[4 + i]) << (8 * i);
+  if (level_bits > static_cast<uint32_t>(context.max_level())) reader.refuse("a ciphertext's level does not exist");
+  level = static_cast<int>(level_bits);
+  scale = std::bit_cast<double>(scale_bits);
+  if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
+}
+
+void write_note(ContainerWriter& writer, const std::string& note) {
+  PSM_CHECK(note.size() <= kMaxNoteBytes, note.size());
+  writer.begin(kNote, note.size());
+  writer.write(note.data(), note.size());
+  writer.end();
+}
+
+}  // namespace
+
+void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file) {
+  ContainerWriter writer(path, {FileKind::kCiphertexts, context.spec(), file.fingerprint});
+  write_note(writer, file.note);
+  for (const Ciphertext& c : file.ciphertexts) {
+    writer.begin(kCiphertext, kPrefixBytes + 2 * packed_bytes(context.ring(), c.c[0].basis()));
+    write_prefix(writer, c.level(), c.scale);
+    write_polynomial(writer, c.c[0]);
+    write_polynomial(writer, c.c[1]);
+    writer.end();
+  }
+  writer.commit();
+}
+
+void write_seeded_ciphertexts(const std::string& path, const Context& context, const std::string& note,
+                              const std::vector<SeededCiphertext>& ciphertexts) {
+  PSM_CHECK(!ciphertexts.empty());
+  ContainerWriter writer(path, {FileKind::kCiphertexts, context.spec(), ciphertexts[0].fingerprint});
+  write_note(writer, note);
+  for (const SeededCiphertext& c : ciphertexts) {
+    writer.begin(kSeededCiphertext,
+                 kPrefixBytes + sizeof c.seed.bytes + packed_bytes(context.ring(), c.c0.basis()));
+    write_prefix(writer, c.c0.basis().q - 1, c.scale);
+    writer.write(c.seed.bytes.data(), sizeof c.seed.bytes);
+    write_polynomial(writer, c.c0);
+    writer.end();
+  }
+  writer.commit();
+}
+
+CiphertextFile read_ciphertexts(const std::string& path, const Context& context, size_t max_count) {
+  ContainerReader reader(path, FileKind::kCiphertexts);
+  require_parameters(reader, context);
+  CiphertextFile file;
+  file.fingerprint = reader.header().fingerprint;
+  RecordHeader record;
+  if (!reader.next(record) || record.tag != kNote) reader.refuse("it does not say what it holds");
+  if (record.length > kMaxNoteBytes) reader.refuse("its note is too long");
+  file.note.resize(record.length);
+  reader.read(file.note.data(), file.note.size());
+  reader.end();
+  while (reader.next(record)) {
+    if (file.ciphertexts.size() == max_count) reader.refuse(message("it holds more than ", max_count, " ciphertexts"));
+    if (record.tag != kCiphertext && record.tag != kSeededCiphertext) reader.refuse("it holds an unknown record");
+    int level = 0;
+    double scale = 0;
+    if (record.length < kPrefixBytes) reader.refuse("a ciphertext record is too short");
+    read_prefix(reader, context, level, scale);
+    const Basis basis{level + 1, 0};
+    const uint64_t poly_bytes = packed_bytes(context.ring(), basis);
+    if (record.tag == kCiphertext) {
+      reader.expect_length(record, kPrefixBytes + 2 * poly_bytes);
+      Ciphertext c;
+      c.c[0] = read_polynomial(reader, context.ring(), basis);
+      c.c[1] = read_polynomial(reader, context.ring(), basis);
+      c.scale = scale;
+      c.fingerprint = file.fingerprint;
+      file.ciphertexts.push_back(std::move(c));
+    } else {
+      SeededCiphertext c;
+      reader.expect_length(record, kPrefixBytes + sizeof c.seed.bytes + poly_bytes);
+      reader.read(c.seed.bytes.data(), sizeof c.seed.bytes);
+      c.c0 = read_polynomial(reader, context.ring(), basis);
+      c.scale = scale;
+      c.fingerprint = file.fingerprint;
+      file.ciphertexts.push_back(expand(std::move(c)));
+    }
+    reader.end();
+  }
+  return file;
+}
+
+}  // namespace psm::wire

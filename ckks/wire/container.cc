@@ -1,0 +1,205 @@
+#include "ckks/wire/container.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "ckks/base/checksum.h"
+#include "ckks/base/error.h"
+
+namespace psm::wire {
+namespace {
+
+constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'K', 'K', 'S', '\n'};
+constexpr uint32_t kVersion = 1;
+constexpr uint32_t kEndTag = 0;
+constexpr size_t kMaxNameLength = 64;
+
+// Values go to and from the wire in little-endian order, whatever the machine's own.
+template <typename T>
+void put(std::vector<uint8_t>& out, T value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T));
+  for (size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<uint8_t>(bits >> (8 * i)));
+}
+
+template <typename T>
+T get(const uint8_t*& in) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < sizeof(T); ++i) bits |= static_cast<uint64_t>(*in++) << (8 * i);
+  T value;
+  std::memcpy(&value, &bits, sizeof(T));
+  return value;
+}
+
+// The specification's numbers, in the order of the table in README.md.
+template <typename Spec, typename Function>
+void for_each_number(Spec& spec, Function&& f) {
+  f(spec.log_n), f(spec.q0_bits);
+  f(spec.stc_levels), f(spec.stc_bits), f(spec.compute_levels), f(spec.compute_bits);
+  f(spec.evalmod_levels), f(spec.evalmod_bits), f(spec.cts_levels), f(spec.cts_bits);
+  f(spec.p_count), f(spec.p_bits), f(spec.log_scale);
+  f(spec.secret_hamming_weight), f(spec.encapsulation_hamming_weight);
+}
+
+constexpr size_t kFixedHeader = sizeof kMagic + 4 + 4 + 8 + 8 + 15 * 4 + 4 + 4;
+
+std::vector<uint8_t> encode(const Header& header) {
+  PSM_CHECK(header.spec.name.size() <= kMaxNameLength, header.spec.name);
+  std::vector<uint8_t> out(kMagic, kMagic + sizeof kMagic);
+  put(out, kVersion);
+  put(out, static_cast<uint32_t>(header.kind));
+  put(out, header.fingerprint.parameters);
+  put(out, header.fingerprint.key);
+  for_each_number(header.spec, [&](int value) { put(out, static_cast<int32_t>(value)); });
+  put(out, static_cast<uint32_t>(header.spec.insecure));
+  put(out, static_cast<uint32_t>(header.spec.name.size()));
+  PSM_CHECK(out.size() == kFixedHeader, out.size());
+  out.insert(out.end(), header.spec.name.begin(), header.spec.name.end());
+  return out;
+}
+
+}  // namespace
+
+const char* name(FileKind kind) {
+  switch (kind) {
+    case FileKind::kSecretKey: return "a secret key";
+    case FileKind::kPublicKey: return "a public key";
+    case FileKind::kEvaluationKeys: return "evaluation keys";
+    case FileKind::kCiphertexts: return "ciphertexts";
+  }
+  return "something unknown";
+}
+
+ContainerWriter::ContainerWriter(const std::string& path, const Header& header, bool secret)
+    : file_(path, secret ? AtomicFile::Access::kOwnerOnly : AtomicFile::Access::kDefault) {
+  std::vector<uint8_t> bytes = encode(header);
+  put(bytes, checksum64(bytes.data(), bytes.size()));
+  raw(bytes.data(), bytes.size());
+}
+
+void ContainerWriter::raw(const void* data, size_t bytes) {
+  file_.write(data, bytes);
+  bytes_ += bytes;
+}
+
+void ContainerWriter::begin(uint32_t tag, uint64_t length) {
+  PSM_CHECK(left_ == 0 && tag != kEndTag, left_, " ", tag);
+  std::vector<uint8_t> bytes;
+  put(bytes, tag);
+  put(bytes, length);
+  raw(bytes.data(), bytes.size());
+  checksum_ = checksum64(bytes.data(), bytes.size());
+  left_ = length;
+}
+
+void ContainerWriter::write(const void* data, size_t bytes) {
+  PSM_CHECK(bytes <= left_, bytes, " ", left_);
+  raw(data, bytes);
+  checksum_ = checksum64(data, bytes, checksum_);
+  left_ -= bytes;
+}
+
+void ContainerWriter::end() {
+  PSM_CHECK(left_ == 0, left_);
+  std::vector<uint8_t> bytes;
+  put(bytes, checksum_);
+  raw(bytes.data(), bytes.size());
+  ++records_;
+}
+
+void ContainerWriter::commit() {
+  std::vector<uint8_t> bytes;
+  put(bytes, kEndTag);
+  put(bytes, records_);
+  put(bytes, checksum64(bytes.data(), bytes.size()));
+  raw(bytes.data(), bytes.size());
+  file_.commit();
+}
+
+ContainerReader::ContainerReader(const std::string& path, FileKind kind)
+    : path_(path), file_(std::fopen(path.c_str(), "rb")) {
+  if (!file_) throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
+  std::array<uint8_t, kFixedHeader> fixed;
+  raw(fixed.data(), sizeof kMagic);
+  if (std::memcmp(fixed.data(), kMagic, sizeof kMagic) != 0) {
+    refuse(message("it is not a file of keys or ciphertexts; expected ", name(kind)));
+  }
+  raw(fixed.data() + sizeof kMagic, fixed.size() - sizeof kMagic);
+  const uint8_t* in = fixed.data() + sizeof kMagic;
+  const auto version = get<uint32_t>(in);
+  if (version != kVersion) {
+    refuse(message("it has format version ", version, ", this program reads version ", kVersion));
+  }
+  header_.kind = static_cast<FileKind>(get<uint32_t>(in));
+  header_.fingerprint.parameters = get<uint64_t>(in);
+  header_.fingerprint.key = get<uint64_t>(in);
+  for_each_number(header_.spec, [&](int& value) { value = get<int32_t>(in); });
+  const auto insecure = get<uint32_t>(in);
+  header_.spec.insecure = insecure != 0;
+  const auto name_length = get<uint32_t>(in);
+  if (insecure > 1 || name_length > kMaxNameLength) refuse("its header is damaged");
+  std::vector<uint8_t> whole(fixed.begin(), fixed.end());
+  whole.resize(kFixedHeader + name_length + 8);
+  raw(whole.data() + kFixedHeader, name_length + 8);
+  const uint8_t* checksum = whole.data() + kFixedHeader + name_length;
+  if (get<uint64_t>(checksum) != checksum64(whole.data(), kFixedHeader + name_length)) {
+    refuse("its header is damaged (checksum)");
+  }
+  header_.spec.name.assign(whole.begin() + kFixedHeader, whole.begin() + kFixedHeader + name_length);
+  if (header_.kind != kind) refuse(message("it holds ", name(header_.kind), ", expected ", name(kind)));
+}
+
+void ContainerReader::refuse(const std::string& why) const { throw Error(message("cannot use ", path_, ": ", why)); }
+
+void ContainerReader::raw(void* data, size_t bytes) {
+  if (std::fread(data, 1, bytes, file_.get()) != bytes) {
+    refuse(std::ferror(file_.get()) ? message("reading failed: ", std::strerror(errno)) : "it is truncated");
+  }
+}
+
+bool ContainerReader::next(RecordHeader& record) {
+  PSM_CHECK(left_ == 0, left_);
+  std::array<uint8_t, 12> bytes;
+  raw(bytes.data(), bytes.size());
+  checksum_ = checksum64(bytes.data(), bytes.size());
+  const uint8_t* in = bytes.data();
+  record.tag = get<uint32_t>(in);
+  record.length = get<uint64_t>(in);
+  if (record.tag != kEndTag) {
+    left_ = record.length;
+    return true;
+  }
+  std::array<uint8_t, 8> stored;
+  raw(stored.data(), stored.size());
+  in = stored.data();
+  if (get<uint64_t>(in) != checksum_) refuse("its end is damaged (checksum)");
+  if (record.length != records_) refuse(message("it should hold ", record.length, " records, found ", records_));
+  if (std::fgetc(file_.get()) != EOF) refuse("there is something after its end");
+  return false;
+}
+
+void ContainerReader::expect_length(const RecordHeader& record, uint64_t expected) {
+  if (record.length != expected) {
+    refuse(message("a record has ", record.length, " bytes where ", expected, " are expected"));
+  }
+}
+
+void ContainerReader::read(void* data, size_t bytes) {
+  if (bytes > left_) refuse("a record is shorter than what it should hold");
+  raw(data, bytes);
+  checksum_ = checksum64(data, bytes, checksum_);
+  left_ -= bytes;
+}
+
+void ContainerReader::end() {
+  PSM_CHECK(left_ == 0, left_);
+  std::array<uint8_t, 8> stored;
+  raw(stored.data(), stored.size());
+  const uint8_t* in = stored.data();
+  if (get<uint64_t>(in) != checksum_) refuse("it is damaged (checksum of a record)");
+  ++records_;
+}
+
+}  // namespace psm::wire

@@ -1,0 +1,87 @@
+// The container of every file of keys and ciphertexts: a header, records, an end record. Byte by byte in README.md.
+//
+// The header binds the file to its kind, its parameters (in full, so that a reader can rebuild the Context) and its
+// key pair. A record is {tag, length, payload, checksum}; a reader states the length it expects before a byte of the
+// payload is read, so no length from a file is ever trusted with memory. The end record holds the count of records:
+// without it a file is truncated. Checksums find accidents; they do not authenticate (ckks/wire/README.md).
+//
+// Every refusal is psm::Error and names the file. Files are written whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "ckks/base/file.h"
+#include "ckks/scheme/ciphertext.h"
+#include "ckks/scheme/parameters.h"
+
+namespace psm::wire {
+
+enum class FileKind : uint32_t { kSecretKey = 1, kPublicKey = 2, kEvaluationKeys = 3, kCiphertexts = 4 };
+const char* name(FileKind kind);
+
+struct Header {
+  FileKind kind{};
+  ParameterSpec spec;
+  Fingerprint fingerprint;
+};
+
+struct RecordHeader {
+  uint32_t tag = 0;  // what it is: the kinds' own enumerations, from 1
+  uint64_t length = 0;
+};
+
+class ContainerWriter {
+ public:
+  // `secret`: readable by its owner only.
+  ContainerWriter(const std::string& path, const Header& header, bool secret = false);
+
+  // One record in pieces: begin, write ... write, end. The pieces must add up to the length.
+  void begin(uint32_t tag, uint64_t length);
+  void write(const void* data, size_t bytes);
+  void end();
+
+  // Writes the end record and puts the file in its place.
+  void commit();
+  uint64_t bytes_written() const { return bytes_; }
+
+ private:
+  void raw(const void* data, size_t bytes);
+
+  AtomicFile file_;
+  uint64_t records_ = 0, bytes_ = 0, left_ = 0, checksum_ = 0;
+};
+
+class ContainerReader {
+ public:
+  // Throws unless the file is a container of this kind with an intact header.
+  ContainerReader(const std::string& path, FileKind kind);
+
+  const Header& header() const { return header_; }
+  const std::string& path() const { return path_; }
+
+  // The next record, or nothing after the last one (whose end record has then been verified).
+  bool next(RecordHeader& record);
+  // Refuses a record whose length is not `expected`; to be called before anything is sized by it.
+  void expect_length(const RecordHeader& record, uint64_t expected);
+  void read(void* data, size_t bytes);
+  // Verifies the checksum of the record that was read in full.
+  void end();
+
+  [[noreturn]] void refuse(const std::string& why) const;
+
+ private:
+  void raw(void* data, size_t bytes);
+
+  struct Closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  std::string path_;
+  std::unique_ptr<std::FILE, Closer> file_;
+  Header header_;
+  uint64_t records_ = 0, left_ = 0, checksum_ = 0;
+};
+
+}  // namespace psm::wire

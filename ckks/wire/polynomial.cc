@@ -1,0 +1,40 @@
+#include "ckks/wire/polynomial.h"
+
+#include "ckks/base/error.h"
+#include "ckks/wire/residues.h"
+
+namespace psm::wire {
+
+uint64_t packed_bytes(const Ring& ring, Basis basis) {
+  uint64_t bytes = 0;
+  for (int j = 0; j < basis.limbs(); ++j) bytes += packed_bytes(ring.n(), ring.modulus(ring.prime_index(basis, j)).q);
+  return bytes;
+}
+
+void write_polynomial(ContainerWriter& writer, const RnsPoly& poly) {
+  PSM_CHECK(poly.form() == Form::kNtt);
+  const Ring& ring = poly.ring();
+  std::vector<uint8_t> bytes;
+  for (int j = 0; j < poly.limbs(); ++j) {
+    const uint64_t q = poly.modulus(j).q;
+    bytes.resize(packed_bytes(ring.n(), q));
+    pack_residues(bytes.data(), poly.limb(j), ring.n(), q);
+    writer.write(bytes.data(), bytes.size());
+  }
+}
+
+RnsPoly read_polynomial(ContainerReader& reader, const Ring& ring, Basis basis) {
+  RnsPoly poly(ring, basis, Form::kNtt);
+  std::vector<uint8_t> bytes;
+  for (int j = 0; j < basis.limbs(); ++j) {
+    const uint64_t q = ring.modulus(ring.prime_index(basis, j)).q;
+    bytes.resize(packed_bytes(ring.n(), q));
+    reader.read(bytes.data(), bytes.size());
+    if (!unpack_residues(poly.limb(j), bytes.data(), ring.n(), q)) {
+      reader.refuse("it is damaged (a residue is not below its prime)");
+    }
+  }
+  return poly;
+}
+
+}  // namespace psm::wire

@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/training_random.h"
+#include "ckks/scheme/seeded_encryptor.h"
+#include "ckks/scheme/test_party.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/secret_key_file.h"
+#include "doctest/doctest.h"
+
+namespace psm::wire {
+namespace {
+
+constexpr uint64_t kAnySize = uint64_t{1} << 30;
+
+std::string scratch(const std::string& name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return (std::filesystem::path(folder ? folder : "/tmp") / name).string();
+}
+
+KeyRequest some_keys(const Context& context) {
+  KeyRequest request;
+  request.need_relinearisation(3);
+  request.need_galois(galois_element(context, 1), 2);
+  request.need_galois(galois_element(context, 0, true), 3);
+  return request;
+}
+
+// Without the flush to the disk of write_file: these tests write thousands of files.
+void write_quickly(const std::string& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+// A small party whose keys and a ciphertext lie in files.
+struct Files {
+  Files() : party(insecure_leveled(6, 3)) {
+    party.add_keys(some_keys(party.context));
+    write_secret_key(secret, party.secret);
+    write_public_key(public_key, party.context, party.public_key);
+    EvaluationKeysWriter writer(evaluation, party.context, party.keys.fingerprint);
+    writer.relinearisation(*party.keys.relinearisation);
+    for (const auto& [element, key] : party.keys.galois) writer.galois(element, key);
+    writer.commit();
+    values = party.random_slots(1);
+    CiphertextFile file;
+    file.note = R"({"prompts": 1})";
+    file.fingerprint = party.secret.fingerprint();
+    file.ciphertexts.push_back(party.encrypt(values, 2));
+    write_ciphertexts(ciphertexts, party.context, file);
+    SeededEncryptor encryptor(party.secret);
+    std::vector<SeededCiphertext> fresh;
+    fresh.push_back(encryptor.encrypt(party.encoder.encode(values, 3)));
+    write_seeded_ciphertexts(seeded, party.context, "{}", fresh);
+  }
+  TestParty party;
+  Slots values;
+  const std::string secret = scratch("secret.key"), public_key = scratch("public.key"),
+                    evaluation = scratch("evaluation.keys"), ciphertexts = scratch("ciphertexts"),
+                    seeded = scratch("seeded");
+};
+
+TEST_CASE("keys and ciphertexts come back from files and work") {
+  Files files;
+  const auto context = read_context(files.evaluation, FileKind::kEvaluationKeys);
+  CHECK(context->fingerprint() == files.party.context.fingerprint());
+  const SecretKey secret = read_secret_key(files.secret, *context);
+  const PublicKey public_key = read_public_key(files.public_key, *context);
+  const EvaluationKeys keys = read_evaluation_keys(files.evaluation, *context);
+  CHECK(secret.fingerprint() == files.party.secret.fingerprint());
+  CHECK(public_key.fingerprint == secret.fingerprint());
+  CHECK(keys.galois.size() == 2);
+
+  const Encoder encoder(*context);
+  const Decryptor decryptor(secret, encoder);
+  const Evaluator evaluator(*context, keys);
+  Encryptor encryptor(*context, public_key);
+  const CiphertextFile stored = read_ciphertexts(files.ciphertexts, *context, 4);
+  CHECK(stored.note == R"({"prompts": 1})");
+  REQUIRE(stored.ciphertexts.size() == 1);
+  CHECK(max_error(decryptor.decrypt(stored.ciphertexts[0]), files.values) < 1e-6);
+  const CiphertextFile seeded = read_ciphertexts(files.seeded, *context, 4);
+  REQUIRE(seeded.ciphertexts.size() == 1);
+  CHECK(max_error(decryptor.decrypt(seeded.ciphertexts[0]), files.values) < 1e-6);
+
+  const Slots rotated = decryptor.decrypt(evaluator.rotate(stored.ciphertexts[0], 1));
+  Slots expected = files.values;
+  std::rotate(expected.begin(), expected.begin() + 1, expected.end());
+  CHECK(max_error(rotated, expected) < 1e-6);
+  const Ciphertext fresh = encryptor.encrypt(encoder.encode(files.values, 3));
+  Slots squares = files.values;
+  for (auto& value : squares) value *= value;
+  CHECK(max_error(decryptor.decrypt(evaluator.square_rescale(fresh)), squares) < 1e-6);
+}
+
+TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its level") {
+  Files files;
+  CiphertextFile full;
+  full.fingerprint = files.party.secret.fingerprint();
+  full.ciphertexts.push_back(files.party.encrypt(files.values, 3));
+  const std::string path = scratch("full");
+  write_ciphertexts(path, files.party.context, full);
+  CHECK(std::filesystem::file_size(files.seeded) < 0.7 * static_cast<double>(std::filesystem::file_size(path)));
+}
+
+TEST_CASE("a file of another kind, other parameters or too many ciphertexts is refused and says so") {
+  Files files;
+  const Context& context = files.party.context;
+  CHECK_THROWS_WITH_AS(read_public_key(files.secret, context),
+                       doctest::Contains("it holds a secret key, expected a public key"), Error);
+  CHECK_THROWS_WITH_AS(read_ciphertexts("/nowhere", context, 1), doctest::Contains("cannot read /nowhere"), Error);
+  CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, context, 0), doctest::Contains("more than 0"), Error);
+  const Context other(insecure_leveled(6, 4));
+  CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, other, 1), doctest::Contains("other parameters"), Error);
+  const std::string text = scratch("text");
+  write_file(text, "this is no key, but it is longer than a header would be, so that the magic decides ............");
+  CHECK_THROWS_WITH_AS(read_public_key(text, context), doctest::Contains("not a file of keys"), Error);
+}
+
+TEST_CASE("every truncation is refused") {
+  Files files;
+  for (const std::string& path : {files.secret, files.public_key, files.evaluation, files.ciphertexts, files.seeded}) {
+    const std::string whole = read_file(path, kAnySize);
+    for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 97) {
+      const std::string cut = scratch("cut");
+      write_quickly(cut, whole.substr(0, length));
+      CHECK_THROWS_AS(read_secret_key(cut, files.party.context), Error);
+      CHECK_THROWS_AS(read_public_key(cut, files.party.context), Error);
+      CHECK_THROWS_AS(read_evaluation_keys(cut, files.party.context), Error);
+      CHECK_THROWS_AS(read_ciphertexts(cut, files.party.context, 9), Error);
+    }
+  }
+}
+
+TEST_CASE("every flipped bit is refused") {
+  Files files;
+  TrainingRandom random(7);
+  const Context& context = files.party.context;
+  const auto mutate = [&](const std::string& path, auto&& read) {
+    const std::string whole = read_file(path, kAnySize);
+    for (int round = 0; round < 400; ++round) {
+      std::string changed = whole;
+      // The header and the first record's head are where lengths stand: hit them often.
+      const size_t span = round % 2 == 0 ? std::min<size_t>(whole.size(), 220) : whole.size();
+      const size_t at = static_cast<size_t>(random.integer(span));
+      changed[at] = static_cast<char>(changed[at] ^ (1 << random.integer(8)));
+      const std::string damaged = scratch("damaged");
+      write_quickly(damaged, changed);
+      CHECK_THROWS_AS(read(damaged), Error);
+    }
+  };
+  mutate(files.secret, [&](const std::string& path) { read_secret_key(path, context); });
+  mutate(files.public_key, [&](const std::string& path) { read_public_key(path, context); });
+  mutate(files.evaluation, [&](const std::string& path) { read_evaluation_keys(path, context); });
+  mutate(files.ciphertexts, [&](const std::string& path) { read_ciphertexts(path, context, 9); });
+  mutate(files.seeded, [&](const std::string& path) { read_ciphertexts(path, context, 9); });
+}
+
+TEST_CASE("something after the end is refused") {
+  Files files;
+  const std::string path = scratch("longer");
+  write_file(path, read_file(files.ciphertexts, kAnySize) + "x");
+  CHECK_THROWS_WITH_AS(read_ciphertexts(path, files.party.context, 9), doctest::Contains("after its end"), Error);
+}
+
+}  // namespace
+}  // namespace psm::wire
