@@ -11,6 +11,10 @@
 namespace psm {
 namespace {
 
+// The key switch's error is sqrt(N / 12) * 3.2 * (the digit's size, times up to its number of primes) / P a
+// coefficient; with digits so many bits below P it disappears under the rounding of the division by P.
+constexpr double kDigitMarginBits = 8;
+
 void check_shape(const ParameterSpec& s) {
   const auto refuse = [&](const auto&... parts) { throw Error(message("parameters '", s.name, "': ", parts...)); };
   if (s.log_n < 4 || s.log_n > 17) refuse("log_n = ", s.log_n, " is outside 4..17");
@@ -83,8 +87,9 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
   for (int i = 0; i <= max_level_;) {
     DigitRange digit{i, i};
     double bits = 0;
-    // The slack admits primes of nominally equal size.
-    while (digit.end <= max_level_ && bits + std::log2(static_cast<double>(q[digit.end])) <= room + 0.01) {
+    // A single prime may be as large as P (0.01: primes of nominally equal size).
+    while (digit.end <= max_level_ && bits + std::log2(static_cast<double>(q[digit.end])) <=
+                                          room + (digit.end == digit.begin ? 0.01 : -kDigitMarginBits)) {
       bits += std::log2(static_cast<double>(q[digit.end++]));
     }
     if (digit.end == digit.begin) {

@@ -10,7 +10,8 @@
 // have a sequence of their own, near 2^bits of their primes; the bootstrap itself moves between the two.
 //
 // Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits
-// whose product does not exceed P, from q_0 upwards. The partition is one for the whole chain, so a hoisted
+// whose product stays 8 bits below P, from q_0 upwards (then the error of a key switch is no larger than its
+// rounding). The partition is one for the whole chain, so a hoisted
 // decomposition serves every key; a key trimmed to a lower level holds fewer digits.
 //
 // Thread-safety: immutable after construction. Not copyable; outlives everything made from it.

@@ -1,0 +1,54 @@
+// Bootstrapping at the default, 128-bit secure parameters: measured precision, time and key bytes.
+
+#include <chrono>
+
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/precision.h"
+#include "ckks/scheme/decryptor.h"
+#include "ckks/scheme/key_generator.h"
+#include "ckks/scheme/seeded_encryptor.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE(
+    "at N = 2^16 all 2^15 complex slots come back with at least 15 bits on average and 14 in the worst "
+    "slot") {
+  const Context context(secure_n16());
+  const Encoder encoder(context);
+  const Bootstrapper bootstrapper(context, encoder);
+  const SecretKey secret = SecretKey::generate(context);
+  const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
+  const Evaluator evaluator(context, keys);
+  const Decryptor decryptor(secret, encoder);
+  SeededEncryptor encryptor(secret);
+  MESSAGE(context.describe());
+  MESSAGE("keys ", static_cast<double>(keys.bytes()) * 1e-9, " GB, diagonals ",
+          static_cast<double>(bootstrapper.bytes()) * 1e-9, " GB");
+  CHECK(keys.bytes() == bootstrapper.plan().key_bytes());
+
+  const int n = context.slots();
+  const struct {
+    const char* name;
+    std::vector<Complex> z;
+  } cases[] = {
+      {"uniform in [-1,1] + i[-1,1]", uniform_vector(n, 1)},
+      {"constant 1 + i", std::vector<Complex>(n, Complex(1, 1))},
+      {"constant 0.3 - 0.7 i", std::vector<Complex>(n, Complex(0.3, -0.7))},
+  };
+  for (const auto& [name, z] : cases) {
+    const Ciphertext in = expand(encryptor.encrypt(encoder.encode(z, context.entry_level())));
+    const auto start = std::chrono::steady_clock::now();
+    const Ciphertext out = bootstrapper.apply(evaluator, in);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    CHECK(out.level() - context.entry_level() == 12);
+    const Precision p = precision(decryptor.decrypt(out), z);
+    MESSAGE(name, ": mean ", p.mean, " bits, worst ", p.worst, " bits, ", seconds, " s");
+    CHECK(p.mean > 15);
+    CHECK(p.worst > 14);
+  }
+}
+
+}  // namespace
+}  // namespace psm
