@@ -71,17 +71,6 @@ std::string qkv_name(std::size_t layer, const char* which) {
   return message("gpt_neox.layers.", layer, ".attention.query_key_value.", which);
 }
 
-Json interval_json(const Interval& interval) { return Json::Array{Json(interval.lo), Json(interval.hi)}; }
-
-Interval interval_from(const Json& json, const std::string& what) {
-  const Json::Array& ends = json.array(what);
-  if (ends.size() != 2) throw Error(message(what, ": an interval needs two numbers; the file is damaged"));
-  const Interval interval{ends[0].number(what), ends[1].number(what)};
-  if (!(interval.lo <= interval.hi))
-    throw Error(message(what, ": an interval is empty; the file is damaged"));
-  return interval;
-}
-
 const std::string& metadata_at(const Safetensors& file, const std::string& key, const std::string& path) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end())
@@ -134,46 +123,14 @@ ModelConfig config_from_json(const std::string& text, const std::string& what) {
   return config;
 }
 
-std::string ranges_to_json(const Ranges& ranges) {
-  Json::Array layers;
-  for (const LayerRanges& layer : ranges.layers)
-    layers.push_back(Json::Object{{"variance", interval_json(layer.variance)},
-                                  {"denominator", interval_json(layer.denominator)},
-                                  {"score", Json(layer.score)},
-                                  {"gelu_input", Json(layer.gelu_input)}});
-  return Json(Json::Object{{"residual", Json(Json::Array(ranges.residual.begin(), ranges.residual.end()))},
-                           {"layers", Json(std::move(layers))},
-                           {"final_variance", interval_json(ranges.final_variance)}})
-      .dump(0);
-}
-
-Ranges ranges_from_json(const std::string& text, const ModelConfig& config, const std::string& what) {
-  const Json json = parse_json(text, what);
-  Ranges ranges;
-  for (const Json& value : json.at("residual", what).array(what))
-    ranges.residual.push_back(value.number(what));
-  for (const Json& layer : json.at("layers", what).array(what)) {
-    LayerRanges read;
-    read.variance = interval_from(layer.at("variance", what), what);
-    read.denominator = interval_from(layer.at("denominator", what), what);
-    read.score = layer.at("score", what).number(what);
-    read.gelu_input = layer.at("gelu_input", what).number(what);
-    ranges.layers.push_back(read);
-  }
-  ranges.final_variance = interval_from(json.at("final_variance", what), what);
-  if (ranges.residual.size() != static_cast<std::size_t>(config.width) ||
-      ranges.layers.size() != static_cast<std::size_t>(config.layers))
-    throw Error(message(what, ": the ranges are those of another model; measure them again"));
-  return ranges;
-}
-
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   const ModelWeights& weights = checkpoint.weights;
   weights.validate();
   Safetensors file;
   file.metadata = checkpoint.notes;
   file.metadata["config"] = config_to_json(weights.config);
-  if (checkpoint.ranges) file.metadata["ranges"] = ranges_to_json(*checkpoint.ranges);
+  if (checkpoint.ranges) file.metadata["ranges"] = ranges_to_json(*checkpoint.ranges).dump(0);
+  if (checkpoint.polynomial) file.metadata["polynomial"] = options_to_json(*checkpoint.polynomial).dump(0);
   for_each_plain_tensor(weights, [&](std::string name, Shape shape, const std::vector<float>& values) {
     file.tensors.push_back({std::move(name), std::move(shape), values});
   });
@@ -209,10 +166,11 @@ Checkpoint load_checkpoint(const std::string& path) {
   }
   weights.validate();
   if (const auto ranges = file.metadata.find("ranges"); ranges != file.metadata.end())
-    checkpoint.ranges = ranges_from_json(ranges->second, weights.config, path + ", ranges");
+    checkpoint.ranges = ranges_from_json(parse_json(ranges->second, path + ", ranges"), weights.config);
+  if (const auto options = file.metadata.find("polynomial"); options != file.metadata.end())
+    checkpoint.polynomial = options_from_json(parse_json(options->second, path + ", polynomial"));
   checkpoint.notes = std::move(file.metadata);
-  checkpoint.notes.erase("config");
-  checkpoint.notes.erase("ranges");
+  for (const char* key : {"config", "ranges", "polynomial"}) checkpoint.notes.erase(key);
   return checkpoint;
 }
 

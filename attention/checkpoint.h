@@ -2,15 +2,16 @@
 //
 // Tensors have the names and layouts of Hugging Face's GPT-NeoX models (query, key and value of a head lie
 // together in query_key_value), the configuration is JSON in the metadata ("config"), and so are the measured
-// ranges ("ranges") where there are any. Everything else that describes the model (its alphabet, how it was
-// trained) is `notes`: strings under keys of their own.
+// ranges ("ranges") and the options of the polynomial form ("polynomial") where there are any. Everything
+// else that describes the model (its alphabet, how it was trained) is `notes`: strings under keys of their
+// own.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
 
-#include "attention/ranges.h"
+#include "attention/polynomial_model.h"
 #include "attention/weights.h"
 #include "nn/safetensors.h"
 
@@ -18,7 +19,8 @@ namespace psm {
 
 struct Checkpoint {
   ModelWeights weights;
-  std::optional<Ranges> ranges;
+  std::optional<Ranges> ranges;                 // as measured
+  std::optional<PolynomialOptions> polynomial;  // with the ranges, all that make_polynomial needs
   std::map<std::string, std::string> notes;
 };
 
@@ -31,7 +33,5 @@ Checkpoint load_checkpoint(const std::string& path);
 std::string config_to_json(const ModelConfig& config);
 // Throws psm::Error that begins with `what`.
 ModelConfig config_from_json(const std::string& text, const std::string& what);
-std::string ranges_to_json(const Ranges& ranges);
-Ranges ranges_from_json(const std::string& text, const ModelConfig& config, const std::string& what);
 
 }  // namespace psm

@@ -28,7 +28,9 @@ ModelWeights example() {
 
 TEST_CASE("a model comes back from its file bit for bit, with its notes and ranges") {
   const std::string path = scratch("model.safetensors");
-  Checkpoint checkpoint{example(), {}, {{"alphabet", "abc"}}};
+  Checkpoint checkpoint;
+  checkpoint.weights = example();
+  checkpoint.notes = {{"alphabet", "abc"}};
   save_checkpoint(path, checkpoint);
   Checkpoint read = load_checkpoint(path);
   CHECK(read.weights.config == checkpoint.weights.config);
@@ -43,9 +45,12 @@ TEST_CASE("a model comes back from its file bit for bit, with its notes and rang
 
   const std::vector<std::vector<int>> prompts = {{1, 2, 3}, {4, 0}};
   checkpoint.ranges = measure_ranges(checkpoint.weights, prompts);
+  checkpoint.polynomial = PolynomialOptions{.margin = 1.5};
   save_checkpoint(path, checkpoint);
   read = load_checkpoint(path);
   REQUIRE(read.ranges.has_value());
+  REQUIRE(read.polynomial.has_value());
+  CHECK(read.polynomial->margin == 1.5);
   CHECK(read.ranges->residual == checkpoint.ranges->residual);
   CHECK(read.ranges->layers[1].variance == checkpoint.ranges->layers[1].variance);
   CHECK(read.ranges->layers[0].gelu_input == checkpoint.ranges->layers[0].gelu_input);
@@ -54,7 +59,7 @@ TEST_CASE("a model comes back from its file bit for bit, with its notes and rang
 
 TEST_CASE("query, key and value of each head lie together in the file") {
   const std::string path = scratch("qkv.safetensors");
-  save_checkpoint(path, {example(), {}, {}});
+  save_checkpoint(path, {example(), {}, {}, {}});
   const std::int64_t shape[] = {24};
   const std::vector<float> bias =
       read_safetensors(path).at("gpt_neox.layers.0.attention.query_key_value.bias", shape, path);
@@ -64,7 +69,7 @@ TEST_CASE("query, key and value of each head lie together in the file") {
 
 TEST_CASE("files of another model are refused") {
   const std::string path = scratch("other.safetensors");
-  save_checkpoint(path, {example(), {}, {}});
+  save_checkpoint(path, {example(), {}, {}, {}});
   const Safetensors good = read_safetensors(path);
   auto refused = [&](auto change) {
     Safetensors bad = good;
