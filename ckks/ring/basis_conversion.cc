@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include "ckks/ring/backend.h"
@@ -21,11 +22,24 @@ uint64_t product_modulo(const Ring& ring, const std::vector<int>& sources, int l
   return product;
 }
 
+// u = the integer nearest to sum_i y_i / r_i. Below 2^52 an integer is the low bits of its sum with 2^52, and so a
+// double's nearest integer: everything here is plain vector arithmetic.
+void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count, size_t n) {
+  constexpr uint64_t kBits = 0x4330000000000000;  // of the double 2^52
+  alignas(64) std::array<double, kTile> sum;
+  sum.fill(0);
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t* source = y[i];
+    const double reciprocal = reciprocals[i];
+    for (size_t k = 0; k < n; ++k) sum[k] += (std::bit_cast<double>(source[k] | kBits) - 0x1p52) * reciprocal;
+  }
+  for (size_t k = 0; k < n; ++k) u[k] = std::bit_cast<uint64_t>(sum[k] + 0x1p52) - kBits;
+}
+
 }  // namespace
 
-BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::vector<int> targets,
-                               Rounding rounding)
-    : rounding_(rounding), sources_(std::move(sources)), targets_(std::move(targets)) {
+BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::vector<int> targets)
+    : sources_(std::move(sources)), targets_(std::move(targets)) {
   PSM_CHECK(!sources_.empty() && sources_.size() <= kMaxSources, sources_.size(), " sources");
   for (int i = 0; i < source_count(); ++i) {
     const Modulus& r = ring.modulus(sources_[i]);
@@ -38,7 +52,7 @@ BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::
     target_moduli_.push_back(m);
     for (int i = 0; i < source_count(); ++i) matrix_.push_back(product_modulo(ring, sources_, i, m));
     const uint64_t product = product_modulo(ring, sources_, -1, m);
-    if (rounding_ == Rounding::kCentered) matrix_.push_back(negate_mod(product, m));
+    matrix_.push_back(negate_mod(product, m));
     products_.push_back(make_multiplier(product, m));
     inverse_products_.push_back(make_multiplier(inverse_mod(product, m), m));
   }
@@ -49,26 +63,14 @@ void BasisConverter::convert(uint64_t* const* out, const uint64_t* const* y, siz
   std::array<const uint64_t*, kMaxSources + 1> tile_in;
   std::array<uint64_t*, 64> tile_out;
   PSM_CHECK(targets_.size() <= tile_out.size(), targets_.size(), " targets");
-  alignas(64) std::array<uint64_t, kTile> overflow;
+  alignas(64) std::array<uint64_t, kTile> multiple;
   for (size_t tile = begin; tile < end; tile += kTile) {
     const size_t n = std::min(kTile, end - tile);
     for (size_t i = 0; i < in; ++i) tile_in[i] = y[i] + tile;
     for (size_t j = 0; j < targets_.size(); ++j) tile_out[j] = out[j] + tile;
-    size_t rows = in;
-    if (rounding_ == Rounding::kCentered) {
-      // u = floor(sum_i y_i / r_i + 1/2).
-      alignas(64) std::array<double, kTile> fraction;
-      fraction.fill(0);
-      for (size_t i = 0; i < in; ++i) {
-        const double reciprocal = reciprocals_[i];
-        const uint64_t* source = tile_in[i];
-        for (size_t k = 0; k < n; ++k) fraction[k] += static_cast<double>(static_cast<int64_t>(source[k])) * reciprocal;
-      }
-      for (size_t k = 0; k < n; ++k) overflow[k] = static_cast<uint64_t>(fraction[k] + 0.5);
-      tile_in[in] = overflow.data();
-      rows = in + 1;
-    }
-    kernels().basis_convert(tile_out.data(), targets_.size(), tile_in.data(), rows, matrix_.data(),
+    nearest_multiples(multiple.data(), tile_in.data(), reciprocals_.data(), in, n);
+    tile_in[in] = multiple.data();
+    kernels().basis_convert(tile_out.data(), targets_.size(), tile_in.data(), in + 1, matrix_.data(),
                             target_moduli_.data(), n);
   }
 }

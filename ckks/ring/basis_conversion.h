@@ -1,12 +1,10 @@
 // BasisConverter: from residues modulo r_0 .. r_{m-1} to residues modulo other primes of the ring.
 //
 // With D = r_0 ... r_{m-1} and y_i = [x (D/r_i)^{-1}]_{r_i}, the integer sum_i y_i D/r_i is x + u D for some
-// 0 <= u < m (Bajard et al., SAC 2016). Two roundings:
-//   kLifted    gives x + u D for x in [0, D): what ModUp of key switching can live with, as u D is a multiple
-//              of the digit's modulus and only adds to the error;
-//   kCentered  gives the representative of x in about [-D/2, D/2]: u is recovered as the nearest integer to
-//              sum_i y_i / r_i in double precision (Halevi, Polyakov, Shoup, ePrint 2018/117). A sum within
-//              2^-48 of a half may be rounded either way: both are representatives of x.
+// 0 <= u <= m (Bajard et al., SAC 2016). u is recovered as the nearest integer to sum_i y_i / r_i in double
+// precision (Halevi, Polyakov, Shoup, ePrint 2018/117), so that the result is the representative of x in
+// [-D/2, D/2]. A sum within 2^-48 of a half may be rounded either way: both are representatives of x.
+// Without the correction an x + u D has the mean m D / 2 in every coefficient, which gathers in few slots.
 //
 // Immutable, thread-safe; the conversion of a stretch of coefficients uses one thread and allocates nothing.
 #pragma once
@@ -18,12 +16,10 @@
 
 namespace psm {
 
-enum class Rounding { kLifted, kCentered };
-
 class BasisConverter {
  public:
   // Prime indices of the ring (Ring::modulus); at most 16 sources.
-  BasisConverter(const Ring& ring, std::vector<int> sources, std::vector<int> targets, Rounding rounding);
+  BasisConverter(const Ring& ring, std::vector<int> sources, std::vector<int> targets);
 
   int source_count() const { return static_cast<int>(sources_.size()); }
   int target_count() const { return static_cast<int>(targets_.size()); }
@@ -40,10 +36,9 @@ class BasisConverter {
   void convert(uint64_t* const* out, const uint64_t* const* y, size_t begin, size_t end) const;
 
  private:
-  Rounding rounding_;
   std::vector<int> sources_, targets_;
   std::vector<Multiplier> premultipliers_, inverse_products_, products_;
-  std::vector<uint64_t> matrix_;  // row j: D/r_i mod target j for all i, then -D if centered
+  std::vector<uint64_t> matrix_;  // row j: D/r_i mod target j for all i, then -D
   std::vector<Modulus> target_moduli_;
   std::vector<double> reciprocals_;
 };

@@ -33,12 +33,12 @@ const BasisConverter& KeySwitcher::converter(int kind, int level, int index, int
       const DigitRange digit = context_.digit(index, level);
       for (int i = 0; i <= level; ++i) (i >= digit.begin && i < digit.end ? sources : targets).push_back(i);
       for (int i = 0; i < p_count; ++i) targets.push_back(ring.q_count() + i);
-      entry = std::make_unique<const BasisConverter>(ring, sources, targets, Rounding::kLifted);
+      entry = std::make_unique<const BasisConverter>(ring, sources, targets);
     } else {
       for (int i = 0; i < p_count; ++i) sources.push_back(ring.q_count() + i);
       if (kind == kModDownRescale) sources.push_back(level);
       for (int i = 0; i < level + (kind == kModDown ? 1 : 0); ++i) targets.push_back(i);
-      entry = std::make_unique<const BasisConverter>(ring, sources, targets, Rounding::kCentered);
+      entry = std::make_unique<const BasisConverter>(ring, sources, targets);
     }
   }
   return *entry;

@@ -4,9 +4,8 @@
 //     inner_product   (sum_i d_i b_i, sum_i d_i a_i) modulo Q_l P, reduced once a residue
 //     mod_down        x -> round(x / P), or round(x / (P q_l)) merged with a rescale
 //
-// ModUp lifts without correction: a digit may carry a small multiple of its own modulus D_i, which adds
-// at most log2(number of its primes) + 1 bits to an error that P >= D_i already makes small. ModDown rounds to the
-// nearest integer. NTTs per switch at l + 1 limbs, k special primes and d digits: l + 1 inverse and
+// Both conversions are exact and centred (basis_conversion.h): a digit is uniform in [-D_i/2, D_i/2], and ModDown
+// rounds to the nearest integer. NTTs per switch at l + 1 limbs, k special primes and d digits: l + 1 inverse and
 // d (l + 1 + k) - (l + 1) forward for decompose, 2k inverse and 2(l + 1) forward for mod_down of two polynomials.
 //
 // Thread-safe; conversion tables are made at their first use and kept.

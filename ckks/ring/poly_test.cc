@@ -1,0 +1,126 @@
+#include "ckks/ring/poly.h"
+
+#include "ckks/base/training_random.h"
+#include "ckks/ring/primes.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+constexpr int kLogN = 6;
+constexpr size_t kN = size_t{1} << kLogN;
+
+const Ring& ring() {
+  static const Ring ring(kLogN, ntt_primes(40, kLogN, 3), ntt_primes(50, kLogN, 2));
+  return ring;
+}
+
+RnsPoly random_poly(Basis basis, uint64_t seed) {
+  RnsPoly a(ring(), basis, Form::kCoefficient);
+  TrainingRandom random(seed);
+  for (int j = 0; j < a.limbs(); ++j) {
+    for (size_t i = 0; i < kN; ++i) a.limb(j)[i] = random.integer(a.modulus(j).q);
+  }
+  return a;
+}
+
+bool equal(const RnsPoly& a, const RnsPoly& b) {
+  if (!(a.basis() == b.basis()) || a.form() != b.form()) return false;
+  for (int j = 0; j < a.limbs(); ++j) {
+    for (size_t i = 0; i < kN; ++i) {
+      if (a.limb(j)[i] != b.limb(j)[i]) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("limb j belongs to q_j, and past those to the special primes, whatever the level") {
+  const RnsPoly a(ring(), {2, 1}, Form::kNtt);
+  CHECK(a.modulus(0).q == ring().q(0).q);
+  CHECK(a.modulus(1).q == ring().q(1).q);
+  CHECK(a.modulus(2).q == ring().p(0).q);
+}
+
+TEST_CASE("products in NTT form are products modulo X^N + 1") {
+  const Basis basis{3, 2};
+  RnsPoly a = random_poly(basis, 1), b = random_poly(basis, 2);
+  RnsPoly expected = RnsPoly::zero(ring(), basis, Form::kCoefficient);
+  for (int j = 0; j < a.limbs(); ++j) {
+    const Modulus& m = a.modulus(j);
+    for (size_t i = 0; i < kN; ++i) {
+      for (size_t k = 0; k < kN; ++k) {
+        const uint64_t product = mul_mod(a.limb(j)[i], b.limb(j)[k], m);
+        uint64_t& at = expected.limb(j)[(i + k) % kN];
+        at = i + k < kN ? add_mod(at, product, m) : sub_mod(at, product, m);
+      }
+    }
+  }
+  to_ntt(a);
+  to_ntt(b);
+  RnsPoly product(ring(), basis, Form::kNtt);
+  multiply(product, a, b);
+  RnsPoly twice = product.clone();
+  multiply_add(twice, a, b);
+  subtract(twice, twice, product);
+  CHECK(equal(twice, product));
+  to_coefficients(product);
+  CHECK(equal(product, expected));
+}
+
+TEST_CASE("sums, differences and negatives agree with each other") {
+  const Basis basis{3, 1};
+  const RnsPoly a = random_poly(basis, 3), b = random_poly(basis, 4);
+  RnsPoly sum(ring(), basis, Form::kCoefficient), minus_b(ring(), basis, Form::kCoefficient);
+  add(sum, a, b);
+  negate(minus_b, b);
+  add(sum, sum, minus_b);
+  CHECK(equal(sum, a));
+  subtract(sum, a, b);
+  add(sum, sum, b);
+  CHECK(equal(sum, a));
+}
+
+TEST_CASE("an automorphism in NTT form is X -> X^g on the coefficients") {
+  const Basis basis{2, 1};
+  for (GaloisElement g : {GaloisElement{5}, GaloisElement{2 * kN - 1}, GaloisElement{77}}) {
+    CAPTURE(g);
+    RnsPoly a = random_poly(basis, 5);
+    RnsPoly expected = RnsPoly::zero(ring(), basis, Form::kCoefficient);
+    for (int j = 0; j < a.limbs(); ++j) {
+      for (size_t i = 0; i < kN; ++i) {
+        const size_t exponent = i * g % (2 * kN);
+        expected.limb(j)[exponent % kN] =
+            exponent < kN ? a.limb(j)[i] : negate_mod(a.limb(j)[i], a.modulus(j));
+      }
+    }
+    to_ntt(a);
+    RnsPoly out = automorphism(a, g);
+    to_coefficients(out);
+    CHECK(equal(out, expected));
+  }
+}
+
+TEST_CASE("clones are equal and independent; a prefix keeps the special limbs it asks for") {
+  const RnsPoly a = random_poly({3, 2}, 6);
+  RnsPoly b = a.clone();
+  CHECK(equal(a, b));
+  b.limb(0)[0] ^= 1;
+  CHECK_FALSE(equal(a, b));
+  const RnsPoly prefix = a.clone_prefix({1, 2});
+  CHECK(prefix.limbs() == 3);
+  CHECK(prefix.limb(0)[7] == a.limb(0)[7]);
+  CHECK(prefix.limb(1)[7] == a.limb(3)[7]);
+  CHECK(prefix.limb(2)[7] == a.limb(4)[7]);
+}
+
+TEST_CASE("dropping limbs keeps the others") {
+  RnsPoly a = random_poly({3, 0}, 7);
+  const uint64_t kept = a.limb(1)[5];
+  a.drop_q_limbs(2);
+  CHECK(a.limbs() == 2);
+  CHECK(a.limb(1)[5] == kept);
+}
+
+}  // namespace psm

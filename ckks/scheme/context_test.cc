@@ -1,0 +1,150 @@
+#include "ckks/scheme/context.h"
+
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "ckks/base/error.h"
+#include "ckks/scheme/security.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string refusal(const ParameterSpec& spec) {
+  try {
+    const Context context(spec);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("the default offers 128-bit security and twelve levels between two bootstraps") {
+  const Context context(secure_n16());
+  CHECK(context.n() == 65536);
+  CHECK(context.log2_qp() <= 1555);
+  CHECK(context.log2_qp() > 1549);
+  CHECK(context.compute_level() - context.entry_level() == 12);
+  CHECK(context.max_level() == 27);
+  CHECK(claimed_security_bits(context.spec()) == 128);
+  CHECK(contains(context.describe(), "128-bit security"));
+}
+
+TEST_CASE("all primes differ, have at most 50 bits and are 1 modulo 2N") {
+  const Context context(insecure_bootstrappable(12));
+  std::set<uint64_t> primes;
+  for (int i = 0; i <= context.max_level(); ++i) primes.insert(context.q(i));
+  for (int i = 0; i < context.p_count(); ++i) primes.insert(context.p(i));
+  CHECK(primes.size() == static_cast<size_t>(context.max_level() + 1 + context.p_count()));
+  for (uint64_t prime : primes) {
+    CHECK(prime < uint64_t{1} << 50);
+    CHECK(prime % 8192 == 1);
+  }
+}
+
+TEST_CASE("scales follow S_{l-1} = S_l^2 / q_l and stay within 2^-13 of their power of two") {
+  for (int log_n : {10, 13, 16}) {
+    ParameterSpec spec = insecure_bootstrappable(log_n);
+    const Context context(spec);
+    CHECK(context.scale(context.compute_level()) == 0x1p40);
+    for (int l = 0; l < context.max_level(); ++l) {
+      CAPTURE(l);
+      if (l != context.compute_level()) {
+        CHECK(context.scale(l) == context.scale(l + 1) * context.scale(l + 1) / static_cast<double>(context.q(l + 1)));
+      }
+      const double nominal = l <= context.compute_level() ? 0x1p40 : 0x1p50;
+      CHECK(std::abs(context.scale(l) / nominal - 1) < 0x1p-13);
+    }
+  }
+}
+
+TEST_CASE("digits cover the chain, each no larger than P, and are cut at a level") {
+  const Context context(insecure_bootstrappable(11));
+  int next = 0;
+  for (const DigitRange& digit : context.digits()) {
+    CHECK(digit.begin == next);
+    double bits = 0;
+    for (int i = digit.begin; i < digit.end; ++i) bits += std::log2(static_cast<double>(context.q(i)));
+    CHECK(bits <= context.log2_p() + 0.01);
+    next = digit.end;
+  }
+  CHECK(next == context.max_level() + 1);
+  CHECK(context.digit_count(0) == 1);
+  CHECK(context.digit_count(9) == 2);
+  CHECK(context.digit(1, 9).end == 10);
+}
+
+TEST_CASE("a modulus beyond the security table is refused, and the bound and its source are named") {
+  ParameterSpec spec = secure_n16();
+  spec.compute_levels = 13;
+  CHECK(contains(refusal(spec), "exceeds the 1555 bits"));
+  spec.insecure = true;
+  CHECK(refusal(spec) == "");
+  spec.insecure = false;
+  spec.secret_hamming_weight = 0;  // dense: up to 1747 bits
+  CHECK(refusal(spec) == "");
+  spec.compute_levels = 20;
+  CHECK(contains(refusal(spec), "2024/463"));
+}
+
+TEST_CASE("secrets and rings that no cited estimate covers are refused") {
+  ParameterSpec spec = secure_n16();
+  spec.secret_hamming_weight = 64;
+  CHECK(contains(refusal(spec), "Hamming weight 64"));
+  spec = secure_n16();
+  spec.encapsulation_hamming_weight = 16;
+  CHECK(contains(refusal(spec), "ephemeral secret"));
+  spec = secure_n16();
+  spec.log_n = 15;
+  CHECK(contains(refusal(spec), "exceeds"));
+}
+
+TEST_CASE("the security table grows with the ring and shrinks with the secret's weight") {
+  for (int log_n = 11; log_n <= 16; ++log_n) {
+    CHECK(max_log2_modulus(log_n, SecretKind::kDenseTernary) >
+          1.9 * max_log2_modulus(log_n - 1, SecretKind::kDenseTernary));
+  }
+  CHECK(max_log2_modulus(16, SecretKind::kSparse192) < max_log2_modulus(16, SecretKind::kDenseTernary));
+  CHECK(max_log2_modulus(16, SecretKind::kEphemeral32) < 110);
+  CHECK(max_log2_modulus(20, SecretKind::kDenseTernary) == 0);
+}
+
+TEST_CASE("impossible shapes are refused with the field's name") {
+  ParameterSpec spec = insecure_leveled(11, 3);
+  spec.log_n = 30;
+  CHECK(contains(refusal(spec), "log_n = 30"));
+  spec = insecure_leveled(11, 0);
+  CHECK(contains(refusal(spec), "compute_levels = 0"));
+  spec = insecure_leveled(11, 3);
+  spec.p_count = 0;
+  CHECK(contains(refusal(spec), "p_count"));
+  spec = insecure_leveled(11, 3);
+  spec.q0_bits = 60;
+  CHECK(contains(refusal(spec), "60 bits"));
+  spec = insecure_leveled(11, 3);
+  spec.compute_bits = 42;
+  CHECK(contains(refusal(spec), "compute_bits"));
+}
+
+TEST_CASE("the fingerprint tells parameter sets apart and is the same for the same set") {
+  const Context a(insecure_leveled(11, 3)), b(insecure_leveled(11, 3)), c(insecure_leveled(11, 4));
+  ParameterSpec other_secret = insecure_leveled(11, 3);
+  other_secret.secret_hamming_weight = 100;
+  const Context d(other_secret);
+  CHECK(a.fingerprint() == b.fingerprint());
+  CHECK(a.fingerprint() != c.fingerprint());
+  CHECK(a.fingerprint() != d.fingerprint());
+}
+
+TEST_CASE("bytes of ciphertexts and keys are those of their limbs") {
+  const Context context(insecure_leveled(11, 6));
+  CHECK(context.ciphertext_bytes(3) == 2u * 4 * 2048 * 8);
+  CHECK(context.key_switch_key_bytes(6) == 2u * 3 * (7 + 3) * 2048 * 8);
+}
+
+}  // namespace psm

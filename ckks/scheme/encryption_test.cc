@@ -1,0 +1,81 @@
+#include <type_traits>
+
+#include "ckks/base/error.h"
+#include "ckks/scheme/seeded_encryptor.h"
+#include "ckks/scheme/test_party.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TestParty& party() {
+  static TestParty party(insecure_leveled(11, 4));
+  return party;
+}
+
+}  // namespace
+
+TEST_CASE("what was encrypted under the public key is decrypted, at every level") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(1);
+  for (int level = 0; level <= 4; ++level) {
+    const Ciphertext c = t.encrypt(x, level);
+    CHECK(c.level() == level);
+    CHECK(c.scale == t.context.scale(level));
+    CHECK(max_error(t.decrypt(c), x) < 1e-6);
+  }
+}
+
+TEST_CASE("a periodic plaintext encrypts to its repetition") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(2, 8);
+  const Slots y = t.decrypt(t.encrypt(x, 2));
+  double worst = 0;
+  for (size_t i = 0; i < y.size(); ++i) worst = std::max(worst, std::abs(y[i] - x[i % 8]));
+  CHECK(worst < 1e-6);
+}
+
+TEST_CASE("seeded encryption: half the bytes, expanded without the secret, decrypted as usual") {
+  TestParty& t = party();
+  SeededEncryptor encryptor(t.secret);
+  const Slots x = t.random_slots(3);
+  SeededCiphertext first = encryptor.encrypt(t.encoder.encode(x, 3)), second = encryptor.encrypt(t.encoder.encode(x, 3));
+  CHECK_FALSE(first.seed == second.seed);
+  CHECK(first.c0.bytes() * 2 == t.context.ciphertext_bytes(3));
+  CHECK(max_error(t.decrypt(expand(std::move(first))), x) < 1e-8);
+  CHECK(max_error(t.decrypt(expand(std::move(second))), x) < 1e-8);
+}
+
+TEST_CASE("two encryptions of one message differ in both halves") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(4);
+  const Ciphertext a = t.encrypt(x, 1), b = t.encrypt(x, 1);
+  size_t equal = 0;
+  for (int i : {0, 1}) {
+    for (size_t k = 0; k < a.c[i].n(); ++k) equal += a.c[i].limb(0)[k] == b.c[i].limb(0)[k];
+  }
+  CHECK(equal < 4);
+}
+
+TEST_CASE("without the right secret nothing is learnt: another key pair's decryption is refused or noise") {
+  TestParty& t = party();
+  TestParty stranger(insecure_leveled(11, 4));
+  Ciphertext c = t.encrypt(t.random_slots(5), 2);
+  CHECK_THROWS_AS(stranger.decrypt(c), Error);
+  c.fingerprint = stranger.secret.fingerprint();  // a forged label: the result is of the size of the modulus
+  CHECK(max_error(stranger.decrypt(c), t.random_slots(5)) > 1e6);
+}
+
+TEST_CASE("a public key of other parameters is refused") {
+  TestParty& t = party();
+  const Context other(insecure_leveled(11, 3));
+  CHECK_THROWS_AS(Encryptor(other, t.public_key), Error);
+}
+
+TEST_CASE("secret keys cannot be copied") {
+  CHECK_FALSE(std::is_copy_constructible_v<SecretKey>);
+  CHECK_FALSE(std::is_copy_assignable_v<SecretKey>);
+  CHECK(std::is_nothrow_move_constructible_v<SecretKey>);
+}
+
+}  // namespace psm
