@@ -10,6 +10,7 @@
 #include "approx/domain.h"
 #include "approx/recipe.h"
 #include "approx/remez.h"
+#include "ckks/base/error.h"
 
 namespace psm {
 namespace {
@@ -28,6 +29,16 @@ long double centred_sigmoid(long double w) { return std::tanh(w / 2) / 2; }
 // `height`.
 long double ellipse_rho(long double radius, long double height) {
   return std::exp(std::asinh(height / radius));
+}
+
+// Beyond this the certificate's interpolant would need too high a degree, and the series too many levels.
+constexpr double kMaxRadius = 1000;
+
+void check_activation_radius(double radius, const char* function) {
+  check_radius(radius, function);
+  if (radius <= kMaxRadius) return;
+  throw Error(
+      message(function, ": the radius ", radius, " is above ", kMaxRadius, "; shrink the range by training"));
 }
 
 Coefficients fit_series(const RealFunction& f, int degree, Fit fit) {
@@ -104,7 +115,7 @@ double gelu(double z) {
 }
 
 Approximation gelu_series(double radius, int degree_u, Fit fit) {
-  check_radius(radius, "gelu");
+  check_activation_radius(radius, "gelu");
   PSM_CHECK(1 <= degree_u && degree_u <= kMaxDegree, "degree ", degree_u);
   const RealFunction r = even_part_of_gelu(radius);
   GeluRecipe recipe{to_double(fit_series(r, degree_u, fit))};
@@ -130,7 +141,7 @@ Approximation gelu_series(double radius, int degree_u, Fit fit) {
 }
 
 Approximation sigmoid_series(double radius, int degree, Fit fit) {
-  check_radius(radius, "sigmoid");
+  check_activation_radius(radius, "sigmoid");
   PSM_CHECK(1 <= degree && degree <= kMaxDegree, "degree ", degree);
   const RealFunction f = scaled_sigmoid(radius);
   Coefficients c = fit_series(f, degree, fit);
@@ -155,14 +166,14 @@ Approximation sigmoid_series(double radius, int degree, Fit fit) {
 }
 
 Approximation design_gelu(double radius, double absolute_error) {
-  check_radius(radius, "gelu");
+  check_activation_radius(radius, "gelu");
   check_error(absolute_error, "gelu");
   return least_degree("gelu", radius, absolute_error, even_part_of_gelu(radius), radius,
                       [&](int degree) { return gelu_series(radius, degree); });
 }
 
 Approximation design_sigmoid(double radius, double absolute_error) {
-  check_radius(radius, "sigmoid");
+  check_activation_radius(radius, "sigmoid");
   check_error(absolute_error, "sigmoid");
   return least_degree("sigmoid", radius, absolute_error, scaled_sigmoid(radius), 1,
                       [&](int degree) { return sigmoid_series(radius, degree); });

@@ -14,7 +14,7 @@
 // where |Im w| <= pi / 2, since |1 + exp(-w)|^2 = 1 + 2 exp(-Re w) cos(Im w) + exp(-2 Re w) >= 1.
 //
 // The design_ functions take the least degree 2^k - 1 (a level buys no less) that has the error, up to 511,
-// and throw psm::Error where that does not suffice.
+// and throw psm::Error where that does not suffice. All throw it for a radius that is not in (0, 1000].
 #pragma once
 
 #include "approx/approximation.h"

@@ -77,10 +77,10 @@ TEST_CASE("the exact functions are those of the paper's identity") {
 }
 
 TEST_CASE("bad radii and errors are refused") {
-  for (const double radius : {0.0, -1.0, std::numeric_limits<double>::infinity()})
+  for (const double radius : {0.0, -1.0, 1e4, std::numeric_limits<double>::infinity()})
     CHECK_THROWS_AS(design_gelu(radius, 1e-3), Error);
   CHECK_THROWS_AS(design_sigmoid(8, 0), Error);
-  CHECK_THROWS_WITH_AS(design_gelu(1e4, 1e-9), doctest::Contains("shrink the range"), Error);
+  CHECK_THROWS_WITH_AS(design_gelu(900, 1e-9), doctest::Contains("shrink the range"), Error);
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ double certified_inverse_sqrt_error(std::span<const double> series, Interval dom
     const long double t = std::cos(3.14159265358979323846L * i / 256);
     seen = std::max(seen, std::fabs(clenshaw(b, t) - 1));
   }
-  const SeriesRange range = certified_range(b, std::max(seen * 1e-3L, 1e-16L));
+  const SeriesRange range = certified_range(b, std::max(seen * 5e-3L, 1e-16L));
   if (range.lo <= 0 || clenshaw(p, 1.0L) <= 0) return std::numeric_limits<double>::infinity();
   const long double error = std::max(std::sqrt(range.hi) - 1, 1 - std::sqrt(range.lo));
   return static_cast<double>(error + rounding(p) * std::sqrt(static_cast<long double>(domain.hi)));

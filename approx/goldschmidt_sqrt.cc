@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kMaxIterations = 30;
 constexpr int kMaxSeriesDegree = 1023;
+constexpr int kMaxStartLevels = 8;
 
 double exact_inverse_sqrt(double x) { return 1 / std::sqrt(x); }
 
@@ -155,16 +156,20 @@ Approximation relaxed_goldschmidt_inverse_sqrt(Interval domain, int iterations) 
   return unstarted(domain, iterations, true);
 }
 
-std::optional<Approximation> start_goldschmidt_inverse_sqrt(Interval domain, int start_levels,
-                                                            int iterations) {
+std::optional<InverseSqrtStart> inverse_sqrt_start(Interval domain, int levels) {
   check_positive(domain, "1/sqrt(x)");
-  PSM_CHECK(1 <= start_levels && start_levels <= 8 && 1 <= iterations && iterations <= kMaxIterations,
-            "levels ", start_levels, " iterations ", iterations);
-  const int degree = (1 << start_levels) - 1;
-  const Coefficients p = minimax_inverse_sqrt(domain, degree);
-  const double start_error = certified_inverse_sqrt_error(to_double(p), domain);
-  if (!(start_error < 1)) return std::nullopt;
-  const long double d = start_error;
+  PSM_CHECK(1 <= levels && levels <= kMaxStartLevels, "levels ", levels);
+  InverseSqrtStart start{domain, levels, minimax_inverse_sqrt(domain, (1 << levels) - 1), 0};
+  start.error = certified_inverse_sqrt_error(to_double(start.p), domain);
+  if (!(start.error < 1)) return std::nullopt;
+  return start;
+}
+
+Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int iterations) {
+  PSM_CHECK(1 <= iterations && iterations <= kMaxIterations, "iterations ", iterations);
+  const Interval domain = start.domain;
+  const Coefficients& p = start.p;
+  const long double d = start.error;
   const Iteration it = iterate((1 - d) * (1 - d) / ((1 + d) * (1 + d)), iterations, true);
   Folded folded;
   std::vector<long double> mu;
@@ -183,10 +188,10 @@ std::optional<Approximation> start_goldschmidt_inverse_sqrt(Interval domain, int
   output /= start_scale * (1 + d);
 
   Approximation::Facts facts =
-      facts_for(domain, message("start of degree ", degree, " and relaxed Goldschmidt, ", iterations,
-                                iterations == 1 ? " iteration" : " iterations"));
+      facts_for(domain, message("start of degree ", (1 << start.levels) - 1, " and relaxed Goldschmidt, ",
+                                iterations, iterations == 1 ? " iteration" : " iterations"));
   facts.certificate = message("start: range of y p^2 by grid and second derivative (relative error ",
-                              start_error, "); then closed form");
+                              start.error, "); then closed form");
   facts.error_bound =
       static_cast<double>((1 - low) / (1 + low) + 0x1p-49L * iterations * sum_of_absolute(p) *
                                                       std::sqrt(static_cast<long double>(domain.hi)));

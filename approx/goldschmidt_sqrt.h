@@ -28,6 +28,7 @@
 #include <optional>
 
 #include "approx/approximation.h"
+#include "approx/chebyshev.h"
 
 namespace psm {
 
@@ -36,10 +37,18 @@ Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations);
 
 Approximation relaxed_goldschmidt_inverse_sqrt(Interval domain, int iterations);
 
-// start_levels = s in 1 .. 8, iterations >= 1; depth s + 2 * iterations. Empty where the start's relative
-// error reaches 1 (then nothing can be proven of the iteration).
-std::optional<Approximation> start_goldschmidt_inverse_sqrt(Interval domain, int start_levels,
-                                                            int iterations);
+// A start of degree 2^levels - 1, levels in 1 .. 8. Empty where its relative error reaches 1 (then nothing
+// can be proven of the iteration).
+struct InverseSqrtStart {
+  Interval domain;
+  int levels = 0;
+  Coefficients p;    // ~ 1/sqrt(x) in t in [-1, 1]
+  double error = 0;  // d, proven
+};
+std::optional<InverseSqrtStart> inverse_sqrt_start(Interval domain, int levels);
+
+// iterations >= 1; depth start.levels + 2 * iterations.
+Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int iterations);
 
 // The minimax polynomial alone, by one Series instruction; 1 <= degree <= 1023. Empty where its error
 // reaches 1.

@@ -40,7 +40,8 @@ TEST_CASE("K iterations take 2K - 1 levels, the first being affine") {
   for (const int iterations : {2, 3, 8}) {
     CHECK(goldschmidt_inverse_sqrt({0.01, 1}, iterations).depth() == 2 * iterations - 1);
     CHECK(relaxed_goldschmidt_inverse_sqrt({0.01, 1}, iterations).depth() == 2 * iterations - 1);
-    CHECK(start_goldschmidt_inverse_sqrt({0.01, 1}, 3, iterations)->depth() == 3 + 2 * iterations);
+    CHECK(start_goldschmidt_inverse_sqrt(*inverse_sqrt_start({0.01, 1}, 3), iterations).depth() ==
+          3 + 2 * iterations);
   }
   CHECK(goldschmidt_inverse_sqrt({0.01, 1}, 1).depth() == 0);
 }
@@ -58,11 +59,11 @@ TEST_CASE("certificates hold, programs agree with evaluate(), refreshed values s
       check_promises(goldschmidt_inverse_sqrt(domain, iterations));
       check_promises(relaxed_goldschmidt_inverse_sqrt(domain, iterations));
     }
-    for (const int start_levels : {2, 4, 5})
-      for (const int iterations : {1, 3}) {
-        const auto started = start_goldschmidt_inverse_sqrt(domain, start_levels, iterations);
-        if (started) check_promises(*started);
-      }
+    for (const int start_levels : {2, 4, 5}) {
+      const auto start = inverse_sqrt_start(domain, start_levels);
+      for (const int iterations : {1, 3})
+        if (start) check_promises(start_goldschmidt_inverse_sqrt(*start, iterations));
+    }
     for (const int degree : {15, 31, 100}) {
       const auto series = series_inverse_sqrt(domain, degree);
       if (series) check_promises(*series);

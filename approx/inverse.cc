@@ -1,5 +1,6 @@
 #include "approx/inverse.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "approx/domain.h"
@@ -13,28 +14,81 @@ namespace {
 constexpr int kMaxLevels = 24;
 constexpr int kMaxSeriesLevels = 9;
 constexpr int kMaxStartLevels = 7;
+constexpr int kMaxIterations = (kMaxLevels + 1) / 2;  // of 1/sqrt(x)
+constexpr int kStartOfInverse = 4;                    // a start of degree 15
+
+bool cheaper(const Approximation& a, const Approximation& b) {
+  return a.depth() != b.depth() ? a.depth() < b.depth() : a.multiplications() < b.multiplications();
+}
+
+// The first size in [first, last] whose member of a family has the error.
+template <typename Factory>
+std::optional<Approximation> first_within(double relative_error, int first, int last,
+                                          const Factory& factory) {
+  for (int size = first; size <= last; ++size) {
+    std::optional<Approximation> candidate = factory(size);
+    if (candidate && candidate->error_bound() <= relative_error) return candidate;
+  }
+  return std::nullopt;
+}
+
+std::optional<Approximation> first_relaxed_inverse(Interval domain, double relative_error) {
+  return first_within(relative_error, 1, kMaxLevels,
+                      [&](int levels) { return relaxed_goldschmidt_inverse(domain, levels); });
+}
+
+// The series of least degree that has the error: doubling, then bisection.
+std::optional<Approximation> shortest_series(Interval domain, double relative_error) {
+  for (int levels = 1; levels <= kMaxSeriesLevels; ++levels) {
+    int enough = (1 << levels) - 1, below = (1 << (levels - 1)) - 1;
+    std::optional<Approximation> best = series_inverse_sqrt(domain, enough);
+    if (!best || best->error_bound() > relative_error) continue;
+    while (enough - below > 1) {
+      const int degree = (enough + below) / 2;
+      std::optional<Approximation> candidate = series_inverse_sqrt(domain, degree);
+      if (candidate && candidate->error_bound() <= relative_error) {
+        enough = degree;
+        best = std::move(candidate);
+      } else {
+        below = degree;
+      }
+    }
+    return best;
+  }
+  return std::nullopt;
+}
+
+// The best start with relaxed iterations of at most `max_depth` levels.
+std::optional<Approximation> best_start(Interval domain, double relative_error, int max_depth) {
+  std::optional<Approximation> best;
+  for (int levels = 1; levels <= std::min(kMaxStartLevels, max_depth - 2); ++levels) {
+    const std::optional<InverseSqrtStart> start = inverse_sqrt_start(domain, levels);
+    if (!start) continue;
+    const int room = (best ? best->depth() : max_depth) - levels;
+    std::optional<Approximation> candidate = first_within(relative_error, 1, room / 2, [&](int iterations) {
+      return start_goldschmidt_inverse_sqrt(*start, iterations);
+    });
+    if (candidate && (!best || cheaper(*candidate, *best))) best = std::move(candidate);
+  }
+  return best;
+}
+
+std::optional<Approximation> first_relaxed_inverse_sqrt(Interval domain, double relative_error) {
+  return first_within(relative_error, 1, kMaxIterations,
+                      [&](int iterations) { return relaxed_goldschmidt_inverse_sqrt(domain, iterations); });
+}
+
+std::vector<Approximation> best_first(std::initializer_list<std::optional<Approximation>> found) {
+  std::vector<Approximation> families;
+  for (const std::optional<Approximation>& candidate : found)
+    if (candidate) families.push_back(*candidate);
+  std::stable_sort(families.begin(), families.end(), cheaper);
+  return families;
+}
 
 [[noreturn]] void out_of_reach(const char* function, const Interval& domain, double error) {
   throw Error(message(function, ": no program of ", kMaxLevels, " levels has relative error ", error, " on [",
                       domain.lo, ", ", domain.hi, "]; narrow the interval or allow a larger error"));
-}
-
-// The series of least degree that has the error, among the degrees of this many levels.
-std::optional<Approximation> shortest_series(Interval domain, int levels, double relative_error) {
-  int enough = (1 << levels) - 1, below = (1 << (levels - 1)) - 1;
-  std::optional<Approximation> best = series_inverse_sqrt(domain, enough);
-  if (!best || best->error_bound() > relative_error) return std::nullopt;
-  while (enough - below > 1) {
-    const int degree = (enough + below) / 2;
-    std::optional<Approximation> candidate = degree > 0 ? series_inverse_sqrt(domain, degree) : std::nullopt;
-    if (candidate && candidate->error_bound() <= relative_error) {
-      enough = degree;
-      best = std::move(candidate);
-    } else {
-      below = degree;
-    }
-  }
-  return best;
 }
 
 }  // namespace
@@ -42,30 +96,41 @@ std::optional<Approximation> shortest_series(Interval domain, int levels, double
 Approximation design_inverse(Interval domain, double relative_error) {
   check_positive(domain, "1/x");
   check_error(relative_error, "1/x");
-  for (int levels = 1; levels <= kMaxLevels; ++levels) {
-    Approximation candidate = relaxed_goldschmidt_inverse(domain, levels);
-    if (candidate.error_bound() <= relative_error) return candidate;
-  }
-  out_of_reach("1/x", domain, relative_error);
+  std::optional<Approximation> best = first_relaxed_inverse(domain, relative_error);
+  if (!best) out_of_reach("1/x", domain, relative_error);
+  return *best;
 }
 
 Approximation design_inverse_sqrt(Interval domain, double relative_error) {
   check_positive(domain, "1/sqrt(x)");
   check_error(relative_error, "1/sqrt(x)");
-  for (int levels = 1; levels <= kMaxLevels; ++levels) {
-    std::optional<Approximation> best;
-    const auto consider = [&](std::optional<Approximation> candidate) {
-      if (!candidate || candidate->error_bound() > relative_error) return;
-      if (!best || candidate->multiplications() < best->multiplications()) best = std::move(candidate);
-    };
-    if (levels % 2 == 1) consider(relaxed_goldschmidt_inverse_sqrt(domain, (levels + 1) / 2));
-    for (int iterations = 1; levels - 2 * iterations >= 1; ++iterations)
-      if (levels - 2 * iterations <= kMaxStartLevels)
-        consider(start_goldschmidt_inverse_sqrt(domain, levels - 2 * iterations, iterations));
-    if (levels <= kMaxSeriesLevels) consider(shortest_series(domain, levels, relative_error));
-    if (best) return *best;
-  }
-  out_of_reach("1/sqrt(x)", domain, relative_error);
+  const std::optional<Approximation> series = shortest_series(domain, relative_error);
+  const std::vector<Approximation> families =
+      best_first({series, best_start(domain, relative_error, series ? series->depth() : kMaxLevels),
+                  first_relaxed_inverse_sqrt(domain, relative_error)});
+  if (families.empty()) out_of_reach("1/sqrt(x)", domain, relative_error);
+  return families.front();
+}
+
+std::vector<Approximation> inverse_families(Interval domain, double relative_error) {
+  check_positive(domain, "1/x");
+  check_error(relative_error, "1/x");
+  return best_first(
+      {first_relaxed_inverse(domain, relative_error),
+       first_within(relative_error, kStartOfInverse + 1, kMaxLevels,
+                    [&](int levels) { return goldschmidt_inverse_levels(domain, levels, kStartOfInverse); }),
+       first_within(relative_error, 0, kMaxLevels - 1,
+                    [&](int iterations) { return goldschmidt_inverse(domain, iterations); })});
+}
+
+std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error) {
+  check_positive(domain, "1/sqrt(x)");
+  check_error(relative_error, "1/sqrt(x)");
+  return best_first({shortest_series(domain, relative_error), best_start(domain, relative_error, kMaxLevels),
+                     first_relaxed_inverse_sqrt(domain, relative_error),
+                     first_within(relative_error, 1, kMaxIterations, [&](int iterations) {
+                       return goldschmidt_inverse_sqrt(domain, iterations);
+                     })});
 }
 
 }  // namespace psm

@@ -40,6 +40,21 @@ TEST_CASE("only the ratio of the ends counts") {
   CHECK(a.evaluate(0.5) * 0.5 == doctest::Approx(b.evaluate(500) * 500).epsilon(1e-10));
 }
 
+TEST_CASE("families are listed best first, the paper's iteration among them") {
+  const std::vector<Approximation> inverse = inverse_families({1e-3, 1}, 0x1p-12);
+  REQUIRE(inverse.size() == 3);
+  CHECK(inverse[0].depth() == 8);
+  CHECK(inverse[1].depth() == 9);
+  CHECK(inverse[2].depth() == 14);
+  CHECK(inverse[2].method() == "Goldschmidt, 13 iterations");
+  const std::vector<Approximation> root = inverse_sqrt_families({1e-2, 1}, 0x1p-12);
+  REQUIRE(root.size() == 4);
+  CHECK(root[0].depth() == 6);
+  CHECK(root[3].depth() == 17);
+  for (const Approximation& member : root) CHECK(member.error_bound() <= 0x1p-12);
+  CHECK(inverse_families({1e-8, 1}, 1e-5).size() == 1);
+}
+
 TEST_CASE("bad intervals and errors are refused in one line") {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const Interval bad : {Interval{0, 1}, Interval{-1, 1}, Interval{2, 1}, Interval{1, 1},

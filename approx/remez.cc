@@ -58,7 +58,7 @@ struct Extremum {
   long double error = 0;
 };
 
-// The largest error of each run of equal signs, refined by golden-section search between its neighbours.
+// The largest error of each run of equal signs, refined by parabolas.
 template <typename Error>
 std::vector<Extremum> alternating_extrema(const Error& error_at, int count) {
   const int cells = kGridPerExtremum * count;
@@ -72,27 +72,20 @@ std::vector<Extremum> alternating_extrema(const Error& error_at, int count) {
       runs.back() = {theta, error};
     }
   }
-  constexpr long double kGolden = 0.618033988749894848L;
+  // The vertex of the parabola through three errors h apart around theta.
+  const auto vertex = [&](Extremum& run, long double h) {
+    const long double middle = std::clamp(run.theta, h, kPi - h);
+    const long double left = error_at(middle - h), centre = error_at(middle), right = error_at(middle + h);
+    const long double bend = left - 2 * centre + right;
+    if (bend == 0) return;
+    const long double theta = std::clamp(middle + h * (left - right) / (2 * bend), middle - h, middle + h);
+    const Extremum refined{theta, error_at(theta)};
+    const bool same_sign = (refined.error > 0) == (run.error > 0);
+    if (same_sign && std::fabs(refined.error) > std::fabs(run.error)) run = refined;
+  };
   for (Extremum& run : runs) {
-    const long double sign = run.error > 0 ? 1 : -1;
-    long double a = std::max(run.theta - kPi / cells, 0.0L), b = std::min(run.theta + kPi / cells, kPi);
-    long double x = b - kGolden * (b - a), y = a + kGolden * (b - a);
-    long double fx = sign * error_at(x), fy = sign * error_at(y);
-    for (int step = 0; step < 24; ++step) {
-      if (fx > fy) {
-        b = std::exchange(y, x);
-        fy = fx;
-        x = b - kGolden * (b - a);
-        fx = sign * error_at(x);
-      } else {
-        a = std::exchange(x, y);
-        fx = fy;
-        y = a + kGolden * (b - a);
-        fy = sign * error_at(y);
-      }
-    }
-    const Extremum refined = fx > fy ? Extremum{x, sign * fx} : Extremum{y, sign * fy};
-    if (std::fabs(refined.error) > std::fabs(run.error)) run = refined;
+    vertex(run, kPi / cells);
+    vertex(run, kPi / cells / 16);
   }
   return runs;
 }
@@ -118,8 +111,7 @@ MinimaxFit remez(const RealFunction& f, const RealFunction& weight, int degree, 
   PSM_CHECK(degree >= 0 && tolerance > 0, "degree ", degree);
   const int count = degree + 2;
   std::vector<long double> nodes(count);
-  // Inner points, so that even and odd functions, whose first levelled error is 0, leave extrema at the ends.
-  for (int j = 0; j < count; ++j) nodes[j] = std::cos(kPi * (2 * (count - j) - 1) / (2 * count));
+  for (int j = 0; j < count; ++j) nodes[j] = std::cos(kPi * (count - 1 - j) / (count - 1));
 
   MinimaxFit best;
   for (int step = 1; step <= kMaxSteps; ++step) {
@@ -139,7 +131,13 @@ MinimaxFit remez(const RealFunction& f, const RealFunction& weight, int degree, 
     best.lower_bound = std::min(lower_bound, best.error);
     best.steps = step;
     if (best.error <= (1 + tolerance) * best.lower_bound) break;
-    if (static_cast<int>(extrema.size()) < count) break;
+    if (static_cast<int>(extrema.size()) < count) {
+      if (step > 1) break;
+      // Even and odd functions may have the levelled error 0 on symmetric references, and so no extremum at
+      // the ends: inner nodes leave one there.
+      for (int j = 0; j < count; ++j) nodes[j] = std::cos(kPi * (2 * (count - j) - 1) / (2 * count));
+      continue;
+    }
     thin(extrema, count);
     for (int j = 0; j < count; ++j) nodes[j] = std::cos(extrema[j].theta);
   }

@@ -22,6 +22,8 @@ class DataSource {
   virtual ~DataSource() = default;
   virtual int vocab() const = 0;
   virtual int context() const = 0;
+  // Which data these are: two sources of the same description give the same examples.
+  virtual std::string description() const = 0;
   // Fills `batch` with fresh training examples; its vectors keep their capacity.
   virtual void draw(int sequences, TrainingRandom& random, Batch& batch) const = 0;
   // Examples never used for training, the same at each call with the same arguments.

@@ -20,6 +20,11 @@ RecallTask::RecallTask(const RecallOptions& options) : options_(options) {
                         2 * options.pairs + 2, " so that a query follows the pairs"));
 }
 
+std::string RecallTask::description() const {
+  return message("recall of ", options_.pairs, " pairs from ", options_.keys, " keys and ", options_.values,
+                 " values in ", options_.length, " tokens");
+}
+
 void RecallTask::draw(int sequences, TrainingRandom& random, Batch& batch) const {
   const auto& [keys, values, pairs, length] = options_;
   batch.sequences = sequences;

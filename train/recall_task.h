@@ -27,6 +27,7 @@ class RecallTask final : public DataSource {
 
   int vocab() const override { return options_.keys + options_.values; }
   int context() const override { return options_.length; }
+  std::string description() const override;
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
   Batch validation(int sequences) const override;
   // Unseen sequences of another stream than training and validation; `stream` >= 1 tells test sets apart.

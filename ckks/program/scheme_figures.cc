@@ -1,5 +1,7 @@
 #include "ckks/program/scheme_figures.h"
 
+#include <algorithm>
+
 #include "ckks/base/error.h"
 
 namespace psm::program {
@@ -47,6 +49,13 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
         figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * limbs;
       }
     }
+  }
+  const double limb_bytes = model.shape().limb_bytes();
+  for (const BootstrapPlan::Transform& t : plan.coeffs_to_slots()) {
+    const double polynomials =
+        model.shape().digits(t.level) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
+    figures.scratch_bytes =
+        std::max(figures.scratch_bytes, polynomials * (t.level + 1 + plan.context().p_count()) * limb_bytes);
   }
   Instruction rotate{.opcode = Opcode::kRotate, .offsets = {plan.pre_rotation()}};
   figures.effort += model.effort(rotate, program, plan.entry_level());

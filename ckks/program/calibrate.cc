@@ -1,0 +1,124 @@
+#include "ckks/program/calibrate.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ckks/base/parallel.h"
+#include "ckks/ring/backend.h"
+#include "ckks/ring/poly.h"
+
+namespace psm::program {
+namespace {
+
+// Seconds for one of the `limbs` that a call works on: the least of the calls made within the budget, which
+// is the one that other processes disturbed least.
+template <typename Call>
+double seconds_for_limb(double budget, double limbs, const Call& call) {
+  using Clock = std::chrono::steady_clock;
+  call();  // first touch of memory
+  double least = 1e9;
+  const auto start = Clock::now();
+  do {
+    const auto begin = Clock::now();
+    call();
+    least = std::min(least, std::chrono::duration<double>(Clock::now() - begin).count());
+  } while (std::chrono::duration<double>(Clock::now() - start).count() < budget);
+  return least / limbs;
+}
+
+RnsPoly filled(const Ring& ring, Basis basis) {
+  RnsPoly poly(ring, basis, Form::kNtt);
+  parallel_for(0, static_cast<std::size_t>(poly.limbs()), [&](std::size_t j) {
+    std::uint64_t state = j + 1;
+    for (std::size_t i = 0; i < poly.n(); ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      poly.limb(static_cast<int>(j))[i] = state >> 34;  // below every prime
+    }
+  });
+  return poly;
+}
+
+}  // namespace
+
+KernelSeconds calibrate(const Context& context, double seconds) {
+  const Ring& ring = context.ring();
+  const Basis basis = ring.full_basis();
+  const auto limbs = static_cast<std::size_t>(basis.limbs());
+  const double count = static_cast<double>(limbs), each = seconds / static_cast<double>(kKernelCount);
+  const std::size_t n = ring.n();
+  constexpr std::size_t kDigits = 4;
+  std::vector<RnsPoly> digits, keys;
+  for (std::size_t d = 0; d < kDigits; ++d) digits.push_back(filled(ring, basis));
+  for (std::size_t d = 0; d < 2 * kDigits; ++d) keys.push_back(filled(ring, basis));
+  RnsPoly a = filled(ring, basis), b = filled(ring, basis);
+  const auto parallel_limbs = [&](const auto& body) {
+    parallel_for(0, limbs, [&](std::size_t j) { body(static_cast<int>(j)); });
+  };
+
+  KernelSeconds result;
+  auto set = [&](Kernel kernel, double value) { result.seconds[static_cast<std::size_t>(kernel)] = value; };
+  set(Kernel::kNtt, seconds_for_limb(each, 2 * count, [&] {
+        to_coefficients(a);
+        to_ntt(a);
+      }));
+  set(Kernel::kAdd, seconds_for_limb(each, count, [&] { add(a, a, b); }));
+  RnsPoly permuted(ring, basis, Form::kNtt);
+  const GaloisElement element = rotation_element(1, context.log_n());
+  set(Kernel::kPermute, seconds_for_limb(each, count, [&] { automorphism(permuted, b, element); }));
+
+  // Digits times both halves of a key, as a key switch does it: once with a key that stays in the cache, once
+  // with one that comes from memory.
+  const auto key_product = [&](bool cold) {
+    return seconds_for_limb(each, 2 * kDigits * count, [&] {
+      parallel_limbs([&](int j) {
+        const std::uint64_t *d[kDigits], *k0[kDigits], *k1[kDigits];
+        for (std::size_t i = 0; i < kDigits; ++i) {
+          d[i] = digits[i].limb(j);
+          k0[i] = keys[cold ? i : 0].limb(cold ? j : 0);
+          k1[i] = keys[cold ? kDigits + i : 0].limb(cold ? j : 0);
+        }
+        kernels().inner_product_pair(a.limb(j), b.limb(j), d, k0, k1, kDigits, n, a.modulus(j), false);
+      });
+    });
+  };
+  const double hot = key_product(false);
+  set(Kernel::kMultiply, hot);
+  set(Kernel::kKeyRead, std::max(0.0, key_product(true) - hot));
+
+  // One digit of alpha limbs to all others.
+  const auto sources = static_cast<std::size_t>(context.digits()[0].end);
+  const std::size_t targets = limbs - sources;
+  std::vector<std::uint64_t> factors(sources * targets, 12345);
+  std::vector<Modulus> moduli;
+  for (std::size_t j = sources; j < limbs; ++j) moduli.push_back(a.modulus(static_cast<int>(j)));
+  constexpr std::size_t kStretch = 1024;
+  set(Kernel::kConvert, seconds_for_limb(each, static_cast<double>(sources * targets), [&] {
+        parallel_for(0, n / std::min(n, kStretch), [&](std::size_t part) {
+          const std::size_t length = std::min(n, kStretch), at = part * length;
+          std::vector<std::uint64_t*> out(targets);
+          std::vector<const std::uint64_t*> in(sources);
+          for (std::size_t j = 0; j < targets; ++j) out[j] = a.limb(static_cast<int>(sources + j)) + at;
+          for (std::size_t i = 0; i < sources; ++i) in[i] = b.limb(static_cast<int>(i)) + at;
+          kernels().basis_convert(out.data(), targets, in.data(), sources, factors.data(), moduli.data(),
+                                  length);
+        });
+      }));
+
+  // Four sums of eight products with periodic plaintexts each.
+  constexpr std::size_t kRows = 4, kColumns = kDigits;
+  const std::size_t run = 64;
+  set(Kernel::kRunProduct, seconds_for_limb(each, kRows * kColumns * count, [&] {
+        parallel_limbs([&](int j) {
+          std::uint64_t* out[kRows];
+          const std::uint64_t *in[kColumns], *constants[kRows * kColumns];
+          for (std::size_t r = 0; r < kRows; ++r) out[r] = keys[r].limb(j);
+          for (std::size_t c = 0; c < kColumns; ++c) in[c] = digits[c].limb(j);
+          for (std::size_t i = 0; i < kRows * kColumns; ++i)
+            constants[i] = keys[kRows].limb(j) + i * (n / run);
+          kernels().run_matrix_product(out, kRows, in, kColumns, constants, run, n, a.modulus(j), false);
+        });
+      }));
+  return result;
+}
+
+}  // namespace psm::program

@@ -1,0 +1,75 @@
+#include "cmd/approx_report.h"
+
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ApproxRequest request(const std::string& function, Interval domain, double error) {
+  ApproxRequest r;
+  r.function = function;
+  r.domain = domain;
+  r.error = error;
+  return r;
+}
+
+TEST_CASE("every function answers a request with an error that the measurement confirms") {
+  for (const ApproxRequest& r :
+       {request("inverse", {1e-3, 8}, 0x1p-12), request("inverse_sqrt", {1e-2, 2}, 0x1p-12),
+        request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3), request("exp", {-8, 0}, 0x1p-12),
+        request("max", {-4, 4}, 0.05)}) {
+    CAPTURE(r.function);
+    const std::vector<Approximation> found = find_approximations(r);
+    REQUIRE_FALSE(found.empty());
+    const double allowed = r.function == "max" ? 2 * r.error : r.error;
+    CHECK(found.front().error_bound() <= allowed);
+    const ApproxMeasurement m = measure(found.front(), 4000, 7);
+    CHECK(m.worst_error <= found.front().error_bound());
+    CHECK(m.worst_error > 0.1 * found.front().error_bound());
+    CHECK(m.program_difference < 1e-12);
+    CHECK(m.largest_output <= 1 + found.front().error_bound());
+    CHECK(certificate_text(found.front(), m).find(found.front().method()) != std::string::npos);
+    CHECK(plot_svg(found.front()).find("proven bound") != std::string::npos);
+  }
+}
+
+TEST_CASE("the plain method is the paper's iteration, also with a given number of iterations") {
+  ApproxRequest r = request("inverse", {1e-3, 1}, 0x1p-12);
+  r.method = "plain";
+  CHECK(find_approximations(r).front().depth() == 14);
+  r.iterations = 21;
+  CHECK(find_approximations(r).front().depth() == 22);
+  r.method = "relaxed";
+  r.iterations = 7;
+  CHECK(find_approximations(r).front().depth() == 8);
+}
+
+TEST_CASE("the report as JSON holds the certificate, the measurement and the other methods") {
+  const std::vector<Approximation> found = find_approximations(request("inverse_sqrt", {1e-2, 1}, 0x1p-12));
+  const Json json = parse_json(report_json(found, measure(found.front(), 1000, 1)).dump(), "report");
+  CHECK(json.at("levels", "report").integer("levels", 0, 100) == 6);
+  CHECK(json.at("error_bound", "report").number("bound") <= 0x1p-12);
+  CHECK(json.at("measured", "report").at("worst_error", "report").number("worst") <= 0x1p-12);
+  CHECK(json.at("other_methods", "report").array("others").size() == 3);
+  CHECK(json.at("chebyshev_series", "report").array("series").size() == 1);
+}
+
+TEST_CASE("what cannot be answered is refused in one line") {
+  CHECK_THROWS_AS(domain_shape("tangent"), Error);
+  CHECK_THROWS_AS(find_approximations(request("inverse", {0, 1}, 1e-3)), Error);
+  for (const char* function : {"inverse", "inverse_sqrt", "sigmoid", "gelu", "exp", "max"}) {
+    ApproxRequest r = request(function, {1, 2}, 1e-3);
+    r.method = "magic";
+    CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("has no method 'magic'"), Error);
+  }
+  ApproxRequest r = request("inverse_sqrt", {1e-6, 1}, 1e-3);
+  r.method = "series";
+  r.degree = 2;
+  CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("higher --degree"), Error);
+}
+
+}  // namespace
+}  // namespace psm

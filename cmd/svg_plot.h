@@ -1,0 +1,55 @@
+// Line charts as SVG text: one or more panels under each other, each with its axes, grid and legend.
+//
+//     SvgFigure figure("1/x");
+//     SvgPanel& panel = figure.panel("relative error", "x", "error");
+//     panel.y_log = true;
+//     panel.line("measured", points);
+//     panel.level("proven bound", 1e-4);
+//     write_file(path, figure.text());
+//
+// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. Colours are chosen
+// to stay apart for colour-blind readers; dashes and the legend tell lines apart in print.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace psm {
+
+using PlotPoints = std::vector<std::pair<double, double>>;
+
+struct SvgPanel {
+  std::string title, x_label, y_label;
+  bool x_log = false, y_log = false;
+
+  void line(std::string name, PlotPoints points) { lines.push_back({std::move(name), std::move(points)}); }
+  // A dashed horizontal line.
+  void level(std::string name, double y) { levels.push_back({std::move(name), y}); }
+
+  struct Line {
+    std::string name;
+    PlotPoints points;
+  };
+  std::vector<Line> lines;
+  std::vector<std::pair<std::string, double>> levels;
+};
+
+class SvgFigure {
+ public:
+  explicit SvgFigure(std::string title) : title_(std::move(title)) {}
+  // The reference stays valid while the figure lives.
+  SvgPanel& panel(std::string title, std::string x_label, std::string y_label);
+  std::string text() const;
+
+ private:
+  std::string title_;
+  std::deque<SvgPanel> panels_;
+};
+
+// Round positions for the ticks of an axis: at most about `wanted` of them within [lo, hi]; on a logarithmic
+// axis powers of ten.
+std::vector<double> axis_ticks(double lo, double hi, bool log, int wanted = 6);
+
+}  // namespace psm

@@ -1,0 +1,107 @@
+#include "train/loop.h"
+
+#include <chrono>
+
+#include "attention/checkpoint.h"
+#include "ckks/base/checksum.h"
+#include "ckks/base/error.h"
+#include "ckks/base/json.h"
+#include "ckks/base/progress.h"
+#include "train/training_state.h"
+
+namespace psm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Everything that decides how a training goes, so that only the same one is resumed.
+std::string describe(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
+                     const LoopOptions& loop) {
+  const std::vector<float> values = flatten(initial);
+  Json json;
+  json["name"] = loop.name;
+  json["model"] = config_to_json(initial.config);
+  json["initial"] = std::to_string(checksum64(values.data(), values.size() * sizeof(float)));
+  json["data"] = source.description();
+  json["batch"] = training.batch;
+  json["seed"] = std::to_string(training.seed);
+  json["rate"] = Json::Array{training.rate.peak, static_cast<double>(training.rate.warmup),
+                             static_cast<double>(training.rate.total), training.rate.floor};
+  json["adamw"] = Json::Array{training.adamw.beta1, training.adamw.beta2, training.adamw.epsilon,
+                              training.adamw.decay, training.adamw.clip};
+  json["ranges"] = Json::Array{training.ranges.score_peak, training.ranges.gelu_peak,
+                               training.ranges.denominator_spread, training.ranges.variance_spread};
+  json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),
+                             static_cast<double>(loop.validation_sequences), loop.stop_accuracy};
+  return json.dump(0);
+}
+
+}  // namespace
+
+LoopResult run_training(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
+                        const LoopOptions& loop) {
+  if (loop.evaluate_every == 0 || loop.save_every == 0 || loop.validation_sequences < 1)
+    throw Error(
+        "a training must be evaluated on at least one sequence and every so many steps; give positive "
+        "numbers");
+  const auto start = Clock::now();
+  Trainer trainer(initial, source, training);
+  const std::string description = describe(initial, source, training, loop);
+  const Batch validation = source.validation(loop.validation_sequences);
+  LoopResult result;
+  std::size_t last_saved = 0;
+  bool finished = false;
+
+  auto save = [&](bool done) {
+    if (loop.state_file.empty()) return;
+    save_training(loop.state_file, description, {trainer.state(), done});
+    last_saved = trainer.steps();
+  };
+  if (!loop.state_file.empty())
+    if (std::optional<SavedTraining> saved = load_training(loop.state_file, description)) {
+      finished = saved->finished;
+      trainer.set_state(std::move(saved->state));
+      result.resumed_at = last_saved = trainer.steps();
+    }
+
+  Progress progress(loop.name, static_cast<double>(loop.steps));
+  double step_seconds = 0, tokens = 0;
+  while (!finished && trainer.steps() < loop.steps) {
+    const auto before = Clock::now();
+    StepReport report;
+    try {
+      report = trainer.step();
+    } catch (const Error& error) {
+      const std::string last = last_saved > 0
+                                   ? message("last good state: step ", last_saved, " in ", loop.state_file)
+                                   : std::string("no state was saved before");
+      throw Error(message(loop.name, ": ", error.what(), "; ", last), error.kind());
+    }
+    step_seconds += seconds_since(before);
+    tokens += static_cast<double>(training.batch) * source.context();
+    if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {
+      result.validation = evaluate(trainer.weights(), validation);
+      progress.note(
+          message("loss ", report.cross_entropy, ", held-out accuracy ", result.validation.accuracy()));
+      if (result.validation.accuracy() >= loop.stop_accuracy) break;
+    }
+    progress.set(static_cast<double>(report.step));
+    if (report.step % loop.save_every == 0) save(false);
+  }
+  if (!finished)
+    save(true);
+  else
+    result.validation = evaluate(trainer.weights(), validation);
+  result.weights = trainer.weights();
+  result.steps = trainer.steps();
+  result.stopped_early = result.steps < loop.steps;
+  result.seconds = seconds_since(start);
+  result.tokens_per_second = step_seconds > 0 ? tokens / step_seconds : 0;
+  return result;
+}
+
+}  // namespace psm
