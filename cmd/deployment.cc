@@ -1,0 +1,134 @@
+#include "cmd/deployment.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "ckks/base/checksum.h"
+#include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "ckks/program/scheme_figures.h"
+#include "ckks/scheme/security.h"
+#include "cmd/table.h"
+
+namespace psm {
+namespace {
+
+PolynomialModel polynomial_model_of(const Checkpoint& checkpoint) {
+  if (!checkpoint.ranges) {
+    throw Error("the checkpoint holds no measured ranges, so it has no polynomial form; make one with //cmd:polynomialise");
+  }
+  return make_polynomial(checkpoint.weights, *checkpoint.ranges, options_from_metadata(checkpoint.notes));
+}
+
+// The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the same on the
+// client's machine and on the server's.
+program::CostModel nominal_costs(const Context& context, const BootstrapPlan* bootstrap) {
+  const program::KernelSeconds kernels;
+  return program::CostModel(program::shape_of(context), kernels,
+                            bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{});
+}
+
+// Bytes of the diagonals of a transform, encoded modulo Q_level P; periodic ones count one period.
+size_t encoded_bytes(const BootstrapPlan::Transform& t, const Context& context) {
+  size_t residues = 0;
+  for (const TransformTerm& term : t.transform.terms) {
+    residues += std::min(2 * term.diagonal.size(), static_cast<size_t>(context.n()));
+  }
+  return residues * sizeof(uint64_t) * static_cast<size_t>(t.level + 1 + context.p_count());
+}
+
+}  // namespace
+
+uint64_t fingerprint_of(const Checkpoint& checkpoint) {
+  const std::string config = config_to_json(checkpoint.weights.config);
+  uint64_t sum = checksum64(config.data(), config.size());
+  for_each_parameter(checkpoint.weights, [&](const std::string&, const std::vector<float>& values, int, int) {
+    sum = checksum64(values.data(), values.size() * sizeof(float), sum);
+  });
+  if (checkpoint.ranges) {
+    const std::string ranges = ranges_to_json(*checkpoint.ranges);
+    sum = checksum64(ranges.data(), ranges.size(), sum);
+  }
+  return sum;
+}
+
+Deployment::Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec)
+    : Deployment(checkpoint, std::make_unique<const Context>(spec)) {}
+
+Deployment::Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Context> made)
+    : context(std::move(made)), model(polynomial_model_of(checkpoint)), model_fingerprint(fingerprint_of(checkpoint)) {
+  if (context->can_bootstrap()) bootstrap = std::make_unique<const BootstrapPlan>(*context);
+  packing = make_packing(model.weights.config, model.weights.config.context, static_cast<size_t>(context->slots()));
+  plan = program::plan(build_program(model, packing), program::budget_of(*context),
+                       nominal_costs(*context, bootstrap.get()));
+  keys = program::key_request(plan, bootstrap.get());
+}
+
+size_t Deployment::server_bytes() const {
+  // Ciphertexts that are alive at once, each at its level.
+  size_t live = 0, peak = 0;
+  std::vector<size_t> bytes(plan.level.size(), 0);
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    for (const program::Value result : plan.program.instructions[i].results) {
+      const size_t id = static_cast<size_t>(result.id);
+      if (plan.level[id] < 0) continue;
+      bytes[id] = context->ciphertext_bytes(plan.level[id]);
+      live += bytes[id];
+    }
+    peak = std::max(peak, live);
+    for (const program::Value value : plan.last_use[i]) live -= std::exchange(bytes[static_cast<size_t>(value.id)], 0);
+  }
+  size_t transforms = 0, digits = 0;
+  if (bootstrap) {
+    for (const auto& t : bootstrap->slots_to_coeffs()) transforms += encoded_bytes(t, *context);
+    for (const auto& t : bootstrap->coeffs_to_slots()) transforms += encoded_bytes(t, *context);
+    const int top = context->max_level();
+    digits = static_cast<size_t>(context->digit_count(top)) * context->ciphertext_bytes(top + context->p_count()) / 2;
+  }
+  return keys.bytes(*context) + transforms + digits + peak;
+}
+
+RingFlags::RingFlags(Flags& flags)
+    : log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
+      insecure(flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")) {}
+
+ParameterSpec RingFlags::spec() const {
+  if (log_n == 16) return secure_n16();
+  if (!insecure) {
+    throw Error(message("--log-n ", log_n, " offers no security; leave it at 16, or add --insecure to try things out"));
+  }
+  return insecure_bootstrappable(static_cast<int>(log_n));
+}
+
+void RingFlags::require_security(const Context& context) const {
+  if (!context.spec().insecure) return;
+  if (!insecure) {
+    throw Error(message("these files are of the ring ", context.spec().name,
+                        ", which offers no security; make secure ones, or add --insecure"));
+  }
+  std::fprintf(stderr, "warning: INSECURE ring %s: nothing here is protected\n", context.spec().name.c_str());
+}
+
+void require_memory(size_t bytes) {
+  const uint64_t available = available_memory_bytes();
+  if (available == 0 || bytes <= available) return;
+  throw Error(message("this needs about ", bytes_text(static_cast<double>(bytes)), " of memory, ",
+                      bytes_text(static_cast<double>(available)),
+                      " are available; close other programs or use a larger machine"));
+}
+
+Json parameters_json(const Context& context) {
+  Json json;
+  json["log_n"] = context.log_n();
+  json["log_q"] = context.log2_q(context.max_level());
+  json["log_p"] = context.log2_p();
+  json["log_qp"] = context.log2_qp();
+  json["secret_hamming_weight"] = context.spec().secret_hamming_weight;
+  json["security_bits"] = claimed_security_bits(context.spec());
+  json["usable_levels"] = context.compute_level() - context.entry_level();
+  json["name"] = context.spec().name;
+  return json;
+}
+
+}  // namespace psm

@@ -1,0 +1,56 @@
+// A model made ready to run encrypted: everything that client and server both know, and that follows from the
+// checkpoint and the parameters alone. Client and server build the same Deployment, so that the keys that one makes are
+// those that the other needs.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attention/checkpoint.h"
+#include "attention/encrypted_model.h"
+#include "ckks/base/flags.h"
+#include "ckks/base/json.h"
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/program/planner.h"
+#include "ckks/scheme/context.h"
+
+namespace psm {
+
+struct Deployment {
+  // Throws Error if the checkpoint is not one of //cmd:polynomialise, or the model does not fit the ring.
+  Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec);
+  Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Context> context);
+
+  std::unique_ptr<const Context> context;
+  std::unique_ptr<const BootstrapPlan> bootstrap;
+  PolynomialModel model;
+  Packing packing;
+  program::Plan plan;
+  KeyRequest keys;                // of the plan and of its bootstraps
+  uint64_t model_fingerprint = 0; // of weights and ranges
+
+  // Bytes that the server needs at its peak: keys, encoded transforms and weights, live ciphertexts; predicted.
+  size_t server_bytes() const;
+};
+
+// Fingerprint of what a checkpoint computes.
+uint64_t fingerprint_of(const Checkpoint& checkpoint);
+
+// The parameters that a command's flags ask for: the secure set or, with --insecure, a smaller ring.
+struct RingFlags {
+  explicit RingFlags(Flags& flags);
+  // Throws Error for a smaller ring without --insecure.
+  ParameterSpec spec() const;
+  // Throws Error if a context that came from a file is insecure and --insecure was not given; warns if it was.
+  void require_security(const Context& context) const;
+
+  const int64_t& log_n;
+  const bool& insecure;
+};
+
+// Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
+void require_memory(size_t bytes);
+
+Json parameters_json(const Context& context);
+
+}  // namespace psm
