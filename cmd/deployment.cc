@@ -15,10 +15,10 @@ namespace psm {
 namespace {
 
 PolynomialModel polynomial_model_of(const Checkpoint& checkpoint) {
-  if (!checkpoint.ranges) {
-    throw Error("the checkpoint holds no measured ranges, so it has no polynomial form; make one with //cmd:polynomialise");
+  if (!checkpoint.ranges || !checkpoint.polynomial) {
+    throw Error("the checkpoint has no polynomial form yet; make one with bazel run //cmd:polynomialise");
   }
-  return make_polynomial(checkpoint.weights, *checkpoint.ranges, options_from_metadata(checkpoint.notes));
+  return make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
 }
 
 // The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the same on the
@@ -47,7 +47,7 @@ uint64_t fingerprint_of(const Checkpoint& checkpoint) {
     sum = checksum64(values.data(), values.size() * sizeof(float), sum);
   });
   if (checkpoint.ranges) {
-    const std::string ranges = ranges_to_json(*checkpoint.ranges);
+    const std::string ranges = ranges_to_json(*checkpoint.ranges).dump(0);
     sum = checksum64(ranges.data(), ranges.size(), sum);
   }
   return sum;

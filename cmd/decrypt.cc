@@ -1,0 +1,116 @@
+// The client decrypts the answers and, if it has the prompts at hand, compares them with the twin.
+#include <cmath>
+#include <cstdio>
+
+#include "ckks/base/error.h"
+#include "ckks/base/flags.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/secret_key_file.h"
+#include "cmd/ciphertext_note.h"
+#include "cmd/client.h"
+#include "cmd/common_flags.h"
+#include "cmd/comparison.h"
+#include "cmd/key_files.h"
+#include "cmd/prompts.h"
+#include "cmd/table.h"
+#include "cmd/twin_run.h"
+
+namespace psm {
+namespace {
+
+// The client's last step needs of a prompt only how long it is.
+std::vector<std::vector<int>> placeholders(const std::vector<int>& lengths) {
+  std::vector<std::vector<int>> prompts;
+  for (const int length : lengths) prompts.emplace_back(static_cast<size_t>(length), 0);
+  return prompts;
+}
+
+int decrypt(int argc, char** argv) {
+  Flags flags("bazel run //cmd:decrypt -- --model MODEL --keys FOLDER --in FILE [flags]",
+              "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored position. Given the\n"
+              "prompts again, it also runs the twin (the same program in the clear) and prints how close the two are.");
+  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+  const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
+  const std::string& in = flags.text("in", "", "encrypted answers (from //cmd:infer)");
+  const PromptFlags prompt_flags(flags);
+  const RingFlags ring(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  require_given(flags, {"model", "keys", "in"});
+
+  const KeyFiles files(resolve_user_path(keys));
+  const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+  const PromptCodec codec(checkpoint);
+  const Deployment deployment(checkpoint, wire::read_context(files.secret, wire::FileKind::kSecretKey));
+  const Context& context = *deployment.context;
+  ring.require_security(context);
+  const double start = seconds_now();
+  const SecretKey secret = wire::read_secret_key(files.secret, context);
+  const std::string in_file = resolve_user_path(in);
+  const wire::CiphertextFile file = wire::read_ciphertexts(in_file, context, kMaxGroups);
+  const CiphertextNote note = CiphertextNote::parse(file.note, in, deployment.packing.prompts,
+                                                    deployment.model.weights.config.context);
+  if (note.model_fingerprint != deployment.model_fingerprint) {
+    throw Error(message(in, " is the answer of another model than ", model_path));
+  }
+  if (note.ciphertexts() != file.ciphertexts.size()) {
+    throw Error(message(in, " holds ", file.ciphertexts.size(), " ciphertexts, its note lists ", note.ciphertexts()));
+  }
+  std::vector<std::vector<int>> prompts;
+  if (prompt_flags.given()) {
+    prompts = prompt_flags.read(codec);
+    std::vector<int> expected, lengths;
+    for (const auto& prompt : prompts) lengths.push_back(static_cast<int>(prompt.size()));
+    for (const auto& group : note.lengths) expected.insert(expected.end(), group.begin(), group.end());
+    if (lengths != expected) throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
+  }
+
+  const Encoder encoder(context);
+  const Decryptor decryptor(secret, encoder);
+  std::vector<std::vector<double>> logits;  // a row for each token of each prompt
+  size_t next = 0;
+  for (const auto& lengths : note.lengths) {
+    SlotVectors outputs;
+    for (const std::string& name : note.names) outputs.emplace(name, decryptor.decrypt(file.ciphertexts[next++]));
+    for (auto& prompt : client_logits(deployment.model, deployment.packing, outputs, placeholders(lengths))) {
+      append_rows(prompt, deployment.model.weights.config.vocab, logits);
+    }
+  }
+  const double seconds = seconds_now() - start;
+
+  size_t row = 0, number = 0;
+  Json answers = Json::Array();
+  for (const auto& group : note.lengths) {
+    for (const int length : group) {
+      std::string line;
+      for (const int t : codec.scored_positions(length)) {
+        const int best = argmax(logits[row + static_cast<size_t>(t)]);
+        line += (codec.is_recall() && !line.empty() ? " " : "") + codec.symbol(best);
+      }
+      std::printf("prompt %zu: %s\n", number++, line.c_str());
+      answers.push_back(line);
+      row += static_cast<size_t>(length);
+    }
+  }
+  Json json;
+  json["answers"] = std::move(answers);
+  json["seconds"] = seconds;
+  if (!prompts.empty()) {
+    const TwinRun twin = run_twin_on(deployment, prompts);
+    const Comparison c = compare_logits(twin.scored(codec), scored_rows(codec, prompts, logits), twin.predicted_std);
+    std::printf("compared with the twin at %d positions: relative RMS error 2^%.1f, max |error| %.2g, same argmax in %s\n",
+                c.positions, std::log2(c.relative_rms), c.max_abs, percent(c.agreement_all()).c_str());
+    json["encrypted_vs_twin"] = c.json();
+  }
+  std::printf("Do not share decrypted values: they carry the error of the encryption (see README, threat model).\n");
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::decrypt(argc, argv); });
+}

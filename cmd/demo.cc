@@ -1,0 +1,313 @@
+// The main job, from nothing to an encrypted answer: train, make polynomial, plan, make keys, encrypt, infer on
+// ciphertexts, decrypt, compare with the twin and with the original model.
+#include <cmath>
+#include <cstdio>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/flags.h"
+#include "ckks/base/memory.h"
+#include "ckks/base/progress.h"
+#include "cmd/ciphertext_note.h"
+#include "cmd/client.h"
+#include "cmd/common_flags.h"
+#include "cmd/comparison.h"
+#include "cmd/server.h"
+#include "cmd/table.h"
+#include "cmd/training_run.h"
+#include "cmd/twin_run.h"
+
+namespace psm {
+namespace {
+
+struct Seconds {
+  double train = 0, keygen = 0, encrypt = 0, infer = 0, decrypt = 0;
+};
+
+void heading(const char* text) {
+  std::printf("\n== %s\n", text);
+  std::fflush(stdout);
+}
+
+void print_plan(const Deployment& d) {
+  const Context& context = *d.context;
+  std::printf("  %s\n", context.describe().c_str());
+  std::printf("  %d usable levels between two bootstraps; a bootstrap fails with probability 2^%.0f\n",
+              context.compute_level() - context.entry_level(), d.bootstrap->log2_failure());
+  std::printf("  %d prompts of %d tokens share a ciphertext of %d slots\n", d.packing.prompts, d.packing.tokens,
+              context.slots());
+  std::printf("  %zu instructions, %d bootstraps, %zu evaluation keys (%s), about %s of memory\n",
+              d.plan.program.instructions.size(), d.plan.bootstraps,
+              d.keys.galois_levels.size() + (d.keys.relinearisation_level >= 0) + 2 * d.keys.encapsulation,
+              bytes_text(static_cast<double>(d.keys.bytes(context))).c_str(),
+              bytes_text(static_cast<double>(d.server_bytes())).c_str());
+}
+
+// The encrypted part, which is the same for both tasks: two parties in one process. The server's side sees `keys`, the
+// ciphertexts and the model.
+class EncryptedRun {
+ public:
+  EncryptedRun(const Deployment& deployment, Seconds& seconds) : d_(deployment), seconds_(seconds), encoder_(*d_.context) {
+    double start = seconds_now();
+    secret_ = std::make_unique<SecretKey>(SecretKey::generate(*d_.context));
+    KeyGenerator generator(*secret_);
+    public_key_ = std::make_unique<PublicKey>(generator.public_key());
+    Progress progress("generating keys", 1);
+    keys_ = generator.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
+    seconds_.keygen = seconds_now() - start;
+    std::printf("  keys: %s in %s\n", bytes_text(static_cast<double>(keys_.bytes())).c_str(),
+                seconds_text(seconds_.keygen).c_str());
+    start = seconds_now();
+    server_ = std::make_unique<Server>(d_, keys_);
+    setup_ = seconds_now() - start;
+    std::printf("  the server encodes the bootstrap's transforms: %s\n", seconds_text(setup_).c_str());
+    std::fflush(stdout);
+    block_seconds_.assign(d_.plan.program.instructions.size(), 0);
+  }
+
+  // Logits of every token of every prompt.
+  LogitRows logits(const std::vector<std::vector<int>>& prompts) {
+    LogitRows rows;
+    const auto groups = groups_of(prompts, d_.packing.prompts);
+    Progress progress("inferring on ciphertexts", static_cast<double>(groups.size() * d_.plan.program.instructions.size()));
+    double done_before = 0;
+    for (const auto& group : groups) {
+      double start = seconds_now();
+      Encryptor encryptor(*d_.context, *public_key_);
+      const auto inputs = encrypt_inputs(d_, encoder_, encryptor, client_inputs(d_.model, d_.packing, group));
+      seconds_.encrypt += seconds_now() - start;
+
+      start = seconds_now();
+      program::RunOptions options;
+      options.progress = [&](size_t done, size_t) { progress.set(done_before + static_cast<double>(done)); };
+      const program::RunResult result = server_->run(inputs, options);
+      done_before += static_cast<double>(d_.plan.program.instructions.size());
+      for (size_t i = 0; i < result.seconds.size(); ++i) block_seconds_[i] += result.seconds[i];
+      seconds_.infer += seconds_now() - start;
+      ++passes_;
+
+      start = seconds_now();
+      const Decryptor decryptor(*secret_, encoder_);
+      for (const auto& logits : client_logits(d_.model, d_.packing, decrypt_outputs(decryptor, result.outputs), group)) {
+        append_rows(logits, d_.model.weights.config.vocab, rows);
+      }
+      seconds_.decrypt += seconds_now() - start;
+    }
+    return rows;
+  }
+
+  int passes() const { return passes_; }
+  int bootstraps() const { return passes_ * d_.plan.bootstraps; }
+  const std::vector<double>& block_seconds() const { return block_seconds_; }
+
+ private:
+  const Deployment& d_;
+  Seconds& seconds_;
+  Encoder encoder_;
+  std::unique_ptr<SecretKey> secret_;
+  std::unique_ptr<PublicKey> public_key_;
+  EvaluationKeys keys_;
+  std::unique_ptr<Server> server_;
+  double setup_ = 0;
+  int passes_ = 0;
+  std::vector<double> block_seconds_;
+};
+
+void print_blocks(const Deployment& d, const EncryptedRun& run) {
+  Table table({"block", "instructions", "bootstraps", "seconds"});
+  for (const BlockTime& block : time_by_block(d.plan, run.block_seconds(), 2)) {
+    table.row({block.block, std::to_string(block.instructions), std::to_string(block.bootstraps),
+               format("%.2f", block.seconds)});
+  }
+  std::printf("%s", table.text().c_str());
+}
+
+void print_comparison(const Comparison& c, double predicted_std) {
+  std::printf("  logits against the twin's: relative RMS error 2^%.2f, MSE %.3g, max |error| %.3g (predicted std %.3g)\n",
+              std::log2(c.relative_rms), c.mse, c.max_abs, predicted_std);
+  std::printf("  same argmax: %d of %d positions (%s); of the %d whose two best logits are 4 predicted deviations apart: %s\n",
+              c.agree, c.positions, percent(c.agreement_all()).c_str(), c.clear_positions,
+              percent(c.agreement()).c_str());
+}
+
+// The share of scored positions where the argmax is the batch's target.
+double accuracy(const Batch& batch, const LogitRows& scored) {
+  size_t row = 0, correct = 0;
+  for (const int target : batch.targets) {
+    if (target >= 0) correct += argmax(scored.at(row++)) == target;
+  }
+  return static_cast<double>(correct) / static_cast<double>(row);
+}
+
+int demo(int argc, char** argv) {
+  Flags flags("bazel run //cmd:demo -- [flags]",
+              "Trains a small PowerSoftmax transformer, makes it polynomial, encrypts prompts, runs the model on the\n"
+              "ciphertexts at 128-bit security, decrypts, and compares. Without flags: in-context recall, on sequences\n"
+              "that it draws itself. With --text: a character model of that text.");
+  const std::string& model_path = flags.text("model", "", "use this polynomial model instead of training one");
+  const std::string& text_path = flags.text("text", "", "train a character model of this text instead of recall");
+  const std::string& prompt = flags.text("prompt", "", "what the text model continues");
+  const int64_t& steps = flags.integer("steps", 1200, 1, 1000000, "training steps of a text model, each stage at most");
+  const int64_t& generate = flags.integer("generate", 1, 1, 256, "characters to generate, one encrypted pass each");
+  const int64_t& prompt_count = flags.integer("prompts", 16, 1, 1024, "recall prompts to run encrypted");
+  const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of data and training; cryptography takes no seed");
+  const std::string& save = flags.text("save", "", "write the polynomial model to this file");
+  const RingFlags ring(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  const ParameterSpec spec = ring.spec();
+  if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
+  if (flags.given("model") && flags.given("save")) throw Error("--save saves a model that was trained; --model has one");
+
+  const double begin = seconds_now();
+  Seconds seconds;
+  Checkpoint checkpoint;
+  TaskScores scores;
+  std::unique_ptr<Task> task;
+  if (flags.given("model")) {
+    heading("Model");
+    checkpoint = load_checkpoint(resolve_user_path(model_path));
+    const PromptCodec codec(checkpoint);
+    scores = read_scores(checkpoint);
+    if (codec.is_recall()) task = std::make_unique<Task>(Task{std::make_unique<RecallTask>(codec.recall()), codec});
+    if (!task && prompt.empty()) throw Error("a text model needs --prompt");
+    std::printf("  %s: %zu parameters\n", model_path.c_str(), checkpoint.weights.parameters());
+    if (scores.power_softmax.scored > 0) std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
+  } else {
+    heading(flags.given("text") ? "Training a character model" : "Training on in-context recall");
+    task = std::make_unique<Task>(flags.given("text") ? Task::text(resolve_user_path(text_path)) : Task::recall());
+    if (task->text_data() && !prompt.empty()) task->codec.encode(prompt);  // refuse unknown characters now
+    if (task->text_data() && prompt.empty()) throw Error("--text needs a --prompt to continue");
+    const RecipeOptions recipe =
+        task->recall_task() ? recall_recipe(*task->recall_task(), static_cast<uint64_t>(seed))
+                            : text_recipe(*task->text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
+    std::printf("  %s\n", task->source->description().c_str());
+    TrainingRun run = run_training(*task, recipe, PolynomialOptions{});
+    checkpoint = std::move(run.checkpoint);
+    scores = run.scores;
+    seconds.train = run.seconds;
+    if (!save.empty()) save_checkpoint(resolve_user_path(save), checkpoint);
+  }
+  const PromptCodec codec(checkpoint);
+
+  heading("Polynomial model");
+  const Deployment deployment(checkpoint, spec);
+  if (task && task->recall_task()) scores.polynomial = evaluate_polynomial(deployment.model, task->test());
+  if (task) std::printf("%s", scores_table(*task, scores).c_str());
+  std::printf("%s", approximations_table(deployment.model).c_str());
+
+  heading("Plan");
+  ring.require_security(*deployment.context);
+  print_plan(deployment);
+  require_memory(deployment.server_bytes());
+
+  std::vector<std::vector<int>> prompts;
+  if (codec.is_recall()) {
+    if (prompt.empty()) {
+      prompts = codec.sample(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
+    } else {
+      prompts.push_back(codec.encode(prompt));
+    }
+  } else {
+    prompts.push_back(codec.encode(prompt));
+  }
+  const int context_length = checkpoint.weights.config.context;
+  for (const auto& p : prompts) {
+    if (p.empty() || static_cast<int>(p.size()) > context_length) {
+      throw Error(message("the prompt has ", p.size(), " tokens, the model takes 1 to ", context_length));
+    }
+  }
+  const TwinRun twin = run_twin_on(deployment, prompts);
+
+  heading("Keys, encryption, inference on ciphertexts, decryption");
+  EncryptedRun run(deployment, seconds);
+  const LogitRows rows = run.logits(prompts);
+  std::printf("  encrypted %zu prompts in %s, inferred in %s, decrypted in %s\n", prompts.size(),
+              seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
+              seconds_text(seconds.decrypt).c_str());
+  print_blocks(deployment, run);
+
+  heading("Result");
+  const LogitRows scored = scored_rows(codec, prompts, rows);
+  const Comparison comparison = compare_logits(twin.scored(codec), scored, twin.predicted_std);
+  double encrypted_accuracy = 0;
+  if (codec.is_recall() && prompt.empty()) {
+    const Batch batch = task->recall_task()->test(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
+    encrypted_accuracy = accuracy(batch, scored);
+    std::printf("  prompt 0     %s\n", codec.decode(prompts[0]).c_str());
+    std::string answers, truth;
+    size_t row = 0;
+    for (const int t : codec.scored_positions(context_length)) {
+      answers += codec.symbol(argmax(scored[row++])) + " ";
+      truth += codec.symbol(batch.targets[static_cast<size_t>(t)]) + " ";
+    }
+    std::printf("  encrypted    %s\n  truth        %s\n", answers.c_str(), truth.c_str());
+    std::printf("  recall on ciphertexts: %s of %zu queries; the polynomial model in the clear: %s of %zu\n",
+                percent(encrypted_accuracy).c_str(), scored.size(), percent(scores.polynomial.accuracy()).c_str(),
+                scores.polynomial.scored);
+  } else {
+    std::vector<int> encrypted_text = prompts[0], plain_text = prompts[0];
+    const auto predict = [&](const LogitRows& logits, std::vector<int>& text) { text.push_back(argmax(logits.back())); };
+    predict(rows, encrypted_text);
+    predict(twin.logits, plain_text);
+    for (int64_t k = 1; k < generate && static_cast<int>(encrypted_text.size()) < context_length; ++k) {
+      predict(run.logits({encrypted_text}), encrypted_text);
+      predict(run_twin_on(deployment, {plain_text}).logits, plain_text);
+    }
+    std::string encrypted_line, twin_line;
+    for (size_t t = 0; t < scored.size(); ++t) {
+      encrypted_line += codec.symbol(argmax(scored[t]));
+      twin_line += codec.symbol(argmax(twin.scored(codec)[t]));
+    }
+    const auto tail = [&](const std::vector<int>& text) {
+      return codec.decode(std::span<const int>(text).subspan(prompts[0].size()));
+    };
+    std::printf("  prompt                              %s\n", codec.decode(prompts[0]).c_str());
+    std::printf("  next at each position, encrypted    %s\n", encrypted_line.c_str());
+    std::printf("  next at each position, in the clear %s\n", twin_line.c_str());
+    std::printf("  continued, encrypted                [%s]\n", tail(encrypted_text).c_str());
+    std::printf("  continued, in the clear             [%s]\n", tail(plain_text).c_str());
+  }
+  print_comparison(comparison, twin.predicted_std);
+  const double total = seconds_now() - begin;
+  std::printf("  time: training %s, keys %s, encryption %s, inference %s, decryption %s; all %s\n",
+              seconds_text(seconds.train).c_str(), seconds_text(seconds.keygen).c_str(),
+              seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
+              seconds_text(seconds.decrypt).c_str(), seconds_text(total).c_str());
+  std::printf("  %d bootstraps; peak memory %s\n", run.bootstraps(),
+              bytes_text(static_cast<double>(peak_resident_bytes())).c_str());
+
+  Json json;
+  json["params"] = parameters_json(*deployment.context);
+  json["accuracy"]["softmax"] = scores.softmax.accuracy();
+  json["accuracy"]["power_softmax"] = scores.power_softmax.accuracy();
+  json["accuracy"]["polynomial"] = scores.polynomial.accuracy();
+  json["accuracy"]["encrypted"] = codec.is_recall() && prompt.empty() ? Json(encrypted_accuracy) : Json();
+  json["accuracy"]["chance"] = task && task->recall_task() ? Json(task->recall_task()->chance()) : Json();
+  json["accuracy"]["queries"] = static_cast<int64_t>(scores.polynomial.scored);
+  if (!codec.is_recall()) {
+    json["perplexity"]["softmax"] = scores.softmax.perplexity();
+    json["perplexity"]["power_softmax"] = scores.power_softmax.perplexity();
+    json["perplexity"]["polynomial"] = scores.polynomial.perplexity();
+  }
+  json["encrypted_vs_twin"] = comparison.json();
+  json["encrypted_vs_twin"]["predicted_std"] = twin.predicted_std;
+  json["bootstraps"] = run.bootstraps();
+  json["seconds"]["train"] = seconds.train;
+  json["seconds"]["keygen"] = seconds.keygen;
+  json["seconds"]["encrypt"] = seconds.encrypt;
+  json["seconds"]["infer"] = seconds.infer;
+  json["seconds"]["decrypt"] = seconds.decrypt;
+  json["seconds"]["total"] = total;
+  json["peak_rss_bytes"] = peak_resident_bytes();
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::demo(argc, argv); });
+}

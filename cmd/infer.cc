@@ -1,0 +1,124 @@
+// The server: runs a model on ciphertexts with public keys only. It links no secret key.
+#include <cstdio>
+#include <filesystem>
+#include <unistd.h>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/flags.h"
+#include "ckks/base/memory.h"
+#include "ckks/base/progress.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "cmd/ciphertext_note.h"
+#include "cmd/common_flags.h"
+#include "cmd/inference_state.h"
+#include "cmd/server.h"
+#include "cmd/table.h"
+
+namespace psm {
+namespace {
+
+int infer(int argc, char** argv) {
+  Flags flags("bazel run //cmd:infer -- --model MODEL --keys FILE --in FILE --out FILE [flags]",
+              "Runs a polynomial model on encrypted prompts. Needs the model and evaluation.keys; sees no secret key.\n"
+              "With --state a run that was interrupted goes on from its last completed block.");
+  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+  const std::string& keys_path = flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:keygen)");
+  const std::string& in = flags.text("in", "", "encrypted prompts (from //cmd:encrypt)");
+  const std::string& out = flags.text("out", "", "file for the encrypted answers");
+  const std::string& state_path = flags.text("state", "", "save the run here after every block, and resume it from here");
+  const RingFlags ring(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  require_given(flags, {"model", "keys", "in", "out"});
+
+  const double start = seconds_now();
+  const std::string key_file = resolve_user_path(keys_path), in_file = resolve_user_path(in);
+  const Deployment deployment(load_checkpoint(resolve_user_path(model_path)),
+                              wire::read_context(key_file, wire::FileKind::kEvaluationKeys));
+  const Context& context = *deployment.context;
+  ring.require_security(context);
+  wire::CiphertextFile request = wire::read_ciphertexts(in_file, context, kMaxGroups);
+  const CiphertextNote note = CiphertextNote::parse(request.note, in, deployment.packing.prompts,
+                                                    deployment.model.weights.config.context);
+  if (note.model_fingerprint != deployment.model_fingerprint) {
+    throw Error(message(in, " was encrypted for another model than ", model_path));
+  }
+  if (note.ciphertexts() != request.ciphertexts.size()) {
+    throw Error(message(in, " holds ", request.ciphertexts.size(), " ciphertexts, its note lists ", note.ciphertexts()));
+  }
+  require_memory(deployment.server_bytes());
+  { AtomicFile probe(resolve_user_path(out)); }  // refuse now rather than after the work
+  InferenceState state(state_path.empty() ? "" : resolve_user_path(state_path), deployment, request);
+
+  const EvaluationKeys keys = [&] {
+    Progress progress("reading keys", 1);
+    return wire::read_evaluation_keys(key_file, context, [&](uint64_t done, uint64_t total) {
+      progress.set(static_cast<double>(done) / static_cast<double>(total));
+    });
+  }();
+  if (keys.fingerprint != request.fingerprint) {
+    throw Error(message(in, " belongs to another key pair than ", keys_path));
+  }
+  Server server(deployment, keys);
+  const double loaded = seconds_now();
+
+  const program::Plan& plan = deployment.plan;
+  Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * note.lengths.size()));
+  std::vector<double> seconds(plan.program.instructions.size(), 0);
+  for (size_t group = state.finished_groups(); group < note.lengths.size(); ++group) {
+    program::RunOptions options;
+    options.progress = [&](size_t done, size_t total) { progress.set(static_cast<double>(group * total + done)); };
+    state.watch(group, options);
+    program::RunResult result;
+    if (auto checkpoint = state.take_checkpoint()) {
+      result = server.resume(std::move(*checkpoint), options);
+    } else {
+      std::map<std::string, Ciphertext> inputs;
+      for (size_t i = 0; i < note.names.size(); ++i) {
+        inputs.emplace(note.names[i], std::move(request.ciphertexts[group * note.names.size() + i]));
+      }
+      result = server.run(inputs, options);
+    }
+    for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += result.seconds[i];
+    state.finish_group(group, std::move(result.outputs));
+  }
+  const double inferred = seconds_now();
+
+  CiphertextNote answer = note;
+  answer.names.clear();
+  for (const auto& output : plan.program.outputs) answer.names.push_back(output.name);
+  wire::CiphertextFile file;
+  file.note = answer.text();
+  file.fingerprint = request.fingerprint;
+  file.ciphertexts = state.take_outputs(answer.names);
+  wire::write_ciphertexts(resolve_user_path(out), context, file);
+  state.remove();
+
+  Table table({"block", "instructions", "bootstraps", "seconds"});
+  for (const BlockTime& block : time_by_block(plan, seconds, 2)) {
+    table.row({block.block, std::to_string(block.instructions), std::to_string(block.bootstraps),
+               format("%.2f", block.seconds)});
+  }
+  std::printf("%s\n%s", context.describe().c_str(), table.text().c_str());
+  std::printf("%zu passes, %d bootstraps each; read keys %s, inferred %s; peak memory %s; wrote %s\n",
+              note.lengths.size(), plan.bootstraps, seconds_text(loaded - start).c_str(),
+              seconds_text(inferred - loaded).c_str(), bytes_text(static_cast<double>(peak_resident_bytes())).c_str(),
+              out.c_str());
+  Json json;
+  json["params"] = parameters_json(context);
+  json["bootstraps"] = plan.bootstraps;
+  json["seconds"]["read"] = loaded - start;
+  json["seconds"]["infer"] = inferred - loaded;
+  json["peak_rss_bytes"] = peak_resident_bytes();
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::infer(argc, argv); });
+}

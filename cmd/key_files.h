@@ -1,0 +1,16 @@
+// The names of a key pair's files in its folder.
+#pragma once
+
+#include <string>
+
+namespace psm {
+
+struct KeyFiles {
+  explicit KeyFiles(const std::string& folder)
+      : secret(folder + "/secret.key"),
+        public_key(folder + "/public.key"),
+        evaluation(folder + "/evaluation.keys") {}
+  std::string secret, public_key, evaluation;
+};
+
+}  // namespace psm

@@ -1,0 +1,89 @@
+// The client makes its keys: the secret key, the public key, and the evaluation keys that the server needs to run
+// one model, and no others.
+#include <cstdio>
+#include <filesystem>
+
+#include "ckks/base/flags.h"
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
+#include "ckks/scheme/key_generator.h"
+#include "ckks/wire/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/common_flags.h"
+#include "cmd/deployment.h"
+#include "cmd/key_files.h"
+#include "cmd/table.h"
+
+namespace psm {
+namespace {
+
+int keygen(int argc, char** argv) {
+  Flags flags("bazel run //cmd:keygen -- --model MODEL --out FOLDER [flags]",
+              "Makes the keys for running a polynomial model encrypted: secret.key and public.key for the client,\n"
+              "evaluation.keys for the server. The secret key never leaves the client.");
+  const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+  const std::string& out = flags.text("out", "", "folder for the keys; made if it is missing");
+  const RingFlags ring(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  require_given(flags, {"model", "out"});
+
+  const KeyFiles files(resolve_user_path(out));
+  const Deployment deployment(load_checkpoint(resolve_user_path(model)), ring.spec());
+  const Context& context = *deployment.context;
+  ring.require_security(context);
+  std::filesystem::create_directories(resolve_user_path(out));
+  std::printf("%s\n", context.describe().c_str());
+
+  const double start = seconds_now();
+  const SecretKey secret = SecretKey::generate(context);
+  KeyGenerator generator(secret);
+  wire::write_secret_key(files.secret, secret);
+  wire::write_public_key(files.public_key, context, generator.public_key());
+
+  // One key at a time: what is written need not stay in memory.
+  const KeyRequest& request = deployment.keys;
+  const size_t total = request.galois_levels.size() + (request.relinearisation_level >= 0) + request.encapsulation;
+  Progress progress("generating keys", static_cast<double>(total));
+  wire::EvaluationKeysWriter writer(files.evaluation, context, secret.fingerprint());
+  if (request.relinearisation_level >= 0) {
+    writer.relinearisation(generator.relinearisation(request.relinearisation_level));
+    progress.advance();
+  }
+  if (request.encapsulation) {
+    KeySwitchKey to_ephemeral, from_ephemeral;
+    generator.encapsulation(to_ephemeral, from_ephemeral);
+    writer.to_ephemeral(to_ephemeral);
+    writer.from_ephemeral(from_ephemeral);
+    progress.advance();
+  }
+  for (const auto& [element, level] : request.galois_levels) {
+    writer.galois(element, generator.galois(element, level));
+    progress.advance();
+  }
+  writer.commit();
+  const double seconds = seconds_now() - start;
+
+  std::printf("%zu evaluation keys, %s in the file, %s in the server's memory; %s\n", total,
+              bytes_text(static_cast<double>(writer.bytes_written())).c_str(),
+              bytes_text(static_cast<double>(request.bytes(context))).c_str(), seconds_text(seconds).c_str());
+  std::printf("wrote %s (keep it), %s, %s (for the server)\n", files.secret.c_str(), files.public_key.c_str(),
+              files.evaluation.c_str());
+  Json json;
+  json["params"] = parameters_json(context);
+  json["keys"] = total;
+  json["file_bytes"] = writer.bytes_written();
+  json["memory_bytes"] = static_cast<uint64_t>(request.bytes(context));
+  json["seconds"] = seconds;
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::keygen(argc, argv); });
+}
