@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <cstdint>
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/poly/series_plan.h"
 
 namespace psm {
 
@@ -30,19 +31,14 @@ program::Value Approximation::build(program::Builder& builder, program::Value v,
   return kernel_->build(builder, v);
 }
 
-// With b = 2^m baby steps T_1 .. T_b (b - 1 products), giant steps by doubling T_2b, T_4b, ... and one
-// product for each giant coefficient block but the lowest; the best m.
-int series_multiplications(int degree) {
-  PSM_CHECK(degree >= 0, "degree ", degree);
-  if (degree <= 1) return 0;
-  int best = std::numeric_limits<int>::max();
-  for (int babies = 2; babies / 2 <= degree; babies *= 2) {
-    const int blocks = degree / babies + 1;
-    int doublings = 0;
-    while ((babies << (doublings + 1)) <= degree) ++doublings;
-    best = std::min(best, babies - 1 + doublings + blocks - 1);
-  }
-  return best;
+int series_multiplications(const std::vector<double>& coefficients) {
+  const Series series{SeriesBasis::kChebyshev, coefficients};
+  if (series.degree() == 0) return 0;
+  // Any scale and primes of its size will do: they decide nothing but constants.
+  constexpr int kScaleBits = 40;
+  const std::vector<std::uint64_t> primes(series.depth() + 1, std::uint64_t{1} << kScaleBits);
+  const double scale = std::ldexp(1.0, kScaleBits);
+  return plan_series(series, series.depth(), scale, scale, primes).relinearisations();
 }
 
 }  // namespace psm

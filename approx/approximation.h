@@ -30,6 +30,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "approx/interval.h"
 #include "ckks/program/program.h"
@@ -58,7 +59,7 @@ class Approximation {
   struct Cost {
     int depth = 0;            // levels between v and out
     long long degree = 0;     // of P
-    int multiplications = 0;  // ciphertext x ciphertext (those of a series by series_multiplications())
+    int multiplications = 0;  // ciphertext x ciphertext, with a key-switch each (series_multiplications())
   };
 
   class Kernel {
@@ -108,7 +109,8 @@ class Approximation {
   std::shared_ptr<const Kernel> kernel_;
 };
 
-// Ciphertext x ciphertext products of one Series instruction of this degree by baby steps and giant steps.
-int series_multiplications(int degree);
+// Relinearisations of one Series instruction, by the plan that the evaluator follows
+// (ckks/poly/series_plan.h).
+int series_multiplications(const std::vector<double>& coefficients);
 
 }  // namespace psm

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "approx/testing.h"
+#include "ckks/program/planner.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -103,6 +104,21 @@ TEST_CASE("program, evaluate() and counts agree, and everything refreshed stays 
 
 TEST_CASE("21 iterations of the paper's form take 22 levels") {
   CHECK(goldschmidt_inverse({1e-3, 1}, 21).depth() == 22);
+}
+
+TEST_CASE("a division deeper than the levels at hand is planned with bootstraps between its iterations") {
+  const auto bootstraps = [](const Approximation& inverse, int usable_levels) {
+    program::Builder builder(1 << 15);
+    builder.output("out", inverse.build(builder, builder.input("v", true)));
+    const program::LevelBudget budget{.max_level = 3 + usable_levels,
+                                      .entry_level = 3,
+                                      .input_level = 3 + usable_levels,
+                                      .output_level = 3};
+    return program::plan(std::move(builder).finish(), budget).bootstraps;
+  };
+  CHECK(bootstraps(relaxed_goldschmidt_inverse({1e-3, 1}, 8), 9) == 0);
+  // 22 levels, nine at a time; u and out share a bootstrap.
+  CHECK(bootstraps(goldschmidt_inverse({1e-3, 1}, 21), 9) == 2);
 }
 
 }  // namespace

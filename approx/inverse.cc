@@ -12,7 +12,7 @@ namespace psm {
 namespace {
 
 constexpr int kMaxLevels = 24;
-constexpr int kMaxSeriesLevels = 9;
+constexpr int kMaxSeriesLevels = 10;
 constexpr int kMaxStartLevels = 7;
 constexpr int kMaxIterations = (kMaxLevels + 1) / 2;  // of 1/sqrt(x)
 constexpr int kStartOfInverse = 4;                    // a start of degree 15
@@ -37,13 +37,13 @@ std::optional<Approximation> first_relaxed_inverse(Interval domain, double relat
                       [&](int levels) { return relaxed_goldschmidt_inverse(domain, levels); });
 }
 
-// The series of least degree that has the error: doubling, then bisection.
+// The series of about the least degree that has the error: doubling, then bisection to a thirty-second.
 std::optional<Approximation> shortest_series(Interval domain, double relative_error) {
   for (int levels = 1; levels <= kMaxSeriesLevels; ++levels) {
     int enough = (1 << levels) - 1, below = (1 << (levels - 1)) - 1;
     std::optional<Approximation> best = series_inverse_sqrt(domain, enough);
     if (!best || best->error_bound() > relative_error) continue;
-    while (enough - below > 1) {
+    while (enough - below > std::max(1, enough / 32)) {
       const int degree = (enough + below) / 2;
       std::optional<Approximation> candidate = series_inverse_sqrt(domain, degree);
       if (candidate && candidate->error_bound() <= relative_error) {

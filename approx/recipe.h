@@ -75,7 +75,7 @@ class CountingArithmetic {
   }
   Value series(Value a, const std::vector<double>& c) {
     const int degree = static_cast<int>(c.size()) - 1;
-    multiplications_ += series_multiplications(degree);
+    multiplications_ += series_multiplications(c);
     return {a.level + levels_of_degree(degree), a.degree * degree};
   }
   void refresh(Value&) {}

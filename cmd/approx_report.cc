@@ -231,8 +231,9 @@ std::string certificate_text(const Approximation& a, const ApproxMeasurement& m)
   row("ciphertext products", std::to_string(a.multiplications()));
   row("degree", std::to_string(a.degree()));
   row("refresh candidates", std::to_string(m.refresh_candidates));
+  const char* sign = a.input_offset() < 0 ? " - " : " + ";
   row("input", "v = " + number(a.input_scale()) + " x" +
-                   (a.input_offset() == 0 ? "" : format(" %+.15g", a.input_offset())));
+                   (a.input_offset() == 0 ? "" : sign + number(std::fabs(a.input_offset()))));
   row("range of v",
       "[" + format("%.6g", a.input_range().lo) + ", " + format("%.6g", a.input_range().hi) + "]");
   row("output",
@@ -242,7 +243,7 @@ std::string certificate_text(const Approximation& a, const ApproxMeasurement& m)
 }
 
 std::string plot_svg(const Approximation& a) {
-  SvgFigure figure(a.name() + format(", %.0f levels", a.depth()));
+  SvgFigure figure(a.name() + format(" (depth %.0f)", a.depth()));
   const bool wide = a.domain().lo > 0 && a.domain().hi > 20 * a.domain().lo;
   SvgPanel& values = figure.panel("function and polynomial", "x", a.function());
   values.x_log = values.y_log = wide;
