@@ -21,11 +21,11 @@
 namespace psm {
 
 struct PolynomialOptions {
-  double margin = 1.25;            // lo / margin, hi * margin of each interval
-  double norm_error = 0x1p-12;     // relative, of 1/sqrt
-  double inverse_error = 0x1p-12;  // relative, of 1/x
-  double gelu_error = 0x1p-12;     // absolute
-  bool client_norm = true;         // the client sends the first layer's normalised state too
+  double margin = 1.25;           // lo / margin, hi * margin of each interval
+  double norm_error = 0x1p-10;    // relative, of 1/sqrt
+  double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
+  double gelu_error = 0x1p-10;    // absolute
+  bool client_norm = true;        // the client sends the first layer's normalised state too
 };
 
 // The polynomials of one layer.
