@@ -142,7 +142,7 @@ class Pool {
   size_t in_use_ = 0;
   size_t pooled_ = 0;
   size_t peak_ = 0;
-  size_t limit_ = size_t{1} << 30;
+  size_t limit_ = size_t{2} << 30;
 };
 
 // Never destroyed: buffers in static objects may outlive any order of destruction.

@@ -52,7 +52,8 @@ struct Statistics {
 };
 Statistics statistics();
 
-// Memory that free buffers may keep; what is freed beyond it goes back to the system. 1 GiB at first.
+// Memory that free buffers may keep; what is freed beyond it goes back to the system. 2 GiB at first: what a bootstrap
+// at N = 2^16 takes and returns.
 void set_pooled_limit(size_t bytes);
 // Gives the memory of all free buffers back to the system.
 void trim();
