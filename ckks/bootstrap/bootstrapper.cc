@@ -159,6 +159,16 @@ Ciphertext Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& inp
 
 Bootstrapper::Parts Bootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
                                               std::vector<BootstrapStep>* steps) const {
+  return run(evaluator, input, steps, false);
+}
+
+Ciphertext Bootstrapper::apply_real(const Evaluator& evaluator, const Ciphertext& input,
+                                    std::vector<BootstrapStep>* steps) const {
+  return run(evaluator, input, steps, true).re;
+}
+
+Bootstrapper::Parts Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
+                                      std::vector<BootstrapStep>* steps, bool real_only) const {
   const Context& context = plan_.context();
   if (input.level() < plan_.entry_level()) {
     throw Error(message("a ciphertext at level ", input.level(),
@@ -186,11 +196,12 @@ Bootstrapper::Parts Bootstrapper::apply_parts(const Evaluator& evaluator, const 
   for (const auto& transform : coeffs_to_slots_) x = transform->apply(evaluator, x);
   const Ciphertext conjugate = evaluator.conjugate(x);
   Ciphertext re = evaluator.add(x, conjugate);
-  Ciphertext im = evaluator.multiply_by_i(evaluator.sub(x, conjugate), 3);  // -i (v - conj v) = 2 Im v
+  Ciphertext im;
+  if (!real_only) im = evaluator.multiply_by_i(evaluator.sub(x, conjugate), 3);  // -i (v - conj v) = 2 Im v
   finished("CoeffsToSlots");
 
   re = eval_mod(evaluator, re);
-  im = eval_mod(evaluator, im);
+  if (!real_only) im = eval_mod(evaluator, im);
   finished("EvalMod");
 
   re.scale = im.scale = context.scale(plan_.output_level());

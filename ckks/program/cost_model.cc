@@ -110,6 +110,11 @@ LinearSchedule schedule(const LinearMap& map, std::size_t slots) {
 
 namespace {
 
+bool is_single_real(const Instruction& bootstrap, const Program& program) {
+  return bootstrap.arguments.size() == 1 &&
+         program.value_is_real[static_cast<std::size_t>(bootstrap.arguments[0].id)] != 0;
+}
+
 // The parts of a key-switch, as work at one level.
 class Switching {
  public:
@@ -275,7 +280,7 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       series(effort, *instruction.series, shape_, level);
       break;
     case Opcode::kBootstrap:
-      effort = bootstrap_.effort;
+      effort = is_single_real(instruction, program) ? bootstrap_.real_effort : bootstrap_.effort;
       effort.counts.bootstraps = 1;
       break;
   }
@@ -292,7 +297,8 @@ Effort CostModel::drop_effort(int target) const {
 }
 
 double CostModel::seconds(const Instruction& instruction, const Program& program, int level) const {
-  if (instruction.opcode == Opcode::kBootstrap) return bootstrap_.seconds;
+  if (instruction.opcode == Opcode::kBootstrap)
+    return is_single_real(instruction, program) ? bootstrap_.real_seconds : bootstrap_.seconds;
   return kernels_.of(effort(instruction, program, level).work);
 }
 

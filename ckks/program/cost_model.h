@@ -103,7 +103,9 @@ struct KernelSeconds {
 // What ckks/bootstrap says of one bootstrap, as data.
 struct BootstrapFigures {
   Effort effort;               // kernels and key-switches
+  Effort real_effort;          // of a bootstrap of one real value: one EvalMod instead of two
   double seconds = 20;         // measured or predicted; includes everything
+  double real_seconds = 14;    // the same for one real value
   KeyNeeds keys;               // rotations, conjugation, relinearisation
   double other_key_bytes = 0;  // of the encapsulation keys
   double memory_bytes = 0;     // encoded transforms
@@ -120,7 +122,7 @@ class CostModel {
   const BootstrapFigures& bootstrap() const { return bootstrap_; }
 
   // Of an instruction whose arguments are at `level` (drops to it are counted apart). kRefresh is free,
-  // kBootstrap costs one bootstrap.
+  // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one.
   Effort effort(const Instruction&, const Program&, int level) const;
   Effort drop_effort(int target) const;  // Evaluator::drop_to_level
   double seconds(const Instruction&, const Program&, int level) const;

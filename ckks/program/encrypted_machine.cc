@@ -50,8 +50,8 @@ void require_data(const Plan& plan) {
 struct EncryptedMachine::Cache {
   using Key = std::pair<const Complex*, int>;  // the vector and the level; the plan keeps the vector alive
   std::map<Key, Plaintext> plaintexts;
-  std::map<std::size_t, std::unique_ptr<EncodedTransform>> transforms;  // by instruction
-  std::map<std::size_t, SeriesPlan> series;                             // by instruction
+  std::map<std::pair<LinearIdentity, int>, std::unique_ptr<EncodedTransform>> transforms;
+  std::map<std::size_t, SeriesPlan> series;  // by instruction
   std::size_t bytes = 0;
 };
 
@@ -250,19 +250,25 @@ class EncryptedMachine::Run {
   }
 
   void linear(int level) {
-    std::unique_ptr<EncodedTransform>& encoded = machine_.cache_->transforms[index_];
-    if (!encoded) {
+    Cache& cache = *machine_.cache_;
+    auto key = std::make_pair(same_encoding(*instruction_->linear), level);
+    const auto found = cache.transforms.find(key);
+    std::unique_ptr<EncodedTransform> fresh;
+    if (found == cache.transforms.end()) {
       const auto start = Clock::now();
-      encoded = std::make_unique<EncodedTransform>(context_, machine_.encoder_,
-                                                   transform_of(*instruction_->linear, plan_.program.slots),
-                                                   level, context_.scale(level), context_.scale(level - 1));
+      fresh = std::make_unique<EncodedTransform>(context_, machine_.encoder_,
+                                                 transform_of(*instruction_->linear, plan_.program.slots),
+                                                 level, context_.scale(level), context_.scale(level - 1));
       result_.encode_seconds[index_] += seconds_since(start);
     }
+    const EncodedTransform& encoded = fresh ? *fresh : *found->second;
     std::vector<const Ciphertext*> inputs;
     for (std::size_t i = 0; i < instruction_->arguments.size(); ++i) inputs.push_back(&argument(i));
-    std::vector<Ciphertext> outputs = encoded->apply(evaluator_, inputs);
-    if (machine_.options_.recode_linear_maps) encoded.reset();
+    std::vector<Ciphertext> outputs = encoded.apply(evaluator_, inputs);
     for (std::size_t i = 0; i < outputs.size(); ++i) store(i, std::move(outputs[i]));
+    if (!fresh || cache.bytes + fresh->bytes() > machine_.options_.encoded_bytes) return;
+    cache.bytes += fresh->bytes();
+    cache.transforms.emplace(std::move(key), std::move(fresh));
   }
 
   void series(int level) {
@@ -348,12 +354,7 @@ RunResult EncryptedMachine::resume(Checkpoint checkpoint, const RunOptions& opti
   return run.execute();
 }
 
-std::size_t EncryptedMachine::encoded_bytes() const {
-  std::size_t total = cache_->bytes;
-  for (const auto& [index, transform] : cache_->transforms)
-    if (transform) total += transform->bytes();
-  return total;
-}
+std::size_t EncryptedMachine::encoded_bytes() const { return cache_->bytes; }
 
 std::vector<std::size_t> block_boundaries(const Plan& plan) {
   const auto block = [](const Instruction& instruction) {

@@ -31,7 +31,6 @@ namespace psm::program {
 
 struct MachineOptions {
   std::size_t encoded_bytes = std::size_t{1} << 30;
-  bool recode_linear_maps = false;  // encode the plaintexts of linear maps anew at each run: less memory
 };
 
 // State between two instructions.
@@ -71,7 +70,7 @@ class EncryptedMachine {
   RunResult run(const std::map<std::string, Ciphertext>& inputs, const RunOptions& = {});
   RunResult resume(Checkpoint, const RunOptions& = {});
 
-  std::size_t encoded_bytes() const;
+  std::size_t encoded_bytes() const;  // kept
 
  private:
   class Run;

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "ckks/base/error.h"
+#include "ckks/program/meter.h"
 #include "ckks/program/scheme_figures.h"
 #include "ckks/program/twin.h"
 #include "ckks/scheme/test_party.h"
@@ -163,6 +164,34 @@ TEST_CASE("a program that needs bootstraps keeps its values through them, two re
   Setting setting(insecure_bootstrappable(10), deep_program());
   CHECK(setting.plan_.bootstraps > 0);
   CHECK(setting.difference({{"x", wave(0.1, true)}, {"y", wave(0.3, true)}}) < 1e-3);
+}
+
+TEST_CASE("a single real value and a complex one are bootstrapped alone") {
+  for (bool real : {true, false}) {
+    Builder b(kSlots);
+    Value x = b.multiply_constant(b.input("x", real), 0.75);
+    for (int i = 0; i < 9; ++i) x = b.refresh(b.multiply_constant(b.square(x), 0.9));
+    b.output("y", b.add_constant(x, 0.5));
+    Setting setting(insecure_bootstrappable(10), std::move(b).finish());
+    CHECK(setting.plan_.bootstraps == 1);
+    CHECK(setting.difference({{"x", wave(0.1, real)}}) < 1e-3);
+  }
+}
+
+TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run takes") {
+  Setting setting(insecure_leveled(10, 15), [] {
+    Builder b(kSlots);
+    const Value x = b.input("x");
+    Value sum = x;
+    for (int i = 1; i < 6; ++i) sum = b.add(b.square(sum), b.rotate(x, i));
+    b.output("y", sum);
+    return std::move(b).finish();
+  }());
+  const MeterReading reading = meter(setting.plan_, CostModel(shape_of(setting.party.context)));
+  const RunResult result = setting.machine->run(setting.encrypt({{"x", SlotVector(kSlots, 0.1)}}));
+  CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
+  CHECK(reading.peak_ciphertext_bytes >= static_cast<double>(result.peak_bytes));
+  CHECK(reading.peak_ciphertext_bytes < 4 * static_cast<double>(result.peak_bytes));
 }
 
 TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one that was not interrupted") {

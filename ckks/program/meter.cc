@@ -44,24 +44,34 @@ class Plaintexts {
  public:
   explicit Plaintexts(const SchemeShape& shape) : shape_(shape) {}
 
-  void add(const Plain& plain, int limbs, bool shared) {
-    if (plain.period() < 2 && shared) return;  // a number takes no plaintext
-    if (shared && plain.has_data() && !seen_.insert({plain.values().data(), limbs}).second) return;
-    bytes_ += 16.0 * static_cast<double>(plain.period()) * limbs;
-  }
   void add(const Instruction& instruction, int level) {
-    if (instruction.opcode == Opcode::kAddPlain || instruction.opcode == Opcode::kMultiplyPlain)
-      add(instruction.plain, level + 1, true);
-    if (instruction.opcode == Opcode::kLinear)
+    if (instruction.opcode == Opcode::kAddPlain || instruction.opcode == Opcode::kMultiplyPlain) {
+      const Plain& plain = instruction.plain;
+      if (plain.period() < 2) return;  // a number takes no plaintext
+      if (plain.has_data() && !seen_.insert({plain.values().data(), level}).second) return;
+      count(16.0 * static_cast<double>(plain.period()) * (level + 1));
+    }
+    if (instruction.opcode == Opcode::kLinear) {
+      if (!seen_maps_.insert({same_encoding(*instruction.linear), level}).second) return;
+      double periods = 0;
       for (const LinearTerm& term : instruction.linear->terms)
-        add(term.weight, level + 1 + shape_.special_primes, false);
+        periods += static_cast<double>(term.weight.period());
+      count(16.0 * periods * (level + 1 + shape_.special_primes));
+    }
   }
   double bytes() const { return bytes_; }
+  double largest() const { return largest_; }
 
  private:
+  void count(double bytes) {
+    bytes_ += bytes;
+    largest_ = std::max(largest_, bytes);
+  }
+
   const SchemeShape& shape_;
   std::set<std::pair<const Complex*, int>> seen_;
-  double bytes_ = 0;
+  std::set<std::pair<LinearIdentity, int>> seen_maps_;
+  double bytes_ = 0, largest_ = 0;
 };
 
 // Decomposed digits, and the accumulators of a linear map.
@@ -109,6 +119,11 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
 
 }  // namespace
 
+double MeterReading::peak_bytes(double encoded_limit) const {
+  const double kept = std::min(plaintext_bytes, encoded_limit + largest_plaintext_bytes);
+  return peak_ciphertext_bytes + kept + bootstrap_bytes + key_bytes();
+}
+
 std::string block_of(const std::string& label, int parts) {
   std::size_t end = 0;
   for (int part = 0; part < parts; ++part) {
@@ -133,14 +148,13 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
     const Instruction& instruction = instructions[i];
     const int level = plan.argument_level[i];
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
-    Effort effort;
+    Effort effort = model.effort(instruction, plan.program, level);
     double seconds = model.seconds(instruction, plan.program, level);
     if (bootstrap) {
-      reading.bootstrap_counts += model.bootstrap().effort.counts;
-      reading.work += model.bootstrap().effort.work;
+      reading.bootstrap_counts += effort.counts;
+      reading.work += effort.work;
+      effort = {};
       effort.counts.bootstraps = 1;
-    } else {
-      effort = model.effort(instruction, plan.program, level);
     }
     auto drop_to = [&](int target) {
       effort += model.drop_effort(target);
@@ -178,6 +192,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
     }
   }
   reading.plaintext_bytes = plaintexts.bytes();
+  reading.largest_plaintext_bytes = plaintexts.largest();
   return reading;
 }
 

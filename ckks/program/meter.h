@@ -43,12 +43,12 @@ struct MeterReading {
 
   double peak_ciphertext_bytes = 0;  // live ciphertexts and scratch
   std::string peak_operation;
-  double plaintext_bytes = 0;  // encoded once for every vector and level
-  double bootstrap_bytes = 0;  // encoded transforms of the bootstrap
+  double plaintext_bytes = 0;          // encoded once for every vector and level
+  double largest_plaintext_bytes = 0;  // of one linear map or vector
+  double bootstrap_bytes = 0;          // encoded transforms of the bootstrap
   double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
-  double peak_bytes() const {
-    return peak_ciphertext_bytes + plaintext_bytes + bootstrap_bytes + key_bytes();
-  }
+  // With as many encoded plaintexts kept as the machine's limit allows (MachineOptions::encoded_bytes).
+  double peak_bytes(double encoded_limit = 0x1p30) const;
 
   int input_level = 0;                      // highest of all inputs
   int lowest_level = 0, highest_level = 0;  // at which something is computed

@@ -17,7 +17,10 @@ std::size_t id(Value value) { return static_cast<std::size_t>(value.id); }
 }  // namespace
 
 Placement::Placement(const Program& program, const LevelBudget& budget, const CostModel& model)
-    : program_(program), budget_(budget), bootstrap_seconds_(model.bootstrap().seconds) {
+    : program_(program),
+      budget_(budget),
+      bootstrap_seconds_(model.bootstrap().seconds),
+      real_bootstrap_seconds_(model.bootstrap().real_seconds) {
   const int top = std::max(budget.max_level, budget.input_level);
   for (int level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
   const std::size_t count = program.instructions.size();
@@ -58,18 +61,21 @@ void Placement::find_ranks() {
   reals_of_rank_.resize(static_cast<std::size_t>(highest) + 1);
 }
 
-int Placement::bootstraps_of(const Choice& choice) {
+double Placement::bootstrap_seconds(const Choice& choice) {
   std::fill(reals_of_rank_.begin(), reals_of_rank_.end(), 0);
-  int total = 0;
+  int whole = 0, single_reals = 0;
   for (std::size_t c = 0; c < candidates_.size(); ++c) {
     if (!choice[c]) continue;
     if (candidates_[c].real)
       ++reals_of_rank_[static_cast<std::size_t>(rank_[c])];
     else
-      ++total;
+      ++whole;
   }
-  for (int reals : reals_of_rank_) total += (reals + 1) / 2;
-  return total;
+  for (int reals : reals_of_rank_) {
+    whole += reals / 2;
+    single_reals += reals % 2;
+  }
+  return whole * bootstrap_seconds_ + single_reals * real_bootstrap_seconds_;
 }
 
 std::vector<std::vector<std::size_t>> Placement::bootstraps(const Choice& choice) const {
@@ -142,7 +148,7 @@ Placement::Outcome Placement::evaluate(const Choice& choice, std::vector<int>* n
     const std::vector<double>& seconds = seconds_[i];
     outcome.seconds += seconds[std::min(static_cast<std::size_t>(level), seconds.size() - 1)];
   }
-  outcome.seconds += bootstrap_seconds_ * bootstraps_of(choice);
+  outcome.seconds += bootstrap_seconds(choice);
   if (needs) *needs = need_;
   return outcome;
 }

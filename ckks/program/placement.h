@@ -51,12 +51,12 @@ class Placement {
   bool try_flips(Choice&, Outcome&, std::initializer_list<std::size_t> flipped);
   bool try_group(Choice&, Outcome&, std::size_t dropped, std::size_t added);
   bool keep_if_better(const Choice& changed, Choice&, Outcome&);
-  int bootstraps_of(const Choice&);
+  double bootstrap_seconds(const Choice&);
   void find_ranks();
 
   const Program& program_;
   LevelBudget budget_;
-  double bootstrap_seconds_;
+  double bootstrap_seconds_, real_bootstrap_seconds_;
   std::vector<double> drop_seconds_;  // by target level
   std::vector<Candidate> candidates_;
   std::vector<std::vector<std::size_t>> groups_;  // candidates of each kRefresh

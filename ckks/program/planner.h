@@ -8,8 +8,8 @@
 // A value used below its level is brought down once for each such level (Evaluator::drop_to_level).
 //
 // Choice. The candidates are the values in kRefresh groups. Two real values share one bootstrap (a + i b):
-// inside a group, and across groups where neither depends on the other. The planner minimises the predicted
-// seconds of the whole program by local search:
+// inside a group, and across groups where neither depends on the other; a single one costs less than two. The
+// planner minimises the predicted seconds of the whole program by local search:
 //   1. starts: nothing refreshed; everything; and for each level t, the candidates whose need exceeds t in a
 //      backward pass that decides as it goes;
 //   2. moves, taken while they improve: drop or add one candidate, drop or add a whole group, move a

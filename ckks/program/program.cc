@@ -40,6 +40,17 @@ double Plain::max_abs() const {
   return largest;
 }
 
+LinearIdentity same_encoding(const LinearMap& map) {
+  LinearIdentity identity;
+  for (const LinearTerm& term : map.terms) {
+    // Shapes without data are never shared: the term itself tells them apart.
+    const void* data = &term;
+    if (term.weight.has_data()) data = term.weight.values().data();
+    identity.emplace_back(term.output, term.giant, term.input, term.baby, term.conjugate, data);
+  }
+  return identity;
+}
+
 const char* name(Opcode opcode) {
   switch (opcode) {
     case Opcode::kInput:

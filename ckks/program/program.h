@@ -24,6 +24,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -94,6 +95,11 @@ struct LinearMap {
   int outputs = 1;
   std::vector<LinearTerm> terms{};
 };
+
+// Two maps with one identity have the same plaintexts (shared data, not equal data) in the same places:
+// whoever encodes one has encoded the other.
+using LinearIdentity = std::vector<std::tuple<int, int, int, int, bool, const void*>>;
+LinearIdentity same_encoding(const LinearMap&);
 
 // sum_k coefficients[k] T_k(x), T_k the Chebyshev polynomials of the first kind, x in [-1, 1], real
 // coefficients.

@@ -67,6 +67,7 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
   figures.effort.counts.full_key_switches += 2;  // to and from the ephemeral secret; the first is at level 0
   const Instruction square{.opcode = Opcode::kMultiply, .arguments = {Value{0}, Value{0}}};
   for (int half = 0; half < 2; ++half) {
+    if (half == 1) figures.real_effort = figures.effort;
     for (const SeriesPlan::Node& node : plan.series().nodes) {
       for (std::size_t i = 0; i < node.products.size(); ++i) {
         Effort product = model.effort(square, program, node.level + 1);
@@ -84,6 +85,7 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
       figures.effort += model.effort(square, program, plan.output_level() + k);
   }
   figures.seconds = kernels.of(figures.effort.work);
+  figures.real_seconds = kernels.of(figures.real_effort.work);
   const KeyRequest request = plan.key_request();
   figures.keys.need_relinearisation(request.relinearisation_level);
   for (const auto& [element, level] : request.galois_levels) figures.keys.need_galois(element, level);

@@ -355,11 +355,13 @@ class Twin {
     }
   }
 
-  // Two real values travel as c = a + i b; what comes back is re(c) and im(c).
+  // Of a single real value only the real part comes back. Two travel as c = a + i b and come back as re(c),
+  // im(c).
   void execute_bootstrap() {
     if (instruction_->arguments.size() == 1) {
-      result() = argument(0);
-      return;
+      const SlotVector& a = argument(0);
+      const bool real = program_.value_is_real[id(instruction_->arguments[0])] != 0;
+      return map_slots(result(), [&](std::size_t s) { return real ? Complex(a[s].real(), 0) : a[s]; });
     }
     const SlotVector &a = argument(0), &b = argument(1);
     map_slots(result(0), [&](std::size_t s) { return Complex(a[s].real() - b[s].imag(), 0); });
