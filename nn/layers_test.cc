@@ -90,11 +90,12 @@ TEST_CASE("the gradient of cross entropy agrees and unscored rows have none") {
   for (int j = 4; j < 8; ++j) CHECK(grad[j] == 0);
 }
 
-TEST_CASE("the gradient of the range losses agrees with finite differences") {
+TEST_CASE("the gradient of the peak, excess and logarithmic excess losses agrees with finite differences") {
   GradientCheck({{6, 2}}).run([](T& tape, const Inputs& in) { return peak_loss(tape, in[0], 4, 0.5); });
-  GradientCheck({{6, 2}}, [](double x) {
-    return 0.1 + x * x;
-  }).run([](T& tape, const Inputs& in) { return spread_loss(tape, in[0], 4, 0.5); }, 1e-5);
+  GradientCheck({{6, 2}}).run([](T& tape, const Inputs& in) { return excess_loss(tape, in[0], 0.6, 0.5); });
+  GradientCheck({{12, 1}}, [](double x) { return 0.1 + x * x; }).run([](T& tape, const Inputs& in) {
+    return log_excess_loss(tape, in[0], 0.7, 0.5);
+  });
   T tape;
   double x[] = {1, -3, 2, 0.5}, grad[4] = {};
   const Tensor<double> loss = peak_loss<double>(tape, {x, grad, 2, 2}, 2, 1.0);
@@ -103,6 +104,21 @@ TEST_CASE("the gradient of the range losses agrees with finite differences") {
   CHECK(grad[0] == 0);
   CHECK(grad[1] == -1);
   CHECK(grad[2] == 1);
+  CHECK(excess_loss<double>(tape, {x, grad, 2, 2}, 1.5, 2.0).value[0] ==
+        doctest::Approx(2 * (1.5 * 1.5 + 0.25)));
+}
+
+TEST_CASE("the logarithmic width loss counts scored rows outside the interval around their own mean") {
+  T tape;
+  double x[] = {1, std::exp(2.0), std::exp(50.0), std::exp(4.0)}, grad[4] = {};
+  const int targets[] = {3, 0, -1, 1};
+  const Tensor<double> loss = log_width_loss<double>(tape, {x, grad, 4, 1}, targets, 0.5, 1.0);
+  CHECK(loss.value[0] == doctest::Approx(2 * 1.5 * 1.5));  // logarithms 0, 2, 4 around 2
+  tape.backward(loss);
+  CHECK(grad[0] == doctest::Approx(-2 * 1.5));  // the mean is held constant
+  CHECK(grad[1] == 0);
+  CHECK(grad[2] == 0);
+  CHECK(grad[3] == doctest::Approx(2 * 1.5 / std::exp(4.0)));
 }
 
 }  // namespace

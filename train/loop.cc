@@ -33,8 +33,23 @@ std::string describe(const ModelWeights& initial, const DataSource& source, cons
                              static_cast<double>(training.rate.total), training.rate.floor};
   json["adamw"] = Json::Array{training.adamw.beta1, training.adamw.beta2, training.adamw.epsilon,
                               training.adamw.decay, training.adamw.clip};
-  json["ranges"] = Json::Array{training.ranges.score_peak, training.ranges.gelu_peak,
-                               training.ranges.denominator_spread, training.ranges.variance_spread};
+  const RangeLosses& r = training.ranges;
+  json["ranges"] = Json::Array{r.score_peak,
+                               r.gelu_peak,
+                               r.score_excess,
+                               r.gelu_excess,
+                               r.denominator_excess,
+                               r.variance_width,
+                               r.residual_excess,
+                               r.final_variance_width,
+                               r.final_residual_excess,
+                               r.score_limit,
+                               r.gelu_limit,
+                               r.denominator_limit,
+                               r.residual_limit,
+                               r.final_residual_limit,
+                               r.variance_half_width,
+                               r.final_variance_half_width};
   json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),
                              static_cast<double>(loop.validation_sequences), loop.stop_accuracy};
   return json.dump(0);

@@ -15,7 +15,7 @@ namespace psm {
 
 struct LoopOptions {
   std::string name = "training";  // for the progress bar and the state file's description
-  std::size_t steps = 600;        // at most
+  std::size_t steps = 1000;       // at most
   std::size_t evaluate_every = 25;
   int validation_sequences = 128;
   double stop_accuracy = 1.1;  // stop once held-out accuracy reaches this; above 1: never

@@ -25,9 +25,9 @@ RecipeOptions recall_recipe(const RecallTask& task, std::uint64_t seed) {
   model.rotary_fraction = 0.5;
   model.rotary_base = 20;
   options.training.batch = options.range_training.batch = 64;
-  options.training.rate = {3e-3, 100, 1000, 0.05};
-  options.range_training.rate = {1e-3, 20, options.range_steps, 0.05};
-  options.range_training.ranges = {0.01, 0.01, 0.01, 0.01};
+  options.training.rate = {3e-3, 100, options.steps, 0.05};
+  options.range_training.rate = {2e-3, 50, options.range_steps, 0.05};
+  options.range_training.ranges = default_range_losses();
   return options;
 }
 
@@ -48,8 +48,8 @@ RecipeOptions text_recipe(const TextData& data, std::size_t steps, std::uint64_t
   options.range_steps = steps / 2;
   options.training.batch = options.range_training.batch = 32;
   options.training.rate = {3e-3, 100, steps, 0.05};
-  options.range_training.rate = {1e-3, 20, options.range_steps, 0.05};
-  options.range_training.ranges = {0.01, 0.01, 0.01, 0.01};
+  options.range_training.rate = {2e-3, 50, options.range_steps, 0.05};
+  options.range_training.ranges = default_range_losses();
   options.evaluate_every = 100;
   return options;
 }

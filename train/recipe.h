@@ -31,8 +31,8 @@ struct RecipeOptions {
   double stop_accuracy = 0.99;     // on held-out examples, above 1: never
   double training_epsilon = 1e-3;  // stage 2, after division by c
   TrainerOptions range_training;   // stage 3
-  std::size_t range_steps = 300;
-  double inference_epsilon = 0.1;  // stage 3 and inference
+  std::size_t range_steps = 400;
+  double inference_epsilon = 0.2;  // stage 3 and inference
   std::size_t evaluate_every = 25;
   int validation_sequences = 128;
   int range_sequences = 512;  // held-out sequences on which ranges are measured

@@ -6,10 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "nn/activations.h"
 #include "nn/cross_entropy.h"
-#include "nn/layer_norm.h"
-#include "nn/range_loss.h"
 
 namespace psm {
 namespace {
@@ -77,27 +74,9 @@ void Trainer::run_part(Part& part, double cross_entropy_scale) {
   const Tensor<float> entropy = cross_entropy(
       tape, part.out.logits, std::span<const int>(batch_.targets).subspan(begin, count), cross_entropy_scale);
   Tensor<float> loss = entropy;
-  const RangeLossWeights& weights = options_.ranges;
-  const double mean = 1.0 / options_.batch;
-  const std::size_t T = batch_.length;
-  for (int n = 0; n < config_.layers; ++n) {
-    if (weights.score_peak > 0)
-      loss = add_scaled(tape, loss, peak_loss(tape, part.out.scores[n], config_.heads * T * T, mean),
-                        weights.score_peak);
-    if (weights.gelu_peak > 0)
-      loss = add_scaled(tape, loss, peak_loss(tape, part.out.gelu_inputs[n], T * config_.ffn, mean),
-                        weights.gelu_peak);
-    if (weights.denominator_spread > 0 && config_.attention == AttentionKind::kPowerSoftmax) {
-      const AttentionShape shape{part.count, batch_.length, config_.heads, config_.head_dim()};
-      const Tensor<float> denominators = attention_denominators(tape, shape, config_, part.out.scores[n]);
-      loss = add_scaled(tape, loss, spread_loss(tape, denominators, config_.heads * T, mean),
-                        weights.denominator_spread);
-    }
-  }
-  if (weights.variance_spread > 0)
-    for (const Tensor<float>& x : part.out.residual)
-      loss = add_scaled(tape, loss, spread_loss(tape, row_variances(tape, x, config_.norm_epsilon), T, mean),
-                        weights.variance_spread);
+  loss = add_range_losses(
+      tape, loss, options_.ranges, config_, part.out,
+      {part.count, batch_.length, options_.batch, batch_.targets.data() + begin, batch_.scored()});
   tape.backward(loss);
   part.cross_entropy = entropy.value[0];
   part.range_loss = loss.value[0] - entropy.value[0];

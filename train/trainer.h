@@ -1,12 +1,5 @@
-// One training: steps of AdamW on batches of a data source, with range losses where their weights ask for
-// them.
-//
-//     loss = cross entropy + sum over layers of
-//            score_peak  * mean over examples of max over heads, positions of |s|      (eq. PWRoss)
-//          + gelu_peak   * mean over examples of max |W_up n2 + b_up|
-//          + denominator_spread * mean over examples of log(max D / min D),  D = mean_i s_i^p + epsilon
-//          + variance_spread    * mean over examples of log(max v / min v),  v of LayerNorm (and the final
-//          one)
+// One training: steps of AdamW on batches of a data source, with the losses of range_losses.h where their
+// weights ask for them.
 //
 // The batch is divided into kParts parts of its own tape each; threads take parts, and the parts' gradients
 // are added in their order. So the same seed gives the same bits for every number of threads, and threads
@@ -22,22 +15,15 @@
 #include "attention/model.h"
 #include "nn/adamw.h"
 #include "train/data.h"
+#include "train/range_losses.h"
 
 namespace psm {
-
-struct RangeLossWeights {
-  double score_peak = 0, gelu_peak = 0, denominator_spread = 0, variance_spread = 0;
-  bool any() const {
-    return score_peak > 0 || gelu_peak > 0 || denominator_spread > 0 || variance_spread > 0;
-  }
-  bool operator==(const RangeLossWeights&) const = default;
-};
 
 struct TrainerOptions {
   int batch = 64;  // sequences a step
   LearningRate rate;
   AdamWOptions adamw;
-  RangeLossWeights ranges;
+  RangeLosses ranges;
   std::uint64_t seed = 1;  // of the data
 };
 

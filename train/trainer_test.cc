@@ -26,7 +26,7 @@ TrainerOptions small_options() {
   TrainerOptions options;
   options.batch = 32;
   options.rate = {3e-3, 20, 600, 0.05};
-  options.ranges = {1e-3, 1e-3, 1e-3, 1e-3};
+  options.ranges = default_range_losses();
   return options;
 }
 
@@ -92,17 +92,26 @@ TEST_CASE("steps after the first ask the system for no memory") {
 
 TEST_CASE("range losses shrink what they act on") {
   const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
-  auto range_loss_after = [&](RangeLossWeights weights, int steps) {
+  auto range_loss_after = [&](double RangeLosses::*weight, int steps) {
     TrainerOptions options = small_options();
-    options.ranges = weights;
+    options.ranges = {};
+    options.ranges.*weight = 10;
+    options.ranges.score_limit = options.ranges.gelu_limit = options.ranges.denominator_limit = 0.3;
+    options.ranges.residual_limit = options.ranges.final_residual_limit = 1;
+    options.ranges.variance_half_width = options.ranges.final_variance_half_width = 0.01;
     Trainer trainer(initial, kSmallTask, options);
     StepReport report;
     for (int i = 0; i < steps; ++i) report = trainer.step();
     return report.range_loss;
   };
-  for (RangeLossWeights weights : {RangeLossWeights{1, 0, 0, 0}, RangeLossWeights{0, 1, 0, 0},
-                                   RangeLossWeights{0, 0, 1, 0}, RangeLossWeights{0, 0, 0, 1}})
-    CHECK(range_loss_after(weights, 40) < 0.7 * range_loss_after(weights, 1));
+  for (auto weight : {&RangeLosses::score_peak, &RangeLosses::gelu_peak, &RangeLosses::score_excess,
+                      &RangeLosses::gelu_excess, &RangeLosses::denominator_excess,
+                      &RangeLosses::variance_width, &RangeLosses::residual_excess,
+                      &RangeLosses::final_variance_width, &RangeLosses::final_residual_excess}) {
+    const double first = range_loss_after(weight, 1);
+    CHECK(first > 0);
+    CHECK(range_loss_after(weight, 40) < 0.8 * first);
+  }
 }
 
 TEST_CASE("a divergence stops with the step and the layer and leaves the weights") {

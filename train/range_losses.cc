@@ -1,0 +1,64 @@
+#include "train/range_losses.h"
+
+#include <algorithm>
+
+#include "attention/attention_ops.h"
+#include "nn/activations.h"
+#include "nn/layer_norm.h"
+#include "nn/range_loss.h"
+
+namespace psm {
+
+RangeLosses default_range_losses() {
+  RangeLosses losses;
+  losses.score_peak = losses.gelu_peak = 1e-3;
+  losses.score_excess = losses.gelu_excess = 0.1;
+  losses.denominator_excess = 20;
+  losses.variance_width = 1;
+  losses.residual_excess = 0.02;
+  losses.final_variance_width = 0.3;
+  losses.final_residual_excess = 0.02;
+  return losses;
+}
+
+Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges,
+                               const ModelConfig& config, const ForwardTensors<float>& out,
+                               const BatchPart& part) {
+  const double per_example = 1.0 / part.batch;
+  const double per_token = per_example / part.length;
+  const double per_row = per_token / config.heads;
+  const double per_scored = 1.0 / static_cast<double>(std::max<std::size_t>(1, part.scored));
+  const auto T = static_cast<std::size_t>(part.length);
+  const AttentionShape shape{part.sequences, part.length, config.heads, config.head_dim()};
+  auto add = [&](double weight, auto term) {
+    if (weight > 0) loss = add_scaled(tape, loss, term(), weight);
+  };
+
+  for (int n = 0; n < config.layers; ++n) {
+    const Tensor<float>&s = out.scores[n], &u = out.gelu_inputs[n], &x = out.residual[n];
+    add(ranges.score_peak, [&] { return peak_loss(tape, s, config.heads * T * T, per_example); });
+    add(ranges.score_excess, [&] { return excess_loss(tape, s, ranges.score_limit, per_example); });
+    if (config.attention == AttentionKind::kPowerSoftmax)
+      add(ranges.denominator_excess, [&] {
+        return log_excess_loss(tape, attention_denominators(tape, shape, config, s), ranges.denominator_limit,
+                               per_row);
+      });
+    add(ranges.gelu_peak, [&] { return peak_loss(tape, u, T * config.ffn, per_example); });
+    add(ranges.gelu_excess, [&] { return excess_loss(tape, u, ranges.gelu_limit, per_example); });
+    add(ranges.variance_width, [&] {
+      return log_width_loss(tape, row_variances(tape, x, config.norm_epsilon), nullptr,
+                            ranges.variance_half_width, per_token);
+    });
+    add(ranges.residual_excess, [&] { return excess_loss(tape, x, ranges.residual_limit, per_example); });
+  }
+  const Tensor<float>& x = out.residual.back();
+  add(ranges.final_variance_width, [&] {
+    return log_width_loss(tape, row_variances(tape, x, config.norm_epsilon), part.targets,
+                          ranges.final_variance_half_width, per_scored);
+  });
+  add(ranges.final_residual_excess,
+      [&] { return excess_loss(tape, x, ranges.final_residual_limit, per_example); });
+  return loss;
+}
+
+}  // namespace psm

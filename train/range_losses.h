@@ -1,0 +1,48 @@
+// The range losses of a model (Algorithm 1, step 2): what training adds to the cross entropy so that every
+// non-polynomial function is needed on a small interval only. Zero weights switch a loss off.
+//
+// Notation: s scores, D = mean_i s_i^p + epsilon, u GELU's inputs, v LayerNorm's variances, x the residual
+// stream entering a layer, x_f and v_f the same of the final norm. The paper's terms are the peaks; the
+// smooth ones beside them act on every entry outside its interval at once, which takes hundreds of steps
+// where the peaks alone take thousands.
+#pragma once
+
+#include "attention/model.h"
+
+namespace psm {
+
+struct RangeLosses {
+  double score_peak = 0;             // mean over examples of max |s|, each layer (eq. PWRoss)
+  double gelu_peak = 0;              // mean over examples of max |u|, each layer
+  double score_excess = 0;           // mean over examples of sum max(0, |s| - score_limit)^2
+  double gelu_excess = 0;            // mean over examples of sum max(0, |u| - gelu_limit)^2
+  double denominator_excess = 0;     // mean over rows of max(0, ln D - ln denominator_limit)^2
+  double variance_width = 0;         // mean over tokens of max(0, |ln v - mean ln v| - variance_half_width)^2
+  double residual_excess = 0;        // mean over examples of sum max(0, |x| - residual_limit)^2
+  double final_variance_width = 0;   // as variance_width, of v_f at the scored positions
+  double final_residual_excess = 0;  // as residual_excess, of x_f
+
+  double score_limit = 2, gelu_limit = 2, denominator_limit = 2, residual_limit = 3.5,
+         final_residual_limit = 6;
+  double variance_half_width = 0.15, final_variance_half_width = 0.5;
+
+  bool operator==(const RangeLosses&) const = default;
+};
+
+// The weights measured on the recall task.
+RangeLosses default_range_losses();
+
+// Where a part of a batch lies in the whole.
+struct BatchPart {
+  int sequences, length;
+  int batch;           // sequences of the whole batch
+  const int* targets;  // [sequences * length] of this part; outlives the backward pass
+  std::size_t scored;  // scored positions of the whole batch
+};
+
+// loss + all range losses, recorded on the tape.
+Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges,
+                               const ModelConfig& config, const ForwardTensors<float>& out,
+                               const BatchPart& part);
+
+}  // namespace psm
