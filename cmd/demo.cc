@@ -12,6 +12,7 @@
 #include "cmd/client.h"
 #include "cmd/common_flags.h"
 #include "cmd/comparison.h"
+#include "cmd/polynomial_report.h"
 #include "cmd/server.h"
 #include "cmd/table.h"
 #include "cmd/training_run.h"
@@ -183,7 +184,7 @@ int demo(int argc, char** argv) {
         task->recall_task() ? recall_recipe(*task->recall_task(), static_cast<uint64_t>(seed))
                             : text_recipe(*task->text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
     std::printf("  %s\n", task->source->description().c_str());
-    TrainingRun run = run_training(*task, recipe, PolynomialOptions{});
+    TrainingRun run = train_task(*task, recipe, PolynomialOptions{});
     checkpoint = std::move(run.checkpoint);
     scores = run.scores;
     seconds.train = run.seconds;

@@ -1,8 +1,6 @@
 #include "cmd/deployment.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <utility>
 
 #include "ckks/base/checksum.h"
 #include "ckks/base/error.h"
@@ -29,15 +27,6 @@ program::CostModel nominal_costs(const Context& context, const BootstrapPlan* bo
                             bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{});
 }
 
-// Bytes of the diagonals of a transform, encoded modulo Q_level P; periodic ones count one period.
-size_t encoded_bytes(const BootstrapPlan::Transform& t, const Context& context) {
-  size_t residues = 0;
-  for (const TransformTerm& term : t.transform.terms) {
-    residues += std::min(2 * term.diagonal.size(), static_cast<size_t>(context.n()));
-  }
-  return residues * sizeof(uint64_t) * static_cast<size_t>(t.level + 1 + context.p_count());
-}
-
 }  // namespace
 
 uint64_t fingerprint_of(const Checkpoint& checkpoint) {
@@ -60,33 +49,10 @@ Deployment::Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Conte
     : context(std::move(made)), model(polynomial_model_of(checkpoint)), model_fingerprint(fingerprint_of(checkpoint)) {
   if (context->can_bootstrap()) bootstrap = std::make_unique<const BootstrapPlan>(*context);
   packing = make_packing(model.weights.config, model.weights.config.context, static_cast<size_t>(context->slots()));
-  plan = program::plan(build_program(model, packing), program::budget_of(*context),
-                       nominal_costs(*context, bootstrap.get()));
+  const program::CostModel costs = nominal_costs(*context, bootstrap.get());
+  plan = program::plan(build_program(model, packing), program::budget_of(*context), costs);
+  reading = program::meter(plan, costs);
   keys = program::key_request(plan, bootstrap.get());
-}
-
-size_t Deployment::server_bytes() const {
-  // Ciphertexts that are alive at once, each at its level.
-  size_t live = 0, peak = 0;
-  std::vector<size_t> bytes(plan.level.size(), 0);
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    for (const program::Value result : plan.program.instructions[i].results) {
-      const size_t id = static_cast<size_t>(result.id);
-      if (plan.level[id] < 0) continue;
-      bytes[id] = context->ciphertext_bytes(plan.level[id]);
-      live += bytes[id];
-    }
-    peak = std::max(peak, live);
-    for (const program::Value value : plan.last_use[i]) live -= std::exchange(bytes[static_cast<size_t>(value.id)], 0);
-  }
-  size_t transforms = 0, digits = 0;
-  if (bootstrap) {
-    for (const auto& t : bootstrap->slots_to_coeffs()) transforms += encoded_bytes(t, *context);
-    for (const auto& t : bootstrap->coeffs_to_slots()) transforms += encoded_bytes(t, *context);
-    const int top = context->max_level();
-    digits = static_cast<size_t>(context->digit_count(top)) * context->ciphertext_bytes(top + context->p_count()) / 2;
-  }
-  return keys.bytes(*context) + transforms + digits + peak;
 }
 
 RingFlags::RingFlags(Flags& flags)

@@ -11,6 +11,7 @@
 #include "ckks/base/flags.h"
 #include "ckks/base/json.h"
 #include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/program/meter.h"
 #include "ckks/program/planner.h"
 #include "ckks/scheme/context.h"
 
@@ -29,8 +30,10 @@ struct Deployment {
   KeyRequest keys;                // of the plan and of its bootstraps
   uint64_t model_fingerprint = 0; // of weights and ranges
 
-  // Bytes that the server needs at its peak: keys, encoded transforms and weights, live ciphertexts; predicted.
-  size_t server_bytes() const;
+  program::MeterReading reading;  // by nominal costs: counts, keys, memory
+
+  // What the server needs at its peak: keys, encoded transforms and weights, live ciphertexts; predicted.
+  size_t server_bytes() const { return static_cast<size_t>(reading.peak_bytes()); }
 };
 
 // Fingerprint of what a checkpoint computes.

@@ -3,13 +3,12 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "ckks/base/file.h"
 #include "ckks/base/flags.h"
-#include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
 #include "ckks/base/progress.h"
 #include "ckks/scheme/key_generator.h"
-#include "ckks/wire/secret_key_file.h"
 #include "ckks/wire/key_file.h"
+#include "ckks/wire/secret_key_file.h"
 #include "cmd/common_flags.h"
 #include "cmd/deployment.h"
 #include "cmd/key_files.h"

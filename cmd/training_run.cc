@@ -83,7 +83,7 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
   return out;
 }
 
-TrainingRun run_training(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options) {
+TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options) {
   const double start = seconds_now();
   TrainingRun run;
   run.models = run_recipe(recipe, *task.source, [&](const StageReport& stage) {

@@ -39,7 +39,7 @@ struct TrainingRun {
 
 // Runs the recipe, measures the ranges, makes the polynomials and scores all models; prints a line a stage.
 // `state_folder` (may be empty): where running trainings are saved and resumed.
-TrainingRun run_training(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options);
+TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options);
 
 // The polynomial model on a batch, in double precision; counts argmax and cross entropy as evaluate() does.
 Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch);

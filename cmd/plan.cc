@@ -1,0 +1,140 @@
+// Meters an encrypted model without running it: levels, key-switches, bootstraps, keys, memory, seconds by block.
+#include <algorithm>
+#include <cstdio>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/flags.h"
+#include "ckks/program/calibrate.h"
+#include "ckks/program/scheme_figures.h"
+#include "cmd/common_flags.h"
+#include "cmd/deployment.h"
+#include "cmd/table.h"
+
+namespace psm {
+namespace {
+
+struct Shape {
+  const char* name;
+  const char* what;
+  int vocab, layers, width, heads, ffn;
+  double rotary_fraction;
+};
+
+// Published shapes. Llama's feed-forward part has three matrices of width 11,008; two of this width stand for them here.
+constexpr Shape kShapes[] = {
+    {"pythia-70m", "Pythia 70M", 50304, 6, 512, 8, 2048, 0.25},
+    {"pythia-1.4b", "Pythia 1.4B", 50304, 24, 2048, 16, 8192, 0.25},
+    {"llama-7b", "Llama 7B (two feed-forward matrices)", 32000, 32, 4096, 32, 11008, 1.0},
+};
+
+ModelConfig config_of(const Shape& shape, int tokens) {
+  ModelConfig config;
+  config.vocab = shape.vocab;
+  config.context = tokens;
+  config.layers = shape.layers;
+  config.width = shape.width;
+  config.heads = shape.heads;
+  config.ffn = shape.ffn;
+  config.rotary_fraction = shape.rotary_fraction;
+  config.validate();
+  return config;
+}
+
+void print_counts(const char* what, const program::Counts& c) {
+  std::printf("  %-24s %lld hoisted, %lld full, %lld relinearisations, %lld conjugations; %lld plaintext and %lld "
+              "ciphertext products, %lld rescales\n",
+              what, static_cast<long long>(c.hoisted_key_switches), static_cast<long long>(c.full_key_switches),
+              static_cast<long long>(c.relinearisations), static_cast<long long>(c.conjugations),
+              static_cast<long long>(c.plaintext_products), static_cast<long long>(c.ciphertext_products),
+              static_cast<long long>(c.rescales));
+}
+
+int plan_command(int argc, char** argv) {
+  std::string names;
+  for (const Shape& shape : kShapes) names += std::string(names.empty() ? "" : ", ") + shape.name;
+  Flags flags("bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL) [flags]",
+              "Meters a whole encrypted model with this machine's calibration, before any key exists: levels,\n"
+              "key-switches, bootstraps, rotation keys and their bytes, peak memory, seconds by block.");
+  const std::string& shape_name = flags.text("shape", "", "a published shape: " + names);
+  const int64_t& tokens = flags.integer("tokens", 128, 2, 4096, "sequence length of a shape, a power of two");
+  const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
+  const double& bootstrap_seconds =
+      flags.number("bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
+  const RingFlags ring(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  if (flags.given("shape") == flags.given("model")) throw Error("exactly one of --shape and --model is needed");
+
+  const Context context(ring.spec());
+  ring.require_security(context);
+  const BootstrapPlan bootstrap(context);
+  std::fprintf(stderr, "calibrating ...\n");
+  const program::KernelSeconds kernels = program::calibrate(context);
+  program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
+  if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
+  const program::CostModel costs(program::shape_of(context), kernels, figures);
+
+  program::Program program;
+  Packing packing;
+  std::string title;
+  if (flags.given("shape")) {
+    const auto shape = std::find_if(std::begin(kShapes), std::end(kShapes),
+                                    [&](const Shape& s) { return shape_name == s.name; });
+    if (shape == std::end(kShapes)) throw Error(message("unknown shape '", shape_name, "'; there are ", names));
+    const ModelConfig config = config_of(*shape, static_cast<int>(tokens));
+    packing = make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()));
+    program = build_shape_program(config, packing);
+    title = message(shape->what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads, " heads, ",
+                    tokens, " tokens");
+  } else {
+    const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+    const Deployment deployment(checkpoint, ring.spec());
+    packing = deployment.packing;
+    program = build_program(deployment.model, packing);
+    title = model_path;
+  }
+  const program::Plan plan = program::plan(program, program::budget_of(context), costs);
+  const program::MeterReading reading = program::meter(plan, costs);
+
+  std::printf("%s\n  %s\n  %d prompts share %d state ciphertexts of %d slots\n", title.c_str(),
+              context.describe().c_str(), packing.prompts, packing.state_ciphertexts(), context.slots());
+  print_counts("key-switches", reading.counts);
+  print_counts("inside bootstraps", reading.bootstrap_counts);
+  std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
+              static_cast<long long>(reading.counts.bootstraps), seconds_text(figures.seconds).c_str(),
+              reading.input_level, reading.lowest_level, reading.highest_level);
+  std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys", reading.program_rotation_keys,
+              bytes_text(reading.program_key_bytes).c_str(), bytes_text(reading.bootstrap_key_bytes).c_str());
+  std::printf("  %-24s %s: keys %s, ciphertexts and scratch %s (%s), encoded plaintexts %s, bootstrap %s\n", "peak memory",
+              bytes_text(reading.peak_bytes()).c_str(), bytes_text(reading.key_bytes()).c_str(),
+              bytes_text(reading.peak_ciphertext_bytes).c_str(), reading.peak_operation.c_str(),
+              bytes_text(reading.plaintext_bytes).c_str(), bytes_text(reading.bootstrap_bytes).c_str());
+  std::printf("  %-24s %s predicted, %s a prompt\n", "time", seconds_text(reading.seconds).c_str(),
+              seconds_text(reading.seconds / packing.prompts).c_str());
+  Table levels({"keys for level", "keys", "bytes"});
+  for (const auto& [level, keys] : reading.keys_by_level) {
+    levels.row({std::to_string(level), std::to_string(keys.count), bytes_text(keys.bytes)});
+  }
+  Table blocks({"block", "instructions", "key-switches", "bootstraps", "seconds"});
+  for (const program::BlockFigures& block : reading.blocks) {
+    const program::Counts& c = block.counts;
+    blocks.row({block.block, std::to_string(block.instructions),
+                std::to_string(c.hoisted_key_switches + c.full_key_switches + c.relinearisations + c.conjugations),
+                std::to_string(c.bootstraps), format("%.2f", block.seconds)});
+  }
+  std::printf("%s%s", levels.text().c_str(), blocks.text().c_str());
+  Json json = program::to_json(reading);
+  json["params"] = parameters_json(context);
+  json["prompts"] = packing.prompts;
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::plan_command(argc, argv); });
+}

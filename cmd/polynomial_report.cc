@@ -1,0 +1,85 @@
+#include "cmd/polynomial_report.h"
+
+#include <cmath>
+
+#include "cmd/table.h"
+
+namespace psm {
+namespace {
+
+std::string interval_text(const Interval& interval) {
+  return "[" + format("%.4g", interval.lo) + ", " + format("%.4g", interval.hi) + "]";
+}
+
+// Calls visit(layer, approximation) for every polynomial of the model in the order in which it is used. The first
+// layer's norm may be the client's, who computes it exactly.
+template <typename Visit>
+void for_each_approximation(const PolynomialModel& model, Visit&& visit) {
+  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+    const LayerApproximations& a = model.layers[layer];
+    if (layer > 0 || !model.options.client_norm) visit(layer, a.inverse_sqrt);
+    visit(layer, a.inverse);
+    visit(layer, a.gelu);
+  }
+}
+
+}  // namespace
+
+std::string approximations_table(const PolynomialModel& model) {
+  Table table({"function", "layer", "interval", "max/min", "levels", "degree", "error at most"});
+  for_each_approximation(model, [&](size_t layer, const Approximation& a) {
+    const Interval domain = a.domain();
+    table.row({a.name(), std::to_string(layer), interval_text(domain),
+               domain.lo > 0 ? format("%.3g", domain.hi / domain.lo) : "", std::to_string(a.depth()),
+               std::to_string(a.degree()),
+               format("2^%.1f", std::log2(a.error_bound())) + (a.error_kind() == ErrorKind::kRelative ? " rel." : "")});
+  });
+  return table.text();
+}
+
+Json approximations_json(const PolynomialModel& model) {
+  Json out = Json::Array();
+  for_each_approximation(model, [&](size_t layer, const Approximation& a) {
+    Json json;
+    json["function"] = a.function();
+    json["method"] = a.method();
+    json["layer"] = static_cast<int64_t>(layer);
+    json["lo"] = a.domain().lo;
+    json["hi"] = a.domain().hi;
+    json["depth"] = a.depth();
+    json["degree"] = static_cast<int64_t>(a.degree());
+    json["error_bound"] = a.error_bound();
+    json["relative"] = a.error_kind() == ErrorKind::kRelative;
+    json["certificate"] = a.certificate();
+    out.push_back(std::move(json));
+  });
+  return out;
+}
+
+std::string range_use_table(const std::vector<RangeUse>& uses) {
+  Table table({"function", "layer", "interval", "seen", "values", "outside"});
+  for (const RangeUse& use : uses) {
+    table.row({use.function, std::to_string(use.layer), interval_text(use.interval), interval_text(use.seen),
+               std::to_string(use.values), std::to_string(use.outside)});
+  }
+  return table.text();
+}
+
+Json range_use_json(const std::vector<RangeUse>& uses) {
+  Json out = Json::Array();
+  for (const RangeUse& use : uses) {
+    Json json;
+    json["function"] = use.function;
+    json["layer"] = use.layer;
+    json["interval_lo"] = use.interval.lo;
+    json["interval_hi"] = use.interval.hi;
+    json["seen_lo"] = use.seen.lo;
+    json["seen_hi"] = use.seen.hi;
+    json["values"] = static_cast<int64_t>(use.values);
+    json["outside"] = static_cast<int64_t>(use.outside);
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+}  // namespace psm
