@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/program/noise.h"
 #include "ckks/program/twin.h"
 #include "cmd/ciphertext_note.h"
 
@@ -43,7 +42,13 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
     if (!noisy.empty()) continue;  // one group tells the deviation
     program::TwinOptions options;
     options.on_range = program::TwinOptions::OnRange::kCount;
-    options.noise_std = program::predicted_noise(deployment.plan, deployment.noise, clear.observations);
+    options.noise_std.assign(static_cast<size_t>(deployment.plan.program.value_count()), 0x1p-26);
+    for (const program::Instruction& instruction : deployment.plan.program.instructions) {
+      if (instruction.opcode != program::Opcode::kBootstrap) continue;
+      for (const program::Value value : instruction.results) {
+        options.noise_std[static_cast<size_t>(value.id)] = 0x1p-19;
+      }
+    }
     append_logits(group, program::run_twin(deployment.plan.program, inputs, options).outputs, noisy);
   }
   double squares = 0;
