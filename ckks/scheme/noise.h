@@ -21,6 +21,7 @@ namespace psm {
 class NoiseModel {
  public:
   explicit NoiseModel(const Context& context);
+  const Context& context() const { return context_; }
 
   double encoding(double scale) const;
   double encryption(double scale) const;  // with the encoding's
