@@ -11,6 +11,11 @@ namespace {
 constexpr std::size_t kExhaustive = 12;  // candidates up to which all choices are tried
 constexpr std::size_t kNearby = 8;       // groups or candidates that count as neighbours of one another
 constexpr std::size_t kSearches = 4;     // best starts that are improved
+// Above so many candidates only whole groups move, among fewer neighbours and from fewer starts: the
+// ciphertexts of a wide model are alike, and so are its layers.
+constexpr std::size_t kSingles = 500;
+constexpr std::size_t kNearbyGroups = 3;
+constexpr std::size_t kGroupSearches = 2;
 
 std::size_t id(Value value) { return static_cast<std::size_t>(value.id); }
 
@@ -182,13 +187,14 @@ bool Placement::try_group(Choice& choice, Outcome& outcome, std::size_t dropped,
 }
 
 void Placement::improve(Choice& choice, Outcome& outcome) {
+  const std::size_t nearby = candidates_.size() > kSingles ? kNearbyGroups : kNearby;
   for (bool improved = true; improved;) {
     improved = false;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const std::size_t first = g > kNearby ? g - kNearby : 0,
-                        last = std::min(groups_.size(), g + kNearby + 1);
+      const std::size_t first = g > nearby ? g - nearby : 0, last = std::min(groups_.size(), g + nearby + 1);
       for (std::size_t h = first; h < last; ++h) improved |= try_group(choice, outcome, g, h);
     }
+    if (candidates_.size() > kSingles) continue;
     for (std::size_t c = 0; c < candidates_.size(); ++c) improved |= try_flips(choice, outcome, {c});
     for (std::size_t c = 0; c < candidates_.size(); ++c) {
       const std::size_t last = std::min(candidates_.size(), c + kNearby + 1);
@@ -228,6 +234,7 @@ Placement::Choice Placement::start_as_late_as_possible() {
     choice = std::move(changed);
   };
   for (std::size_t g = groups_.size(); g-- > 0;) drop(groups_[g]);
+  if (candidates_.size() > kSingles) return choice;
   for (std::size_t c = candidates_.size(); c-- > 0;) drop({c});
   return choice;
 }
@@ -256,7 +263,8 @@ Placement::Choice Placement::search() {
   }
   std::stable_sort(ranked.begin(), ranked.end(),
                    [](const auto& a, const auto& b) { return a.first.better_than(b.first); });
-  if (ranked.size() > kSearches) ranked.resize(kSearches);
+  const std::size_t searches = candidates_.size() > kSingles ? kGroupSearches : kSearches;
+  if (ranked.size() > searches) ranked.resize(searches);
   for (auto& [outcome, choice] : ranked) improve(choice, outcome);
   return std::min_element(ranked.begin(), ranked.end(),
                           [](const auto& a, const auto& b) { return a.first.better_than(b.first); })
