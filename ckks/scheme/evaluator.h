@@ -29,6 +29,7 @@
 
 #include "ckks/scheme/ciphertext.h"
 #include "ckks/scheme/context.h"
+#include "ckks/scheme/key_switch.h"
 #include "ckks/scheme/keys.h"
 #include "ckks/scheme/plaintext.h"
 
@@ -37,7 +38,7 @@ namespace psm {
 // The digits of a ciphertext's c_1, extended to Q_l P and in NTT form, with the ciphertext itself (borrowed).
 struct Hoisted {
   const Ciphertext* source = nullptr;
-  std::vector<RnsPoly> digits;  // basis {level + 1, p_count}
+  Digits digits;
 
   int level() const { return source->level(); }
 };

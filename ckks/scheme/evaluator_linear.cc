@@ -1,6 +1,7 @@
 // Sums, plaintext and scalar operands, changes of level.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ckks/scheme/evaluator_implementation.h"
 
@@ -207,9 +208,8 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   check_level("rescale", a.level(), 1);
   const double scale = snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
-  return {{implementation_->switcher.rescale(a.c[0]), implementation_->switcher.rescale(a.c[1])},
-          scale,
-          a.fingerprint};
+  auto [c0, c1] = implementation_->switcher.rescale(a.c[0], a.c[1]);
+  return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
 }
 
 void Evaluator::rescale_inplace(Ciphertext& a) const { a = rescale(a); }

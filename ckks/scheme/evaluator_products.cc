@@ -83,12 +83,9 @@ Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
   check_owner("relinearise", a.fingerprint, context_, keys_);
   const KeySwitchKey& key = relinearisation_key(keys_, a.level());
   const KeySwitcher& switcher = implementation_->switcher;
-  const std::vector<RnsPoly> digits = switcher.decompose(a.c[2], key.p_count);
-  RnsPoly k0(context_.ring(), digits[0].basis(), Form::kNtt), k1(context_.ring(), digits[0].basis(), Form::kNtt);
-  switcher.inner_product(digits, key, k0, k1);
-  Ciphertext out{{switcher.mod_down(k0, false), switcher.mod_down(k1, false)}, a.scale, a.fingerprint};
-  for (int i : {0, 1}) psm::add(out.c[i], out.c[i], a.c[i]);
-  return out;
+  auto [c0, c1] = switcher.switch_key(switcher.decompose(a.c[2], key.p_count), key,
+                                      {.addend0 = &a.c[0], .addend1 = &a.c[1]});
+  return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
 }
 
 Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
@@ -96,17 +93,10 @@ Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
   check_level("relinearise_rescale", a.level(), 1);
   const KeySwitchKey& key = relinearisation_key(keys_, a.level());
   const KeySwitcher& switcher = implementation_->switcher;
-  const std::vector<RnsPoly> digits = switcher.decompose(a.c[2], key.p_count);
-  RnsPoly sum[2] = {RnsPoly(context_.ring(), digits[0].basis(), Form::kNtt),
-                    RnsPoly(context_.ring(), digits[0].basis(), Form::kNtt)};
-  switcher.inner_product(digits, key, sum[0], sum[1]);
-  // (P c_i + k_i) / (P q_l)
-  for_each_limb(a.level() + 1, [&](int i, int j) {
-    kernels().scale_add(sum[i].limb(j), a.c[i].limb(j), switcher.p_product(j, key.p_count), a.c[i].n(),
-                        a.c[i].modulus(j));
-  });
+  auto [c0, c1] = switcher.switch_key(switcher.decompose(a.c[2], key.p_count), key,
+                                      {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true});
   const double scale = snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
-  return {{switcher.mod_down(sum[0], true), switcher.mod_down(sum[1], true)}, scale, a.fingerprint};
+  return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
 }
 
 Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {

@@ -19,14 +19,9 @@ Ciphertext Evaluator::apply_galois(const Hoisted& a, GaloisElement g) const {
   const Ciphertext& source = *a.source;
   if (g == 1) return source.clone();
   require_galois_key(g, a.level());
-  const KeySwitchKey& key = keys_.galois.find(g)->second;
-  const KeySwitcher& switcher = implementation_->switcher;
-  const Ring& ring = context_.ring();
-  RnsPoly k0(ring, a.digits[0].basis(), Form::kNtt), k1(ring, a.digits[0].basis(), Form::kNtt);
-  switcher.inner_product(a.digits, key, k0, k1);
-  RnsPoly down0 = switcher.mod_down(k0, false), down1 = switcher.mod_down(k1, false);
-  psm::add(down0, down0, source.c[0]);
-  return {{automorphism(down0, g), automorphism(down1, g)}, source.scale, source.fingerprint};
+  auto [c0, c1] = implementation_->switcher.switch_key(a.digits, keys_.galois.find(g)->second,
+                                                       {.addend0 = &source.c[0], .automorphism = g});
+  return {{std::move(c0), std::move(c1)}, source.scale, source.fingerprint};
 }
 
 Ciphertext Evaluator::rotate(const Hoisted& a, int offset, bool conjugate) const {
@@ -64,7 +59,7 @@ void Evaluator::apply_galois_extended_limb(const Hoisted& a, GaloisElement g, in
   const Kernels& k = kernels();
   const size_t n = ring.n();
   const bool q_limb = j <= a.level();
-  const int p_count = a.digits[0].basis().p;
+  const int p_count = a.digits.basis.p;
   if (g == 1) {
     for (int i : {0, 1}) {
       uint64_t* out = i == 0 ? c0 : c1;
@@ -89,7 +84,7 @@ void Evaluator::apply_galois_extended_limb(const Hoisted& a, GaloisElement g, in
 
 ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElement g) const {
   require_galois_key(g, a.level());
-  const Basis basis = a.digits[0].basis();
+  const Basis basis = a.digits.basis;
   ExtendedCiphertext out{{RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
                          a.source->scale,
                          a.source->fingerprint};
@@ -162,7 +157,8 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
   const KeySwitcher& switcher = implementation_->switcher;
   const Ring& ring = context_.ring();
   const Basis basis = a.c[0].basis();
-  const std::vector<RnsPoly> digits = switcher.decompose(switcher.mod_down(a.c[1], false), basis.p);
+  const RnsPoly c1 = switcher.mod_down(a.c[1]);
+  const Digits digits = switcher.decompose(c1, basis.p);
   const auto table = automorphism_table(g, ring.log_n());
   const KeySwitchKey& key = keys_.galois.find(g)->second;
   ExtendedCiphertext out{
@@ -180,15 +176,15 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
 }
 
 Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
-  const KeySwitcher& switcher = implementation_->switcher;
-  return {{switcher.mod_down(a.c[0], false), switcher.mod_down(a.c[1], false)}, a.scale, a.fingerprint};
+  auto [c0, c1] = implementation_->switcher.mod_down(a.c[0], a.c[1], false);
+  return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
 }
 
 Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
   check_level("mod_down_rescale", a.level(), 1);
-  const KeySwitcher& switcher = implementation_->switcher;
   const double scale = snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
-  return {{switcher.mod_down(a.c[0], true), switcher.mod_down(a.c[1], true)}, scale, a.fingerprint};
+  auto [c0, c1] = implementation_->switcher.mod_down(a.c[0], a.c[1], true);
+  return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
 }
 
 // ---- around ModRaise -------------------------------------------------------------------------------------
@@ -196,12 +192,8 @@ Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
 namespace {
 
 Ciphertext switch_key(const KeySwitcher& switcher, const Ciphertext& a, const KeySwitchKey& key) {
-  const std::vector<RnsPoly> digits = switcher.decompose(a.c[1], key.p_count);
-  RnsPoly k0(a.c[0].ring(), digits[0].basis(), Form::kNtt), k1(a.c[0].ring(), digits[0].basis(), Form::kNtt);
-  switcher.inner_product(digits, key, k0, k1);
-  Ciphertext out{{switcher.mod_down(k0, false), switcher.mod_down(k1, false)}, a.scale, a.fingerprint};
-  psm::add(out.c[0], out.c[0], a.c[0]);
-  return out;
+  auto [c0, c1] = switcher.switch_key(switcher.decompose(a.c[1], key.p_count), key, {.addend0 = &a.c[0]});
+  return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
 }
 
 }  // namespace
