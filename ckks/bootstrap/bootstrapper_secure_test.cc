@@ -1,6 +1,7 @@
 // Bootstrapping at the default, 128-bit secure parameters: measured precision, time and key bytes.
 
 #include <chrono>
+#include <string>
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
@@ -30,7 +31,7 @@ TEST_CASE(
 
   const int n = context.slots();
   const struct {
-    const char* name;
+    std::string name;
     std::vector<Complex> z;
   } cases[] = {
       {"uniform in [-1,1] + i[-1,1]", uniform_vector(n, 1)},
