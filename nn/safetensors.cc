@@ -115,7 +115,7 @@ void write_safetensors(const std::string& path, const Safetensors& content) {
   file.write(&length, sizeof length);
   file.write(text);
   for (const NamedTensor& tensor : content.tensors)
-    file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
+    if (!tensor.values.empty()) file.write(tensor.values.data(), tensor.values.size() * sizeof(float));
   file.commit();
 }
 

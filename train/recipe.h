@@ -27,7 +27,7 @@ struct RecipeOptions {
   std::uint64_t seed = 1;
   bool softmax_baseline = true;
   TrainerOptions training;         // stages 1 and 2
-  std::size_t steps = 600;         // at most, each of stages 1 and 2
+  std::size_t steps = 1500;        // at most, each of stages 1 and 2
   double stop_accuracy = 0.99;     // on held-out examples, above 1: never
   double training_epsilon = 1e-3;  // stage 2, after division by c
   TrainerOptions range_training;   // stage 3
