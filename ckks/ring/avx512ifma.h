@@ -81,7 +81,6 @@ struct WideSum {
 
   Vector high, low;
 
-  void clear() { high = low = _mm512_setzero_si512(); }
   void start(Vector residue) { high = _mm512_setzero_si512(), low = residue; }  // residue < 2^52
   void add_product(Vector x, Vector y) {
     high = madd_hi(high, x, y);

@@ -7,12 +7,12 @@ namespace psm {
 namespace {
 
 void ntt_forward(uint64_t* x, const NttView& tables) {
-  if (tables.log_n < 6) return kScalarKernels.ntt_forward(x, tables);
+  if (tables.log_n < 4) return kScalarKernels.ntt_forward(x, tables);
   ntt_forward_avx512ifma(x, tables);
 }
 
 void ntt_inverse(uint64_t* x, const NttView& tables) {
-  if (tables.log_n < 6) return kScalarKernels.ntt_inverse(x, tables);
+  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(x, tables);
   ntt_inverse_avx512ifma(x, tables);
 }
 
@@ -80,10 +80,13 @@ void subtract_scale_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, M
 // kVectors vectors at i of out[s] = (start +) sum_k a[k] * b[s][k], s < kSums: a's vectors are loaded once
 // for all sums.
 template <int kSums, int kVectors>
-inline void inner_products(uint64_t* const* out, const uint64_t* const* a, const uint64_t* const* const* b,
-                           size_t count, size_t i, bool accumulate, const VectorModulus& m) {
+[[gnu::always_inline]] inline void inner_products(uint64_t* const* out, const uint64_t* const* a,
+                                                  const uint64_t* const* const* b, size_t count, size_t i,
+                                                  bool accumulate, const VectorModulus& m) {
   WideSum sums[kSums][kVectors];
+#pragma GCC unroll 4
   for (int s = 0; s < kSums; ++s) {
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       sums[s][v].start(accumulate ? load(out[s] + i + 8 * v) : _mm512_setzero_si512());
     }
@@ -91,19 +94,26 @@ inline void inner_products(uint64_t* const* out, const uint64_t* const* a, const
   for (size_t begin = 0; begin < count; begin += WideSum::kMaxProducts) {
     const size_t end = count - begin < WideSum::kMaxProducts ? count : begin + WideSum::kMaxProducts;
     if (begin > 0) {
-      for (auto& row : sums) {
-        for (WideSum& sum : row) sum.fold(m);
+#pragma GCC unroll 4
+      for (int r = 0; r < kSums; ++r) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[r][v].fold(m);
       }
     }
     for (size_t k = begin; k < end; ++k) {
       Vector x[kVectors];
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) x[v] = load(a[k] + i + 8 * v);
+#pragma GCC unroll 4
       for (int s = 0; s < kSums; ++s) {
+#pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) sums[s][v].add_product(x[v], load(b[s][k] + i + 8 * v));
       }
     }
   }
+#pragma GCC unroll 4
   for (int s = 0; s < kSums; ++s) {
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) store(out[s] + i + 8 * v, reduce_four_q(sums[s][v].reduce(m), m));
   }
 }
@@ -132,30 +142,39 @@ void inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a
 
 // kVectors vectors at i of the outputs p[0], ..., p[kOut - 1] of a basis conversion.
 template <int kOut, int kVectors>
-inline void convert(uint64_t* const* out, const uint64_t* const* y, size_t in_count, const uint64_t* c,
-                    const Modulus* p, size_t i) {
+[[gnu::always_inline]] inline void convert(uint64_t* const* out, const uint64_t* const* y, size_t in_count,
+                                           const uint64_t* c, const Modulus* p, size_t i) {
   WideSum sums[kOut][kVectors];
-  for (auto& row : sums) {
-    for (WideSum& sum : row) sum.clear();
+#pragma GCC unroll 4
+  for (int j = 0; j < kOut; ++j) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[j][v].start(_mm512_setzero_si512());
   }
   for (size_t begin = 0; begin < in_count; begin += WideSum::kMaxProducts) {
     const size_t end = in_count - begin < WideSum::kMaxProducts ? in_count : begin + WideSum::kMaxProducts;
     if (begin > 0) {
+#pragma GCC unroll 4
       for (int j = 0; j < kOut; ++j) {
-        for (WideSum& sum : sums[j]) sum.fold(broadcast(p[j]));
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[j][v].fold(broadcast(p[j]));
       }
     }
     for (size_t k = begin; k < end; ++k) {
       Vector x[kVectors];
+#pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) x[v] = load(y[k] + i + 8 * v);
+#pragma GCC unroll 4
       for (int j = 0; j < kOut; ++j) {
         const Vector constant = broadcast(c[static_cast<size_t>(j) * in_count + k]);
+#pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) sums[j][v].add_product(x[v], constant);
       }
     }
   }
+#pragma GCC unroll 4
   for (int j = 0; j < kOut; ++j) {
     const VectorModulus m = broadcast(p[j]);
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) store(out[j] + i + 8 * v, reduce_four_q(sums[j][v].reduce(m), m));
   }
 }
@@ -201,6 +220,7 @@ void reduce_centered_limb(uint64_t* out, const uint64_t* a, size_t n, const Modu
 
 void automorphism_limb(uint64_t* out, const uint64_t* a, const AutomorphismView& table) {
   Vector places[8];
+#pragma GCC unroll 8
   for (int s = 0; s < 8; ++s) places[s] = load(table.permutations[s]);
   for (size_t block = 0; block < table.n / 8; ++block) {
     const uint32_t entry = table.blocks[block];
@@ -208,70 +228,99 @@ void automorphism_limb(uint64_t* out, const uint64_t* a, const AutomorphismView&
   }
 }
 
-// The eight residues from place i on of a transform that is constant on runs of 2^log_run, of which c holds
-// one each.
-inline Vector load_runs(const uint64_t* c, size_t i, int log_run) {
+// The eight residues from place i on of a transform that is constant on runs of 2^log_run <= 4, of which c
+// holds one each.
+inline Vector load_short_runs(const uint64_t* c, size_t i, int log_run) {
   const uint64_t* from = c + (i >> log_run);
   if (log_run == 0) return load(from);
-  if (log_run >= 3) return broadcast(*from);
-  if (log_run == 2) {
-    const Vector two = _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1), two);
+  if (log_run == 1) {
+    const Vector four = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), four);
   }
-  const Vector four = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
-  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), four);
+  const Vector two = _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1), two);
 }
 
-constexpr size_t kTileSize = 128;  // residues
-constexpr size_t kTileCols =
-    30;  // limbs: 30 KiB of a tile beside its coefficients, and twice WideSum::kMaxProducts
+constexpr size_t kTileSize = 128;                        // residues
+constexpr size_t kTileCols = 2 * WideSum::kMaxProducts;  // limbs: 30 KiB of a tile
+constexpr size_t kTileRows = 4;
 
-// kRows outputs, kVectors vectors at tile + i: out[r] (+)= sum_k packed[k] * c[r * cols + k].
-template <int kRows, int kVectors>
-inline void run_products(uint64_t* const* out, const uint64_t* packed, size_t count, const uint64_t* const* c,
-                         size_t cols, size_t tile, size_t i, int log_run, bool accumulate,
-                         const VectorModulus& m) {
+// A tile of up to kTileCols limbs, one after the other. Limbs lie at equal distances in memory, so the same
+// place of many of them competes for the same few cache sets; copied together they do not.
+struct Tile {
+  alignas(64) uint64_t residues[kTileCols * kTileSize];
+  size_t cols;
+};
+
+// kRows x kVectors vectors at i of the tile, from coefficient(r, k, v): out[r] (+)= sum_k tile[k] *
+// coefficient.
+template <int kRows, int kVectors, typename Coefficient>
+[[gnu::always_inline]] inline void tile_products(uint64_t* const* out, const Tile& tile, size_t begin,
+                                                 size_t i, bool accumulate, const VectorModulus& m,
+                                                 const Coefficient& coefficient) {
   WideSum sums[kRows][kVectors];
+#pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      sums[r][v].start(accumulate ? load(out[r] + tile + i + 8 * v) : _mm512_setzero_si512());
+      sums[r][v].start(accumulate ? load(out[r] + begin + i + 8 * v) : _mm512_setzero_si512());
     }
   }
-  for (size_t begin = 0; begin < count; begin += WideSum::kMaxProducts) {
-    const size_t end = count - begin < WideSum::kMaxProducts ? count : begin + WideSum::kMaxProducts;
-    if (begin > 0) {
-      for (auto& row : sums) {
-        for (WideSum& sum : row) sum.fold(m);
-      }
-    }
-    for (size_t k = begin; k < end; ++k) {
-      Vector x[kVectors];
-      for (int v = 0; v < kVectors; ++v) x[v] = load(packed + k * kTileSize + i + 8 * v);
+  for (size_t first = 0; first < tile.cols; first += WideSum::kMaxProducts) {
+    const size_t last = tile.cols - first < WideSum::kMaxProducts ? tile.cols : first + WideSum::kMaxProducts;
+    if (first > 0) {
+#pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
-        const uint64_t* coefficients = c[static_cast<size_t>(r) * cols + k];
-        for (int v = 0; v < kVectors; ++v) {
-          sums[r][v].add_product(x[v],
-                                 load_runs(coefficients, tile + i + 8 * static_cast<size_t>(v), log_run));
-        }
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[r][v].fold(m);
+      }
+    }
+    for (size_t k = first; k < last; ++k) {
+      Vector x[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) x[v] = load(tile.residues + k * kTileSize + i + 8 * v);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[r][v].add_product(x[v], coefficient(r, k, v));
       }
     }
   }
+#pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v)
-      store(out[r] + tile + i + 8 * v, reduce_four_q(sums[r][v].reduce(m), m));
+      store(out[r] + begin + i + 8 * v, reduce_four_q(sums[r][v].reduce(m), m));
   }
 }
 
+// Rows out[0 .. kRows) over residues [begin, begin + size) with the limbs of the tile; c[r * stride + k] are
+// their runs.
 template <int kRows>
-void run_products_tile(uint64_t* const* out, const uint64_t* packed, size_t count, const uint64_t* const* c,
-                       size_t cols, size_t tile, size_t size, int log_run, bool accumulate,
-                       const VectorModulus& m) {
-  size_t i = 0;
-  for (; i + 16 <= size; i += 16) {
-    run_products<kRows, 2>(out, packed, count, c, cols, tile, i, log_run, accumulate, m);
+void tile_rows(uint64_t* const* out, const Tile& tile, const uint64_t* const* c, size_t stride, size_t begin,
+               size_t size, int log_run, bool accumulate, const VectorModulus& m) {
+  if (log_run < 3) {
+    for (size_t i = 0; i < size; i += 8) {
+      tile_products<kRows, 1>(out, tile, begin, i, accumulate, m, [&](int r, size_t k, int) {
+        return load_short_runs(c[static_cast<size_t>(r) * stride + k], begin + i, log_run);
+      });
+    }
+    return;
   }
-  for (; i < size; i += 8) {
-    run_products<kRows, 1>(out, packed, count, c, cols, tile, i, log_run, accumulate, m);
+  const size_t run = size_t{1} << log_run < size ? size_t{1} << log_run : size;
+  uint64_t constants[kRows * kTileCols];
+  for (size_t start = 0; start < size; start += run) {
+    for (size_t k = 0; k < tile.cols; ++k) {
+      for (size_t r = 0; r < kRows; ++r)
+        constants[k * kRows + r] = c[r * stride + k][(begin + start) >> log_run];
+    }
+    const auto constant = [&](int r, size_t k, int) {
+      return broadcast(constants[k * kRows + static_cast<size_t>(r)]);
+    };
+    size_t i = start;
+    for (; i + 16 <= start + run; i += 16)
+      tile_products<kRows, 2>(out, tile, begin, i, accumulate, m, constant);
+    for (; i < start + run; i += 8) tile_products<kRows, 1>(out, tile, begin, i, accumulate, m, constant);
   }
 }
 
@@ -280,25 +329,22 @@ void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const
                         bool accumulate) {
   const VectorModulus m = broadcast(modulus);
   const int log_run = __builtin_ctzll(run);
-  // Limbs lie at equal distances, so the same place of many limbs competes for the same few cache sets. A
-  // tile of each is copied together before it is used by all rows.
-  alignas(64) uint64_t packed[kTileCols * kTileSize];
-  for (size_t tile = 0; tile < n; tile += kTileSize) {
-    const size_t size = n - tile < kTileSize ? n - tile : kTileSize;
+  Tile tile;
+  for (size_t begin = 0; begin < n; begin += kTileSize) {
+    const size_t size = n - begin < kTileSize ? n - begin : kTileSize;
     for (size_t first = 0; first < cols; first += kTileCols) {
-      const size_t count = cols - first < kTileCols ? cols - first : kTileCols;
-      for (size_t k = 0; k < count; ++k) {
-        for (size_t i = 0; i < size; i += 8) store(packed + k * kTileSize + i, load(a[first + k] + tile + i));
+      tile.cols = cols - first < kTileCols ? cols - first : kTileCols;
+      for (size_t k = 0; k < tile.cols; ++k) {
+        for (size_t i = 0; i < size; i += 8)
+          store(tile.residues + k * kTileSize + i, load(a[first + k] + begin + i));
       }
       const bool add_to_out = accumulate || first > 0;
       size_t r = 0;
-      for (; r + 4 <= rows; r += 4) {
-        run_products_tile<4>(out + r, packed, count, c + r * cols + first, cols, tile, size, log_run,
-                             add_to_out, m);
+      for (; r + kTileRows <= rows; r += kTileRows) {
+        tile_rows<kTileRows>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, add_to_out, m);
       }
       for (; r < rows; ++r) {
-        run_products_tile<1>(out + r, packed, count, c + r * cols + first, cols, tile, size, log_run,
-                             add_to_out, m);
+        tile_rows<1>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, add_to_out, m);
       }
     }
   }

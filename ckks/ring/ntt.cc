@@ -15,11 +15,10 @@ uint64_t primitive_root(int log_order, const Modulus& m) {
   PSM_CHECK(false, "no primitive root: ", m.q, " is not prime");
 }
 
-void fill_roots(uint64_t root, int log_n, const Modulus& m, std::vector<uint64_t>& values,
-                std::vector<uint64_t>& quotients) {
+void fill_roots(uint64_t root, int log_n, const Modulus& m, Buffer& values, Buffer& quotients) {
   const size_t n = size_t{1} << log_n;
-  values.resize(n);
-  quotients.resize(n);
+  values = Buffer(n);
+  quotients = Buffer(n);
   const Multiplier step = make_multiplier(root, m);
   uint64_t power = 1;
   for (size_t exponent = 0; exponent < n; ++exponent, power = mul_mod(power, step, m)) {

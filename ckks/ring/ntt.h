@@ -16,8 +16,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "ckks/base/buffer.h"
 #include "ckks/ring/modulus.h"
 
 namespace psm {
@@ -50,7 +50,7 @@ class NttTables {
 
  private:
   uint64_t psi_;
-  std::vector<uint64_t> roots_, root_quotients_, inverse_roots_, inverse_root_quotients_;
+  Buffer roots_, root_quotients_, inverse_roots_, inverse_root_quotients_;
   NttView view_;
 };
 

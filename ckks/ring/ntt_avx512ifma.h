@@ -1,4 +1,4 @@
-// The transforms of the AVX-512-IFMA backend. In: [0, q); out: [0, q). log_n >= 6.
+// The transforms of the AVX-512-IFMA backend. In: [0, q); out: [0, q). log_n >= 4.
 #pragma once
 
 #include "ckks/ring/kernel_types.h"

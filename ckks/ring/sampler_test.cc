@@ -1,0 +1,134 @@
+#include "ckks/ring/sampler.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "ckks/ring/primes.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("uniform residues are fixed by seed and domain, and all below q") {
+  Seed seed;
+  seed.bytes[0] = 7;
+  for (double size : {0x1p24, 0x1p40, 0x1p50 - 0x1p30}) {
+    const Modulus q(prime_near(size, 10));
+    std::vector<uint64_t> a(5000), b(5000), other(5000);
+    ChaChaStream first(seed, 1), again(seed, 1), second(seed, 2);
+    sample_uniform(a.data(), a.size(), q, first);
+    sample_uniform(b.data(), b.size(), q, again);
+    sample_uniform(other.data(), other.size(), q, second);
+    CHECK(a == b);
+    CHECK(a != other);
+    CHECK(*std::max_element(a.begin(), a.end()) < q.q);
+  }
+}
+
+TEST_CASE("uniform residues follow the definition word by word") {
+  // With q = 2^49 + ..., about one word in four is rejected.
+  const Modulus q(prime_near(0x1.8p49, 10));
+  const Seed seed;
+  std::vector<uint64_t> values(3000);
+  ChaChaStream stream(seed, 5), words(seed, 5);
+  sample_uniform(values.data(), values.size(), q, stream);
+  const uint64_t threshold = (uint64_t{1} << 52) % q.q;
+  for (size_t found = 0; found < values.size();) {
+    const uint128_t product = uint128_t{words.next_u64() % (uint64_t{1} << 52)} * q.q;
+    if (static_cast<uint64_t>(product % (uint128_t{1} << 52)) < threshold) continue;
+    REQUIRE(values[found++] == static_cast<uint64_t>(product >> 52));
+  }
+}
+
+TEST_CASE("uniform residues fill sixteen equal bins evenly") {
+  const Modulus q(prime_near(0x1.3p40, 10));
+  std::vector<uint64_t> values(160000);
+  ChaChaStream stream(Seed{}, 9);
+  sample_uniform(values.data(), values.size(), q, stream);
+  std::array<int, 16> bins{};
+  for (uint64_t value : values) ++bins[value * 16 / q.q];
+  double chi_squared = 0;
+  for (int count : bins) chi_squared += (count - 10000.0) * (count - 10000.0) / 10000.0;
+  CHECK(chi_squared < 60);  // 15 degrees of freedom: more than 60 once in four million
+}
+
+TEST_CASE("errors have mean zero, the stated deviation and bound, and binomial tails") {
+  SecureRandom random;
+  constexpr size_t kCount = 1 << 18;
+  const SecretVector<int32_t> errors = sample_error(kCount, random);
+  double sum = 0, squares = 0, fourth = 0;
+  for (int32_t e : errors) {
+    REQUIRE(std::abs(e) <= kErrorBound);
+    sum += e;
+    squares += double{1} * e * e;
+    fourth += std::pow(e, 4);
+  }
+  const double variance = kErrorStandardDeviation * kErrorStandardDeviation;
+  CHECK(variance == doctest::Approx(kErrorCoins / 2.0));
+  // Six standard errors each.
+  CHECK(std::abs(sum / kCount) < 6 * kErrorStandardDeviation / std::sqrt(kCount));
+  CHECK(std::abs(squares / kCount - variance) < 6 * variance * std::sqrt(2.0 / kCount));
+  // Fourth moment of a sum of 2k centred coins: 3 variance^2 - k/4.
+  const double fourth_moment = 3 * variance * variance - kErrorCoins / 4.0;
+  CHECK(fourth / kCount == doctest::Approx(fourth_moment).epsilon(0.05));
+}
+
+TEST_CASE("dense ternary secrets take each value in a third of the places") {
+  SecureRandom random;
+  constexpr int kCount = 90000;
+  std::array<int, 3> counts{};
+  for (int32_t s : sample_ternary(kCount, random)) {
+    REQUIRE(std::abs(s) <= 1);
+    ++counts[static_cast<size_t>(s + 1)];
+  }
+  for (int count : counts) CHECK(std::abs(count - kCount / 3) < 900);  // more than six standard deviations
+}
+
+TEST_CASE("sparse secrets have exactly the weight asked for, everywhere in the ring, with both signs") {
+  SecureRandom random;
+  for (size_t n : {size_t{8}, size_t{1024}, size_t{1} << 16}) {
+    for (size_t weight : {size_t{0}, size_t{1}, n / 4, n}) {
+      size_t nonzero = 0;
+      for (int32_t s : sample_ternary_weight(n, weight, random)) {
+        REQUIRE(std::abs(s) <= 1);
+        nonzero += s != 0;
+      }
+      REQUIRE(nonzero == weight);
+    }
+  }
+  // Places and signs over many draws of weight 8 in 64: each place 1000 times expected, each sign half of
+  // them.
+  std::array<int, 64> places{};
+  int sign_sum = 0;
+  for (int draw = 0; draw < 8000; ++draw) {
+    const SecretVector<int32_t> secret = sample_ternary_weight(64, 8, random);
+    for (size_t i = 0; i < 64; ++i) {
+      places[i] += secret[i] != 0;
+      sign_sum += secret[i];
+    }
+  }
+  for (int count : places) CHECK(std::abs(count - 1000) < 200);
+  CHECK(std::abs(sign_sum) < 6 * 253);  // sqrt(64000) = 253
+}
+
+TEST_CASE("signed values become their residues") {
+  const Modulus q(prime_near(0x1p40, 10));
+  const std::vector<int32_t> values = {0, 1, -1, 21, -21, INT32_MAX, INT32_MIN};
+  std::vector<uint64_t> residues(values.size());
+  signed_to_residues(residues.data(), values.data(), values.size(), q);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const int64_t value = values[i];
+    CHECK(residues[i] == (value < 0 ? q.q - static_cast<uint64_t>(-value) : static_cast<uint64_t>(value)));
+  }
+  const Modulus small(17);
+  signed_to_residues(residues.data(), values.data(), values.size(), small);
+  for (size_t i = 0; i < values.size(); ++i) {
+    CHECK(residues[i] == static_cast<uint64_t>(((values[i] % 17) + 17) % 17));
+  }
+}
+
+}  // namespace
+}  // namespace psm
