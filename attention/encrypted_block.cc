@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "nn/encrypted_sum.h"
+#include "nn/encrypted_gelu.h"
 
 namespace psm {
 
@@ -18,27 +18,6 @@ Values add_biases(Builder& builder, std::span<const Value> values, const std::ve
   Values sums;
   for (std::size_t i = 0; i < values.size(); ++i) sums.push_back(builder.add_plain(values[i], biases[i]));
   return sums;
-}
-
-// gelu of the real and of the imaginary parts, from half of its input: each is a real function of a real
-// value.
-Values encrypted_gelu(Builder& builder, const Values& half, const Approximation& gelu) {
-  Builder::Scope scope(builder, "gelu");
-  Values parts;
-  for (Value z : half) {
-    parts.push_back(builder.twice_real_part(z));                                   // 2 re
-    parts.push_back(builder.twice_real_part(builder.negate(builder.times_i(z))));  // 2 im
-  }
-  if (gelu.input_offset() != 0)
-    for (Value& part : parts) part = builder.add_constant(part, gelu.input_offset());
-  parts = builder.refresh(parts);
-  Values outputs;
-  for (std::size_t i = 0; i < parts.size(); i += 2) {
-    const Value re = gelu.build(builder, parts[i], "input of gelu");
-    const Value im = gelu.build(builder, parts[i + 1], "input of gelu");
-    outputs.push_back(builder.add(re, builder.times_i(im)));
-  }
-  return builder.refresh(outputs);
 }
 
 // Attention of one ciphertext of heads, divided by V.
@@ -89,31 +68,6 @@ Values encrypted_heads(Builder& builder, const Values& q, const Values& k, const
 }
 
 }  // namespace
-
-Values encrypted_norm(Builder& builder, const Values& x, const FoldedLayer& folded,
-                      const Approximation& inverse_sqrt, const Packing& packing) {
-  Builder::Scope scope(builder, "norm");
-  // Weighted squares of all ciphertexts meet in one sum over the token: one Linear with as many inputs.
-  Values squares;
-  program::LinearMap map;
-  for (std::size_t c = 0; c < x.size(); ++c) {
-    squares.push_back(builder.mark_real(builder.multiply(x[c], builder.conjugate(x[c]))));
-    program::LinearMap part = block_sum_map(std::span(folded.variance_weight)
-                                                .subspan(c * static_cast<std::size_t>(packing.features),
-                                                         static_cast<std::size_t>(packing.features)),
-                                            packing.features);
-    for (program::LinearTerm& term : part.terms) {
-      term.input = static_cast<int>(c);
-      map.terms.push_back(std::move(term));
-    }
-  }
-  Value variance = builder.add_constant(builder.linear(squares, std::move(map))[0], folded.variance_offset);
-  variance = builder.refresh(variance);
-  const Value r = builder.refresh(inverse_sqrt.build(builder, variance, "variance"));
-  Values h;
-  for (Value value : x) h.push_back(builder.multiply(value, r));
-  return builder.refresh(h);
-}
 
 Values encrypted_block(Builder& builder, const Values& x, const Values& h, const FoldedLayer& folded,
                        const LayerApproximations& polynomials, const AttentionMasks& masks, int power,

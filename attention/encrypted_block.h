@@ -1,6 +1,6 @@
 // One transformer block on ciphertexts (GPT-NeoX, parallel residual):
 //
-//     h = x' r,  r ~ 1/sqrt(variance(x'))                  one for both norms
+//     h = x' r,  r ~ 1/sqrt(variance(x'))                  one for both norms (nn/encrypted_norm.h)
 //     x' <- x' + W_o attention(W_q h, W_k h, W_v h) + W_down gelu(W_up h) + b
 //
 // W as folded_weights.h has them. Depth from h' to the new x': through attention 1 (q, k, v) + 2 (scores) +
@@ -17,11 +17,6 @@
 #include "ckks/program/program.h"
 
 namespace psm {
-
-// h' from x': two levels for the variance, those of 1/sqrt, and one.
-std::vector<program::Value> encrypted_norm(program::Builder&, const std::vector<program::Value>& x,
-                                           const FoldedLayer&, const Approximation& inverse_sqrt,
-                                           const Packing&);
 
 // The new x' from x' and h'.
 std::vector<program::Value> encrypted_block(program::Builder&, const std::vector<program::Value>& x,

@@ -6,6 +6,7 @@
 #include "approx/inverse.h"
 #include "attention/encrypted_block.h"
 #include "ckks/base/error.h"
+#include "nn/encrypted_norm.h"
 
 namespace psm {
 
@@ -45,7 +46,7 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
     const LayerApproximations& functions = polynomials(n);
     if (n > 0 || !client_norm) {
       x = builder.refresh(x);
-      h = encrypted_norm(builder, x, layer, functions.inverse_sqrt, packing);
+      h = encrypted_norm(builder, x, layer.variance_weight, layer.variance_offset, functions.inverse_sqrt);
     }
     x = encrypted_block(builder, x, h, layer, functions, masks, config.power, packing);
   }

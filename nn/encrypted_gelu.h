@@ -1,0 +1,23 @@
+// GELU on ciphertexts whose slots hold two hidden units each, in re and im.
+//
+// gelu is a function of reals: re and im are separated by 2 re = z + conj z and 2 im = -i z + conj(-i z), so
+// the input is half of what the approximation reads, input_scale * (hidden unit) / 2 (the factor goes into
+// W_up). The two real halves are one refresh group: a bootstrap takes both. Out comes out(re) + i out(im),
+// gelu / output_scale.
+//
+// Levels: depth of gelu. Key-switches: 2 conjugations for each ciphertext, and those of two polynomials.
+// Refresh candidates: both halves, and the result.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "approx/approximation.h"
+#include "ckks/program/program.h"
+
+namespace psm {
+
+std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const program::Value> half,
+                                           const Approximation& gelu);
+
+}  // namespace psm
