@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "ckks/base/chacha_backends.h"
+
 namespace psm {
 namespace {
 
@@ -56,6 +58,19 @@ void chacha_internal::blocks_scalar(const uint32_t* key, uint64_t nonce, uint64_
 
 void chacha20_blocks(const std::array<uint32_t, 8>& key, uint64_t nonce, uint64_t counter, uint8_t* out,
                      size_t blocks) {
+  static const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  const auto take = [&](size_t count) {
+    blocks -= count;
+    counter += count;
+    out += 64 * count;
+  };
+  for (; has_avx512 && blocks >= 16; take(16)) {
+    chacha_internal::blocks_avx512(key.data(), nonce, counter, out);
+  }
+  for (; has_avx2 && blocks >= 8; take(8)) {
+    chacha_internal::blocks_avx2(key.data(), nonce, counter, out);
+  }
   chacha_internal::blocks_scalar(key.data(), nonce, counter, out, blocks);
 }
 

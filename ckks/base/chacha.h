@@ -22,11 +22,6 @@ struct Seed {
 void chacha20_blocks(const std::array<uint32_t, 8>& key, uint64_t nonce, uint64_t counter, uint8_t* out,
                      size_t blocks);
 
-namespace chacha_internal {
-// The readable form of the above, which every vector form must equal.
-void blocks_scalar(const uint32_t* key, uint64_t nonce, uint64_t counter, uint8_t* out, size_t blocks);
-}  // namespace chacha_internal
-
 // The bytes of ChaCha20(seed, domain), from counter 0 on. Equal seeds and domains give equal streams, on
 // every machine; distinct domains give independent streams. For public randomness only: a seed that is known
 // makes everything drawn from it known. Not thread-safe; make one stream per task.

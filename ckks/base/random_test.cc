@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/base/chacha_backends.h"
 #include "ckks/base/sha256.h"
 #include "ckks/base/training_random.h"
 #include "doctest/doctest.h"
