@@ -33,8 +33,12 @@ Ciphertext uninitialised(const Ciphertext& like) {
 // out (+)= a * plaintext limb, where `b` holds one value for each run.
 void multiply_limb(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t run, size_t n, const Modulus& m,
                    bool accumulate) {
+  constexpr size_t kLongRun = 64;  // from here on preparing a constant costs less than it saves
   if (run == 1) {
     accumulate ? kernels().multiply_add(out, a, b, n, m) : kernels().multiply(out, a, b, n, m);
+  } else if (run >= kLongRun) {
+    const auto kernel = accumulate ? kernels().scale_add : kernels().scale;
+    for (size_t i = 0; i < n; i += run) kernel(out + i, a + i, make_multiplier(b[i / run], m), run, m);
   } else {
     kernels().run_matrix_product(&out, 1, &a, 1, &b, run, n, m, accumulate);
   }

@@ -78,6 +78,7 @@ void measure(TestParty& t, int level, int repetitions, std::vector<Row>& rows) {
   time("encode, period 256", [&] { t.encoder.encode(period, level); });
   time("encrypt", [&] { t.encryptor.encrypt(full); });
   time("decrypt", [&] { t.decrypt(a); });
+  time("key of a rotation", [&] { t.generator.galois(g, level); });
 }
 
 int bench(int argc, char** argv) {
