@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <numeric>
 
@@ -171,6 +172,10 @@ int run_command(const std::function<int()>& body) {
     std::fflush(stdout);
     std::fprintf(stderr, "error: %s\n", error.what());
     return error.exit_code();
+  } catch (const std::filesystem::filesystem_error& error) {
+    // A folder that cannot be made or a path that cannot be looked at: what the user named.
+    std::fprintf(stderr, "error: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());
+    return 2;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "error: out of memory\n");
     return 1;

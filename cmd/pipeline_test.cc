@@ -1,0 +1,197 @@
+// The four commands as their users call them: separate processes that share nothing but files. In a small ring that
+// offers no security, with a small model of random weights.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "attention/checkpoint.h"
+#include "ckks/base/file.h"
+#include "ckks/base/json.h"
+#include "cmd/prompts.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string path_of(const std::string& name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+Outcome run(const std::string& command, const std::string& arguments) {
+  const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/" + command;
+  const std::string line = binary + " " + arguments + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null";
+  const int status = std::system(line.c_str());
+  constexpr uint64_t kMaxOutput = 1 << 20;
+  return {WEXITSTATUS(status), read_file(path_of("out"), kMaxOutput), read_file(path_of("err"), kMaxOutput)};
+}
+
+// A recall model of random weights whose ranges were measured on the prompts that it will be given.
+void make_model(const std::string& path, uint64_t seed) {
+  RecallOptions task;
+  task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
+  ModelConfig config;
+  config.vocab = 8, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
+  config.rotary_fraction = 0.5, config.rotary_base = 20, config.epsilon = 0.2;
+  const PromptCodec codec(task);
+  Checkpoint checkpoint;
+  checkpoint.weights = random_weights(config, seed);
+  checkpoint.ranges = measure_ranges(checkpoint.weights, codec.sample(64, 1));
+  checkpoint.polynomial = PolynomialOptions{};
+  codec.write_notes(checkpoint);
+  save_checkpoint(path, checkpoint);
+}
+
+const std::string kModel = path_of("model.safetensors");
+const std::string kRing = " --insecure --log-n 11";
+
+std::string keygen_arguments(const std::string& folder) { return "--model " + kModel + " --out " + folder + kRing; }
+
+// Keys and encrypted prompts, made once for all cases.
+const std::string& keys() {
+  static const std::string folder = [] {
+    make_model(kModel, 1);
+    const Outcome made = run("keygen", keygen_arguments(path_of("keys")));
+    REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+    const Outcome encrypted = run("encrypt", "--model " + kModel + " --keys " + path_of("keys") + " --out " +
+                                                 path_of("prompts.ct") + " --sample 12 --insecure");
+    REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
+    return path_of("keys");
+  }();
+  return folder;
+}
+
+std::string infer_arguments(const std::string& out) {
+  return "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + path_of("prompts.ct") + " --out " +
+         path_of(out) + " --insecure";
+}
+
+void replace(std::string& text, const std::string& what, const std::string& by) {
+  const size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, what.size(), by);
+}
+
+TEST_CASE("an answer through four processes is the twin's") {
+  keys();
+  const Outcome inferred = run("infer", infer_arguments("answer.ct"));
+  REQUIRE_MESSAGE(inferred.exit_code == 0, inferred.err);
+  CHECK(inferred.err.find("INSECURE") != std::string::npos);
+  const Outcome decrypted = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("answer.ct") +
+                                               " --sample 12 --insecure --json " + path_of("decrypt.json"));
+  REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
+  const Json json = parse_json(read_file(path_of("decrypt.json"), 1 << 20), "decrypt.json");
+  const Json& comparison = json.at("encrypted_vs_twin", "json");
+  CHECK(comparison.at("positions", "json").integer("positions", 0, 1000) == 12 * 6);
+  CHECK(comparison.at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  CHECK(comparison.at("relative_rms", "json").number("relative_rms") > 0);
+  CHECK(comparison.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
+}
+
+TEST_CASE("the secret key is its owner's alone, and the server's file does not hold it") {
+  const auto mode = std::filesystem::status(keys() + "/secret.key").permissions();
+  CHECK((mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all)) ==
+        std::filesystem::perms::none);
+}
+
+TEST_CASE("an interrupted run goes on from its state, and a state of another run is refused") {
+  keys();
+  const std::string state = path_of("state");
+  // Killed by a time limit somewhere in the middle; if it was done before, nothing is left to resume.
+  const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/infer";
+  const int status = std::system(("timeout -s KILL 3 " + binary + " " + infer_arguments("resumed.ct") + " --state " +
+                                  state + " >/dev/null 2>&1").c_str());
+  CHECK(WIFEXITED(status));
+  const Outcome resumed = run("infer", infer_arguments("resumed.ct") + " --state " + state);
+  REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.err);
+  CHECK_FALSE(std::filesystem::exists(state));
+  const Outcome decrypted = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("resumed.ct") +
+                                               " --sample 12 --insecure --json " + path_of("resumed.json"));
+  REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
+  const Json json = parse_json(read_file(path_of("resumed.json"), 1 << 20), "resumed.json");
+  CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  std::filesystem::copy_file(path_of("prompts.ct"), state, std::filesystem::copy_options::overwrite_existing);
+  const Outcome refused = run("infer", infer_arguments("resumed.ct") + " --state " + state);
+  CHECK(refused.exit_code == 2);
+}
+
+TEST_CASE("bad input is one clear line and exit code 2") {
+  keys();
+  make_model(path_of("other.safetensors"), 2);
+  REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys2") + kRing).exit_code == 0);
+  const std::string model_bytes = read_file(kModel, 1 << 24);
+  write_file(path_of("truncated.safetensors"), model_bytes.substr(0, model_bytes.size() / 2));
+  std::string flipped = read_file(keys() + "/evaluation.keys", uint64_t{1} << 31);
+  flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 4);
+  write_file(path_of("flipped.keys"), flipped);
+  flipped.resize(flipped.size() / 3);
+  write_file(path_of("truncated.keys"), flipped);
+
+  const std::string encrypt = "--model " + kModel + " --keys " + keys() + " --out " + path_of("x.ct") + " --insecure ";
+  std::string other_key = infer_arguments("x.ct"), other_model = other_key, damaged = other_key, cut = other_key,
+              secure = other_key;
+  replace(other_key, keys() + "/evaluation.keys", path_of("keys2/evaluation.keys"));
+  replace(other_model, kModel, path_of("other.safetensors"));
+  replace(damaged, keys() + "/evaluation.keys", path_of("flipped.keys"));
+  replace(cut, keys() + "/evaluation.keys", path_of("truncated.keys"));
+  replace(secure, " --insecure", "");
+  struct Case {
+    const char* command;
+    std::string arguments;
+    const char* said;
+  };
+  const std::vector<Case> cases = {
+      {"demo", "--promts 3", "unknown flag --promts; did you mean --prompts?"},
+      {"demo", "--log-n 12", "offers no security"},
+      {"demo", "--model /nowhere.safetensors", "/nowhere.safetensors"},
+      {"demo", "--text /nowhere.txt --prompt x", "/nowhere.txt"},
+      {"keygen", "--out x", "--model is needed"},
+      {"keygen", "--model " + path_of("truncated.safetensors") + " --out " + path_of("k"), "truncated.safetensors"},
+      {"keygen", "--model " + kModel + " --out " + path_of("k") + " --log-n 11", "offers no security"},
+      {"encrypt", encrypt, "exactly one of"},
+      {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
+      {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"", "17 tokens"},
+      {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
+      {"infer", other_key, "another key pair"},
+      {"infer", other_model, "another model"},
+      {"infer", damaged, "damaged"},
+      {"infer", cut, "truncated"},
+      {"infer", secure, "no security"},
+      {"infer", infer_arguments("nowhere/x.ct"), "cannot write"},
+      {"decrypt", "--model " + kModel + " --keys " + path_of("keys2") + " --in " + path_of("answer.ct") + " --insecure",
+       "key"},
+      {"plan", "--shape pythia-7m", "unknown shape"},
+      {"plan", "", "exactly one of"},
+      {"train", "--out /proc/nowhere", "/proc/nowhere"},
+      {"evaluate", "--model " + keys() + "/public.key", "public.key"},
+  };
+  for (const Case& c : cases) {
+    const Outcome outcome = run(c.command, c.arguments);
+    INFO(c.command, " ", c.arguments, "\n", outcome.err);
+    CHECK(outcome.exit_code == 2);
+    const size_t line = outcome.err.find("error: ");
+    REQUIRE(line != std::string::npos);
+    CHECK(outcome.err.find(c.said, line) != std::string::npos);
+    CHECK(outcome.err.find('\n', line) == outcome.err.size() - 1);
+  }
+  CHECK_FALSE(std::filesystem::exists(path_of("x.ct")));
+}
+
+TEST_CASE("every command explains itself") {
+  for (const char* command : {"demo", "train", "polynomialise", "evaluate", "plan", "keygen", "encrypt", "infer", "decrypt"}) {
+    const Outcome outcome = run(command, "--help");
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.out.find("usage: bazel run //cmd:" + std::string(command)) != std::string::npos);
+    CHECK(outcome.out.find("--json") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace psm
