@@ -9,28 +9,26 @@
 //               V~[t, f]   = v[t - f, f]
 //   scores      T_m = Re sum_i  mask_i . rot_i(q)  *  rot_{i (1 + F)}(K~_m)
 //               mask_i[t, j] = scale[t] e^{-i theta_{j+i} i} [0 <= j + i < C] [t >= j]
-//               slot (t, j) of T_m is scale[t] times the score of token t with token t - (mC + j), and zero
-//               where that does not exist: the two masks together are the causal mask, at no level of their
-//               own
-//   powers      P_m = T_m^p                                                               eq. PolyAttention
+//               slot (t, j) of T_m is scale[t] times the score of token t with token t - (mC + j), zero
+//               where that does not exist: the two masks together are the causal mask, without a level
+//   powers      P_m = T_m^p                                                 eq. PolyAttention
 //   row sums    D[t] = sum_m sum_j P_m[t, j], replicated over the head
 //   output      O[t, f] = sum_m sum_i  rot_{-i}(P_m) * [0 <= f - i < C] rot_{-F (mC - i)}(V~)
 //                       = sum_j P[t, j] v[t - j, f]
-//   attention   O / (D + epsilon)                                                         eq.
-//   LengthAgnosticAttention
+//   attention   O / (D + epsilon)                                           eq. LengthAgnosticAttention
 //
 // scale[t] = (t + 1)^{-1/p} makes D the mean of the length-agnostic form. A prompt's neighbour enters masked
 // slots only.
 //
-// Scores by i = g B + b:   T_m = Re sum_g rot_{gB(1+F)} ( sum_b [mask' rot_{b-gBF}(q)] * rot_{b(1+F)}(K~_m) )
-// output by i = g B - b:   O = sum_m rot_{-mCF} sum_g rot_{-gB} ( sum_b rot_b(rot_{mCF} P_m) * [mask'
-// rot_{gB(1+F)-bF}(V~)] ) where each sum over b is one relinearisation.
+// Baby steps b and giant steps g; each sum over b is one relinearisation:
+//   scores, i = g B + b:   T_m = Re sum_g rot_{gB(1+F)} sum_b [mask'_i rot_{b-gBF}(q)] * rot_{b(1+F)}(K~_m)
+//   output, i = g B - b:   O = sum_m rot_{-mCF} sum_g rot_{-gB}
+//                              sum_b rot_b(rot_{mCF} P_m) * [mask'_i rot_{gB(1+F)-bF}(V~)]
 //
-// Levels: scores 2 (skew and masks 1, products 1), power ceil(log2 p), row sums 1, output 1 (V~ and its masks
-// 2, apart).
+// Levels: scores 2 (skew and masks 1, products 1), power ceil(log2 p), row sums 1, output 1 (and before it V~
+// and its masks 2, which do not depend on the scores).
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "attention/packing.h"

@@ -3,10 +3,10 @@
 //     h = x' r,  r ~ 1/sqrt(variance(x'))                  one for both norms (nn/encrypted_norm.h)
 //     x' <- x' + W_o attention(W_q h, W_k h, W_v h) + W_down gelu(W_up h) + b
 //
-// W as folded_weights.h has them. Depth from h' to the new x': through attention 1 (q, k, v) + 2 (scores) +
-// ceil(log2 p)
-// + 1 (v) + 1 (division) + 1 (o), and, aside, row sums 1 + depth of 1/x; through the feed-forward part
-// 1 (up) + depth of gelu + 1 (down). From x' to h': 2 + depth of 1/sqrt + 1.
+// W as folded_weights.h has them. Levels from h' to the new x':
+//   attention      1 (q, k, v) + 2 (scores) + ceil(log2 p) + 1 (row sums) + depth of 1/x + 1 (division)
+//                  + 1 (o)
+//   feed-forward   1 (up) + depth of gelu + 1 (down)
 #pragma once
 
 #include <vector>

@@ -1,14 +1,14 @@
 // A model's weights as the slot program uses them: in slot order, with every constant that would cost a level
 // folded into a matrix that is multiplied by anyway.
 //
-//   x' = x_centred / R            state of the program: R_f the range of complex feature f, the mean removed
-//   h' = x' * r                   r = out of the approximation of 1/sqrt (1/sqrt(variance) = output_scale *
-//   r) W' = W diag(gamma R output_scale),  b' = b + W beta       norm's gamma and beta, range and scale of r
-//   q, k   times (head_dim^{1/2} hi^{1/p})^{-1/2} each        so that P sums to D / hi, D = mean s^p in [..,
-//   hi] v      times hi * output_scale of 1/x / V                 so that (sum P v) * out is attention / V,
-//   inside [-1, 1] up     times input_scale of gelu / 2                      re and im come out of z + conj
-//   z, -i z + conj(-i z) o      rows (I - 1 1^T / d) / R, columns V down   rows (I - 1 1^T / d) / R, columns
-//   output_scale of gelu
+//   x' = x_centred / R   the program's state: R_f the range of complex feature f, the mean removed
+//   h' = x' r             r = out of the polynomial of 1/sqrt: 1/sqrt(variance) = output_scale * r
+//   W' = W diag(gamma R output_scale),  b' = b + W beta      for the four matrices that read h':
+//   q, k   times (head_dim^{1/2} hi^{1/p})^{-1/2} each: the powers sum to D / hi, D = mean s^p in [.., hi]
+//   v      times hi * output_scale of 1/x / V: (sum of P v) * out is attention / V, inside [-1, 1]
+//   up     times input_scale of gelu / 2: gelu reads z + conj z and -i z + conj(-i z)
+//   o      rows (I - 1 1^T / d) / R, columns times V
+//   down   rows (I - 1 1^T / d) / R, columns times output_scale of gelu
 //
 // V bounds |v|: |W_i diag(gamma)| sqrt(d) + |b'_i| by Cauchy and Schwarz, since a normalised x has length
 // sqrt(d) at most.

@@ -5,9 +5,8 @@
 // T tokens (a power of two), F complex features a ciphertext (a power of two), prompts = slots / (T F). A
 // complex feature holds two real ones, in re and im:
 //   state  (residual stream)   features i and i + d/2
-//   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions
-//   two by two;
-//                              head h is the C = bit_ceil(head_dim / 2) complex features from h C
+//   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
+//                              twos; head h is the C = bit_ceil(head_dim / 2) complex features from h C
 //   ffn                        hidden units i and i + ffn/2
 // A rotation by k F moves tokens and runs into the neighbouring prompt; the causal mask removes just that.
 // Models wider than a ciphertext (T d / 2 > slots) spread over several ciphertexts, whole heads in each.

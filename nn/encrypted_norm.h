@@ -1,8 +1,8 @@
 // LayerNorm on ciphertexts, without gamma and beta (which go into the next matrix) and without the mean
 // (which is zero, because everything that writes to the residual stream is centred):
 //
-//     h = x r,   out of 1/sqrt:  r = out(v),   v = sum_f weight[f] |x_f|^2 + offset     over the features of
-//     a token
+//     h = x r,   r = out(v) of the polynomial of 1/sqrt,   v = sum_f weight[f] |x_f|^2 + offset
+//                                                              over the features f of a token
 //
 // weight and offset hold 1/d, the ranges of the features, epsilon and the affine map of the approximation:
 // input_scale (variance + epsilon) + input_offset. So x r = x / sqrt(variance + epsilon) / output_scale.
