@@ -22,9 +22,10 @@ uint64_t product_modulo(const Ring& ring, const std::vector<int>& sources, int l
   return product;
 }
 
-// u = the integer nearest to sum_i y_i / r_i. Below 2^52 an integer is the low bits of its sum with 2^52, and so a
-// double's nearest integer: everything here is plain vector arithmetic.
-void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count, size_t n) {
+// u = the integer nearest to sum_i y_i / r_i. Below 2^52 an integer is the low bits of its sum with 2^52, and
+// so a double's nearest integer: everything here is plain vector arithmetic.
+void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
+                       size_t n) {
   constexpr uint64_t kBits = 0x4330000000000000;  // of the double 2^52
   alignas(64) std::array<double, kTile> sum;
   sum.fill(0);
@@ -48,7 +49,8 @@ BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::
   }
   for (int t : targets_) {
     const Modulus& m = ring.modulus(t);
-    PSM_CHECK(std::find(sources_.begin(), sources_.end(), t) == sources_.end(), "prime ", t, " is on both sides");
+    PSM_CHECK(std::find(sources_.begin(), sources_.end(), t) == sources_.end(), "prime ", t,
+              " is on both sides");
     target_moduli_.push_back(m);
     for (int i = 0; i < source_count(); ++i) matrix_.push_back(product_modulo(ring, sources_, i, m));
     const uint64_t product = product_modulo(ring, sources_, -1, m);

@@ -48,7 +48,8 @@ TEST_CASE("a conversion gives the residues of the representative nearest to zero
   TrainingRandom random(1);
   std::vector<int128> x(kN);
   for (auto& value : x) {
-    const int128 wide = (static_cast<int128>(random.next_u64()) << 62) ^ static_cast<int128>(random.next_u64());
+    const int128 wide =
+        (static_cast<int128>(random.next_u64()) << 62) ^ static_cast<int128>(random.next_u64());
     value = wide % (product / 2 - (product >> 40));
     if (random.integer(2) == 1) value = -value;
   }

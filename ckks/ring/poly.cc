@@ -10,8 +10,8 @@ namespace psm {
 namespace {
 
 void check_alike(const RnsPoly& a, const RnsPoly& b) {
-  PSM_CHECK(&a.ring() == &b.ring() && a.basis() == b.basis() && a.form() == b.form(), "basis ", a.basis().q, "+",
-            a.basis().p, " and ", b.basis().q, "+", b.basis().p);
+  PSM_CHECK(&a.ring() == &b.ring() && a.basis() == b.basis() && a.form() == b.form(), "basis ", a.basis().q,
+            "+", a.basis().p, " and ", b.basis().q, "+", b.basis().p);
 }
 
 size_t words(const Ring& ring, Basis basis) { return ring.n() * static_cast<size_t>(basis.limbs()); }
@@ -47,9 +47,11 @@ RnsPoly RnsPoly::clone_prefix(Basis basis) const {
   result.ring_ = ring_;
   result.basis_ = basis;
   result.form_ = form_;
-  result.data_ = data_.is_zeroising() ? Buffer::zeroising(words(*ring_, basis)) : Buffer(words(*ring_, basis));
+  result.data_ =
+      data_.is_zeroising() ? Buffer::zeroising(words(*ring_, basis)) : Buffer(words(*ring_, basis));
   parallel_for(0, basis.limbs(), [&](size_t j) {
-    const int source = static_cast<int>(j) < basis.q ? static_cast<int>(j) : basis_.q + static_cast<int>(j) - basis.q;
+    const int source =
+        static_cast<int>(j) < basis.q ? static_cast<int>(j) : basis_.q + static_cast<int>(j) - basis.q;
     std::copy_n(limb(source), n(), result.limb(static_cast<int>(j)));
   });
   return result;

@@ -1,7 +1,7 @@
 // Ring: Z_Q[X] / (X^N + 1) for a chain of primes q_0 .. q_{L} and special primes p_0 .. p_{k-1}.
 //
-// Primes are indexed q_0 .. q_L first, then p_0 .. p_{k-1}; a Basis selects a prefix of each kind, so that limb j
-// of a polynomial belongs to the prime ring.prime_index(basis, j). Immutable, thread-safe.
+// Primes are indexed q_0 .. q_L first, then p_0 .. p_{k-1}; a Basis selects a prefix of each kind, so that
+// limb j of a polynomial belongs to the prime ring.prime_index(basis, j). Immutable, thread-safe.
 #pragma once
 
 #include <cstdint>

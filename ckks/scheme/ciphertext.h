@@ -36,8 +36,8 @@ struct ProductCiphertext {
 };
 
 // P times a ciphertext, modulo Q_level P: what a key switch yields before its division by P. Sums of such
-// values pay that division once (double hoisting, ePrint 2020/1203). `scale` is the scale of the message after
-// the division.
+// values pay that division once (double hoisting, ePrint 2020/1203). `scale` is the scale of the message
+// after the division.
 struct ExtendedCiphertext {
   RnsPoly c[2];
   double scale = 0;

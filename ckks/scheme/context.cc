@@ -16,18 +16,22 @@ namespace {
 constexpr double kDigitMarginBits = 8;
 
 void check_shape(const ParameterSpec& s) {
-  const auto refuse = [&](const auto&... parts) { throw Error(message("parameters '", s.name, "': ", parts...)); };
+  const auto refuse = [&](const auto&... parts) {
+    throw Error(message("parameters '", s.name, "': ", parts...));
+  };
   if (s.log_n < 4 || s.log_n > 17) refuse("log_n = ", s.log_n, " is outside 4..17");
   if (s.compute_levels < 1) refuse("compute_levels = ", s.compute_levels, "; at least one level is needed");
   if (s.stc_levels < 0 || s.evalmod_levels < 0 || s.cts_levels < 0) refuse("a number of levels is negative");
-  if ((s.evalmod_levels > 0) != (s.cts_levels > 0)) refuse("EvalMod and CoeffsToSlots need levels both or neither");
+  if ((s.evalmod_levels > 0) != (s.cts_levels > 0))
+    refuse("EvalMod and CoeffsToSlots need levels both or neither");
   if (s.stc_levels > 0 && s.stc_bits != s.log_scale) refuse("stc_bits must equal log_scale");
   if (s.compute_bits != s.log_scale) refuse("compute_bits must equal log_scale");
   if (s.p_count < 1 || s.p_count > 15) refuse("p_count = ", s.p_count, " is outside 1..15");
   const int levels = s.stc_levels + s.compute_levels + s.evalmod_levels + s.cts_levels;
   if (levels + 1 + s.p_count > 60) refuse("more than 60 primes");
   for (int bits : {s.q0_bits, s.stc_bits, s.compute_bits, s.evalmod_bits, s.cts_bits, s.p_bits}) {
-    if (bits < 20 || bits > kMaxModulusBits) refuse("primes of ", bits, " bits; 20..", kMaxModulusBits, " are possible");
+    if (bits < 20 || bits > kMaxModulusBits)
+      refuse("primes of ", bits, " bits; 20..", kMaxModulusBits, " are possible");
   }
   const int n = 1 << s.log_n;
   if (s.secret_hamming_weight < 0 || s.secret_hamming_weight > n || s.encapsulation_hamming_weight < 1 ||
@@ -81,7 +85,8 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
                          : nominal_scale(l - 1);
   }
   ring_ = std::make_unique<const Ring>(spec.log_n, q, p);
-  check_security(spec, log2_qp(), std::log2(static_cast<double>(q[0])) + std::log2(static_cast<double>(p[0])));
+  check_security(spec, log2_qp(),
+                 std::log2(static_cast<double>(q[0])) + std::log2(static_cast<double>(p[0])));
 
   const double room = log2_p();
   for (int i = 0; i <= max_level_;) {
@@ -145,11 +150,13 @@ double Context::log2_p() const {
 }
 
 std::string Context::describe() const {
-  std::string secret = spec_.secret_hamming_weight == 0 ? std::string("dense ternary secret")
-                                                        : message("ternary secret h = ", spec_.secret_hamming_weight);
-  return message(spec_.name, ": N = 2^", spec_.log_n, ", log2(QP) = ", std::lround(10 * log2_qp()) / 10.0, " (Q ",
-                 std::lround(10 * log2_q(max_level_)) / 10.0, ", P ", std::lround(10 * log2_p()) / 10.0, "), ", secret,
-                 ", ", spec_.insecure ? "INSECURE (test parameters)" : "128-bit security");
+  std::string secret = spec_.secret_hamming_weight == 0
+                           ? std::string("dense ternary secret")
+                           : message("ternary secret h = ", spec_.secret_hamming_weight);
+  return message(spec_.name, ": N = 2^", spec_.log_n, ", log2(QP) = ", std::lround(10 * log2_qp()) / 10.0,
+                 " (Q ", std::lround(10 * log2_q(max_level_)) / 10.0, ", P ",
+                 std::lround(10 * log2_p()) / 10.0, "), ", secret, ", ",
+                 spec_.insecure ? "INSECURE (test parameters)" : "128-bit security");
 }
 
 size_t Context::ciphertext_bytes(int level) const {

@@ -45,8 +45,8 @@ class Context {
   int n() const { return 1 << spec_.log_n; }
   int slots() const { return n() / 2; }
 
-  int max_level() const { return max_level_; }                                  // L
-  int compute_level() const { return spec_.stc_levels + spec_.compute_levels; } // highest after a bootstrap
+  int max_level() const { return max_level_; }                                   // L
+  int compute_level() const { return spec_.stc_levels + spec_.compute_levels; }  // highest after a bootstrap
   int entry_level() const { return spec_.stc_levels; }                          // needed to enter a bootstrap
   int evalmod_level() const { return compute_level() + spec_.evalmod_levels; }  // highest level of EvalMod
   bool can_bootstrap() const { return spec_.evalmod_levels > 0 && spec_.cts_levels > 0; }
@@ -58,7 +58,7 @@ class Context {
   int p_count() const { return spec_.p_count; }
 
   const std::vector<DigitRange>& digits() const { return digits_; }
-  int digit_count(int level) const;           // digits that hold a prime of q_0 .. q_level
+  int digit_count(int level) const;              // digits that hold a prime of q_0 .. q_level
   DigitRange digit(int index, int level) const;  // cut off at the level
 
   double log2_q(int level) const;

@@ -20,7 +20,9 @@ std::string refusal(const ParameterSpec& spec) {
   return "";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace
 
@@ -55,7 +57,8 @@ TEST_CASE("scales follow S_{l-1} = S_l^2 / q_l and stay within 2^-13 of their po
     for (int l = 0; l < context.max_level(); ++l) {
       CAPTURE(l);
       if (l != context.compute_level()) {
-        CHECK(context.scale(l) == context.scale(l + 1) * context.scale(l + 1) / static_cast<double>(context.q(l + 1)));
+        CHECK(context.scale(l) ==
+              context.scale(l + 1) * context.scale(l + 1) / static_cast<double>(context.q(l + 1)));
       }
       const double nominal = l <= context.compute_level() ? 0x1p40 : 0x1p50;
       CHECK(std::abs(context.scale(l) / nominal - 1) < 0x1p-13);

@@ -32,7 +32,8 @@ Embedding::Embedding(int log_slots) : log_slots_(log_slots) {
 // The exponents for fewer slots are those for all, modulo 4m; the reversal keeps the top bits.
 uint32_t Embedding::place(size_t j, int log_m) const { return places_[j] >> (log_slots_ - log_m); }
 
-void Embedding::coefficients_of_slots(std::span<const std::complex<double>> slots, double* coefficients) const {
+void Embedding::coefficients_of_slots(std::span<const std::complex<double>> slots,
+                                      double* coefficients) const {
   const size_t m = slots.size();
   const int log_m = std::countr_zero(m);
   PSM_CHECK(std::has_single_bit(m) && log_m <= log_slots_, m, " slots");
@@ -60,7 +61,8 @@ void Embedding::coefficients_of_slots(std::span<const std::complex<double>> slot
   }
 }
 
-void Embedding::slots_of_coefficients(const double* coefficients, std::span<std::complex<double>> slots) const {
+void Embedding::slots_of_coefficients(const double* coefficients,
+                                      std::span<std::complex<double>> slots) const {
   const size_t m = slots.size();
   const int log_m = std::countr_zero(m);
   PSM_CHECK(std::has_single_bit(m) && log_m <= log_slots_, m, " slots");

@@ -2,10 +2,12 @@
 //
 //     slot j = sum_k a_k zeta^(k 5^j),   zeta = exp(2 pi i / 4m),   j = 0 .. m - 1.
 //
-// zeta^(m 5^j) = i for all j, so with w_k = a_k + i a_(k+m) slot j is w(zeta^(5^j)), where 5^j runs through the
-// exponents 1 mod 4: the m roots of X^m = i. A radix-2 transform along the factors
-// X^(2h) - z^2 = (X^h - z)(X^h + z) finds them in bit-reversed order, exponent 1 + 4 brv(index), with the twiddles
-// exp(2 pi i (1 + 4 brv_d(b)) / 2^(d+3)) at depth d and block b, which are the same for every m.
+// zeta^(m 5^j) = i for all j, so with w_k = a_k + i a_(k+m) slot j is w(zeta^(5^j)), where 5^j runs through
+// the exponents 1 mod 4: the m roots of X^m = i. A radix-2 transform along the factors
+//     X^(2h) - z^2 = (X^h - z)(X^h + z)
+// finds them in bit-reversed order, exponent 1 + 4 brv(index), with the twiddles
+//     exp(2 pi i (1 + 4 brv_d(b)) / 2^(d+3))
+// at depth d and block b, which are the same for every m.
 //
 // Double precision; twiddles are computed in extended precision. Immutable, thread-safe.
 #pragma once

@@ -14,8 +14,8 @@
 namespace psm {
 namespace {
 
-// The negacyclic NTT of size `count` <= N on the tables for N: the polynomial in X^(N/count), one value a run. Small
-// transforms only; the full one is the backend's.
+// The negacyclic NTT of size `count` <= N on the tables for N: the polynomial in X^(N/count), one value a
+// run. Small transforms only; the full one is the backend's.
 void ntt_prefix(uint64_t* x, size_t count, const NttTables& tables) {
   const Modulus& m = tables.modulus();
   for (size_t blocks = 1, half = count / 2; blocks < count; blocks *= 2, half /= 2) {
@@ -59,7 +59,8 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
   if (!(scale >= 1) || !std::isfinite(scale)) throw Error(message("cannot encode at scale ", scale));
   for (size_t j = 0; j < m; ++j) {
     if (!std::isfinite(values[j].real()) || !std::isfinite(values[j].imag())) {
-      throw Error(message("cannot encode slot ", j, ": it is not a finite number; the computation before it failed"));
+      throw Error(
+          message("cannot encode slot ", j, ": it is not a finite number; the computation before it failed"));
     }
   }
 
@@ -76,8 +77,9 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
     largest = std::max(largest, std::abs(c));
   }
   if (std::log2(largest + 1) > context_.log2_q(level) - 1) {
-    throw Error(message("cannot encode: a coefficient of 2^", std::log2(largest + 1), " does not fit the modulus of 2^",
-                        context_.log2_q(level), " at level ", level, "; use a higher level or a smaller scale"));
+    throw Error(message("cannot encode: a coefficient of 2^", std::log2(largest + 1),
+                        " does not fit the modulus of 2^", context_.log2_q(level), " at level ", level,
+                        "; use a higher level or a smaller scale"));
   }
 
   const Ring& ring = context_.ring();

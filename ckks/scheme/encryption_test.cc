@@ -39,7 +39,8 @@ TEST_CASE("seeded encryption: half the bytes, expanded without the secret, decry
   TestParty& t = party();
   SeededEncryptor encryptor(t.secret);
   const Slots x = t.random_slots(3);
-  SeededCiphertext first = encryptor.encrypt(t.encoder.encode(x, 3)), second = encryptor.encrypt(t.encoder.encode(x, 3));
+  SeededCiphertext first = encryptor.encrypt(t.encoder.encode(x, 3)),
+                   second = encryptor.encrypt(t.encoder.encode(x, 3));
   CHECK_FALSE(first.seed == second.seed);
   CHECK(first.c0.bytes() * 2 == t.context.ciphertext_bytes(3));
   CHECK(max_error(t.decrypt(expand(std::move(first))), x) < 1e-8);

@@ -17,8 +17,9 @@ void check_level(const char* operation, int level, int needed) {
 
 void check_scales(const char* operation, double a, double b) {
   if (a == b) return;
-  throw Error(message(operation, ": the scales differ, 2^", std::log2(a), " and 2^", std::log2(b), " (relative ",
-                      a / b - 1, "); rescale first, or bring both to one level with drop_to_level"));
+  throw Error(message(operation, ": the scales differ, 2^", std::log2(a), " and 2^", std::log2(b),
+                      " (relative ", a / b - 1,
+                      "); rescale first, or bring both to one level with drop_to_level"));
 }
 
 void check_levels(const char* operation, int a, int b) {
@@ -30,16 +31,19 @@ void check_levels(const char* operation, int a, int b) {
 void check_fingerprints(const char* operation, const Fingerprint& a, const Fingerprint& b) {
   if (a == b) return;
   throw Error(message(operation, ": the operands belong to different ",
-                      a.parameters != b.parameters ? "parameters" : "key pairs", "; use the files of one run"));
+                      a.parameters != b.parameters ? "parameters" : "key pairs",
+                      "; use the files of one run"));
 }
 
-void check_owner(const char* operation, const Fingerprint& a, const Context& context, const EvaluationKeys& keys) {
+void check_owner(const char* operation, const Fingerprint& a, const Context& context,
+                 const EvaluationKeys& keys) {
   if (a.parameters != context.fingerprint()) {
     throw Error(message(operation, ": the ciphertext belongs to other parameters; encrypt it with these"));
   }
   if (keys.fingerprint.key != 0 && a.key != keys.fingerprint.key) {
-    throw Error(message(operation, ": the ciphertext belongs to another key pair than the evaluation keys; "
-                                   "use the files of one run"));
+    throw Error(message(operation,
+                        ": the ciphertext belongs to another key pair than the evaluation keys; "
+                        "use the files of one run"));
   }
 }
 

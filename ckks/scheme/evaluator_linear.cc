@@ -31,8 +31,8 @@ Ciphertext uninitialised(const Ciphertext& like) {
 }
 
 // out (+)= a * plaintext limb, where `b` holds one value for each run.
-void multiply_limb(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t run, size_t n, const Modulus& m,
-                   bool accumulate) {
+void multiply_limb(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t run, size_t n,
+                   const Modulus& m, bool accumulate) {
   constexpr size_t kLongRun = 64;  // from here on preparing a constant costs less than it saves
   if (run == 1) {
     accumulate ? kernels().multiply_add(out, a, b, n, m) : kernels().multiply(out, a, b, n, m);
@@ -45,7 +45,8 @@ void multiply_limb(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t r
 }
 
 // out (+)= a * (low on the first half, high on the second).
-void scale_limb(uint64_t* out, const uint64_t* a, GaussianResidue c, size_t n, const Modulus& m, bool accumulate) {
+void scale_limb(uint64_t* out, const uint64_t* a, GaussianResidue c, size_t n, const Modulus& m,
+                bool accumulate) {
   const auto kernel = accumulate ? kernels().scale_add : kernels().scale;
   kernel(out, a, make_multiplier(c.low, m), n / 2, m);
   kernel(out + n / 2, a + n / 2, make_multiplier(c.high, m), n / 2, m);
@@ -156,7 +157,8 @@ void Evaluator::multiply_plain_add(Ciphertext& acc, const Ciphertext& a, const P
   });
 }
 
-Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, std::complex<double> value, double scalar_scale) const {
+Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, std::complex<double> value,
+                                      double scalar_scale) const {
   if (scalar_scale == 0) {
     check_level("multiply_scalar", a.level(), 1);
     scalar_scale = a.scale == context_.scale(a.level())
@@ -189,7 +191,8 @@ Ciphertext Evaluator::multiply_integer(const Ciphertext& a, int64_t value) const
   Ciphertext out = uninitialised(a);
   for_each_limb(a.level() + 1, [&](int i, int j) {
     const Modulus& m = a.c[i].modulus(j);
-    kernels().scale(out.c[i].limb(j), a.c[i].limb(j), make_multiplier(reduce_signed(value, m), m), a.c[i].n(), m);
+    kernels().scale(out.c[i].limb(j), a.c[i].limb(j), make_multiplier(reduce_signed(value, m), m), a.c[i].n(),
+                    m);
   });
   return out;
 }
@@ -201,8 +204,8 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
   Ciphertext out = uninitialised(a);
   const Ring& ring = context_.ring();
   for_each_limb(a.level() + 1, [&](int i, int j) {
-    scale_limb(out.c[i].limb(j), a.c[i].limb(j), gaussian_residue({0, power == 1 ? 1.0 : -1.0}, 1, ring.ntt(j)),
-               ring.n(), ring.q(j), false);
+    scale_limb(out.c[i].limb(j), a.c[i].limb(j),
+               gaussian_residue({0, power == 1 ? 1.0 : -1.0}, 1, ring.ntt(j)), ring.n(), ring.q(j), false);
   });
   return out;
 }
@@ -211,7 +214,8 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   check_level("rescale", a.level(), 1);
-  const double scale = snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
+  const double scale =
+      snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
   auto [c0, c1] = implementation_->switcher.rescale(a.c[0], a.c[1]);
   return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
 }
@@ -220,18 +224,19 @@ void Evaluator::rescale_inplace(Ciphertext& a) const { a = rescale(a); }
 
 Ciphertext Evaluator::truncate_to_level(const Ciphertext& a, int target) const {
   check_level("truncate_to_level", a.level(), target);
-  return {{a.c[0].clone_prefix({target + 1, 0}), a.c[1].clone_prefix({target + 1, 0})}, a.scale, a.fingerprint};
+  return {
+      {a.c[0].clone_prefix({target + 1, 0}), a.c[1].clone_prefix({target + 1, 0})}, a.scale, a.fingerprint};
 }
 
 Ciphertext Evaluator::drop_to_level(const Ciphertext& a, int target) const {
   check_level("drop_to_level", a.level(), target);
   if (a.scale == context_.scale(target)) return truncate_to_level(a, target);
   check_level("drop_to_level with a change of scale", a.level(), target + 1);
-  const double scalar_scale =
-      context_.scale(target) * static_cast<double>(context_.q(target + 1)) / a.scale;
+  const double scalar_scale = context_.scale(target) * static_cast<double>(context_.q(target + 1)) / a.scale;
   if (scalar_scale < 0x1p16) {
-    throw Error(message("drop_to_level: a ciphertext of scale 2^", std::log2(a.scale), " cannot reach scale 2^",
-                        std::log2(context_.scale(target)), " at level ", target, " precisely; rescale it first"));
+    throw Error(message("drop_to_level: a ciphertext of scale 2^", std::log2(a.scale),
+                        " cannot reach scale 2^", std::log2(context_.scale(target)), " at level ", target,
+                        " precisely; rescale it first"));
   }
   Ciphertext out = rescale(multiply_scalar(truncate_to_level(a, target + 1), 1.0, scalar_scale));
   out.scale = context_.scale(target);

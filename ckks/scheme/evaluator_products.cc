@@ -9,15 +9,15 @@ using namespace evaluator_internal;
 
 namespace {
 
-void check_factors(const char* operation, const Context& context, const EvaluationKeys& keys, const Ciphertext& a,
-                   const Ciphertext& b) {
+void check_factors(const char* operation, const Context& context, const EvaluationKeys& keys,
+                   const Ciphertext& a, const Ciphertext& b) {
   check_owner(operation, a.fingerprint, context, keys);
   check_fingerprints(operation, a.fingerprint, b.fingerprint);
   check_levels(operation, a.level(), b.level());
 }
 
-// (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1), added to `out` or not. The middle one is a sum of two products, reduced
-// once.
+// (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1), added to `out` or not. The middle one is a sum of two products,
+// reduced once.
 void tensor(ProductCiphertext& out, const Ciphertext& a, const Ciphertext& b, bool accumulate) {
   const size_t n = a.c[0].n();
   const Kernels& k = kernels();
@@ -42,7 +42,8 @@ ProductCiphertext Evaluator::multiply_no_relin(const Ciphertext& a, const Cipher
   return out;
 }
 
-void Evaluator::multiply_no_relin_add(ProductCiphertext& acc, const Ciphertext& a, const Ciphertext& b) const {
+void Evaluator::multiply_no_relin_add(ProductCiphertext& acc, const Ciphertext& a,
+                                      const Ciphertext& b) const {
   check_factors("multiply", context_, keys_, a, b);
   check_fingerprints("multiply_no_relin_add", acc.fingerprint, a.fingerprint);
   check_levels("multiply_no_relin_add", acc.level(), a.level());
@@ -71,8 +72,8 @@ const KeySwitchKey& relinearisation_key(const EvaluationKeys& keys, int level) {
     throw Error("there is no relinearisation key; request it when generating keys");
   }
   if (keys.relinearisation->level < level) {
-    throw Error(message("the relinearisation key reaches level ", keys.relinearisation->level, ", but level ", level,
-                        " is needed; request it at that level when generating keys"));
+    throw Error(message("the relinearisation key reaches level ", keys.relinearisation->level, ", but level ",
+                        level, " is needed; request it at that level when generating keys"));
   }
   return *keys.relinearisation;
 }
@@ -95,7 +96,8 @@ Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
   const KeySwitcher& switcher = implementation_->switcher;
   auto [c0, c1] = switcher.switch_key(switcher.decompose(a.c[2], key.p_count), key,
                                       {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true});
-  const double scale = snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
+  const double scale =
+      snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
   return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
 }
 

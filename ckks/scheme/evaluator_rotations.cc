@@ -85,9 +85,10 @@ void Evaluator::apply_galois_extended_limb(const Hoisted& a, GaloisElement g, in
 ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElement g) const {
   require_galois_key(g, a.level());
   const Basis basis = a.digits.basis;
-  ExtendedCiphertext out{{RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
-                         a.source->scale,
-                         a.source->fingerprint};
+  ExtendedCiphertext out{
+      {RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
+      a.source->scale,
+      a.source->fingerprint};
   parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
     const int j = static_cast<int>(index);
     apply_galois_extended_limb(a, g, j, out.c[0].limb(j), out.c[1].limb(j));
@@ -102,8 +103,8 @@ ExtendedCiphertext Evaluator::extend(const Ciphertext& a) const {
       {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
   for_each_limb(basis.limbs(), [&](int i, int j) {
     if (j < basis.q) {
-      kernels().scale(out.c[i].limb(j), a.c[i].limb(j), implementation_->switcher.p_product(j, basis.p), ring.n(),
-                      ring.q(j));
+      kernels().scale(out.c[i].limb(j), a.c[i].limb(j), implementation_->switcher.p_product(j, basis.p),
+                      ring.n(), ring.q(j));
     } else {
       std::fill_n(out.c[i].limb(j), ring.n(), 0);
     }
@@ -136,14 +137,16 @@ void multiply_extended(RnsPoly (&out)[2], const ExtendedCiphertext& a, const Pla
 
 ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const {
   const Basis basis = a.c[0].basis();
-  ExtendedCiphertext out{{RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
-                         a.scale * b.scale(),
-                         a.fingerprint};
+  ExtendedCiphertext out{
+      {RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
+      a.scale * b.scale(),
+      a.fingerprint};
   multiply_extended(out.c, a, b, false);
   return out;
 }
 
-void Evaluator::multiply_plain_add(ExtendedCiphertext& acc, const ExtendedCiphertext& a, const Plaintext& b) const {
+void Evaluator::multiply_plain_add(ExtendedCiphertext& acc, const ExtendedCiphertext& a,
+                                   const Plaintext& b) const {
   check_fingerprints("multiply_plain_add", acc.fingerprint, a.fingerprint);
   check_levels("multiply_plain_add", acc.level(), a.level());
   check_scales("multiply_plain_add", acc.scale, a.scale * b.scale());
@@ -182,7 +185,8 @@ Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
 
 Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
   check_level("mod_down_rescale", a.level(), 1);
-  const double scale = snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
+  const double scale =
+      snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
   auto [c0, c1] = implementation_->switcher.mod_down(a.c[0], a.c[1], true);
   return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
 }
@@ -207,7 +211,8 @@ Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
 
 Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& a) const {
   check_owner("switch_from_ephemeral", a.fingerprint, context_, keys_);
-  if (!keys_.from_ephemeral) throw Error("there are no encapsulation keys; request them when generating keys");
+  if (!keys_.from_ephemeral)
+    throw Error("there are no encapsulation keys; request them when generating keys");
   return switch_key(implementation_->switcher, a, *keys_.from_ephemeral);
 }
 

@@ -37,7 +37,8 @@ Slots map(const Slots& a, Function&& f) {
 
 Slots rotated(const Slots& a, int offset) {
   const int n = static_cast<int>(a.size());
-  return map(a, [&](size_t i) { return a[static_cast<size_t>(((static_cast<int>(i) + offset) % n + n) % n)]; });
+  return map(a,
+             [&](size_t i) { return a[static_cast<size_t>(((static_cast<int>(i) + offset) % n + n) % n)]; });
 }
 
 // The message of what `f` throws; empty if nothing.
@@ -51,7 +52,9 @@ std::string refusal(Function&& f) {
   return "";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 constexpr double kTolerance = 1e-6;
 
@@ -77,8 +80,8 @@ TEST_CASE("a plaintext can be added and subtracted, full or periodic") {
   const Slots x = t.random_slots(3), y = t.random_slots(4), short_y = t.random_slots(5, 16);
   const Ciphertext a = t.encrypt(x, 3);
   const Evaluator& e = *t.evaluator;
-  CHECK(max_error(t.decrypt(e.add_plain(a, t.encoder.encode(y, 3))), map(x, [&](size_t i) { return x[i] + y[i]; })) <
-        kTolerance);
+  CHECK(max_error(t.decrypt(e.add_plain(a, t.encoder.encode(y, 3))),
+                  map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
   CHECK(max_error(t.decrypt(e.sub_plain(a, t.encoder.encode(short_y, 3))),
                   map(x, [&](size_t i) { return x[i] - short_y[i % 16]; })) < kTolerance);
 }
@@ -97,12 +100,13 @@ TEST_CASE("scalars: addition and product by a complex number, by an integer, by 
   e.multiply_scalar_add(sum, a, {0, 1}, a.scale);
   CHECK(max_error(t.decrypt(e.rescale(sum)),
                   map(x, [&](size_t i) { return x[i] * (c + std::complex<double>(0, 1)); })) < kTolerance);
-  CHECK(max_error(t.decrypt(e.multiply_integer(a, -3)), map(x, [&](size_t i) { return -3.0 * x[i]; })) < kTolerance);
+  CHECK(max_error(t.decrypt(e.multiply_integer(a, -3)), map(x, [&](size_t i) { return -3.0 * x[i]; })) <
+        kTolerance);
   const std::complex<double> powers[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
   for (int k : {-1, 0, 1, 2, 3}) {
     CAPTURE(k);
-    CHECK(max_error(t.decrypt(e.multiply_by_i(a, k)), map(x, [&](size_t i) { return x[i] * powers[k & 3]; })) <
-          kTolerance);
+    CHECK(max_error(t.decrypt(e.multiply_by_i(a, k)),
+                    map(x, [&](size_t i) { return x[i] * powers[k & 3]; })) < kTolerance);
   }
 }
 
@@ -121,7 +125,8 @@ TEST_CASE("multiplying by a plaintext, full or periodic, multiplies slots and sc
     e.multiply_plain_add(product, a, plain);
     e.rescale_inplace(product);
     CHECK(product.scale == t.context.scale(kTop - 1));
-    CHECK(max_error(t.decrypt(product), map(x, [&](size_t i) { return 2.0 * x[i] * y[i % period]; })) < kTolerance);
+    CHECK(max_error(t.decrypt(product), map(x, [&](size_t i) { return 2.0 * x[i] * y[i % period]; })) <
+          kTolerance);
   }
 }
 
@@ -194,8 +199,8 @@ TEST_CASE("conjugation conjugates every slot, and composes with a rotation") {
   const Evaluator& e = *t.evaluator;
   CHECK(max_error(t.decrypt(e.conjugate(a)), map(x, [&](size_t i) { return std::conj(x[i]); })) < kTolerance);
   const Slots r = rotated(x, 5);
-  CHECK(max_error(t.decrypt(e.rotate(e.hoist(a), 5, true)), map(r, [&](size_t i) { return std::conj(r[i]); })) <
-        kTolerance);
+  CHECK(max_error(t.decrypt(e.rotate(e.hoist(a), 5, true)),
+                  map(r, [&](size_t i) { return std::conj(r[i]); })) < kTolerance);
 }
 
 TEST_CASE("double hoisting: sums of weighted rotations are divided by P once, giant steps included") {
@@ -218,8 +223,8 @@ TEST_CASE("double hoisting: sums of weighted rotations are divided by P once, gi
   CHECK(max_error(t.decrypt(e.mod_down_rescale(giant)), rotated(inner, 64)) < kTolerance);
   e.add_inplace(giant, sum);
   const Slots turned = rotated(inner, 64);
-  CHECK(max_error(t.decrypt(e.mod_down_rescale(giant)), map(x, [&](size_t i) { return turned[i] + inner[i]; })) <
-        kTolerance);
+  CHECK(max_error(t.decrypt(e.mod_down_rescale(giant)),
+                  map(x, [&](size_t i) { return turned[i] + inner[i]; })) < kTolerance);
   CHECK(max_error(t.decrypt(e.mod_down(e.extend(a))), x) < kTolerance);
 }
 
@@ -276,7 +281,8 @@ TEST_CASE("ciphertexts of other parameters or of another key pair are refused") 
   TestParty& t = party();
   TestParty stranger(insecure_leveled(11, kTop)), other_parameters(insecure_leveled(11, kTop - 1));
   const Slots x = t.random_slots(25);
-  const Ciphertext own = t.encrypt(x, 4), foreign = stranger.encrypt(x, 4), odd = other_parameters.encrypt(x, 4);
+  const Ciphertext own = t.encrypt(x, 4), foreign = stranger.encrypt(x, 4),
+                   odd = other_parameters.encrypt(x, 4);
   CHECK(contains(refusal([&] { t.evaluator->add(own, foreign); }), "different key pairs"));
   CHECK(contains(refusal([&] { t.evaluator->rotate(foreign, 1); }), "another key pair"));
   CHECK(contains(refusal([&] { t.evaluator->multiply(odd, odd); }), "other parameters"));

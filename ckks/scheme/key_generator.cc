@@ -29,8 +29,9 @@ RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
 }
 
 // The key that switches from s_from to s_to: digit i of b carries P g_i s_from.
-KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const RnsPoly& s_to, int level, int p_count,
-                           const Seed& seed, Fingerprint fingerprint, SecureRandom& error_random) {
+KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const RnsPoly& s_to, int level,
+                           int p_count, const Seed& seed, Fingerprint fingerprint,
+                           SecureRandom& error_random) {
   const Ring& ring = context.ring();
   KeySwitchKey key{seed, level, p_count, {}, fingerprint};
   for (int i = 0; i < context.digit_count(level); ++i) {
@@ -51,7 +52,8 @@ KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const 
 
 void check_level(const Context& context, int level) {
   if (level < 0 || level > context.max_level()) {
-    throw Error(message("a key for level ", level, " was asked for, but levels go from 0 to ", context.max_level()));
+    throw Error(
+        message("a key for level ", level, " was asked for, but levels go from 0 to ", context.max_level()));
   }
 }
 
@@ -74,16 +76,16 @@ KeySwitchKey KeyGenerator::relinearisation(int level) {
   check_level(context_, level);
   RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   multiply(square, secret_.poly(), secret_.poly());
-  return switching_key(context_, square, secret_.poly(), level, context_.p_count(), public_random_.public_seed(),
-                       secret_.fingerprint(), error_random_);
+  return switching_key(context_, square, secret_.poly(), level, context_.p_count(),
+                       public_random_.public_seed(), secret_.fingerprint(), error_random_);
 }
 
 KeySwitchKey KeyGenerator::galois(GaloisElement g, int level) {
   check_level(context_, level);
   RnsPoly target = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   automorphism(target, secret_.poly(), inverse_element(g, context_.log_n()));
-  return switching_key(context_, secret_.poly(), target, level, context_.p_count(), public_random_.public_seed(),
-                       secret_.fingerprint(), error_random_);
+  return switching_key(context_, secret_.poly(), target, level, context_.p_count(),
+                       public_random_.public_seed(), secret_.fingerprint(), error_random_);
 }
 
 void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral) {
@@ -94,16 +96,17 @@ void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_
   // The one key under the ephemeral secret: modulus q_0 p_0.
   to_ephemeral = switching_key(context_, secret_.poly(), ephemeral, 0, 1, public_random_.public_seed(),
                                secret_.fingerprint(), error_random_);
-  from_ephemeral = switching_key(context_, ephemeral, secret_.poly(), context_.max_level(), context_.p_count(),
-                                 public_random_.public_seed(), secret_.fingerprint(), error_random_);
+  from_ephemeral =
+      switching_key(context_, ephemeral, secret_.poly(), context_.max_level(), context_.p_count(),
+                    public_random_.public_seed(), secret_.fingerprint(), error_random_);
 }
 
 EvaluationKeys KeyGenerator::evaluation_keys(const KeyRequest& request,
                                              const std::function<void(int, int)>& progress) {
   EvaluationKeys keys;
   keys.fingerprint = secret_.fingerprint();
-  const int total = static_cast<int>(request.galois_levels.size()) + (request.relinearisation_level >= 0 ? 1 : 0) +
-                    (request.encapsulation ? 1 : 0);
+  const int total = static_cast<int>(request.galois_levels.size()) +
+                    (request.relinearisation_level >= 0 ? 1 : 0) + (request.encapsulation ? 1 : 0);
   int done = 0;
   const auto advance = [&] {
     ++done;

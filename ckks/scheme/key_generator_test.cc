@@ -63,7 +63,8 @@ TEST_CASE("two key pairs differ in secret and fingerprint") {
   CHECK(a.fingerprint().parameters == b.fingerprint().parameters);
   CHECK(a.fingerprint().key != b.fingerprint().key);
   bool same = true;
-  for (size_t i = 0; i < a.coefficients().size(); ++i) same = same && a.coefficients()[i] == b.coefficients()[i];
+  for (size_t i = 0; i < a.coefficients().size(); ++i)
+    same = same && a.coefficients()[i] == b.coefficients()[i];
   CHECK_FALSE(same);
 }
 
@@ -142,7 +143,8 @@ TEST_CASE("the only key under the ephemeral secret has the modulus q_0 p_0") {
   }
 }
 
-TEST_CASE("the halves from seeds: a key's own seed reproduces them, and seeds, digits and limbs separate them") {
+TEST_CASE(
+    "the halves from seeds: a key's own seed reproduces them, and seeds, digits and limbs separate them") {
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);
   const KeySwitchKey first = generator.relinearisation(12), second = generator.relinearisation(12);

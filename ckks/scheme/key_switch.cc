@@ -21,11 +21,11 @@ int limb_of(const Ring& ring, Basis basis, int prime) {
 
 // round(x / D) for kPolys polynomials x, D = product of the converter's sources:
 //     out_j = (x_j - [x]_D) / D modulo each target j,
-// followed by an automorphism where a table is given. x is given limb by limb: source(prime, scratch, limbs) sets
-// limbs[i] to the residues of x_i modulo that prime, which it may write to `scratch` (kPolys * N words).
+// followed by an automorphism where a table is given. x is given limb by limb: source(prime, scratch, limbs)
+// sets limbs[i] to the residues of x_i modulo that prime, which it may write to `scratch` (kPolys * N words).
 template <size_t kPolys, typename Source>
-std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& converter, const AutomorphismTable* table,
-                                   Source&& source) {
+std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& converter,
+                                   const AutomorphismTable* table, Source&& source) {
   const Kernels& k = kernels();
   const size_t n = ring.n();
   const size_t sources = static_cast<size_t>(converter.source_count());
@@ -59,7 +59,8 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
   parallel_for(0, targets, [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = ring.q(j);
-    for (size_t i = 0; i < kPolys; ++i) k.ntt_forward(corrections.data() + (i * targets + index) * n, ring.ntt(j));
+    for (size_t i = 0; i < kPolys; ++i)
+      k.ntt_forward(corrections.data() + (i * targets + index) * n, ring.ntt(j));
     Buffer scratch(kPolys * n);
     std::array<const uint64_t*, kPolys> limbs;
     source(j, scratch.data(), limbs);
@@ -151,7 +152,8 @@ Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
     const BasisConverter& converter = *converters[d];
     std::array<const uint64_t*, kMaxLimbs> in;
     std::array<uint64_t*, kMaxLimbs> out;
-    for (int i = 0; i < converter.source_count(); ++i) in[i] = y.data() + static_cast<size_t>(converter.source(i)) * n;
+    for (int i = 0; i < converter.source_count(); ++i)
+      in[i] = y.data() + static_cast<size_t>(converter.source(i)) * n;
     for (int t = 0; t < converter.target_count(); ++t) {
       out[t] = digits.extensions[d].data() + static_cast<size_t>(t) * n;
     }
@@ -174,7 +176,8 @@ Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
 void KeySwitcher::inner_product_limb(const Digits& digits, const KeySwitchKey& key, int j, uint64_t* out0,
                                      uint64_t* out1) const {
   const Basis basis = digits.basis;
-  PSM_CHECK(key.p_count == basis.p && key.level + 1 >= basis.q && static_cast<int>(key.digits.size()) >= digits.count,
+  PSM_CHECK(key.p_count == basis.p && key.level + 1 >= basis.q &&
+                static_cast<int>(key.digits.size()) >= digits.count,
             "key level ", key.level, " basis ", basis.q, "+", basis.p);
   const Ring& ring = context_.ring();
   std::array<const uint64_t*, kMaxLimbs> b0, b1;
@@ -183,8 +186,9 @@ void KeySwitcher::inner_product_limb(const Digits& digits, const KeySwitchKey& k
     b0[d] = key.digits[d].b.limb(key_limb);
     b1[d] = key.digits[d].a.limb(key_limb);
   }
-  kernels().inner_product_pair(out0, out1, digits.limb(j), b0.data(), b1.data(), static_cast<size_t>(digits.count),
-                               ring.n(), ring.modulus(ring.prime_index(basis, j)), false);
+  kernels().inner_product_pair(out0, out1, digits.limb(j), b0.data(), b1.data(),
+                               static_cast<size_t>(digits.count), ring.n(),
+                               ring.modulus(ring.prime_index(basis, j)), false);
 }
 
 std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySwitchKey& key,
@@ -196,24 +200,24 @@ std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySw
       this->converter(options.rescale ? kModDownRescale : kModDown, basis.q - 1, 0, basis.p);
   const auto table =
       options.automorphism == 1 ? nullptr : automorphism_table(options.automorphism, ring.log_n());
-  return divide<2>(ring, converter, table.get(),
-                   [&](int prime, uint64_t* scratch, std::array<const uint64_t*, 2>& limbs) {
-                     uint64_t* sums[2] = {scratch, scratch + n};
-                     inner_product_limb(digits, key, limb_of(ring, basis, prime), sums[0], sums[1]);
-                     const RnsPoly* addends[2] = {options.addend0, options.addend1};
-                     for (size_t i = 0; i < 2; ++i) {
-                       limbs[i] = sums[i];
-                       if (addends[i] == nullptr || prime >= basis.q) continue;
-                       kernels().scale_add(sums[i], addends[i]->limb(prime), p_product(prime, basis.p), n,
-                                           ring.q(prime));
-                     }
-                   });
+  return divide<2>(
+      ring, converter, table.get(), [&](int prime, uint64_t* scratch, std::array<const uint64_t*, 2>& limbs) {
+        uint64_t* sums[2] = {scratch, scratch + n};
+        inner_product_limb(digits, key, limb_of(ring, basis, prime), sums[0], sums[1]);
+        const RnsPoly* addends[2] = {options.addend0, options.addend1};
+        for (size_t i = 0; i < 2; ++i) {
+          limbs[i] = sums[i];
+          if (addends[i] == nullptr || prime >= basis.q) continue;
+          kernels().scale_add(sums[i], addends[i]->limb(prime), p_product(prime, basis.p), n, ring.q(prime));
+        }
+      });
 }
 
 std::array<RnsPoly, 2> KeySwitcher::mod_down(const RnsPoly& x0, const RnsPoly& x1, bool rescale) const {
   PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
   const Basis basis = x0.basis();
-  const BasisConverter& converter = this->converter(rescale ? kModDownRescale : kModDown, basis.q - 1, 0, basis.p);
+  const BasisConverter& converter =
+      this->converter(rescale ? kModDownRescale : kModDown, basis.q - 1, 0, basis.p);
   return divide<2>(context_.ring(), converter, nullptr,
                    [&](int prime, uint64_t*, std::array<const uint64_t*, 2>& limbs) {
                      const int j = limb_of(context_.ring(), basis, prime);
@@ -244,7 +248,8 @@ std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1
     std::copy_n(x[i]->limb(level), n, last.data() + i * n);
     k.ntt_inverse(last.data() + i * n, ring.ntt(level));
   });
-  std::array<RnsPoly, 2> result = {RnsPoly(ring, {level, 0}, Form::kNtt), RnsPoly(ring, {level, 0}, Form::kNtt)};
+  std::array<RnsPoly, 2> result = {RnsPoly(ring, {level, 0}, Form::kNtt),
+                                   RnsPoly(ring, {level, 0}, Form::kNtt)};
   parallel_for(0, static_cast<size_t>(level), [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = ring.q(j);

@@ -1,17 +1,18 @@
 // KeySwitcher: hybrid key switching (ePrint 2019/688) on polynomials.
 //
 //     decompose       c -> digits d_i = [c]_{D_i}, extended to Q_l P (ModUp), NTT form
-//     switch_key      round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / P ), or one level lower divided by
-//                     P q_l, optionally followed by an automorphism
+//     switch_key      round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / P ), or divided by P q_l, one
+//                     level lower; optionally followed by an automorphism
 //     mod_down        the same division for polynomials that are there already
 //
 // Both conversions are exact and centred (basis_conversion.h): a digit is uniform in [-D_i/2, D_i/2], and the
 // division rounds to the nearest integer.
 //
-// Transforms at l + 1 limbs, k special primes and d digits: l + 1 inverse and d (l + 1 + k) - (l + 1) forward to
-// decompose; 2k inverse and 2 (l + 1) forward to divide two polynomials. Bytes: the digits are written and read
-// once, the key is read once; sums of products stay in the cache: they are made limb by limb where the division
-// needs them. Transforms modulo one prime follow each other, so that its table of roots is read once.
+// Transforms at l + 1 limbs, k special primes and d digits: l + 1 inverse and d (l + 1 + k) - (l + 1) forward
+// to decompose; 2k inverse and 2 (l + 1) forward to divide two polynomials. Bytes: the digits are written and
+// read once, the key is read once; sums of products stay in the cache: they are made limb by limb where the
+// division needs them. Transforms modulo one prime follow each other, so that its table of roots is read
+// once.
 //
 // Thread-safe; conversion tables are made at their first use and kept.
 #pragma once
@@ -58,7 +59,8 @@ class KeySwitcher {
     bool rescale = false;
     GaloisElement automorphism = 1;
   };
-  std::array<RnsPoly, 2> switch_key(const Digits& digits, const KeySwitchKey& key, const Options& options) const;
+  std::array<RnsPoly, 2> switch_key(const Digits& digits, const KeySwitchKey& key,
+                                    const Options& options) const;
 
   // round(x / P) at x's level, or round(x / (P q_l)) one level lower. NTT form in and out.
   std::array<RnsPoly, 2> mod_down(const RnsPoly& x0, const RnsPoly& x1, bool rescale) const;

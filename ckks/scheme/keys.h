@@ -29,8 +29,8 @@ namespace psm {
 GaloisElement galois_element(const Context& context, int offset, bool conjugate = false);
 
 struct PublicKey {
-  Seed seed;  // of a
-  RnsPoly b, a;     // b = -a s + e mod Q_L, NTT form
+  Seed seed;     // of a
+  RnsPoly b, a;  // b = -a s + e mod Q_L, NTT form
   Fingerprint fingerprint;
 };
 

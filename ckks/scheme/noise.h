@@ -5,13 +5,15 @@
 // units of the encrypted values. They are averages for planning and for ledgers. They are no bounds: nothing
 // that protects a secret may rest on them (USENIX Security 2024, Guo et al.).
 //
-// Notation: sigma_e = 3.24 of an error, h = Hamming weight of the secret (2N/3 if dense), c -> slots as above.
+// Notation: sigma_e = 3.24 of an error, h = Hamming weight of the secret (2N/3 if dense), c -> slots as
+// above.
 //   encoding     rounding of coefficients                    c = sqrt(1/12)
 //   encryption   v e + e_1 s + e_0, v ternary dense          c = sigma_e sqrt(2N/3 + h + 1)
 //   seeded       e                                           c = sigma_e
 //   rescale      rounding of both polynomials                c = sqrt((1 + h) / 12)
 //   key switch   sum over digits, each uniform in [-D/2, D/2],
-//                times an error, divided by P, and rounded   c^2 = N sigma_e^2 sum_D D^2 / (12 P^2) + (1 + h) / 12
+//                times an error, divided by P              c^2 = N sigma_e^2 sum_D D^2 / (12 P^2)
+//                and rounded                                     + (1 + h) / 12
 #pragma once
 
 #include "ckks/scheme/context.h"

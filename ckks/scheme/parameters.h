@@ -44,7 +44,8 @@ ParameterSpec secure_n16_leveled(int compute_levels);
 // The default's chain in a ring of degree 2^log_n (10..15): for tests; offers no security.
 ParameterSpec insecure_bootstrappable(int log_n);
 
-// A short chain (q_0, `levels` primes of 40 bits, three special primes) without bootstrapping levels: for tests.
+// A short chain (q_0, `levels` primes of 40 bits, three special primes) without bootstrapping levels: for
+// tests.
 ParameterSpec insecure_leveled(int log_n, int levels);
 
 }  // namespace psm

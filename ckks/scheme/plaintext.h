@@ -5,7 +5,8 @@
 // stored: such plaintexts are N/2m times smaller, and a product reads no plaintext traffic to speak of.
 // A full plaintext is the case of runs of length one.
 //
-// basis: limbs q_0 .. q_level, followed by all special primes if it was encoded for a double-hoisted transform.
+// basis: limbs q_0 .. q_level, followed by all special primes if it was encoded for a double-hoisted
+// transform.
 #pragma once
 
 #include <cstdint>

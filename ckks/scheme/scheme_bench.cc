@@ -97,8 +97,9 @@ int bench(int argc, char** argv) {
   request.need_relinearisation(counts.back() - 1);
   request.need_galois(galois_element(t.context, 1), counts.back() - 1);
   t.add_keys(request);
-  std::printf("%s\n%s, backend %s, %d threads\nmilliseconds, median of %d; at limbs:", t.context.describe().c_str(),
-              processor_name().c_str(), kernels().name, thread_count(), static_cast<int>(repetitions));
+  std::printf(
+      "%s\n%s, backend %s, %d threads\nmilliseconds, median of %d; at limbs:", t.context.describe().c_str(),
+      processor_name().c_str(), kernels().name, thread_count(), static_cast<int>(repetitions));
   for (int count : counts) std::printf(" %d", count);
   std::printf("\n");
   std::vector<Row> rows;

@@ -30,14 +30,18 @@ SecretKey SecretKey::generate(const Context& context) {
   SecureRandom public_random;
   uint64_t fingerprint = 0;
   while (fingerprint == 0) fingerprint = public_random.next_u64();  // 0 stands for "no key"
-  return SecretKey(context, sample_secret(context, context.spec().secret_hamming_weight, secret_random), fingerprint);
+  return SecretKey(context, sample_secret(context, context.spec().secret_hamming_weight, secret_random),
+                   fingerprint);
 }
 
 SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint)
-    : context_(&context), coefficients_(std::move(coefficients)), fingerprint_{context.fingerprint(), key_fingerprint} {
+    : context_(&context),
+      coefficients_(std::move(coefficients)),
+      fingerprint_{context.fingerprint(), key_fingerprint} {
   if (coefficients_.size() != static_cast<size_t>(context.n())) {
-    throw Error(message("the secret key has ", coefficients_.size(), " coefficients, but the ring has degree ",
-                        context.n(), "; use the key that belongs to these parameters"));
+    throw Error(message("the secret key has ", coefficients_.size(),
+                        " coefficients, but the ring has degree ", context.n(),
+                        "; use the key that belongs to these parameters"));
   }
   // No branch on a coefficient: what is out of range sets a bit.
   uint32_t wrong = 0, weight = 0;
@@ -48,7 +52,8 @@ SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients,
   }
   const uint32_t expected = static_cast<uint32_t>(context.spec().secret_hamming_weight);
   if (wrong != 0 || (expected != 0 && weight != expected)) {
-    throw Error("the secret key is not a ternary vector of the weight its parameters say; the file is damaged");
+    throw Error(
+        "the secret key is not a ternary vector of the weight its parameters say; the file is damaged");
   }
   poly_ = secret_poly(context.ring(), context.ring().full_basis(), coefficients_);
 }

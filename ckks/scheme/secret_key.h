@@ -1,6 +1,7 @@
 // SecretKey: a ternary polynomial s. Move-only; its memory is overwritten with zeros when it goes.
 //
-// It is a target of its own (//ckks/scheme:secret_key): whatever computes on ciphertexts must not depend on it.
+// It is a target of its own (//ckks/scheme:secret_key): whatever computes on ciphertexts must not depend on
+// it.
 #pragma once
 
 #include "ckks/base/random.h"
@@ -13,7 +14,8 @@ namespace psm {
 
 class SecretKey {
  public:
-  // Draws s with the specification's Hamming weight, and the key pair's fingerprint, from the kernel's randomness.
+  // Draws s with the specification's Hamming weight, and the key pair's fingerprint, from the kernel's
+  // randomness.
   static SecretKey generate(const Context& context);
   // From stored coefficients in {-1, 0, 1} (files); throws Error if they are anything else.
   SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint);

@@ -11,10 +11,12 @@ struct Bound {
 };
 
 // ePrint 2024/463, ternary secret, classical, 128 bits.
-constexpr Bound kDenseTernary[] = {{10, 26}, {11, 53}, {12, 106}, {13, 214}, {14, 430}, {15, 868}, {16, 1747}};
+constexpr Bound kDenseTernary[] = {{10, 26},  {11, 53},  {12, 106}, {13, 214},
+                                   {14, 430}, {15, 868}, {16, 1747}};
 // The PowerSoftmax paper's parameter set (HEaaN FGb), h = 192, 128 bits.
 constexpr Bound kSparse192[] = {{16, 1555}};
-// A cap of our own around the use that ePrint 2022/024 makes of h = 32: one prime of the chain and one special.
+// A cap of our own around the use that ePrint 2022/024 makes of h = 32: one prime of the chain and one
+// special.
 constexpr Bound kEphemeral32[] = {{16, 102}};
 
 template <size_t count>
@@ -40,8 +42,8 @@ const char* source(SecretKind kind) {
 void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus) {
   const double bound = max_log2_modulus(spec.log_n, kind);
   if (log2_modulus <= bound) return;
-  throw Error(message("parameters '", spec.name, "': a modulus of ", log2_modulus, " bits at N = 2^", spec.log_n,
-                      " exceeds the ", bound, " bits that give 128-bit security (", source(kind),
+  throw Error(message("parameters '", spec.name, "': a modulus of ", log2_modulus, " bits at N = 2^",
+                      spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (", source(kind),
                       "); use fewer levels, or a specification marked insecure for experiments"));
 }
 

@@ -1,5 +1,5 @@
-// SeededCiphertext: a fresh encryption under the secret key whose c_1 is expanded from a public seed; half the bytes of
-// a ciphertext. Made by SeededEncryptor; expanding it needs no secret.
+// SeededCiphertext: a fresh encryption under the secret key whose c_1 is expanded from a public seed; half
+// the bytes of a ciphertext. Made by SeededEncryptor; expanding it needs no secret.
 #pragma once
 
 #include "ckks/scheme/keys.h"

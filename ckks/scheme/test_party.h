@@ -1,5 +1,5 @@
-// Everything a test of encrypted computation needs, in one process: a client with its secret and a server with
-// the keys that a request names. For tests and benchmarks alone.
+// Everything a test of encrypted computation needs, in one process: a client with its secret and a server
+// with the keys that a request names. For tests and benchmarks alone.
 #pragma once
 
 #include <complex>
