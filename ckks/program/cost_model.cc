@@ -180,29 +180,38 @@ void relinearise(Effort& effort, const SchemeShape& shape, int level) {
   ++effort.counts.relinearisations;
 }
 
-void linear(Effort& effort, const LinearMap& map, std::size_t slots, const SchemeShape& shape, int level) {
-  const LinearSchedule plan = schedule(map, slots);
-  const Switching at(shape, level);
-  at.decompose(effort.work, plan.hoisted_inputs);
-  for (const LinearSchedule::Source& source : plan.sources) {
-    if (!source.switched()) continue;
-    at.key_product(effort.work);
-    at.permute(effort.work, 2, true);
-    ++effort.counts.hoisted_key_switches;
-  }
+// What the work of a map depends on besides its level.
+struct MapSummary {
+  LinearSchedule plan;
+  std::int64_t switched_sources = 0;
+  std::int64_t full_terms = 0, periodic_terms = 0;
+  int outputs = 0;
+};
+
+MapSummary summarise(const LinearMap& map, std::size_t slots) {
+  MapSummary summary{.plan = schedule(map, slots), .outputs = map.outputs};
+  for (const LinearSchedule::Source& source : summary.plan.sources)
+    summary.switched_sources += source.switched();
   for (const LinearTerm& term : map.terms)
-    plaintext_products(effort, term.weight, slots, 2 * at.extended_limbs());
-  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
-    at.mod_down(effort.work, 1);  // c_1 only; c_0 stays extended
-    at.decompose(effort.work);
-    at.key_product(effort.work);
-    at.permute(effort.work, 2, true);
-    ++effort.counts.full_key_switches;
-  }
-  for (int output = 0; output < map.outputs; ++output) {
-    at.mod_down(effort.work, 2);  // by P q_l at once
-    ++effort.counts.rescales;
-  }
+    ++(term.weight.period() == slots ? summary.full_terms : summary.periodic_terms);
+  return summary;
+}
+
+void linear(Effort& effort, const MapSummary& map, const SchemeShape& shape, int level) {
+  const Switching at(shape, level);
+  const auto sources = static_cast<double>(map.switched_sources),
+             steps = static_cast<double>(map.plan.steps.size());
+  at.decompose(effort.work, map.plan.hoisted_inputs + steps);
+  at.key_product(effort.work, sources + steps);
+  at.permute(effort.work, 2 * (sources + steps), true);
+  effort.work[Kernel::kMultiply] += static_cast<double>(map.full_terms) * 2 * at.extended_limbs();
+  effort.work[Kernel::kRunProduct] += static_cast<double>(map.periodic_terms) * 2 * at.extended_limbs();
+  at.mod_down(effort.work, steps);              // giants: c_1 only; c_0 stays extended
+  at.mod_down(effort.work, 2.0 * map.outputs);  // by P q_l at once
+  effort.counts.hoisted_key_switches += map.switched_sources;
+  effort.counts.full_key_switches += static_cast<std::int64_t>(map.plan.steps.size());
+  effort.counts.plaintext_products += map.full_terms + map.periodic_terms;
+  effort.counts.rescales += map.outputs;
 }
 
 // Levels and products do not depend on the primes, so powers of two serve to plan.
@@ -274,7 +283,7 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       break;
     }
     case Opcode::kLinear:
-      linear(effort, *instruction.linear, program.slots, shape_, level);
+      linear(effort, summarise(*instruction.linear, program.slots), shape_, level);
       break;
     case Opcode::kSeries:
       series(effort, *instruction.series, shape_, level);
@@ -300,6 +309,23 @@ double CostModel::seconds(const Instruction& instruction, const Program& program
   if (instruction.opcode == Opcode::kBootstrap)
     return is_single_real(instruction, program) ? bootstrap_.real_seconds : bootstrap_.seconds;
   return kernels_.of(effort(instruction, program, level).work);
+}
+
+std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, const Program& program,
+                                                int lowest, int highest) const {
+  std::vector<double> seconds;
+  if (instruction.opcode != Opcode::kLinear) {
+    for (int level = lowest; level <= highest; ++level)
+      seconds.push_back(this->seconds(instruction, program, level));
+    return seconds;
+  }
+  const MapSummary map = summarise(*instruction.linear, program.slots);
+  for (int level = lowest; level <= highest; ++level) {
+    Effort effort;
+    linear(effort, map, shape_, level);
+    seconds.push_back(kernels_.of(effort.work));
+  }
+  return seconds;
 }
 
 std::uint64_t CostModel::galois_element(int offset, bool conjugate) const {

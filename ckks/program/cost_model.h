@@ -126,6 +126,7 @@ class CostModel {
   Effort effort(const Instruction&, const Program&, int level) const;
   Effort drop_effort(int target) const;  // Evaluator::drop_to_level
   double seconds(const Instruction&, const Program&, int level) const;
+  std::vector<double> seconds_by_level(const Instruction&, const Program&, int lowest, int highest) const;
   double drop_seconds(int target) const { return kernels_.of(drop_effort(target).work); }
 
   void add_keys(const Instruction&, int level, KeyNeeds&) const;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "ckks/base/error.h"
 
@@ -11,13 +14,18 @@ namespace {
 constexpr std::size_t kExhaustive = 12;  // candidates up to which all choices are tried
 constexpr std::size_t kNearby = 8;       // groups or candidates that count as neighbours of one another
 constexpr std::size_t kSearches = 4;     // best starts that are improved
-// Above so many candidates only whole groups move, among fewer neighbours and from fewer starts: the
-// ciphertexts of a wide model are alike, and so are its layers.
+// Above so many candidates, all groups of one rank and label move as one, among fewer neighbours and from
+// fewer starts: the ciphertexts of a wide model are alike.
 constexpr std::size_t kSingles = 500;
 constexpr std::size_t kNearbyGroups = 3;
 constexpr std::size_t kGroupSearches = 2;
 
 std::size_t id(Value value) { return static_cast<std::size_t>(value.id); }
+
+template <typename T>
+std::uint32_t size32(const std::vector<T>& vector) {
+  return static_cast<std::uint32_t>(vector.size());
+}
 
 }  // namespace
 
@@ -28,27 +36,56 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
       real_bootstrap_seconds_(model.bootstrap().real_seconds) {
   const int top = std::max(budget.max_level, budget.input_level);
   for (int level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
-  const std::size_t count = program.instructions.size();
-  first_candidate_.assign(count, 0);
-  seconds_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
-    depth_.push_back(depth(instruction));
+    Step step{.kind = Step::Kind::kOther,
+              .depth = depth(instruction),
+              .arguments = size32(operands_),
+              .results = 0,
+              .end = 0,
+              .seconds = size32(seconds_),
+              .levels = 0,
+              .first_candidate = size32(candidates_)};
+    for (Value argument : instruction.arguments) operands_.push_back(argument.id);
+    step.results = size32(operands_);
+    for (Value result : instruction.results) operands_.push_back(result.id);
+    step.end = size32(operands_);
+    if (instruction.opcode == Opcode::kInput) step.kind = Step::Kind::kInput;
     if (instruction.opcode == Opcode::kRefresh) {
-      first_candidate_[i] = candidates_.size();
+      step.kind = Step::Kind::kRefresh;
       groups_.emplace_back();
       for (std::size_t k = 0; k < instruction.arguments.size(); ++k) {
         groups_.back().push_back(candidates_.size());
         candidates_.push_back({i, k, program.value_is_real[id(instruction.arguments[k])] != 0});
       }
-      continue;
+    } else if (step.depth <= top) {
+      const std::vector<double> seconds = model.seconds_by_level(instruction, program, step.depth, top);
+      seconds_.insert(seconds_.end(), seconds.begin(), seconds.end());
+    } else {
+      seconds_.push_back(0);
     }
-    for (int level = depth_.back(); level <= std::max(top, depth_.back()); ++level)
-      seconds_[i].push_back(level <= top ? model.seconds(instruction, program, level) : 0);
+    step.levels = size32(seconds_) - step.seconds;
+    steps_.push_back(step);
   }
   need_.resize(program.value_is_real.size());
   used_levels_.resize(program.value_is_real.size());
   find_ranks();
+  find_units();
+}
+
+void Placement::find_units() {
+  if (candidates_.size() <= kSingles) {
+    units_ = groups_;
+    return;
+  }
+  std::map<std::pair<int, std::string>, std::size_t> unit_of;
+  for (const std::vector<std::size_t>& group : groups_) {
+    const std::string& label = program_.instructions[candidates_[group[0]].instruction].label;
+    const auto [found, is_new] = unit_of.try_emplace({rank_[group[0]], label}, units_.size());
+    if (is_new) units_.emplace_back();
+    std::vector<std::size_t>& unit = units_[found->second];
+    unit.insert(unit.end(), group.begin(), group.end());
+  }
 }
 
 void Placement::find_ranks() {
@@ -104,57 +141,66 @@ std::vector<std::vector<std::size_t>> Placement::bootstraps(const Choice& choice
 }
 
 Placement::Outcome Placement::evaluate(const Choice& choice, std::vector<int>* needs) {
+  Outcome outcome = pass([&](std::size_t candidate, int) { return choice[candidate] != 0; });
+  outcome.seconds += bootstrap_seconds(choice);
+  if (needs) *needs = need_;
+  return outcome;
+}
+
+// The backward pass; `decide` says of a candidate whose result needs a level whether it is bootstrapped.
+template <typename Decide>
+Placement::Outcome Placement::pass(const Decide& decide) {
   std::fill(need_.begin(), need_.end(), -1);
   std::fill(used_levels_.begin(), used_levels_.end(), 0);
   Outcome outcome;
-  auto use = [&](Value value, int level, std::uint64_t levels) {
-    int& need = need_[id(value)];
+  auto use = [&](int value, int level, std::uint64_t levels) {
+    int& need = need_[static_cast<std::size_t>(value)];
     need = std::max(need, level);
-    used_levels_[id(value)] |= levels;
+    used_levels_[static_cast<std::size_t>(value)] |= levels;
   };
+  auto need_of = [&](int value) -> int& { return need_[static_cast<std::size_t>(value)]; };
   auto bit = [](int level) { return std::uint64_t{1} << std::min(level, 63); };
   // A value that is there at `level` is brought down once for every lower level at which it is used.
-  auto drops = [&](Value value, int level) {
-    for (std::uint64_t rest = used_levels_[id(value)]; rest != 0; rest &= rest - 1) {
+  auto drops = [&](int value, int level) {
+    for (std::uint64_t rest = used_levels_[static_cast<std::size_t>(value)]; rest != 0; rest &= rest - 1) {
       const int target = std::countr_zero(rest);
       if (target < level && target < static_cast<int>(drop_seconds_.size()))
         outcome.seconds += drop_seconds_[static_cast<std::size_t>(target)];
     }
   };
   for (const NamedValue& output : program_.outputs)
-    use(output.value, budget_.output_level, bit(budget_.output_level));
-  for (std::size_t i = program_.instructions.size(); i-- > 0;) {
-    const Instruction& instruction = program_.instructions[i];
-    if (instruction.opcode == Opcode::kRefresh) {
-      for (std::size_t k = 0; k < instruction.arguments.size(); ++k) {
-        const Value result = instruction.results[k];
-        if (!choice[first_candidate_[i] + k]) {
-          use(instruction.arguments[k], need_[id(result)], used_levels_[id(result)]);
+    use(output.value.id, budget_.output_level, bit(budget_.output_level));
+  for (std::size_t i = steps_.size(); i-- > 0;) {
+    const Step& step = steps_[i];
+    if (step.kind == Step::Kind::kRefresh) {
+      for (std::uint32_t k = 0; k < step.end - step.results; ++k) {
+        const int argument = operands_[step.arguments + k], result = operands_[step.results + k];
+        if (!decide(step.first_candidate + k, need_of(result))) {
+          use(argument, need_of(result), used_levels_[static_cast<std::size_t>(result)]);
           continue;
         }
-        outcome.missing += std::max(0, need_[id(result)] - budget_.max_level);
+        outcome.missing += std::max(0, need_of(result) - budget_.max_level);
         drops(result, budget_.max_level);
-        use(instruction.arguments[k], budget_.entry_level, bit(budget_.entry_level));
+        use(argument, budget_.entry_level, bit(budget_.entry_level));
       }
       continue;
     }
     int level = -1;
-    for (Value result : instruction.results) level = std::max(level, need_[id(result)]);
+    for (std::uint32_t k = step.results; k < step.end; ++k) level = std::max(level, need_of(operands_[k]));
     if (level < 0) continue;  // an input that nothing uses
-    for (Value result : instruction.results) {
-      need_[id(result)] = level;
-      drops(result, level);
+    for (std::uint32_t k = step.results; k < step.end; ++k) {
+      need_of(operands_[k]) = level;
+      drops(operands_[k], level);
     }
-    if (instruction.opcode == Opcode::kInput) {
+    if (step.kind == Step::Kind::kInput) {
       outcome.missing += std::max(0, level - budget_.input_level);
       continue;
     }
-    for (Value argument : instruction.arguments) use(argument, level + depth_[i], bit(level + depth_[i]));
-    const std::vector<double>& seconds = seconds_[i];
-    outcome.seconds += seconds[std::min(static_cast<std::size_t>(level), seconds.size() - 1)];
+    const int argument_level = level + step.depth;
+    for (std::uint32_t k = step.arguments; k < step.results; ++k)
+      use(operands_[k], argument_level, bit(argument_level));
+    outcome.seconds += seconds_[step.seconds + std::min(static_cast<std::uint32_t>(level), step.levels - 1)];
   }
-  outcome.seconds += bootstrap_seconds(choice);
-  if (needs) *needs = need_;
   return outcome;
 }
 
@@ -177,11 +223,11 @@ bool Placement::try_group(Choice& choice, Outcome& outcome, std::size_t dropped,
   Choice changed = choice;
   if (dropped == added) {
     const bool any =
-        std::any_of(groups_[added].begin(), groups_[added].end(), [&](std::size_t c) { return choice[c]; });
-    for (std::size_t c : groups_[added]) changed[c] = !any;
+        std::any_of(units_[added].begin(), units_[added].end(), [&](std::size_t c) { return choice[c]; });
+    for (std::size_t c : units_[added]) changed[c] = !any;
   } else {
-    for (std::size_t c : groups_[dropped]) changed[c] = 0;
-    for (std::size_t c : groups_[added]) changed[c] = 1;
+    for (std::size_t c : units_[dropped]) changed[c] = 0;
+    for (std::size_t c : units_[added]) changed[c] = 1;
   }
   return changed != choice && keep_if_better(changed, choice, outcome);
 }
@@ -190,8 +236,8 @@ void Placement::improve(Choice& choice, Outcome& outcome) {
   const std::size_t nearby = candidates_.size() > kSingles ? kNearbyGroups : kNearby;
   for (bool improved = true; improved;) {
     improved = false;
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const std::size_t first = g > nearby ? g - nearby : 0, last = std::min(groups_.size(), g + nearby + 1);
+    for (std::size_t g = 0; g < units_.size(); ++g) {
+      const std::size_t first = g > nearby ? g - nearby : 0, last = std::min(units_.size(), g + nearby + 1);
       for (std::size_t h = first; h < last; ++h) improved |= try_group(choice, outcome, g, h);
     }
     if (candidates_.size() > kSingles) continue;
@@ -209,14 +255,7 @@ void Placement::improve(Choice& choice, Outcome& outcome) {
 // One backward pass that refreshes what needs more than the threshold where it is met.
 Placement::Choice Placement::start_above(int threshold) {
   Choice choice(candidates_.size(), 0);
-  std::vector<int> needs;
-  for (std::size_t g = groups_.size(); g-- > 0;) {
-    evaluate(choice, &needs);
-    for (std::size_t c : groups_[g]) {
-      const Value result = program_.instructions[candidates_[c].instruction].results[candidates_[c].position];
-      choice[c] = needs[id(result)] > threshold;
-    }
-  }
+  pass([&](std::size_t candidate, int need) { return (choice[candidate] = need > threshold) != 0; });
   return choice;
 }
 
@@ -233,7 +272,7 @@ Placement::Choice Placement::start_as_late_as_possible() {
     missing = found.missing;
     choice = std::move(changed);
   };
-  for (std::size_t g = groups_.size(); g-- > 0;) drop(groups_[g]);
+  for (std::size_t g = units_.size(); g-- > 0;) drop(units_[g]);
   if (candidates_.size() > kSingles) return choice;
   for (std::size_t c = candidates_.size(); c-- > 0;) drop({c});
   return choice;

@@ -44,6 +44,18 @@ class Placement {
   std::vector<std::vector<std::size_t>> bootstraps(const Choice&) const;
 
  private:
+  // An instruction as the level pass reads it.
+  struct Step {
+    enum class Kind : std::uint8_t { kInput, kRefresh, kOther };
+    Kind kind;
+    int depth;
+    std::uint32_t arguments, results, end;  // ranges of operands_
+    std::uint32_t seconds, levels;          // range of seconds_
+    std::uint32_t first_candidate;
+  };
+
+  template <typename Decide>
+  Outcome pass(const Decide&);
   Choice exhaustive();
   Choice start_above(int threshold);
   Choice start_as_late_as_possible();
@@ -53,6 +65,7 @@ class Placement {
   bool keep_if_better(const Choice& changed, Choice&, Outcome&);
   double bootstrap_seconds(const Choice&);
   void find_ranks();
+  void find_units();
 
   const Program& program_;
   LevelBudget budget_;
@@ -60,13 +73,15 @@ class Placement {
   std::vector<double> drop_seconds_;  // by target level
   std::vector<Candidate> candidates_;
   std::vector<std::vector<std::size_t>> groups_;  // candidates of each kRefresh
-  std::vector<int> rank_;                     // by candidate: longest chain of groups that lead to its group
-  std::vector<std::size_t> first_candidate_;  // by instruction, for kRefresh
-  std::vector<int> depth_;                    // by instruction
-  std::vector<std::vector<double>> seconds_;  // by instruction, then level of its results
-  std::vector<int> need_;                     // scratch: by value
-  std::vector<std::uint64_t> used_levels_;    // scratch: by value, bit l = used at level l
-  std::vector<int> reals_of_rank_;            // scratch
+  std::vector<std::vector<std::size_t>>
+      units_;                               // what moves together: a group, or alike groups of a wide model
+  std::vector<int> rank_;                   // by candidate: longest chain of groups that lead to its group
+  std::vector<Step> steps_;                 // by instruction
+  std::vector<int> operands_;               // of all steps: values, arguments first, then results
+  std::vector<double> seconds_;             // of all steps, by level of their results
+  std::vector<int> need_;                   // scratch: by value
+  std::vector<std::uint64_t> used_levels_;  // scratch: by value, bit l = used at level l
+  std::vector<int> reals_of_rank_;          // scratch
 };
 
 }  // namespace psm::program
