@@ -1,5 +1,5 @@
 // Encryptor: encryption under a public key. (v b + e_0 + m, v a + e_1), v and the errors fresh for each call.
-// v is drawn like a secret: ternary, dense.
+// v is drawn like a secret: ternary, dense. Not thread-safe: one encryptor per thread.
 //
 // SeededEncryptor (seeded_encryptor.h) encrypts under the secret key itself with c_1 from a fresh seed: half
 // the bytes on the wire and less error; it belongs to the client.

@@ -161,9 +161,10 @@ Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, std::complex<double> 
                                       double scalar_scale) const {
   if (scalar_scale == 0) {
     check_level("multiply_scalar", a.level(), 1);
-    scalar_scale = a.scale == context_.scale(a.level())
-                       ? a.scale
-                       : context_.scale(a.level() - 1) * static_cast<double>(context_.q(a.level())) / a.scale;
+    const double needed =
+        context_.scale(a.level() - 1) * static_cast<double>(context_.q(a.level())) / a.scale;
+    // Equal but for rounding: then the product of two canonical scales, which rescales to the canonical one.
+    scalar_scale = std::abs(needed / a.scale - 1) < 0x1p-46 ? a.scale : needed;
   }
   Ciphertext out = uninitialised(a);
   out.scale = a.scale * scalar_scale;

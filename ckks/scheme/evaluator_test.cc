@@ -110,6 +110,20 @@ TEST_CASE("scalars: addition and product by a complex number, by an integer, by 
   }
 }
 
+TEST_CASE(
+    "a scalar product with the default scale is canonical one level down, across regimes of scale too") {
+  TestParty t(insecure_bootstrappable(10));
+  const Slots x = t.random_slots(27);
+  for (int level : {t.context.compute_level() + 1, t.context.compute_level(), t.context.max_level()}) {
+    CAPTURE(level);
+    const Ciphertext product =
+        t.evaluator->rescale(t.evaluator->multiply_scalar(t.encrypt(x, level), {0, 0.5}));
+    CHECK(product.scale == t.context.scale(level - 1));
+    CHECK(max_error(t.decrypt(product),
+                    map(x, [&](size_t i) { return x[i] * std::complex<double>(0, 0.5); })) < kTolerance);
+  }
+}
+
 TEST_CASE("multiplying by a plaintext, full or periodic, multiplies slots and scales") {
   TestParty& t = party();
   const Slots x = t.random_slots(7);
