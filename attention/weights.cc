@@ -55,6 +55,8 @@ ModelWeights random_weights(const ModelConfig& config, std::uint64_t seed) {
     layer.norm2_gamma.assign(config.width, 1.0f);
     fill(layer.wq, from_width);
     fill(layer.wk, from_width);
+    fill(layer.bq, 1.0);
+    fill(layer.bk, 1.0);
     fill(layer.wv, from_width);
     fill(layer.wo, from_width * residual);
     fill(layer.w_up, from_width);

@@ -36,7 +36,9 @@ struct ModelWeights {
 
 // Weights as a fresh model has them, from the seed alone: matrices normal with standard deviation
 // 1/sqrt(in), those that write to the residual stream (W_o, W_down) smaller by sqrt(2 * layers), the
-// embedding normal with 1, the unembedding with 1/sqrt(d); gammas 1, betas and biases 0.
+// embedding normal with 1, the unembedding with 1/sqrt(d); gammas 1, betas and biases 0 except those of
+// queries and keys, normal with 1: two biases turned by RoPE attend by distance alone, and from zero, where
+// the gradient of their product vanishes, a model finds "the token before" late or never.
 ModelWeights random_weights(const ModelConfig& config, std::uint64_t seed);
 
 // Calls visit(name, field, rows, columns) for each parameter in a fixed order; vectors have one row; names as

@@ -12,8 +12,8 @@ TEST_CASE(
   options.model.width = 32, options.model.ffn = 64;
   options.training.batch = options.range_training.batch = 32;
   options.training.rate = {3e-3, 20, 600, 0.05};
-  options.range_steps = 100;
-  options.range_training.rate = {1e-3, 10, 100, 0.05};
+  options.range_steps = 300;
+  options.range_training.rate = {2e-3, 30, 300, 0.05};
   options.softmax_baseline = false;
   int reports = 0;
   const TrainedModels models = run_recipe(options, task, [&](const StageReport &) { ++reports; });
