@@ -63,7 +63,7 @@ class EncryptedRun {
     setup_ = seconds_now() - start;
     std::printf("  the server encodes the bootstrap's transforms: %s\n", seconds_text(setup_).c_str());
     std::fflush(stdout);
-    block_seconds_.assign(d_.plan.program.instructions.size(), 0);
+    instruction_seconds_.assign(d_.plan.program.instructions.size(), 0);
   }
 
   // Logits of every token of every prompt.
@@ -83,13 +83,15 @@ class EncryptedRun {
       options.progress = [&](size_t done, size_t) { progress.set(done_before + static_cast<double>(done)); };
       const program::RunResult result = server_->run(inputs, options);
       done_before += static_cast<double>(d_.plan.program.instructions.size());
-      for (size_t i = 0; i < result.seconds.size(); ++i) block_seconds_[i] += result.seconds[i];
+      for (size_t i = 0; i < result.seconds.size(); ++i) instruction_seconds_[i] += result.seconds[i];
       seconds_.infer += seconds_now() - start;
       ++passes_;
 
       start = seconds_now();
       const Decryptor decryptor(*secret_, encoder_);
-      for (const auto& logits : client_logits(d_.model, d_.packing, decrypt_outputs(decryptor, result.outputs), group)) {
+      const SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
+      if (first_outputs_.empty()) first_outputs_ = outputs;
+      for (const auto& logits : client_logits(d_.model, d_.packing, outputs, group)) {
         append_rows(logits, d_.model.weights.config.vocab, rows);
       }
       seconds_.decrypt += seconds_now() - start;
@@ -99,7 +101,8 @@ class EncryptedRun {
 
   int passes() const { return passes_; }
   int bootstraps() const { return passes_ * d_.plan.bootstraps; }
-  const std::vector<double>& block_seconds() const { return block_seconds_; }
+  const SlotVectors& first_outputs() const { return first_outputs_; }  // as decrypted
+  const std::vector<double>& instruction_seconds() const { return instruction_seconds_; }
 
  private:
   const Deployment& d_;
@@ -111,17 +114,9 @@ class EncryptedRun {
   std::unique_ptr<Server> server_;
   double setup_ = 0;
   int passes_ = 0;
-  std::vector<double> block_seconds_;
+  SlotVectors first_outputs_;
+  std::vector<double> instruction_seconds_;
 };
-
-void print_blocks(const Deployment& d, const EncryptedRun& run) {
-  Table table({"block", "instructions", "bootstraps", "seconds"});
-  for (const BlockTime& block : time_by_block(d.plan, run.block_seconds(), 2)) {
-    table.row({block.block, std::to_string(block.instructions), std::to_string(block.bootstraps),
-               format("%.2f", block.seconds)});
-  }
-  std::printf("%s", table.text().c_str());
-}
 
 void print_comparison(const Comparison& c, double predicted_std) {
   std::printf("  logits against the twin's: relative RMS error 2^%.2f, MSE %.3g, max |error| %.3g (predicted std %.3g)\n",
@@ -227,7 +222,15 @@ int demo(int argc, char** argv) {
   std::printf("  encrypted %zu prompts in %s, inferred in %s, decrypted in %s\n", prompts.size(),
               seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
               seconds_text(seconds.decrypt).c_str());
-  print_blocks(deployment, run);
+  program::Ledger ledger = make_ledger(deployment);
+  ledger.set_ranges(twin.observations);
+  ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
+  ledger.set_seconds(run.instruction_seconds());
+  ledger.set_predicted_seconds(deployment.reading.instruction_seconds);
+  for (const auto& output : deployment.plan.program.outputs) {
+    ledger.set_measured(output.value, run.first_outputs().at(output.name), twin.outputs.at(output.name));
+  }
+  std::printf("%s", program::text(ledger.summary()).c_str());
 
   heading("Result");
   const LogitRows scored = scored_rows(codec, prompts, rows);
@@ -294,6 +297,8 @@ int demo(int argc, char** argv) {
   }
   json["encrypted_vs_twin"] = comparison.json();
   json["encrypted_vs_twin"]["predicted_std"] = twin.predicted_std;
+  json["approximations"] = approximations_json(deployment.model);
+  json["ledger"] = program::to_json(ledger.summary());
   json["bootstraps"] = run.bootstraps();
   json["seconds"]["train"] = seconds.train;
   json["seconds"]["keygen"] = seconds.keygen;

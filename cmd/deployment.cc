@@ -52,6 +52,7 @@ Deployment::Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Conte
   const program::CostModel costs = nominal_costs(*context, bootstrap.get());
   plan = program::plan(build_program(model, packing), program::budget_of(*context), costs);
   reading = program::meter(plan, costs);
+  bootstrap_error_std = costs.bootstrap().error_std;
   keys = program::key_request(plan, bootstrap.get());
 }
 

@@ -28,7 +28,8 @@ struct Deployment {
   Packing packing;
   program::Plan plan;
   KeyRequest keys;                // of the plan and of its bootstraps
-  uint64_t model_fingerprint = 0; // of weights and ranges
+  double bootstrap_error_std = 0;  // of re and of im of a slot, as ckks/bootstrap states it
+  uint64_t model_fingerprint = 0;  // of weights and ranges
 
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
 

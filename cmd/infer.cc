@@ -1,7 +1,5 @@
 // The server: runs a model on ciphertexts with public keys only. It links no secret key.
 #include <cstdio>
-#include <filesystem>
-#include <unistd.h>
 
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
@@ -96,12 +94,9 @@ int infer(int argc, char** argv) {
   wire::write_ciphertexts(resolve_user_path(out), context, file);
   state.remove();
 
-  Table table({"block", "instructions", "bootstraps", "seconds"});
-  for (const BlockTime& block : time_by_block(plan, seconds, 2)) {
-    table.row({block.block, std::to_string(block.instructions), std::to_string(block.bootstraps),
-               format("%.2f", block.seconds)});
-  }
-  std::printf("%s\n%s", context.describe().c_str(), table.text().c_str());
+  program::Ledger ledger = make_ledger(deployment);
+  ledger.set_seconds(seconds);
+  std::printf("%s\n%s", context.describe().c_str(), program::text(ledger.summary()).c_str());
   std::printf("%zu passes, %d bootstraps each; read keys %s, inferred %s; peak memory %s; wrote %s\n",
               note.lengths.size(), plan.bootstraps, seconds_text(loaded - start).c_str(),
               seconds_text(inferred - loaded).c_str(), bytes_text(static_cast<double>(peak_resident_bytes())).c_str(),
@@ -109,6 +104,7 @@ int infer(int argc, char** argv) {
   Json json;
   json["params"] = parameters_json(context);
   json["bootstraps"] = plan.bootstraps;
+  json["ledger"] = ledger.json();
   json["seconds"]["read"] = loaded - start;
   json["seconds"]["infer"] = inferred - loaded;
   json["peak_rss_bytes"] = peak_resident_bytes();

@@ -1,26 +1,13 @@
 #include "cmd/server.h"
 
-#include <algorithm>
-
 namespace psm {
 
-std::vector<BlockTime> time_by_block(const program::Plan& plan, const std::vector<double>& seconds, int depth) {
-  std::vector<BlockTime> blocks;
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    const program::Instruction& instruction = plan.program.instructions[i];
-    if (instruction.opcode == program::Opcode::kInput) continue;
-    size_t end = 0;
-    for (int part = 0; part < depth && end != std::string::npos; ++part) {
-      end = instruction.label.find(" / ", end + (part > 0 ? 3 : 0));
-    }
-    const std::string block = instruction.label.substr(0, end);
-    auto found = std::find_if(blocks.begin(), blocks.end(), [&](const BlockTime& b) { return b.block == block; });
-    if (found == blocks.end()) found = blocks.insert(blocks.end(), BlockTime{block, 0, 0, 0});
-    ++found->instructions;
-    found->bootstraps += instruction.opcode == program::Opcode::kBootstrap;
-    found->seconds += seconds[i];
+program::Ledger make_ledger(const Deployment& deployment) {
+  std::vector<double> scales;
+  for (int level = 0; level <= deployment.context->max_level(); ++level) {
+    scales.push_back(deployment.context->scale(level));
   }
-  return blocks;
+  return program::Ledger(deployment.plan, scales);
 }
 
 Server::Server(const Deployment& deployment, const EvaluationKeys& keys)

@@ -8,17 +8,13 @@
 #include <vector>
 
 #include "ckks/program/encrypted_machine.h"
+#include "ckks/program/ledger.h"
 #include "cmd/deployment.h"
 
 namespace psm {
 
-// The seconds that instructions took, summed over those whose labels begin alike.
-struct BlockTime {
-  std::string block;  // "layer 0 / attention"
-  int instructions = 0, bootstraps = 0;
-  double seconds = 0;
-};
-std::vector<BlockTime> time_by_block(const program::Plan& plan, const std::vector<double>& seconds, int depth);
+// An empty ledger of the deployment's plan.
+program::Ledger make_ledger(const Deployment& deployment);
 
 class Server {
  public:

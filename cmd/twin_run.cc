@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/program/twin.h"
+#include "ckks/program/noise.h"
+#include "ckks/scheme/noise.h"
 #include "cmd/ciphertext_note.h"
 
 namespace psm {
@@ -34,6 +35,7 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
       append_rows(logits, vocab, rows);
     }
   };
+  const NoiseModel noise(*deployment.context);
   LogitRows noisy;
   for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
     const SlotVectors inputs = client_inputs(deployment.model, deployment.packing, group);
@@ -42,13 +44,11 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
     if (!noisy.empty()) continue;  // one group tells the deviation
     program::TwinOptions options;
     options.on_range = program::TwinOptions::OnRange::kCount;
-    options.noise_std.assign(static_cast<size_t>(deployment.plan.program.value_count()), 0x1p-26);
-    for (const program::Instruction& instruction : deployment.plan.program.instructions) {
-      if (instruction.opcode != program::Opcode::kBootstrap) continue;
-      for (const program::Value value : instruction.results) {
-        options.noise_std[static_cast<size_t>(value.id)] = 0x1p-19;
-      }
-    }
+    run.own_error = program::predicted_noise(deployment.plan, noise, deployment.bootstrap_error_std, clear.observations);
+    run.accumulated_error = program::accumulated_noise(deployment.plan, noise, run.own_error, clear.observations);
+    run.observations = clear.observations;
+    run.outputs = clear.outputs;
+    options.noise_std = run.own_error;
     append_logits(group, program::run_twin(deployment.plan.program, inputs, options).outputs, noisy);
   }
   double squares = 0;

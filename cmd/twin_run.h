@@ -2,8 +2,11 @@
 // expected to be.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
+#include "ckks/program/twin.h"
 #include "cmd/deployment.h"
 #include "cmd/prompts.h"
 
@@ -23,6 +26,11 @@ struct TwinRun {
   // Standard deviation of the error of one logit of the encrypted run: the twin is run once more with the predicted
   // error of every instruction injected, and this is the root mean square of the difference.
   double predicted_std = 0;
+
+  // Of the first group of prompts that share ciphertexts, by value id of the plan: for the ledger.
+  std::vector<program::Observation> observations;
+  std::vector<double> own_error, accumulated_error;
+  std::map<std::string, program::SlotVector> outputs;
 
   LogitRows scored(const PromptCodec& codec) const { return scored_rows(codec, prompts, logits); }
 };
