@@ -1,5 +1,7 @@
 #include "ckks/bootstrap/bootstrapper.h"
 
+#include <cmath>
+
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/precision.h"
 #include "ckks/scheme/decryptor.h"
@@ -63,6 +65,24 @@ TEST_CASE("a ciphertext above the entry level is brought down exactly, and resul
   const Ciphertext once = f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.compute_level()));
   const Ciphertext twice = f.bootstrapper.apply(f.evaluator, once);
   CHECK(precision(f.decryptor.decrypt(twice), z).mean > 18.5);
+}
+
+TEST_CASE("the one key under the ephemeral secret exists at modulus q_0 p_0 only") {
+  Fixture& f = fixture();
+  REQUIRE(f.keys.to_ephemeral.has_value());
+  CHECK(f.keys.to_ephemeral->level == 0);
+  CHECK(f.keys.to_ephemeral->p_count == 1);
+  for (const auto& digit : f.keys.to_ephemeral->digits) CHECK(digit.b.basis() == Basis{1, 1});
+}
+
+TEST_CASE("beyond the range [-1, 1] the error grows like the cube") {
+  Fixture& f = fixture();
+  const std::vector<Complex> z(f.context.slots(), Complex(4, 0));
+  const std::vector<Complex> out =
+      f.decryptor.decrypt(f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.entry_level())));
+  // gain sin(2 pi 4 / R) / (2 pi) - 4 = (3/4 4 - 4^3) 2^-17.3, nearly.
+  const double expected = (3.0 - 64.0) * std::pow(2 * M_PI / 1024, 2) / 6;
+  for (const Complex& value : out) CHECK(std::abs(value.real() - 4 - expected) < 0x1p-16);
 }
 
 TEST_CASE("below the entry level bootstrapping is refused") {

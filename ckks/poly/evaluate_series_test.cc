@@ -62,7 +62,8 @@ TEST_CASE("every slot of the result is the series at that slot, at the canonical
         worst = std::max(worst, std::abs(values[s] - static_cast<double>(evaluate(p, f.x[s].real()))));
       }
       CAPTURE(degree);
-      CHECK(worst < 0x1p-22);
+      // A fresh encryption errs by about 2^-26 here; the series multiplies that by its slope.
+      CHECK(worst < 0x1p-24 * (1 + degree));
     }
   }
 }
