@@ -24,6 +24,7 @@ std::atomic<const Kernels*>& selected() {
 std::vector<const Kernels*> available_backends() {
   std::vector<const Kernels*> available;
   available.push_back(&kScalarKernels);
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) available.push_back(&kAvx2Kernels);
   if (has_avx512_ifma()) available.push_back(&kAvx512IfmaKernels);
   return available;
 }

@@ -6,6 +6,7 @@
 namespace psm {
 
 extern const Kernels kScalarKernels;
+extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512IfmaKernels;
 
 }  // namespace psm

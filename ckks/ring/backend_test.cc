@@ -1,6 +1,8 @@
 #include "ckks/ring/backend.h"
 
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "ckks/base/training_random.h"
@@ -57,7 +59,7 @@ void for_each_setting(const std::function<void(const Kernels&, int, const Modulu
       for (int bits : {24, 36, 40, 49, 50}) {
         const double target = bits == 50 ? 0x1.fffp49 : static_cast<double>(uint64_t{1} << bits);
         const Modulus q(prime_near(target, log_n));
-        CAPTURE(backend->name);
+        CAPTURE(std::string(backend->name));
         CAPTURE(log_n);
         CAPTURE(q.q);
         body(*backend, log_n, q);
