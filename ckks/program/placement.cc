@@ -19,6 +19,7 @@ constexpr std::size_t kSearches = 4;     // best starts that are improved
 constexpr std::size_t kSingles = 500;
 constexpr std::size_t kNearbyGroups = 3;
 constexpr std::size_t kGroupSearches = 2;
+constexpr int kThresholdStep = 4;
 
 std::size_t id(Value value) { return static_cast<std::size_t>(value.id); }
 
@@ -293,7 +294,8 @@ Placement::Choice Placement::search() {
   if (candidates_.size() <= kExhaustive) return exhaustive();
   std::vector<Choice> starts{Choice(candidates_.size(), 0), Choice(candidates_.size(), 1),
                              start_as_late_as_possible()};
-  for (int threshold = budget_.output_level; threshold < budget_.max_level; ++threshold)
+  const int step = candidates_.size() > kSingles ? kThresholdStep : 1;
+  for (int threshold = budget_.max_level - 1; threshold >= budget_.output_level; threshold -= step)
     starts.push_back(start_above(threshold));
   std::vector<std::pair<Outcome, Choice>> ranked;
   for (Choice& start : starts) {
