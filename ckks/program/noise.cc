@@ -13,11 +13,18 @@ namespace {
 std::size_t id(Value value) { return static_cast<std::size_t>(value.id); }
 double square(double x) { return x * x; }
 
-double rms(const Plain& plain) {
-  if (!plain.has_data()) return 1;
+// Of a weight among `terms` that are added; weights without values are taken to keep the size of what they
+// act on.
+double rms(const Plain& plain, std::size_t terms = 1) {
+  if (!plain.has_data()) return 1 / std::sqrt(static_cast<double>(terms));
   double sum = 0;
   for (const Complex& value : plain.values()) sum += std::norm(value);
   return std::sqrt(sum / static_cast<double>(plain.period()));
+}
+
+std::size_t terms_of(const LinearMap& map, int output) {
+  return static_cast<std::size_t>(std::count_if(
+      map.terms.begin(), map.terms.end(), [&](const LinearTerm& term) { return term.output == output; }));
 }
 
 // Points of the range in which the argument was observed.
@@ -75,12 +82,13 @@ class Prediction {
   double own_of_output(const Instruction& instruction, int output, int level) const {
     const double scale = context_.scale(level);
     const double key_switch = noise_.key_switch(level, scale), encoding = noise_.encoding(scale);
+    const std::size_t terms = terms_of(*instruction.linear, output);
     double variance = square(noise_.rescale(context_.scale(level - 1)));
     for (const LinearTerm& term : instruction.linear->terms) {
       if (term.output != output) continue;
       const Value input = instruction.arguments[static_cast<std::size_t>(term.input)];
       variance += square(size(input) * encoding);
-      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight) * key_switch);
+      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight, terms) * key_switch);
     }
     return std::sqrt(variance);
   }
@@ -150,6 +158,16 @@ class Prediction {
 
 }  // namespace
 
+std::vector<Observation> nominal_observations(const Plan& plan) {
+  const Observation uniform{.max_abs = std::numbers::sqrt2,
+                            .min_re = -1,
+                            .max_re = 1,
+                            .min_im = -1,
+                            .max_im = 1,
+                            .rms = std::sqrt(2.0 / 3)};
+  return std::vector<Observation>(plan.level.size(), uniform);
+}
+
 std::vector<double> predicted_noise(const Plan& plan, const NoiseModel& noise, double bootstrap_std,
                                     std::span<const Observation> observations) {
   const Prediction prediction(plan, noise, observations);
@@ -202,11 +220,14 @@ std::vector<double> accumulated_noise(const Plan& plan, const NoiseModel& noise,
                             : square(prediction.size(a) * error(b)) + square(prediction.size(b) * error(a));
           }
           break;
-        case Opcode::kLinear:
+        case Opcode::kLinear: {
+          const std::size_t terms = terms_of(*instruction.linear, static_cast<int>(r));
           for (const LinearTerm& term : instruction.linear->terms)
             if (term.output == static_cast<int>(r))
-              variance += square(rms(term.weight) * argument_error(static_cast<std::size_t>(term.input)));
+              variance +=
+                  square(rms(term.weight, terms) * argument_error(static_cast<std::size_t>(term.input)));
           break;
+        }
         case Opcode::kSeries:
           variance += square(prediction.slope(instruction) * argument_error(0));
           break;

@@ -108,5 +108,22 @@ TEST_CASE(
   CHECK(predicted > 1e-6);
 }
 
+TEST_CASE("a shape without weights has a predicted error too, and more terms do not make it grow") {
+  auto predicted = [](int terms) {
+    Builder b(kSlots);
+    LinearMap map{.outputs = 1, .terms = {}};
+    for (int baby = 0; baby < terms; ++baby)
+      map.terms.push_back({.baby = baby, .weight = Plain::shape_only(64, false)});
+    b.output("y", b.linear(std::vector<Value>{b.input("x")}, map)[0]);
+    const Context context(insecure_leveled(11, 3));
+    const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(shape_of(context)));
+    const NoiseModel noise(context);
+    const std::vector<Observation> nominal = nominal_observations(p);
+    return accumulated_noise(p, noise, predicted_noise(p, noise, 0, nominal), nominal).back();
+  };
+  CHECK(predicted(4) > 0);
+  CHECK(predicted(64) < 2 * predicted(4));
+}
+
 }  // namespace
 }  // namespace psm::program
