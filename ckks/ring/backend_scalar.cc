@@ -11,7 +11,7 @@ namespace {
 // In: x, y in [0, 4q). x is brought to [0, 2q), w y is in [0, 2q). Out: [0, 4q).
 inline void forward_butterfly(uint64_t& x, uint64_t& y, const Multiplier& w, const Modulus& m) {
   const uint64_t two_q = 2 * m.q;
-  const uint64_t u = x >= two_q ? x - two_q : x;
+  const uint64_t u = subtract_if_at_least(x, two_q);
   const uint64_t v = mul_lazy(y, w, m);
   x = u + v;
   y = u - v + two_q;
@@ -23,14 +23,13 @@ inline void inverse_butterfly(uint64_t& x, uint64_t& y, const Multiplier& w, con
   const uint64_t two_q = 2 * m.q;
   const uint64_t sum = x + y;
   const uint64_t difference = x - y + two_q;
-  x = sum >= two_q ? sum - two_q : sum;
+  x = subtract_if_at_least(sum, two_q);
   y = mul_lazy(difference, w, m);
 }
 
 // [0, 4q) -> [0, q).
 inline uint64_t reduce_four_q(uint64_t x, uint64_t q) {
-  x = x >= 2 * q ? x - 2 * q : x;
-  return x >= q ? x - q : x;
+  return subtract_if_at_least(subtract_if_at_least(x, 2 * q), q);
 }
 
 void ntt_forward(uint64_t* x, const NttView& tables) {

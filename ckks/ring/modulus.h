@@ -27,13 +27,18 @@ inline Modulus::Modulus(uint64_t value) : q(value), bits(std::bit_width(value)) 
 
 inline bool operator==(const Modulus& a, const Modulus& b) { return a.q == b.q; }
 
-// a, b in [0, q).
-inline uint64_t add_mod(uint64_t a, uint64_t b, const Modulus& m) {
-  const uint64_t sum = a + b;
-  return sum >= m.q ? sum - m.q : sum;
+// x - c where x >= c, else x, without a branch: residues may be secret. x < c + 2^63.
+inline uint64_t subtract_if_at_least(uint64_t x, uint64_t c) {
+  const uint64_t difference = x - c;
+  return difference + (c & (0 - (difference >> 63)));
 }
-inline uint64_t sub_mod(uint64_t a, uint64_t b, const Modulus& m) { return a >= b ? a - b : a + m.q - b; }
-inline uint64_t negate_mod(uint64_t a, const Modulus& m) { return a == 0 ? 0 : m.q - a; }
+
+// a, b in [0, q).
+inline uint64_t add_mod(uint64_t a, uint64_t b, const Modulus& m) { return subtract_if_at_least(a + b, m.q); }
+inline uint64_t sub_mod(uint64_t a, uint64_t b, const Modulus& m) {
+  return subtract_if_at_least(a + m.q - b, m.q);
+}
+inline uint64_t negate_mod(uint64_t a, const Modulus& m) { return subtract_if_at_least(m.q - a, m.q); }
 
 // x mod q for x < q * 2^62 (so a sum of 4096 products fits). The estimated quotient is at most 2 too small:
 // x/q - floor(x / 2^(k-1)) * barrett / 2^64 < 2^(k-1)/q + x/2^(k+63) < 3/2, and the floor takes at most 1
@@ -42,8 +47,8 @@ inline uint64_t reduce_wide(uint128_t x, const Modulus& m) {
   const uint64_t top = static_cast<uint64_t>(x >> (m.bits - 1));
   const uint64_t estimate = static_cast<uint64_t>((uint128_t{top} * m.barrett) >> 64);
   uint64_t r = static_cast<uint64_t>(x) - estimate * m.q;
-  r = r >= 2 * m.q ? r - 2 * m.q : r;
-  return r >= m.q ? r - m.q : r;
+  r = subtract_if_at_least(r, 2 * m.q);
+  return subtract_if_at_least(r, m.q);
 }
 
 inline uint64_t mul_mod(uint64_t a, uint64_t b, const Modulus& m) { return reduce_wide(uint128_t{a} * b, m); }
@@ -59,8 +64,7 @@ inline uint64_t mul_lazy(uint64_t x, const Multiplier& w, const Modulus& m) {
   return x * w.value - quotient * m.q;
 }
 inline uint64_t mul_mod(uint64_t x, const Multiplier& w, const Modulus& m) {
-  const uint64_t r = mul_lazy(x, w, m);
-  return r >= m.q ? r - m.q : r;
+  return subtract_if_at_least(mul_lazy(x, w, m), m.q);
 }
 
 // Any 64-bit x.
