@@ -21,6 +21,20 @@ RangeLosses default_range_losses() {
   return losses;
 }
 
+RangeLosses text_range_losses() {
+  RangeLosses losses = default_range_losses();
+  losses.score_limit = losses.gelu_limit = 2.5;
+  losses.score_excess = losses.gelu_excess = 0.01;
+  losses.denominator_limit = 5;
+  losses.denominator_excess = 5;
+  losses.variance_half_width = 0.3;
+  losses.variance_width = 0.3;
+  losses.residual_limit = 4.5;
+  losses.residual_excess = losses.final_residual_excess = 0.002;
+  losses.final_variance_width = 0.1;
+  return losses;
+}
+
 Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges,
                                const ModelConfig& config, const ForwardTensors<float>& out,
                                const BatchPart& part) {

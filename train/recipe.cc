@@ -49,7 +49,7 @@ RecipeOptions text_recipe(const TextData& data, std::size_t steps, std::uint64_t
   options.training.batch = options.range_training.batch = 32;
   options.training.rate = {3e-3, 100, steps, 0.05};
   options.range_training.rate = {2e-3, 50, options.range_steps, 0.05};
-  options.range_training.ranges = default_range_losses();
+  options.range_training.ranges = text_range_losses();
   options.evaluate_every = 100;
   return options;
 }
