@@ -1,0 +1,40 @@
+// The whole encrypted path at full size: N = 2^16, 128-bit security, the model of testdata, a full ciphertext of prompts.
+#include <cstdlib>
+#include <string>
+
+#include "ckks/base/file.h"
+#include "ckks/base/json.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's") {
+  const std::string root = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/";
+  const std::string report = std::string(std::getenv("TEST_TMPDIR")) + "/demo.json";
+  const std::string command =
+      root + "cmd/demo --model " + root + "testdata/recall.safetensors --json " + report + " </dev/null";
+  REQUIRE(std::system(command.c_str()) == 0);
+  const Json json = parse_json(read_file(report, 1 << 24), report);
+  const auto number = [&](const char* section, const char* name) {
+    return json.at(section, report).at(name, section).number(name);
+  };
+  CHECK(number("params", "log_n") == 16);
+  CHECK(number("params", "log_qp") <= 1555);
+  CHECK(number("params", "secret_hamming_weight") == 192);
+  CHECK(number("params", "security_bits") == 128);
+  CHECK(number("params", "usable_levels") >= 9);
+  CHECK(json.at("bootstraps", report).integer("bootstraps", 1, 1000) >= 1);
+  CHECK(number("encrypted_vs_twin", "positions") >= 100);
+  CHECK(number("encrypted_vs_twin", "argmax_agreement") >= 0.99);
+  CHECK(number("encrypted_vs_twin", "relative_rms") <= 0x1p-7);
+  CHECK(number("encrypted_vs_twin", "relative_rms") > 0);
+  CHECK(number("encrypted_vs_twin", "mse") <= 0.005);
+  CHECK(number("accuracy", "power_softmax") >= 0.95);
+  CHECK(number("accuracy", "polynomial") >= number("accuracy", "power_softmax") - 0.01);
+  CHECK(number("accuracy", "encrypted") >= 0.95);
+  CHECK(json.at("peak_rss_bytes", report).number("peak_rss_bytes") <= 14e9);
+}
+
+}  // namespace
+}  // namespace psm
