@@ -7,8 +7,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/flags.h"
-#include "ckks/base/parallel.h"
 #include "cmd/approx_report.h"
+#include "cmd/common_flags.h"
 
 namespace psm {
 namespace {
@@ -47,11 +47,10 @@ int run(int argc, char** argv) {
   const int64_t& points =
       flags.integer("points", 100000, 2, 10000000, "points at which the error is measured");
   const std::string& plot = flags.text("plot", "", "writes function, polynomial and error to this SVG file");
-  const std::string& json = flags.text("json", "", "writes all figures to this JSON file");
   const int64_t& seed = flags.integer("seed", 1, 0, INT64_MAX, "seed of the random half of the points");
-  const int64_t& threads = flags.integer("threads", 0, 0, 1024, "threads to compute with; 0: all processors");
+  const CommonFlags common(flags);
   flags.parse(argc, argv);
-  if (threads > 0) set_thread_count(static_cast<int>(threads));
+  common.apply();
 
   ApproxRequest request;
   request.function = words[0];
@@ -91,7 +90,7 @@ int run(int argc, char** argv) {
     write_file(resolve_user_path(plot), plot_svg(chosen));
     std::printf("\n  wrote %s\n", plot.c_str());
   }
-  if (!json.empty()) write_file(resolve_user_path(json), report_json(found, measurement).dump() + "\n");
+  common.write_json(report_json(found, measurement));
   if (measurement.worst_error > chosen.error_bound())
     throw Error(
         message("the measured error ", measurement.worst_error, " exceeds the proven bound ",

@@ -11,6 +11,7 @@
 #include "cmd/key_files.h"
 #include "cmd/prompts.h"
 #include "cmd/table.h"
+#include "cmd/twin_run.h"
 
 namespace psm {
 namespace {
@@ -18,7 +19,7 @@ namespace {
 int encrypt(int argc, char** argv) {
   Flags flags("bazel run //cmd:encrypt -- --model MODEL --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | --sample N)",
               "Encrypts prompts under the public key of the folder, for //cmd:infer. Prompts that a ciphertext has room\n"
-              "for share it. A text model takes text; a recall model takes words such as: k3 v7 k0 v12 ... k3");
+              "for share it. Prompts that would leave the intervals of the model's polynomials are refused. A text model takes text; a recall model takes words such as: k3 v7 k0 v12 ... k3");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& out = flags.text("out", "", "file for the ciphertexts");
@@ -35,6 +36,9 @@ int encrypt(int argc, char** argv) {
   ring.require_security(*deployment.context);
   const PromptCodec codec(checkpoint);
   const std::vector<std::vector<int>> prompts = prompt_flags.read(codec);
+
+  // The client can know now whether its prompts stay inside the model's intervals; the server never can.
+  run_twin_on(deployment, prompts);
 
   const double start = seconds_now();
   const Encoder encoder(*deployment.context);

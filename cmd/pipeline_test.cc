@@ -34,7 +34,8 @@ Outcome run(const std::string& command, const std::string& arguments) {
 }
 
 // A recall model of random weights whose ranges were measured on the prompts that it will be given.
-void make_model(const std::string& path, uint64_t seed) {
+// `denominators` scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts.
+void make_model(const std::string& path, uint64_t seed, double denominators = 1) {
   RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
   ModelConfig config;
@@ -44,6 +45,9 @@ void make_model(const std::string& path, uint64_t seed) {
   Checkpoint checkpoint;
   checkpoint.weights = random_weights(config, seed);
   checkpoint.ranges = measure_ranges(checkpoint.weights, codec.sample(64, 1));
+  for (LayerRanges& layer : checkpoint.ranges->layers) {
+    layer.denominator.hi = layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
+  }
   checkpoint.polynomial = PolynomialOptions{};
   codec.write_notes(checkpoint);
   save_checkpoint(path, checkpoint);
@@ -126,6 +130,8 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   keys();
   make_model(path_of("other.safetensors"), 2);
   REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys2") + kRing).exit_code == 0);
+  REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys12") + " --insecure --log-n 12").exit_code == 0);
+  make_model(path_of("narrow.safetensors"), 1, 0.01);
   const std::string model_bytes = read_file(kModel, 1 << 24);
   write_file(path_of("truncated.safetensors"), model_bytes.substr(0, model_bytes.size() / 2));
   std::string flipped = read_file(keys() + "/evaluation.keys", uint64_t{1} << 31);
@@ -159,6 +165,10 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
       {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"", "17 tokens"},
       {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
+      {"encrypt", "--model " + path_of("narrow.safetensors") + " --keys " + keys() + " --out " + path_of("x.ct") +
+                      " --insecure --sample 12", "layer"},
+      {"decrypt", "--model " + kModel + " --keys " + path_of("keys12") + " --in " + path_of("answer.ct") + " --insecure",
+       "other parameters"},
       {"infer", other_key, "another key pair"},
       {"infer", other_model, "another model"},
       {"infer", damaged, "damaged"},
@@ -182,6 +192,15 @@ TEST_CASE("bad input is one clear line and exit code 2") {
     CHECK(outcome.err.find('\n', line) == outcome.err.size() - 1);
   }
   CHECK_FALSE(std::filesystem::exists(path_of("x.ct")));
+}
+
+TEST_CASE("too little memory is said before the work starts") {
+  keys();
+  const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/infer";
+  const int status = std::system(("ulimit -v 200000; OMP_NUM_THREADS=1 " + binary + " " + infer_arguments("x.ct") +
+                                  " >/dev/null 2>" + path_of("err")).c_str());
+  CHECK(WEXITSTATUS(status) == 2);
+  CHECK(read_file(path_of("err"), 1 << 20).find("of memory") != std::string::npos);
 }
 
 TEST_CASE("every command explains itself") {
