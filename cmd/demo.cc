@@ -8,6 +8,8 @@
 #include "ckks/base/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
+#include "ckks/program/calibrate.h"
+#include "ckks/program/scheme_figures.h"
 #include "cmd/ciphertext_note.h"
 #include "cmd/client.h"
 #include "cmd/common_flags.h"
@@ -42,6 +44,13 @@ void print_plan(const Deployment& d) {
               d.keys.galois_levels.size() + (d.keys.relinearisation_level >= 0) + 2 * d.keys.encapsulation,
               bytes_text(static_cast<double>(d.keys.bytes(context))).c_str(),
               bytes_text(static_cast<double>(d.server_bytes())).c_str());
+}
+
+// By instruction, with this machine's calibration (the plan itself was made with nominal costs).
+std::vector<double> predicted_seconds(const Deployment& d) {
+  const program::KernelSeconds kernels = program::calibrate(*d.context);
+  const program::CostModel costs(program::shape_of(*d.context), kernels, program::figures_of(*d.bootstrap, kernels));
+  return program::meter(d.plan, costs).instruction_seconds;
 }
 
 // The encrypted part, which is the same for both tasks: two parties in one process. The server's side sees `keys`, the
@@ -144,7 +153,7 @@ int demo(int argc, char** argv) {
   const std::string& text_path = flags.text("text", "", "train a character model of this text instead of recall");
   const std::string& prompt = flags.text("prompt", "", "what the text model continues");
   const int64_t& steps = flags.integer("steps", 1200, 1, 1000000, "training steps of a text model, each stage at most");
-  const int64_t& generate = flags.integer("generate", 1, 1, 256, "characters to generate, one encrypted pass each");
+  const int64_t& generate = flags.integer("generate", 4, 1, 256, "characters to generate, one encrypted pass each");
   const int64_t& prompt_count = flags.integer("prompts", 16, 1, 1024, "recall prompts to run encrypted");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of data and training; cryptography takes no seed");
   const std::string& save = flags.text("save", "", "write the polynomial model to this file");
@@ -179,6 +188,8 @@ int demo(int argc, char** argv) {
         task->recall_task() ? recall_recipe(*task->recall_task(), static_cast<uint64_t>(seed))
                             : text_recipe(*task->text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
     std::printf("  %s\n", task->source->description().c_str());
+    std::printf("  budget: at most %zu steps each for softmax and PowerSoftmax, %zu to minimise ranges, %d sequences a step\n",
+                recipe.steps, recipe.range_steps, recipe.training.batch);
     TrainingRun run = train_task(*task, recipe, PolynomialOptions{});
     checkpoint = std::move(run.checkpoint);
     scores = run.scores;
@@ -226,7 +237,7 @@ int demo(int argc, char** argv) {
   ledger.set_ranges(twin.observations);
   ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   ledger.set_seconds(run.instruction_seconds());
-  ledger.set_predicted_seconds(deployment.reading.instruction_seconds);
+  ledger.set_predicted_seconds(predicted_seconds(deployment));
   for (const auto& output : deployment.plan.program.outputs) {
     ledger.set_measured(output.value, run.first_outputs().at(output.name), twin.outputs.at(output.name));
   }

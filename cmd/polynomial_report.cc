@@ -59,6 +59,7 @@ Json approximations_json(const PolynomialModel& model) {
 std::string range_use_table(const std::vector<RangeUse>& uses) {
   Table table({"function", "layer", "interval", "seen", "values", "outside"});
   for (const RangeUse& use : uses) {
+    if (use.values == 0) continue;  // the first norm, where it is the client's
     table.row({use.function, std::to_string(use.layer), interval_text(use.interval), interval_text(use.seen),
                std::to_string(use.values), std::to_string(use.outside)});
   }

@@ -23,8 +23,9 @@ int polynomialise(int argc, char** argv) {
   const std::string& text = flags.text("text", "", "the text of a character model, to check the ranges on its held-out part");
   const PolynomialOptions defaults;
   const double& margin = flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
-  const double& error = flags.number("error", defaults.inverse_error, 1e-9, 0.1,
-                                     "error bound: relative for 1/x and 1/sqrt(x), absolute for GELU");
+  const double& norm_error = flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
+  const double& inverse_error = flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
+  const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1, "absolute error of GELU");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -36,7 +37,9 @@ int polynomialise(int argc, char** argv) {
   }
   PolynomialOptions options;
   options.margin = margin;
-  options.norm_error = options.inverse_error = options.gelu_error = error;
+  options.norm_error = norm_error;
+  options.inverse_error = inverse_error;
+  options.gelu_error = gelu_error;
   const PolynomialModel model = make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
   std::printf("%s", approximations_table(model).c_str());
 
