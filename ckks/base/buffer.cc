@@ -43,10 +43,17 @@ uint8_t* map_aligned(size_t bytes) {
 
 class Pool {
  public:
-  uint64_t* allocate(size_t words) {
-    const size_t bytes = class_bytes(words);
+  // `bytes` receives the class of what was taken, which release() wants back.
+  uint64_t* allocate(size_t words, size_t& bytes) {
+    bytes = class_bytes(words);
     const std::lock_guard<std::mutex> lock(mutex_);
     uint8_t* taken = nullptr;
+    // Memory that was touched before, even if it is up to twice as large, beats fresh pages.
+    for (auto fit = free_.lower_bound(bytes); fit != free_.end() && fit->first <= 2 * bytes; ++fit) {
+      if (fit->second.backed.empty()) continue;
+      bytes = fit->first;
+      break;
+    }
     FreeList& list = free_[bytes];
     if (!list.backed.empty()) {
       taken = list.backed.back();
@@ -69,8 +76,7 @@ class Pool {
     return reinterpret_cast<uint64_t*>(taken);
   }
 
-  void release(uint64_t* data, size_t words) noexcept {
-    const size_t bytes = class_bytes(words);
+  void release(uint64_t* data, size_t bytes) noexcept {
     uint8_t* freed = reinterpret_cast<uint8_t*>(data);
     const std::lock_guard<std::mutex> lock(mutex_);
     FreeList& list = free_.find(bytes)->second;
@@ -153,7 +159,9 @@ Pool& pool() {
 
 }  // namespace
 
-Buffer::Buffer(size_t size) : data_(size > 0 ? pool().allocate(size) : nullptr), size_(size) {}
+Buffer::Buffer(size_t size) : size_(size) {
+  if (size > 0) data_ = pool().allocate(size, class_bytes_);
+}
 
 Buffer Buffer::zeroising(size_t size) {
   Buffer buffer(size);
@@ -172,12 +180,13 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 Buffer::~Buffer() {
   if (data_ == nullptr) return;
   if (zeroising_) secure_zero(data_, size_ * sizeof(uint64_t));
-  pool().release(data_, size_);
+  pool().release(data_, class_bytes_);
 }
 
 void Buffer::swap(Buffer& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(class_bytes_, other.class_bytes_);
   std::swap(zeroising_, other.zeroising_);
 }
 

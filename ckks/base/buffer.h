@@ -40,6 +40,7 @@ class Buffer {
 
   uint64_t* data_ = nullptr;
   size_t size_ = 0;
+  size_t class_bytes_ = 0;  // of the pool's memory behind it, which may be more than size_ words
   bool zeroising_ = false;
 };
 
