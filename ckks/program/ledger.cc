@@ -171,17 +171,33 @@ Json Ledger::json() const {
   return rows;
 }
 
+// Columns that nobody filled are left out: a server knows times, the client knows ranges and errors as well.
 std::string text(std::span<const LedgerSummary> blocks) {
-  std::string out = line("%-40s %12s %10s %7s %9s %9s %10s %9s %9s\n", "block", "instructions", "bootstraps",
-                         "levels", "max |x|", "error", "meas/pred", "seconds", "predicted");
+  const auto any = [&](auto member) { return std::any_of(blocks.begin(), blocks.end(), member); };
+  const bool ranges = any([](const LedgerSummary& b) { return b.max_abs > 0; });
+  const bool errors = any([](const LedgerSummary& b) { return b.largest_predicted_std > 0; });
+  const bool measured = any([](const LedgerSummary& b) { return b.largest_measured_over_predicted.has_value(); });
+  const bool predicted = any([](const LedgerSummary& b) { return b.predicted_seconds > 0; });
+  std::string out = line("%-40s %12s %10s %7s", "block", "instructions", "bootstraps", "levels");
+  if (ranges) out += line(" %9s", "max |x|");
+  if (errors) out += line(" %9s", "error");
+  if (measured) out += line(" %10s", "meas/pred");
+  out += line(" %9s", "seconds");
+  if (predicted) out += line(" %9s", "predicted");
+  out += "\n";
   for (const LedgerSummary& block : blocks) {
-    const std::string ratio = block.largest_measured_over_predicted
-                                  ? line("%.2f", *block.largest_measured_over_predicted)
-                                  : std::string("-");
-    out += line("%-40s %12d %10d %3d..%-2d %9.3g %9s %10s %9.2f %9.2f\n", block.block.c_str(),
-                block.instructions, block.bootstraps, block.highest_level, block.lowest_level, block.max_abs,
-                bits(block.largest_predicted_std).c_str(), ratio.c_str(), block.seconds,
-                block.predicted_seconds);
+    out += line("%-40s %12d %10d %3d..%-2d", block.block.c_str(), block.instructions, block.bootstraps,
+                block.highest_level, block.lowest_level);
+    if (ranges) out += line(" %9.3g", block.max_abs);
+    if (errors) out += line(" %9s", bits(block.largest_predicted_std).c_str());
+    if (measured) {
+      out += line(" %10s", block.largest_measured_over_predicted
+                               ? line("%.2f", *block.largest_measured_over_predicted).c_str()
+                               : "-");
+    }
+    out += line(" %9.2f", block.seconds);
+    if (predicted) out += line(" %9.2f", block.predicted_seconds);
+    out += "\n";
   }
   return out;
 }

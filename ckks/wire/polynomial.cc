@@ -1,6 +1,9 @@
 #include "ckks/wire/polynomial.h"
 
+#include <atomic>
+
 #include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
 #include "ckks/wire/residues.h"
 
 namespace psm::wire {
@@ -25,15 +28,16 @@ void write_polynomial(ContainerWriter& writer, const RnsPoly& poly) {
 
 RnsPoly read_polynomial(ContainerReader& reader, const Ring& ring, Basis basis) {
   RnsPoly poly(ring, basis, Form::kNtt);
-  std::vector<uint8_t> bytes;
-  for (int j = 0; j < basis.limbs(); ++j) {
-    const uint64_t q = ring.modulus(ring.prime_index(basis, j)).q;
-    bytes.resize(packed_bytes(ring.n(), q));
-    reader.read(bytes.data(), bytes.size());
-    if (!unpack_residues(poly.limb(j), bytes.data(), ring.n(), q)) {
-      reader.refuse("it is damaged (a residue is not below its prime)");
-    }
-  }
+  std::vector<size_t> begin{0};
+  for (int j = 0; j < basis.limbs(); ++j) begin.push_back(begin.back() + packed_bytes(ring.n(), poly.modulus(j).q));
+  std::vector<uint8_t> bytes(begin.back());
+  reader.read(bytes.data(), bytes.size());
+  std::atomic<bool> good = true;
+  parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t j) {
+    const int limb = static_cast<int>(j);
+    if (!unpack_residues(poly.limb(limb), bytes.data() + begin[j], ring.n(), poly.modulus(limb).q)) good = false;
+  });
+  if (!good) reader.refuse("it is damaged (a residue is not below its prime)");
   return poly;
 }
 

@@ -9,7 +9,7 @@
 
 namespace psm::wire {
 
-int bit_length(uint64_t q);  // of q - 1, the largest residue
+int bit_length(uint64_t q);  // of q - 1, the largest residue; at most 57
 
 // Bytes of n residues modulo q.
 size_t packed_bytes(size_t n, uint64_t q);

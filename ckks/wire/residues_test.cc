@@ -20,7 +20,7 @@ std::vector<uint64_t> residues_below(uint64_t q, size_t n) {
 
 TEST_CASE("packed residues come back as they were, in as many bits as the prime has") {
   for (uint64_t q : {uint64_t{3}, uint64_t{257}, (uint64_t{1} << 40) - 87, (uint64_t{1} << 50) - 27,
-                     (uint64_t{1} << 61) - 1}) {
+                     (uint64_t{1} << 57) - 13}) {
     const size_t n = 64;
     const auto residues = residues_below(q, n);
     std::vector<uint8_t> bytes(packed_bytes(n, q) + 1, 0xa5);
