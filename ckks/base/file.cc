@@ -44,9 +44,15 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
 
 AtomicFile::AtomicFile(const std::string& path, Access access) : path_(path) {
   if (std::filesystem::is_directory(path)) throw Error(message("cannot write ", path, ": it is a folder"));
+  if (path.empty()) throw Error("cannot write a file without a name; give it one");
   temporary_ = path + ".part-" + std::to_string(getpid());
-  const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                access == Access::kOwnerOnly ? 0600 : 0644);
+  const auto create = [&] {
+    return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                  access == Access::kOwnerOnly ? 0600 : 0644);
+  };
+  int descriptor = create();
+  // A killed process leaves its file behind; in a container the next one may well have the same number.
+  if (descriptor < 0 && errno == EEXIST && std::remove(temporary_.c_str()) == 0) descriptor = create();
   if (descriptor < 0) throw Error(message("cannot write ", path, ": ", std::strerror(errno)));
   file_ = ::fdopen(descriptor, "wb");
   PSM_CHECK(file_ != nullptr, std::strerror(errno));

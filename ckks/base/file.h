@@ -18,8 +18,9 @@ std::string resolve_user_path(const std::string& path);
 // The whole file; refuses one that is larger than `max_bytes` before it is read.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
-// Writes to a temporary file beside `path` and renames it on commit(). Destroyed without commit() (an exception, an
-// interrupted run), it removes the temporary file; what stood at `path` before stays as it was.
+// Writes to a temporary file beside `path` and renames it on commit(). Destroyed without commit() (an exception), it
+// removes the temporary file; a killed process leaves it behind (PATH.part-NUMBER). What stood at `path` before stays
+// as it was either way.
 class AtomicFile {
  public:
   enum class Access { kDefault, kOwnerOnly };

@@ -1,9 +1,11 @@
 #include "ckks/base/file.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "ckks/base/checksum.h"
@@ -40,6 +42,14 @@ TEST_CASE("a write that is given up leaves what was there, and nothing beside it
   CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
 }
 
+TEST_CASE("what a killed process of the same number left behind is no obstacle") {
+  const std::string path = scratch("left_behind"), left = path + ".part-" + std::to_string(getpid());
+  std::ofstream(left) << "half";
+  write_file(path, "whole");
+  CHECK(read_file(path, 100) == "whole");
+  CHECK_FALSE(std::filesystem::exists(left));
+}
+
 TEST_CASE("a secret file is its owner's alone") {
   const std::string path = scratch("secret");
   AtomicFile file(path, AtomicFile::Access::kOwnerOnly);
@@ -57,6 +67,7 @@ TEST_CASE("missing files, folders and files that are too large are refused") {
   write_file(path, std::string(101, 'x'));
   CHECK_THROWS_AS(read_file(path, 100), Error);
   CHECK_THROWS_AS(AtomicFile("/nowhere/at/all"), Error);
+  CHECK_THROWS_AS(AtomicFile(""), Error);
 }
 
 TEST_CASE("a full disk is an error, and nothing half-written stays") {
@@ -80,6 +91,21 @@ TEST_CASE("the checksum is CRC-64/XZ, and can be taken in pieces") {
   for (size_t cut = 0; cut <= text.size(); ++cut) {
     CHECK(checksum64(text.data() + cut, text.size() - cut, checksum64(text.data(), cut)) == whole);
   }
+}
+
+TEST_CASE("pages of files leave a container's memory available, and no limit is none") {
+  const std::string folder = scratch("group");
+  std::filesystem::create_directory(folder);
+  CHECK(control_group_available_bytes(folder.c_str()) == UINT64_MAX);
+  write_file(folder + "/memory.max", "max\n");
+  CHECK(control_group_available_bytes(folder.c_str()) == UINT64_MAX);
+  write_file(folder + "/memory.max", "1000\n");
+  write_file(folder + "/memory.current", "900\n");
+  CHECK(control_group_available_bytes(folder.c_str()) == 100);
+  write_file(folder + "/memory.stat", "anon 300\nfile 600\ninactive_file 400\nactive_file 200\n");
+  CHECK(control_group_available_bytes(folder.c_str()) == 700);
+  write_file(folder + "/memory.current", "2000\n");
+  CHECK(control_group_available_bytes(folder.c_str()) == 0);
 }
 
 TEST_CASE("this process uses memory") {

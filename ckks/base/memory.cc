@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <string>
 
 namespace psm {
 namespace {
@@ -38,7 +39,29 @@ uint64_t number(const char* path) {
   return file && std::fscanf(file.get(), "%llu", &value) == 1 ? value : 0;
 }
 
+// The number in a line "key 123" of such a file.
+uint64_t number_of(const std::string& path, const char* key) {
+  const File file(std::fopen(path.c_str(), "r"));
+  char name[64];
+  unsigned long long value = 0;
+  while (file && std::fscanf(file.get(), "%63s %llu", name, &value) == 2) {
+    if (std::strcmp(name, key) == 0) return value;
+  }
+  return 0;
+}
+
 }  // namespace
+
+uint64_t control_group_available_bytes(const char* folder) {
+  const std::string at = folder;
+  const uint64_t limit = number((at + "/memory.max").c_str());
+  if (limit == 0) return UINT64_MAX;
+  const uint64_t files =
+      number_of(at + "/memory.stat", "inactive_file") + number_of(at + "/memory.stat", "active_file");
+  const uint64_t current = number((at + "/memory.current").c_str());
+  const uint64_t used = current - std::min(current, files);
+  return limit - std::min(limit, used);
+}
 
 uint64_t peak_resident_bytes() { return kibibytes("/proc/self/status", "VmHWM"); }
 uint64_t current_resident_bytes() { return kibibytes("/proc/self/status", "VmRSS"); }
@@ -47,9 +70,7 @@ uint64_t available_memory_bytes() {
   const auto limit_to = [&](uint64_t limit, uint64_t used) {
     available = std::min(available, limit > used ? limit - used : 0);
   };
-  // A container's own limit, where it has one (control groups, version 2).
-  const uint64_t group_limit = number("/sys/fs/cgroup/memory.max");
-  if (group_limit > 0) limit_to(group_limit, number("/sys/fs/cgroup/memory.current"));
+  available = std::min(available, control_group_available_bytes("/sys/fs/cgroup"));  // of a container
   // The address space of this process (ulimit -v).
   rlimit address_space{};
   if (getrlimit(RLIMIT_AS, &address_space) == 0 && address_space.rlim_cur != RLIM_INFINITY) {
