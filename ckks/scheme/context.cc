@@ -15,6 +15,8 @@ namespace {
 // coefficient; with digits so many bits below P it disappears under the rounding of the division by P.
 constexpr double kDigitMarginBits = 8;
 
+constexpr int kMaxPrimes = 60;
+
 void check_shape(const ParameterSpec& s) {
   const auto refuse = [&](const auto&... parts) {
     throw Error(message("parameters '", s.name, "': ", parts...));
@@ -22,13 +24,17 @@ void check_shape(const ParameterSpec& s) {
   if (s.log_n < 4 || s.log_n > 17) refuse("log_n = ", s.log_n, " is outside 4..17");
   if (s.compute_levels < 1) refuse("compute_levels = ", s.compute_levels, "; at least one level is needed");
   if (s.stc_levels < 0 || s.evalmod_levels < 0 || s.cts_levels < 0) refuse("a number of levels is negative");
+  // One by one before their sum: numbers from a file may be so large that it would overflow.
+  for (int levels : {s.stc_levels, s.compute_levels, s.evalmod_levels, s.cts_levels}) {
+    if (levels >= kMaxPrimes) refuse("more than ", kMaxPrimes, " primes");
+  }
   if ((s.evalmod_levels > 0) != (s.cts_levels > 0))
     refuse("EvalMod and CoeffsToSlots need levels both or neither");
   if (s.stc_levels > 0 && s.stc_bits != s.log_scale) refuse("stc_bits must equal log_scale");
   if (s.compute_bits != s.log_scale) refuse("compute_bits must equal log_scale");
   if (s.p_count < 1 || s.p_count > 15) refuse("p_count = ", s.p_count, " is outside 1..15");
   const int levels = s.stc_levels + s.compute_levels + s.evalmod_levels + s.cts_levels;
-  if (levels + 1 + s.p_count > 60) refuse("more than 60 primes");
+  if (levels + 1 + s.p_count > kMaxPrimes) refuse("more than ", kMaxPrimes, " primes");
   for (int bits : {s.q0_bits, s.stc_bits, s.compute_bits, s.evalmod_bits, s.cts_bits, s.p_bits}) {
     if (bits < 20 || bits > kMaxModulusBits)
       refuse("primes of ", bits, " bits; 20..", kMaxModulusBits, " are possible");

@@ -124,6 +124,9 @@ TEST_CASE("impossible shapes are refused with the field's name") {
   spec = insecure_leveled(11, 0);
   CHECK(contains(refusal(spec), "compute_levels = 0"));
   spec = insecure_leveled(11, 3);
+  spec.compute_levels = 0x7fffffff, spec.stc_levels = 0x7fffffff;  // their sum wraps round to a small number
+  CHECK(contains(refusal(spec), "more than 60 primes"));
+  spec = insecure_leveled(11, 3);
   spec.p_count = 0;
   CHECK(contains(refusal(spec), "p_count"));
   spec = insecure_leveled(11, 3);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/ring/backend.h"
 #include "ckks/ring/sampler.h"
@@ -89,6 +90,11 @@ KeySwitchKey KeyGenerator::galois(GaloisElement g, int level) {
 }
 
 void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral) {
+  // check_security() has looked at the ephemeral secret of bootstrappable parameters only.
+  if (!context_.can_bootstrap() && !context_.spec().insecure) {
+    throw Error(message("parameters '", context_.spec().name,
+                        "' do not bootstrap: they have no ephemeral secret to make keys for"));
+  }
   const Ring& ring = context_.ring();
   const SecretVector<int32_t> coefficients =
       sample_secret(context_, context_.spec().encapsulation_hamming_weight, error_random_);

@@ -190,6 +190,20 @@ TEST_CASE("requests keep the highest level of each key, merge, and count their b
   CHECK(keys.bytes() == a.bytes(context()));
 }
 
+TEST_CASE("secure parameters without a bootstrap have no ephemeral secret") {
+  // Their encapsulation weight was never held against the security table.
+  ParameterSpec spec = insecure_leveled(10, 1);
+  spec.q0_bits = 20, spec.p_bits = 22;
+  spec.compute_bits = spec.log_scale = 20;
+  spec.p_count = 1;
+  spec.log_n = 12, spec.secret_hamming_weight = 0, spec.encapsulation_hamming_weight = 1;
+  spec.insecure = false;
+  const Context secure(spec);
+  const SecretKey secret = SecretKey::generate(secure);
+  KeySwitchKey to, from;
+  CHECK_THROWS_AS(KeyGenerator(secret).encapsulation(to, from), Error);
+}
+
 TEST_CASE("keys for levels that do not exist are refused") {
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);

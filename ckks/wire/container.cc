@@ -148,6 +148,9 @@ ContainerReader::ContainerReader(const std::string& path, FileKind kind)
     refuse("its header is damaged (checksum)");
   }
   header_.spec.name.assign(whole.begin() + kFixedHeader, whole.begin() + kFixedHeader + name_length);
+  for (const char c : header_.spec.name) {
+    if (c < 0x20 || c > 0x7e) refuse("its header is damaged (the name of its parameters is not printable)");
+  }
   if (header_.kind != kind) refuse(message("it holds ", name(header_.kind), ", expected ", name(kind)));
 }
 

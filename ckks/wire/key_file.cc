@@ -53,6 +53,14 @@ KeySwitchKey read_key(ContainerReader& reader, const RecordHeader& record, const
       (prefix.galois_element % 2 == 0 || prefix.galois_element >= 2u * static_cast<uint32_t>(context.n()))) {
     reader.refuse("a key has an impossible Galois element");
   }
+  // The shapes that the evaluator relies on: one special prime at level 0 under the ephemeral secret, all of them
+  // elsewhere; the way back from it begins at the top.
+  if (record.tag == kToEphemeral ? prefix.level != 0 || prefix.p_count != 1 : prefix.p_count != context.p_count()) {
+    reader.refuse("a key has a level or special primes that do not fit its role");
+  }
+  if (record.tag == kFromEphemeral && prefix.level != context.max_level()) {
+    reader.refuse("the key from the ephemeral secret does not reach the highest level");
+  }
   reader.expect_length(record, key_bytes(context, prefix));
   element = prefix.galois_element;
   KeySwitchKey key;

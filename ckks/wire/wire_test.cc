@@ -159,6 +159,39 @@ TEST_CASE("every flipped bit is refused") {
   mutate(files.seeded, [&](const std::string& path) { read_ciphertexts(path, context, 9); });
 }
 
+TEST_CASE("a key whose shape does not fit its role is refused") {
+  Files files;
+  const Context& context = files.party.context;
+  KeyRequest request;
+  request.encapsulation = true;
+  files.party.add_keys(request);
+  const std::string path = scratch("roles");
+  const auto stored = [&](auto&& write) {
+    EvaluationKeysWriter writer(path, context, files.party.keys.fingerprint);
+    write(writer);
+    writer.commit();
+  };
+  const KeySwitchKey& to = *files.party.keys.to_ephemeral;
+  const KeySwitchKey& from = *files.party.keys.from_ephemeral;
+  stored([&](EvaluationKeysWriter& w) { w.to_ephemeral(to), w.from_ephemeral(from); });
+  CHECK(read_evaluation_keys(path, context).from_ephemeral.has_value());
+  stored([&](EvaluationKeysWriter& w) { w.to_ephemeral(from); });
+  CHECK_THROWS_WITH_AS(read_evaluation_keys(path, context), doctest::Contains("fit its role"), Error);
+  stored([&](EvaluationKeysWriter& w) { w.from_ephemeral(to); });
+  CHECK_THROWS_WITH_AS(read_evaluation_keys(path, context), doctest::Contains("fit its role"), Error);
+  stored([&](EvaluationKeysWriter& w) { w.relinearisation(to); });
+  CHECK_THROWS_WITH_AS(read_evaluation_keys(path, context), doctest::Contains("fit its role"), Error);
+}
+
+TEST_CASE("a name that is not printable is refused: it stands in messages of one line") {
+  ParameterSpec spec = insecure_leveled(6, 3);
+  spec.name = "two\nlines";
+  const TestParty party(spec);
+  const std::string path = scratch("name");
+  write_public_key(path, party.context, party.public_key);
+  CHECK_THROWS_WITH_AS(read_public_key(path, party.context), doctest::Contains("header is damaged"), Error);
+}
+
 TEST_CASE("something after the end is refused") {
   Files files;
   const std::string path = scratch("longer");
