@@ -224,6 +224,10 @@ int demo(int argc, char** argv) {
     if (p.empty() || static_cast<int>(p.size()) > context_length) {
       throw Error(message("the prompt has ", p.size(), " tokens, the model takes 1 to ", context_length));
     }
+    if (codec.scored_positions(static_cast<int>(p.size())).empty()) {
+      throw Error(message("the prompt asks nothing: after ", codec.recall().pairs,
+                          " pairs of key and value comes at least one key"));
+    }
   }
   const TwinRun twin = run_twin_on(deployment, prompts);
 

@@ -73,8 +73,9 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
   }
   const Json::Array& offsets = json.at("data_offsets", what).array(what);
   if (offsets.size() != 2) refuse(path, message("tensor ", name, " needs two data_offsets"));
-  entry.begin = static_cast<std::uint64_t>(offsets[0].integer(what, 0, limit));
-  entry.end = static_cast<std::uint64_t>(offsets[1].integer(what, 0, limit));
+  entry.begin = static_cast<std::uint64_t>(offsets[0].integer(what, 0, INT64_MAX));
+  entry.end = static_cast<std::uint64_t>(offsets[1].integer(what, 0, INT64_MAX));
+  if (entry.end > data_bytes) refuse(path, message("tensor ", name, " lies beyond its end: it is truncated"));
   if (entry.end < entry.begin || entry.end - entry.begin != count * sizeof(float))
     refuse(path,
            message("the data_offsets of tensor ", name, " do not fit its shape ", shape_text(entry.shape)));
