@@ -46,6 +46,24 @@ java_runtime = native.java_runtime
 java_toolchain = native.java_toolchain
 """
 
+# The names that Bazel's own tools refer to.
+_CPUS = [
+    "aarch32", "aarch64", "all", "arm", "arm64", "arm64_32", "arm64e", "armv6-m", "armv7", "armv7-m", "armv7e-m",
+    "armv7e-mf", "armv7k", "armv8-m", "i386", "mips64", "ppc", "ppc32", "ppc64le", "riscv32", "riscv64", "s390x",
+    "wasm32", "wasm64", "x86_32", "x86_64",
+]
+
+_SYSTEMS = [
+    "android", "emscripten", "freebsd", "fuchsia", "ios", "linux", "macos", "netbsd", "none", "openbsd", "osx", "qnx",
+    "tvos", "visionos", "wasi", "watchos", "windows",
+]
+
+def _constraints(setting, values):
+    lines = ['package(default_visibility = ["//visibility:public"])', 'constraint_setting(name = "%s")' % setting]
+    for value in values:
+        lines.append('constraint_value(name = "%s", constraint_setting = ":%s")' % (value, setting))
+    return "\n".join(lines) + "\n"
+
 def _system_headers_impl(ctx):
     for folder in ctx.attr.folders:
         header = ctx.path(folder + "/" + ctx.attr.header)
@@ -98,6 +116,13 @@ def host_repositories():
         name = "remote_coverage_tools",
         stub = {"BUILD": 'filegroup(name = "coverage_report_generator", srcs = ["coverage.sh"], visibility = ["//visibility:public"])\n', "coverage.sh": ""},
     )
-    if not native.existing_rule("platforms"):
-        native.local_repository(name = "platforms", path = root + "tools/platforms")
+    _link_or_stub(
+        name = "platforms",
+        paths = [root + "tools/platforms"],
+        stub = {
+            "BUILD": "",
+            "cpu/BUILD": _constraints("cpu", _CPUS),
+            "os/BUILD": _constraints("os", _SYSTEMS),
+        },
+    )
     doctest_repository()
