@@ -1,0 +1,103 @@
+// bazel run //cmd:bench -- --suite ckks [flags]: times the encrypted operations beside what the machine
+// allows.
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/flags.h"
+#include "ckks/base/parallel.h"
+#include "ckks/ring/backend.h"
+#include "cmd/bench_suite.h"
+#include "cmd/common_flags.h"
+#include "cmd/deployment.h"
+#include "cmd/table.h"
+
+namespace psm {
+namespace {
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
+  }
+  return "unknown processor";
+}
+
+void print(const std::vector<BenchRow>& rows) {
+  Table table({"operation", "limbs", "threads", "median ms", "min ms", "roofline ms", "of roofline", "bytes",
+               "MACs"});
+  for (const BenchRow& row : rows) {
+    table.row({row.name, std::to_string(row.limbs), std::to_string(row.threads),
+               format("%.4g", row.median_ms), format("%.4g", row.min_ms), format("%.4g", row.roofline_ms),
+               format("%.1fx", row.median_ms / row.roofline_ms), bytes_text(row.bytes),
+               format("%.3g", row.macs)});
+  }
+  std::printf("\n%s", table.text().c_str());
+  for (const BenchRow& row : rows) {
+    if (row.more.empty()) continue;
+    std::printf("\n  %s\n", row.name.c_str());
+    for (const auto& [key, value] : row.more) {
+      const double number = value.number(key);
+      const bool is_bytes = key.size() > 6 && key.compare(key.size() - 6, 6, "_bytes") == 0;
+      std::printf("    %-20s %s\n", key.c_str(),
+                  (is_bytes ? bytes_text(number) : format("%.4g", number)).c_str());
+    }
+  }
+}
+
+int bench(int argc, char** argv) {
+  Flags flags(
+      "bazel run //cmd:bench -- --suite ckks [flags]",
+      "Times the operations of the encryption scheme, medians and minima by the clock, beside their\n"
+      "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory\n"
+      "bandwidth and the multiply-accumulate rate measured on this machine. Takes about a minute.");
+  const std::string& suite = flags.text("suite", "ckks", "what to time: ckks");
+  const std::string& backend =
+      flags.text("backend", "", "scalar, avx2 or avx512ifma; the fastest unless given");
+  const int64_t& repetitions = flags.integer("repetitions", 7, 1, 1000, "runs of each operation, at least");
+  const int64_t& bootstraps =
+      flags.integer("bootstrap-repetitions", 3, 1, 100, "runs of the bootstrap and of making its keys");
+  const std::string& commit = flags.text("commit", "", "name of the version that is timed, printed as it is");
+  const RingFlags ring(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  if (suite != "ckks") throw Error(message("--suite ", suite, " is not known; there is: ckks"));
+  if (!backend.empty()) select_backend(backend);
+  common.apply();
+
+  const Context context(ring.spec());
+  ring.require_security(context);
+  require_memory(ckks_suite_bytes(context));
+  std::printf("%s\n%s\nbackend %s, %d threads\n", processor_name().c_str(), context.describe().c_str(),
+              kernels().name, thread_count());
+  if (!commit.empty()) std::printf("version %s\n", commit.c_str());
+  const Machine machine = measure_machine(context.ring());
+  std::printf("memory read at %s/s, %.3g modular multiply-accumulates a second\n",
+              bytes_text(machine.bytes_per_second).c_str(), machine.macs_per_second);
+  for (const int limbs : {10, 20}) {
+    std::printf("in memory at %d limbs: a ciphertext %s, a key %s\n", limbs,
+                bytes_text(static_cast<double>(context.ciphertext_bytes(limbs - 1))).c_str(),
+                bytes_text(static_cast<double>(context.key_switch_key_bytes(limbs - 1))).c_str());
+  }
+
+  BenchOptions options;
+  options.repetitions = static_cast<int>(repetitions);
+  options.bootstrap_repetitions = static_cast<int>(bootstraps);
+  options.starting = [](const char* name) { std::fprintf(stderr, "timing %s\n", name); };
+  const std::vector<BenchRow> rows = ckks_suite(context, options);
+  print(rows);
+  std::printf("\n  no row bootstrap_sparse: the engine has the full bootstrap only\n");
+  Json json = Json(Json::Array{});
+  for (const BenchRow& row : rows) json.push_back(row.json());
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::bench(argc, argv); });
+}

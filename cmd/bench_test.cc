@@ -1,0 +1,71 @@
+// The command as its users call it, in a small ring that offers no security: names and members of its rows.
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "ckks/base/file.h"
+#include "ckks/base/json.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string path_of(const std::string& name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+int run(const std::string& arguments) {
+  const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/bench";
+  return WEXITSTATUS(
+      std::system((binary + " " + arguments + " >" + path_of("out") + " 2>&1 </dev/null").c_str()));
+}
+
+const std::string kSmall = " --insecure --log-n 11 --repetitions 1 --bootstrap-repetitions 1";
+
+TEST_CASE("the suite ckks has a row for every operation, with times and a roofline") {
+  const std::string json_path = path_of("rows.json");
+  const int exit_code = run("--suite ckks --threads 2 --backend scalar --json " + json_path + kSmall);
+  INFO(read_file(path_of("out"), 1 << 20));
+  REQUIRE(exit_code == 0);
+  const Json json = parse_json(read_file(json_path, 1 << 20), "rows");
+  std::vector<std::string> names;
+  for (const Json& row : json.array("rows")) {
+    const std::string name = row.at("name", "row").string("name");
+    CAPTURE(name);
+    names.push_back(name + " " + std::to_string(row.at("limbs", "row").integer("limbs", 1, 100)));
+    CHECK(row.at("backend", "row").string("backend") == "scalar");
+    const bool is_transform = name.compare(0, 4, "ntt_") == 0;
+    CHECK(row.at("threads", "row").integer("threads", 1, 2) == (is_transform ? 1 : 2));
+    CHECK(row.at("min_ms", "row").number("min_ms") > 0);
+    CHECK(row.at("median_ms", "row").number("median_ms") >= row.at("min_ms", "row").number("min_ms"));
+    CHECK(row.at("roofline_ms", "row").number("roofline_ms") > 0);
+    CHECK(row.at("bytes", "row").integer("bytes", 1, INT64_MAX) > 0);
+    CHECK(row.at("macs", "row").integer("macs", 1, INT64_MAX) > 0);
+  }
+  CHECK(names == std::vector<std::string>{"ntt_forward 1", "ntt_inverse 1", "encode 10", "rotate 10",
+                                          "rotate 20", "rotate_hoisted 20", "multiply_relinearise 10",
+                                          "multiply_relinearise 20", "multiply_plain 20", "rescale 20",
+                                          "weighted_rotations 8", "bootstrap_keygen 28",
+                                          "bootstrap_full 16"});
+  const Json& bootstrap = json.array("rows").back();
+  CHECK(bootstrap.at("usable_levels", "row").integer("usable_levels", 0, 100) == 12);
+  const double mean = bootstrap.at("precision_mean_bits", "row").number("precision_mean_bits");
+  CHECK(mean > 12);
+  CHECK(bootstrap.at("precision_min_bits", "row").number("precision_min_bits") < mean);
+  CHECK(bootstrap.at("log_qp", "row").number("log_qp") > 1500);
+  // The keys are in memory at the peak.
+  CHECK(bootstrap.at("peak_rss_bytes", "row").integer("peak_rss_bytes", 1, INT64_MAX) >
+        bootstrap.at("key_bytes", "row").integer("key_bytes", 1, INT64_MAX));
+}
+
+TEST_CASE("an unknown suite, an unknown backend and a small ring without --insecure are refused with 2") {
+  CHECK(run("--suite lattice" + kSmall) == 2);
+  CHECK(run("--suite ckks --backend gpu" + kSmall) == 2);
+  CHECK(run("--suite ckks --log-n 11") == 2);
+}
+
+}  // namespace
+}  // namespace psm
