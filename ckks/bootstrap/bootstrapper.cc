@@ -10,10 +10,32 @@
 namespace psm {
 namespace {
 
+// Below, the series of EvalMod has more coefficients than the points it is fitted on.
+constexpr int kMinEphemeralWeight = 4;
+constexpr double kMinMessageRatio = 8;  // EvalMod's own bound
+
 const Context& require_bootstrappable(const Context& context) {
   if (!context.can_bootstrap()) {
     throw Error(message("parameters '", context.spec().name,
                         "' have no levels for bootstrapping: choose a bootstrappable set"));
+  }
+  // Parameters may come from a file: what the parts below take for granted is refused here.
+  const ParameterSpec& spec = context.spec();
+  const int most = context.log_n() - 1;
+  if (spec.stc_levels < 1 || spec.stc_levels > most || spec.cts_levels > most) {
+    throw Error(message("parameters '", spec.name, "' have ", spec.stc_levels,
+                        " levels for SlotsToCoeffs and ", spec.cts_levels,
+                        " for CoeffsToSlots; from 1 to ", most, " each are possible"));
+  }
+  if (spec.encapsulation_hamming_weight < kMinEphemeralWeight) {
+    throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",
+                        spec.encapsulation_hamming_weight, "; EvalMod is fitted from ", kMinEphemeralWeight,
+                        " on"));
+  }
+  if (static_cast<double>(context.q(0)) <= kMinMessageRatio * context.scale(0)) {
+    throw Error(message("parameters '", spec.name, "' have a q_0 of ", spec.q0_bits,
+                        " bits for messages of scale 2^", spec.log_scale, "; EvalMod needs a ratio above ",
+                        kMinMessageRatio));
   }
   return context;
 }

@@ -104,6 +104,23 @@ TEST_CASE("parameters without bootstrapping levels are refused") {
   CHECK_THROWS_AS(BootstrapPlan{leveled}, Error);
 }
 
+TEST_CASE("shapes that no bootstrap fits are refused: parameters may come from a file") {
+  const auto refused = [](auto&& change) {
+    ParameterSpec spec = insecure_bootstrappable(8);
+    change(spec);
+    const Context context(spec);
+    CHECK_THROWS_AS(BootstrapPlan{context}, Error);
+  };
+  refused([](ParameterSpec& s) { s.stc_levels = 0; });
+  refused([](ParameterSpec& s) { s.stc_levels = 8; });
+  refused([](ParameterSpec& s) { s.cts_levels = 8; });
+  refused([](ParameterSpec& s) { s.evalmod_levels = 7; });
+  for (int weight = 1; weight < 4; ++weight) {
+    refused([&](ParameterSpec& s) { s.encapsulation_hamming_weight = weight; });
+  }
+  refused([](ParameterSpec& s) { s.q0_bits = 41; });
+}
+
 TEST_CASE("the plan of the default parameters is known without keys: few keys, no overflow, twelve levels") {
   const Context context(secure_n16());
   const BootstrapPlan plan(context);

@@ -90,7 +90,8 @@ class EncryptedMachine::Run {
     if (checkpoint.next_instruction > 0) expected = live_after(plan_, checkpoint.next_instruction - 1);
     for (auto& [value, ciphertext] : checkpoint.live) {
       if (std::find(expected.begin(), expected.end(), value) == expected.end() ||
-          ciphertext.level() != plan_.level[id(value)])
+          ciphertext.level() != plan_.level[id(value)] ||
+          ciphertext.scale != context_.scale(ciphertext.level()))
         throw Error(message("value ", value.id,
                             " of the checkpoint does not fit the plan; it belongs to another one"));
       store(value, std::move(ciphertext));
@@ -338,6 +339,16 @@ EncryptedMachine::EncryptedMachine(const Plan& plan, const Encoder& encoder, con
     throw Error(message("the relinearisation key does not reach level ", plan.keys.relinearisation_level,
                         "; generate the keys that the plan asks for"));
   for (const auto& [element, level] : plan.keys.galois_levels) evaluator.require_galois_key(element, level);
+  if (plan.bootstraps == 0) return;
+  // Now rather than at the first bootstrap, which may be hours away.
+  const KeyRequest needed = bootstrapper->plan().key_request();
+  for (const auto& [element, level] : needed.galois_levels) evaluator.require_galois_key(element, level);
+  if (!evaluator.keys().relinearisation ||
+      evaluator.keys().relinearisation->level < needed.relinearisation_level)
+    throw Error(message("the relinearisation key does not reach level ", needed.relinearisation_level,
+                        " of the bootstraps; generate the keys that the plan asks for"));
+  if (!evaluator.keys().to_ephemeral || !evaluator.keys().from_ephemeral)
+    throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
 }
 
 EncryptedMachine::~EncryptedMachine() = default;

@@ -166,6 +166,26 @@ TEST_CASE("a program that needs bootstraps keeps its values through them, two re
   CHECK(setting.difference({{"x", wave(0.1, true)}, {"y", wave(0.3, true)}}) < 1e-3);
 }
 
+TEST_CASE("keys that only the bootstraps need are missed before anything runs") {
+  Setting setting(insecure_bootstrappable(10), deep_program());
+  EvaluationKeys& keys = setting.party.keys;
+  const auto refusal = [&] {
+    CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
+                                     setting.bootstrapper.get()),
+                    Error);
+  };
+  const GaloisElement before =
+      galois_element(setting.party.context, setting.bootstrapper->plan().pre_rotation());
+  auto rotation = keys.galois.extract(before);
+  REQUIRE_FALSE(rotation.empty());
+  refusal();
+  keys.galois.insert(std::move(rotation));
+  CHECK_NOTHROW(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
+                                 setting.bootstrapper.get()));
+  keys.to_ephemeral.reset();
+  refusal();
+}
+
 TEST_CASE("a single real value and a complex one are bootstrapped alone") {
   for (bool real : {true, false}) {
     Builder b(kSlots);
@@ -219,6 +239,11 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
   Checkpoint incomplete;
   incomplete.next_instruction = saved.next_instruction;
   CHECK_THROWS_AS(setting.machine->resume(std::move(incomplete)), Error);
+  Checkpoint rescaled;
+  rescaled.next_instruction = saved.next_instruction;
+  for (const auto& [value, ciphertext] : saved.live) rescaled.live.emplace_back(value, ciphertext.clone());
+  rescaled.live.front().second.scale *= 2;
+  CHECK_THROWS_AS(setting.machine->resume(std::move(rescaled)), Error);
   const RunResult resumed = setting.machine->resume(std::move(saved));
   CHECK(resumed.seconds.front() == 0);
   const Ciphertext &a = whole.outputs.at("y"), &c = resumed.outputs.at("y");
