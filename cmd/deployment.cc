@@ -39,6 +39,10 @@ uint64_t fingerprint_of(const Checkpoint& checkpoint) {
     const std::string ranges = ranges_to_json(*checkpoint.ranges).dump(0);
     sum = checksum64(ranges.data(), ranges.size(), sum);
   }
+  if (checkpoint.polynomial) {
+    const std::string options = options_to_json(*checkpoint.polynomial).dump(0);
+    sum = checksum64(options.data(), options.size(), sum);
+  }
   return sum;
 }
 

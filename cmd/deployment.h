@@ -29,7 +29,7 @@ struct Deployment {
   program::Plan plan;
   KeyRequest keys;                // of the plan and of its bootstraps
   double bootstrap_error_std = 0;  // of re and of im of a slot, as ckks/bootstrap states it
-  uint64_t model_fingerprint = 0;  // of weights and ranges
+  uint64_t model_fingerprint = 0;  // of weights, ranges and the options of the polynomials
 
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
 

@@ -132,6 +132,9 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys2") + kRing).exit_code == 0);
   REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys12") + " --insecure --log-n 12").exit_code == 0);
   make_model(path_of("narrow.safetensors"), 1, 0.01);
+  Checkpoint coarse = load_checkpoint(kModel);  // the same weights and ranges, other polynomials
+  coarse.polynomial->gelu_error *= 2;
+  save_checkpoint(path_of("coarse.safetensors"), coarse);
   const std::string model_bytes = read_file(kModel, 1 << 24);
   write_file(path_of("truncated.safetensors"), model_bytes.substr(0, model_bytes.size() / 2));
   std::string flipped = read_file(keys() + "/evaluation.keys", uint64_t{1} << 31);
@@ -141,10 +144,11 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   write_file(path_of("truncated.keys"), flipped);
 
   const std::string encrypt = "--model " + kModel + " --keys " + keys() + " --out " + path_of("x.ct") + " --insecure ";
-  std::string other_key = infer_arguments("x.ct"), other_model = other_key, damaged = other_key, cut = other_key,
-              secure = other_key;
+  std::string other_key = infer_arguments("x.ct"), other_model = other_key, other_polynomials = other_key,
+              damaged = other_key, cut = other_key, secure = other_key;
   replace(other_key, keys() + "/evaluation.keys", path_of("keys2/evaluation.keys"));
   replace(other_model, kModel, path_of("other.safetensors"));
+  replace(other_polynomials, kModel, path_of("coarse.safetensors"));
   replace(damaged, keys() + "/evaluation.keys", path_of("flipped.keys"));
   replace(cut, keys() + "/evaluation.keys", path_of("truncated.keys"));
   replace(secure, " --insecure", "");
@@ -171,6 +175,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
        "other parameters"},
       {"infer", other_key, "another key pair"},
       {"infer", other_model, "another model"},
+      {"infer", other_polynomials, "another model"},
       {"infer", damaged, "damaged"},
       {"infer", cut, "truncated"},
       {"infer", secure, "no security"},
