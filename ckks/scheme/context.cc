@@ -16,6 +16,7 @@ namespace {
 constexpr double kDigitMarginBits = 8;
 
 constexpr int kMaxPrimes = 60;
+constexpr int kMaxDigitPrimes = 16;  // what a BasisConverter takes; many small primes would fit under a large P
 
 void check_shape(const ParameterSpec& s) {
   const auto refuse = [&](const auto&... parts) {
@@ -99,7 +100,8 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
     DigitRange digit{i, i};
     double bits = 0;
     // A single prime may be as large as P (0.01: primes of nominally equal size).
-    while (digit.end <= max_level_ && bits + std::log2(static_cast<double>(q[digit.end])) <=
+    while (digit.end <= max_level_ && digit.end - digit.begin < kMaxDigitPrimes &&
+           bits + std::log2(static_cast<double>(q[digit.end])) <=
                                           room + (digit.end == digit.begin ? 0.01 : -kDigitMarginBits)) {
       bits += std::log2(static_cast<double>(q[digit.end++]));
     }

@@ -82,6 +82,15 @@ TEST_CASE("digits cover the chain, each no larger than P, and are cut at a level
   CHECK(context.digit(1, 9).end == 10);
 }
 
+TEST_CASE("a digit has no more primes than one basis conversion takes, however large P is") {
+  ParameterSpec spec = insecure_leveled(11, 40);
+  spec.log_scale = spec.compute_bits = spec.q0_bits = 30;
+  spec.p_count = 15;  // 750 bits: 24 primes of 30 bits
+  const Context context(spec);
+  for (const DigitRange& digit : context.digits()) CHECK(digit.end - digit.begin <= 16);
+  CHECK(context.digits().size() == 3);
+}
+
 TEST_CASE("a modulus beyond the security table is refused, and the bound and its source are named") {
   ParameterSpec spec = secure_n16();
   spec.compute_levels = 13;
