@@ -50,26 +50,26 @@ double read_bandwidth() {
   return static_cast<double>(threads * kWords * sizeof(uint64_t)) / seconds;
 }
 
-// Eight sums of 32 products in runs of 64 residues: each operand that is loaded serves many products. Threads
-// share nothing here, so each takes its own time and the rates add up.
+// A basis conversion of 32 limbs to 16, in stretches of 128 residues: each residue that is loaded serves many
+// products. Threads share nothing here, so each takes its own time and the rates add up.
 double multiply_accumulate_rate(const Modulus& q) {
-  constexpr size_t kRows = 8, kCols = 32, kRun = 64, kCalls = 200;  // 20 KiB of operands and results
+  constexpr size_t kOut = 16, kIn = 32, kLength = 128, kCalls = 100;  // 48 KiB of residues
   const auto threads = static_cast<size_t>(thread_count());
   std::vector<double> rates(threads);
   parallel_for(0, threads, [&](size_t t) {
-    Buffer operands(kCols * kRun), constants(kRows * kCols), sums(kRows * kRun);
-    for (size_t i = 0; i < operands.size(); ++i) operands[i] = q.q - 1 - i;
+    Buffer residues(kIn * kLength), constants(kOut * kIn), results(kOut * kLength);
+    for (size_t i = 0; i < residues.size(); ++i) residues[i] = q.q - 1 - i;
     for (size_t i = 0; i < constants.size(); ++i) constants[i] = q.q - 1 - i;
-    uint64_t* out[kRows];
-    const uint64_t *a[kCols], *c[kRows * kCols];
-    for (size_t r = 0; r < kRows; ++r) out[r] = sums.data() + r * kRun;
-    for (size_t k = 0; k < kCols; ++k) a[k] = operands.data() + k * kRun;
-    for (size_t k = 0; k < kRows * kCols; ++k) c[k] = constants.data() + k;
+    uint64_t* out[kOut];
+    const uint64_t* in[kIn];
+    for (size_t j = 0; j < kOut; ++j) out[j] = results.data() + j * kLength;
+    for (size_t k = 0; k < kIn; ++k) in[k] = residues.data() + k * kLength;
+    const std::vector<Modulus> moduli(kOut, q);
     const double seconds = least_seconds([&] {
       for (size_t call = 0; call < kCalls; ++call)
-        kernels().run_matrix_product(out, kRows, a, kCols, c, kRun, kRun, q, false);
+        kernels().basis_convert(out, kOut, in, kIn, constants.data(), moduli.data(), kLength);
     });
-    rates[t] = static_cast<double>(kRows * kCols * kRun * kCalls) / seconds;
+    rates[t] = static_cast<double>(kOut * kIn * kLength * kCalls) / seconds;
   });
   return std::accumulate(rates.begin(), rates.end(), 0.0);
 }

@@ -6,9 +6,10 @@
 //   bytes  operands, keys and results, each once: what the caches hold in between is free;
 //   macs   modular multiply-accumulates: N/2 log2(N) butterflies for an NTT of one limb, N for a product or a
 //          step of a basis conversion. Sums, permutations and random numbers are free.
-// Bandwidth and rate are measured on this machine. The rate is that of a modular matrix product in the
-// first-level cache with the backend in use, reduced once a sum: with IFMA two instructions a product. A
-// butterfly takes more than that, so the roofline of a transform is a floor that no transform reaches.
+// Bandwidth and rate are measured on this machine. The rate is that of a basis conversion in the first-level
+// cache with the backend in use, reduced once a sum: with IFMA two instructions a product, issued at some
+// three quarters of what the processor could. A butterfly takes longer than such a product, so the roofline of
+// a transform is a floor that no transform reaches.
 //
 // Operands that repeat from run to run may stay in the last-level cache; then bytes weigh less than counted.
 #pragma once
