@@ -37,6 +37,13 @@ int encrypt(int argc, char** argv) {
   const PromptCodec codec(checkpoint);
   const std::vector<std::vector<int>> prompts = prompt_flags.read(codec);
 
+  const size_t ciphertexts =
+      groups_of(prompts, deployment.packing.prompts).size() * deployment.plan.program.inputs.size();
+  if (ciphertexts > kMaxGroups) {
+    throw Error(message(prompts.size(), " prompts fill ", ciphertexts, " ciphertexts, //cmd:infer takes ", kMaxGroups,
+                        " a file; split them over several files"));
+  }
+
   // The client can know now whether its prompts stay inside the model's intervals; the server never can.
   run_twin_on(deployment, prompts);
 

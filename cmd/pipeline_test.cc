@@ -143,6 +143,10 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   flipped.resize(flipped.size() / 3);
   write_file(path_of("truncated.keys"), flipped);
 
+  std::string many;
+  for (int i = 0; i < 80000; ++i) many += "k0 v0 k1 v1 k0\n";
+  write_file(path_of("many.txt"), many);
+
   const std::string encrypt = "--model " + kModel + " --keys " + keys() + " --out " + path_of("x.ct") + " --insecure ";
   std::string other_key = infer_arguments("x.ct"), other_model = other_key, other_polynomials = other_key,
               damaged = other_key, cut = other_key, secure = other_key;
@@ -169,6 +173,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
       {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"", "17 tokens"},
       {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
+      {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
       {"encrypt", "--model " + path_of("narrow.safetensors") + " --keys " + keys() + " --out " + path_of("x.ct") +
                       " --insecure --sample 12", "layer"},
       {"decrypt", "--model " + kModel + " --keys " + path_of("keys12") + " --in " + path_of("answer.ct") + " --insecure",
