@@ -56,6 +56,8 @@ AtomicFile::AtomicFile(const std::string& path, Access access) : path_(path) {
   if (descriptor < 0) throw Error(message("cannot write ", path, ": ", std::strerror(errno)));
   file_ = ::fdopen(descriptor, "wb");
   PSM_CHECK(file_ != nullptr, std::strerror(errno));
+  // A secret passes through no buffer that nobody wipes.
+  if (access == Access::kOwnerOnly) std::setvbuf(file_, nullptr, _IONBF, 0);
 }
 
 AtomicFile::~AtomicFile() {
