@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/flags.h"
 #include "ckks/base/progress.h"
@@ -33,6 +34,11 @@ int keygen(int argc, char** argv) {
   const Deployment deployment(load_checkpoint(resolve_user_path(model)), ring.spec());
   const Context& context = *deployment.context;
   ring.require_security(context);
+  for (const std::string& file : {files.secret, files.public_key, files.evaluation}) {
+    if (std::filesystem::exists(file)) {
+      throw Error(message(file, " exists already; give another --out, or remove the old keys first"));
+    }
+  }
   std::filesystem::create_directories(resolve_user_path(out));
   std::printf("%s\n", context.describe().c_str());
 

@@ -167,6 +167,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"demo", "--model /nowhere.safetensors", "/nowhere.safetensors"},
       {"demo", "--text /nowhere.txt --prompt x", "/nowhere.txt"},
       {"keygen", "--out x", "--model is needed"},
+      {"keygen", keygen_arguments(keys()), "exists already"},
       {"keygen", "--model " + path_of("truncated.safetensors") + " --out " + path_of("k"), "truncated.safetensors"},
       {"keygen", "--model " + kModel + " --out " + path_of("k") + " --log-n 11", "offers no security"},
       {"encrypt", encrypt, "exactly one of"},
