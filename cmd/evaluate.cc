@@ -26,9 +26,8 @@ int evaluate_command(int argc, char** argv) {
   if (!codec.is_recall() && text.empty()) throw Error("a character model is evaluated on its text: --text is needed");
   const Task task = codec.is_recall() ? Task{std::make_unique<RecallTask>(codec.recall()), codec}
                                       : Task::text(resolve_user_path(text));
-  if (task.source->vocab() != checkpoint.weights.config.vocab) {
-    throw Error(message(text, " has ", task.source->vocab(), " different bytes, the model knows ",
-                        checkpoint.weights.config.vocab, "; give the text that it was trained on"));
+  if (!task.codec.same_symbols(codec)) {
+    throw Error(message(text, " has other characters than the model knows; give the text that it was trained on"));
   }
   const Batch test = task.test();
   Table table({"form", "recall", "perplexity", "positions"});

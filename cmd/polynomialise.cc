@@ -47,6 +47,9 @@ int polynomialise(int argc, char** argv) {
   if (codec.is_recall() || !text.empty()) {
     const Task task = codec.is_recall() ? Task{std::make_unique<RecallTask>(codec.recall()), codec}
                                         : Task::text(resolve_user_path(text));
+    if (!task.codec.same_symbols(codec)) {
+      throw Error(message(text, " has other characters than the model knows; give the text that it was trained on"));
+    }
     const Batch test = task.test();
     std::vector<std::vector<int>> sequences;
     for (int s = 0; s < test.sequences; ++s) {

@@ -48,6 +48,12 @@ PromptCodec::PromptCodec(const Checkpoint& checkpoint) {
   }
 }
 
+bool PromptCodec::same_symbols(const PromptCodec& other) const {
+  if (is_recall() != other.is_recall()) return false;
+  return is_recall() ? recall_->keys == other.recall_->keys && recall_->values == other.recall_->values
+                     : *alphabet_ == *other.alphabet_;
+}
+
 void PromptCodec::write_notes(Checkpoint& checkpoint) const {
   if (recall_) {
     Json json;

@@ -38,6 +38,9 @@ class PromptCodec {
   // `count` unseen prompts of a recall model; throws Error for a text model.
   std::vector<std::vector<int>> sample(int count, uint64_t stream) const;
 
+  // Do both stand for the same symbols in the same order?
+  bool same_symbols(const PromptCodec& other) const;
+
   // What makes a checkpoint readable for the constructor above.
   void write_notes(Checkpoint& checkpoint) const;
 
