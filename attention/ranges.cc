@@ -6,6 +6,7 @@
 
 #include "attention/reference_forward.h"
 #include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
 
 namespace psm {
 
@@ -32,8 +33,7 @@ Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<i
   if (sequences.empty()) throw Error("no sequences to measure ranges on; give at least one");
   const int layers = weights.config.layers;
   std::vector<Ranges> measured(sequences.size(), nothing(weights.config));
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t i = 0; i < sequences.size(); ++i) {
+  parallel_for(0, sequences.size(), [&](std::size_t i) {
     Ranges& ranges = measured[i];
     ReferenceHooks hooks;
     hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
@@ -67,7 +67,7 @@ Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<i
       }
     };
     reference_forward(weights, sequences[i], hooks);
-  }
+  });
   Ranges all = measured[0];
   for (std::size_t i = 1; i < measured.size(); ++i) all = join(all, measured[i]);
   return all;

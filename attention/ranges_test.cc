@@ -32,6 +32,12 @@ TEST_CASE("ranges of several sequences are the join of the ranges of each") {
   }
 }
 
+TEST_CASE("a sequence that the model cannot take is an error, also among several") {
+  const ModelWeights weights = random_weights(small(), 5);
+  const std::vector<std::vector<int>> sequences{{1, 2}, {3, 11}, {4, 5}};
+  CHECK_THROWS_AS(measure_ranges(weights, sequences), Error);
+}
+
 TEST_CASE("the residual range is that of centred features") {
   ModelWeights weights = random_weights(small(), 6);
   const std::vector<std::vector<int>> sequences{{1, 2, 3, 4}};

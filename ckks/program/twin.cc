@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
 
 namespace psm::program {
 namespace {
@@ -16,9 +17,9 @@ constexpr std::size_t kBlock = 1024;
 template <typename Body>
 void for_blocks(std::size_t slots, const Body& body) {
   const std::size_t blocks = (slots + kBlock - 1) / kBlock;
-#pragma omp parallel for schedule(static)
-  for (std::size_t block = 0; block < blocks; ++block)
+  parallel_for(0, blocks, [&](std::size_t block) {
     body(block, block * kBlock, std::min(slots, (block + 1) * kBlock));
+  });
 }
 
 template <typename Body>

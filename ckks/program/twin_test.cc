@@ -1,10 +1,9 @@
 #include "ckks/program/twin.h"
 
-#include <omp.h>
-
 #include <cmath>
 
 #include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {
@@ -97,12 +96,12 @@ TEST_CASE("results and noise are bit-identical for one thread and for four") {
   TwinOptions options;
   options.slack = 1e-2;
   options.noise_std.assign(program.value_is_real.size(), 1e-4);
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
+  const int threads = thread_count();
+  set_thread_count(1);
   const TwinResult one = run_twin(program, {{"x", wave(0.01, true)}}, options);
-  omp_set_num_threads(4);
+  set_thread_count(4);
   const TwinResult four = run_twin(program, {{"x", wave(0.01, true)}}, options);
-  omp_set_num_threads(threads);
+  set_thread_count(threads);
   CHECK(one.outputs.at("y") == four.outputs.at("y"));
   CHECK(one.observations.back().rms == four.observations.back().rms);
 }

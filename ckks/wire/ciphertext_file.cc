@@ -1,9 +1,9 @@
 #include "ckks/wire/ciphertext_file.h"
 
-#include <bit>
 #include <cmath>
 
 #include "ckks/base/error.h"
+#include "ckks/wire/bytes.h"
 #include "ckks/wire/polynomial.h"
 
 namespace psm::wire {
@@ -14,22 +14,20 @@ enum Tag : uint32_t { kNote = 1, kCiphertext = 2, kSeededCiphertext = 3 };
 constexpr uint64_t kPrefixBytes = 4 + 8;  // level, scale
 
 void write_prefix(ContainerWriter& writer, int level, double scale) {
-  uint8_t bytes[kPrefixBytes];
-  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<uint8_t>(static_cast<uint32_t>(level) >> (8 * i));
-  for (int i = 0; i < 8; ++i) bytes[4 + i] = static_cast<uint8_t>(std::bit_cast<uint64_t>(scale) >> (8 * i));
-  writer.write(bytes, kPrefixBytes);
+  std::vector<uint8_t> bytes;
+  put(bytes, static_cast<uint32_t>(level));
+  put(bytes, scale);
+  writer.write(bytes.data(), bytes.size());
 }
 
 void read_prefix(ContainerReader& reader, const Context& context, int& level, double& scale) {
   uint8_t bytes[kPrefixBytes];
   reader.read(bytes, kPrefixBytes);
-  uint32_t level_bits = 0;
-  uint64_t scale_bits = 0;
-  for (int i = 0; i < 4; ++i) level_bits |= static_cast<uint32_t>(bytes[i]) << (8 * i);
-  for (int i = 0; i < 8; ++i) scale_bits |= static_cast<uint64_t>(bytes[4 + i]) << (8 * i);
+  const uint8_t* in = bytes;
+  const auto level_bits = get<uint32_t>(in);
   if (level_bits > static_cast<uint32_t>(context.max_level())) reader.refuse("a ciphertext's level does not exist");
   level = static_cast<int>(level_bits);
-  scale = std::bit_cast<double>(scale_bits);
+  scale = get<double>(in);
   if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
 }
 

@@ -7,6 +7,7 @@
 
 #include "ckks/base/checksum.h"
 #include "ckks/base/error.h"
+#include "ckks/wire/bytes.h"
 
 namespace psm::wire {
 namespace {
@@ -15,23 +16,6 @@ constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'K', 'K', 'S', '\n'};
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kEndTag = 0;
 constexpr size_t kMaxNameLength = 64;
-
-// Values go to and from the wire in little-endian order, whatever the machine's own.
-template <typename T>
-void put(std::vector<uint8_t>& out, T value) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, &value, sizeof(T));
-  for (size_t i = 0; i < sizeof(T); ++i) out.push_back(static_cast<uint8_t>(bits >> (8 * i)));
-}
-
-template <typename T>
-T get(const uint8_t*& in) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i < sizeof(T); ++i) bits |= static_cast<uint64_t>(*in++) << (8 * i);
-  T value;
-  std::memcpy(&value, &bits, sizeof(T));
-  return value;
-}
 
 // The specification's numbers, in the order of the table in README.md.
 template <typename Spec, typename Function>

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "ckks/base/error.h"
+#include "ckks/wire/bytes.h"
 #include "ckks/wire/polynomial.h"
 
 namespace psm::wire {
@@ -24,16 +25,6 @@ uint64_t key_bytes(const Context& context, const KeyPrefix& prefix) {
                             packed_bytes(context.ring(), Basis{prefix.level + 1, prefix.p_count});
 }
 
-void put_u32(uint8_t*& out, uint32_t value) {
-  for (int i = 0; i < 4; ++i) *out++ = static_cast<uint8_t>(value >> (8 * i));
-}
-
-uint32_t get_u32(const uint8_t*& in) {
-  uint32_t value = 0;
-  for (int i = 0; i < 4; ++i) value |= static_cast<uint32_t>(*in++) << (8 * i);
-  return value;
-}
-
 KeySwitchKey read_key(ContainerReader& reader, const RecordHeader& record, const Context& context,
                       GaloisElement& element) {
   uint8_t bytes[kPrefixBytes];
@@ -41,10 +32,10 @@ KeySwitchKey read_key(ContainerReader& reader, const RecordHeader& record, const
   reader.read(bytes, kPrefixBytes);
   const uint8_t* in = bytes;
   KeyPrefix prefix;
-  prefix.galois_element = get_u32(in);
-  prefix.level = static_cast<int32_t>(get_u32(in));
-  prefix.p_count = static_cast<int32_t>(get_u32(in));
-  prefix.digit_count = static_cast<int32_t>(get_u32(in));
+  prefix.galois_element = get<uint32_t>(in);
+  prefix.level = get<int32_t>(in);
+  prefix.p_count = get<int32_t>(in);
+  prefix.digit_count = get<int32_t>(in);
   std::copy(in, in + prefix.seed.bytes.size(), prefix.seed.bytes.begin());
   if (prefix.level < 0 || prefix.level > context.max_level()) reader.refuse("a key has a level that does not exist");
   if (prefix.p_count < 1 || prefix.p_count > context.p_count()) reader.refuse("a key has too many special primes");
@@ -128,16 +119,17 @@ EvaluationKeysWriter::EvaluationKeysWriter(const std::string& path, const Contex
     : context_(context), writer_(path, {FileKind::kEvaluationKeys, context.spec(), fingerprint}) {}
 
 void EvaluationKeysWriter::write(uint32_t role, GaloisElement element, const KeySwitchKey& key) {
-  const KeyPrefix prefix{static_cast<uint32_t>(element), key.level, key.p_count, static_cast<int32_t>(key.digits.size()), key.seed};
+  const KeyPrefix prefix{static_cast<uint32_t>(element), key.level, key.p_count,
+                         static_cast<int32_t>(key.digits.size()), key.seed};
   writer_.begin(role, key_bytes(context_, prefix));
-  uint8_t bytes[kPrefixBytes];
-  uint8_t* out = bytes;
-  put_u32(out, prefix.galois_element);
-  put_u32(out, static_cast<uint32_t>(prefix.level));
-  put_u32(out, static_cast<uint32_t>(prefix.p_count));
-  put_u32(out, static_cast<uint32_t>(prefix.digit_count));
-  std::copy(prefix.seed.bytes.begin(), prefix.seed.bytes.end(), out);
-  writer_.write(bytes, kPrefixBytes);
+  std::vector<uint8_t> bytes;
+  put(bytes, prefix.galois_element);
+  put(bytes, prefix.level);
+  put(bytes, prefix.p_count);
+  put(bytes, prefix.digit_count);
+  bytes.insert(bytes.end(), prefix.seed.bytes.begin(), prefix.seed.bytes.end());
+  PSM_CHECK(bytes.size() == kPrefixBytes, bytes.size());
+  writer_.write(bytes.data(), bytes.size());
   for (const auto& digit : key.digits) write_polynomial(writer_, digit.b);
   writer_.end();
 }
