@@ -62,14 +62,19 @@ Deployment::Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Conte
 
 RingFlags::RingFlags(Flags& flags)
     : log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
-      insecure(flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")) {}
+      insecure(flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")),
+      secret(flags.text("secret", "sparse", "where keys are made: a sparse secret (weight 192) or a dense one")) {}
 
 ParameterSpec RingFlags::spec() const {
-  if (log_n == 16) return secure_n16();
+  if (secret != "sparse" && secret != "dense") {
+    throw Error(message("--secret ", secret, " is not offered; there are: sparse, dense"));
+  }
+  const ParameterSpec spec = secret == "dense" ? secure_n16_dense() : secure_n16();
+  if (log_n == spec.log_n) return spec;
   if (!insecure) {
     throw Error(message("--log-n ", log_n, " offers no security; leave it at 16, or add --insecure to try things out"));
   }
-  return insecure_bootstrappable(static_cast<int>(log_n));
+  return insecure_version(spec, static_cast<int>(log_n));
 }
 
 void RingFlags::require_security(const Context& context) const {

@@ -40,16 +40,17 @@ struct Deployment {
 // Fingerprint of what a checkpoint computes.
 uint64_t fingerprint_of(const Checkpoint& checkpoint);
 
-// The parameters that a command's flags ask for: the secure set or, with --insecure, a smaller ring.
+// The parameters that a command's flags ask for: a secure set or, with --insecure, its chain in a smaller ring.
 struct RingFlags {
   explicit RingFlags(Flags& flags);
-  // Throws Error for a smaller ring without --insecure.
+  // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
   ParameterSpec spec() const;
   // Throws Error if a context that came from a file is insecure and --insecure was not given; warns if it was.
   void require_security(const Context& context) const;
 
   const int64_t& log_n;
   const bool& insecure;
+  const std::string& secret;
 };
 
 // Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".

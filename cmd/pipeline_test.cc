@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attention/checkpoint.h"
@@ -97,6 +98,25 @@ TEST_CASE("an answer through four processes is the twin's") {
   CHECK(comparison.at("relative_rms", "json").number("relative_rms") < 0x1p-7);
   CHECK(comparison.at("relative_rms", "json").number("relative_rms") > 0);
   CHECK(comparison.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
+}
+
+TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {
+  keys();
+  const std::string folder = path_of("dense"), prompts = path_of("dense.ct"), answer = path_of("dense_answer.ct");
+  const std::string model = "--model " + kModel + " --insecure ";
+  for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
+           {"keygen", keygen_arguments(folder) + " --secret dense"},
+           {"encrypt", model + "--keys " + folder + " --out " + prompts + " --sample 12"},
+           {"infer", model + "--keys " + folder + "/evaluation.keys --in " + prompts + " --out " + answer +
+                         " --json " + path_of("dense_run.json")},
+           {"decrypt", model + "--keys " + folder + " --in " + answer + " --sample 12 --json " + path_of("dense.json")}}) {
+    const Outcome outcome = run(command, arguments);
+    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  }
+  const Json ran = parse_json(read_file(path_of("dense_run.json"), 1 << 20), "dense_run.json");
+  CHECK(ran.at("params", "json").at("secret_hamming_weight", "json").integer("weight", 0, 192) == 0);
+  const Json json = parse_json(read_file(path_of("dense.json"), 1 << 20), "dense.json");
+  CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
 }
 
 TEST_CASE("the secret key is its owner's alone, and the server's file does not hold it") {

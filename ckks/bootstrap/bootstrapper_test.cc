@@ -47,6 +47,23 @@ TEST_CASE("bootstrapping brings uniform complex slots from the entry level back 
   CHECK(p.worst > 18);
 }
 
+TEST_CASE("under a dense main secret and the ephemeral sparse one as well") {
+  const Context context(insecure_version(secure_n16_dense(), 10));
+  const Encoder encoder(context);
+  const SecretKey secret = SecretKey::generate(context);
+  const Bootstrapper bootstrapper(context, encoder);
+  const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
+  const Evaluator evaluator(context, keys);
+  const std::vector<Complex> z = uniform_vector(context.slots(), 5);
+  const Ciphertext in = expand(SeededEncryptor(secret).encrypt(encoder.encode(z, context.entry_level())));
+  const Ciphertext out = bootstrapper.apply(evaluator, in);
+  CHECK(out.level() - context.entry_level() == 12);
+  const Precision p = precision(Decryptor(secret, encoder).decrypt(out), z);
+  MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
+  CHECK(p.mean > 18.5);
+  CHECK(p.worst > 17);
+}
+
 TEST_CASE("constant vectors keep their precision, zero and the ends of the range included") {
   Fixture& f = fixture();
   for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {

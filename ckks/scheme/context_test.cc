@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/scheme/security.h"
@@ -91,17 +92,68 @@ TEST_CASE("a digit has no more primes than one basis conversion takes, however l
   CHECK(context.digits().size() == 3);
 }
 
+TEST_CASE("every shipped set keeps within the bound of its secret, with the ephemeral secret at q_0 p_0") {
+  const std::vector<ParameterSpec> specs = shipped_specs();
+  std::set<std::string> names;
+  int dense = 0, bootstrappable = 0;
+  for (const ParameterSpec& spec : specs) {
+    CAPTURE(spec.name);
+    const Context context(spec);  // refuses what is beyond a bound
+    CHECK_FALSE(spec.insecure);
+    CHECK(claimed_security_bits(spec) == 128);
+    CHECK(context.log2_qp() <= max_log2_modulus(spec.log_n, secret_kind(spec.secret_hamming_weight)));
+    dense += spec.secret_hamming_weight == 0;
+    names.insert(spec.name);
+    if (!context.can_bootstrap()) continue;
+    ++bootstrappable;
+    CHECK(context.compute_level() - context.entry_level() >= 12);
+    CHECK(spec.encapsulation_hamming_weight >= 32);
+    const double log2_q0p0 =
+        std::log2(static_cast<double>(context.q(0))) + std::log2(static_cast<double>(context.p(0)));
+    CHECK(log2_q0p0 <= max_log2_modulus(spec.log_n, SecretKind::kEphemeral32));
+  }
+  CHECK(names.size() == specs.size());
+  CHECK(dense >= 1);
+  CHECK(bootstrappable >= 2);
+  CHECK(contains(refusal(secure_n16_leveled(kMaxSecureLeveled + 1)), "exceeds the 1555 bits"));
+}
+
+TEST_CASE("the dense secret's set spends its larger bound on special primes: three digits") {
+  const Context dense(secure_n16_dense()), sparse(secure_n16());
+  CHECK(dense.compute_level() - dense.entry_level() == 12);
+  CHECK(dense.log2_qp() > 1699);
+  CHECK(dense.digit_count(dense.max_level()) == 3);
+  CHECK(sparse.digit_count(sparse.max_level()) == 5);
+  CHECK(3 * dense.key_switch_key_bytes(dense.max_level()) < 2 * sparse.key_switch_key_bytes(sparse.max_level()));
+}
+
 TEST_CASE("a modulus beyond the security table is refused, and the bound and its source are named") {
   ParameterSpec spec = secure_n16();
   spec.compute_levels = 13;
   CHECK(contains(refusal(spec), "exceeds the 1555 bits"));
+  CHECK(contains(refusal(spec), "the PowerSoftmax paper's set, ternary secret of weight 192"));
   spec.insecure = true;
   CHECK(refusal(spec) == "");
   spec.insecure = false;
   spec.secret_hamming_weight = 0;  // dense: up to 1747 bits
   CHECK(refusal(spec) == "");
   spec.compute_levels = 20;
-  CHECK(contains(refusal(spec), "2024/463"));
+  CHECK(contains(refusal(spec), "exceeds the 1747 bits"));
+  CHECK(contains(refusal(spec), "ePrint 2024/463, dense ternary secret"));
+}
+
+TEST_CASE("an ephemeral secret at too large a q_0 p_0 is refused, and the bound and its source are named") {
+  const auto refused = [](double log2_q0p0) -> std::string {
+    try {
+      check_security(secure_n16(), 1550, log2_q0p0);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refused(121) == "");
+  CHECK(contains(refused(121.5), "exceeds the 121 bits"));
+  CHECK(contains(refused(121.5), "ePrint 2022/024"));
 }
 
 TEST_CASE("secrets and rings that no cited estimate covers are refused") {
@@ -122,7 +174,7 @@ TEST_CASE("the security table grows with the ring and shrinks with the secret's 
           1.9 * max_log2_modulus(log_n - 1, SecretKind::kDenseTernary));
   }
   CHECK(max_log2_modulus(16, SecretKind::kSparse192) < max_log2_modulus(16, SecretKind::kDenseTernary));
-  CHECK(max_log2_modulus(16, SecretKind::kEphemeral32) < 110);
+  CHECK(max_log2_modulus(16, SecretKind::kEphemeral32) < max_log2_modulus(13, SecretKind::kDenseTernary));
   CHECK(max_log2_modulus(20, SecretKind::kDenseTernary) == 0);
 }
 

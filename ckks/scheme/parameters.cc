@@ -21,17 +21,36 @@ ParameterSpec secure_n16() {
   return spec;
 }
 
+ParameterSpec secure_n16_dense() {
+  ParameterSpec spec;
+  spec.name = "secure_n16_dense";
+  spec.secret_hamming_weight = 0;
+  spec.p_count = 9;
+  return spec;
+}
+
 ParameterSpec secure_n16_leveled(int compute_levels) {
   ParameterSpec spec = without_bootstrapping(secure_n16(), compute_levels);
   spec.name = message("secure_n16_leveled_", compute_levels);
   return spec;
 }
 
-ParameterSpec insecure_bootstrappable(int log_n) {
-  ParameterSpec spec;
-  spec.name = message("insecure_bootstrappable_n", log_n);
+std::vector<ParameterSpec> shipped_specs() {
+  std::vector<ParameterSpec> specs{secure_n16(), secure_n16_dense()};
+  for (int levels = 1; levels <= kMaxSecureLeveled; ++levels) specs.push_back(secure_n16_leveled(levels));
+  return specs;
+}
+
+ParameterSpec insecure_version(ParameterSpec spec, int log_n) {
+  spec.name = message("insecure_n", log_n, "_of_", spec.name);
   spec.log_n = log_n;
   spec.insecure = true;
+  return spec;
+}
+
+ParameterSpec insecure_bootstrappable(int log_n) {
+  ParameterSpec spec = insecure_version(secure_n16(), log_n);
+  spec.name = message("insecure_bootstrappable_n", log_n);
   return spec;
 }
 

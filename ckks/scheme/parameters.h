@@ -16,6 +16,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace psm {
 
@@ -38,10 +39,23 @@ struct ParameterSpec {
 // The default: N = 2^16, 128-bit security, twelve usable levels between two bootstraps.
 ParameterSpec secure_n16();
 
+// The same chain under a dense ternary secret, which standard tables cover. What its larger bound allows is spent
+// on special primes, 9 x 50 bits (log2(QP) = 1700 of 1747): three digits instead of five, so that keys are a third
+// smaller and key switches faster. Divisions round against a denser secret: ckks/bootstrap/README.md says what that costs.
+ParameterSpec secure_n16_dense();
+
 // The same ring and security with a chain that ends below the bootstrap: for what needs few levels.
 ParameterSpec secure_n16_leveled(int compute_levels);
 
-// The default's chain in a ring of degree 2^log_n (10..15): for tests; offers no security.
+constexpr int kMaxSecureLeveled = 30;  // more compute_levels would exceed the bound
+
+// Every set for which 128 bits of security are claimed.
+std::vector<ParameterSpec> shipped_specs();
+
+// The chain of a set, and how dense its secret is, in a ring of degree 2^log_n (10..15): for tests; offers no security.
+ParameterSpec insecure_version(ParameterSpec spec, int log_n);
+
+// That of the default.
 ParameterSpec insecure_bootstrappable(int log_n);
 
 // A short chain (q_0, `levels` primes of 40 bits, three special primes) without bootstrapping levels: for

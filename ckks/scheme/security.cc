@@ -15,9 +15,8 @@ constexpr Bound kDenseTernary[] = {{10, 26},  {11, 53},  {12, 106}, {13, 214},
                                    {14, 430}, {15, 868}, {16, 1747}};
 // The PowerSoftmax paper's parameter set (HEaaN FGb), h = 192, 128 bits.
 constexpr Bound kSparse192[] = {{16, 1555}};
-// A cap of our own around the use that ePrint 2022/024 makes of h = 32: one prime of the chain and one
-// special.
-constexpr Bound kEphemeral32[] = {{16, 102}};
+// ePrint 2022/024 as Lattigo v6 ships it: q_0 of 60 bits, p_0 of 61.
+constexpr Bound kEphemeral32[] = {{16, 121}};
 
 template <size_t count>
 double find(const Bound (&table)[count], int log_n) {
@@ -27,23 +26,11 @@ double find(const Bound (&table)[count], int log_n) {
   return 0;
 }
 
-const char* source(SecretKind kind) {
-  switch (kind) {
-    case SecretKind::kDenseTernary:
-      return "ePrint 2024/463, dense ternary secret, classical";
-    case SecretKind::kSparse192:
-      return "the PowerSoftmax paper's set, ternary secret of weight 192";
-    case SecretKind::kEphemeral32:
-      return "ephemeral secret of weight 32 at q_0 p_0 only, ePrint 2022/024";
-  }
-  return "";
-}
-
 void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus) {
   const double bound = max_log2_modulus(spec.log_n, kind);
   if (log2_modulus <= bound) return;
   throw Error(message("parameters '", spec.name, "': a modulus of ", log2_modulus, " bits at N = 2^",
-                      spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (", source(kind),
+                      spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (", security_source(kind),
                       "); use fewer levels, or a specification marked insecure for experiments"));
 }
 
@@ -59,6 +46,18 @@ double max_log2_modulus(int log_n, SecretKind kind) {
       return find(kEphemeral32, log_n);
   }
   return 0;
+}
+
+const char* security_source(SecretKind kind) {
+  switch (kind) {
+    case SecretKind::kDenseTernary:
+      return "ePrint 2024/463, dense ternary secret, classical";
+    case SecretKind::kSparse192:
+      return "the PowerSoftmax paper's set, ternary secret of weight 192";
+    case SecretKind::kEphemeral32:
+      return "ePrint 2022/024 as in Lattigo v6, ephemeral secret of weight 32 at q_0 p_0";
+  }
+  return "";
 }
 
 SecretKind secret_kind(int hamming_weight) {
