@@ -4,13 +4,17 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "attention/checkpoint.h"
+#include "ckks/base/checksum.h"
 #include "ckks/base/file.h"
 #include "ckks/base/json.h"
+#include "ckks/wire/ciphertext_file.h"
 #include "cmd/prompts.h"
 #include "doctest/doctest.h"
 
@@ -123,6 +127,28 @@ TEST_CASE("the secret key is its owner's alone, and the server's file does not h
   const auto mode = std::filesystem::status(keys() + "/secret.key").permissions();
   CHECK((mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all)) ==
         std::filesystem::perms::none);
+}
+
+TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key pairs share a seed") {
+  keys();
+  const std::unique_ptr<const Context> context =
+      wire::read_context(keys() + "/public.key", wire::FileKind::kPublicKey);
+  std::set<uint64_t> seen;
+  size_t polynomials = 0;
+  for (const std::string name : {"once.ct", "again.ct"}) {
+    const Outcome encrypted = run("encrypt", "--model " + kModel + " --keys " + keys() + " --out " + path_of(name) +
+                                                 " --prompt \"k0 v0 k0\" --insecure");
+    REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
+    const wire::CiphertextFile file = wire::read_ciphertexts(path_of(name), *context, 100);
+    for (const Ciphertext& c : file.ciphertexts) {
+      for (const RnsPoly& poly : c.c) seen.insert(checksum64(poly.limb(0), poly.n() * sizeof(uint64_t)));
+      polynomials += 2;
+    }
+  }
+  CHECK(seen.size() == polynomials);
+  REQUIRE(run("keygen", keygen_arguments(path_of("keys3"))).exit_code == 0);
+  CHECK_FALSE(wire::read_public_key(keys() + "/public.key", *context).seed ==
+              wire::read_public_key(path_of("keys3/public.key"), *context).seed);
 }
 
 TEST_CASE("an interrupted run goes on from its state, and a state of another run is refused") {

@@ -44,14 +44,14 @@ void kernel_random(void* out, size_t bytes) {
 
 }  // namespace
 
-SecureRandom::SecureRandom() { rekey_from_kernel(); }
+SecureRandom::SecureRandom() { renew(); }
 
 SecureRandom::~SecureRandom() {
   secure_zero(key_.data(), sizeof key_);
   secure_zero(buffer_.data(), buffer_.size());
 }
 
-void SecureRandom::rekey_from_kernel() {
+void SecureRandom::renew() {
   fork_generation_ = fork_generation();
   process_ = getpid();
   kernel_random(key_.data(), sizeof key_);
@@ -66,7 +66,7 @@ void SecureRandom::refill() {
 }
 
 void SecureRandom::fill(void* out, size_t bytes) {
-  if (fork_generation_ != fork_generation() || process_ != getpid()) rekey_from_kernel();
+  if (fork_generation_ != fork_generation() || process_ != getpid()) renew();
   uint8_t* destination = static_cast<uint8_t*>(out);
   while (bytes > 0) {
     if (used_ == buffer_.size()) refill();
@@ -85,10 +85,16 @@ uint64_t SecureRandom::next_u64() {
   return value;
 }
 
-Seed SecureRandom::public_seed() {
+Seed PublicSeedSource::fresh() {
   Seed seed;
-  fill(seed.bytes.data(), seed.bytes.size());
+  kernel_random(seed.bytes.data(), seed.bytes.size());
   return seed;
+}
+
+uint64_t PublicSeedSource::identifier() {
+  uint64_t value = 0;
+  while (value == 0) kernel_random(&value, sizeof value);
+  return value;
 }
 
 }  // namespace psm

@@ -20,6 +20,7 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
   Ciphertext out{{RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)},
                  plaintext.scale(),
                  key_.fingerprint};
+  random_.renew();
   const SecretVector<int32_t> v = sample_ternary(ring.n(), random_);
   const SecretVector<int32_t> e0 = sample_error(ring.n(), random_);
   const SecretVector<int32_t> e1 = sample_error(ring.n(), random_);

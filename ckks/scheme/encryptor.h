@@ -1,5 +1,8 @@
 // Encryptor: encryption under a public key. (v b + e_0 + m, v a + e_1), v and the errors fresh for each call.
-// v is drawn like a secret: ternary, dense. Not thread-safe: one encryptor per thread.
+// v is drawn like a secret: ternary, dense. Not thread-safe: one encryptor per thread. The random source is
+// renewed for each call: neither a fork nor a resumed process image repeats v or an error (ckks/base/random.h).
+//
+// No branch and no address depends on v, the errors or the message.
 //
 // SeededEncryptor (seeded_encryptor.h) encrypts under the secret key itself with c_1 from a fresh seed: half
 // the bytes on the wire and less error; it belongs to the client.

@@ -14,6 +14,7 @@ namespace {
 RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
   const Ring& ring = a.ring();
   RnsPoly b(ring, a.basis(), Form::kNtt);
+  random.renew();
   const SecretVector<int32_t> error = sample_error(ring.n(), random);
   parallel_for(0, a.limbs(), [&](size_t index) {
     const int j = static_cast<int>(index);
@@ -65,7 +66,7 @@ KeyGenerator::KeyGenerator(const SecretKey& secret) : secret_(secret), context_(
 PublicKey KeyGenerator::public_key() {
   const Ring& ring = context_.ring();
   PublicKey key;
-  key.seed = public_random_.public_seed();
+  key.seed = seeds_.fresh();
   key.fingerprint = secret_.fingerprint();
   key.a = RnsPoly(ring, {context_.max_level() + 1, 0}, Form::kNtt);
   expand_seed(key.seed, 0, key.a);
@@ -78,7 +79,7 @@ KeySwitchKey KeyGenerator::relinearisation(int level) {
   RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   multiply(square, secret_.poly(), secret_.poly());
   return switching_key(context_, square, secret_.poly(), level, context_.p_count(),
-                       public_random_.public_seed(), secret_.fingerprint(), error_random_);
+                       seeds_.fresh(), secret_.fingerprint(), error_random_);
 }
 
 KeySwitchKey KeyGenerator::galois(GaloisElement g, int level) {
@@ -86,7 +87,7 @@ KeySwitchKey KeyGenerator::galois(GaloisElement g, int level) {
   RnsPoly target = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   automorphism(target, secret_.poly(), inverse_element(g, context_.log_n()));
   return switching_key(context_, secret_.poly(), target, level, context_.p_count(),
-                       public_random_.public_seed(), secret_.fingerprint(), error_random_);
+                       seeds_.fresh(), secret_.fingerprint(), error_random_);
 }
 
 void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral) {
@@ -96,15 +97,16 @@ void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_
                         "' do not bootstrap: they have no ephemeral secret to make keys for"));
   }
   const Ring& ring = context_.ring();
+  error_random_.renew();
   const SecretVector<int32_t> coefficients =
       sample_secret(context_, context_.spec().encapsulation_hamming_weight, error_random_);
   const RnsPoly ephemeral = secret_poly(ring, ring.full_basis(), coefficients);
   // The one key under the ephemeral secret: modulus q_0 p_0.
-  to_ephemeral = switching_key(context_, secret_.poly(), ephemeral, 0, 1, public_random_.public_seed(),
+  to_ephemeral = switching_key(context_, secret_.poly(), ephemeral, 0, 1, seeds_.fresh(),
                                secret_.fingerprint(), error_random_);
   from_ephemeral =
       switching_key(context_, ephemeral, secret_.poly(), context_.max_level(), context_.p_count(),
-                    public_random_.public_seed(), secret_.fingerprint(), error_random_);
+                    seeds_.fresh(), secret_.fingerprint(), error_random_);
 }
 
 EvaluationKeys KeyGenerator::evaluation_keys(const KeyRequest& request,

@@ -1,7 +1,10 @@
 // KeyGenerator: all public keys from one secret.
 //
-// Randomness: errors and the ephemeral secret come from one random source, the public seeds from another that
-// shares nothing with it; a fresh seed for every key, separated further by digit and limb.
+// Randomness: errors and the ephemeral secret come from a SecureRandom, renewed for every key; public seeds
+// from a PublicSeedSource that shares nothing with it: a fresh seed for every key, separated further by digit
+// and limb.
+//
+// No branch and no address depends on the secret, on an error or on the ephemeral secret.
 #pragma once
 
 #include <functional>
@@ -31,7 +34,7 @@ class KeyGenerator {
   const SecretKey& secret_;
   const Context& context_;
   SecureRandom error_random_;
-  SecureRandom public_random_;  // seeds only
+  PublicSeedSource seeds_;
 };
 
 }  // namespace psm

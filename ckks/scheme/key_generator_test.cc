@@ -1,6 +1,7 @@
 #include "ckks/scheme/key_generator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -155,14 +156,28 @@ TEST_CASE(
     expand_seed(first.seed, d, a);
     for (int j = 0; j < a.limbs(); ++j) CHECK(a.limb(j)[5] == first.digits[d].a.limb(j)[5]);
   }
+  // Every polynomial `a` of a whole key pair: no limb begins like another, not even limbs of one prime.
+  KeyRequest request;
+  request.need_relinearisation(context().max_level());
+  for (GaloisElement g : {GaloisElement{5}, GaloisElement{25}}) request.need_galois(g, context().max_level());
+  request.encapsulation = true;
+  const EvaluationKeys keys = generator.evaluation_keys(request);
+  const PublicKey public_key = generator.public_key();
   std::set<uint64_t> seen;
-  size_t drawn = 0;
-  for (const KeySwitchKey* key : {&first, &second}) {
-    for (const auto& digit : key->digits) {
-      for (int j = 0; j < digit.a.limbs(); ++j, ++drawn) seen.insert(digit.a.limb(j)[0]);
-    }
+  std::set<std::array<uint8_t, 32>> seeds = {public_key.seed.bytes};
+  size_t drawn = 0, count = 1;
+  const auto take = [&](const RnsPoly& a) {
+    for (int j = 0; j < a.limbs(); ++j, ++drawn) seen.insert(a.limb(j)[0]);
+  };
+  take(public_key.a);
+  for (const KeySwitchKey* key : {&first, &second, &*keys.relinearisation, &keys.galois.at(5),
+                                  &keys.galois.at(25), &*keys.to_ephemeral, &*keys.from_ephemeral}) {
+    seeds.insert(key->seed.bytes);
+    ++count;
+    for (const auto& digit : key->digits) take(digit.a);
   }
   CHECK(seen.size() == drawn);
+  CHECK(seeds.size() == count);
 }
 
 TEST_CASE("requests keep the highest level of each key, merge, and count their bytes") {

@@ -69,7 +69,9 @@ struct EvaluationKeys {
   size_t bytes() const;
 };
 
-// The public half of a key: a_{digit} limb by limb from its seed.
+// The public half of a key or a ciphertext (digit 0): limb by limb the uniform residues of the ChaCha20 stream
+// with the seed as key and digit 2^32 + prime as nonce, `prime` the index of the limb's prime in the ring. So
+// the seed separates keys and ciphertexts, the nonce digits and limbs. Public data: takes as long as it takes.
 void expand_seed(const Seed& seed, int digit, RnsPoly& a);
 
 }  // namespace psm

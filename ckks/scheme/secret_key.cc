@@ -27,11 +27,8 @@ SecretVector<int32_t> sample_secret(const Context& context, int hamming_weight, 
 
 SecretKey SecretKey::generate(const Context& context) {
   SecureRandom secret_random;
-  SecureRandom public_random;
-  uint64_t fingerprint = 0;
-  while (fingerprint == 0) fingerprint = public_random.next_u64();  // 0 stands for "no key"
   return SecretKey(context, sample_secret(context, context.spec().secret_hamming_weight, secret_random),
-                   fingerprint);
+                   PublicSeedSource().identifier());
 }
 
 SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint)

@@ -12,10 +12,11 @@ SeededEncryptor::SeededEncryptor(const SecretKey& secret) : secret_(secret) {}
 SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
   const Ring& ring = secret_.context().ring();
   const Basis basis{plaintext.level() + 1, 0};
-  SeededCiphertext out{public_random_.public_seed(), plaintext.expand(), plaintext.scale(),
+  SeededCiphertext out{seeds_.fresh(), plaintext.expand(), plaintext.scale(),
                        secret_.fingerprint()};
   RnsPoly a(ring, basis, Form::kNtt);
   expand_seed(out.seed, 0, a);
+  error_random_.renew();
   const SecretVector<int32_t> error = sample_error(ring.n(), error_random_);
   const Kernels& k = kernels();
   parallel_for(0, basis.limbs(), [&](size_t index) {

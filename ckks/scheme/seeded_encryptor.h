@@ -1,5 +1,9 @@
 // SeededEncryptor: encryption under the secret key, (-a s + e + m, a) with a from a fresh public seed.
-// A file needs the seed and c_0 only. Never two encryptions under one seed.
+// A file needs the seed and c_0 only. Never two encryptions under one seed or with one error: the seed comes
+// straight from the kernel, the error from a stream that is renewed first, so that neither a fork nor a resumed
+// process image repeats one (ckks/base/random.h).
+//
+// No branch and no address depends on the error, the secret or the message. Not thread-safe.
 #pragma once
 
 #include "ckks/base/random.h"
@@ -17,7 +21,7 @@ class SeededEncryptor {
  private:
   const SecretKey& secret_;
   SecureRandom error_random_;
-  SecureRandom public_random_;  // seeds only
+  PublicSeedSource seeds_;
 };
 
 }  // namespace psm
