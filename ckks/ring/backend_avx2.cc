@@ -78,6 +78,17 @@ void subtract_scale(uint64_t* out, const uint64_t* a, const uint64_t* b, Multipl
   }
 }
 
+void subtract_scale_add(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, const uint64_t* d,
+                        size_t n, const Modulus& modulus) {
+  const DoubleModulus m = broadcast(modulus);
+  const Doubles w = broadcast_residue(c.value);
+  for (size_t i = 0; i < n; i += 4) {
+    const Doubles difference = _mm256_sub_pd(load_residues(a + i), load_residues(b + i));
+    const Doubles sum = _mm256_add_pd(multiply(difference, w, m), load_residues(d + i));
+    store_integers(out + i, canonical(sum, m));
+  }
+}
+
 // A sum of products: each at most 7/8 q, so that four of them on a reduced rest stay below 4q.
 struct Sum {
   static constexpr size_t kMaxProducts = 4;
@@ -140,6 +151,20 @@ void basis_convert(uint64_t* const* out, size_t out_count, const uint64_t* const
         store_integers(out[j] + i, canonical(sum.value, m));
       }
     }
+  }
+}
+
+void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
+                       size_t n) {
+  const Doubles magic = _mm256_set1_pd(0x1p52);  // an integer below it is the low bits of the sum with it
+  for (size_t k = 0; k < n; k += 4) {
+    Doubles sum = _mm256_setzero_pd();
+    for (size_t i = 0; i < count; ++i) {
+      sum = _mm256_add_pd(sum, _mm256_mul_pd(load_residues(y[i] + k), _mm256_set1_pd(reciprocals[i])));
+    }
+    const __m256i bits = _mm256_xor_si256(_mm256_castpd_si256(_mm256_add_pd(sum, magic)),
+                                          _mm256_castpd_si256(magic));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(u + k), bits);
   }
 }
 
@@ -207,9 +232,11 @@ const Kernels kAvx2Kernels = {
     .scale = scale,
     .scale_add = scale_add,
     .subtract_scale = subtract_scale,
+    .subtract_scale_add = subtract_scale_add,
     .inner_product = inner_product,
     .inner_product_pair = inner_product_pair,
     .basis_convert = basis_convert,
+    .nearest_multiples = nearest_multiples,
     .reduce = reduce_limb,
     .reduce_centered = reduce_centered,
     .automorphism = automorphism,

@@ -77,6 +77,16 @@ void subtract_scale_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, M
   }
 }
 
+void subtract_scale_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c,
+                              const uint64_t* d, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const VectorMultiplier w = broadcast(c);
+  for (size_t i = 0; i < n; i += 8) {
+    const Vector product = multiply_lazy(add(sub(load(a + i), load(b + i)), m.q), w, m);
+    store(out + i, reduce_four_q(add(product, load(d + i)), m));  // below 3q
+  }
+}
+
 // kVectors vectors at i of out[s] = (start +) sum_k a[k] * b[s][k], s < kSums: a's vectors are loaded once
 // for all sums.
 template <int kSums, int kVectors>
@@ -197,6 +207,21 @@ void basis_convert(uint64_t* const* out, size_t out_count, const uint64_t* const
     for (; j + 4 <= out_count; j += 4)
       convert_tile<4>(out + j, y, in_count, c + j * in_count, p + j, begin, end);
     for (; j < out_count; ++j) convert_tile<1>(out + j, y, in_count, c + j * in_count, p + j, begin, end);
+  }
+}
+
+void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
+                       size_t n) {
+  const __m512d magic = _mm512_set1_pd(0x1p52);  // an integer below it is the low bits of the sum with it
+  const Vector exponent = broadcast(uint64_t{0x433} << 52);
+  for (size_t k = 0; k < n; k += 8) {
+    __m512d sum = _mm512_setzero_pd();
+    for (size_t i = 0; i < count; ++i) {
+      const Vector shifted = _mm512_or_si512(load(y[i] + k), exponent);
+      const __m512d value = _mm512_sub_pd(_mm512_castsi512_pd(shifted), magic);
+      sum = _mm512_add_pd(sum, _mm512_mul_pd(value, _mm512_set1_pd(reciprocals[i])));
+    }
+    store(u + k, _mm512_xor_si512(_mm512_castpd_si512(_mm512_add_pd(sum, magic)), exponent));
   }
 }
 
@@ -364,9 +389,11 @@ const Kernels kAvx512IfmaKernels = {
     .scale = scale_limb,
     .scale_add = scale_add_limb,
     .subtract_scale = subtract_scale_limbs,
+    .subtract_scale_add = subtract_scale_add_limbs,
     .inner_product = inner_product,
     .inner_product_pair = inner_product_pair,
     .basis_convert = basis_convert,
+    .nearest_multiples = nearest_multiples,
     .reduce = reduce_limb,
     .reduce_centered = reduce_centered_limb,
     .automorphism = automorphism_limb,

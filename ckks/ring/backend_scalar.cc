@@ -99,6 +99,11 @@ void subtract_scale(uint64_t* out, const uint64_t* a, const uint64_t* b, Multipl
   for (size_t i = 0; i < n; ++i) out[i] = mul_mod(a[i] + q.q - b[i], c, q);
 }
 
+void subtract_scale_add(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, const uint64_t* d,
+                        size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) out[i] = add_mod(mul_mod(a[i] + q.q - b[i], c, q), d[i], q);
+}
+
 void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,
                    const Modulus& q) {
   for (size_t i = 0; i < n; ++i) {
@@ -139,6 +144,15 @@ void basis_convert(uint64_t* const* out, size_t out_count, const uint64_t* const
         out[j][i] = reduce_wide((uint128_t{high} << 52) + low, p[j]);
       }
     }
+  }
+}
+
+void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
+                       size_t n) {
+  for (size_t k = 0; k < n; ++k) {
+    double sum = 0;
+    for (size_t i = 0; i < count; ++i) sum += static_cast<double>(y[i][k]) * reciprocals[i];
+    u[k] = static_cast<uint64_t>((sum + 0x1p52) - 0x1p52);  // above 2^52 all doubles are integers
   }
 }
 
@@ -183,9 +197,11 @@ const Kernels kScalarKernels = {
     .scale = scale,
     .scale_add = scale_add,
     .subtract_scale = subtract_scale,
+    .subtract_scale_add = subtract_scale_add,
     .inner_product = inner_product,
     .inner_product_pair = inner_product_pair,
     .basis_convert = basis_convert,
+    .nearest_multiples = nearest_multiples,
     .reduce = reduce,
     .reduce_centered = reduce_centered,
     .automorphism = automorphism,

@@ -130,7 +130,7 @@ TEST_CASE("elementwise kernels agree with arithmetic on single residues") {
     for (uint64_t constant : {uint64_t{0}, uint64_t{1}, random.integer(q.q), q.q - 1}) {
       const Multiplier c = make_multiplier(constant, q);
       Limb sum(n), difference(n), negative(n), product(n), product_sum = start, scaled(n), scaled_sum = start,
-                                                           difference_scaled(n);
+                                                           difference_scaled(n), difference_scaled_sum(n);
       backend.add(sum.data(), a.data(), b.data(), n, q);
       backend.subtract(difference.data(), a.data(), b.data(), n, q);
       backend.negate(negative.data(), a.data(), n, q);
@@ -139,6 +139,7 @@ TEST_CASE("elementwise kernels agree with arithmetic on single residues") {
       backend.scale(scaled.data(), a.data(), c, n, q);
       backend.scale_add(scaled_sum.data(), a.data(), c, n, q);
       backend.subtract_scale(difference_scaled.data(), a.data(), b.data(), c, n, q);
+      backend.subtract_scale_add(difference_scaled_sum.data(), a.data(), b.data(), c, start.data(), n, q);
       bool equal = true;
       for (size_t i = 0; i < n; ++i) {
         const uint64_t x = a[i], y = b[i], s = start[i];
@@ -148,7 +149,8 @@ TEST_CASE("elementwise kernels agree with arithmetic on single residues") {
             product_sum[i] == static_cast<uint64_t>((uint128_t{x} * y + s) % q.q) &&
             scaled[i] == static_cast<uint64_t>(uint128_t{x} * constant % q.q) &&
             scaled_sum[i] == static_cast<uint64_t>((uint128_t{x} * constant + s) % q.q) &&
-            difference_scaled[i] == static_cast<uint64_t>(uint128_t{(x + q.q - y) % q.q} * constant % q.q);
+            difference_scaled[i] == static_cast<uint64_t>(uint128_t{(x + q.q - y) % q.q} * constant % q.q) &&
+            difference_scaled_sum[i] == (difference_scaled[i] + s) % q.q;
       }
       REQUIRE(equal);
     }
@@ -220,6 +222,32 @@ TEST_CASE("basis conversion is the exact sum of digits times constants modulo ea
           }
         }
       }
+    }
+  }
+}
+
+TEST_CASE("the nearest multiple of a sum of quotients is the reference's, halves included") {
+  const Kernels& reference = *available_backends().front();
+  for (const Kernels* backend : available_backends()) {
+    for (size_t count : {1, 2, 7, 16}) {
+      const size_t n = 264;
+      TrainingRandom random(11);
+      std::vector<Limb> y;
+      std::vector<double> reciprocals;
+      for (size_t i = 0; i < count; ++i) {
+        const Modulus q(prime_near(i % 2 ? 0x1p40 : 0x1p50 - 0x1p30, 5));
+        y.push_back(random_limb(n, q, random));
+        y.back()[3] = q.q / 2;
+        y.back()[4] = q.q / 2 + 1;
+        reciprocals.push_back(1.0 / static_cast<double>(q.q));
+      }
+      Limb expected(n), actual(n);
+      reference.nearest_multiples(expected.data(), pointers(std::as_const(y)).data(), reciprocals.data(),
+                                  count, n);
+      backend->nearest_multiples(actual.data(), pointers(std::as_const(y)).data(), reciprocals.data(), count,
+                                 n);
+      CHECK(actual == expected);
+      CHECK(expected[0] == count);  // every y is q - 1
     }
   }
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <utility>
 
 #include "ckks/ring/backend.h"
@@ -22,21 +21,6 @@ uint64_t product_modulo(const Ring& ring, const std::vector<int>& sources, int l
   return product;
 }
 
-// u = the integer nearest to sum_i y_i / r_i. Below 2^52 an integer is the low bits of its sum with 2^52, and
-// so a double's nearest integer: everything here is plain vector arithmetic.
-void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
-                       size_t n) {
-  constexpr uint64_t kBits = 0x4330000000000000;  // of the double 2^52
-  alignas(64) std::array<double, kTile> sum;
-  sum.fill(0);
-  for (size_t i = 0; i < count; ++i) {
-    const uint64_t* source = y[i];
-    const double reciprocal = reciprocals[i];
-    for (size_t k = 0; k < n; ++k) sum[k] += (std::bit_cast<double>(source[k] | kBits) - 0x1p52) * reciprocal;
-  }
-  for (size_t k = 0; k < n; ++k) u[k] = std::bit_cast<uint64_t>(sum[k] + 0x1p52) - kBits;
-}
-
 }  // namespace
 
 BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::vector<int> targets)
@@ -44,7 +28,11 @@ BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::
   PSM_CHECK(!sources_.empty() && sources_.size() <= kMaxSources, sources_.size(), " sources");
   for (int i = 0; i < source_count(); ++i) {
     const Modulus& r = ring.modulus(sources_[i]);
-    premultipliers_.push_back(make_multiplier(inverse_mod(product_modulo(ring, sources_, i, r), r), r));
+    const uint64_t premultiplier = inverse_mod(product_modulo(ring, sources_, i, r), r);
+    NttView& transform = inverse_transforms_.emplace_back(ring.ntt(sources_[i]).view());
+    for (Multiplier* last : {&transform.inverse_n, &transform.inverse_n_root}) {
+      *last = make_multiplier(mul_mod(last->value, premultiplier, r), r);
+    }
     reciprocals_.push_back(1.0 / static_cast<double>(r.q));
   }
   for (int t : targets_) {
@@ -55,7 +43,6 @@ BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::
     for (int i = 0; i < source_count(); ++i) matrix_.push_back(product_modulo(ring, sources_, i, m));
     const uint64_t product = product_modulo(ring, sources_, -1, m);
     matrix_.push_back(negate_mod(product, m));
-    products_.push_back(make_multiplier(product, m));
     inverse_products_.push_back(make_multiplier(inverse_mod(product, m), m));
   }
 }
@@ -70,7 +57,7 @@ void BasisConverter::convert(uint64_t* const* out, const uint64_t* const* y, siz
     const size_t n = std::min(kTile, end - tile);
     for (size_t i = 0; i < in; ++i) tile_in[i] = y[i] + tile;
     for (size_t j = 0; j < targets_.size(); ++j) tile_out[j] = out[j] + tile;
-    nearest_multiples(multiple.data(), tile_in.data(), reciprocals_.data(), in, n);
+    kernels().nearest_multiples(multiple.data(), tile_in.data(), reciprocals_.data(), in, n);
     tile_in[in] = multiple.data();
     kernels().basis_convert(tile_out.data(), targets_.size(), tile_in.data(), in + 1, matrix_.data(),
                             target_moduli_.data(), n);

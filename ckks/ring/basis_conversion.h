@@ -25,19 +25,19 @@ class BasisConverter {
   int target_count() const { return static_cast<int>(targets_.size()); }
   int source(int i) const { return sources_[i]; }
   int target(int j) const { return targets_[j]; }
-  // (D/r_i)^{-1} mod r_i: multiply source limb i (coefficient form) by it before convert().
-  const Multiplier& premultiplier(int i) const { return premultipliers_[i]; }
+  // The inverse transform of source limb i with a product by (D/r_i)^{-1} mod r_i, which convert() expects of
+  // its arguments. The product costs nothing: the last layer multiplies by a constant anyway.
+  const NttView& inverse_transform(int i) const { return inverse_transforms_[i]; }
   // D^{-1} modulo target j, with which a division by D ends.
   const Multiplier& inverse_product(int j) const { return inverse_products_[j]; }
-  // D modulo target j.
-  const Multiplier& product(int j) const { return products_[j]; }
 
-  // Coefficients [begin, end) (multiples of 8): out[j] from y[i], which were multiplied as said above.
+  // Coefficients [begin, end) (multiples of 8): out[j] from y[i], the results of inverse_transform(i).
   void convert(uint64_t* const* out, const uint64_t* const* y, size_t begin, size_t end) const;
 
  private:
   std::vector<int> sources_, targets_;
-  std::vector<Multiplier> premultipliers_, inverse_products_, products_;
+  std::vector<Multiplier> inverse_products_;
+  std::vector<NttView> inverse_transforms_;
   std::vector<uint64_t> matrix_;  // row j: D/r_i mod target j for all i, then -D
   std::vector<Modulus> target_moduli_;
   std::vector<double> reciprocals_;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ckks/base/training_random.h"
+#include "ckks/ring/backend.h"
 #include "ckks/ring/primes.h"
 #include "doctest/doctest.h"
 
@@ -32,7 +33,9 @@ std::vector<std::vector<uint64_t>> convert(const BasisConverter& converter, cons
   std::vector<uint64_t*> out_pointers;
   for (int i = 0; i < converter.source_count(); ++i) {
     const Modulus& m = ring().modulus(converter.source(i));
-    for (size_t k = 0; k < kN; ++k) y[i][k] = mul_mod(residue(x[k], m), converter.premultiplier(i), m);
+    for (size_t k = 0; k < kN; ++k) y[i][k] = residue(x[k], m);
+    kernels().ntt_forward(y[i].data(), ring().ntt(converter.source(i)));
+    kernels().ntt_inverse(y[i].data(), converter.inverse_transform(i));
     in_pointers.push_back(y[i].data());
   }
   for (auto& limb : out) out_pointers.push_back(limb.data());
@@ -67,12 +70,11 @@ TEST_CASE("a conversion gives the residues of the representative nearest to zero
   }
 }
 
-TEST_CASE("the product of the sources and its inverse are those of the targets' primes") {
+TEST_CASE("the inverse product of the sources undoes their product modulo the targets") {
   const BasisConverter converter(ring(), {4, 5}, {0, 3});
   for (int j = 0; j < 2; ++j) {
     const Modulus& m = ring().modulus(converter.target(j));
     const uint64_t expected = mul_mod(reduce_mod(ring().p(0).q, m), reduce_mod(ring().p(1).q, m), m);
-    CHECK(converter.product(j).value == expected);
     CHECK(mul_mod(converter.inverse_product(j).value, expected, m) == 1);
   }
 }

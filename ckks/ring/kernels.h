@@ -27,12 +27,14 @@ struct Kernels {
   void (*multiply)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
   void (*multiply_add)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
 
-  // out = a * c, out + a * c, (a - b) * c, for a constant c in [0, q). The last is what a rescaling and a
-  // ModDown end with.
+  // out = a * c, out + a * c, (a - b) * c, (a - b) * c + d, for a constant c in [0, q). The last two are what
+  // a rescaling and a ModDown end with.
   void (*scale)(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& q);
   void (*scale_add)(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& q);
   void (*subtract_scale)(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
                          const Modulus& q);
+  void (*subtract_scale_add)(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c,
+                             const uint64_t* d, size_t n, const Modulus& q);
 
   // out = sum_k a[k] * b[k], k < count <= 4096: products are summed unreduced and reduced once.
   void (*inner_product)(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count,
@@ -49,6 +51,12 @@ struct Kernels {
   // that of x + u * Q for some 0 <= u < in_count. No out may be one of the y. in_count <= 4096.
   void (*basis_convert)(uint64_t* const* out, size_t out_count, const uint64_t* const* y, size_t in_count,
                         const uint64_t* c, const Modulus* p, size_t n);
+
+  // u = the integer nearest to sum_i y[i] * reciprocals[i], in doubles, added in the order of i: which
+  // multiple of Q the x + u' Q above is too large by. y[i] < 2^52, reciprocals[i] <= 2^-3 and near 1/q_i,
+  // count <= 4096.
+  void (*nearest_multiples)(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
+                            size_t n);
 
   // Residues modulo `from` taken to modulo `to`: reduce as numbers in [0, from), reduce_centered as numbers
   // in

@@ -1,4 +1,5 @@
 // Products of ciphertexts and their relinearisation.
+#include <algorithm>
 #include <utility>
 
 #include "ckks/scheme/evaluator_implementation.h"
@@ -22,13 +23,20 @@ void tensor(ProductCiphertext& out, const Ciphertext& a, const Ciphertext& b, bo
   const size_t n = a.c[0].n();
   const Kernels& k = kernels();
   const auto product = accumulate ? k.multiply_add : k.multiply;
+  const size_t tile = std::min<size_t>(n, 512);  // seven stretches of it stay in the first-level cache
   parallel_for(0, static_cast<size_t>(a.level()) + 1, [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = a.c[0].modulus(j);
-    product(out.c[0].limb(j), a.c[0].limb(j), b.c[0].limb(j), n, m);
-    product(out.c[2].limb(j), a.c[1].limb(j), b.c[1].limb(j), n, m);
-    product(out.c[1].limb(j), a.c[0].limb(j), b.c[1].limb(j), n, m);
-    k.multiply_add(out.c[1].limb(j), a.c[1].limb(j), b.c[0].limb(j), n, m);
+    for (size_t i = 0; i < n; i += tile) {
+      const uint64_t* a0 = a.c[0].limb(j) + i;
+      const uint64_t* a1 = a.c[1].limb(j) + i;
+      const uint64_t* b0 = b.c[0].limb(j) + i;
+      const uint64_t* b1 = b.c[1].limb(j) + i;
+      product(out.c[0].limb(j) + i, a0, b0, tile, m);
+      product(out.c[2].limb(j) + i, a1, b1, tile, m);
+      product(out.c[1].limb(j) + i, a0, b1, tile, m);
+      k.multiply_add(out.c[1].limb(j) + i, a1, b0, tile, m);
+    }
   });
 }
 
@@ -84,8 +92,7 @@ Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
   check_owner("relinearise", a.fingerprint, context_, keys_);
   const KeySwitchKey& key = relinearisation_key(keys_, a.level());
   const KeySwitcher& switcher = implementation_->switcher;
-  auto [c0, c1] = switcher.switch_key(switcher.decompose(a.c[2], key.p_count), key,
-                                      {.addend0 = &a.c[0], .addend1 = &a.c[1]});
+  auto [c0, c1] = switcher.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1]});
   return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
 }
 
@@ -94,8 +101,7 @@ Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
   check_level("relinearise_rescale", a.level(), 1);
   const KeySwitchKey& key = relinearisation_key(keys_, a.level());
   const KeySwitcher& switcher = implementation_->switcher;
-  auto [c0, c1] = switcher.switch_key(switcher.decompose(a.c[2], key.p_count), key,
-                                      {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true});
+  auto [c0, c1] = switcher.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true});
   const double scale =
       snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
   return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};

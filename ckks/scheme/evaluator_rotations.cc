@@ -8,6 +8,12 @@ namespace psm {
 
 using namespace evaluator_internal;
 
+namespace {
+
+constexpr size_t kTile = 512;  // residues that stay in the first-level cache between two kernels
+
+}  // namespace
+
 // ---- hoisting --------------------------------------------------------------------------------------------
 
 Hoisted Evaluator::hoist(const Ciphertext& a) const {
@@ -29,9 +35,12 @@ Ciphertext Evaluator::rotate(const Hoisted& a, int offset, bool conjugate) const
 }
 
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, GaloisElement g) const {
+  check_owner("rotate", a.fingerprint, context_, keys_);
   if (g == 1) return a.clone();
   require_galois_key(g, a.level());
-  return apply_galois(hoist(a), g);
+  auto [c0, c1] = implementation_->switcher.switch_key(a.c[1], keys_.galois.find(g)->second,
+                                                       {.addend0 = &a.c[0], .automorphism = g});
+  return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, int offset) const {
@@ -73,11 +82,16 @@ void Evaluator::apply_galois_extended_limb(const Hoisted& a, GaloisElement g, in
   }
   require_galois_key(g, a.level());
   const auto table = automorphism_table(g, ring.log_n());
+  const KeySwitchKey& key = keys_.galois.find(g)->second;
   Buffer sum(2 * n);
   uint64_t* k0 = sum.data();
   uint64_t* k1 = sum.data() + n;
-  switcher.inner_product_limb(a.digits, keys_.galois.find(g)->second, j, k0, k1);
-  if (q_limb) k.scale_add(k0, source.c[0].limb(j), switcher.p_product(j, p_count), n, ring.q(j));
+  const size_t tile = std::min(n, kTile);
+  for (size_t begin = 0; begin < n; begin += tile) {
+    switcher.inner_product(a.digits, key, j, begin, begin + tile, k0 + begin, k1 + begin);
+    if (!q_limb) continue;
+    k.scale_add(k0 + begin, source.c[0].limb(j) + begin, switcher.p_product(j, p_count), tile, ring.q(j));
+  }
   k.automorphism(c0, k0, *table);
   k.automorphism(c1, k1, *table);
 }
@@ -170,8 +184,12 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
     const int j = static_cast<int>(index);
     const size_t n = ring.n();
     Buffer sum(2 * n);
-    switcher.inner_product_limb(digits, key, j, sum.data(), sum.data() + n);
-    kernels().add(sum.data(), sum.data(), a.c[0].limb(j), n, a.c[0].modulus(j));
+    const size_t tile = std::min(n, kTile);
+    for (size_t begin = 0; begin < n; begin += tile) {
+      uint64_t* k0 = sum.data() + begin;
+      switcher.inner_product(digits, key, j, begin, begin + tile, k0, k0 + n);
+      kernels().add(k0, k0, a.c[0].limb(j) + begin, tile, a.c[0].modulus(j));
+    }
     kernels().automorphism(out.c[0].limb(j), sum.data(), *table);
     kernels().automorphism(out.c[1].limb(j), sum.data() + n, *table);
   });
@@ -196,7 +214,7 @@ Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
 namespace {
 
 Ciphertext switch_key(const KeySwitcher& switcher, const Ciphertext& a, const KeySwitchKey& key) {
-  auto [c0, c1] = switcher.switch_key(switcher.decompose(a.c[1], key.p_count), key, {.addend0 = &a.c[0]});
+  auto [c0, c1] = switcher.switch_key(a.c[1], key, {.addend0 = &a.c[0]});
   return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
 }
 

@@ -12,6 +12,8 @@ namespace {
 
 // Coefficients a thread converts at a time.
 constexpr size_t kStretch = 2048;
+// Residues of a sum of products that stay in the first-level cache.
+constexpr size_t kTile = 512;
 constexpr size_t kMaxLimbs = 64;
 
 // The limb of `prime` (an index of the ring) in a polynomial of this basis.
@@ -19,13 +21,15 @@ int limb_of(const Ring& ring, Basis basis, int prime) {
   return prime < ring.q_count() ? prime : basis.q + prime - ring.q_count();
 }
 
-// round(x / D) for kPolys polynomials x, D = product of the converter's sources:
-//     out_j = (x_j - [x]_D) / D modulo each target j,
-// followed by an automorphism where a table is given. x is given limb by limb: source(prime, scratch, limbs)
-// sets limbs[i] to the residues of x_i modulo that prime, which it may write to `scratch` (kPolys * N words).
-template <size_t kPolys, typename Source>
+// round(x / D) (+ addend) for kPolys polynomials x, D = product of the converter's sources:
+//     out_j = (x_j - [x]_D) / D (+ addend_j)    modulo each target j,
+// followed by an automorphism where a table is given. limb(prime) returns a reader of x modulo that prime:
+// reader(begin, end, room, places) sets places[i] to where the residues [begin, end) of x_i are; it may write
+// them to room[i].
+template <size_t kPolys, typename Limb>
 std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& converter,
-                                   const AutomorphismTable* table, Source&& source) {
+                                   const std::array<const RnsPoly*, kPolys>& addends,
+                                   const AutomorphismTable* table, Limb&& limb) {
   const Kernels& k = kernels();
   const size_t n = ring.n();
   const size_t sources = static_cast<size_t>(converter.source_count());
@@ -33,14 +37,14 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
   Buffer residues(kPolys * sources * n), corrections(kPolys * targets * n);
 
   parallel_for(0, sources, [&](size_t s) {
-    const int prime = converter.source(static_cast<int>(s));
-    Buffer scratch(kPolys * n);
-    std::array<const uint64_t*, kPolys> limbs;
-    source(prime, scratch.data(), limbs);
+    const auto reader = limb(converter.source(static_cast<int>(s)));
+    std::array<uint64_t*, kPolys> room;
+    std::array<const uint64_t*, kPolys> places;
+    for (size_t i = 0; i < kPolys; ++i) room[i] = residues.data() + (i * sources + s) * n;
+    reader(0, n, room, places);
     for (size_t i = 0; i < kPolys; ++i) {
-      uint64_t* y = residues.data() + (i * sources + s) * n;
-      k.scale(y, limbs[i], converter.premultiplier(static_cast<int>(s)), n, ring.modulus(prime));
-      k.ntt_inverse(y, ring.ntt(prime));
+      if (places[i] != room[i]) std::copy_n(places[i], n, room[i]);
+      k.ntt_inverse(room[i], converter.inverse_transform(static_cast<int>(s)));
     }
   });
 
@@ -59,17 +63,32 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
   parallel_for(0, targets, [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = ring.q(j);
-    for (size_t i = 0; i < kPolys; ++i)
-      k.ntt_forward(corrections.data() + (i * targets + index) * n, ring.ntt(j));
-    Buffer scratch(kPolys * n);
-    std::array<const uint64_t*, kPolys> limbs;
-    source(j, scratch.data(), limbs);
+    const Multiplier inverse = converter.inverse_product(j);
+    std::array<uint64_t*, kPolys> correction;
     for (size_t i = 0; i < kPolys; ++i) {
-      uint64_t* correction = corrections.data() + (i * targets + index) * n;
-      uint64_t* out = result[i].limb(j);
-      k.subtract_scale(table ? correction : out, limbs[i], correction, converter.inverse_product(j), n, m);
-      if (table) k.automorphism(out, correction, *table);
+      correction[i] = corrections.data() + (i * targets + index) * n;
+      k.ntt_forward(correction[i], ring.ntt(j));
     }
+    const auto reader = limb(j);
+    alignas(64) uint64_t tiles[kPolys][kTile];
+    std::array<uint64_t*, kPolys> room;
+    std::array<const uint64_t*, kPolys> places;
+    for (size_t i = 0; i < kPolys; ++i) room[i] = tiles[i];
+    const size_t tile = std::min(n, kTile);
+    for (size_t begin = 0; begin < n; begin += tile) {
+      reader(begin, begin + tile, room, places);
+      for (size_t i = 0; i < kPolys; ++i) {
+        const uint64_t* from = correction[i] + begin;
+        uint64_t* out = (table ? correction[i] : result[i].limb(j)) + begin;
+        if (addends[i] != nullptr) {
+          k.subtract_scale_add(out, places[i], from, inverse, addends[i]->limb(j) + begin, tile, m);
+        } else {
+          k.subtract_scale(out, places[i], from, inverse, tile, m);
+        }
+      }
+    }
+    if (table == nullptr) return;
+    for (size_t i = 0; i < kPolys; ++i) k.automorphism(result[i].limb(j), correction[i], *table);
   });
   return result;
 }
@@ -113,13 +132,14 @@ const BasisConverter& KeySwitcher::converter(Kind kind, int level, int index, in
   return *entry;
 }
 
-Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
+Digits KeySwitcher::split(const RnsPoly& c, int p_count) const {
   PSM_CHECK(c.form() == Form::kNtt && c.basis().p == 0);
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
   const size_t n = ring.n();
   const int level = c.basis().q - 1;
-  Digits digits{{level + 1, p_count}, context_.digit_count(level), {}, {}};
+  Digits digits{
+      .basis = {level + 1, p_count}, .count = context_.digit_count(level), .extensions = {}, .limbs = {}};
   digits.limbs.resize(static_cast<size_t>(digits.basis.limbs() * digits.count));
 
   std::vector<const BasisConverter*> converters;
@@ -142,8 +162,8 @@ Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
     int d = 0;
     while (context_.digit(d, level).end <= j) ++d;
     uint64_t* limb = y.data() + index * n;
-    k.scale(limb, c.limb(j), converters[d]->premultiplier(j - context_.digit(d, level).begin), n, ring.q(j));
-    k.ntt_inverse(limb, ring.ntt(j));
+    std::copy_n(c.limb(j), n, limb);
+    k.ntt_inverse(limb, converters[d]->inverse_transform(j - context_.digit(d, level).begin));
   });
 
   const size_t stretch = std::min(n, kStretch), stretches = n / stretch;
@@ -159,40 +179,84 @@ Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
     }
     converter.convert(out.data(), in.data(), begin, begin + stretch);
   });
-
-  parallel_for(0, static_cast<size_t>(digits.basis.limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    const int prime = ring.prime_index(digits.basis, j);
-    for (int d = 0; d < digits.count; ++d) {
-      const DigitRange own = context_.digit(d, level);
-      if (prime >= own.begin && prime < own.end) continue;
-      const size_t t = static_cast<size_t>(prime < own.begin ? j : j - (own.end - own.begin));
-      k.ntt_forward(digits.extensions[d].data() + t * n, ring.ntt(prime));
-    }
-  });
   return digits;
 }
 
-void KeySwitcher::inner_product_limb(const Digits& digits, const KeySwitchKey& key, int j, uint64_t* out0,
-                                     uint64_t* out1) const {
-  const Basis basis = digits.basis;
-  PSM_CHECK(key.p_count == basis.p && key.level + 1 >= basis.q &&
-                static_cast<int>(key.digits.size()) >= digits.count,
-            "key level ", key.level, " basis ", basis.q, "+", basis.p);
+Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
+  Digits digits = split(c, p_count);
   const Ring& ring = context_.ring();
-  std::array<const uint64_t*, kMaxLimbs> b0, b1;
-  const int key_limb = j < basis.q ? j : key.level + 1 + j - basis.q;
-  for (int d = 0; d < digits.count; ++d) {
-    b0[d] = key.digits[d].b.limb(key_limb);
-    b1[d] = key.digits[d].a.limb(key_limb);
+  // One transform an iteration, those modulo one prime after another, so that its roots are read once.
+  struct Task {
+    uint64_t* limb;
+    int prime;
+  };
+  std::vector<Task> tasks;
+  for (int j = 0; j < digits.basis.limbs(); ++j) {
+    const int prime = ring.prime_index(digits.basis, j);
+    for (int d = 0; d < digits.count; ++d) {
+      const DigitRange own = context_.digit(d, digits.basis.q - 1);
+      if (prime >= own.begin && prime < own.end) continue;
+      const size_t t = static_cast<size_t>(prime < own.begin ? j : j - (own.end - own.begin));
+      tasks.push_back({digits.extensions[d].data() + t * ring.n(), prime});
+    }
   }
-  kernels().inner_product_pair(out0, out1, digits.limb(j), b0.data(), b1.data(),
-                               static_cast<size_t>(digits.count), ring.n(),
-                               ring.modulus(ring.prime_index(basis, j)), false);
+  parallel_for(0, tasks.size(),
+               [&](size_t i) { kernels().ntt_forward(tasks[i].limb, ring.ntt(tasks[i].prime)); });
+  digits.transformed = true;
+  return digits;
+}
+
+void KeySwitcher::transformed_limb(const Digits& digits, int j, uint64_t* room,
+                                   const uint64_t** limbs) const {
+  const Ring& ring = context_.ring();
+  const int prime = ring.prime_index(digits.basis, j);
+  for (int d = 0; d < digits.count; ++d) {
+    limbs[d] = digits.limb(j)[d];
+    const DigitRange own = context_.digit(d, digits.basis.q - 1);
+    if (digits.transformed || (prime >= own.begin && prime < own.end)) continue;
+    uint64_t* transform = room + static_cast<size_t>(d) * ring.n();
+    std::copy_n(limbs[d], ring.n(), transform);
+    kernels().ntt_forward(transform, ring.ntt(prime));
+    limbs[d] = transform;
+  }
+}
+
+void KeySwitcher::check_key(const Digits& digits, const KeySwitchKey& key) const {
+  PSM_CHECK(key.p_count == digits.basis.p && key.level + 1 >= digits.basis.q &&
+                static_cast<int>(key.digits.size()) >= digits.count,
+            "key level ", key.level, " basis ", digits.basis.q, "+", digits.basis.p);
+}
+
+void KeySwitcher::inner_product(const Digits& digits, const uint64_t* const* limbs, const KeySwitchKey& key,
+                                int j, size_t begin, size_t end, uint64_t* out0, uint64_t* out1) const {
+  const Ring& ring = context_.ring();
+  std::array<const uint64_t*, kMaxLimbs> digit, b, a;
+  const int key_limb = j < digits.basis.q ? j : key.level + 1 + j - digits.basis.q;
+  for (int d = 0; d < digits.count; ++d) {
+    digit[d] = limbs[d] + begin;
+    b[d] = key.digits[d].b.limb(key_limb) + begin;
+    a[d] = key.digits[d].a.limb(key_limb) + begin;
+  }
+  kernels().inner_product_pair(out0, out1, digit.data(), b.data(), a.data(),
+                               static_cast<size_t>(digits.count), end - begin,
+                               ring.modulus(ring.prime_index(digits.basis, j)), false);
+}
+
+void KeySwitcher::inner_product(const Digits& digits, const KeySwitchKey& key, int j, size_t begin,
+                                size_t end, uint64_t* out0, uint64_t* out1) const {
+  PSM_CHECK(digits.transformed);
+  check_key(digits, key);
+  inner_product(digits, digits.limb(j), key, j, begin, end, out0, out1);
+}
+
+std::array<RnsPoly, 2> KeySwitcher::switch_key(const RnsPoly& c, const KeySwitchKey& key,
+                                               const Options& options) const {
+  return switch_key(split(c, key.p_count), key, options);
 }
 
 std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySwitchKey& key,
                                                const Options& options) const {
+  check_key(digits, key);
   const Ring& ring = context_.ring();
   const size_t n = ring.n();
   const Basis basis = digits.basis;
@@ -200,38 +264,56 @@ std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySw
       this->converter(options.rescale ? kModDownRescale : kModDown, basis.q - 1, 0, basis.p);
   const auto table =
       options.automorphism == 1 ? nullptr : automorphism_table(options.automorphism, ring.log_n());
-  return divide<2>(
-      ring, converter, table.get(), [&](int prime, uint64_t* scratch, std::array<const uint64_t*, 2>& limbs) {
-        uint64_t* sums[2] = {scratch, scratch + n};
-        inner_product_limb(digits, key, limb_of(ring, basis, prime), sums[0], sums[1]);
-        const RnsPoly* addends[2] = {options.addend0, options.addend1};
-        for (size_t i = 0; i < 2; ++i) {
-          limbs[i] = sums[i];
-          if (addends[i] == nullptr || prime >= basis.q) continue;
-          kernels().scale_add(sums[i], addends[i]->limb(prime), p_product(prime, basis.p), n, ring.q(prime));
-        }
-      });
+  const std::array<const RnsPoly*, 2> addends = {options.addend0, options.addend1};
+  // Divided by P alone, P a_i comes out as a_i; divided by P q_l it has to go in.
+  const std::array<const RnsPoly*, 2> after = options.rescale ? std::array<const RnsPoly*, 2>{} : addends;
+  return divide<2>(ring, converter, after, table.get(), [&](int prime) {
+    const int j = limb_of(ring, basis, prime);
+    Buffer transforms(digits.transformed ? 0 : static_cast<size_t>(digits.count) * n);
+    std::array<const uint64_t*, kMaxLimbs> limbs;
+    transformed_limb(digits, j, transforms.data(), limbs.data());
+    return [&, j, prime, limbs, transforms = std::move(transforms)](size_t begin, size_t end,
+                                                                    const std::array<uint64_t*, 2>& room,
+                                                                    std::array<const uint64_t*, 2>& places) {
+      inner_product(digits, limbs.data(), key, j, begin, end, room[0], room[1]);
+      for (size_t i = 0; i < 2; ++i) {
+        places[i] = room[i];
+        if (!options.rescale || addends[i] == nullptr || prime >= basis.q) continue;
+        kernels().scale_add(room[i], addends[i]->limb(prime) + begin, p_product(prime, basis.p), end - begin,
+                            ring.q(prime));
+      }
+    };
+  });
 }
+
+namespace {
+
+// A reader of limbs that are there already.
+template <size_t kPolys>
+auto stored_limbs(const Ring& ring, const std::array<const RnsPoly*, kPolys>& x) {
+  return [&ring, x](int prime) {
+    const int j = limb_of(ring, x[0]->basis(), prime);
+    return [x, j](size_t begin, size_t, const std::array<uint64_t*, kPolys>&,
+                  std::array<const uint64_t*, kPolys>& places) {
+      for (size_t i = 0; i < kPolys; ++i) places[i] = x[i]->limb(j) + begin;
+    };
+  };
+}
+
+}  // namespace
 
 std::array<RnsPoly, 2> KeySwitcher::mod_down(const RnsPoly& x0, const RnsPoly& x1, bool rescale) const {
   PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
   const Basis basis = x0.basis();
   const BasisConverter& converter =
       this->converter(rescale ? kModDownRescale : kModDown, basis.q - 1, 0, basis.p);
-  return divide<2>(context_.ring(), converter, nullptr,
-                   [&](int prime, uint64_t*, std::array<const uint64_t*, 2>& limbs) {
-                     const int j = limb_of(context_.ring(), basis, prime);
-                     limbs = {x0.limb(j), x1.limb(j)};
-                   });
+  return divide<2>(context_.ring(), converter, {}, nullptr, stored_limbs<2>(context_.ring(), {&x0, &x1}));
 }
 
 RnsPoly KeySwitcher::mod_down(const RnsPoly& x) const {
   PSM_CHECK(x.form() == Form::kNtt && x.basis().p > 0);
   const BasisConverter& converter = this->converter(kModDown, x.basis().q - 1, 0, x.basis().p);
-  auto result = divide<1>(context_.ring(), converter, nullptr,
-                          [&](int prime, uint64_t*, std::array<const uint64_t*, 1>& limbs) {
-                            limbs[0] = x.limb(limb_of(context_.ring(), x.basis(), prime));
-                          });
+  auto result = divide<1>(context_.ring(), converter, {}, nullptr, stored_limbs<1>(context_.ring(), {&x}));
   return std::move(result[0]);
 }
 
@@ -250,16 +332,15 @@ std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1
   });
   std::array<RnsPoly, 2> result = {RnsPoly(ring, {level, 0}, Form::kNtt),
                                    RnsPoly(ring, {level, 0}, Form::kNtt)};
-  parallel_for(0, static_cast<size_t>(level), [&](size_t index) {
-    const int j = static_cast<int>(index);
+  parallel_for(0, 2 * static_cast<size_t>(level), [&](size_t index) {
+    const int j = static_cast<int>(index / 2);
+    const size_t i = index % 2;
     const Modulus& m = ring.q(j);
     const Multiplier inverse = make_multiplier(inverse_mod(reduce_mod(q.q, m), m), m);
-    for (size_t i = 0; i < 2; ++i) {
-      uint64_t* limb = result[i].limb(j);
-      k.reduce_centered(limb, last.data() + i * n, n, q, m);
-      k.ntt_forward(limb, ring.ntt(j));
-      k.subtract_scale(limb, x[i]->limb(j), limb, inverse, n, m);
-    }
+    uint64_t* limb = result[i].limb(j);
+    k.reduce_centered(limb, last.data() + i * n, n, q, m);
+    k.ntt_forward(limb, ring.ntt(j));
+    k.subtract_scale(limb, x[i]->limb(j), limb, inverse, n, m);
   });
   return result;
 }
