@@ -3,68 +3,10 @@
 
 #include "ckks/ring/backend_list.h"
 #include "ckks/ring/modulus.h"
+#include "ckks/ring/ntt_scalar.h"
 
 namespace psm {
 namespace {
-
-// Forward butterfly (Cooley-Tukey): (x, y) -> (x + w y, x - w y).
-// In: x, y in [0, 4q). x is brought to [0, 2q), w y is in [0, 2q). Out: [0, 4q).
-inline void forward_butterfly(uint64_t& x, uint64_t& y, const Multiplier& w, const Modulus& m) {
-  const uint64_t two_q = 2 * m.q;
-  const uint64_t u = subtract_if_at_least(x, two_q);
-  const uint64_t v = mul_lazy(y, w, m);
-  x = u + v;
-  y = u - v + two_q;
-}
-
-// Inverse butterfly (Gentleman-Sande): (x, y) -> (x + y, (x - y) w).
-// In: x, y in [0, 2q). Out: [0, 2q): the sum is reduced once, the product by mul_lazy.
-inline void inverse_butterfly(uint64_t& x, uint64_t& y, const Multiplier& w, const Modulus& m) {
-  const uint64_t two_q = 2 * m.q;
-  const uint64_t sum = x + y;
-  const uint64_t difference = x - y + two_q;
-  x = subtract_if_at_least(sum, two_q);
-  y = mul_lazy(difference, w, m);
-}
-
-// [0, 4q) -> [0, q).
-inline uint64_t reduce_four_q(uint64_t x, uint64_t q) {
-  return subtract_if_at_least(subtract_if_at_least(x, 2 * q), q);
-}
-
-void ntt_forward(uint64_t* x, const NttView& tables) {
-  const Modulus& m = tables.modulus;
-  const size_t n = size_t{1} << tables.log_n;
-  for (size_t blocks = 1, half = n / 2; blocks < n; blocks *= 2, half /= 2) {
-    for (size_t block = 0; block < blocks; ++block) {
-      const Multiplier w{tables.roots[blocks + block], tables.root_quotients[blocks + block]};
-      uint64_t* low = x + 2 * half * block;
-      uint64_t* high = low + half;
-      for (size_t i = 0; i < half; ++i) forward_butterfly(low[i], high[i], w, m);
-    }
-  }
-  for (size_t i = 0; i < n; ++i) x[i] = reduce_four_q(x[i], m.q);
-}
-
-void ntt_inverse(uint64_t* x, const NttView& tables) {
-  const Modulus& m = tables.modulus;
-  const size_t n = size_t{1} << tables.log_n;
-  for (size_t blocks = n / 2, half = 1; blocks > 1; blocks /= 2, half *= 2) {
-    for (size_t block = 0; block < blocks; ++block) {
-      const Multiplier w{tables.inverse_roots[blocks + block], tables.inverse_root_quotients[blocks + block]};
-      uint64_t* low = x + 2 * half * block;
-      uint64_t* high = low + half;
-      for (size_t i = 0; i < half; ++i) inverse_butterfly(low[i], high[i], w, m);
-    }
-  }
-  // The last layer carries the division by N: (x, y) -> ((x + y) / N, (x - y) w / N).
-  for (size_t i = 0; i < n / 2; ++i) {
-    const uint64_t sum = x[i] + x[i + n / 2];
-    const uint64_t difference = x[i] - x[i + n / 2] + 2 * m.q;
-    x[i] = mul_mod(sum, tables.inverse_n, m);
-    x[i + n / 2] = mul_mod(difference, tables.inverse_n_root, m);
-  }
-}
 
 void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q) {
   for (size_t i = 0; i < n; ++i) out[i] = add_mod(a[i], b[i], q);
@@ -187,8 +129,8 @@ void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const
 
 const Kernels kScalarKernels = {
     .name = "scalar",
-    .ntt_forward = ntt_forward,
-    .ntt_inverse = ntt_inverse,
+    .ntt_forward = ntt_forward_scalar,
+    .ntt_inverse = ntt_inverse_scalar,
     .add = add,
     .subtract = subtract,
     .negate = negate,

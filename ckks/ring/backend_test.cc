@@ -1,5 +1,6 @@
 #include "ckks/ring/backend.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <utility>
@@ -119,6 +120,54 @@ TEST_CASE("every backend transforms to the reference's bits and back") {
       REQUIRE(actual == a);
     }
   });
+}
+
+// The largest prime = 1 mod 2^(log_n + 1) below 2^bits, and the smallest one above 2^(bits - 1): where lazy
+// values come nearest to their limits.
+std::vector<uint64_t> extreme_primes(int bits, int log_n) {
+  const uint64_t step = uint64_t{2} << log_n;
+  uint64_t largest = (uint64_t{1} << bits) + 1, smallest = (uint64_t{1} << (bits - 1)) + 1;
+  do largest -= step;
+  while (!is_prime(largest));
+  do smallest += step;
+  while (!is_prime(smallest));
+  return {largest, smallest};
+}
+
+TEST_CASE("transforms hold for the largest and the smallest primes of every length") {
+  const Kernels& reference = *available_backends().front();
+  const auto check = [&](int bits, int log_n) {
+    for (uint64_t prime : extreme_primes(bits, log_n)) {
+      const Modulus q(prime);
+      const NttTables tables(log_n, q);
+      TrainingRandom random(11);
+      Limb half = random_limb(tables.n(), q, random);
+      std::fill(half.begin(), half.begin() + static_cast<ptrdiff_t>(half.size() / 2), q.q - 1);
+      for (const Limb& a : {Limb(tables.n(), q.q - 1), half}) {
+        Limb expected = a, back = a;
+        reference.ntt_forward(expected.data(), tables);
+        reference.ntt_inverse(back.data(), tables);
+        for (const Kernels* backend : available_backends()) {
+          CAPTURE(std::string(backend->name));
+          CAPTURE(log_n);
+          CAPTURE(prime);
+          Limb forward = a, inverse = a;
+          backend->ntt_forward(forward.data(), tables);
+          backend->ntt_inverse(inverse.data(), tables);
+          REQUIRE(forward == expected);
+          REQUIRE(inverse == back);
+          backend->ntt_inverse(forward.data(), tables);
+          REQUIRE(forward == a);
+        }
+      }
+    }
+  };
+  for (int bits = 30; bits <= 50; ++bits) {
+    for (int log_n : {3, 4, 7, 11, 12}) check(bits, log_n);
+  }
+  for (int log_n : {13, 14, 15, 16, 17}) {
+    for (int bits : {40, 45, 49, 50}) check(bits, log_n);
+  }
 }
 
 TEST_CASE("elementwise kernels agree with arithmetic on single residues") {

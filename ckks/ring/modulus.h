@@ -67,8 +67,13 @@ inline uint64_t mul_mod(uint64_t x, const Multiplier& w, const Modulus& m) {
   return subtract_if_at_least(mul_lazy(x, w, m), m.q);
 }
 
-// Any 64-bit x.
-inline uint64_t reduce_mod(uint64_t x, const Modulus& m) { return mul_mod(x, m.one, m); }
+// Any 64-bit x; in [0, 2q) and in [0, q).
+inline uint64_t reduce_lazy(uint64_t x, const Modulus& m) {
+  return x - static_cast<uint64_t>((uint128_t{x} * m.one.quotient) >> 64) * m.q;
+}
+inline uint64_t reduce_mod(uint64_t x, const Modulus& m) {
+  return subtract_if_at_least(reduce_lazy(x, m), m.q);
+}
 // Any 64-bit signed x; branch-free, so x may be secret.
 inline uint64_t reduce_signed(int64_t x, const Modulus& m) {
   const uint64_t negative = static_cast<uint64_t>(x >> 63);  // all ones if x < 0
