@@ -114,6 +114,11 @@ class Pool {
     return {in_use_, pooled_, peak_};
   }
 
+  void reset_peak() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    peak_ = in_use_;
+  }
+
  private:
   struct FreeList {
     std::vector<uint8_t*> backed;    // free, memory still behind it
@@ -191,6 +196,7 @@ void Buffer::swap(Buffer& other) noexcept {
 }
 
 buffer_pool::Statistics buffer_pool::statistics() { return pool().statistics(); }
+void buffer_pool::reset_peak() { pool().reset_peak(); }
 void buffer_pool::set_pooled_limit(size_t bytes) { pool().set_limit(bytes); }
 void buffer_pool::trim() { pool().trim(0); }
 

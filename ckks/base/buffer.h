@@ -49,9 +49,11 @@ namespace buffer_pool {
 struct Statistics {
   size_t bytes_in_use = 0;  // in live buffers
   size_t bytes_pooled = 0;  // in the pool, backed by memory
-  size_t peak_in_use = 0;   // the most bytes_in_use has been
+  size_t peak_in_use = 0;   // the most bytes_in_use has been since the last reset_peak()
 };
 Statistics statistics();
+// Lets the peak count from what is in use now.
+void reset_peak();
 
 // Memory that free buffers may keep; what is freed beyond it goes back to the system. 2 GiB at first: what a bootstrap
 // at N = 2^16 takes and returns.

@@ -2,8 +2,18 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 namespace psm {
+
+std::string Error::one_line(std::string message) {
+  constexpr size_t kLongest = 2000;
+  if (message.size() > kLongest) message.replace(kLongest, std::string::npos, " ...");
+  for (char& c : message) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return message;
+}
 
 void check_failed(const char* condition, const char* file, int line, const std::string& values) {
   std::fprintf(stderr, "%s:%d: invariant broken: %s %s\n", file, line, condition, values.c_str());

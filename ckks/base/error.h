@@ -17,11 +17,14 @@ class Error : public std::runtime_error {
  public:
   enum class Kind { kBadInput = 2, kFailed = 1 };
   explicit Error(const std::string& message, Kind kind = Kind::kBadInput)
-      : std::runtime_error(message), kind_(kind) {}
+      : std::runtime_error(one_line(message)), kind_(kind) {}
   Kind kind() const { return kind_; }
   int exit_code() const { return static_cast<int>(kind_); }
 
  private:
+  // Names and texts from files stand in messages: control characters become '?', and what is very long is cut.
+  static std::string one_line(std::string message);
+
   Kind kind_;
 };
 

@@ -1,9 +1,9 @@
 #include "ckks/base/json.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <set>
 
 #include "ckks/base/error.h"
 
@@ -83,6 +83,7 @@ class Parser {
 
   Json parse_value(int depth) {
     if (depth > limits_.max_depth) refuse("nested too deep");
+    if (++values_ > limits_.max_values) refuse("too many values");
     skip_space();
     switch (peek()) {
       case '{': return parse_object(depth);
@@ -99,20 +100,23 @@ class Parser {
   Json parse_object(int depth) {
     ++at_;
     Json::Object members;
-    std::set<std::string> seen;
     skip_space();
     if (accept("}")) return Json(std::move(members));
     do {
       skip_space();
       if (peek() != '"') refuse("expected a member's name");
       std::string key = parse_string();
-      if (!seen.insert(key).second) refuse("a member stands twice");
       skip_space();
       if (!accept(":")) refuse("expected ':'");
       members.emplace_back(std::move(key), parse_value(depth + 1));
       skip_space();
     } while (accept(","));
     if (!accept("}")) refuse("expected ',' or '}'");
+    std::vector<std::string_view> names;
+    names.reserve(members.size());
+    for (const auto& member : members) names.push_back(member.first);
+    std::sort(names.begin(), names.end());
+    if (std::adjacent_find(names.begin(), names.end()) != names.end()) refuse("a member stands twice");
     return Json(std::move(members));
   }
 
@@ -209,6 +213,7 @@ class Parser {
   std::string_view text_, what_;
   JsonLimits limits_;
   size_t at_ = 0;
+  uint64_t values_ = 0;
 };
 
 }  // namespace

@@ -49,9 +49,11 @@ TEST_CASE("text that is not JSON is refused with its place") {
                        Error);
 }
 
-TEST_CASE("nesting and size are limited") {
+TEST_CASE("nesting, size and the number of values are limited") {
   CHECK_THROWS_AS(parse_json(std::string(100, '['), "test"), Error);
   CHECK_THROWS_AS(parse_json("[1,2,3]", "test", {.max_bytes = 3, .max_depth = 8}), Error);
+  CHECK(parse_json("[1,{\"a\":3}]", "test", {.max_values = 4}).array("list").size() == 2);
+  CHECK_THROWS_WITH_AS(parse_json("[1,{\"a\":3},4]", "test", {.max_values = 4}), doctest::Contains("too many values"), Error);
 }
 
 TEST_CASE("a member of the wrong kind or range is named") {

@@ -1,0 +1,19 @@
+// Counts what a test allocates: linking this library replaces the global operators new and delete. The buffers of
+// ckks/base/buffer.h, which come from the system directly, are counted too.
+#pragma once
+
+#include <cstddef>
+
+namespace psm {
+
+// The most memory that was in use at once since construction, beyond what was in use then.
+class AllocationMeter {
+ public:
+  AllocationMeter();
+  size_t peak_bytes() const;
+
+ private:
+  size_t heap_, buffers_;
+};
+
+}  // namespace psm
