@@ -86,7 +86,13 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
   };
   scales_[max_level_] = nominal_scale(max_level_);
   for (int l = max_level_; l > 0; --l) {
-    q[l] = take(scales_[l] * scales_[l] / nominal_scale(l));
+    const double target = scales_[l] * scales_[l] / nominal_scale(l);
+    // Where primes lie far apart, each level doubles the distance from the nominal scale.
+    if (!(target > nominal_scale(l) / 2 && target < nominal_scale(l) * 2)) {
+      throw Error(message("parameters '", spec.name, "': no primes hold the scale at level ", l,
+                          "; use larger primes or fewer levels"));
+    }
+    q[l] = take(target);
     scales_[l - 1] = nominal_scale(l - 1) == nominal_scale(l)
                          ? scales_[l] * scales_[l] / static_cast<double>(q[l])
                          : nominal_scale(l - 1);

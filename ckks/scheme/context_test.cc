@@ -214,4 +214,10 @@ TEST_CASE("bytes of ciphertexts and keys are those of their limbs") {
   CHECK(context.key_switch_key_bytes(6) == 2u * 3 * (7 + 3) * 2048 * 8);
 }
 
+TEST_CASE("a specification whose primes lie too far apart to hold the scale is refused") {
+  ParameterSpec spec = insecure_leveled(12, 55);
+  spec.log_scale = spec.compute_bits = 22;
+  CHECK(contains(refusal(spec), "no primes hold the scale"));
+}
+
 }  // namespace psm
