@@ -50,15 +50,16 @@ int infer(int argc, char** argv) {
   { AtomicFile probe(resolve_user_path(out)); }  // refuse now rather than after the work
   InferenceState state(state_path.empty() ? "" : resolve_user_path(state_path), deployment, request);
 
+  wire::EvaluationKeysReader key_reader(key_file, context);
+  if (key_reader.fingerprint() != request.fingerprint) {
+    throw Error(message(in, " belongs to another key pair than ", keys_path));
+  }
   const EvaluationKeys keys = [&] {
     Progress progress("reading keys", 1);
-    return wire::read_evaluation_keys(key_file, context, [&](uint64_t done, uint64_t total) {
+    return key_reader.load(deployment.keys, [&](uint64_t done, uint64_t total) {
       progress.set(static_cast<double>(done) / static_cast<double>(total));
     });
   }();
-  if (keys.fingerprint != request.fingerprint) {
-    throw Error(message(in, " belongs to another key pair than ", keys_path));
-  }
   Server server(deployment, keys);
   const double loaded = seconds_now();
 

@@ -13,6 +13,14 @@ enum Tag : uint32_t { kNote = 1, kCiphertext = 2, kSeededCiphertext = 3 };
 
 constexpr uint64_t kPrefixBytes = 4 + 8;  // level, scale
 
+uint64_t payload_bytes(const Context& context, int level) {
+  return kPrefixBytes + 2 * packed_bytes(context.ring(), Basis{level + 1, 0});
+}
+
+uint64_t seeded_payload_bytes(const Context& context, int level) {
+  return kPrefixBytes + sizeof(Seed::bytes) + packed_bytes(context.ring(), Basis{level + 1, 0});
+}
+
 void write_prefix(ContainerWriter& writer, int level, double scale) {
   std::vector<uint8_t> bytes;
   put(bytes, static_cast<uint32_t>(level));
@@ -40,11 +48,16 @@ void write_note(ContainerWriter& writer, const std::string& note) {
 
 }  // namespace
 
+uint64_t ciphertext_bytes(const Context& context, int level) { return record_bytes(payload_bytes(context, level)); }
+uint64_t seeded_ciphertext_bytes(const Context& context, int level) {
+  return record_bytes(seeded_payload_bytes(context, level));
+}
+
 void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file) {
   ContainerWriter writer(path, {FileKind::kCiphertexts, context.spec(), file.fingerprint});
   write_note(writer, file.note);
   for (const Ciphertext& c : file.ciphertexts) {
-    writer.begin(kCiphertext, kPrefixBytes + 2 * packed_bytes(context.ring(), c.c[0].basis()));
+    writer.begin(kCiphertext, payload_bytes(context, c.level()));
     write_prefix(writer, c.level(), c.scale);
     write_polynomial(writer, c.c[0]);
     write_polynomial(writer, c.c[1]);
@@ -59,8 +72,7 @@ void write_seeded_ciphertexts(const std::string& path, const Context& context, c
   ContainerWriter writer(path, {FileKind::kCiphertexts, context.spec(), ciphertexts[0].fingerprint});
   write_note(writer, note);
   for (const SeededCiphertext& c : ciphertexts) {
-    writer.begin(kSeededCiphertext,
-                 kPrefixBytes + sizeof c.seed.bytes + packed_bytes(context.ring(), c.c0.basis()));
+    writer.begin(kSeededCiphertext, seeded_payload_bytes(context, c.c0.basis().q - 1));
     write_prefix(writer, c.c0.basis().q - 1, c.scale);
     writer.write(c.seed.bytes.data(), sizeof c.seed.bytes);
     write_polynomial(writer, c.c0);
@@ -69,8 +81,8 @@ void write_seeded_ciphertexts(const std::string& path, const Context& context, c
   writer.commit();
 }
 
-CiphertextFile read_ciphertexts(const std::string& path, const Context& context, size_t max_count) {
-  ContainerReader reader(path, FileKind::kCiphertexts);
+CiphertextFile read_ciphertexts(ByteSource source, const Context& context, size_t max_count) {
+  ContainerReader reader(std::move(source), FileKind::kCiphertexts);
   require_parameters(reader, context);
   CiphertextFile file;
   file.fingerprint = reader.header().fingerprint;
@@ -88,9 +100,8 @@ CiphertextFile read_ciphertexts(const std::string& path, const Context& context,
     if (record.length < kPrefixBytes) reader.refuse("a ciphertext record is too short");
     read_prefix(reader, context, level, scale);
     const Basis basis{level + 1, 0};
-    const uint64_t poly_bytes = packed_bytes(context.ring(), basis);
     if (record.tag == kCiphertext) {
-      reader.expect_length(record, kPrefixBytes + 2 * poly_bytes);
+      reader.expect_length(record, payload_bytes(context, level));
       Ciphertext c;
       c.c[0] = read_polynomial(reader, context.ring(), basis);
       c.c[1] = read_polynomial(reader, context.ring(), basis);
@@ -99,7 +110,7 @@ CiphertextFile read_ciphertexts(const std::string& path, const Context& context,
       file.ciphertexts.push_back(std::move(c));
     } else {
       SeededCiphertext c;
-      reader.expect_length(record, kPrefixBytes + sizeof c.seed.bytes + poly_bytes);
+      reader.expect_length(record, seeded_payload_bytes(context, level));
       reader.read(c.seed.bytes.data(), sizeof c.seed.bytes);
       c.c0 = read_polynomial(reader, context.ring(), basis);
       c.scale = scale;

@@ -18,11 +18,15 @@ struct CiphertextFile {
   Fingerprint fingerprint;
 };
 
+// The record of one ciphertext.
+uint64_t ciphertext_bytes(const Context& context, int level);
+uint64_t seeded_ciphertext_bytes(const Context& context, int level);
+
 void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file);
 void write_seeded_ciphertexts(const std::string& path, const Context& context, const std::string& note,
                               const std::vector<SeededCiphertext>& ciphertexts);
 
 // Accepts at most `max_count` ciphertexts.
-CiphertextFile read_ciphertexts(const std::string& path, const Context& context, size_t max_count);
+CiphertextFile read_ciphertexts(ByteSource source, const Context& context, size_t max_count);
 
 }  // namespace psm::wire

@@ -1,8 +1,8 @@
 #include "ckks/wire/container.h"
 
 #include <array>
-#include <cerrno>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "ckks/base/checksum.h"
@@ -56,6 +56,9 @@ const char* name(FileKind kind) {
   return "something unknown";
 }
 
+uint64_t container_bytes(const ParameterSpec& spec) { return kFixedHeader + spec.name.size() + 8 + record_bytes(0); }
+uint64_t record_bytes(uint64_t payload) { return 4 + 8 + payload + 8; }
+
 ContainerWriter::ContainerWriter(const std::string& path, const Header& header, bool secret)
     : file_(path, secret ? AtomicFile::Access::kOwnerOnly : AtomicFile::Access::kDefault) {
   std::vector<uint8_t> bytes = encode(header);
@@ -102,11 +105,9 @@ void ContainerWriter::commit() {
   file_.commit();
 }
 
-ContainerReader::ContainerReader(const std::string& path, FileKind kind)
-    : path_(path), file_(std::fopen(path.c_str(), "rb")) {
-  if (!file_) throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
+ContainerReader::ContainerReader(ByteSource source, FileKind kind) : source_(std::move(source)) {
   // A secret passes through no buffer that nobody wipes.
-  if (kind == FileKind::kSecretKey) std::setvbuf(file_.get(), nullptr, _IONBF, 0);
+  if (kind == FileKind::kSecretKey) source_.set_unbuffered();
   std::array<uint8_t, kFixedHeader> fixed;
   raw(fixed.data(), sizeof kMagic);
   if (std::memcmp(fixed.data(), kMagic, sizeof kMagic) != 0) {
@@ -140,12 +141,10 @@ ContainerReader::ContainerReader(const std::string& path, FileKind kind)
   if (header_.kind != kind) refuse(message("it holds ", name(header_.kind), ", expected ", name(kind)));
 }
 
-void ContainerReader::refuse(const std::string& why) const { throw Error(message("cannot use ", path_, ": ", why)); }
+void ContainerReader::refuse(const std::string& why) const { throw Error(message("cannot use ", source_.name(), ": ", why)); }
 
 void ContainerReader::raw(void* data, size_t bytes) {
-  if (std::fread(data, 1, bytes, file_.get()) != bytes) {
-    refuse(std::ferror(file_.get()) ? message("reading failed: ", std::strerror(errno)) : "it is truncated");
-  }
+  if (!source_.read(data, bytes)) refuse("it is truncated");
 }
 
 bool ContainerReader::next(RecordHeader& record) {
@@ -157,6 +156,7 @@ bool ContainerReader::next(RecordHeader& record) {
   record.tag = get<uint32_t>(in);
   record.length = get<uint64_t>(in);
   if (record.tag != kEndTag) {
+    if (source_.left() < kChecksumBytes || record.length > source_.left() - kChecksumBytes) refuse("it is truncated");
     left_ = record.length;
     return true;
   }
@@ -165,7 +165,7 @@ bool ContainerReader::next(RecordHeader& record) {
   in = stored.data();
   if (get<uint64_t>(in) != checksum_) refuse("its end is damaged (checksum)");
   if (record.length != records_) refuse(message("it should hold ", record.length, " records, found ", records_));
-  if (std::fgetc(file_.get()) != EOF) refuse("there is something after its end");
+  if (source_.left() > 0) refuse("there is something after its end");
   return false;
 }
 
@@ -189,6 +189,17 @@ void ContainerReader::end() {
   const uint8_t* in = stored.data();
   if (get<uint64_t>(in) != checksum_) refuse("it is damaged (checksum of a record)");
   ++records_;
+}
+
+void ContainerReader::skip() {
+  source_.seek(source_.position() + left_ + kChecksumBytes);
+  left_ = 0;
+  ++records_;
+}
+
+void ContainerReader::seek(uint64_t position) {
+  PSM_CHECK(left_ == 0, left_);
+  source_.seek(position);
 }
 
 }  // namespace psm::wire

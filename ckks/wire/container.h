@@ -2,17 +2,18 @@
 //
 // The header binds the file to its kind, its parameters (in full, so that a reader can rebuild the Context) and its
 // key pair. A record is {tag, length, payload, checksum}; a reader states the length it expects before a byte of the
-// payload is read, so no length from a file is ever trusted with memory. The end record holds the count of records:
+// payload is read, so no length from a file is ever trusted with memory, and one that the file does not hold is refused. The end record holds the count of records:
 // without it a file is truncated. Checksums find accidents; they do not authenticate (ckks/wire/README.md).
+//
+// Records can be skipped and come back to, so that a file may be larger than memory.
 //
 // Every refusal is psm::Error and names the file. Files are written whole or not at all.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <string>
 
+#include "ckks/base/byte_source.h"
 #include "ckks/base/file.h"
 #include "ckks/scheme/ciphertext.h"
 #include "ckks/scheme/parameters.h"
@@ -32,6 +33,10 @@ struct RecordHeader {
   uint32_t tag = 0;  // what it is: the kinds' own enumerations, from 1
   uint64_t length = 0;
 };
+
+// A file's bytes: those of its header and end record, and those of each record.
+uint64_t container_bytes(const ParameterSpec& spec);
+uint64_t record_bytes(uint64_t payload);
 
 class ContainerWriter {
  public:
@@ -57,10 +62,9 @@ class ContainerWriter {
 class ContainerReader {
  public:
   // Throws unless the file is a container of this kind with an intact header.
-  ContainerReader(const std::string& path, FileKind kind);
+  ContainerReader(ByteSource source, FileKind kind);
 
   const Header& header() const { return header_; }
-  const std::string& path() const { return path_; }
 
   // The next record, or nothing after the last one (whose end record has then been verified).
   bool next(RecordHeader& record);
@@ -69,17 +73,19 @@ class ContainerReader {
   void read(void* data, size_t bytes);
   // Verifies the checksum of the record that was read in full.
   void end();
+  // Passes over what is left of a record; its checksum is not verified.
+  void skip();
+  // Where the next record begins, and the way back to it.
+  uint64_t position() const { return source_.position(); }
+  void seek(uint64_t position);
 
   [[noreturn]] void refuse(const std::string& why) const;
 
  private:
   void raw(void* data, size_t bytes);
 
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::string path_;
-  std::unique_ptr<std::FILE, Closer> file_;
+  static constexpr uint64_t kChecksumBytes = 8;
+  ByteSource source_;
   Header header_;
   uint64_t records_ = 0, left_ = 0, checksum_ = 0;
 };

@@ -1,6 +1,6 @@
 #include "ckks/wire/key_file.h"
 
-#include <filesystem>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/wire/bytes.h"
@@ -10,7 +10,6 @@ namespace psm::wire {
 namespace {
 
 enum PublicKeyTag : uint32_t { kPublicKeyTag = 1 };
-enum KeyRole : uint32_t { kRelinearisation = 1, kGalois = 2, kToEphemeral = 3, kFromEphemeral = 4 };
 
 // What stands before the polynomials of a key-switching key.
 struct KeyPrefix {
@@ -20,14 +19,32 @@ struct KeyPrefix {
 };
 constexpr uint64_t kPrefixBytes = 4 * 4 + sizeof(Seed::bytes);
 
-uint64_t key_bytes(const Context& context, const KeyPrefix& prefix) {
-  return kPrefixBytes + static_cast<uint64_t>(prefix.digit_count) *
-                            packed_bytes(context.ring(), Basis{prefix.level + 1, prefix.p_count});
+uint64_t key_bytes(const Context& context, int level, int p_count) {
+  return kPrefixBytes + static_cast<uint64_t>(context.digit_count(level)) *
+                            packed_bytes(context.ring(), Basis{level + 1, p_count});
 }
 
-KeySwitchKey read_key(ContainerReader& reader, const RecordHeader& record, const Context& context,
-                      GaloisElement& element) {
+uint64_t public_key_bytes(const Context& context) {
+  return sizeof(Seed::bytes) + packed_bytes(context.ring(), Basis{context.max_level() + 1, 0});
+}
+
+const char* name(KeyRole role) {
+  switch (role) {
+    case KeyRole::kRelinearisation: return "for products";
+    case KeyRole::kGalois: return "of the Galois element";
+    case KeyRole::kToEphemeral: return "to the ephemeral secret";
+    case KeyRole::kFromEphemeral: return "from the ephemeral secret";
+  }
+  return "of no role";
+}
+
+// Reads and checks what stands before a key's polynomials, and that the record is as long as they are.
+KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const Context& context) {
   uint8_t bytes[kPrefixBytes];
+  const auto role = static_cast<KeyRole>(record.tag);
+  if (role < KeyRole::kRelinearisation || role > KeyRole::kFromEphemeral) {
+    reader.refuse(message("it holds a key of unknown role ", record.tag));
+  }
   if (record.length < kPrefixBytes) reader.refuse("a key record is too short");
   reader.read(bytes, kPrefixBytes);
   const uint8_t* in = bytes;
@@ -40,34 +57,21 @@ KeySwitchKey read_key(ContainerReader& reader, const RecordHeader& record, const
   if (prefix.level < 0 || prefix.level > context.max_level()) reader.refuse("a key has a level that does not exist");
   if (prefix.p_count < 1 || prefix.p_count > context.p_count()) reader.refuse("a key has too many special primes");
   if (prefix.digit_count != context.digit_count(prefix.level)) reader.refuse("a key has a wrong number of digits");
-  if (record.tag == kGalois &&
-      (prefix.galois_element % 2 == 0 || prefix.galois_element >= 2u * static_cast<uint32_t>(context.n()))) {
+  if (role == KeyRole::kGalois
+          ? prefix.galois_element % 2 == 0 || prefix.galois_element >= 2u * static_cast<uint32_t>(context.n())
+          : prefix.galois_element != 0) {
     reader.refuse("a key has an impossible Galois element");
   }
   // The shapes that the evaluator relies on: one special prime at level 0 under the ephemeral secret, all of them
   // elsewhere; the way back from it begins at the top.
-  if (record.tag == kToEphemeral ? prefix.level != 0 || prefix.p_count != 1 : prefix.p_count != context.p_count()) {
+  if (role == KeyRole::kToEphemeral ? prefix.level != 0 || prefix.p_count != 1 : prefix.p_count != context.p_count()) {
     reader.refuse("a key has a level or special primes that do not fit its role");
   }
-  if (record.tag == kFromEphemeral && prefix.level != context.max_level()) {
+  if (role == KeyRole::kFromEphemeral && prefix.level != context.max_level()) {
     reader.refuse("the key from the ephemeral secret does not reach the highest level");
   }
-  reader.expect_length(record, key_bytes(context, prefix));
-  element = prefix.galois_element;
-  KeySwitchKey key;
-  key.seed = prefix.seed;
-  key.level = prefix.level;
-  key.p_count = prefix.p_count;
-  key.fingerprint = reader.header().fingerprint;
-  const Basis basis{prefix.level + 1, prefix.p_count};
-  for (int digit = 0; digit < prefix.digit_count; ++digit) {
-    RnsPoly b = read_polynomial(reader, context.ring(), basis);
-    RnsPoly a(context.ring(), basis, Form::kNtt);
-    expand_seed(key.seed, digit, a);
-    key.digits.push_back({std::move(b), std::move(a)});
-  }
-  reader.end();
-  return key;
+  reader.expect_length(record, key_bytes(context, prefix.level, prefix.p_count));
+  return prefix;
 }
 
 }  // namespace
@@ -78,8 +82,8 @@ std::unique_ptr<const Context> make_context(const ContainerReader& reader) {
   return context;
 }
 
-std::unique_ptr<const Context> read_context(const std::string& path, FileKind kind) {
-  return make_context(ContainerReader(path, kind));
+std::unique_ptr<const Context> read_context(ByteSource source, FileKind kind) {
+  return make_context(ContainerReader(std::move(source), kind));
 }
 
 void require_parameters(const ContainerReader& reader, const Context& context) {
@@ -88,22 +92,26 @@ void require_parameters(const ContainerReader& reader, const Context& context) {
   }
 }
 
+uint64_t public_key_file_bytes(const Context& context) {
+  return container_bytes(context.spec()) + record_bytes(public_key_bytes(context));
+}
+
 void write_public_key(const std::string& path, const Context& context, const PublicKey& key) {
   ContainerWriter writer(path, {FileKind::kPublicKey, context.spec(), key.fingerprint});
-  writer.begin(kPublicKeyTag, sizeof key.seed.bytes + packed_bytes(context.ring(), key.b.basis()));
+  writer.begin(kPublicKeyTag, public_key_bytes(context));
   writer.write(key.seed.bytes.data(), sizeof key.seed.bytes);
   write_polynomial(writer, key.b);
   writer.end();
   writer.commit();
 }
 
-PublicKey read_public_key(const std::string& path, const Context& context) {
-  ContainerReader reader(path, FileKind::kPublicKey);
+PublicKey read_public_key(ByteSource source, const Context& context) {
+  ContainerReader reader(std::move(source), FileKind::kPublicKey);
   require_parameters(reader, context);
   RecordHeader record;
   if (!reader.next(record) || record.tag != kPublicKeyTag) reader.refuse("it holds no public key");
   const Basis basis{context.max_level() + 1, 0};
-  reader.expect_length(record, sizeof(Seed::bytes) + packed_bytes(context.ring(), basis));
+  reader.expect_length(record, public_key_bytes(context));
   PublicKey key;
   reader.read(key.seed.bytes.data(), sizeof key.seed.bytes);
   key.b = read_polynomial(reader, context.ring(), basis);
@@ -115,13 +123,28 @@ PublicKey read_public_key(const std::string& path, const Context& context) {
   return key;
 }
 
+uint64_t evaluation_key_bytes(const Context& context, int level) {
+  return record_bytes(key_bytes(context, level, context.p_count()));
+}
+
+uint64_t evaluation_keys_file_bytes(const Context& context, const KeyRequest& request) {
+  uint64_t total = container_bytes(context.spec());
+  if (request.relinearisation_level >= 0) total += evaluation_key_bytes(context, request.relinearisation_level);
+  for (const auto& entry : request.galois_levels) total += evaluation_key_bytes(context, entry.second);
+  if (request.encapsulation) {
+    total += record_bytes(key_bytes(context, 0, 1)) + evaluation_key_bytes(context, context.max_level());
+  }
+  return total;
+}
+
 EvaluationKeysWriter::EvaluationKeysWriter(const std::string& path, const Context& context, Fingerprint fingerprint)
     : context_(context), writer_(path, {FileKind::kEvaluationKeys, context.spec(), fingerprint}) {}
 
-void EvaluationKeysWriter::write(uint32_t role, GaloisElement element, const KeySwitchKey& key) {
+void EvaluationKeysWriter::write(KeyRole role, GaloisElement element, const KeySwitchKey& key) {
   const KeyPrefix prefix{static_cast<uint32_t>(element), key.level, key.p_count,
                          static_cast<int32_t>(key.digits.size()), key.seed};
-  writer_.begin(role, key_bytes(context_, prefix));
+  PSM_CHECK(prefix.digit_count == context_.digit_count(key.level), prefix.digit_count);
+  writer_.begin(static_cast<uint32_t>(role), key_bytes(context_, key.level, key.p_count));
   std::vector<uint8_t> bytes;
   put(bytes, prefix.galois_element);
   put(bytes, prefix.level);
@@ -134,32 +157,88 @@ void EvaluationKeysWriter::write(uint32_t role, GaloisElement element, const Key
   writer_.end();
 }
 
-void EvaluationKeysWriter::relinearisation(const KeySwitchKey& key) { write(kRelinearisation, 0, key); }
-void EvaluationKeysWriter::galois(GaloisElement element, const KeySwitchKey& key) { write(kGalois, element, key); }
-void EvaluationKeysWriter::to_ephemeral(const KeySwitchKey& key) { write(kToEphemeral, 0, key); }
-void EvaluationKeysWriter::from_ephemeral(const KeySwitchKey& key) { write(kFromEphemeral, 0, key); }
+void EvaluationKeysWriter::relinearisation(const KeySwitchKey& key) { write(KeyRole::kRelinearisation, 0, key); }
+void EvaluationKeysWriter::galois(GaloisElement element, const KeySwitchKey& key) { write(KeyRole::kGalois, element, key); }
+void EvaluationKeysWriter::to_ephemeral(const KeySwitchKey& key) { write(KeyRole::kToEphemeral, 0, key); }
+void EvaluationKeysWriter::from_ephemeral(const KeySwitchKey& key) { write(KeyRole::kFromEphemeral, 0, key); }
 void EvaluationKeysWriter::commit() { writer_.commit(); }
 
-EvaluationKeys read_evaluation_keys(const std::string& path, const Context& context,
-                                    const std::function<void(uint64_t, uint64_t)>& progress) {
-  ContainerReader reader(path, FileKind::kEvaluationKeys);
-  require_parameters(reader, context);
-  const uint64_t total = std::filesystem::file_size(path);
-  uint64_t done = 0;
-  EvaluationKeys keys;
-  keys.fingerprint = reader.header().fingerprint;
+EvaluationKeysReader::EvaluationKeysReader(ByteSource source, const Context& context)
+    : context_(context), reader_(std::move(source), FileKind::kEvaluationKeys) {
+  require_parameters(reader_, context);
   RecordHeader record;
-  while (reader.next(record)) {
-    GaloisElement element = 0;
-    KeySwitchKey key = read_key(reader, record, context, element);
-    switch (record.tag) {
-      case kRelinearisation: keys.relinearisation = std::move(key); break;
-      case kGalois: keys.galois.insert_or_assign(element, std::move(key)); break;
-      case kToEphemeral: keys.to_ephemeral = std::move(key); break;
-      case kFromEphemeral: keys.from_ephemeral = std::move(key); break;
-      default: reader.refuse(message("it holds a key of unknown role ", record.tag));
+  for (uint64_t position = reader_.position(); reader_.next(record); position = reader_.position()) {
+    const KeyPrefix prefix = read_prefix(reader_, record, context);
+    const Entry entry{static_cast<KeyRole>(record.tag), prefix.galois_element, prefix.level, position,
+                      record_bytes(record.length)};
+    if (!index_.emplace(std::pair{entry.role, entry.element}, entries_.size()).second) {
+      reader_.refuse(message("it holds two keys ", name(entry.role), " ", entry.element));
     }
-    done += record.length;
+    entries_.push_back(entry);
+    reader_.skip();
+  }
+}
+
+KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
+  reader_.seek(entry.position);
+  RecordHeader record;
+  // Checked again: the file may have been exchanged since it was opened.
+  if (!reader_.next(record)) reader_.refuse("it changed while it was read");
+  const KeyPrefix prefix = read_prefix(reader_, record, context_);
+  KeySwitchKey key;
+  key.seed = prefix.seed;
+  key.level = prefix.level;
+  key.p_count = prefix.p_count;
+  key.fingerprint = fingerprint();
+  const Basis basis{prefix.level + 1, prefix.p_count};
+  for (int digit = 0; digit < prefix.digit_count; ++digit) {
+    RnsPoly b = read_polynomial(reader_, context_.ring(), basis);
+    RnsPoly a(context_.ring(), basis, Form::kNtt);
+    expand_seed(key.seed, digit, a);
+    key.digits.push_back({std::move(b), std::move(a)});
+  }
+  reader_.end();
+  return key;
+}
+
+const EvaluationKeysReader::Entry& EvaluationKeysReader::find(KeyRole role, GaloisElement element, int level) const {
+  const auto found = index_.find({role, element});
+  if (found == index_.end()) {
+    reader_.refuse(message("it lacks the key ", name(role), " ", element, "; make keys for this model"));
+  }
+  const Entry& entry = entries_[found->second];
+  if (entry.level < level) {
+    reader_.refuse(message("its key ", name(role), " ", element, " serves levels up to ", entry.level, ", level ", level,
+                           " is needed; make keys for this model"));
+  }
+  return entry;
+}
+
+EvaluationKeys EvaluationKeysReader::load(const KeyRequest& request,
+                                          const std::function<void(uint64_t, uint64_t)>& progress) {
+  // All of them are found before the first is read.
+  std::vector<const Entry*> wanted;
+  if (request.relinearisation_level >= 0) {
+    wanted.push_back(&find(KeyRole::kRelinearisation, 0, request.relinearisation_level));
+  }
+  for (const auto& [element, level] : request.galois_levels) wanted.push_back(&find(KeyRole::kGalois, element, level));
+  if (request.encapsulation) {
+    wanted.push_back(&find(KeyRole::kToEphemeral, 0, 0));
+    wanted.push_back(&find(KeyRole::kFromEphemeral, 0, context_.max_level()));
+  }
+  uint64_t done = 0, total = 0;
+  for (const Entry* entry : wanted) total += entry->bytes;
+  EvaluationKeys keys;
+  keys.fingerprint = fingerprint();
+  for (const Entry* entry : wanted) {
+    KeySwitchKey key = load(*entry);
+    switch (entry->role) {
+      case KeyRole::kRelinearisation: keys.relinearisation = std::move(key); break;
+      case KeyRole::kGalois: keys.galois.emplace(entry->element, std::move(key)); break;
+      case KeyRole::kToEphemeral: keys.to_ephemeral = std::move(key); break;
+      case KeyRole::kFromEphemeral: keys.from_ephemeral = std::move(key); break;
+    }
+    done += entry->bytes;
     if (progress) progress(done, total);
   }
   return keys;

@@ -1,13 +1,16 @@
-// Files of public keys and evaluation keys. Evaluation keys are written and read one key at a time: with a seed for
-// every `a` half, a file is half the size of the keys in memory, and never needs to be in memory as a whole.
+// Files of public keys and evaluation keys. Evaluation keys are written and read one key at a time, so the file may be
+// larger than memory; with a seed for every `a` half it is less than half the size of the keys in memory.
 //
 // Parameters travel in each header; make_context() rebuilds them and refuses a file whose numbers do not give the
 // fingerprint that its header states.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ckks/scheme/context.h"
 #include "ckks/scheme/keys.h"
@@ -18,12 +21,19 @@ namespace psm::wire {
 // Validates the specification of a header (security bounds included) and builds its Context.
 std::unique_ptr<const Context> make_context(const ContainerReader& reader);
 // The header alone: which parameters, which key pair.
-std::unique_ptr<const Context> read_context(const std::string& path, FileKind kind);
+std::unique_ptr<const Context> read_context(ByteSource source, FileKind kind);
 // Refuses a file of other parameters.
 void require_parameters(const ContainerReader& reader, const Context& context);
 
+uint64_t public_key_file_bytes(const Context& context);
 void write_public_key(const std::string& path, const Context& context, const PublicKey& key);
-PublicKey read_public_key(const std::string& path, const Context& context);
+PublicKey read_public_key(ByteSource source, const Context& context);
+
+enum class KeyRole : uint32_t { kRelinearisation = 1, kGalois = 2, kToEphemeral = 3, kFromEphemeral = 4 };
+
+// The record of a key for products or rotations at `level`, and the file of all keys of a request.
+uint64_t evaluation_key_bytes(const Context& context, int level);
+uint64_t evaluation_keys_file_bytes(const Context& context, const KeyRequest& request);
 
 class EvaluationKeysWriter {
  public:
@@ -36,14 +46,40 @@ class EvaluationKeysWriter {
   uint64_t bytes_written() const { return writer_.bytes_written(); }
 
  private:
-  void write(uint32_t role, GaloisElement element, const KeySwitchKey& key);
+  void write(KeyRole role, GaloisElement element, const KeySwitchKey& key);
 
   const Context& context_;
   ContainerWriter writer_;
 };
 
-// `progress(bytes read, bytes in all)` may be empty.
-EvaluationKeys read_evaluation_keys(const std::string& path, const Context& context,
-                                    const std::function<void(uint64_t, uint64_t)>& progress = {});
+// Keys one at a time, in any order. Opening reads the head of each key and no polynomial; load() reads one key and
+// verifies its checksum.
+class EvaluationKeysReader {
+ public:
+  struct Entry {
+    KeyRole role;
+    GaloisElement element;  // of kGalois, else 0
+    int level;
+    uint64_t position, bytes;  // of its record
+  };
+
+  // Throws Error for a key that the context cannot have, and for two with the same role and Galois element.
+  EvaluationKeysReader(ByteSource source, const Context& context);
+
+  Fingerprint fingerprint() const { return reader_.header().fingerprint; }
+  const std::vector<Entry>& entries() const { return entries_; }  // in the order of the file
+  KeySwitchKey load(const Entry& entry);
+  // The keys of a request and no others; throws Error if the file lacks one or has it for lower levels only.
+  // `progress(bytes read, bytes in all)` may be empty.
+  EvaluationKeys load(const KeyRequest& request, const std::function<void(uint64_t, uint64_t)>& progress = {});
+
+ private:
+  const Entry& find(KeyRole role, GaloisElement element, int level) const;
+
+  const Context& context_;
+  ContainerReader reader_;
+  std::vector<Entry> entries_;
+  std::map<std::pair<KeyRole, GaloisElement>, size_t> index_;
+};
 
 }  // namespace psm::wire

@@ -9,6 +9,10 @@ namespace {
 constexpr uint32_t kSecretKeyTag = 1;
 }
 
+uint64_t secret_key_file_bytes(const Context& context) {
+  return container_bytes(context.spec()) + record_bytes(static_cast<uint64_t>(context.n()) / 4);
+}
+
 void write_secret_key(const std::string& path, const SecretKey& key) {
   const auto& coefficients = key.coefficients();
   SecretVector<uint8_t> bytes(coefficients.size() / 4);
@@ -22,8 +26,8 @@ void write_secret_key(const std::string& path, const SecretKey& key) {
   writer.commit();
 }
 
-SecretKey read_secret_key(const std::string& path, const Context& context) {
-  ContainerReader reader(path, FileKind::kSecretKey);
+SecretKey read_secret_key(ByteSource source, const Context& context) {
+  ContainerReader reader(std::move(source), FileKind::kSecretKey);
   require_parameters(reader, context);
   RecordHeader record;
   if (!reader.next(record) || record.tag != kSecretKeyTag) reader.refuse("it holds no secret key");

@@ -4,11 +4,13 @@
 
 #include <string>
 
+#include "ckks/base/byte_source.h"
 #include "ckks/scheme/secret_key.h"
 
 namespace psm::wire {
 
+uint64_t secret_key_file_bytes(const Context& context);
 void write_secret_key(const std::string& path, const SecretKey& key);
-SecretKey read_secret_key(const std::string& path, const Context& context);
+SecretKey read_secret_key(ByteSource source, const Context& context);
 
 }  // namespace psm::wire

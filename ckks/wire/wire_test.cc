@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/training_random.h"
@@ -33,6 +34,22 @@ KeyRequest some_keys(const Context& context) {
 // Without the flush to the disk of write_file: these tests write thousands of files.
 void write_quickly(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
+}
+
+EvaluationKeys read_evaluation_keys(ByteSource source, const Context& context) {
+  EvaluationKeysReader reader(std::move(source), context);
+  EvaluationKeys keys;
+  keys.fingerprint = reader.fingerprint();
+  for (const auto& entry : reader.entries()) {
+    KeySwitchKey key = reader.load(entry);
+    switch (entry.role) {
+      case KeyRole::kRelinearisation: keys.relinearisation = std::move(key); break;
+      case KeyRole::kGalois: keys.galois.emplace(entry.element, std::move(key)); break;
+      case KeyRole::kToEphemeral: keys.to_ephemeral = std::move(key); break;
+      case KeyRole::kFromEphemeral: keys.from_ephemeral = std::move(key); break;
+    }
+  }
+  return keys;
 }
 
 // A small party whose keys and a ciphertext lie in files.
@@ -104,6 +121,85 @@ TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its l
   const std::string path = scratch("full");
   write_ciphertexts(path, files.party.context, full);
   CHECK(std::filesystem::file_size(files.seeded) < 0.7 * static_cast<double>(std::filesystem::file_size(path)));
+}
+
+TEST_CASE("a request's keys are read and no others; a file that lacks one says which") {
+  Files files;
+  const Context& context = files.party.context;
+  EvaluationKeysReader reader(files.evaluation, context);
+  KeyRequest few;
+  few.need_galois(galois_element(context, 1), 1);
+  const EvaluationKeys keys = reader.load(few);
+  CHECK(keys.galois.size() == 1);
+  CHECK(!keys.relinearisation.has_value());
+  KeyRequest higher;
+  higher.need_galois(galois_element(context, 1), 3);
+  CHECK_THROWS_WITH_AS(reader.load(higher), doctest::Contains("serves levels up to 2, level 3 is needed"), Error);
+  KeyRequest other;
+  other.need_galois(galois_element(context, 2), 1);
+  CHECK_THROWS_WITH_AS(reader.load(other), doctest::Contains("lacks the key of the Galois element 25"), Error);
+}
+
+TEST_CASE("two keys with one role and Galois element are refused") {
+  Files files;
+  EvaluationKeysWriter writer(scratch("twice"), files.party.context, files.party.keys.fingerprint);
+  for (int i = 0; i < 2; ++i) writer.relinearisation(*files.party.keys.relinearisation);
+  writer.commit();
+  CHECK_THROWS_WITH_AS(EvaluationKeysReader(scratch("twice"), files.party.context), doctest::Contains("two keys"), Error);
+}
+
+TEST_CASE("a file of many keys passes through the memory of one, in any order") {
+  const Context context(insecure_leveled(10, 3));
+  const SecretKey secret = SecretKey::generate(context);
+  KeyGenerator generator(secret);
+  const std::string path = scratch("many");
+  constexpr int kKeys = 24;
+  const size_t one_key = context.key_switch_key_bytes(3), before = buffer_pool::statistics().bytes_in_use;
+  buffer_pool::reset_peak();
+  EvaluationKeysWriter writer(path, context, secret.fingerprint());
+  for (int offset = 1; offset <= kKeys; ++offset) {
+    const GaloisElement g = galois_element(context, offset);
+    writer.galois(g, generator.galois(g, 3));
+  }
+  writer.commit();
+  EvaluationKeysReader reader(path, context);
+  REQUIRE(reader.entries().size() == kKeys);
+  const Encoder encoder(context);
+  const Decryptor decryptor(secret, encoder);
+  SeededEncryptor encryptor(secret);
+  const Slots values(static_cast<size_t>(context.slots()), 0.5);
+  const Ciphertext x = expand(encryptor.encrypt(encoder.encode(values, 3)));
+  for (auto entry = reader.entries().rbegin(); entry != reader.entries().rend(); ++entry) {
+    EvaluationKeys one;
+    one.fingerprint = reader.fingerprint();
+    one.galois.emplace(entry->element, reader.load(*entry));
+    const Evaluator evaluator(context, one);
+    CHECK(max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)), values) < 1e-6);
+  }
+  // With what makes and uses a key beside it: far from the file's 24.
+  CHECK(buffer_pool::statistics().peak_in_use - before < 4 * one_key);
+  CHECK(std::filesystem::file_size(path) > kKeys / 4 * one_key);
+}
+
+TEST_CASE("the sizes of files are what the functions say") {
+  Files files;
+  const Context& context = files.party.context;
+  CHECK(std::filesystem::file_size(files.secret) == secret_key_file_bytes(context));
+  CHECK(std::filesystem::file_size(files.public_key) == public_key_file_bytes(context));
+  CHECK(std::filesystem::file_size(files.evaluation) == evaluation_keys_file_bytes(context, some_keys(context)));
+  const uint64_t container = container_bytes(context.spec());
+  const std::string note = R"({"prompts": 1})";
+  CHECK(std::filesystem::file_size(files.ciphertexts) ==
+        container + record_bytes(note.size()) + ciphertext_bytes(context, 2));
+  CHECK(std::filesystem::file_size(files.seeded) == container + record_bytes(2) + seeded_ciphertext_bytes(context, 3));
+  KeyRequest encapsulation;
+  encapsulation.encapsulation = true;
+  files.party.add_keys(encapsulation);
+  EvaluationKeysWriter writer(scratch("ephemeral"), context, files.party.keys.fingerprint);
+  writer.to_ephemeral(*files.party.keys.to_ephemeral);
+  writer.from_ephemeral(*files.party.keys.from_ephemeral);
+  writer.commit();
+  CHECK(std::filesystem::file_size(scratch("ephemeral")) == evaluation_keys_file_bytes(context, encapsulation));
 }
 
 TEST_CASE("a file of another kind, other parameters or too many ciphertexts is refused and says so") {

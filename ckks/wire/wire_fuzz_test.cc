@@ -1,0 +1,158 @@
+// A fuzz target for every file of ckks/wire (ckks/base/fuzz.h says how they are run for long).
+#include <cstdlib>
+#include <filesystem>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/scheme/seeded_encryptor.h"
+#include "ckks/scheme/test_party.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/fuzz_container.h"
+#include "ckks/wire/residues.h"
+#include "ckks/wire/secret_key_file.h"
+#include "doctest/doctest.h"
+
+namespace psm::wire {
+namespace {
+
+// The smallest ring, so that most of a file is structure.
+ParameterSpec tiny() {
+  ParameterSpec spec = insecure_leveled(4, 2);
+  spec.secret_hamming_weight = 8;
+  spec.encapsulation_hamming_weight = 4;
+  return spec;
+}
+
+struct Corpus {
+  Corpus() : party(tiny()) {
+    KeyRequest request;
+    request.need_relinearisation(2);
+    request.need_galois(galois_element(party.context, 1), 1);
+    request.need_galois(galois_element(party.context, 0, true), 2);
+    request.encapsulation = true;
+    party.add_keys(request);
+    write_secret_key(path, party.secret);
+    secret = taken();
+    write_public_key(path, party.context, party.public_key);
+    public_key = taken();
+    EvaluationKeysWriter writer(path, party.context, party.keys.fingerprint);
+    writer.relinearisation(*party.keys.relinearisation);
+    for (const auto& [element, key] : party.keys.galois) writer.galois(element, key);
+    writer.to_ephemeral(*party.keys.to_ephemeral);
+    writer.from_ephemeral(*party.keys.from_ephemeral);
+    writer.commit();
+    evaluation = taken();
+    CiphertextFile file;
+    file.note = R"({"prompts": 1})";
+    file.fingerprint = party.secret.fingerprint();
+    for (int level = 0; level <= 2; ++level) file.ciphertexts.push_back(party.encrypt(party.random_slots(1), level));
+    write_ciphertexts(path, party.context, file);
+    ciphertexts = taken();
+    SeededEncryptor encryptor(party.secret);
+    std::vector<SeededCiphertext> fresh;
+    for (int level = 0; level <= 2; ++level) {
+      fresh.push_back(encryptor.encrypt(party.encoder.encode(party.random_slots(1), level)));
+    }
+    write_seeded_ciphertexts(path, party.context, "{}", fresh);
+    seeded = taken();
+  }
+
+  FuzzTarget target(const char* name, std::vector<std::string> valid) const {
+    FuzzTarget target;
+    target.name = name;
+    target.corpus = std::move(valid);
+    target.repair = repair_container;
+    target.marks = container_marks;
+    // Eight bytes for each residue of three or more, halves from seeds, and the pool's classes of at least 512 bytes.
+    target.bytes_per_byte = 40;
+    target.fixed_bytes = 16 << 10;
+    return target;
+  }
+
+  TestParty party;
+  std::string secret, public_key, evaluation, ciphertexts, seeded;
+
+ private:
+  std::string taken() const { return read_file(path, 1 << 20); }
+  const std::string path = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / "valid").string();
+};
+
+const Corpus& corpus() {
+  static const Corpus instance;
+  return instance;
+}
+
+constexpr uint64_t kInputs = 2000;
+
+void run(const FuzzTarget& target, uint64_t inputs = kInputs) {
+  const FuzzReport report = fuzz(target, inputs);
+  INFO(report.failure);
+  CHECK(report.failure.empty());
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > report.accepted);
+}
+
+TEST_CASE("a secret key's file") {
+  FuzzTarget target = corpus().target("secret key", {corpus().secret});
+  target.decode = [](std::string_view bytes) { read_secret_key(ByteSource("input", bytes), corpus().party.context); };
+  run(target);
+}
+
+TEST_CASE("a public key's file") {
+  FuzzTarget target = corpus().target("public key", {corpus().public_key});
+  target.decode = [](std::string_view bytes) { read_public_key(ByteSource("input", bytes), corpus().party.context); };
+  run(target);
+}
+
+TEST_CASE("a file of evaluation keys: its index, and every key") {
+  FuzzTarget target = corpus().target("evaluation keys", {corpus().evaluation});
+  target.decode = [](std::string_view bytes) {
+    EvaluationKeysReader reader(ByteSource("input", bytes), corpus().party.context);
+    for (const auto& entry : reader.entries()) reader.load(entry);
+  };
+  run(target);
+}
+
+TEST_CASE("a file of ciphertexts, full and seeded") {
+  FuzzTarget target = corpus().target("ciphertexts", {corpus().ciphertexts, corpus().seeded});
+  target.decode = [](std::string_view bytes) {
+    read_ciphertexts(ByteSource("input", bytes), corpus().party.context, 8);
+  };
+  run(target);
+}
+
+TEST_CASE("a header's parameters: no specification takes more than the largest ring does") {
+  FuzzTarget target = corpus().target("parameters", {corpus().secret.substr(0, 160), corpus().public_key.substr(0, 160)});
+  target.decode = [](std::string_view bytes) {
+    const auto kind = bytes.size() > 12 && bytes[12] == 1 ? FileKind::kSecretKey : FileKind::kPublicKey;
+    read_context(ByteSource("input", bytes), kind);
+  };
+  // Sixty primes at N = 2^17: four tables of 2^17 words each.
+  target.fixed_bytes = size_t{300} << 20;
+  run(target, 200);
+}
+
+TEST_CASE("residues: what unpacks packs to the same bytes") {
+  FuzzTarget target;
+  target.name = "residues";
+  target.corpus = {std::string(8 * 50 / 8 + 1, '\x2a'), std::string(64 * 20 / 8 + 1, '\x01')};
+  target.fixed_bytes = 1 << 10, target.bytes_per_byte = 16;
+  target.decode = [](std::string_view bytes) {
+    const uint64_t primes[] = {(uint64_t{1} << 50) - 27, 786433, (uint64_t{1} << 57) - 13, 1099511627791};
+    if (bytes.empty()) throw Error("nothing to unpack");
+    const uint64_t q = primes[static_cast<uint8_t>(bytes[0]) % 4];
+    const auto* in = reinterpret_cast<const uint8_t*>(bytes.data()) + 1;
+    const size_t n = (bytes.size() - 1) / static_cast<size_t>(bit_length(q)) * 8;
+    std::vector<uint64_t> residues(n);
+    if (!unpack_residues(residues.data(), in, n, q)) throw Error("a residue is not below its prime");
+    std::vector<uint8_t> packed(packed_bytes(n, q));
+    pack_residues(packed.data(), residues.data(), n, q);
+    PSM_CHECK(std::equal(packed.begin(), packed.end(), in));
+  };
+  const FuzzReport report = fuzz(target, kInputs);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+}
+
+}  // namespace
+}  // namespace psm::wire
