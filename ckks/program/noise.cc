@@ -57,14 +57,12 @@ class Prediction {
       case Opcode::kMultiplyPlain: {
         // A number is rounded once, and not coefficient by coefficient.
         const double scale = context_.scale(level);
-        const double encoding =
-            instruction.plain.period() == 1 ? std::sqrt(1.0 / 6) / scale : noise_.encoding(scale);
+        const double encoding = instruction.plain.period() == 1 ? NoiseModel::scalar(scale) : noise_.encoding(scale);
         return std::hypot(size_of(0) * encoding, noise_.rescale(context_.scale(level - 1)));
       }
       case Opcode::kMultiply:
       case Opcode::kSumOfProducts:
-        return std::hypot(noise_.key_switch(level, square(context_.scale(level))),
-                          noise_.rescale(context_.scale(level - 1)));
+        return noise_.relinearise_rescale(level, square(context_.scale(level)), context_.scale(level - 1));
       case Opcode::kRotate:
       case Opcode::kConjugate:
         return noise_.key_switch(level, context_.scale(level));
@@ -81,14 +79,14 @@ class Prediction {
   // the rescale.
   double own_of_output(const Instruction& instruction, int output, int level) const {
     const double scale = context_.scale(level);
-    const double key_switch = noise_.key_switch(level, scale), encoding = noise_.encoding(scale);
+    const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);
     const std::size_t terms = terms_of(*instruction.linear, output);
     double variance = square(noise_.rescale(context_.scale(level - 1)));
     for (const LinearTerm& term : instruction.linear->terms) {
       if (term.output != output) continue;
       const Value input = instruction.arguments[static_cast<std::size_t>(term.input)];
       variance += square(size(input) * encoding);
-      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight, terms) * key_switch);
+      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight, terms) * digits);
     }
     return std::sqrt(variance);
   }
@@ -125,8 +123,9 @@ class Prediction {
     for (double& size : sizes) size = std::sqrt(size / static_cast<double>(points.size()));
     for (std::size_t n = 1; n < plan.nodes.size(); ++n) {
       const SeriesPlan::Node& node = plan.nodes[n];
-      double variance = square(noise_.rescale(node.scale));
-      if (!node.products.empty()) variance += square(noise_.key_switch(node.level + 1, node.sum_scale));
+      double variance = square(node.products.empty()
+                                   ? noise_.rescale(node.scale)
+                                   : noise_.relinearise_rescale(node.level + 1, node.sum_scale, node.scale));
       for (const SeriesPlan::Product& product : node.products) {
         const auto a = static_cast<std::size_t>(product.left), b = static_cast<std::size_t>(product.right);
         const double weight = product.doubled ? 2 : 1;
@@ -194,9 +193,9 @@ std::vector<double> accumulated_noise(const Plan& plan, const NoiseModel& noise,
     const int level = plan.argument_level[i];
     // What bringing an argument down adds.
     const auto error = [&](Value argument) {
-      const bool lowered = plan.level[id(argument)] != level;
-      return std::hypot(total[id(argument)],
-                        lowered ? noise.rescale(noise.context().scale(level)) / std::numbers::sqrt2 : 0);
+      const int from = plan.level[id(argument)];
+      const double lowering = from == level ? 0 : noise.drop(from, level, prediction.size(argument));
+      return std::hypot(total[id(argument)], lowering / std::numbers::sqrt2);
     };
     const auto argument_error = [&](std::size_t k) { return error(instruction.arguments[k]); };
     for (std::size_t r = 0; r < instruction.results.size(); ++r) {
