@@ -8,15 +8,19 @@
 
 namespace psm {
 
+void require_owner(const Ciphertext& ciphertext, const SecretKey& secret) {
+  if (ciphertext.fingerprint.parameters != secret.fingerprint().parameters) {
+    throw Error("the ciphertext belongs to other parameters than the secret key; use the files of one run");
+  }
+  if (ciphertext.fingerprint.key != secret.fingerprint().key) {
+    throw Error("the ciphertext belongs to another key pair; decrypt it with the key it was encrypted for");
+  }
+}
+
 Decryptor::Decryptor(const SecretKey& secret, const Encoder& encoder) : secret_(secret), encoder_(encoder) {}
 
 Plaintext Decryptor::decrypt_to_plaintext(const Ciphertext& ciphertext) const {
-  if (ciphertext.fingerprint.parameters != secret_.fingerprint().parameters) {
-    throw Error("the ciphertext belongs to other parameters than the secret key; use the files of one run");
-  }
-  if (ciphertext.fingerprint.key != secret_.fingerprint().key) {
-    throw Error("the ciphertext belongs to another key pair; decrypt it with the key it was encrypted for");
-  }
+  require_owner(ciphertext, secret_);
   // The decoder reads no more limbs than it needs for 120 bits of message.
   const Ring& ring = secret_.context().ring();
   const int limbs = std::min(ciphertext.level() + 1, Encoder::kDecodedLimbs);

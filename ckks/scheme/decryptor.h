@@ -1,7 +1,11 @@
 // Decryptor: m = c_0 + c_1 s, and the slots of it.
 //
 // What it returns is for the holder of the key alone: a decrypted CKKS result carries the error, and whoever
-// sees many of them learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533).
+// sees many of them learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533). What is to be shown to
+// others goes through SharingDecryptor.
+//
+// No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder
+// returns; what a caller then does with them (printing a number takes a time that depends on it) is not covered.
 #pragma once
 
 #include <complex>
@@ -12,10 +16,13 @@
 
 namespace psm {
 
+// Throws Error if the ciphertext belongs to other parameters or another key pair than the secret.
+void require_owner(const Ciphertext& ciphertext, const SecretKey& secret);
+
 class Decryptor {
  public:
   Decryptor(const SecretKey& secret, const Encoder& encoder);
-  // Throws Error if the ciphertext belongs to other parameters or another key pair.
+  // Both refuse what require_owner() refuses.
   std::vector<std::complex<double>> decrypt(const Ciphertext& ciphertext) const;
   Plaintext decrypt_to_plaintext(const Ciphertext& ciphertext) const;
 
