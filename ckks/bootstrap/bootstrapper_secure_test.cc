@@ -1,9 +1,11 @@
 // Bootstrapping at the shipped, 128-bit secure parameters: measured precision, time and key bytes.
 
 #include <chrono>
+#include <cmath>
 #include <string>
 
 #include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/error_model.h"
 #include "ckks/bootstrap/precision.h"
 #include "ckks/scheme/decryptor.h"
 #include "ckks/scheme/key_generator.h"
@@ -28,6 +30,8 @@ void check_bootstrap(const ParameterSpec& spec) {
           static_cast<double>(bootstrapper.bytes()) * 1e-9, " GB");
   CHECK(keys.bytes() == bootstrapper.plan().key_bytes());
 
+  const BootstrapError predicted = predict_error(bootstrapper.plan());  // for uniform input, the first case
+  MESSAGE("predicted: mean ", predicted.mean_bits, " bits, worst ", predicted.worst_bits, " bits");
   const int n = context.slots();
   const struct {
     std::string name;
@@ -47,6 +51,9 @@ void check_bootstrap(const ParameterSpec& spec) {
     MESSAGE(name, ": mean ", p.mean, " bits, worst ", p.worst, " bits, ", seconds, " s");
     CHECK(p.mean > 17);
     CHECK(p.worst > 14);
+    if (&z != &cases[0].z) continue;
+    CHECK(std::abs(p.mean - predicted.mean_bits) < 0.5);
+    CHECK(std::abs(p.worst - predicted.worst_bits) < 1.5);
   }
 }
 

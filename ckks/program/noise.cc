@@ -57,7 +57,8 @@ class Prediction {
       case Opcode::kMultiplyPlain: {
         // A number is rounded once, and not coefficient by coefficient.
         const double scale = context_.scale(level);
-        const double encoding = instruction.plain.period() == 1 ? NoiseModel::scalar(scale) : noise_.encoding(scale);
+        const double encoding =
+            instruction.plain.period() == 1 ? NoiseModel::scalar(scale) : noise_.encoding(scale);
         return std::hypot(size_of(0) * encoding, noise_.rescale(context_.scale(level - 1)));
       }
       case Opcode::kMultiply:

@@ -124,7 +124,8 @@ TEST_CASE("the dense secret's set spends its larger bound on special primes: thr
   CHECK(dense.log2_qp() > 1699);
   CHECK(dense.digit_count(dense.max_level()) == 3);
   CHECK(sparse.digit_count(sparse.max_level()) == 5);
-  CHECK(3 * dense.key_switch_key_bytes(dense.max_level()) < 2 * sparse.key_switch_key_bytes(sparse.max_level()));
+  CHECK(3 * dense.key_switch_key_bytes(dense.max_level()) <
+        2 * sparse.key_switch_key_bytes(sparse.max_level()));
 }
 
 TEST_CASE("a modulus beyond the security table is refused, and the bound and its source are named") {

@@ -37,7 +37,8 @@ double NoiseModel::seeded_encryption(double scale) const {
 double NoiseModel::rescale(double scale) const { return slots((1 + weight_) / 12, scale); }
 
 double NoiseModel::drop(int level, int target, double size) const {
-  const double factor = context_.scale(target) * static_cast<double>(context_.q(target + 1)) / context_.scale(level);
+  const double factor =
+      context_.scale(target) * static_cast<double>(context_.q(target + 1)) / context_.scale(level);
   return sum(size * std::abs(std::round(factor) / factor - 1), rescale(context_.scale(target)));
 }
 
@@ -52,7 +53,9 @@ double NoiseModel::digit_variance(int level) const {
   return context_.n() * kErrorVariance * sum / 12;
 }
 
-double NoiseModel::key_switch(int level, double scale) const { return sum(digits(level, scale), rescale(scale)); }
+double NoiseModel::key_switch(int level, double scale) const {
+  return sum(digits(level, scale), rescale(scale));
+}
 
 double NoiseModel::digits(int level, double scale) const { return slots(digit_variance(level), scale); }
 

@@ -5,8 +5,8 @@
 // units of the encrypted values. They are averages for planning and for ledgers. They are no bounds: nothing
 // that protects a secret may rest on them (USENIX Security 2024, Guo et al.).
 //
-// Notation: sigma_e = 3.24 of an error, h = Hamming weight of the secret (2N/3 if dense), h~ of the ephemeral one, D =
-// product of the primes of a digit, c -> slots as above.
+// Notation: sigma_e = 3.24 of an error, h = Hamming weight of the secret (2N/3 if dense), h~ of the ephemeral
+// one, D = product of the primes of a digit, c -> slots as above.
 //   encoding      rounding of coefficients                    c = sqrt(1/12); of a vector of m slots that is
 //                                                             repeated, only 2m coefficients are not 0
 //   scalar        one Gaussian integer                        a slot's error is sqrt(1/6) / scale
@@ -14,13 +14,15 @@
 //   seeded        e                                           c = sigma_e
 //   division      by q_l (rescale) or P: both polynomials     c = sqrt((1 + h) / 12)
 //                 are rounded
-//   drop          product by round(g), g = S_t q_{t+1} / S_l,  a value's error is its size times |round(g) / g - 1|,
+//   drop          product by round(g), g = S_t q_{t+1} / S_l,  a value's error is its size times |round(g) /
+//   g - 1|,
 //                 and a division                                and the division's
 //   digits        sum over digits, each uniform in            c^2 = N sigma_e^2 sum_D D^2 / (12 P^2)
 //                 [-D/2, D/2], times an error, over P
 //   key switch    digits and a division by P
 //   giant step    the same on c_1 alone, c_0 keeps its P      c^2 = digits + h / 12
-//   ModRaise      to the ephemeral secret at q_0 p_0, back    c^2 = N sigma_e^2 q_0^2 / (12 p_0^2) + (1 + h~) / 12
+//   ModRaise      to the ephemeral secret at q_0 p_0, back    c^2 = N sigma_e^2 q_0^2 / (12 p_0^2) + (1 + h~)
+//   / 12
 //                 at Q_L P                                          + a key switch at level L
 #pragma once
 

@@ -1,5 +1,6 @@
-// Predicted against measured errors. What an operation adds by itself is measured against the same operation on the
-// decrypted operands, so that nothing but its own error is left; what operands bring in, against the plaintexts.
+// Predicted against measured errors. What an operation adds by itself is measured against the same operation
+// on the decrypted operands, so that nothing but its own error is left; what operands bring in, against the
+// plaintexts.
 #include "ckks/scheme/noise.h"
 
 #include <cmath>
@@ -16,8 +17,8 @@
 namespace psm {
 namespace {
 
-// Tighter than the bit and a half that plans may be off: root mean squares over 2^11 real parts or more scatter by a
-// few hundredths of a bit, with a sparse secret by a tenth.
+// Tighter than the bit and a half that plans may be off: root mean squares over 2^11 real parts or more
+// scatter by a few hundredths of a bit, with a sparse secret by a tenth.
 constexpr double kToleranceBits = 0.5;
 
 // Uniform on [-1, 1] + i [-1, 1].
@@ -78,7 +79,8 @@ void compare_at(TestParty& t, int level, Comparison& compare) {
   compare("addition of a plaintext", rms_error(t.decrypt(e.add_plain(s, t.encoder.encode(y, level))), sum),
           NoiseModel::sum(seeded, model.encoding(scale)));
   compare("multiplication by an integer",
-          rms_error(t.decrypt(e.multiply_integer(a, 3)), map(x, [&](size_t i) { return 3.0 * x[i]; })), 3 * fresh);
+          rms_error(t.decrypt(e.multiply_integer(a, 3)), map(x, [&](size_t i) { return 3.0 * x[i]; })),
+          3 * fresh);
 
   const Slots in = t.decrypt(s);
   const auto turned = [](const Slots& z, int by) {
@@ -87,7 +89,8 @@ void compare_at(TestParty& t, int level, Comparison& compare) {
   const double key_switch = model.key_switch(level, scale);
   compare("rotation", rms_error(t.decrypt(e.rotate(s, 1)), turned(in, 1)), key_switch);
   compare("conjugation",
-          rms_error(t.decrypt(e.conjugate(s)), map(in, [&](size_t i) { return std::conj(in[i]); })), key_switch);
+          rms_error(t.decrypt(e.conjugate(s)), map(in, [&](size_t i) { return std::conj(in[i]); })),
+          key_switch);
   const Hoisted hoisted = e.hoist(s);
   compare("hoisted rotation", rms_error(t.decrypt(e.rotate(hoisted, 2)), turned(in, 2)), key_switch);
 
@@ -99,8 +102,9 @@ void compare_at(TestParty& t, int level, Comparison& compare) {
   compare("sum of hoisted rotations", rms_error(t.decrypt(e.mod_down(extended)), both),
           NoiseModel::sum(division, std::sqrt(2.0) * digits));
   const ExtendedCiphertext giant = e.apply_galois_extended(extended, galois_element(t.context, 1));
-  compare("giant step", rms_error(t.decrypt(e.mod_down(giant)), turned(both, 1)),
-          NoiseModel::sum(NoiseModel::sum(model.giant_step(level, scale), std::sqrt(2.0) * digits), division));
+  compare(
+      "giant step", rms_error(t.decrypt(e.mod_down(giant)), turned(both, 1)),
+      NoiseModel::sum(NoiseModel::sum(model.giant_step(level, scale), std::sqrt(2.0) * digits), division));
 }
 
 // Everything that costs a level.
@@ -112,7 +116,8 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
   const Ciphertext a = t.encrypt(x, level), b = t.encrypt(y, level);
   const Slots p = t.decrypt(a), q = t.decrypt(b);
   const double fresh = model.encryption(scale);
-  const auto own = [&](const char* operation, const Ciphertext& result, const Slots& expected, double predicted) {
+  const auto own = [&](const char* operation, const Ciphertext& result, const Slots& expected,
+                       double predicted) {
     compare(operation, rms_error(t.decrypt(result), expected), predicted);
   };
   // What relinearisation and rescale add to a sum of `terms` products.
@@ -128,7 +133,8 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
           NoiseModel::sum(NoiseModel::product(kSize, fresh, kSize, fresh), products(product)));
   const Ciphertext square = e.square_rescale(a);
   own("square", square, map(p, [&](size_t i) { return p[i] * p[i]; }), products(square));
-  compare("square of a fresh ciphertext", rms_error(t.decrypt(square), map(x, [&](size_t i) { return x[i] * x[i]; })),
+  compare("square of a fresh ciphertext",
+          rms_error(t.decrypt(square), map(x, [&](size_t i) { return x[i] * x[i]; })),
           NoiseModel::sum(NoiseModel::square(kSize, fresh), products(square)));
   const Ciphertext relinearised = e.rescale(e.multiply(a, b));
   own("relinearisation, then rescale", relinearised, pq,
@@ -167,14 +173,16 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
       NoiseModel::sum(std::sqrt(2.0) * each, model.rescale(weighted.scale)));
 }
 
-// The way to the top under the ephemeral secret. Read modulo q_0 again, what was added is gone but for the error.
+// The way to the top under the ephemeral secret. Read modulo q_0 again, what was added is gone but for the
+// error.
 void compare_mod_raise(TestParty& t, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;
   const Ciphertext a = expand(SeededEncryptor(t.secret).encrypt(t.encoder.encode(t.random_slots(6), 0)));
   const Ciphertext raised = e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a)));
   CHECK(raised.level() == t.context.max_level());
-  compare("ModRaise", rms_error(t.decrypt(e.truncate_to_level(raised, 0)), t.decrypt(a)), model.mod_raise(a.scale));
+  compare("ModRaise", rms_error(t.decrypt(e.truncate_to_level(raised, 0)), t.decrypt(a)),
+          model.mod_raise(a.scale));
 }
 
 struct ParameterSet {
@@ -207,7 +215,8 @@ KeyRequest keys_at(const TestParty& t, int level) {
 
 }  // namespace
 
-TEST_CASE("measured errors are those that the model predicts: every operation, level and density of the secret") {
+TEST_CASE(
+    "measured errors are those that the model predicts: every operation, level and density of the secret") {
   Comparison compare;
   int runs = 0;
   for (const ParameterSet& set : parameter_sets()) {

@@ -39,9 +39,10 @@ struct ParameterSpec {
 // The default: N = 2^16, 128-bit security, twelve usable levels between two bootstraps.
 ParameterSpec secure_n16();
 
-// The same chain under a dense ternary secret, which standard tables cover. What its larger bound allows is spent
-// on special primes, 9 x 50 bits (log2(QP) = 1700 of 1747): three digits instead of five, so that keys are a third
-// smaller and key switches faster. Divisions round against a denser secret: ckks/bootstrap/README.md says what that costs.
+// The same chain under a dense ternary secret, which standard tables cover. What its larger bound allows is
+// spent on special primes, 9 x 50 bits (log2(QP) = 1700 of 1747): three digits instead of five, so that keys
+// are a third smaller and key switches faster. Divisions round against a denser secret:
+// ckks/bootstrap/README.md says what that costs.
 ParameterSpec secure_n16_dense();
 
 // The same ring and security with a chain that ends below the bootstrap: for what needs few levels.
@@ -52,7 +53,8 @@ constexpr int kMaxSecureLeveled = 30;  // more compute_levels would exceed the b
 // Every set for which 128 bits of security are claimed.
 std::vector<ParameterSpec> shipped_specs();
 
-// The chain of a set, and how dense its secret is, in a ring of degree 2^log_n (10..15): for tests; offers no security.
+// The chain of a set, and how dense its secret is, in a ring of degree 2^log_n (10..15): for tests; offers no
+// security.
 ParameterSpec insecure_version(ParameterSpec spec, int log_n);
 
 // That of the default.

@@ -30,7 +30,8 @@ void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus
   const double bound = max_log2_modulus(spec.log_n, kind);
   if (log2_modulus <= bound) return;
   throw Error(message("parameters '", spec.name, "': a modulus of ", log2_modulus, " bits at N = 2^",
-                      spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (", security_source(kind),
+                      spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (",
+                      security_source(kind),
                       "); use fewer levels, or a specification marked insecure for experiments"));
 }
 

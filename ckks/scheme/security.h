@@ -5,15 +5,16 @@
 //     ePrint 2024/463 (classical attacks, ternary secret, error deviation 3.19), which extends the
 //     HomomorphicEncryption.org standard table (Albrecht et al., 2018; up to N = 2^15) to N = 2^16;
 //   * ternary secrets of Hamming weight >= 192 at N = 2^16: log2(QP) <= 1555, the figure of the parameter set
-//     used by the PowerSoftmax paper (HEaaN "FGb"). The sets that Bossuat, Troncoso-Pastoriza and Hubaux (ePrint
-//     2022/024) estimate against the hybrid primal and dual attacks have 1546 to 1553. Such sparse secrets are
-//     outside the standard tables;
-//   * the ephemeral secret of weight 32 around ModRaise (ePrint 2022/024) at N = 2^16: 121 bits. It is the modulus
-//     of the one key under it in the sets of that paper, q_0 of 60 and p_0 of 61 bits; their library states "over 128-bit
-//     security for an evaluation key of modulus 121 bits" (Lattigo v6, circuits/ckks/bootstrapping/
-//     parameters_literal.go). OpenFHE runs the same weight at 126 bits and quotes an estimator for it (openfhe-development,
-//     issue 1041). Primes of at most 50 bits keep ours at 100. The key generator makes exactly one key under
-//     it, at the modulus q_0 p_0.
+//     used by the PowerSoftmax paper (HEaaN "FGb"). The sets that Bossuat, Troncoso-Pastoriza and Hubaux
+//     (ePrint 2022/024) estimate against the hybrid primal and dual attacks have 1546 to 1553. Such sparse
+//     secrets are outside the standard tables;
+//   * the ephemeral secret of weight 32 around ModRaise (ePrint 2022/024) at N = 2^16: 121 bits. It is the
+//   modulus
+//     of the one key under it in the sets of that paper, q_0 of 60 and p_0 of 61 bits; their library states
+//     "over 128-bit security for an evaluation key of modulus 121 bits" (Lattigo v6,
+//     circuits/ckks/bootstrapping/ parameters_literal.go). OpenFHE runs the same weight at 126 bits and
+//     quotes an estimator for it (openfhe-development, issue 1041). Primes of at most 50 bits keep ours at
+//     100. The key generator makes exactly one key under it, at the modulus q_0 p_0.
 //
 // These are bounds on cited estimates: no estimator runs here. They say nothing of what a decrypted result
 // reveals when it is shared (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).

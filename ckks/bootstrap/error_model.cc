@@ -1,0 +1,220 @@
+#include "ckks/bootstrap/error_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/scheme/noise.h"
+
+namespace psm {
+namespace {
+
+constexpr int kComponents = 32;  // stand for uniform ones
+
+double square(double x) { return x * x; }
+
+double mean_square(std::span<const Complex> diagonal) {
+  double sum = 0;
+  for (const Complex& value : diagonal) sum += std::norm(value);
+  return sum / static_cast<double>(diagonal.size());
+}
+
+// P(I = i), i = 0 .. k, for a sum of `summands` uniform variables: M_1 is the box, M_n its n-fold
+// convolution.
+std::vector<double> integer_probabilities(int summands, int k) {
+  const int order = summands + 1;
+  std::vector<double> out;
+  for (int i = 0; i <= k; ++i) {
+    // At points x - j, j = 0 .. order, by the recurrence of B-splines.
+    const double x = i + order / 2.0;
+    std::vector<double> spline(static_cast<size_t>(order) + 1);
+    for (size_t j = 0; j < spline.size(); ++j) {
+      const double at = x - static_cast<double>(j);
+      spline[j] = at > 0 && at <= 1 ? 1 : 0;
+    }
+    for (int n = 2; n <= order; ++n) {
+      for (size_t j = 0; j + 1 < spline.size(); ++j) {
+        const double at = x - static_cast<double>(j);
+        spline[j] = (at * spline[j] + (n - at) * spline[j + 1]) / (n - 1);
+      }
+      spline.back() = 0;
+    }
+    out.push_back(spline[0]);
+  }
+  return out;
+}
+
+// Of one factor of a transform, in the slots of its result; `size`: mean square of the slots of its argument.
+double variance_of(const BootstrapPlan::Transform& t, const NoiseModel& noise, double size) {
+  const Context& context = noise.context();
+  const double plain_scale = t.output_scale * static_cast<double>(context.q(t.level)) / t.input_scale;
+  double variance = square(noise.rescale(t.output_scale));
+  for (const TransformTerm& term : t.transform.terms) {
+    variance += size * square(noise.encoding(plain_scale, static_cast<int>(term.diagonal.size())));
+    if (term.baby != 0 || term.conjugate)
+      variance += mean_square(term.diagonal) * square(noise.digits(t.level, t.input_scale));
+  }
+  return variance;
+}
+
+// The mean square by which a factor makes slots larger: that of its rows.
+double growth_of(const BootstrapPlan::Transform& t) {
+  double sum = 0;
+  for (const TransformTerm& term : t.transform.terms) sum += mean_square(term.diagonal);
+  return sum;
+}
+
+class ErrorModel {
+ public:
+  explicit ErrorModel(const BootstrapPlan& plan)
+      : plan_(plan), context_(plan.context()), noise_(context_), eval_mod_(plan.eval_mod()) {}
+
+  // Of the argument of EvalMod, in units of the message; complex mean square `size` of the slots.
+  double argument_variance(double size) const {
+    const double n = context_.slots();
+    double slots = square(noise_.key_switch(plan_.entry_level(), context_.scale(plan_.entry_level())));
+    for (const BootstrapPlan::Transform& t : plan_.slots_to_coeffs()) {
+      const double growth = growth_of(t);
+      slots = slots * growth + variance_of(t, noise_, size);
+      size *= growth;
+    }
+    slots += square(noise_.mod_raise(context_.scale(0)));
+    const double coefficient = slots / (2 * n);
+
+    // In the scale that ModRaise declares, 2 K q_0.
+    const EvalModSpec& spec = eval_mod_.spec();
+    double variance = 0;
+    double raised = 2 * n * (spec.summands / 12.0) / square(2.0 * spec.k);
+    for (const BootstrapPlan::Transform& t : plan_.coeffs_to_slots()) {
+      const double growth = growth_of(t);
+      variance = variance * growth + variance_of(t, noise_, raised);
+      raised *= growth;
+    }
+    // v + conj v: twice the real part. What the key switch of conj v adds to re and i im has opposite signs.
+    return coefficient + 2 * variance * square(spec.k * spec.message_ratio);
+  }
+
+  // What EvalMod adds, at u = i + z / R; its result in units of the message.
+  double eval_mod_variance(double u) const {
+    const SeriesPlan& series = plan_.series();
+    std::vector<double> values{u / eval_mod_.spec().k};
+    for (size_t n = 1; n < series.nodes.size(); ++n) {
+      const SeriesPlan::Node& node = series.nodes[n];
+      double value = node.constant;
+      for (const SeriesPlan::Product& p : node.products)
+        value +=
+            (p.doubled ? 2 : 1) * values[static_cast<size_t>(p.left)] * values[static_cast<size_t>(p.right)];
+      for (const SeriesPlan::Term& t : node.terms)
+        value += t.coefficient * values[static_cast<size_t>(t.node)];
+      values.push_back(value);
+    }
+
+    // Double angles: slopes[k] = derivative of the result by d_k.
+    const std::vector<double>& lambdas = eval_mod_.lambdas();
+    std::vector<double> d{values.back()};
+    for (const double lambda : lambdas) d.push_back(square(d.back()) - lambda);
+    std::vector<double> slopes(d.size(), eval_mod_.output_gain());
+    for (size_t k = lambdas.size(); k-- > 0;) slopes[k] = slopes[k + 1] * 2 * d[k];
+    double variance = 0, scale = series.nodes.back().scale;
+    int level = series.nodes.back().level;
+    for (size_t k = 1; k < d.size(); ++k, --level) {
+      const double before = scale * scale;
+      scale = before / static_cast<double>(context_.q(level));
+      variance += square(slopes[k] * noise_.relinearise_rescale(level, before, scale));
+    }
+
+    std::vector<double> slope(values.size(), 0);
+    slope.back() = slopes[0];
+    for (size_t n = values.size(); n-- > 1;) {
+      const SeriesPlan::Node& node = series.nodes[n];
+      variance +=
+          square(slope[n] * (node.products.empty()
+                                 ? noise_.rescale(node.scale)
+                                 : noise_.relinearise_rescale(node.level + 1, node.sum_scale, node.scale)));
+      for (const SeriesPlan::Product& p : node.products) {
+        const auto a = static_cast<size_t>(p.left), b = static_cast<size_t>(p.right);
+        const double weighted = (p.doubled ? 2 : 1) * slope[n];
+        slope[a] += weighted * values[b];
+        slope[b] += weighted * values[a];
+      }
+      for (const SeriesPlan::Term& t : node.terms)
+        slope[static_cast<size_t>(t.node)] += t.coefficient * slope[n];
+    }
+    return variance;
+  }
+
+ private:
+  const BootstrapPlan& plan_;
+  const Context& context_;
+  NoiseModel noise_;
+  const EvalMod& eval_mod_;
+};
+
+// One combination of I and z: error d + g, g normal.
+struct Sample {
+  double probability, d, deviation;
+
+  double mean() const {  // E |d + g|
+    if (deviation == 0) return std::abs(d);
+    const double x = d / deviation;
+    return deviation * std::sqrt(2 / std::numbers::pi) * std::exp(-x * x / 2) +
+           d * std::erf(x / std::numbers::sqrt2);
+  }
+  double beyond(double w) const {  // P(|d + g| > w)
+    if (deviation == 0) return std::abs(d) > w ? 1 : 0;
+    const double s = deviation * std::numbers::sqrt2;
+    return (std::erfc((w - d) / s) + std::erfc((w + d) / s)) / 2;
+  }
+};
+
+}  // namespace
+
+double BootstrapError::rms() const { return std::hypot(polynomial, rounding); }
+
+BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> components) {
+  std::vector<double> uniform;
+  for (int i = 0; i < kComponents; ++i) uniform.push_back((2 * i + 1.0) / kComponents - 1);
+  if (components.empty()) components = uniform;
+  const double share = 1.0 / static_cast<double>(components.size());
+  double size = 0;
+  for (const double z : components) {
+    PSM_CHECK(std::abs(z) <= 1, z);
+    size += 2 * z * z * share;
+  }
+
+  const ErrorModel model(plan);
+  const EvalMod& eval_mod = plan.eval_mod();
+  const double argument = model.argument_variance(size);
+  const std::vector<double> probabilities =
+      integer_probabilities(eval_mod.spec().summands, eval_mod.spec().k);
+  std::vector<Sample> samples;
+  for (int i = -eval_mod.spec().k; i <= eval_mod.spec().k; ++i) {
+    for (const double z : components) {
+      const double u = i + z / eval_mod.spec().message_ratio;
+      const auto d = static_cast<double>(eval_mod.output_gain() * eval_mod.evaluate(u)) - z;
+      samples.push_back({probabilities[static_cast<size_t>(std::abs(i))] * share, d,
+                         std::sqrt(argument + model.eval_mod_variance(u))});
+    }
+  }
+
+  double mean = 0, polynomial = 0, rounding = 0, most = 0;
+  for (const Sample& s : samples) {
+    mean += s.probability * s.mean();
+    polynomial += s.probability * square(s.d);
+    rounding += s.probability * square(s.deviation);
+    most = std::max(most, std::abs(s.d) + 40 * s.deviation);
+  }
+  const double expected = std::numbers::ln2 / plan.context().n();
+  double low = 0, high = most;
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    double beyond = 0;
+    for (const Sample& s : samples) beyond += s.probability * s.beyond(middle);
+    (beyond > expected ? low : high) = middle;
+  }
+  return {std::sqrt(polynomial), std::sqrt(rounding), -std::log2(mean), -std::log2(high)};
+}
+
+}  // namespace psm
