@@ -145,8 +145,12 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   write_safetensors(path, file);
 }
 
-Checkpoint load_checkpoint(const std::string& path) {
-  Safetensors file = read_safetensors(path);
+Checkpoint load_checkpoint(ByteSource source) {
+  const std::string path = source.name();
+  return checkpoint_from(read_safetensors(std::move(source)), path);
+}
+
+Checkpoint checkpoint_from(Safetensors file, const std::string& path) {
   Checkpoint checkpoint;
   ModelWeights& weights = checkpoint.weights;
   weights.config = config_from_json(metadata_at(file, "config", path), path + ", config");

@@ -28,7 +28,9 @@ struct Checkpoint {
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 
 // Throws psm::Error on a file that is missing, truncated, altered, or not a model of this kind.
-Checkpoint load_checkpoint(const std::string& path);
+Checkpoint load_checkpoint(ByteSource source);
+// The same from the file's content; `path` stands in messages.
+Checkpoint checkpoint_from(Safetensors file, const std::string& path);
 
 std::string config_to_json(const ModelConfig& config);
 // Throws psm::Error that begins with `what`.

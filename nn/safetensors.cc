@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
-#include <cstring>
 
 #include "ckks/base/checksum.h"
 #include "ckks/base/error.h"
@@ -17,6 +16,7 @@ static_assert(std::endian::native == std::endian::little, "tensors are written a
 
 constexpr const char* kChecksumKey = "checksum";
 constexpr const char* kMetadataKey = "__metadata__";
+constexpr JsonLimits kHeaderLimits{.max_bytes = std::uint64_t{4} << 20, .max_depth = 4, .max_values = 1 << 16};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(message(path, " is not a safetensors file that can be used: ", why,
@@ -61,7 +61,8 @@ Entry parse_entry(const std::string& path, const std::string& name, const Json& 
   Entry entry{name, {}, 0, 0};
   const std::string what = message(path, ", tensor ", name);
   const std::string& type = json.at("dtype", what).string(what);
-  if (type != "F32") refuse(path, message("tensor ", name, " is of type ", type, " and only F32 is read"));
+  if (type != "F32")
+    throw Error(message(what, " has the type ", type, " and only F32 is read; convert the model to float32"));
   const auto limit = static_cast<std::int64_t>(data_bytes);
   std::uint64_t count = 1;
   for (const Json& size : json.at("shape", what).array(what)) {
@@ -120,17 +121,27 @@ void write_safetensors(const std::string& path, const Safetensors& content) {
   file.commit();
 }
 
-Safetensors read_safetensors(const std::string& path, ChecksumRule rule, std::uint64_t max_bytes) {
-  const std::string bytes = read_file(path, max_bytes);
+Safetensors read_safetensors(ByteSource source, ChecksumRule rule, std::uint64_t max_bytes) {
+  const std::string& path = source.name();
+  if (source.size() > max_bytes)
+    throw Error(message("cannot read ", path, ": it has ", source.size(), " bytes, at most ", max_bytes,
+                        " are expected here"));
+  const auto read = [&](void* to, std::uint64_t count) {
+    if (!source.read(to, count)) refuse(path, message("it has only ", source.size(), " bytes"));
+  };
   std::uint64_t length = 0;
-  if (bytes.size() < sizeof length) refuse(path, message("it has only ", bytes.size(), " bytes"));
-  std::memcpy(&length, bytes.data(), sizeof length);
-  if (length > bytes.size() - sizeof length)
-    refuse(path, message("its header claims ", length, " bytes but the file has ", bytes.size()));
-  const char* const data = bytes.data() + sizeof length + length;
-  const std::uint64_t data_bytes = bytes.size() - sizeof length - length;
+  read(&length, sizeof length);
+  if (length > source.left())
+    refuse(path, message("its header claims ", length, " bytes but the file has ", source.size()));
+  if (length > kHeaderLimits.max_bytes)
+    refuse(path, message("its header has ", length, " bytes, at most ", kHeaderLimits.max_bytes, " are read"));
+  const std::uint64_t data = source.position() + length, data_bytes = source.size() - data;
 
-  const Json header = parse_json(std::string_view(bytes).substr(sizeof length, length), path);
+  const Json header = [&] {
+    std::string text(length, '\0');
+    read(text.data(), text.size());
+    return parse_json(text, path, kHeaderLimits);
+  }();
   Safetensors content;
   std::string checksum;
   std::vector<Entry> entries;
@@ -164,7 +175,8 @@ Safetensors read_safetensors(const std::string& path, ChecksumRule rule, std::ui
     content.tensors.push_back({std::move(entry.name), std::move(entry.shape), {}});
     std::vector<float>& values = content.tensors.back().values;
     values.resize((entry.end - entry.begin) / sizeof(float));
-    if (!values.empty()) std::memcpy(values.data(), data + entry.begin, entry.end - entry.begin);
+    source.seek(data + entry.begin);
+    read(values.data(), entry.end - entry.begin);
   }
   if (checksum.empty() ? rule == ChecksumRule::kRequired : checksum != checksum_of(content))
     refuse(path, checksum.empty() ? "it has no checksum" : "its checksum does not fit its content");

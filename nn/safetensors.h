@@ -7,7 +7,8 @@
 //
 // Files written here carry a checksum of everything (metadata key "checksum", CRC-64): it finds accidents, it
 // does not authenticate. Reading checks every length, type and offset before it is used and throws
-// psm::Error; files are written whole or not at all.
+// psm::Error; the header may have 4 MiB and 65536 values, and what is read takes no more memory than the file
+// and some multiple of its header. Files are written whole or not at all.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "ckks/base/byte_source.h"
 
 namespace psm {
 
@@ -37,7 +40,7 @@ void write_safetensors(const std::string& path, const Safetensors& content);
 
 enum class ChecksumRule { kRequired, kIfPresent };
 // Refuses files larger than max_bytes before reading them.
-Safetensors read_safetensors(const std::string& path, ChecksumRule rule = ChecksumRule::kRequired,
+Safetensors read_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired,
                              std::uint64_t max_bytes = std::uint64_t{4} << 30);
 
 }  // namespace psm

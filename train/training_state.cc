@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ckks/base/error.h"
-#include "nn/safetensors.h"
 
 namespace psm {
 namespace {
@@ -39,7 +38,10 @@ void save_training(const std::string& path, const std::string& description, cons
 
 std::optional<SavedTraining> load_training(const std::string& path, const std::string& description) {
   if (!std::filesystem::exists(path)) return std::nullopt;
-  Safetensors file = read_safetensors(path);
+  return training_from(read_safetensors(path), description, path);
+}
+
+SavedTraining training_from(Safetensors file, const std::string& description, const std::string& path) {
   if (file.metadata["training"] != description)
     throw Error(
         message(path, " is a saved training of another model, data set or options; delete it to begin anew"));

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "nn/safetensors.h"
 #include "train/trainer.h"
 
 namespace psm {
@@ -18,5 +19,7 @@ void save_training(const std::string& path, const std::string& description, cons
 // Nothing if there is no file at `path`; throws psm::Error if the one there is damaged or of another
 // training.
 std::optional<SavedTraining> load_training(const std::string& path, const std::string& description);
+// The same from the file's content.
+SavedTraining training_from(Safetensors file, const std::string& description, const std::string& path);
 
 }  // namespace psm

@@ -295,6 +295,7 @@ void Json::dump_to(std::string& out, int indent, int depth) const {
     char digits[32];
     const auto result = std::to_chars(digits, digits + sizeof digits, *number);
     out.append(digits, result.ptr);
+    if (*number == 0 && std::signbit(*number)) out += ".0";  // "-0" would come back as the whole number 0
   } else if (const auto* text = std::get_if<std::string>(&value_)) {
     write_string(out, *text);
   } else if (const auto* items = std::get_if<Array>(&value_)) {

@@ -1,5 +1,6 @@
 #include "ckks/base/json.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -28,6 +29,10 @@ TEST_CASE("a value that was written is read back") {
     CHECK(back.at("list", "test").array("list").size() == 2);
     CHECK(back.dump() == json.dump());
   }
+}
+
+TEST_CASE("a negative zero keeps its sign") {
+  CHECK(std::signbit(parse_json(Json(-0.0).dump(), "test").number("zero")));
 }
 
 TEST_CASE("what no JSON number can say is written as null") {

@@ -1,0 +1,45 @@
+// The fuzz target of safetensors files (ckks/base/fuzz.h says how it is run for long).
+#include <cstdlib>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "doctest/doctest.h"
+#include "nn/fuzz_safetensors.h"
+#include "nn/safetensors.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("safetensors: whatever the header says, what is read is no larger than the file") {
+  Safetensors content;
+  content.metadata = {{"config", "{\"a\": 1}"}, {"note", "quotes \" and \\ and \n"}};
+  content.tensors = {{"x.weight", {2, 3}, {1, 2, 3, 4, 5, -0.0f}}, {"y", {1}, {7}}, {"empty", {0, 4}, {}}};
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/valid";
+  write_safetensors(path, content);
+  const std::string file = read_file(path, 1 << 20);
+
+  FuzzTarget target;
+  target.name = "safetensors";
+  target.corpus = {without_checksum(file), file};
+  target.repair = repair_safetensors;
+  target.marks = safetensors_marks;
+  target.decode = [](std::string_view bytes) {
+    const Safetensors read = read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent);
+    std::size_t values = 0;
+    for (const NamedTensor& tensor : read.tensors) {
+      std::size_t count = 1;
+      for (std::int64_t size : tensor.shape) count *= static_cast<std::size_t>(size);
+      PSM_CHECK(count == tensor.values.size(), count);
+      values += count;
+    }
+    PSM_CHECK(values * sizeof(float) <= bytes.size(), values);
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 100;
+  const FuzzReport report = fuzz(target, 4000);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > report.accepted);
+}
+
+}  // namespace
+}  // namespace psm

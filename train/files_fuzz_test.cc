@@ -1,0 +1,59 @@
+// Fuzz targets of what training reads (ckks/base/fuzz.h says how they are run for long).
+#include <cstdlib>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "doctest/doctest.h"
+#include "nn/fuzz_safetensors.h"
+#include "train/text_data.h"
+#include "train/training_state.h"
+
+namespace psm {
+namespace {
+
+void run(const FuzzTarget& target) {
+  const FuzzReport report = fuzz(target, 4000);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > 0);
+}
+
+TEST_CASE("a running training's file") {
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/valid";
+  SavedTraining saved;
+  saved.state.values = {1, 2, 3};
+  saved.state.optimiser.m = saved.state.optimiser.v = {0, 0.5f, 0.25f};
+  saved.state.optimiser.steps = 12;
+  save_training(path, "model", saved);
+  FuzzTarget target;
+  target.name = "training state";
+  target.corpus = {without_checksum(read_file(path, 1 << 20))};
+  target.repair = repair_safetensors;
+  target.marks = safetensors_marks;
+  target.decode = [](std::string_view bytes) {
+    const SavedTraining read =
+        training_from(read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent), "model", "input");
+    PSM_CHECK(read.state.values.size() == read.state.optimiser.m.size());
+    PSM_CHECK(read.state.values.size() == read.state.optimiser.v.size());
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 100;
+  run(target);
+}
+
+TEST_CASE("an alphabet, and a text in it") {
+  FuzzTarget target;
+  target.name = "alphabet and text";
+  target.corpus = {"0a20616263\nabc cab", "00ff\n"};
+  target.decode = [](std::string_view bytes) {
+    const std::size_t line = std::min(bytes.find('\n'), bytes.size());
+    const Alphabet alphabet = Alphabet::from_string(std::string(bytes.substr(0, line)), "input");
+    const std::string text(bytes.substr(std::min(line + 1, bytes.size())));
+    PSM_CHECK(alphabet.decode(alphabet.encode(text)) == text);
+    PSM_CHECK(Alphabet::from_string(alphabet.to_string(), "again") == alphabet);
+  };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 20;
+  run(target);
+}
+
+}  // namespace
+}  // namespace psm
