@@ -48,7 +48,8 @@ int infer(int argc, char** argv) {
   }
   require_memory(deployment.server_bytes());
   { AtomicFile probe(resolve_user_path(out)); }  // refuse now rather than after the work
-  InferenceState state(state_path.empty() ? "" : resolve_user_path(state_path), deployment, request);
+  InferenceState state(state_path.empty() ? "" : resolve_user_path(state_path), deployment, request,
+                       note.lengths.size());
 
   wire::EvaluationKeysReader key_reader(key_file, context);
   if (key_reader.fingerprint() != request.fingerprint) {
