@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
@@ -29,11 +28,6 @@ KeyRequest some_keys(const Context& context) {
   request.need_galois(galois_element(context, 1), 2);
   request.need_galois(galois_element(context, 0, true), 3);
   return request;
-}
-
-// Without the flush to the disk of write_file: these tests write thousands of files.
-void write_quickly(const std::string& path, const std::string& content) {
-  std::ofstream(path, std::ios::binary) << content;
 }
 
 EvaluationKeys read_evaluation_keys(ByteSource source, const Context& context) {
@@ -221,12 +215,11 @@ TEST_CASE("every truncation is refused") {
   for (const std::string& path : {files.secret, files.public_key, files.evaluation, files.ciphertexts, files.seeded}) {
     const std::string whole = read_file(path, kAnySize);
     for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 97) {
-      const std::string cut = scratch("cut");
-      write_quickly(cut, whole.substr(0, length));
-      CHECK_THROWS_AS(read_secret_key(cut, files.party.context), Error);
-      CHECK_THROWS_AS(read_public_key(cut, files.party.context), Error);
-      CHECK_THROWS_AS(read_evaluation_keys(cut, files.party.context), Error);
-      CHECK_THROWS_AS(read_ciphertexts(cut, files.party.context, 9), Error);
+      const auto cut = [&] { return ByteSource("cut", std::string_view(whole).substr(0, length)); };
+      CHECK_THROWS_AS(read_secret_key(cut(), files.party.context), Error);
+      CHECK_THROWS_AS(read_public_key(cut(), files.party.context), Error);
+      CHECK_THROWS_AS(read_evaluation_keys(cut(), files.party.context), Error);
+      CHECK_THROWS_AS(read_ciphertexts(cut(), files.party.context, 9), Error);
     }
   }
 }
@@ -243,16 +236,14 @@ TEST_CASE("every flipped bit is refused") {
       const size_t span = round % 2 == 0 ? std::min<size_t>(whole.size(), 220) : whole.size();
       const size_t at = static_cast<size_t>(random.integer(span));
       changed[at] = static_cast<char>(changed[at] ^ (1 << random.integer(8)));
-      const std::string damaged = scratch("damaged");
-      write_quickly(damaged, changed);
-      CHECK_THROWS_AS(read(damaged), Error);
+      CHECK_THROWS_AS(read(ByteSource("damaged", changed)), Error);
     }
   };
-  mutate(files.secret, [&](const std::string& path) { read_secret_key(path, context); });
-  mutate(files.public_key, [&](const std::string& path) { read_public_key(path, context); });
-  mutate(files.evaluation, [&](const std::string& path) { read_evaluation_keys(path, context); });
-  mutate(files.ciphertexts, [&](const std::string& path) { read_ciphertexts(path, context, 9); });
-  mutate(files.seeded, [&](const std::string& path) { read_ciphertexts(path, context, 9); });
+  mutate(files.secret, [&](ByteSource source) { read_secret_key(std::move(source), context); });
+  mutate(files.public_key, [&](ByteSource source) { read_public_key(std::move(source), context); });
+  mutate(files.evaluation, [&](ByteSource source) { read_evaluation_keys(std::move(source), context); });
+  mutate(files.ciphertexts, [&](ByteSource source) { read_ciphertexts(std::move(source), context, 9); });
+  mutate(files.seeded, [&](ByteSource source) { read_ciphertexts(std::move(source), context, 9); });
 }
 
 TEST_CASE("a key whose shape does not fit its role is refused") {
