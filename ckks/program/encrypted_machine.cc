@@ -7,6 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/poly/evaluate_series.h"
+#include "ckks/program/transform_of.h"
 
 namespace psm::program {
 namespace {
@@ -16,22 +17,6 @@ std::size_t id(Value value) { return static_cast<std::size_t>(value.id); }
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-LinearTransform transform_of(const LinearMap& map, std::size_t slots) {
-  LinearTransform transform;
-  transform.slots = static_cast<int>(slots);
-  transform.outputs = map.outputs;
-  for (const LinearTerm& term : map.terms) {
-    const auto values = term.weight.values();
-    transform.terms.push_back({.output = term.output,
-                               .giant = term.giant,
-                               .input = term.input,
-                               .baby = term.baby,
-                               .conjugate = term.conjugate,
-                               .diagonal = {values.begin(), values.end()}});
-  }
-  return transform;
 }
 
 void require_data(const Plan& plan) {

@@ -33,6 +33,16 @@ double WorstCaseModel::seeded_encryption(double scale) const { return error_ / s
 
 double WorstCaseModel::rescale(double scale) const { return rounding(secret_) / scale; }
 
+double WorstCaseModel::rounding(double secret) const { return (1 + secret) * context_.n() / 2 * (1 + 0x1p-40); }
+
+double WorstCaseModel::drop(int level, int target, double size, double error) const {
+  if (level == target) return error;
+  const double factor =
+      context_.scale(target) * static_cast<double>(context_.q(target + 1)) / context_.scale(level);
+  const double off = std::abs(std::nearbyint(factor) / factor - 1);
+  return error * (1 + off) + size * off + rescale(context_.scale(target));
+}
+
 double WorstCaseModel::key_switch(int level, double scale) const {
   double ratio = 0;  // sum of D / P
   for (int i = 0; i < context_.digit_count(level); ++i) {

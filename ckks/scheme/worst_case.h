@@ -25,10 +25,13 @@
 //   rescale       rounding of both polynomials            (1 + S) N / 2
 //   key switch    digits in [-D/2, D/2] times errors,     T(21/2) sum_D N D / (2 P) + (1 + S) N / 2
 //                 divided by P, rounded
+//   drop          product by round(g), g = S_t q_{t+1} / S_l, of a value of size x:   x |round(g) / g - 1|, and a
+//                 rescale
 //
-// each divided by the scale. Errors that are functions of public messages alone (a rounded scalar, floating-point
+// each divided by the scale (a half within 2^-48 may be rounded either way, basis_conversion.h; a factor of 1 + 2^-40
+// covers that). Errors that are functions of public messages alone (a rounded scalar, floating-point
 // arithmetic in the encoder, a scale that is snapped to its canonical value) reveal nothing and are left out,
-// but for the encoding's rounding.
+// but for the encoding's rounding and that of a drop.
 #pragma once
 
 #include "ckks/scheme/context.h"
@@ -47,6 +50,8 @@ class WorstCaseModel {
   double seeded_encryption(double scale) const;
   // Added by a division that leaves `scale`.
   double rescale(double scale) const;
+  // After the way from one level to a lower one.
+  double drop(int level, int target, double size, double error) const;
   // Added by a rotation, a conjugation or a relinearisation at this level and scale.
   double key_switch(int level, double scale) const;
   // At level 0, to the ephemeral secret at modulus q_0 p_0.
@@ -58,7 +63,7 @@ class WorstCaseModel {
   }
 
  private:
-  double rounding(double secret) const { return (1 + secret) * context_.n() / 2; }
+  double rounding(double secret) const;
 
   const Context& context_;
   double error_, mask_, secret_;  // T(21/2), T(2/3), S

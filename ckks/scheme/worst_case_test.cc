@@ -63,8 +63,10 @@ TEST_CASE("no measured error of any operation passes its worst-case bound") {
                               model.key_switch(level, scale * scale) + model.rescale(below);
     CHECK(max_error(t.decrypt(t.evaluator->multiply_rescale(a, b)), product) <= of_product);
 
-    const Ciphertext lowered = t.evaluator->rescale(t.evaluator->multiply_scalar(a, 1.0));
-    CHECK(max_error(t.decrypt(lowered), x) <= fresh * (1 + 0x1p-16) + model.rescale(below));
+    for (int target = level; target >= 0; --target) {
+      CHECK(max_error(t.decrypt(t.evaluator->drop_to_level(a, target)), x) <=
+            model.drop(level, target, largest(x), fresh));
+    }
   }
 }
 
@@ -107,6 +109,7 @@ TEST_CASE("at the secure ring the bounds are what the equations say") {
   const WorstCaseModel model(context);
   // N = 2^16, h = 192: T(21/2) = 2^13.5, T(2/3) = 2^11.5, rounding 193 * 2^15.
   CHECK(std::log2(model.rescale(1)) == doctest::Approx(std::log2(193.0) + 15));
+  CHECK(model.drop(5, 5, 1, 0.25) == 0.25);
   CHECK(std::log2(model.seeded_encryption(1) - model.encoding(1)) == doctest::Approx(13.53).epsilon(0.005));
   CHECK(std::log2(model.encryption(1)) == doctest::Approx(25.1).epsilon(0.005));
   CHECK(model.key_switch(6, 1) > model.rescale(1));

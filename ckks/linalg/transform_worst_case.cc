@@ -1,0 +1,43 @@
+#include "ckks/linalg/transform_worst_case.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace psm {
+
+std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const LinearTransform& transform,
+                                            const TransformSchedule& schedule, int level, double input_scale,
+                                            double output_scale, std::span<const SlotBound> inputs) {
+  const double sum_scale = output_scale * static_cast<double>(model.context().q(level));
+  const double encoding = model.encoding(sum_scale / input_scale);
+  const double baby = model.key_switch(level, input_scale), giant = model.key_switch(level, sum_scale);
+  std::vector<SlotBound> out;
+  for (int o = 0; o < transform.outputs; ++o) {
+    size_t period = 1;
+    for (const TransformTerm& term : transform.terms) {
+      if (term.output == o) period = std::max(period, term.diagonal.size());
+    }
+    std::vector<double> sizes(period, 0), errors(period, 0);
+    for (const TransformTerm& term : transform.terms) {
+      if (term.output != o) continue;
+      const SlotBound& x = inputs[static_cast<size_t>(term.input)];
+      const double error = x.error + (term.baby != 0 || term.conjugate ? baby : 0);
+      const size_t mask = term.diagonal.size() - 1;
+      for (size_t s = 0; s < period; ++s) {
+        const double weight = std::abs(term.diagonal[(s + static_cast<size_t>(term.giant)) & mask]);
+        sizes[s] += weight * x.size;
+        errors[s] += (weight + encoding) * error + encoding * x.size;
+      }
+    }
+    const auto giants = std::count_if(
+        schedule.steps.begin(), schedule.steps.end(), [&](const TransformSchedule::GiantStep& step) {
+          return schedule.accumulators[static_cast<size_t>(step.to)].output == o;
+        });
+    out.push_back({*std::max_element(sizes.begin(), sizes.end()),
+                   *std::max_element(errors.begin(), errors.end()) + static_cast<double>(giants) * giant +
+                       model.rescale(output_scale)});
+  }
+  return out;
+}
+
+}  // namespace psm
