@@ -122,16 +122,23 @@ TEST_CASE("every backend transforms to the reference's bits and back") {
   });
 }
 
-// The largest prime = 1 mod 2^(log_n + 1) below 2^bits, and the smallest one above 2^(bits - 1): where lazy
-// values come nearest to their limits.
+// Where lazy values come nearest to their limits: the primes = 1 mod 2^(log_n + 1) next below 2^bits and next
+// above 2^(bits - 1), and those on both sides of 2^50 - 2^40, above which a backend may take other ways.
 std::vector<uint64_t> extreme_primes(int bits, int log_n) {
   const uint64_t step = uint64_t{2} << log_n;
-  uint64_t largest = (uint64_t{1} << bits) + 1, smallest = (uint64_t{1} << (bits - 1)) + 1;
-  do largest -= step;
-  while (!is_prime(largest));
-  do smallest += step;
-  while (!is_prime(smallest));
-  return {largest, smallest};
+  const auto next = [&](uint64_t from, uint64_t stride) {
+    uint64_t candidate = from + 1;
+    do candidate += stride;
+    while (!is_prime(candidate));
+    return candidate;
+  };
+  const uint64_t end = uint64_t{1} << bits;
+  std::vector<uint64_t> primes = {next(end, 0 - step), next(end / 2, step)};
+  if (bits == 50) {
+    const uint64_t middle = end - (uint64_t{1} << 40);
+    primes.insert(primes.end(), {next(middle, 0 - step), next(middle, step)});
+  }
+  return primes;
 }
 
 TEST_CASE("transforms hold for the largest and the smallest primes of every length") {

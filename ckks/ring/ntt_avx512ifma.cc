@@ -27,6 +27,7 @@ class Forward {
   explicit Forward(const NttView& tables)
       : m_(broadcast(tables.modulus)),
         start_(broadcast(kStart * tables.modulus.q)),
+        division_(tables.modulus),
         roots_(tables.roots, tables.root_quotients, tables.modulus) {}
 
   // All layers of the block of 2^log_size residues that is node t.
@@ -68,20 +69,21 @@ class Forward {
     for (int i = 0; i < 1 << (kLayers - 1); ++i) {
       const int node = i / kHalf;
       Vector* low = v + 2 * kHalf * node + i % kHalf;
-      forward_butterfly<kRoom, settles(kLayer)>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node], m);
+      constexpr Before kBefore =
+          kLayer == 0 && kLayers > 1 && kEachLayer ? Before::kHalve : before_layer(kLayer);
+      forward_butterfly<kRoom, kBefore>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node], m);
     }
     if constexpr (kLayer + 1 < kLayers) butterflies<kLayers, kLayer + 1>(v, w, m);
   }
 
-  // Whether sums settle before this layer of a pass.
-  static constexpr bool settles(int layer) {
-    return kRoom == Room::kScarce || (kRoom == Room::kMiddle && layer == 0);
+  static constexpr bool kEachLayer = kRoom == Room::kScarce || kRoom == Room::kNearPower;
+  static constexpr Before before_layer(int layer) {
+    return kEachLayer || (kRoom == Room::kMiddle && layer == 0) ? Before::kSettle : Before::kNothing;
   }
 
   template <int kLayers>
   void pass(uint64_t* x, int log_size, size_t t) const {
-    if (t == 1 && !(kRoom == Room::kMiddle || kRoom == Room::kScarce))
-      return pass<kLayers, true>(x, log_size, t);
+    if (t == 1 && kRoom == Room::kAmple) return pass<kLayers, true>(x, log_size, t);
     pass<kLayers, false>(x, log_size, t);
   }
   template <int kLayers, bool kFirst>
@@ -109,15 +111,19 @@ class Forward {
   void narrow_layers(uint64_t* x, size_t size, size_t t) const {
     const VectorModulus m = m_;
     const Roots<kRoom> roots = roots_;
+    const ExactDivision division = division_;
     size_t i = 0;
-    for (; i + 128 <= size; i += 128) narrow_step<8>(x + i, t + i / 8, roots, m);
-    for (; i < size; i += 16) narrow_step<1>(x + i, t + i / 8, roots, m);
+    for (; i + 128 <= size; i += 128) narrow_step<8>(x + i, t + i / 8, roots, division, m);
+    for (; i < size; i += 16) narrow_step<1>(x + i, t + i / 8, roots, division, m);
   }
 
   // kPairs times 16 residues, side by side: each alone is one long chain of dependent instructions.
   template <int kPairs>
   [[gnu::always_inline]] static void narrow_step(uint64_t* x, size_t node, const Roots<kRoom>& roots,
-                                                 const VectorModulus& m) {
+                                                 const ExactDivision& division, const VectorModulus& m) {
+    const auto residue = [&](Vector v) {
+      return kRoom == Room::kAmple ? division.residue(v, m) : reduced(v, m);
+    };
     Vector a[kPairs], b[kPairs];
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
@@ -127,28 +133,29 @@ class Forward {
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, settles(0)>(a[p], b[p], roots.two_at(node + 2 * p), m);
+      forward_butterfly<kRoom, before_layer(0)>(a[p], b[p], roots.two_at(node + 2 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, settles(1)>(a[p], b[p], roots.four_at(2 * node + 4 * p), m);
+      forward_butterfly<kRoom, before_layer(1)>(a[p], b[p], roots.four_at(2 * node + 4 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, settles(2)>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m);
+      forward_butterfly<kRoom, before_layer(2)>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      store(x + 16 * p, reduced<kRoom>(a[p], m));
-      store(x + 16 * p + 8, reduced<kRoom>(b[p], m));
+      store(x + 16 * p, residue(a[p]));
+      store(x + 16 * p + 8, residue(b[p]));
     }
   }
 
   VectorModulus m_;
   Vector start_;
+  ExactDivision division_;
   Roots<kRoom> roots_;
 };
 

@@ -11,12 +11,15 @@
 // kind; on AMD's (Zen 5) two multiply-adds and four in all. A butterfly of eight pairs takes
 //
 //                            forward           inverse        multiply-adds / all
-//     kAmple                  3 / 5             3 / 6
+//     kAmple                  3 / 5            3.2 / 6.2
 //     kMiddle                3.7 / 6.7          5 / 8
-//     kScarce                 5 / 8             5 / 8
-//     kNearPower              4 / 8            3.8 / 8.6
+//     kScarce                4.3 / 8.3          5 / 8
+//     kNearPower             4.3 / 8.3         3.8 / 8.6
 //
-// on average over a pass of three layers.
+// on average over a pass of three layers. The three layers inside vectors, with the computed quotients of
+// their roots and the reduction, take 19 / 37 (kAmple) and 25 / 48 (kNearPower) for 16 residues forward. So a
+// forward transform with N = 2^16 has 58 * 4096 / 102 * 4096 (kAmple) or 81 * 4096 / 156 * 4096 (kNearPower):
+// at least 209,000 or 320,000 cycles with two instructions of any kind, 119,000 or 167,000 on Zen 5.
 #pragma once
 
 #include "ckks/ring/avx512ifma.h"
@@ -31,8 +34,8 @@ enum class Room {
   kMiddle,
   // q < 2^50. Forward, values stay below 4q < 2^52; inverse, below 2q.
   kScarce,
-  // 2^50 - 2^40 < q < 2^50. Values are 64-bit numbers, which have room for all layers; factors are brought
-  // below 1.1q by a shift in place of a product (settle_near_power).
+  // 2^50 - 2^40 < q < 2^50. As kScarce, but settled values are below 1.1q, which leaves room for inexact
+  // quotients; inverse, values are 64-bit numbers with room for the sums of a pass.
   kNearPower,
 };
 
@@ -42,25 +45,42 @@ inline Room room_of(const Modulus& m) {
   return m.q > (uint64_t{1} << 50) - (uint64_t{1} << 40) ? Room::kNearPower : Room::kScarce;
 }
 
-// Whether values count modulo 2^52 only.
-constexpr bool is_modular(Room room) { return room != Room::kNearPower; }
-
-// x in [0, 2^52) -> [0, 2q), both modulo 2^52: the product with 1.
+// x in [0, 2^52) -> [0, 2q), or [0, 1.1q) near 2^50, both modulo 2^52: the product with 1, whose quotient is
+// 4 + a very small part near 2^50.
 inline Vector settle(Vector x, const VectorModulus& m) {
   return madd_lo(x, madd_hi(_mm512_setzero_si512(), x, m.one.quotient), m.minus_q);
 }
 
-// x in [0, 64q] -> [0, 1.1q), the latter modulo 2^52: with d = 2^50 - q < 2^40, x - floor(x / 2^50) q =
-// (x mod 2^50) + floor(x / 2^50) d < 2^50 + 2^46.
+// x in [0, 4q), modulo 2^52 -> [0, 2q): more instructions but no multiply-adds.
+inline Vector halve(Vector x, const VectorModulus& m) { return subtract_if_at_least(low_52(x), m.two_q); }
+
+// x in [0, 64q], a number -> [0, 1.1q) modulo 2^52, for q near 2^50: with d = 2^50 - q < 2^40,
+// x - floor(x / 2^50) q = (x mod 2^50) + floor(x / 2^50) d < 2^50 + 2^46.
 inline Vector settle_near_power(Vector x, const VectorModulus& m) {
   return madd_lo(x, _mm512_srli_epi64(x, 50), m.minus_q);
 }
 
-template <Room kRoom>
+// The residue of x in [0, 2^52), modulo 2^52.
 inline Vector reduced(Vector x, const VectorModulus& m) {
-  const Vector settled = kRoom == Room::kNearPower ? settle_near_power(x, m) : settle(x, m);
-  return subtract_if_at_least(low_52(settled), m.q);
+  return subtract_if_at_least(low_52(settle(x, m)), m.q);
 }
+
+// The same for x < 2^51. With M = floor(2^(51+k) / q) + 1 = (2^(51+k) + e) / q, 0 < e < q < 2^k,
+//     x M / 2^(51+k) = x / q + x e / (q 2^(51+k)),
+// which is less than 1/q more than x / q, so both have the same integer part.
+class ExactDivision {
+ public:
+  explicit ExactDivision(const Modulus& modulus)
+      : reciprocal_(broadcast((modulus.barrett >> 12) + 1)),
+        shift_(broadcast(static_cast<uint64_t>(modulus.bits - 1))) {}
+  Vector residue(Vector x, const VectorModulus& m) const {
+    const Vector quotient = _mm512_srlv_epi64(madd_hi(_mm512_setzero_si512(), x, reciprocal_), shift_);
+    return low_52(madd_lo(x, quotient, m.minus_q));
+  }
+
+ private:
+  Vector reciprocal_, shift_;
+};
 
 // The roots of one direction, as vectors.
 template <Room kRoom>
@@ -69,9 +89,7 @@ class Roots {
   Roots(const uint64_t* values, const uint64_t* quotients, const Modulus& modulus)
       : values_(values),
         quotients_(quotients),
-        shift_(broadcast(static_cast<uint64_t>(52 - modulus.bits))),
-        // floor(2^(52+k) / q) - 2^52, between 0 and 2^52.
-        reciprocal_(broadcast((modulus.barrett >> 11) - (uint64_t{1} << 52))),
+        fraction_(broadcast((modulus.barrett << (53 - modulus.bits)) >> 12)),
         m_(broadcast(modulus)) {}
 
   VectorMultiplier broadcast_at(size_t t) const {
@@ -91,13 +109,12 @@ class Roots {
   VectorMultiplier eight_at(size_t t) const { return with_quotient(load(values_ + t)); }
 
  private:
-  // floor(w 2^(52-k) M / 2^52) with M = floor(2^(52+k) / q): floor(w 2^52 / q) or one less. A quotient that
-  // is one less lets a product come to (1 + 2 y / 2^52) q: still below 2q where y < 2^51, as where the room
-  // is ample and where factors are settled by a shift. Elsewhere the remainder w 2^52 - quotient q, which is
-  // below 2q, tells which it is.
+  // w floor(R) + floor(w F / 2^52), where R = 2^52 / q and F is the fraction of R to 52 bits (or to k + 11,
+  // where that is less): less than w R by less than 1.3, so floor(w 2^52 / q) or one less. Such a quotient
+  // lets a product come to (1 + 1.3 y / 2^52) q. Where that is too much, the remainder w 2^52 - quotient q,
+  // which is below 2q, tells which it is.
   VectorMultiplier with_quotient(Vector w) const {
-    const Vector scaled = _mm512_sllv_epi64(w, shift_);
-    const Vector quotient = madd_hi(scaled, scaled, reciprocal_);
+    const Vector quotient = madd_hi(madd_lo(_mm512_setzero_si512(), w, m_.one.quotient), w, fraction_);
     if constexpr (kRoom == Room::kAmple || kRoom == Room::kNearPower) return {w, quotient};
     const Vector remainder = low_52(madd_lo(_mm512_setzero_si512(), quotient, m_.minus_q));
     const __mmask8 short_by_one = _mm512_cmpge_epu64_mask(remainder, m_.q);
@@ -106,7 +123,7 @@ class Roots {
 
   const uint64_t* values_;
   const uint64_t* quotients_;
-  Vector shift_, reciprocal_;
+  Vector fraction_;
   VectorModulus m_;
 };
 
@@ -135,33 +152,30 @@ inline void separate(Vector& a, Vector& b) {
   a = even;
 }
 
-// (x, y) -> (x + w y, x - w y).
+// (x, y) -> (x + w y, x - w y), modulo 2^52.
 //
-// kAmple and kNearPower begin with x 32q too large (kStart): 17 layers take away less than 2q each, and no
-// value leaves (0, 64q]: for q < 2^45 that is at most 2^51, where products are below 1.5q, or 2q in the last
-// three layers; near 2^50, factors below 1.1q make them less than 1.6q.
-// kMiddle settles x (kSettle) in the first layer of a pass: below 2q, 4q, 6q, 8q.
-// kScarce settles it in all: below 2q, then 4q.
+// kAmple begins with x 32q too large (kStart): 17 layers of products below 1.7q take less away, and no value
+// leaves (0, 64q], which is at most 2^51.
+// kMiddle settles x in the first layer of a pass: below 2q, then 4q, 6q, 8q.
+// kScarce settles x in all layers: below 2q, then 4q. kNearPower: below 1.1q, then 3.1q, so that products by
+// inexact quotients (1.3 * 3.1 / 4 < 1) are below 2q too; only the first layer of two or three halves it.
+enum class Before { kNothing, kSettle, kHalve };
+
 constexpr uint64_t kStart = 32;
 
-template <Room kRoom, bool kSettle>
+template <Room kRoom, Before kBefore>
 inline void forward_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, const VectorModulus& m) {
-  if constexpr (kRoom == Room::kNearPower) {
-    const Vector product = multiply_lazy(settle_near_power(y, m), w, m);
-    y = sub(x, product);
-    x = add(x, product);
-  } else {
-    if constexpr (kSettle) x = settle(x, m);
-    const Vector product = multiply_add_raw(_mm512_setzero_si512(), y, w, m);
-    y = sub(kRoom == Room::kAmple ? x : add(x, m.two_q), product);
-    x = add(x, product);
-  }
+  if constexpr (kBefore == Before::kSettle) x = settle(x, m);
+  if constexpr (kBefore == Before::kHalve) x = halve(x, m);
+  const Vector product = multiply_add_raw(_mm512_setzero_si512(), y, w, m);
+  y = sub(kRoom == Room::kAmple ? x : add(x, m.two_q), product);
+  x = add(x, product);
 }
 
 // (x, y) -> (x + y, (x - y) w), for y at most `bound`, a multiple of q.
 //
 // kAmple and kNearPower leave sums as they are; kNearPower settles differences but for those of two products
-// (kSettle), which are below 2q: their difference, raised by bound = 2q, is below 4q.
+// (not kSettle), which are below 2q: raised by bound = 2q, they are below 4q.
 // kMiddle and kScarce: all values below 2q, bound = 2q.
 template <Room kRoom, bool kSettle>
 inline void inverse_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, Vector bound,
