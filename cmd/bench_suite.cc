@@ -141,8 +141,10 @@ class Suite {
     constexpr int kFew = 10, kMany = 20;
     const GaloisElement g = galois_element(context_, 1);
     KeyRequest request;
-    request.need_relinearisation(kMany - 1);
-    request.need_galois(g, kMany - 1);
+    for (const int limbs : {kFew, kMany}) {
+      request.need_relinearisation(limbs - 1);
+      request.need_galois(g, limbs - 1);
+    }
     const EvaluationKeys keys = generator_.evaluation_keys(request);
     const Evaluator evaluator(context_, keys);
     const std::vector<Complex> x = uniform_vector(context_.slots(), 1);
@@ -165,7 +167,7 @@ class Suite {
       const Work both = work_of(twice, kMany - 1), single = work_of(rotate, kMany - 1);
       Work further;
       for (size_t i = 0; i < program::kKernelCount; ++i) further.limbs[i] = both.limbs[i] - single.limbs[i];
-      const double digit_limbs = context_.digit_count(kMany - 1) * (kMany + context_.p_count());
+      const double digit_limbs = context_.digit_count(kMany - 1) * (kMany + context_.p_count(kMany - 1));
       const Hoisted hoisted = evaluator.hoist(a);
       time("rotate_hoisted", kMany, count_of(further, digit_limbs + 3 * kMany),
            [&] { evaluator.apply_galois(hoisted, g); });

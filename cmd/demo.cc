@@ -41,7 +41,7 @@ void print_plan(const Deployment& d) {
               context.slots());
   std::printf("  %zu instructions, %d bootstraps, %zu evaluation keys (%s), about %s of memory\n",
               d.plan.program.instructions.size(), d.plan.bootstraps,
-              d.keys.galois_levels.size() + (d.keys.relinearisation_level >= 0) + 2 * d.keys.encapsulation,
+              d.keys.count(context) + d.keys.encapsulation,
               bytes_text(static_cast<double>(d.keys.bytes(context))).c_str(),
               bytes_text(static_cast<double>(d.server_bytes())).c_str());
 }

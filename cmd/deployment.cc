@@ -98,7 +98,7 @@ Json parameters_json(const Context& context) {
   Json json;
   json["log_n"] = context.log_n();
   json["log_q"] = context.log2_q(context.max_level());
-  json["log_p"] = context.log2_p();
+  json["log_p"] = context.log2_p(context.max_level());
   json["log_qp"] = context.log2_qp();
   json["secret_hamming_weight"] = context.spec().secret_hamming_weight;
   json["security_bits"] = claimed_security_bits(context.spec());

@@ -50,11 +50,11 @@ int keygen(int argc, char** argv) {
 
   // One key at a time: what is written need not stay in memory.
   const KeyRequest& request = deployment.keys;
-  const size_t total = request.galois_levels.size() + (request.relinearisation_level >= 0) + request.encapsulation;
+  const size_t total = request.count(context);
   Progress progress("generating keys", static_cast<double>(total));
   wire::EvaluationKeysWriter writer(files.evaluation, context, secret.fingerprint());
-  if (request.relinearisation_level >= 0) {
-    writer.relinearisation(generator.relinearisation(request.relinearisation_level));
+  for (const int level : request.relinearisation_keys(context)) {
+    writer.relinearisation(generator.relinearisation(level));
     progress.advance();
   }
   if (request.encapsulation) {
@@ -64,7 +64,7 @@ int keygen(int argc, char** argv) {
     writer.from_ephemeral(from_ephemeral);
     progress.advance();
   }
-  for (const auto& [element, level] : request.galois_levels) {
+  for (const auto& [element, level] : request.galois_keys(context)) {
     writer.galois(element, generator.galois(element, level));
     progress.advance();
   }

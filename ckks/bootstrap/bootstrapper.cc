@@ -127,6 +127,7 @@ KeyRequest BootstrapPlan::key_request() const {
   for (const Transform& t : coeffs_to_slots_) request_keys(t.schedule, context_, t.level, request);
   request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
   request_keys(series_, request);
+  for (int k = eval_mod_.spec().double_angles; k > 0; --k) request.need_relinearisation(output_level() + k);
   request.encapsulation = true;
   return request;
 }

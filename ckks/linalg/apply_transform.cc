@@ -24,7 +24,7 @@ void extend_limb(const Context& context, const RnsPoly& a, int j, uint64_t* out)
   }
   const Modulus& q = a.modulus(j);
   uint64_t p = 1;
-  for (int i = 0; i < context.p_count(); ++i) p = mul_mod(p, context.p(i) % q.q, q);
+  for (int i = 0; i < context.p_count(a.basis().q - 1); ++i) p = mul_mod(p, context.p(i) % q.q, q);
   kernels().scale(out, a.limb(j), make_multiplier(p, q), n, q);
 }
 
@@ -94,7 +94,7 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
                                        std::span<const Ciphertext* const> inputs,
                                        std::vector<ExtendedCiphertext>& sums, int j) const {
   const size_t n = context_.ring().n();
-  const Basis basis{level_ + 1, context_.p_count()};
+  const Basis basis{level_ + 1, context_.p_count(level_)};
   const Modulus& q = context_.ring().modulus(context_.ring().prime_index(basis, j));
   const size_t widest = std::min<size_t>(kSourcesPerBlock, schedule_.sources.size());
   Buffer switched(2 * widest * n);  // c_0 and c_1 of every source of the block
@@ -145,7 +145,7 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
   }
 
   const Ring& ring = context_.ring();
-  const Basis basis{level_ + 1, context_.p_count()};
+  const Basis basis{level_ + 1, context_.p_count(level_)};
   std::vector<ExtendedCiphertext> sums(schedule_.accumulators.size());
   for (size_t a = 0; a < sums.size(); ++a) {
     if (!has_terms_[a]) continue;

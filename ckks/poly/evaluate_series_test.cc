@@ -21,7 +21,7 @@ struct Fixture {
   PublicKey public_key = generator.public_key();
   EvaluationKeys keys = [this] {
     KeyRequest request;
-    request.need_relinearisation(context.max_level());
+    for (int level = 1; level <= context.max_level(); ++level) request.need_relinearisation(level);
     return generator.evaluation_keys(request);
   }();
   Evaluator evaluator{context, keys};
@@ -75,7 +75,7 @@ TEST_CASE("the plan says which relinearisation key it takes, and without one the
   const SeriesPlan plan = plan_series(p, top, f.context.scale(top), f.context.scale(top - 2), f.primes);
   KeyRequest request;
   request_keys(plan, request);
-  CHECK(request.relinearisation_level == top);
+  CHECK(*request.relinearisation_levels.rbegin() == top);
   EvaluationKeys none;
   none.fingerprint = f.keys.fingerprint;
   const Evaluator evaluator(f.context, none);

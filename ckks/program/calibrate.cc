@@ -43,7 +43,7 @@ RnsPoly filled(const Ring& ring, Basis basis) {
 
 KernelSeconds calibrate(const Context& context, double seconds) {
   const Ring& ring = context.ring();
-  const Basis basis = ring.full_basis();
+  const Basis basis{ring.q_count(), context.p_count(context.max_level())};
   const auto limbs = static_cast<std::size_t>(basis.limbs());
   const double count = static_cast<double>(limbs), each = seconds / static_cast<double>(kKernelCount);
   const std::size_t n = ring.n();
@@ -87,7 +87,7 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   set(Kernel::kKeyRead, std::max(0.0, key_product(true) - hot));
 
   // One digit of alpha limbs to all others.
-  const auto sources = static_cast<std::size_t>(context.digits()[0].end);
+  const auto sources = static_cast<std::size_t>(context.gadgets().back().digits[0].end);
   const std::size_t targets = limbs - sources;
   std::vector<std::uint64_t> factors(sources * targets, 12345);
   std::vector<Modulus> moduli;

@@ -8,7 +8,15 @@
 
 namespace psm::program {
 
+int SchemeShape::band(int level) const {
+  PSM_CHECK(level >= 0 && level <= bands.back().top, "level ", level, " of ", bands.back().top);
+  int band = 0;
+  while (bands[static_cast<std::size_t>(band)].top < level) ++band;
+  return band;
+}
+
 int SchemeShape::digits(int level) const {
+  const std::vector<int>& digit_ends = gadget(level).digit_ends;
   const auto end = std::lower_bound(digit_ends.begin(), digit_ends.end(), level + 1);
   PSM_CHECK(end != digit_ends.end(), "level ", level, " of ", max_level);
   return static_cast<int>(end - digit_ends.begin()) + 1;
@@ -59,24 +67,34 @@ Effort& Effort::operator+=(const Effort& other) {
   return *this;
 }
 
-void KeyNeeds::need_relinearisation(int level) {
-  relinearisation_level = std::max(relinearisation_level, level);
-}
+void KeyNeeds::need_relinearisation(int level) { relinearisation_levels.insert(level); }
 
 void KeyNeeds::need_galois(std::uint64_t element, int level) {
-  if (element == 1) return;
-  const auto [found, is_new] = galois_levels.try_emplace(element, level);
-  if (!is_new) found->second = std::max(found->second, level);
+  if (element != 1) galois_levels[element].insert(level);
 }
 
 void KeyNeeds::merge(const KeyNeeds& other) {
-  need_relinearisation(other.relinearisation_level);
-  for (const auto& [element, level] : other.galois_levels) need_galois(element, level);
+  relinearisation_levels.insert(other.relinearisation_levels.begin(), other.relinearisation_levels.end());
+  for (const auto& [element, levels] : other.galois_levels)
+    galois_levels[element].insert(levels.begin(), levels.end());
+}
+
+std::vector<int> KeyNeeds::key_levels(const SchemeShape& shape) const {
+  std::vector<int> result;
+  const auto add = [&](const std::set<int>& levels) {
+    for (auto level = levels.begin(); level != levels.end(); ++level) {
+      const auto next = std::next(level);
+      if (next == levels.end() || shape.band(*next) != shape.band(*level)) result.push_back(*level);
+    }
+  };
+  add(relinearisation_levels);
+  for (const auto& [element, levels] : galois_levels) add(levels);
+  return result;
 }
 
 double KeyNeeds::bytes(const SchemeShape& shape) const {
-  double total = relinearisation_level >= 0 ? shape.key_bytes(relinearisation_level) : 0;
-  for (const auto& [element, level] : galois_levels) total += shape.key_bytes(level);
+  double total = 0;
+  for (const int level : key_levels(shape)) total += shape.key_bytes(level);
   return total;
 }
 
@@ -119,10 +137,10 @@ bool is_single_real(const Instruction& bootstrap, const Program& program) {
 class Switching {
  public:
   Switching(const SchemeShape& shape, int level)
-      : limbs_(level + 1), special_(shape.special_primes), digits_(shape.digits(level)) {
+      : limbs_(level + 1), special_(shape.special_primes(level)), digits_(shape.digits(level)) {
     int begin = 0;
     for (int i = 0; i < digits_; ++i) {
-      const int end = std::min(shape.digit_ends[static_cast<std::size_t>(i)], limbs_);
+      const int end = std::min(shape.gadget(level).digit_ends[static_cast<std::size_t>(i)], limbs_);
       conversions_ += static_cast<double>(end - begin) * (limbs_ + special_ - (end - begin));
       begin = end;
     }

@@ -1,8 +1,9 @@
 // What an instruction costs at a level: the work of its kernels, its key-switches, and the seconds that
 // calibrated kernels take for it.
 //
-// Everything is counted in limbs: one limb is N residues modulo one prime. At level l there are l + 1 limbs,
-// k special primes, and d = digits(l) digits of key switching (hybrid, ePrint 2019/688):
+// Everything is counted in limbs: one limb is N residues modulo one prime. At level l there are l + 1 limbs, and
+// key switching (hybrid, ePrint 2019/688) has the special primes k and digits d of the band of levels (scheme/gadget.h)
+// that l belongs to:
 //   decompose      l+1 inverse NTTs, basis conversion of every digit, d(l+1+k) - (l+1) NTTs
 //   key product    2 d (l+1+k) multiply-accumulates, and as many limbs of key read
 //   ModDown (x 2)  k inverse NTTs, k (l+1) conversions, l+1 NTTs and multiply-accumulates
@@ -31,15 +32,23 @@ struct SchemeShape {
   int entry_level = 3;     // level at which a bootstrap starts
   int compute_level = 15;  // level at which it ends
   int max_level = 27;
-  int special_primes = 6;
-  std::vector<int> digit_ends{7, 14, 20, 26,
-                              28};  // digit i holds the primes digit_ends[i-1] .. digit_ends[i]-1
+  // By band of levels; digit i holds the primes digit_ends[i-1] .. digit_ends[i]-1.
+  struct Band {
+    int top;
+    int special_primes;
+    std::vector<int> digit_ends;
+  };
+  std::vector<Band> bands{{3, 4, {4}},        {9, 9, {10}},        {15, 7, {8, 16}},
+                          {19, 9, {10, 20}},  {23, 8, {9, 18, 24}}, {27, 6, {7, 14, 20, 26, 28}}};
 
+  int band(int level) const;
+  const Band& gadget(int level) const { return bands[static_cast<std::size_t>(band(level))]; }
+  int special_primes(int level) const { return gadget(level).special_primes; }
   int digits(int level) const;
   double limb_bytes() const { return 8.0 * static_cast<double>(std::int64_t{1} << log_n); }
   double ciphertext_bytes(int level) const { return 2 * (level + 1) * limb_bytes(); }
   double key_bytes(int level) const {
-    return 2.0 * digits(level) * (level + 1 + special_primes) * limb_bytes();
+    return 2.0 * digits(level) * (level + 1 + special_primes(level)) * limb_bytes();
   }
 };
 
@@ -83,13 +92,14 @@ struct Effort {
   Effort& operator+=(const Effort&);
 };
 
-// Keys: the relinearisation key and Galois keys, each at the highest level of its use.
+// The levels at which relinearisation and Galois keys are used; one key for each band, at its highest level of use.
 struct KeyNeeds {
-  int relinearisation_level = -1;
-  std::map<std::uint64_t, int> galois_levels;
+  std::set<int> relinearisation_levels;
+  std::map<std::uint64_t, std::set<int>> galois_levels;
   void need_relinearisation(int level);
   void need_galois(std::uint64_t element, int level);
   void merge(const KeyNeeds&);
+  std::vector<int> key_levels(const SchemeShape&) const;  // of each key
   double bytes(const SchemeShape&) const;
 };
 

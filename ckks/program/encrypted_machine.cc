@@ -318,20 +318,17 @@ EncryptedMachine::EncryptedMachine(const Plan& plan, const Encoder& encoder, con
                         " to ", plan.budget.max_level,
                         ", which these parameters do not offer; plan for them"));
   require_data(plan);
-  if (plan.keys.relinearisation_level >= 0 &&
-      (!evaluator.keys().relinearisation ||
-       evaluator.keys().relinearisation->level < plan.keys.relinearisation_level))
-    throw Error(message("the relinearisation key does not reach level ", plan.keys.relinearisation_level,
-                        "; generate the keys that the plan asks for"));
-  for (const auto& [element, level] : plan.keys.galois_levels) evaluator.require_galois_key(element, level);
+  const auto require_keys = [&](const std::set<int>& relinearisation_levels,
+                                const std::map<GaloisElement, std::set<int>>& galois_levels) {
+    for (const int level : relinearisation_levels) evaluator.require_relinearisation_key(level);
+    for (const auto& [element, levels] : galois_levels)
+      for (const int level : levels) evaluator.require_galois_key(element, level);
+  };
+  require_keys(plan.keys.relinearisation_levels, plan.keys.galois_levels);
   if (plan.bootstraps == 0) return;
   // Now rather than at the first bootstrap, which may be hours away.
   const KeyRequest needed = bootstrapper->plan().key_request();
-  for (const auto& [element, level] : needed.galois_levels) evaluator.require_galois_key(element, level);
-  if (!evaluator.keys().relinearisation ||
-      evaluator.keys().relinearisation->level < needed.relinearisation_level)
-    throw Error(message("the relinearisation key does not reach level ", needed.relinearisation_level,
-                        " of the bootstraps; generate the keys that the plan asks for"));
+  require_keys(needed.relinearisation_levels, needed.galois_levels);
   if (!evaluator.keys().to_ephemeral || !evaluator.keys().from_ephemeral)
     throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
 }

@@ -176,7 +176,7 @@ TEST_CASE("keys that only the bootstraps need are missed before anything runs") 
   };
   const GaloisElement before =
       galois_element(setting.party.context, setting.bootstrapper->plan().pre_rotation());
-  auto rotation = keys.galois.extract(before);
+  auto rotation = keys.galois.extract({before, setting.party.context.band(setting.party.context.entry_level())});
   REQUIRE_FALSE(rotation.empty());
   refusal();
   keys.galois.insert(std::move(rotation));

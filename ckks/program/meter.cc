@@ -56,7 +56,7 @@ class Plaintexts {
       double periods = 0;
       for (const LinearTerm& term : instruction.linear->terms)
         periods += static_cast<double>(term.weight.period());
-      count(16.0 * periods * (level + 1 + shape_.special_primes));
+      count(16.0 * periods * (level + 1 + shape_.special_primes(level)));
     }
   }
   double bytes() const { return bytes_; }
@@ -77,7 +77,7 @@ class Plaintexts {
 // Decomposed digits, and the accumulators of a linear map.
 double scratch_bytes(const Instruction& instruction, int level, const CostModel& model, std::size_t slots) {
   const SchemeShape& shape = model.shape();
-  const double extended = (level + 1 + shape.special_primes) * shape.limb_bytes();
+  const double extended = (level + 1 + shape.special_primes(level)) * shape.limb_bytes();
   switch (instruction.opcode) {
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:
@@ -108,13 +108,11 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
         reading.keys.bytes(shape) - reading.program_key_bytes + model.bootstrap().other_key_bytes;
     reading.bootstrap_bytes = model.bootstrap().memory_bytes;
   }
-  auto add = [&](int level) {
+  for (const int level : reading.keys.key_levels(shape)) {
     KeyFigures& figures = reading.keys_by_level[level];
     ++figures.count;
     figures.bytes += shape.key_bytes(level);
-  };
-  if (reading.keys.relinearisation_level >= 0) add(reading.keys.relinearisation_level);
-  for (const auto& [element, level] : reading.keys.galois_levels) add(level);
+  }
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ TEST_CASE("a program that fits its levels is not refreshed, and its values lie a
   CHECK(p.bootstraps == 0);
   CHECK(p.input_levels == std::vector<int>{4});
   CHECK(p.level[static_cast<std::size_t>(p.program.outputs[0].value.id)] == 0);
-  CHECK(p.keys.relinearisation_level == 4);
+  CHECK(*p.keys.relinearisation_levels.rbegin() == 4);
   check_levels(p);
 }
 

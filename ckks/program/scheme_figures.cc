@@ -12,9 +12,11 @@ SchemeShape shape_of(const Context& context) {
   shape.entry_level = context.entry_level();
   shape.compute_level = context.compute_level();
   shape.max_level = context.max_level();
-  shape.special_primes = context.p_count();
-  shape.digit_ends.clear();
-  for (const DigitRange& digit : context.digits()) shape.digit_ends.push_back(digit.end);
+  shape.bands.clear();
+  for (const Gadget& gadget : context.gadgets()) {
+    SchemeShape::Band& band = shape.bands.emplace_back(SchemeShape::Band{gadget.top, gadget.p_count, {}});
+    for (const DigitRange& digit : gadget.digits) band.digit_ends.push_back(digit.end);
+  }
   return shape;
 }
 
@@ -45,7 +47,7 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
                          .linear = std::make_shared<const LinearMap>(std::move(map))};
       figures.effort += model.effort(linear, program, t.level);
       for (const TransformTerm& term : t.transform.terms) {
-        const int limbs = t.level + 1 + plan.context().p_count();
+        const int limbs = t.level + 1 + plan.context().p_count(t.level);
         figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * limbs;
       }
     }
@@ -54,8 +56,8 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
   for (const BootstrapPlan::Transform& t : plan.coeffs_to_slots()) {
     const double polynomials =
         model.shape().digits(t.level) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
-    figures.scratch_bytes =
-        std::max(figures.scratch_bytes, polynomials * (t.level + 1 + plan.context().p_count()) * limb_bytes);
+    figures.scratch_bytes = std::max(
+        figures.scratch_bytes, polynomials * (t.level + 1 + plan.context().p_count(t.level)) * limb_bytes);
   }
   Instruction rotate{.opcode = Opcode::kRotate, .offsets = {plan.pre_rotation()}};
   figures.effort += model.effort(rotate, program, plan.entry_level());
@@ -87,8 +89,8 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
   figures.seconds = kernels.of(figures.effort.work);
   figures.real_seconds = kernels.of(figures.real_effort.work);
   const KeyRequest request = plan.key_request();
-  figures.keys.need_relinearisation(request.relinearisation_level);
-  for (const auto& [element, level] : request.galois_levels) figures.keys.need_galois(element, level);
+  figures.keys.relinearisation_levels = request.relinearisation_levels;
+  figures.keys.galois_levels = request.galois_levels;
   figures.other_key_bytes =
       static_cast<double>(request.bytes(plan.context())) - figures.keys.bytes(model.shape());
   return figures;
@@ -96,8 +98,8 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
 
 KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap) {
   KeyRequest request;
-  if (plan.keys.relinearisation_level >= 0) request.need_relinearisation(plan.keys.relinearisation_level);
-  for (const auto& [element, level] : plan.keys.galois_levels) request.need_galois(element, level);
+  request.relinearisation_levels = plan.keys.relinearisation_levels;
+  request.galois_levels = plan.keys.galois_levels;
   if (plan.bootstraps > 0) {
     if (bootstrap == nullptr)
       throw Error(

@@ -11,12 +11,8 @@
 namespace psm {
 namespace {
 
-// The key switch's error is sqrt(N / 12) * 3.2 * (the digit's size, times up to its number of primes) / P a
-// coefficient; with digits so many bits below P it disappears under the rounding of the division by P.
-constexpr double kDigitMarginBits = 8;
-
 constexpr int kMaxPrimes = 60;
-constexpr int kMaxDigitPrimes = 16;  // what a BasisConverter takes; many small primes would fit under a large P
+constexpr int kMaxSpecialPrimes = 15;
 
 void check_shape(const ParameterSpec& s) {
   const auto refuse = [&](const auto&... parts) {
@@ -33,7 +29,9 @@ void check_shape(const ParameterSpec& s) {
     refuse("EvalMod and CoeffsToSlots need levels both or neither");
   if (s.stc_levels > 0 && s.stc_bits != s.log_scale) refuse("stc_bits must equal log_scale");
   if (s.compute_bits != s.log_scale) refuse("compute_bits must equal log_scale");
-  if (s.p_count < 1 || s.p_count > 15) refuse("p_count = ", s.p_count, " is outside 1..15");
+  if (s.p_count < 1 || s.p_count > kMaxSpecialPrimes) {
+    refuse("p_count = ", s.p_count, " is outside 1..", kMaxSpecialPrimes);
+  }
   const int levels = s.stc_levels + s.compute_levels + s.evalmod_levels + s.cts_levels;
   if (levels + 1 + s.p_count > kMaxPrimes) refuse("more than ", kMaxPrimes, " primes");
   for (int bits : {s.q0_bits, s.stc_bits, s.compute_bits, s.evalmod_bits, s.cts_bits, s.p_bits}) {
@@ -49,6 +47,20 @@ void check_shape(const ParameterSpec& s) {
 
 // What primes of a size are near to. The largest allowed size lies below 2^50: leave room on both sides.
 double nominal(int bits) { return bits == kMaxModulusBits ? 0x1p50 - 0x1p26 : std::ldexp(1.0, bits); }
+
+// The highest level of each band: where a part of the chain ends, and its middle if it is long.
+std::vector<int> band_tops(const ParameterSpec& s) {
+  constexpr int kLong = 8;
+  std::vector<int> tops;
+  int top = 0;
+  for (int levels : {s.stc_levels, s.compute_levels, s.evalmod_levels, s.cts_levels}) {
+    if (levels == 0) continue;
+    top += levels;
+    if (levels >= kLong) tops.push_back(top - levels / 2);
+    tops.push_back(top);
+  }
+  return tops;
+}
 
 // FNV-1a over words: tells parameter sets apart, authenticates nothing.
 class Fingerprinter {
@@ -97,26 +109,26 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
                          ? scales_[l] * scales_[l] / static_cast<double>(q[l])
                          : nominal_scale(l - 1);
   }
+  std::vector<double> log2_q;
+  for (uint64_t prime : q) log2_q.push_back(std::log2(static_cast<double>(prime)));
+  double log2_p = 0, log2_chain = 0;
+  for (uint64_t prime : p) log2_p += std::log2(static_cast<double>(prime));
+  for (double bits : log2_q) log2_chain += bits;
+  for (int top : band_tops(spec)) {
+    gadgets_.push_back(top == max_level_ ? Gadget{top, spec.p_count, partition_digits(log2_q, top, log2_p)}
+                                         : best_gadget(log2_q, top, max_level_ + spec.p_count - top,
+                                                       spec.p_bits, log2_chain + log2_p));
+    if (gadgets_.back().digits.empty()) {
+      throw Error(
+          message("parameters '", spec.name, "': the special primes are smaller than a prime up to q_", top));
+    }
+    // The primes that only a lower band needs come last: the others do not depend on them.
+    while (static_cast<int>(p.size()) < gadgets_.back().p_count)
+      p.push_back(take(std::ldexp(1.0, spec.p_bits)));
+  }
   ring_ = std::make_unique<const Ring>(spec.log_n, q, p);
   check_security(spec, log2_qp(),
                  std::log2(static_cast<double>(q[0])) + std::log2(static_cast<double>(p[0])));
-
-  const double room = log2_p();
-  for (int i = 0; i <= max_level_;) {
-    DigitRange digit{i, i};
-    double bits = 0;
-    // A single prime may be as large as P (0.01: primes of nominally equal size).
-    while (digit.end <= max_level_ && digit.end - digit.begin < kMaxDigitPrimes &&
-           bits + std::log2(static_cast<double>(q[digit.end])) <=
-                                          room + (digit.end == digit.begin ? 0.01 : -kDigitMarginBits)) {
-      bits += std::log2(static_cast<double>(q[digit.end++]));
-    }
-    if (digit.end == digit.begin) {
-      throw Error(message("parameters '", spec.name, "': the special primes are smaller than q_", i));
-    }
-    digits_.push_back(digit);
-    i = digit.end;
-  }
 
   Fingerprinter f;
   f.add(spec.log_n);
@@ -141,14 +153,23 @@ double Context::scale(int level) const {
 uint64_t Context::q(int index) const { return ring_->q(index).q; }
 uint64_t Context::p(int index) const { return ring_->p(index).q; }
 
+int Context::band(int level) const {
+  PSM_CHECK(level >= 0 && level <= max_level_, "level ", level);
+  int band = 0;
+  while (gadgets_[band].top < level) ++band;
+  return band;
+}
+
 int Context::digit_count(int level) const {
+  const std::vector<DigitRange>& digits = gadgets_[band(level)].digits;
   int count = 0;
-  while (count < static_cast<int>(digits_.size()) && digits_[count].begin <= level) ++count;
+  while (count < static_cast<int>(digits.size()) && digits[count].begin <= level) ++count;
   return count;
 }
 
 DigitRange Context::digit(int index, int level) const {
-  return {digits_[index].begin, std::min(digits_[index].end, level + 1)};
+  const DigitRange& digit = gadgets_[band(level)].digits[index];
+  return {digit.begin, std::min(digit.end, level + 1)};
 }
 
 double Context::log2_q(int level) const {
@@ -157,9 +178,15 @@ double Context::log2_q(int level) const {
   return bits;
 }
 
-double Context::log2_p() const {
+double Context::log2_qp() const {
+  double largest = 0;
+  for (const Gadget& gadget : gadgets_) largest = std::max(largest, log2_q(gadget.top) + log2_p(gadget.top));
+  return largest;
+}
+
+double Context::log2_p(int level) const {
   double bits = 0;
-  for (int i = 0; i < p_count(); ++i) bits += std::log2(static_cast<double>(p(i)));
+  for (int i = 0; i < p_count(level); ++i) bits += std::log2(static_cast<double>(p(i)));
   return bits;
 }
 
@@ -169,7 +196,7 @@ std::string Context::describe() const {
                            : message("ternary secret h = ", spec_.secret_hamming_weight);
   return message(spec_.name, ": N = 2^", spec_.log_n, ", log2(QP) = ", std::lround(10 * log2_qp()) / 10.0,
                  " (Q ", std::lround(10 * log2_q(max_level_)) / 10.0, ", P ",
-                 std::lround(10 * log2_p()) / 10.0, "), ", secret, ", ",
+                 std::lround(10 * log2_p(max_level_)) / 10.0, "), ", secret, ", ",
                  spec_.insecure ? "INSECURE (test parameters)" : "128-bit security");
 }
 
@@ -178,8 +205,8 @@ size_t Context::ciphertext_bytes(int level) const {
 }
 
 size_t Context::key_switch_key_bytes(int level) const {
-  return size_t{2} * static_cast<size_t>(digit_count(level)) * static_cast<size_t>(level + 1 + p_count()) *
-         static_cast<size_t>(n()) * sizeof(uint64_t);
+  return size_t{2} * static_cast<size_t>(digit_count(level)) *
+         static_cast<size_t>(level + 1 + p_count(level)) * static_cast<size_t>(n()) * sizeof(uint64_t);
 }
 
 }  // namespace psm

@@ -11,8 +11,11 @@
 //
 // Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits
 // whose product stays 8 bits below P, from q_0 upwards (then the error of a key switch is no larger than its
-// rounding). The partition is one for the whole chain, so a hoisted
-// decomposition serves every key; a key trimmed to a lower level holds fewer digits.
+// rounding). Low levels leave room below the security bound: they may have a larger P than the top and so fewer
+// digits, which means fewer transforms and smaller keys (at 16 limbs a quarter of the time and a third of the bytes).
+// So the chain is cut into a few bands of levels, each with the number of special primes and the partition that
+// cost least at its top (gadget.h). All keys of a band share them, so a hoisted decomposition serves every key; a key
+// is trimmed to the highest level of its use within the band.
 //
 // Thread-safety: immutable after construction. Not copyable; outlives everything made from it.
 #pragma once
@@ -23,13 +26,10 @@
 #include <vector>
 
 #include "ckks/ring/poly.h"
+#include "ckks/scheme/gadget.h"
 #include "ckks/scheme/parameters.h"
 
 namespace psm {
-
-struct DigitRange {
-  int begin, end;  // the primes q_begin .. q_{end-1}
-};
 
 class Context {
  public:
@@ -55,15 +55,17 @@ class Context {
   double scale(int level) const;
   uint64_t q(int index) const;
   uint64_t p(int index) const;
-  int p_count() const { return spec_.p_count; }
 
-  const std::vector<DigitRange>& digits() const { return digits_; }
+  // Key switching at a level: its band, and the special primes p_0 .. p_{p_count-1} and digits used there.
+  int band(int level) const;
+  const std::vector<Gadget>& gadgets() const { return gadgets_; }  // by band
+  int p_count(int level) const { return gadgets_[band(level)].p_count; }
   int digit_count(int level) const;              // digits that hold a prime of q_0 .. q_level
   DigitRange digit(int index, int level) const;  // cut off at the level
 
   double log2_q(int level) const;
-  double log2_p() const;
-  double log2_qp() const { return log2_q(max_level_) + log2_p(); }
+  double log2_p(int level) const;
+  double log2_qp() const;  // the largest Q_l P of all bands
 
   // Identifies ring, primes, secret distribution and scales; carried by every key and ciphertext.
   uint64_t fingerprint() const { return fingerprint_; }
@@ -80,7 +82,7 @@ class Context {
   int max_level_;
   std::unique_ptr<const Ring> ring_;
   std::vector<double> scales_;
-  std::vector<DigitRange> digits_;
+  std::vector<Gadget> gadgets_;
   uint64_t fingerprint_;
 };
 

@@ -42,8 +42,8 @@ TEST_CASE("all primes differ, have at most 50 bits and are 1 modulo 2N") {
   const Context context(insecure_bootstrappable(12));
   std::set<uint64_t> primes;
   for (int i = 0; i <= context.max_level(); ++i) primes.insert(context.q(i));
-  for (int i = 0; i < context.p_count(); ++i) primes.insert(context.p(i));
-  CHECK(primes.size() == static_cast<size_t>(context.max_level() + 1 + context.p_count()));
+  for (int i = 0; i < context.ring().p_count(); ++i) primes.insert(context.p(i));
+  CHECK(primes.size() == static_cast<size_t>(context.max_level() + 1 + context.ring().p_count()));
   for (uint64_t prime : primes) {
     CHECK(prime < uint64_t{1} << 50);
     CHECK(prime % 8192 == 1);
@@ -67,20 +67,37 @@ TEST_CASE("scales follow S_{l-1} = S_l^2 / q_l and stay within 2^-13 of their po
   }
 }
 
-TEST_CASE("digits cover the chain, each no larger than P, and are cut at a level") {
+TEST_CASE("a band's digits cover its primes, each no larger than P, and are cut at a level") {
   const Context context(insecure_bootstrappable(11));
-  int next = 0;
-  for (const DigitRange& digit : context.digits()) {
-    CHECK(digit.begin == next);
-    double bits = 0;
-    for (int i = digit.begin; i < digit.end; ++i) bits += std::log2(static_cast<double>(context.q(i)));
-    CHECK(bits <= context.log2_p() + 0.01);
-    next = digit.end;
+  int level = 0;
+  for (const Gadget& gadget : context.gadgets()) {
+    int next = 0;
+    for (const DigitRange& digit : gadget.digits) {
+      CHECK(digit.begin == next);
+      double bits = 0;
+      for (int i = digit.begin; i < digit.end; ++i) bits += std::log2(static_cast<double>(context.q(i)));
+      CHECK(bits <= context.log2_p(gadget.top) - 7.9);
+      next = digit.end;
+    }
+    CHECK(next == gadget.top + 1);
+    CHECK(context.log2_q(gadget.top) + context.log2_p(gadget.top) <= context.log2_qp());
+    for (; level <= gadget.top; ++level) {
+      CHECK(&context.gadgets()[context.band(level)] == &gadget);
+      CHECK(context.p_count(level) == gadget.p_count);
+      CHECK(context.digit(context.digit_count(level) - 1, level).end == level + 1);
+    }
   }
-  CHECK(next == context.max_level() + 1);
-  CHECK(context.digit_count(0) == 1);
-  CHECK(context.digit_count(9) == 2);
-  CHECK(context.digit(1, 9).end == 10);
+  CHECK(level == context.max_level() + 1);
+}
+
+TEST_CASE("below the top, digits are fewer than the top's special primes would allow") {
+  const Context context(secure_n16());
+  CHECK(context.p_count(27) == 6);
+  CHECK(context.digit_count(27) == 5);
+  CHECK(context.digit_count(19) == 2);
+  CHECK(context.digit_count(15) == 2);
+  CHECK(context.digit_count(9) == 1);
+  CHECK(context.log2_qp() < 1550.1);
 }
 
 TEST_CASE("a digit has no more primes than one basis conversion takes, however large P is") {
@@ -88,8 +105,8 @@ TEST_CASE("a digit has no more primes than one basis conversion takes, however l
   spec.log_scale = spec.compute_bits = spec.q0_bits = 30;
   spec.p_count = 15;  // 750 bits: 24 primes of 30 bits
   const Context context(spec);
-  for (const DigitRange& digit : context.digits()) CHECK(digit.end - digit.begin <= 16);
-  CHECK(context.digits().size() == 3);
+  for (const DigitRange& digit : context.gadgets().back().digits) CHECK(digit.end - digit.begin <= 16);
+  CHECK(context.gadgets().back().digits.size() == 3);
 }
 
 TEST_CASE("every shipped set keeps within the bound of its secret, with the ephemeral secret at q_0 p_0") {
@@ -212,7 +229,8 @@ TEST_CASE("the fingerprint tells parameter sets apart and is the same for the sa
 TEST_CASE("bytes of ciphertexts and keys are those of their limbs") {
   const Context context(insecure_leveled(11, 6));
   CHECK(context.ciphertext_bytes(3) == 2u * 4 * 2048 * 8);
-  CHECK(context.key_switch_key_bytes(6) == 2u * 3 * (7 + 3) * 2048 * 8);
+  const size_t digits = context.digit_count(6), limbs = 7 + context.p_count(6);
+  CHECK(context.key_switch_key_bytes(6) == 2 * digits * limbs * 2048 * 8);
 }
 
 TEST_CASE("a specification whose primes lie too far apart to hold the scale is refused") {

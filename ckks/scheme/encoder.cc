@@ -83,7 +83,7 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
   }
 
   const Ring& ring = context_.ring();
-  Plaintext out(ring, {level + 1, extended ? context_.p_count() : 0}, static_cast<int>(2 * m), scale);
+  Plaintext out(ring, {level + 1, extended ? context_.p_count(level) : 0}, static_cast<int>(2 * m), scale);
   // Small coefficients pass through one prime's residues, which the backend lifts to all others.
   const Modulus& q0 = ring.q(0);
   const bool small = largest < 0.49 * static_cast<double>(q0.q) && 2 * m >= 8;

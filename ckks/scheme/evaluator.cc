@@ -75,9 +75,7 @@ Evaluator::Evaluator(const Context& context, const EvaluationKeys& keys)
 Evaluator::~Evaluator() = default;
 
 void Evaluator::require_galois_key(GaloisElement g, int level) const {
-  const auto key = keys_.galois.find(g);
-  const bool present = key != keys_.galois.end();
-  if (g == 1 || (present && key->second.level >= level)) return;
+  if (g == 1 || keys_.find_galois(context_, g, level) != nullptr) return;
   // Which rotation this is: the power of 5, up to conjugation.
   const GaloisElement two_n = GaloisElement{2} << context_.log_n();
   const bool conjugated = g % 4 == 3;
@@ -89,12 +87,8 @@ void Evaluator::require_galois_key(GaloisElement g, int level) const {
   const std::string name = conjugated ? (offset == 0 ? std::string("conjugation")
                                                      : message("conjugation and rotation by ", offset))
                                       : message("rotation by ", offset);
-  if (present) {
-    throw Error(message("the evaluation key for the ", name, " reaches level ", key->second.level,
-                        ", but level ", level, " is needed; request it at that level when generating keys"));
-  }
-  throw Error(message("there is no evaluation key for the ", name, " (Galois element ", g, ", level ", level,
-                      "); request it when generating keys"));
+  throw Error(message("there is no evaluation key for the ", name, " (Galois element ", g, ") that serves level ",
+                      level, "; request it at that level when generating keys"));
 }
 
 }  // namespace psm

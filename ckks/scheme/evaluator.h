@@ -143,8 +143,9 @@ class Evaluator {
   // Back to the secret of the key pair (key from_ephemeral).
   Ciphertext switch_from_ephemeral(const Ciphertext& a) const;
 
-  // Throws Error unless there is a key for g that reaches `level`.
+  // Throw Error unless there is a key that serves `level`.
   void require_galois_key(GaloisElement g, int level) const;
+  void require_relinearisation_key(int level) const;
 
  private:
   struct Implementation;

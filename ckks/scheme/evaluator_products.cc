@@ -73,24 +73,16 @@ void Evaluator::add_inplace(ProductCiphertext& a, const Ciphertext& b) const {
   for (int i : {0, 1}) psm::add(a.c[i], a.c[i], b.c[i]);
 }
 
-namespace {
-
-const KeySwitchKey& relinearisation_key(const EvaluationKeys& keys, int level) {
-  if (!keys.relinearisation) {
-    throw Error("there is no relinearisation key; request it when generating keys");
-  }
-  if (keys.relinearisation->level < level) {
-    throw Error(message("the relinearisation key reaches level ", keys.relinearisation->level, ", but level ",
-                        level, " is needed; request it at that level when generating keys"));
-  }
-  return *keys.relinearisation;
+void Evaluator::require_relinearisation_key(int level) const {
+  if (keys_.find_relinearisation(context_, level) != nullptr) return;
+  throw Error(message("there is no relinearisation key that serves level ", level,
+                      "; request it at that level when generating keys"));
 }
-
-}  // namespace
 
 Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
   check_owner("relinearise", a.fingerprint, context_, keys_);
-  const KeySwitchKey& key = relinearisation_key(keys_, a.level());
+  require_relinearisation_key(a.level());
+  const KeySwitchKey& key = *keys_.find_relinearisation(context_, a.level());
   const KeySwitcher& switcher = implementation_->switcher;
   auto [c0, c1] = switcher.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1]});
   return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
@@ -99,7 +91,8 @@ Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
 Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
   check_owner("relinearise", a.fingerprint, context_, keys_);
   check_level("relinearise_rescale", a.level(), 1);
-  const KeySwitchKey& key = relinearisation_key(keys_, a.level());
+  require_relinearisation_key(a.level());
+  const KeySwitchKey& key = *keys_.find_relinearisation(context_, a.level());
   const KeySwitcher& switcher = implementation_->switcher;
   auto [c0, c1] = switcher.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true});
   const double scale =

@@ -18,14 +18,14 @@ constexpr size_t kTile = 512;  // residues that stay in the first-level cache be
 
 Hoisted Evaluator::hoist(const Ciphertext& a) const {
   check_owner("rotate", a.fingerprint, context_, keys_);
-  return {&a, implementation_->switcher.decompose(a.c[1], context_.p_count())};
+  return {&a, implementation_->switcher.decompose(a.c[1], context_.p_count(a.level()))};
 }
 
 Ciphertext Evaluator::apply_galois(const Hoisted& a, GaloisElement g) const {
   const Ciphertext& source = *a.source;
   if (g == 1) return source.clone();
   require_galois_key(g, a.level());
-  auto [c0, c1] = implementation_->switcher.switch_key(a.digits, keys_.galois.find(g)->second,
+  auto [c0, c1] = implementation_->switcher.switch_key(a.digits, *keys_.find_galois(context_, g, a.level()),
                                                        {.addend0 = &source.c[0], .automorphism = g});
   return {{std::move(c0), std::move(c1)}, source.scale, source.fingerprint};
 }
@@ -38,7 +38,7 @@ Ciphertext Evaluator::apply_galois(const Ciphertext& a, GaloisElement g) const {
   check_owner("rotate", a.fingerprint, context_, keys_);
   if (g == 1) return a.clone();
   require_galois_key(g, a.level());
-  auto [c0, c1] = implementation_->switcher.switch_key(a.c[1], keys_.galois.find(g)->second,
+  auto [c0, c1] = implementation_->switcher.switch_key(a.c[1], *keys_.find_galois(context_, g, a.level()),
                                                        {.addend0 = &a.c[0], .automorphism = g});
   return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
 }
@@ -82,7 +82,7 @@ void Evaluator::apply_galois_extended_limb(const Hoisted& a, GaloisElement g, in
   }
   require_galois_key(g, a.level());
   const auto table = automorphism_table(g, ring.log_n());
-  const KeySwitchKey& key = keys_.galois.find(g)->second;
+  const KeySwitchKey& key = *keys_.find_galois(context_, g, a.level());
   Buffer sum(2 * n);
   uint64_t* k0 = sum.data();
   uint64_t* k1 = sum.data() + n;
@@ -112,7 +112,7 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElem
 
 ExtendedCiphertext Evaluator::extend(const Ciphertext& a) const {
   const Ring& ring = context_.ring();
-  const Basis basis{a.level() + 1, context_.p_count()};
+  const Basis basis{a.level() + 1, context_.p_count(a.level())};
   ExtendedCiphertext out{
       {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
   for_each_limb(basis.limbs(), [&](int i, int j) {
@@ -177,7 +177,7 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
   const RnsPoly c1 = switcher.mod_down(a.c[1]);
   const Digits digits = switcher.decompose(c1, basis.p);
   const auto table = automorphism_table(g, ring.log_n());
-  const KeySwitchKey& key = keys_.galois.find(g)->second;
+  const KeySwitchKey& key = *keys_.find_galois(context_, g, a.level());
   ExtendedCiphertext out{
       {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
   parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {

@@ -78,7 +78,7 @@ KeySwitchKey KeyGenerator::relinearisation(int level) {
   check_level(context_, level);
   RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   multiply(square, secret_.poly(), secret_.poly());
-  return switching_key(context_, square, secret_.poly(), level, context_.p_count(),
+  return switching_key(context_, square, secret_.poly(), level, context_.p_count(level),
                        seeds_.fresh(), secret_.fingerprint(), error_random_);
 }
 
@@ -86,7 +86,7 @@ KeySwitchKey KeyGenerator::galois(GaloisElement g, int level) {
   check_level(context_, level);
   RnsPoly target = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   automorphism(target, secret_.poly(), inverse_element(g, context_.log_n()));
-  return switching_key(context_, secret_.poly(), target, level, context_.p_count(),
+  return switching_key(context_, secret_.poly(), target, level, context_.p_count(level),
                        seeds_.fresh(), secret_.fingerprint(), error_random_);
 }
 
@@ -105,7 +105,7 @@ void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_
   to_ephemeral = switching_key(context_, secret_.poly(), ephemeral, 0, 1, seeds_.fresh(),
                                secret_.fingerprint(), error_random_);
   from_ephemeral =
-      switching_key(context_, ephemeral, secret_.poly(), context_.max_level(), context_.p_count(),
+      switching_key(context_, ephemeral, secret_.poly(), context_.max_level(), context_.p_count(context_.max_level()),
                     seeds_.fresh(), secret_.fingerprint(), error_random_);
 }
 
@@ -113,19 +113,18 @@ EvaluationKeys KeyGenerator::evaluation_keys(const KeyRequest& request,
                                              const std::function<void(int, int)>& progress) {
   EvaluationKeys keys;
   keys.fingerprint = secret_.fingerprint();
-  const int total = static_cast<int>(request.galois_levels.size()) +
-                    (request.relinearisation_level >= 0 ? 1 : 0) + (request.encapsulation ? 1 : 0);
+  const int total = static_cast<int>(request.count(context_));
   int done = 0;
   const auto advance = [&] {
     ++done;
     if (progress) progress(done, total);
   };
-  if (request.relinearisation_level >= 0) {
-    keys.relinearisation = relinearisation(request.relinearisation_level);
+  for (int level : request.relinearisation_keys(context_)) {
+    keys.relinearisation.emplace(context_.band(level), relinearisation(level));
     advance();
   }
-  for (const auto& [g, level] : request.galois_levels) {
-    keys.galois.emplace(g, galois(g, level));
+  for (const auto& [g, level] : request.galois_keys(context_)) {
+    keys.galois.emplace(std::pair(g, context_.band(level)), galois(g, level));
     advance();
   }
   if (request.encapsulation) {

@@ -103,7 +103,7 @@ TEST_CASE("every limb of a switching key encrypts P g s' with a small error") {
     CHECK(static_cast<int>(key.digits.size()) == context().digit_count(level));
     CHECK(key.bytes() == context().key_switch_key_bytes(level));
     for (int d = 0; d < static_cast<int>(key.digits.size()); ++d) {
-      for (int j = 0; j < level + 1 + context().p_count(); ++j) {
+      for (int j = 0; j < level + 1 + context().p_count(level); ++j) {
         const int64_t largest = largest_error(key, d, j, secret.poly(), square);
         CHECK(largest >= 1);
         CHECK(largest <= kErrorBound);
@@ -132,13 +132,13 @@ TEST_CASE("the only key under the ephemeral secret has the modulus q_0 p_0") {
   const Ring& ring = context().ring();
   RnsPoly square(ring, ring.full_basis(), Form::kNtt);
   multiply(square, secret.poly(), secret.poly());
-  CHECK(largest_error(*keys.relinearisation, 0, context().p_count(), secret.poly(), square) <= kErrorBound);
+  CHECK(largest_error(*keys.find_relinearisation(context(), 3), 0, context().p_count(3), secret.poly(), square) <= kErrorBound);
   const RnsPoly nothing = RnsPoly::zero(ring, ring.full_basis(), Form::kNtt);
   const KeySwitchKey& from = *keys.from_ephemeral;
   for (int j = 0; j < from.digits[0].b.limbs(); ++j) {
     // Limbs outside digit 0 hold -a s + e alone.
     const int prime = from.digits[0].b.prime_index(j);
-    if (prime < context().digits()[0].end) continue;
+    if (prime < context().gadgets().back().digits[0].end) continue;
     CHECK(largest_error(from, 0, j, secret.poly(), nothing) <= kErrorBound);
     CHECK(largest_error(from, 0, j, square, nothing) > kErrorBound);
   }
@@ -148,7 +148,7 @@ TEST_CASE(
     "the halves from seeds: a key's own seed reproduces them, and seeds, digits and limbs separate them") {
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);
-  const KeySwitchKey first = generator.relinearisation(12), second = generator.relinearisation(12);
+  const KeySwitchKey first = generator.relinearisation(15), second = generator.relinearisation(15);
   CHECK_FALSE(first.seed == second.seed);
   REQUIRE(first.digits.size() >= 2);
   for (int d = 0; d < 2; ++d) {
@@ -163,6 +163,7 @@ TEST_CASE(
   request.encapsulation = true;
   const EvaluationKeys keys = generator.evaluation_keys(request);
   const PublicKey public_key = generator.public_key();
+  const int top = context().max_level();
   std::set<uint64_t> seen;
   std::set<std::array<uint8_t, 32>> seeds = {public_key.seed.bytes};
   size_t drawn = 0, count = 1;
@@ -170,8 +171,8 @@ TEST_CASE(
     for (int j = 0; j < a.limbs(); ++j, ++drawn) seen.insert(a.limb(j)[0]);
   };
   take(public_key.a);
-  for (const KeySwitchKey* key : {&first, &second, &*keys.relinearisation, &keys.galois.at(5),
-                                  &keys.galois.at(25), &*keys.to_ephemeral, &*keys.from_ephemeral}) {
+  for (const KeySwitchKey* key : {&first, &second, keys.find_relinearisation(context(), top), keys.find_galois(context(), 5, top),
+                                  keys.find_galois(context(), 25, top), &*keys.to_ephemeral, &*keys.from_ephemeral}) {
     seeds.insert(key->seed.bytes);
     ++count;
     for (const auto& digit : key->digits) take(digit.a);
@@ -180,7 +181,7 @@ TEST_CASE(
   CHECK(seeds.size() == count);
 }
 
-TEST_CASE("requests keep the highest level of each key, merge, and count their bytes") {
+TEST_CASE("requests take one key for each band that is used, at its highest level, merge, and count bytes") {
   KeyRequest a, b;
   a.need_galois(5, 3);
   a.need_galois(5, 2);
@@ -191,18 +192,24 @@ TEST_CASE("requests keep the highest level of each key, merge, and count their b
   b.encapsulation = true;
   a.merge(b);
   CHECK(a.galois_levels.size() == 2);
-  CHECK(a.galois_levels.at(5) == 4);
-  CHECK(a.relinearisation_level == 2);
+  CHECK(a.galois_keys(context()) == std::vector<std::pair<GaloisElement, int>>{{5, 3}, {5, 4}, {25, 1}});
+  CHECK(a.relinearisation_keys(context()) == std::vector<int>{2});
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);
   int calls = 0;
   const EvaluationKeys keys = generator.evaluation_keys(a, [&](int done, int total) {
     ++calls;
     CHECK(done == calls);
-    CHECK(total == 4);
+    CHECK(total == 5);
   });
-  CHECK(calls == 4);
+  CHECK(calls == 5);
   CHECK(keys.bytes() == a.bytes(context()));
+  // Each serves the levels of its band up to its own.
+  REQUIRE(keys.find_galois(context(), 5, 4) != nullptr);
+  CHECK(keys.find_galois(context(), 5, 4)->p_count == context().p_count(4));
+  CHECK(keys.find_galois(context(), 5, 1) == keys.find_galois(context(), 5, 3));
+  CHECK(keys.find_galois(context(), 5, 5) == nullptr);
+  CHECK(keys.find_galois(context(), 25, 2) == nullptr);
 }
 
 TEST_CASE("secure parameters without a bootstrap have no ephemeral secret") {

@@ -96,20 +96,21 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
 }  // namespace
 
 KeySwitcher::KeySwitcher(const Context& context) : context_(context) {
-  for (int j = 0; j <= context.max_level(); ++j) {
-    const Modulus& m = context.ring().q(j);
+  const Ring& ring = context.ring();
+  for (int j = 0; j < ring.q_count(); ++j) {
+    const Modulus& m = ring.q(j);
+    std::vector<Multiplier>& products = p_products_.emplace_back();
     uint64_t product = 1;
-    for (int i = 0; i < context.p_count(); ++i) {
+    for (int i = 0; i < ring.p_count(); ++i) {
       product = mul_mod(product, reduce_mod(context.p(i), m), m);
-      if (i == 0) first_p_.push_back(make_multiplier(product, m));
+      products.push_back(make_multiplier(product, m));
     }
-    p_products_.push_back(make_multiplier(product, m));
   }
 }
 
 const Multiplier& KeySwitcher::p_product(int j, int p_count) const {
-  PSM_CHECK(p_count == 1 || p_count == context_.p_count(), p_count, " special primes");
-  return p_count == context_.p_count() ? p_products_[j] : first_p_[j];
+  PSM_CHECK(p_count >= 1 && p_count <= static_cast<int>(p_products_[j].size()), p_count, " special primes");
+  return p_products_[j][p_count - 1];
 }
 
 const BasisConverter& KeySwitcher::converter(Kind kind, int level, int index, int p_count) const {

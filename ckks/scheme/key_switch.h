@@ -72,7 +72,7 @@ class KeySwitcher {
   // round(x / q_l), for polynomials without special primes.
   std::array<RnsPoly, 2> rescale(const RnsPoly& x0, const RnsPoly& x1) const;
 
-  // [P]_{q_j} for the product P of the first p_count special primes: all of them, or one.
+  // [P]_{q_j} for the product P of the first p_count special primes.
   const Multiplier& p_product(int j, int p_count) const;
 
  private:
@@ -90,7 +90,7 @@ class KeySwitcher {
   const BasisConverter& converter(Kind kind, int level, int index, int p_count) const;
 
   const Context& context_;
-  std::vector<Multiplier> p_products_, first_p_;
+  std::vector<std::vector<Multiplier>> p_products_;  // by prime, by number of special primes less one
   mutable std::mutex mutex_;
   mutable std::map<std::tuple<Kind, int, int, int>, std::unique_ptr<const BasisConverter>> converters_;
 };

@@ -19,26 +19,56 @@ size_t KeySwitchKey::bytes() const {
   return total;
 }
 
-void KeyRequest::need_relinearisation(int level) {
-  relinearisation_level = std::max(relinearisation_level, level);
-}
+void KeyRequest::need_relinearisation(int level) { relinearisation_levels.insert(level); }
 
 void KeyRequest::need_galois(GaloisElement g, int level) {
-  if (g == 1) return;
-  const auto [entry, inserted] = galois_levels.try_emplace(g, level);
-  if (!inserted) entry->second = std::max(entry->second, level);
+  if (g != 1) galois_levels[g].insert(level);
 }
 
 void KeyRequest::merge(const KeyRequest& other) {
-  need_relinearisation(other.relinearisation_level);
-  for (const auto& [g, level] : other.galois_levels) need_galois(g, level);
+  relinearisation_levels.insert(other.relinearisation_levels.begin(), other.relinearisation_levels.end());
+  for (const auto& [g, levels] : other.galois_levels) galois_levels[g].insert(levels.begin(), levels.end());
   encapsulation = encapsulation || other.encapsulation;
+}
+
+namespace {
+
+// The highest level of each band that is used.
+std::vector<int> highest_of_bands(const Context& context, const std::set<int>& levels) {
+  std::vector<int> highest;
+  for (int level : levels) {
+    if (!highest.empty() && context.band(highest.back()) == context.band(level)) highest.pop_back();
+    highest.push_back(level);
+  }
+  return highest;
+}
+
+const KeySwitchKey* if_reaches(const KeySwitchKey& key, int level) {
+  return key.level >= level ? &key : nullptr;
+}
+
+}  // namespace
+
+std::vector<int> KeyRequest::relinearisation_keys(const Context& context) const {
+  return highest_of_bands(context, relinearisation_levels);
+}
+
+std::vector<std::pair<GaloisElement, int>> KeyRequest::galois_keys(const Context& context) const {
+  std::vector<std::pair<GaloisElement, int>> keys;
+  for (const auto& [g, levels] : galois_levels) {
+    for (int level : highest_of_bands(context, levels)) keys.emplace_back(g, level);
+  }
+  return keys;
+}
+
+size_t KeyRequest::count(const Context& context) const {
+  return relinearisation_keys(context).size() + galois_keys(context).size() + encapsulation;
 }
 
 size_t KeyRequest::bytes(const Context& context) const {
   size_t total = 0;
-  if (relinearisation_level >= 0) total += context.key_switch_key_bytes(relinearisation_level);
-  for (const auto& entry : galois_levels) total += context.key_switch_key_bytes(entry.second);
+  for (int level : relinearisation_keys(context)) total += context.key_switch_key_bytes(level);
+  for (const auto& [g, level] : galois_keys(context)) total += context.key_switch_key_bytes(level);
   if (encapsulation) {
     const size_t limb = static_cast<size_t>(context.n()) * sizeof(uint64_t);
     total += context.key_switch_key_bytes(context.max_level()) + 4 * limb;
@@ -48,11 +78,22 @@ size_t KeyRequest::bytes(const Context& context) const {
 
 size_t EvaluationKeys::bytes() const {
   size_t total = 0;
-  for (const auto* key : {&relinearisation, &to_ephemeral, &from_ephemeral}) {
+  for (const auto& [band, key] : relinearisation) total += key.bytes();
+  for (const auto& [use, key] : galois) total += key.bytes();
+  for (const auto* key : {&to_ephemeral, &from_ephemeral}) {
     if (key->has_value()) total += (*key)->bytes();
   }
-  for (const auto& entry : galois) total += entry.second.bytes();
   return total;
+}
+
+const KeySwitchKey* EvaluationKeys::find_relinearisation(const Context& context, int level) const {
+  const auto found = relinearisation.find(context.band(level));
+  return found == relinearisation.end() ? nullptr : if_reaches(found->second, level);
+}
+
+const KeySwitchKey* EvaluationKeys::find_galois(const Context& context, GaloisElement g, int level) const {
+  const auto found = galois.find({g, context.band(level)});
+  return found == galois.end() ? nullptr : if_reaches(found->second, level);
 }
 
 void expand_seed(const Seed& seed, int digit, RnsPoly& a) {

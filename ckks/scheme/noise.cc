@@ -46,7 +46,7 @@ double NoiseModel::digit_variance(int level) const {
   double sum = 0;
   for (int i = 0; i < context_.digit_count(level); ++i) {
     const DigitRange digit = context_.digit(i, level);
-    double log2_ratio = -context_.log2_p();
+    double log2_ratio = -context_.log2_p(level);
     for (int j = digit.begin; j < digit.end; ++j) log2_ratio += std::log2(static_cast<double>(context_.q(j)));
     sum += std::exp2(2 * log2_ratio);
   }

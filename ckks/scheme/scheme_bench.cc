@@ -94,8 +94,10 @@ int bench(int argc, char** argv) {
   if (flags.given("limbs")) counts = {static_cast<int>(limbs)};
   TestParty t(log_n == 16 ? secure_n16() : insecure_bootstrappable(static_cast<int>(log_n)));
   KeyRequest request;
-  request.need_relinearisation(counts.back() - 1);
-  request.need_galois(galois_element(t.context, 1), counts.back() - 1);
+  for (int count : counts) {
+    request.need_relinearisation(count - 1);
+    request.need_galois(galois_element(t.context, 1), count - 1);
+  }
   t.add_keys(request);
   std::printf(
       "%s\n%s, backend %s, %d threads\nmilliseconds, median of %d; at limbs:", t.context.describe().c_str(),

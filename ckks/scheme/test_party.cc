@@ -22,7 +22,7 @@ TestParty::TestParty(const ParameterSpec& spec, const KeyRequest& request)
 void TestParty::add_keys(const KeyRequest& request) {
   EvaluationKeys more = generator.evaluation_keys(request);
   for (auto& [g, key] : more.galois) keys.galois.insert_or_assign(g, std::move(key));
-  if (more.relinearisation) keys.relinearisation = std::move(more.relinearisation);
+  for (auto& [band, key] : more.relinearisation) keys.relinearisation.insert_or_assign(band, std::move(key));
   if (more.to_ephemeral) keys.to_ephemeral = std::move(more.to_ephemeral);
   if (more.from_ephemeral) keys.from_ephemeral = std::move(more.from_ephemeral);
 }

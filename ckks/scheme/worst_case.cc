@@ -47,7 +47,7 @@ double WorstCaseModel::key_switch(int level, double scale) const {
   double ratio = 0;  // sum of D / P
   for (int i = 0; i < context_.digit_count(level); ++i) {
     const DigitRange digit = context_.digit(i, level);
-    double log2_ratio = -context_.log2_p();
+    double log2_ratio = -context_.log2_p(level);
     for (int j = digit.begin; j < digit.end; ++j) log2_ratio += std::log2(static_cast<double>(context_.q(j)));
     ratio += std::exp2(log2_ratio);
   }

@@ -30,10 +30,14 @@ uint64_t public_key_bytes(const Context& context) {
 
 const char* name(KeyRole role) {
   switch (role) {
-    case KeyRole::kRelinearisation: return "for products";
-    case KeyRole::kGalois: return "of the Galois element";
-    case KeyRole::kToEphemeral: return "to the ephemeral secret";
-    case KeyRole::kFromEphemeral: return "from the ephemeral secret";
+    case KeyRole::kRelinearisation:
+      return "for products";
+    case KeyRole::kGalois:
+      return "of the Galois element";
+    case KeyRole::kToEphemeral:
+      return "to the ephemeral secret";
+    case KeyRole::kFromEphemeral:
+      return "from the ephemeral secret";
   }
   return "of no role";
 }
@@ -54,17 +58,19 @@ KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const
   prefix.p_count = get<int32_t>(in);
   prefix.digit_count = get<int32_t>(in);
   std::copy(in, in + prefix.seed.bytes.size(), prefix.seed.bytes.begin());
-  if (prefix.level < 0 || prefix.level > context.max_level()) reader.refuse("a key has a level that does not exist");
-  if (prefix.p_count < 1 || prefix.p_count > context.p_count()) reader.refuse("a key has too many special primes");
-  if (prefix.digit_count != context.digit_count(prefix.level)) reader.refuse("a key has a wrong number of digits");
+  if (prefix.level < 0 || prefix.level > context.max_level())
+    reader.refuse("a key has a level that does not exist");
+  if (prefix.digit_count != context.digit_count(prefix.level))
+    reader.refuse("a key has a wrong number of digits");
   if (role == KeyRole::kGalois
           ? prefix.galois_element % 2 == 0 || prefix.galois_element >= 2u * static_cast<uint32_t>(context.n())
           : prefix.galois_element != 0) {
     reader.refuse("a key has an impossible Galois element");
   }
-  // The shapes that the evaluator relies on: one special prime at level 0 under the ephemeral secret, all of them
-  // elsewhere; the way back from it begins at the top.
-  if (role == KeyRole::kToEphemeral ? prefix.level != 0 || prefix.p_count != 1 : prefix.p_count != context.p_count()) {
+  // The shapes that the evaluator relies on: one special prime at level 0 under the ephemeral secret, those
+  // of the level elsewhere; the way back from it begins at the top.
+  if (role == KeyRole::kToEphemeral ? prefix.level != 0 || prefix.p_count != 1
+                                    : prefix.p_count != context.p_count(prefix.level)) {
     reader.refuse("a key has a level or special primes that do not fit its role");
   }
   if (role == KeyRole::kFromEphemeral && prefix.level != context.max_level()) {
@@ -124,20 +130,22 @@ PublicKey read_public_key(ByteSource source, const Context& context) {
 }
 
 uint64_t evaluation_key_bytes(const Context& context, int level) {
-  return record_bytes(key_bytes(context, level, context.p_count()));
+  return record_bytes(key_bytes(context, level, context.p_count(level)));
 }
 
 uint64_t evaluation_keys_file_bytes(const Context& context, const KeyRequest& request) {
   uint64_t total = container_bytes(context.spec());
-  if (request.relinearisation_level >= 0) total += evaluation_key_bytes(context, request.relinearisation_level);
-  for (const auto& entry : request.galois_levels) total += evaluation_key_bytes(context, entry.second);
+  for (const int level : request.relinearisation_keys(context)) total += evaluation_key_bytes(context, level);
+  for (const auto& [element, level] : request.galois_keys(context))
+    total += evaluation_key_bytes(context, level);
   if (request.encapsulation) {
     total += record_bytes(key_bytes(context, 0, 1)) + evaluation_key_bytes(context, context.max_level());
   }
   return total;
 }
 
-EvaluationKeysWriter::EvaluationKeysWriter(const std::string& path, const Context& context, Fingerprint fingerprint)
+EvaluationKeysWriter::EvaluationKeysWriter(const std::string& path, const Context& context,
+                                           Fingerprint fingerprint)
     : context_(context), writer_(path, {FileKind::kEvaluationKeys, context.spec(), fingerprint}) {}
 
 void EvaluationKeysWriter::write(KeyRole role, GaloisElement element, const KeySwitchKey& key) {
@@ -157,8 +165,12 @@ void EvaluationKeysWriter::write(KeyRole role, GaloisElement element, const KeyS
   writer_.end();
 }
 
-void EvaluationKeysWriter::relinearisation(const KeySwitchKey& key) { write(KeyRole::kRelinearisation, 0, key); }
-void EvaluationKeysWriter::galois(GaloisElement element, const KeySwitchKey& key) { write(KeyRole::kGalois, element, key); }
+void EvaluationKeysWriter::relinearisation(const KeySwitchKey& key) {
+  write(KeyRole::kRelinearisation, 0, key);
+}
+void EvaluationKeysWriter::galois(GaloisElement element, const KeySwitchKey& key) {
+  write(KeyRole::kGalois, element, key);
+}
 void EvaluationKeysWriter::to_ephemeral(const KeySwitchKey& key) { write(KeyRole::kToEphemeral, 0, key); }
 void EvaluationKeysWriter::from_ephemeral(const KeySwitchKey& key) { write(KeyRole::kFromEphemeral, 0, key); }
 void EvaluationKeysWriter::commit() { writer_.commit(); }
@@ -171,7 +183,8 @@ EvaluationKeysReader::EvaluationKeysReader(ByteSource source, const Context& con
     const KeyPrefix prefix = read_prefix(reader_, record, context);
     const Entry entry{static_cast<KeyRole>(record.tag), prefix.galois_element, prefix.level, position,
                       record_bytes(record.length)};
-    if (!index_.emplace(std::pair{entry.role, entry.element}, entries_.size()).second) {
+    if (!index_.emplace(std::tuple{entry.role, entry.element, context.band(entry.level)}, entries_.size())
+             .second) {
       reader_.refuse(message("it holds two keys ", name(entry.role), " ", entry.element));
     }
     entries_.push_back(entry);
@@ -201,15 +214,16 @@ KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
   return key;
 }
 
-const EvaluationKeysReader::Entry& EvaluationKeysReader::find(KeyRole role, GaloisElement element, int level) const {
-  const auto found = index_.find({role, element});
+const EvaluationKeysReader::Entry& EvaluationKeysReader::find(KeyRole role, GaloisElement element,
+                                                              int level) const {
+  const auto found = index_.find({role, element, context_.band(level)});
   if (found == index_.end()) {
     reader_.refuse(message("it lacks the key ", name(role), " ", element, "; make keys for this model"));
   }
   const Entry& entry = entries_[found->second];
   if (entry.level < level) {
-    reader_.refuse(message("its key ", name(role), " ", element, " serves levels up to ", entry.level, ", level ", level,
-                           " is needed; make keys for this model"));
+    reader_.refuse(message("its key ", name(role), " ", element, " serves levels up to ", entry.level,
+                           ", level ", level, " is needed; make keys for this model"));
   }
   return entry;
 }
@@ -218,10 +232,11 @@ EvaluationKeys EvaluationKeysReader::load(const KeyRequest& request,
                                           const std::function<void(uint64_t, uint64_t)>& progress) {
   // All of them are found before the first is read.
   std::vector<const Entry*> wanted;
-  if (request.relinearisation_level >= 0) {
-    wanted.push_back(&find(KeyRole::kRelinearisation, 0, request.relinearisation_level));
+  for (const int level : request.relinearisation_keys(context_)) {
+    wanted.push_back(&find(KeyRole::kRelinearisation, 0, level));
   }
-  for (const auto& [element, level] : request.galois_levels) wanted.push_back(&find(KeyRole::kGalois, element, level));
+  for (const auto& [element, level] : request.galois_keys(context_))
+    wanted.push_back(&find(KeyRole::kGalois, element, level));
   if (request.encapsulation) {
     wanted.push_back(&find(KeyRole::kToEphemeral, 0, 0));
     wanted.push_back(&find(KeyRole::kFromEphemeral, 0, context_.max_level()));
@@ -233,10 +248,18 @@ EvaluationKeys EvaluationKeysReader::load(const KeyRequest& request,
   for (const Entry* entry : wanted) {
     KeySwitchKey key = load(*entry);
     switch (entry->role) {
-      case KeyRole::kRelinearisation: keys.relinearisation = std::move(key); break;
-      case KeyRole::kGalois: keys.galois.emplace(entry->element, std::move(key)); break;
-      case KeyRole::kToEphemeral: keys.to_ephemeral = std::move(key); break;
-      case KeyRole::kFromEphemeral: keys.from_ephemeral = std::move(key); break;
+      case KeyRole::kRelinearisation:
+        keys.relinearisation.emplace(context_.band(entry->level), std::move(key));
+        break;
+      case KeyRole::kGalois:
+        keys.galois.emplace(std::pair{entry->element, context_.band(entry->level)}, std::move(key));
+        break;
+      case KeyRole::kToEphemeral:
+        keys.to_ephemeral = std::move(key);
+        break;
+      case KeyRole::kFromEphemeral:
+        keys.from_ephemeral = std::move(key);
+        break;
     }
     done += entry->bytes;
     if (progress) progress(done, total);

@@ -1,14 +1,16 @@
-// Files of public keys and evaluation keys. Evaluation keys are written and read one key at a time, so the file may be
-// larger than memory; with a seed for every `a` half it is less than half the size of the keys in memory.
+// Files of public keys and evaluation keys. Evaluation keys are written and read one key at a time, so the
+// file may be larger than memory; with a seed for every `a` half it is less than half the size of the keys in
+// memory.
 //
-// Parameters travel in each header; make_context() rebuilds them and refuses a file whose numbers do not give the
-// fingerprint that its header states.
+// Parameters travel in each header; make_context() rebuilds them and refuses a file whose numbers do not give
+// the fingerprint that its header states.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -52,8 +54,8 @@ class EvaluationKeysWriter {
   ContainerWriter writer_;
 };
 
-// Keys one at a time, in any order. Opening reads the head of each key and no polynomial; load() reads one key and
-// verifies its checksum.
+// Keys one at a time, in any order. Opening reads the head of each key and no polynomial; load() reads one
+// key and verifies its checksum.
 class EvaluationKeysReader {
  public:
   struct Entry {
@@ -63,7 +65,8 @@ class EvaluationKeysReader {
     uint64_t position, bytes;  // of its record
   };
 
-  // Throws Error for a key that the context cannot have, and for two with the same role and Galois element.
+  // Throws Error for a key that the context cannot have, and for two with the same role, Galois element and
+  // band of levels.
   EvaluationKeysReader(ByteSource source, const Context& context);
 
   Fingerprint fingerprint() const { return reader_.header().fingerprint; }
@@ -71,7 +74,8 @@ class EvaluationKeysReader {
   KeySwitchKey load(const Entry& entry);
   // The keys of a request and no others; throws Error if the file lacks one or has it for lower levels only.
   // `progress(bytes read, bytes in all)` may be empty.
-  EvaluationKeys load(const KeyRequest& request, const std::function<void(uint64_t, uint64_t)>& progress = {});
+  EvaluationKeys load(const KeyRequest& request,
+                      const std::function<void(uint64_t, uint64_t)>& progress = {});
 
  private:
   const Entry& find(KeyRole role, GaloisElement element, int level) const;
@@ -79,7 +83,7 @@ class EvaluationKeysReader {
   const Context& context_;
   ContainerReader reader_;
   std::vector<Entry> entries_;
-  std::map<std::pair<KeyRole, GaloisElement>, size_t> index_;
+  std::map<std::tuple<KeyRole, GaloisElement, int>, size_t> index_;  // with the band
 };
 
 }  // namespace psm::wire

@@ -36,8 +36,8 @@ struct Corpus {
     write_public_key(path, party.context, party.public_key);
     public_key = taken();
     EvaluationKeysWriter writer(path, party.context, party.keys.fingerprint);
-    writer.relinearisation(*party.keys.relinearisation);
-    for (const auto& [element, key] : party.keys.galois) writer.galois(element, key);
+    for (const auto& [band, key] : party.keys.relinearisation) writer.relinearisation(key);
+    for (const auto& [use, key] : party.keys.galois) writer.galois(use.first, key);
     writer.to_ephemeral(*party.keys.to_ephemeral);
     writer.from_ephemeral(*party.keys.from_ephemeral);
     writer.commit();

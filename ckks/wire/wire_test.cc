@@ -37,8 +37,8 @@ EvaluationKeys read_evaluation_keys(ByteSource source, const Context& context) {
   for (const auto& entry : reader.entries()) {
     KeySwitchKey key = reader.load(entry);
     switch (entry.role) {
-      case KeyRole::kRelinearisation: keys.relinearisation = std::move(key); break;
-      case KeyRole::kGalois: keys.galois.emplace(entry.element, std::move(key)); break;
+      case KeyRole::kRelinearisation: keys.relinearisation.emplace(context.band(entry.level), std::move(key)); break;
+      case KeyRole::kGalois: keys.galois.emplace(std::pair{entry.element, context.band(entry.level)}, std::move(key)); break;
       case KeyRole::kToEphemeral: keys.to_ephemeral = std::move(key); break;
       case KeyRole::kFromEphemeral: keys.from_ephemeral = std::move(key); break;
     }
@@ -53,8 +53,8 @@ struct Files {
     write_secret_key(secret, party.secret);
     write_public_key(public_key, party.context, party.public_key);
     EvaluationKeysWriter writer(evaluation, party.context, party.keys.fingerprint);
-    writer.relinearisation(*party.keys.relinearisation);
-    for (const auto& [element, key] : party.keys.galois) writer.galois(element, key);
+    for (const auto& [band, key] : party.keys.relinearisation) writer.relinearisation(key);
+    for (const auto& [use, key] : party.keys.galois) writer.galois(use.first, key);
     writer.commit();
     values = party.random_slots(1);
     CiphertextFile file;
@@ -125,7 +125,7 @@ TEST_CASE("a request's keys are read and no others; a file that lacks one says w
   few.need_galois(galois_element(context, 1), 1);
   const EvaluationKeys keys = reader.load(few);
   CHECK(keys.galois.size() == 1);
-  CHECK(!keys.relinearisation.has_value());
+  CHECK(keys.relinearisation.empty());
   KeyRequest higher;
   higher.need_galois(galois_element(context, 1), 3);
   CHECK_THROWS_WITH_AS(reader.load(higher), doctest::Contains("serves levels up to 2, level 3 is needed"), Error);
@@ -137,7 +137,7 @@ TEST_CASE("a request's keys are read and no others; a file that lacks one says w
 TEST_CASE("two keys with one role and Galois element are refused") {
   Files files;
   EvaluationKeysWriter writer(scratch("twice"), files.party.context, files.party.keys.fingerprint);
-  for (int i = 0; i < 2; ++i) writer.relinearisation(*files.party.keys.relinearisation);
+  for (int i = 0; i < 2; ++i) writer.relinearisation(*files.party.keys.find_relinearisation(files.party.context, 3));
   writer.commit();
   CHECK_THROWS_WITH_AS(EvaluationKeysReader(scratch("twice"), files.party.context), doctest::Contains("two keys"), Error);
 }
@@ -166,7 +166,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
   for (auto entry = reader.entries().rbegin(); entry != reader.entries().rend(); ++entry) {
     EvaluationKeys one;
     one.fingerprint = reader.fingerprint();
-    one.galois.emplace(entry->element, reader.load(*entry));
+    one.galois.emplace(std::pair{entry->element, context.band(entry->level)}, reader.load(*entry));
     const Evaluator evaluator(context, one);
     CHECK(max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)), values) < 1e-6);
   }
