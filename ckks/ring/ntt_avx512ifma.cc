@@ -69,16 +69,15 @@ class Forward {
     for (int i = 0; i < 1 << (kLayers - 1); ++i) {
       const int node = i / kHalf;
       Vector* low = v + 2 * kHalf * node + i % kHalf;
-      constexpr Before kBefore =
-          kLayer == 0 && kLayers > 1 && kEachLayer ? Before::kHalve : before_layer(kLayer);
-      forward_butterfly<kRoom, kBefore>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node], m);
+      forward_butterfly<kRoom, settles(kLayer)>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node], m);
     }
     if constexpr (kLayer + 1 < kLayers) butterflies<kLayers, kLayer + 1>(v, w, m);
   }
 
-  static constexpr bool kEachLayer = kRoom == Room::kScarce || kRoom == Room::kNearPower;
-  static constexpr Before before_layer(int layer) {
-    return kEachLayer || (kRoom == Room::kMiddle && layer == 0) ? Before::kSettle : Before::kNothing;
+  // Whether sums settle before this layer of a pass.
+  static constexpr bool settles(int layer) {
+    if (kRoom == Room::kMiddle) return layer == 0;
+    return kRoom != Room::kAmple;
   }
 
   template <int kLayers>
@@ -133,17 +132,17 @@ class Forward {
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, before_layer(0)>(a[p], b[p], roots.two_at(node + 2 * p), m);
+      forward_butterfly<kRoom, settles(0)>(a[p], b[p], roots.two_at(node + 2 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, before_layer(1)>(a[p], b[p], roots.four_at(2 * node + 4 * p), m);
+      forward_butterfly<kRoom, settles(1)>(a[p], b[p], roots.four_at(2 * node + 4 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, before_layer(2)>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m);
+      forward_butterfly<kRoom, settles(2)>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8

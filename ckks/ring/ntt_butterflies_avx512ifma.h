@@ -12,14 +12,14 @@
 //
 //                            forward           inverse        multiply-adds / all
 //     kAmple                  3 / 5            3.2 / 6.2
-//     kMiddle                3.7 / 6.7          5 / 8
-//     kScarce                4.3 / 8.3          5 / 8
-//     kNearPower             4.3 / 8.3         3.8 / 8.6
+//     kMiddle                3.7 / 5.7          5 / 8
+//     kScarce                 5 / 7             5 / 8
+//     kNearPower              5 / 7            3.8 / 8.6
 //
 // on average over a pass of three layers. The three layers inside vectors, with the computed quotients of
-// their roots and the reduction, take 19 / 37 (kAmple) and 25 / 48 (kNearPower) for 16 residues forward. So a
-// forward transform with N = 2^16 has 58 * 4096 / 102 * 4096 (kAmple) or 81 * 4096 / 156 * 4096 (kNearPower):
-// at least 209,000 or 320,000 cycles with two instructions of any kind, 119,000 or 167,000 on Zen 5.
+// their roots and the reduction, take 19 / 37 (kAmple) and 25 / 45 (kNearPower) for 16 residues forward. So a
+// forward transform with N = 2^16 takes 58 / 102 (kAmple) or 90 / 136 (kNearPower) times 4096: at least
+// 209,000 or 279,000 cycles with two units for all, 119,000 or 184,000 on Zen 5.
 #pragma once
 
 #include "ckks/ring/avx512ifma.h"
@@ -30,11 +30,11 @@ namespace {
 enum class Room {
   // q < 2^45. Nothing is brought back but at the end (forward), or one sum of eight in each pass (inverse).
   kAmple,
-  // q < 2^49. Forward, values start a pass below 2q, where sums begin, and end it below 8q < 2^52.
+  // q < 2^49. Forward, values stay below 8q < 2^52 and settle once a pass; inverse, as kScarce.
   kMiddle,
   // q < 2^50. Forward, values stay below 4q < 2^52; inverse, below 2q.
   kScarce,
-  // 2^50 - 2^40 < q < 2^50. As kScarce, but settled values are below 1.1q, which leaves room for inexact
+  // 2^50 - 2^40 < q < 2^50. Forward, as kScarce, but values settle below 1.01q, which leaves room for inexact
   // quotients; inverse, values are 64-bit numbers with room for the sums of a pass.
   kNearPower,
 };
@@ -45,14 +45,13 @@ inline Room room_of(const Modulus& m) {
   return m.q > (uint64_t{1} << 50) - (uint64_t{1} << 40) ? Room::kNearPower : Room::kScarce;
 }
 
-// x in [0, 2^52) -> [0, 2q), or [0, 1.1q) near 2^50, both modulo 2^52: the product with 1, whose quotient is
-// 4 + a very small part near 2^50.
+// x in [0, 2^52) -> kTimes q + [0, 2q), or [0, 1.01q) near 2^50, both modulo 2^52: the product with 1, whose
+// quotient floor(2^52 / q) is 4 near 2^50.
+template <int kTimes = 0>
 inline Vector settle(Vector x, const VectorModulus& m) {
-  return madd_lo(x, madd_hi(_mm512_setzero_si512(), x, m.one.quotient), m.minus_q);
+  const Vector start = kTimes == 0 ? _mm512_setzero_si512() : _mm512_set1_epi64(-kTimes);
+  return madd_lo(x, madd_hi(start, x, m.one.quotient), m.minus_q);
 }
-
-// x in [0, 4q), modulo 2^52 -> [0, 2q): more instructions but no multiply-adds.
-inline Vector halve(Vector x, const VectorModulus& m) { return subtract_if_at_least(low_52(x), m.two_q); }
 
 // x in [0, 64q], a number -> [0, 1.1q) modulo 2^52, for q near 2^50: with d = 2^50 - q < 2^40,
 // x - floor(x / 2^50) q = (x mod 2^50) + floor(x / 2^50) d < 2^50 + 2^46.
@@ -152,23 +151,20 @@ inline void separate(Vector& a, Vector& b) {
   a = even;
 }
 
-// (x, y) -> (x + w y, x - w y), modulo 2^52.
+// (x, y) -> (x + w y, x - w y), modulo 2^52. The product comes as b = w y - q in [-q, q), where the
+// multiply-add begins with -q in place of 0, so that both a + b and a - b differ from a by at most q.
 //
-// kAmple begins with x 32q too large (kStart): 17 layers of products below 1.7q take less away, and no value
-// leaves (0, 64q], which is at most 2^51.
-// kMiddle settles x in the first layer of a pass: below 2q, then 4q, 6q, 8q.
-// kScarce settles x in all layers: below 2q, then 4q. kNearPower: below 1.1q, then 3.1q, so that products by
-// inexact quotients (1.3 * 3.1 / 4 < 1) are below 2q too; only the first layer of two or three halves it.
-enum class Before { kNothing, kSettle, kHalve };
+// kAmple begins with x 17q too large (kStart), enough for 17 layers; no value leaves [0, 35q], below 2^51.
+// kMiddle settles x to a in [3q, 5q) in the first layer of a pass; three layers lead to [0, 8q).
+// kScarce settles x to a in [q, 3q) in all layers, which leads to [0, 4q). kNearPower: to [q, 2.01q), then
+// [0, 3q), so that products by inexact quotients (1.3 * 3 / 4 < 1) are below 2q too.
+constexpr uint64_t kStart = 17;
 
-constexpr uint64_t kStart = 32;
-
-template <Room kRoom, Before kBefore>
+template <Room kRoom, bool kSettle>
 inline void forward_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, const VectorModulus& m) {
-  if constexpr (kBefore == Before::kSettle) x = settle(x, m);
-  if constexpr (kBefore == Before::kHalve) x = halve(x, m);
-  const Vector product = multiply_add_raw(_mm512_setzero_si512(), y, w, m);
-  y = sub(kRoom == Room::kAmple ? x : add(x, m.two_q), product);
+  if constexpr (kSettle) x = settle < kRoom == Room::kMiddle ? 3 : 1 > (x, m);
+  const Vector product = multiply_add_raw(m.minus_q, y, w, m);
+  y = sub(x, product);
   x = add(x, product);
 }
 
