@@ -166,7 +166,8 @@ class Inverse {
         roots_(tables.inverse_roots, tables.inverse_root_quotients, tables.modulus),
         inverse_n_(broadcast(tables.inverse_n)),
         inverse_n_root_(broadcast(tables.inverse_n_root)) {
-    for (int i = 0; i < 3; ++i) bounds_[i] = broadcast(tables.modulus.q << (kGrows ? kLogBound + i : 1));
+    for (int i = 0; i < 3; ++i)
+      bounds_[i] = broadcast(tables.modulus.q << (grows(kRoom) ? kLogBound + i : 1));
   }
 
   void block(uint64_t* x, int log_size, size_t t) const {
@@ -181,11 +182,10 @@ class Inverse {
   }
 
  private:
-  // Where sums are left as they are, values between passes are at most 8q, and the sums of a pass at most 64q
-  // (kAmple: 64q < 2^51), of which only the first of eight vectors comes that far (the others descend from a
-  // product at most two layers ago) and is settled.
-  static constexpr bool kGrows = kRoom == Room::kAmple || kRoom == Room::kNearPower;
-  static constexpr int kLogBound = 3;
+  // Where sums are left as they are, values between passes are at most 16q, and the sums of a pass at most
+  // 128q (kAmple: 128q < 2^52), of which only the first of eight vectors comes that far (the others descend
+  // from a product at most two layers ago: twice 2q, 2q more for the first, and twice that) and is settled.
+  static constexpr int kLogBound = 4;
 
   // The wide layers of a leaf but for the top `above`, which come last.
   void wide_layers(uint64_t* x, int log_size, size_t t, int above) const {
@@ -205,6 +205,17 @@ class Inverse {
     }
   }
 
+  // (x, y) -> ((x + y) / N, (x - y) w / N), fully reduced.
+  void whole_butterfly(Vector& x, Vector& y, Vector bound, const VectorModulus& m) const {
+    Vector sum = add(x, y), difference = sub(add(x, bound), y);
+    if constexpr (kRoom == Room::kNearPower) {
+      sum = settle_near_power(sum, m);
+      difference = settle_near_power(difference, m);
+    }
+    x = multiply(sum, inverse_n_, m);
+    y = multiply(difference, inverse_n_root_, m);
+  }
+
   // The layers of the forward pass in reverse. kWhole: the top one is that of the limb, and divides by N.
   template <int kLayers, bool kWhole, int kLayer = kLayers - 1>
   [[gnu::always_inline]] void butterflies(Vector* v, const VectorMultiplier* w, const VectorModulus& m,
@@ -216,19 +227,16 @@ class Inverse {
       const int node = i / kHalf, place = i % kHalf;
       Vector* low = v + 2 * kHalf * node + place;
       if constexpr (kWhole && kLayer == 0) {
-        // ((x + y) / N, (x - y) w / N), fully reduced.
-        Vector sum = add(low[0], low[kHalf]);
-        Vector difference = add(sub(low[0], low[kHalf]), bound);
-        if constexpr (kRoom == Room::kNearPower) {
-          sum = settle_near_power(sum, m);
-          difference = settle_near_power(difference, m);
-        }
-        low[0] = multiply(sum, inverse_n_, m);
-        low[kHalf] = multiply(difference, inverse_n_root_, m);
-      } else if (kHalf > 1 && place >= kHalf / 2) {  // products of the layer before
-        inverse_butterfly<kRoom, false>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node], m.two_q, m);
+        whole_butterfly(low[0], low[kHalf], bound, m);
+        continue;
+      }
+      const VectorMultiplier& root = w[(1 << kLayer) - 1 + node];
+      // 2q where this product is the first of two in the next layer.
+      const Vector start = grows(kRoom) && kLayer > 0 && node % 2 == 0 ? m.two_q : _mm512_setzero_si512();
+      if (grows(kRoom) && kHalf > 1 && place >= kHalf / 2) {
+        inverse_butterfly<kRoom, Difference::kAsIs>(low[0], low[kHalf], root, bound, start, m);
       } else {
-        inverse_butterfly<kRoom, true>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node], bound, m);
+        inverse_butterfly<kRoom, Difference::kSettled>(low[0], low[kHalf], root, bound, start, m);
       }
     }
     if constexpr (kLayer > 0) {
@@ -275,6 +283,7 @@ class Inverse {
   template <int kPairs>
   [[gnu::always_inline]] static void narrow_step(uint64_t* x, size_t node, const Roots<kRoom>& roots,
                                                  Vector bound, const VectorModulus& m) {
+    const Vector zero = _mm512_setzero_si512();
     Vector a[kPairs], b[kPairs];
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
@@ -284,17 +293,19 @@ class Inverse {
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      inverse_butterfly<kRoom, false>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m.q, m);
+      inverse_butterfly<kRoom, Difference::kRaised>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m.q, zero,
+                                                    m);
       separate(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      inverse_butterfly<kRoom, true>(a[p], b[p], roots.four_at(2 * node + 4 * p), bound, m);
+      inverse_butterfly<kRoom, Difference::kSettled>(a[p], b[p], roots.four_at(2 * node + 4 * p), bound, zero,
+                                                     m);
       separate(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      inverse_butterfly<kRoom, true>(a[p], b[p], roots.two_at(node + 2 * p), bound, m);
+      inverse_butterfly<kRoom, Difference::kSettled>(a[p], b[p], roots.two_at(node + 2 * p), bound, zero, m);
       separate(a[p], b[p]);
     }
 #pragma GCC unroll 8

@@ -11,10 +11,10 @@
 // kind; on AMD's (Zen 5) two multiply-adds and four in all. A butterfly of eight pairs takes
 //
 //                            forward           inverse        multiply-adds / all
-//     kAmple                  3 / 5            3.2 / 6.2
+//     kAmple                  3 / 5            3.2 / 5.8
 //     kMiddle                3.7 / 5.7          5 / 8
 //     kScarce                 5 / 7             5 / 8
-//     kNearPower              5 / 7            3.8 / 8.6
+//     kNearPower              5 / 7            3.8 / 8.3
 //
 // on average over a pass of three layers. The three layers inside vectors, with the computed quotients of
 // their roots and the reduction, take 19 / 37 (kAmple) and 25 / 45 (kNearPower) for 16 residues forward. So a
@@ -53,8 +53,8 @@ inline Vector settle(Vector x, const VectorModulus& m) {
   return madd_lo(x, madd_hi(start, x, m.one.quotient), m.minus_q);
 }
 
-// x in [0, 64q], a number -> [0, 1.1q) modulo 2^52, for q near 2^50: with d = 2^50 - q < 2^40,
-// x - floor(x / 2^50) q = (x mod 2^50) + floor(x / 2^50) d < 2^50 + 2^46.
+// x in [0, 128q], a number -> [0, 1.2q) modulo 2^52, for q near 2^50: with d = 2^50 - q < 2^40,
+// x - floor(x / 2^50) q = (x mod 2^50) + floor(x / 2^50) d < 2^50 + 2^47.
 inline Vector settle_near_power(Vector x, const VectorModulus& m) {
   return madd_lo(x, _mm512_srli_epi64(x, 50), m.minus_q);
 }
@@ -168,23 +168,25 @@ inline void forward_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, c
   x = add(x, product);
 }
 
-// (x, y) -> (x + y, (x - y) w), for y at most `bound`, a multiple of q.
+// (x, y) -> (x + y, (x - y) w), the latter `start` too large, for y at most `bound`; both are multiples of q.
 //
-// kAmple and kNearPower leave sums as they are; kNearPower settles differences but for those of two products
-// (not kSettle), which are below 2q: raised by bound = 2q, they are below 4q.
-// kMiddle and kScarce: all values below 2q, bound = 2q.
-template <Room kRoom, bool kSettle>
-inline void inverse_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, Vector bound,
+// kAmple and kNearPower (grows) leave sums as they are, and two products of the layer before meet with x 2q
+// too large, so that their difference needs no bound (kAsIs). kNearPower settles the others (kSettled), but
+// for those of residues (kRaised). kMiddle and kScarce: all values below 2q, bound = 2q, start = 0.
+constexpr bool grows(Room room) { return room == Room::kAmple || room == Room::kNearPower; }
+enum class Difference { kAsIs, kRaised, kSettled };
+
+template <Room kRoom, Difference kDifference>
+inline void inverse_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, Vector bound, Vector start,
                               const VectorModulus& m) {
   const Vector sum = add(x, y);
-  const Vector difference = sub(add(x, bound), y);
-  if constexpr (kRoom == Room::kNearPower) {
-    x = sum;
-    y = multiply_lazy(kSettle ? settle_near_power(difference, m) : difference, w, m);
-  } else {
-    x = kRoom == Room::kAmple ? sum : settle(sum, m);
-    y = multiply_add_raw(_mm512_setzero_si512(), difference, w, m);
+  Vector factor = sub(kDifference == Difference::kAsIs ? x : add(x, bound), y);
+  if constexpr (kRoom == Room::kNearPower && kDifference == Difference::kSettled) {
+    factor = settle_near_power(factor, m);
   }
+  y = multiply_add_raw(start, factor, w, m);
+  if constexpr (kRoom == Room::kNearPower) y = low_52(y);
+  x = grows(kRoom) ? sum : settle(sum, m);
 }
 
 }  // namespace
