@@ -11,21 +11,20 @@
 namespace psm {
 namespace {
 
-constexpr int kSourcesPerBlock = 16;
+constexpr int kSourcesPerBlock = 32;
 
 bool is_rotated(const TransformSchedule::Source& source) { return source.baby != 0 || source.conjugate; }
 
-// P * a on one limb: zero modulo the special primes.
-void extend_limb(const Context& context, const RnsPoly& a, int j, uint64_t* out) {
-  const size_t n = a.n();
+// P * a on places [begin, begin + size) of one limb: zero modulo the special primes.
+void extend_tile(const Context& context, const RnsPoly& a, int j, size_t begin, size_t size, uint64_t* out) {
   if (j >= a.basis().q) {
-    std::fill(out, out + n, 0);
+    std::fill(out, out + size, 0);
     return;
   }
   const Modulus& q = a.modulus(j);
   uint64_t p = 1;
   for (int i = 0; i < context.p_count(a.basis().q - 1); ++i) p = mul_mod(p, context.p(i) % q.q, q);
-  kernels().scale(out, a.limb(j), make_multiplier(p, q), n, q);
+  kernels().scale(out, a.limb(j) + begin, make_multiplier(p, q), size, q);
 }
 
 }  // namespace
@@ -91,38 +90,43 @@ size_t EncodedTransform::bytes() const {
 }
 
 void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
+                                       std::span<const Evaluator::GaloisStep> galois_steps,
                                        std::span<const Ciphertext* const> inputs,
                                        std::vector<ExtendedCiphertext>& sums, int j) const {
-  const size_t n = context_.ring().n();
+  const size_t n = context_.ring().n(), size = std::min(n, Evaluator::kMaxTile);
   const Basis basis{level_ + 1, context_.p_count(level_)};
   const Modulus& q = context_.ring().modulus(context_.ring().prime_index(basis, j));
   const size_t widest = std::min<size_t>(kSourcesPerBlock, schedule_.sources.size());
-  Buffer switched(2 * widest * n);  // c_0 and c_1 of every source of the block
+  Buffer switched(2 * widest * size);  // c_0 and c_1 of every source of the block
   std::vector<uint64_t*> out;
   std::vector<const uint64_t*> in, plain;
   for (const Block& block : blocks_) {
-    for (int s = block.first_source; s < block.last_source; ++s) {
-      const TransformSchedule::Source& source = schedule_.sources[s];
-      uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * n;
-      if (is_rotated(source)) {
-        const GaloisElement g = galois_element(context_, source.baby, source.conjugate);
-        evaluator.apply_galois_extended_limb(hoisted[source.input], g, j, c0, c0 + n);
-      } else {
-        extend_limb(context_, inputs[source.input]->c[0], j, c0);
-        extend_limb(context_, inputs[source.input]->c[1], j, c0 + n);
+    for (size_t begin = 0; begin < n; begin += size) {
+      for (int s = block.first_source; s < block.last_source; ++s) {
+        const TransformSchedule::Source& source = schedule_.sources[s];
+        uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
+        if (is_rotated(source)) {
+          evaluator.apply_galois_extended_tile(hoisted[source.input], galois_steps[s], j, begin, size, c0, c0 + size);
+        } else {
+          extend_tile(context_, inputs[source.input]->c[0], j, begin, size, c0);
+          extend_tile(context_, inputs[source.input]->c[1], j, begin, size, c0 + size);
+        }
       }
-    }
-    for (const Tile& tile : block.tiles) {
-      plain.clear();
-      for (const int plaintext : tile.plaintexts) plain.push_back(plaintexts_[plaintext].limb(j));
-      for (int half = 0; half < 2; ++half) {
-        out.clear();
-        in.clear();
-        for (const int accumulator : tile.accumulators) out.push_back(sums[accumulator].c[half].limb(j));
-        for (const int s : tile.sources)
-          in.push_back(switched.data() + (2 * (s - block.first_source) + half) * n);
-        kernels().run_matrix_product(out.data(), out.size(), in.data(), in.size(), plain.data(),
-                                     n / tile.values_per_limb, n, q, tile.accumulate);
+      for (const Tile& tile : block.tiles) {
+        const size_t run = n / tile.values_per_limb;
+        plain.clear();
+        for (const int plaintext : tile.plaintexts) plain.push_back(plaintexts_[plaintext].limb(j) + begin / run);
+        for (int half = 0; half < 2; ++half) {
+          out.clear();
+          in.clear();
+          for (const int accumulator : tile.accumulators) {
+            out.push_back(sums[accumulator].c[half].limb(j) + begin);
+          }
+          for (const int s : tile.sources)
+            in.push_back(switched.data() + (2 * (s - block.first_source) + half) * size);
+          kernels().run_matrix_product(out.data(), out.size(), in.data(), in.size(), plain.data(),
+                                       std::min(run, size), size, q, tile.accumulate);
+        }
       }
     }
   }
@@ -131,13 +135,15 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
 std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
                                                 std::span<const Ciphertext* const> inputs) const {
   std::vector<Hoisted> hoisted(inputs.size());
+  std::vector<Evaluator::GaloisStep> galois_steps;  // of each source
   for (const TransformSchedule::Source& source : schedule_.sources) {
     PSM_CHECK(source.input >= 0 && source.input < static_cast<int>(inputs.size()), "input ", source.input);
     const Ciphertext& input = *inputs[source.input];
     PSM_CHECK(input.level() == level_ && input.scale == input_scale_, "input at level ", input.level(),
               " and scale ", input.scale, ", encoded for level ", level_, " and scale ", input_scale_);
+    galois_steps.push_back(
+        evaluator.galois_step(galois_element(context_, source.baby, source.conjugate), level_));
     if (!is_rotated(source)) continue;
-    evaluator.require_galois_key(galois_element(context_, source.baby, source.conjugate), level_);
     if (hoisted[source.input].source == nullptr) hoisted[source.input] = evaluator.hoist(input);
   }
   for (const auto& step : schedule_.steps) {
@@ -155,7 +161,7 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
     sums[a].fingerprint = inputs[0]->fingerprint;
   }
   parallel_for(0, basis.limbs(),
-               [&](size_t j) { accumulate_limb(evaluator, hoisted, inputs, sums, static_cast<int>(j)); });
+               [&](size_t j) { accumulate_limb(evaluator, hoisted, galois_steps, inputs, sums, static_cast<int>(j)); });
   hoisted.clear();
 
   std::vector<char> present = has_terms_;

@@ -51,7 +51,7 @@ class EncodedTransform {
     int values_per_limb;
     bool accumulate;  // false: the first to write its accumulators
   };
-  // Sources that are switched together; bounds the memory of one thread.
+  // Sources that are switched together, a tile of each, so that they stay in the second-level cache.
   struct Block {
     int first_source, last_source;
     std::vector<Tile> tiles;
@@ -59,7 +59,7 @@ class EncodedTransform {
 
   void build_blocks();
   void accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
-                       std::span<const Ciphertext* const> inputs, std::vector<ExtendedCiphertext>& sums,
+                       std::span<const Evaluator::GaloisStep> galois_steps, std::span<const Ciphertext* const> inputs, std::vector<ExtendedCiphertext>& sums,
                        int j) const;
 
   const Context& context_;

@@ -43,6 +43,13 @@ class AutomorphismTable {
 
   // For the kernels; valid as long as the table.
   const AutomorphismView& view() const { return view_; }
+  // The places [begin, begin + size) of the result, size a power of two >= 8 and begin a multiple of it. They come
+  // from source_begin(begin, size) and the size - 1 places after it, because the low bits of an odd exponent
+  // decide those of its multiple by g, and in bit-reversed order they are the high bits of the place.
+  AutomorphismView tile(size_t begin, size_t size) const {
+    return {size, blocks_.data() + begin / 8, static_cast<uint32_t>(source_begin(begin, size) / 8), permutations_};
+  }
+  size_t source_begin(size_t begin, size_t size) const { return blocks_[begin / 8] / size * size; }
   operator const AutomorphismView&() const { return view_; }
 
  private:

@@ -249,7 +249,7 @@ void automorphism_limb(uint64_t* out, const uint64_t* a, const AutomorphismView&
   for (int s = 0; s < 8; ++s) places[s] = load(table.permutations[s]);
   for (size_t block = 0; block < table.n / 8; ++block) {
     const uint32_t entry = table.blocks[block];
-    store(out + 8 * block, _mm512_permutexvar_epi64(places[entry % 8], load(a + entry / 8 * 8)));
+    store(out + 8 * block, _mm512_permutexvar_epi64(places[entry % 8], load(a + 8 * (entry / 8 - table.first_block))));
   }
 }
 

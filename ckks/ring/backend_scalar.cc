@@ -108,7 +108,7 @@ void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& 
 
 void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismView& table) {
   for (size_t block = 0; block < table.n / 8; ++block) {
-    const uint64_t* source = a + table.blocks[block] / 8 * 8;
+    const uint64_t* source = a + 8 * (table.blocks[block] / 8 - table.first_block);
     const uint64_t* place = table.permutations[table.blocks[block] % 8];
     for (size_t i = 0; i < 8; ++i) out[8 * block + i] = source[place[i]];
   }

@@ -351,6 +351,16 @@ TEST_CASE("the automorphism of a transform is the transform of a(X^g)") {
         backend->automorphism(moved.data(), transformed.data(), *automorphism_table(g, log_n));
         CAPTURE(g);
         REQUIRE(moved == expected);
+        // Tile by tile.
+        for (size_t size = 8; size <= n; size *= 4) {
+          const auto table = automorphism_table(g, log_n);
+          Limb tiled(n);
+          for (size_t begin = 0; begin < n; begin += size) {
+            backend->automorphism(tiled.data() + begin, transformed.data() + table->source_begin(begin, size),
+                                  table->tile(begin, size));
+          }
+          REQUIRE(tiled == expected);
+        }
         // And back.
         Limb back(n);
         backend->automorphism(back.data(), moved.data(),

@@ -42,10 +42,11 @@ struct NttView {
       inverse_n_root;  // psi^-brv(1) / N, for the last layer of the inverse, which divides by N as well
 };
 
-// What the permutation needs of AutomorphismTable (automorphism.h).
+// What the permutation needs of AutomorphismTable (automorphism.h), of a limb or of a tile of it.
 struct AutomorphismView {
   size_t n = 0;
   const uint32_t* blocks = nullptr;             // entry J: 8 * J' + s
+  uint32_t first_block = 0;                     // the source begins with this J'
   const uint64_t (*permutations)[8] = nullptr;  // row s, entry i: the place i' inside the source block
 };
 

@@ -64,7 +64,7 @@ struct Kernels {
   void (*reduce)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to);
   void (*reduce_centered)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to);
 
-  // The automorphism X -> X^g on a limb in NTT form; out must not be a.
+  // The automorphism X -> X^g on a limb in NTT form, or on a tile of it (AutomorphismTable::tile); out must not be a.
   void (*automorphism)(uint64_t* out, const uint64_t* a, const AutomorphismView& table);
 
   // Products with a polynomial in X^(n/m), whose NTT is constant on runs of `run` = n/m residues (run a power

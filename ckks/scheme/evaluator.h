@@ -122,9 +122,17 @@ class Evaluator {
   // ---- double hoisting ----------------------------------------------------------------------------------
   // sigma_g of the source, times P, modulo Q_l P. g = 1 needs no key.
   ExtendedCiphertext apply_galois_extended(const Hoisted& a, GaloisElement g) const;
-  // The same for one limb j of the basis {level + 1, p_count} only: N residues each of c_0 and c_1. A linear
-  // transform runs limb by limb with all its accumulators in cache.
-  void apply_galois_extended_limb(const Hoisted& a, GaloisElement g, int j, uint64_t* c0, uint64_t* c1) const;
+  // The same for places [begin, begin + size) of one limb j of the basis {level + 1, p_count} only, size <= kMaxTile a
+  // power of two and begin a multiple of it: `size` residues each of c_0 and c_1. A linear transform runs tile by tile
+  // with all its rotations in the second-level cache.
+  static constexpr size_t kMaxTile = 1024;
+  struct GaloisStep {
+    const KeySwitchKey* key;  // null for the identity
+    std::shared_ptr<const AutomorphismTable> table;
+  };
+  GaloisStep galois_step(GaloisElement g, int level) const;  // throws Error without a key
+  void apply_galois_extended_tile(const Hoisted& a, const GaloisStep& step, int j, size_t begin, size_t size,
+                                  uint64_t* c0, uint64_t* c1) const;
   ExtendedCiphertext extend(const Ciphertext& a) const;  // P * a
   void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const;
   // `b` encoded with extended = true.

@@ -8,12 +8,6 @@ namespace psm {
 
 using namespace evaluator_internal;
 
-namespace {
-
-constexpr size_t kTile = 512;  // residues that stay in the first-level cache between two kernels
-
-}  // namespace
-
 // ---- hoisting --------------------------------------------------------------------------------------------
 
 Hoisted Evaluator::hoist(const Ciphertext& a) const {
@@ -60,44 +54,42 @@ std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span
 
 // ---- double hoisting -------------------------------------------------------------------------------------
 
-void Evaluator::apply_galois_extended_limb(const Hoisted& a, GaloisElement g, int j, uint64_t* c0,
-                                           uint64_t* c1) const {
+Evaluator::GaloisStep Evaluator::galois_step(GaloisElement g, int level) const {
+  require_galois_key(g, level);
+  return {g == 1 ? nullptr : keys_.find_galois(context_, g, level), automorphism_table(g, context_.log_n())};
+}
+
+void Evaluator::apply_galois_extended_tile(const Hoisted& a, const GaloisStep& step, int j, size_t begin,
+                                           size_t size, uint64_t* c0, uint64_t* c1) const {
+  PSM_CHECK(size <= kMaxTile && begin % size == 0, "tile ", begin, " ", size);
   const Ciphertext& source = *a.source;
   const KeySwitcher& switcher = implementation_->switcher;
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
-  const size_t n = ring.n();
   const bool q_limb = j <= a.level();
   const int p_count = a.digits.basis.p;
-  if (g == 1) {
+  if (step.key == nullptr) {
     for (int i : {0, 1}) {
       uint64_t* out = i == 0 ? c0 : c1;
       if (q_limb) {
-        k.scale(out, source.c[i].limb(j), switcher.p_product(j, p_count), n, ring.q(j));
+        k.scale(out, source.c[i].limb(j) + begin, switcher.p_product(j, p_count), size, ring.q(j));
       } else {
-        std::fill_n(out, n, 0);
+        std::fill_n(out, size, 0);
       }
     }
     return;
   }
-  require_galois_key(g, a.level());
-  const auto table = automorphism_table(g, ring.log_n());
-  const KeySwitchKey& key = *keys_.find_galois(context_, g, a.level());
-  Buffer sum(2 * n);
-  uint64_t* k0 = sum.data();
-  uint64_t* k1 = sum.data() + n;
-  const size_t tile = std::min(n, kTile);
-  for (size_t begin = 0; begin < n; begin += tile) {
-    switcher.inner_product(a.digits, key, j, begin, begin + tile, k0 + begin, k1 + begin);
-    if (!q_limb) continue;
-    k.scale_add(k0 + begin, source.c[0].limb(j) + begin, switcher.p_product(j, p_count), tile, ring.q(j));
-  }
-  k.automorphism(c0, k0, *table);
-  k.automorphism(c1, k1, *table);
+  const AutomorphismTable& table = *step.table;
+  const size_t from = table.source_begin(begin, size);
+  alignas(64) uint64_t k0[kMaxTile], k1[kMaxTile];
+  switcher.inner_product(a.digits, *step.key, j, from, from + size, k0, k1);
+  if (q_limb) k.scale_add(k0, source.c[0].limb(j) + from, switcher.p_product(j, p_count), size, ring.q(j));
+  k.automorphism(c0, k0, table.tile(begin, size));
+  k.automorphism(c1, k1, table.tile(begin, size));
 }
 
 ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElement g) const {
-  require_galois_key(g, a.level());
+  const GaloisStep step = galois_step(g, a.level());
   const Basis basis = a.digits.basis;
   ExtendedCiphertext out{
       {RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
@@ -105,7 +97,10 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElem
       a.source->fingerprint};
   parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
     const int j = static_cast<int>(index);
-    apply_galois_extended_limb(a, g, j, out.c[0].limb(j), out.c[1].limb(j));
+    const size_t n = context_.ring().n(), tile = std::min(n, kMaxTile);
+    for (size_t begin = 0; begin < n; begin += tile) {
+      apply_galois_extended_tile(a, step, j, begin, tile, out.c[0].limb(j) + begin, out.c[1].limb(j) + begin);
+    }
   });
   return out;
 }
@@ -182,16 +177,15 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
       {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
   parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
     const int j = static_cast<int>(index);
-    const size_t n = ring.n();
-    Buffer sum(2 * n);
-    const size_t tile = std::min(n, kTile);
+    const size_t n = ring.n(), tile = std::min(n, kMaxTile);
+    alignas(64) uint64_t k0[kMaxTile], k1[kMaxTile];
     for (size_t begin = 0; begin < n; begin += tile) {
-      uint64_t* k0 = sum.data() + begin;
-      switcher.inner_product(digits, key, j, begin, begin + tile, k0, k0 + n);
-      kernels().add(k0, k0, a.c[0].limb(j) + begin, tile, a.c[0].modulus(j));
+      const size_t from = table->source_begin(begin, tile);
+      switcher.inner_product(digits, key, j, from, from + tile, k0, k1);
+      kernels().add(k0, k0, a.c[0].limb(j) + from, tile, a.c[0].modulus(j));
+      kernels().automorphism(out.c[0].limb(j) + begin, k0, table->tile(begin, tile));
+      kernels().automorphism(out.c[1].limb(j) + begin, k1, table->tile(begin, tile));
     }
-    kernels().automorphism(out.c[0].limb(j), sum.data(), *table);
-    kernels().automorphism(out.c[1].limb(j), sum.data() + n, *table);
   });
   return out;
 }

@@ -70,25 +70,26 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
       k.ntt_forward(correction[i], ring.ntt(j));
     }
     const auto reader = limb(j);
-    alignas(64) uint64_t tiles[kPolys][kTile];
+    alignas(64) uint64_t tiles[kPolys][kTile], unmoved[kTile];
     std::array<uint64_t*, kPolys> room;
     std::array<const uint64_t*, kPolys> places;
     for (size_t i = 0; i < kPolys; ++i) room[i] = tiles[i];
     const size_t tile = std::min(n, kTile);
-    for (size_t begin = 0; begin < n; begin += tile) {
+    for (size_t to = 0; to < n; to += tile) {
+      const size_t begin = table ? table->source_begin(to, tile) : to;
       reader(begin, begin + tile, room, places);
       for (size_t i = 0; i < kPolys; ++i) {
-        const uint64_t* from = correction[i] + begin;
-        uint64_t* out = (table ? correction[i] : result[i].limb(j)) + begin;
+        uint64_t* const out = result[i].limb(j) + to;
+        uint64_t* const quotient = table ? unmoved : out;
         if (addends[i] != nullptr) {
-          k.subtract_scale_add(out, places[i], from, inverse, addends[i]->limb(j) + begin, tile, m);
+          k.subtract_scale_add(quotient, places[i], correction[i] + begin, inverse, addends[i]->limb(j) + begin,
+                               tile, m);
         } else {
-          k.subtract_scale(out, places[i], from, inverse, tile, m);
+          k.subtract_scale(quotient, places[i], correction[i] + begin, inverse, tile, m);
         }
+        if (table) k.automorphism(out, quotient, table->tile(to, tile));
       }
     }
-    if (table == nullptr) return;
-    for (size_t i = 0; i < kPolys; ++i) k.automorphism(result[i].limb(j), correction[i], *table);
   });
   return result;
 }
