@@ -1,4 +1,5 @@
-// The client decrypts the answers and, if it has the prompts at hand, compares them with the twin.
+// The client decrypts the answers and, if it has the prompts at hand, compares them with the twin. What it prints is for
+// the holder of the key, unless --share hides the error.
 #include <cmath>
 #include <cstdio>
 
@@ -12,6 +13,7 @@
 #include "cmd/comparison.h"
 #include "cmd/key_files.h"
 #include "cmd/prompts.h"
+#include "cmd/sharing.h"
 #include "cmd/table.h"
 #include "cmd/twin_run.h"
 
@@ -25,19 +27,62 @@ std::vector<std::vector<int>> placeholders(const std::vector<int>& lengths) {
   return prompts;
 }
 
+// Says what was done, and fills in the figures.
+std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(const Deployment& deployment, const KeyFiles& files,
+                                                                   const SecretKey& secret, const Encoder& encoder,
+                                                                   const SharingTerms& terms,
+                                                                   const std::vector<Ciphertext>& answers, Json& json) {
+  const std::vector<Flooding> floodings = plan_sharing(deployment, terms);
+  SharingRecord record(files, secret.fingerprint().key);
+  auto slots = share(SharingDecryptor(secret, encoder), record, terms.queries, answers, floodings);
+  json["statistical_bits"] = terms.statistical_bits;
+  json["limit"] = record.limit();
+  json["shared"] = record.shared();
+  json["outputs"] = Json::Array();
+  for (size_t i = 0; i < floodings.size(); ++i) {
+    const Flooding& flooding = floodings[i];
+    const std::string& name = deployment.plan.program.outputs[i].name;
+    std::printf("%s: worst-case error 2^%.1f, noise of deviation 2^%.1f in every coefficient, %.1f bits left\n",
+                name.c_str(), std::log2(flooding.error), std::log2(flooding.deviation), flooding.precision_bits);
+    Json output;
+    output["name"] = name;
+    output["worst_case_error"] = flooding.error;
+    output["deviation"] = flooding.deviation;
+    output["precision_bits"] = flooding.precision_bits;
+    json["outputs"].push_back(std::move(output));
+  }
+  std::printf("%llu of %llu ciphertexts shared under this key, with %d bits of statistical security\n",
+              static_cast<unsigned long long>(record.shared()), static_cast<unsigned long long>(record.limit()),
+              terms.statistical_bits);
+  return slots;
+}
+
 int decrypt(int argc, char** argv) {
   Flags flags("bazel run //cmd:decrypt -- --model MODEL --keys FOLDER --in FILE [flags]",
               "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored position. Given the\n"
-              "prompts again, it also runs the twin (the same program in the clear) and prints how close the two are.");
+              "prompts again, it also runs the twin (the same program in the clear) and prints how close the two are.\n"
+              "What it prints must not be shown to others: it carries the error of the encryption, which depends on the\n"
+              "key. With --share that error is hidden under noise sized from its worst-case bound (128 bits of statistical\n"
+              "security), for a limited number of answers, which is kept beside the secret key; refused where fewer bits\n"
+              "are left than --precision.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& in = flags.text("in", "", "encrypted answers (from //cmd:infer)");
+  const bool& sharing = flags.truth("share", false, "decrypt answers so that they may be shown to others");
+  const int64_t& queries = flags.integer("queries", 0, 0, SharingTerms::kMaxQueries,
+                                         "with --share: ciphertexts that will ever be shared under this key, all runs together");
+  const double& precision =
+      flags.number("precision", 0, -100, 50, "with --share: bits after the binary point that the answers must keep");
   const PromptFlags prompt_flags(flags);
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   require_given(flags, {"model", "keys", "in"});
+  if (sharing) require_given(flags, {"queries", "precision"});
+  if (!sharing && (flags.given("queries") || flags.given("precision"))) {
+    throw Error("--queries and --precision are terms of sharing; add --share, or leave them out");
+  }
 
   const KeyFiles files(resolve_user_path(keys));
   const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
@@ -67,12 +112,20 @@ int decrypt(int argc, char** argv) {
   }
 
   const Encoder encoder(context);
-  const Decryptor decryptor(secret, encoder);
+  const SharingTerms terms{.queries = static_cast<uint64_t>(queries), .precision_bits = precision};
+  Json json;
+  std::vector<std::vector<std::complex<double>>> slots;
+  if (sharing) {
+    slots = decrypt_for_sharing(deployment, files, secret, encoder, terms, file.ciphertexts, json["sharing"]);
+  } else {
+    const Decryptor decryptor(secret, encoder);
+    for (const Ciphertext& c : file.ciphertexts) slots.push_back(decryptor.decrypt(c));
+  }
   std::vector<std::vector<double>> logits;  // a row for each token of each prompt
   size_t next = 0;
   for (const auto& lengths : note.lengths) {
     SlotVectors outputs;
-    for (const std::string& name : note.names) outputs.emplace(name, decryptor.decrypt(file.ciphertexts[next++]));
+    for (const std::string& name : note.names) outputs.emplace(name, std::move(slots[next++]));
     for (auto& prompt : client_logits(deployment.model, deployment.packing, outputs, placeholders(lengths))) {
       append_rows(prompt, deployment.model.weights.config.vocab, logits);
     }
@@ -93,7 +146,6 @@ int decrypt(int argc, char** argv) {
       row += static_cast<size_t>(length);
     }
   }
-  Json json;
   json["answers"] = std::move(answers);
   json["seconds"] = seconds;
   if (!prompts.empty()) {
@@ -103,7 +155,9 @@ int decrypt(int argc, char** argv) {
                 c.positions, std::log2(c.relative_rms), c.max_abs, percent(c.agreement_all()).c_str());
     json["encrypted_vs_twin"] = c.json();
   }
-  std::printf("Do not share decrypted values: they carry the error of the encryption (see README, threat model).\n");
+  if (!sharing) {
+    std::printf("Do not share decrypted values: they carry the error of the encryption (see README, threat model; --share).\n");
+  }
   common.write_json(json);
   return 0;
 }

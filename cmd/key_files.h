@@ -9,8 +9,10 @@ struct KeyFiles {
   explicit KeyFiles(const std::string& folder)
       : secret(folder + "/secret.key"),
         public_key(folder + "/public.key"),
-        evaluation(folder + "/evaluation.keys") {}
+        evaluation(folder + "/evaluation.keys"),
+        sharing(folder + "/sharing.json") {}
   std::string secret, public_key, evaluation;
+  std::string sharing;  // how many answers were shared (sharing_record.h)
 };
 
 }  // namespace psm

@@ -13,6 +13,7 @@
 #include "cmd/common_flags.h"
 #include "cmd/deployment.h"
 #include "cmd/key_files.h"
+#include "cmd/sharing_record.h"
 #include "cmd/table.h"
 
 namespace psm {
@@ -34,7 +35,7 @@ int keygen(int argc, char** argv) {
   const Deployment deployment(load_checkpoint(resolve_user_path(model)), ring.spec());
   const Context& context = *deployment.context;
   ring.require_security(context);
-  for (const std::string& file : {files.secret, files.public_key, files.evaluation}) {
+  for (const std::string& file : {files.secret, files.public_key, files.evaluation, files.sharing}) {
     if (std::filesystem::exists(file)) {
       throw Error(message(file, " exists already; give another --out, or remove the old keys first"));
     }
@@ -45,6 +46,7 @@ int keygen(int argc, char** argv) {
   const double start = seconds_now();
   const SecretKey secret = SecretKey::generate(context);
   KeyGenerator generator(secret);
+  SharingRecord::create(files, secret.fingerprint().key);
   wire::write_secret_key(files.secret, secret);
   wire::write_public_key(files.public_key, context, generator.public_key());
 
