@@ -10,9 +10,9 @@
 namespace psm {
 namespace {
 
-SlotBound through(const WorstCaseModel& model, const std::vector<BootstrapPlan::Transform>& transforms,
+SlotBound through(const WorstCaseModel& model, const std::vector<PlacedTransform>& transforms,
                   SlotBound x) {
-  for (const BootstrapPlan::Transform& t : transforms) {
+  for (const PlacedTransform& t : transforms) {
     x = worst_case_transform(model, t.transform, t.schedule, t.level, t.input_scale, t.output_scale, {&x, 1})[0];
   }
   return x;
@@ -22,13 +22,13 @@ SlotBound through(const WorstCaseModel& model, const std::vector<BootstrapPlan::
 
 double worst_case_bootstrap(const WorstCaseModel& model, const BootstrapPlan& plan, double error) {
   const Context& context = plan.context();
-  const EvalMod& eval_mod = plan.eval_mod();
+  const EvalMod& eval_mod = plan.eval_mod().polynomial();
   SlotBound x{std::numbers::sqrt2, error};
   x.error += model.key_switch(plan.entry_level(), context.scale(plan.entry_level()));
   x = through(model, plan.slots_to_coeffs(), x);
 
   // t = m + q_0 I has coefficients of at most (K + 1/2) q_0, so slots of N times that.
-  const double k = eval_mod.spec().k, raised = plan.raised_scale();
+  const double k = eval_mod.spec().k, raised = plan.eval_mod().raised_scale();
   x.error = (x.error + model.switch_to_ephemeral(context.scale(0))) * context.scale(0) / raised +
             model.key_switch(context.max_level(), raised);
   x.size = context.n() * (k + 0.5) / (2 * k);
@@ -36,9 +36,9 @@ double worst_case_bootstrap(const WorstCaseModel& model, const BootstrapPlan& pl
 
   int level = context.evalmod_level();
   double e = 2 * x.error + model.key_switch(level, context.scale(level));
-  e = worst_case_series(model, plan.series(), e);
-  level = plan.series().nodes.back().level;
-  double scale = plan.series().nodes.back().scale;
+  e = worst_case_series(model, plan.eval_mod().series(), e);
+  level = plan.eval_mod().series().nodes.back().level;
+  double scale = plan.eval_mod().series().nodes.back().scale;
   for (const double lambda : eval_mod.lambdas()) {
     const double size = std::sqrt(2 * lambda) * (1 + 0x1p-6);  // lambda_{k-1}
     const double product_scale = scale * scale;

@@ -2,18 +2,15 @@
 //
 //   1. SlotsToCoeffs  levels entry .. 0: the slots become coefficients, while limbs are few (StC first).
 //   2. ModRaise       at level 0 to the ephemeral sparse secret (ePrint 2022/024), read modulo Q_L, back to
-//   the main
-//                     secret: m becomes m + q_0 I, |I| <= K with certainty for K = h/2 (overflow.h).
+//                     the main secret: m becomes m + q_0 I, |I| <= K with certainty for K = h/2 (overflow.h).
 //   3. CoeffsToSlots  the coefficients become slots, in the same (bit-reversed) order in which they left;
-//   real and
-//                     imaginary part by one conjugation.
+//                     real and imaginary part by one conjugation.
 //   4. EvalMod        on both halves: q_0 I vanishes (eval_mod.h).
 //   5. Recombine      re + i im.
 //
 // No constant costs a level. With t = m + q_0 I the raised ciphertext is declared to have scale 2 K q_0, so
-// its slots after CoeffsToSlots are w / (2 K q_0), and v + conj v = Re(w) / (K q_0) is EvalMod's argument.
-// EvalMod's result d ~ m / q_0 is computed at the scale gain * S_c, c the compute level; the same ciphertext
-// read at the scale S_c holds gain * d ~ m / S_0, which is the message.
+// its slots after CoeffsToSlots are w / (2 K q_0), and v + conj v = Re(w) / (K q_0) is EvalMod's argument
+// (stages.h).
 //
 // Message range: |re|, |im| <= 1 in every slot; beyond it the error grows like the cube.
 // Error: the sine's 2^-19.3 at most, plus rounding noise (README.md has measurements). It is absolute.
@@ -21,32 +18,11 @@
 // Everything but apply() is known before any key exists. Thread-safe after construction; parallel inside.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
 #include <vector>
 
-#include "ckks/bootstrap/eval_mod.h"
-#include "ckks/linalg/apply_transform.h"
-#include "ckks/poly/evaluate_series.h"
-#include "ckks/scheme/encoder.h"
-#include "ckks/scheme/evaluator.h"
+#include "ckks/bootstrap/stages.h"
 
 namespace psm {
-
-// What a bootstrap does, counted from the plan: for the meter.
-struct BootstrapCost {
-  int hoisted_rotations = 0;
-  int giant_rotations =
-      0;  // key switches with their own decomposition: giants, pre-rotation, conjugation, ModRaise
-  int relinearisations = 0;
-  int plaintext_products = 0;
-};
-
-struct BootstrapStep {
-  std::string name;
-  double seconds;
-};
 
 // Levels, scales, transforms as data, keys: everything that needs no encoded plaintext.
 class BootstrapPlan {
@@ -64,29 +40,18 @@ class BootstrapPlan {
   size_t key_bytes() const { return key_request().bytes(context_); }
   BootstrapCost cost() const;
 
-  // One factor of SlotsToCoeffs or CoeffsToSlots with its place in the chain.
-  struct Transform {
-    LinearTransform transform;
-    TransformSchedule schedule;
-    int level;  // of its argument
-    double input_scale, output_scale;
-  };
-  const std::vector<Transform>& slots_to_coeffs() const { return slots_to_coeffs_; }
-  const std::vector<Transform>& coeffs_to_slots() const { return coeffs_to_slots_; }
+  const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
+  const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
   int pre_rotation() const {
     return pre_rotation_;
   }  // makes all offsets of the factors one-sided (dft_factors.h)
-  const EvalMod& eval_mod() const { return eval_mod_; }
-  const SeriesPlan& series() const { return series_; }
-  double raised_scale() const { return raised_scale_; }
+  const EvalModStage& eval_mod() const { return eval_mod_; }
 
  private:
   const Context& context_;
-  EvalMod eval_mod_;
-  std::vector<Transform> slots_to_coeffs_, coeffs_to_slots_;
+  EvalModStage eval_mod_;
+  std::vector<PlacedTransform> slots_to_coeffs_, coeffs_to_slots_;
   int pre_rotation_ = 0;
-  double raised_scale_ = 0;
-  SeriesPlan series_;
 };
 
 class Bootstrapper {
@@ -116,10 +81,9 @@ class Bootstrapper {
  private:
   Parts run(const Evaluator& evaluator, const Ciphertext& input, std::vector<BootstrapStep>* steps,
             bool real_only) const;
-  Ciphertext eval_mod(const Evaluator& evaluator, const Ciphertext& x) const;
 
   BootstrapPlan plan_;
-  std::vector<std::unique_ptr<EncodedTransform>> slots_to_coeffs_, coeffs_to_slots_;
+  TransformChain slots_to_coeffs_, coeffs_to_slots_;
 };
 
 }  // namespace psm

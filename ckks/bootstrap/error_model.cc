@@ -47,7 +47,7 @@ std::vector<double> integer_probabilities(int summands, int k) {
 }
 
 // Of one factor of a transform, in the slots of its result; `size`: mean square of the slots of its argument.
-double variance_of(const BootstrapPlan::Transform& t, const NoiseModel& noise, double size) {
+double variance_of(const PlacedTransform& t, const NoiseModel& noise, double size) {
   const Context& context = noise.context();
   const double plain_scale = t.output_scale * static_cast<double>(context.q(t.level)) / t.input_scale;
   double variance = square(noise.rescale(t.output_scale));
@@ -60,7 +60,7 @@ double variance_of(const BootstrapPlan::Transform& t, const NoiseModel& noise, d
 }
 
 // The mean square by which a factor makes slots larger: that of its rows.
-double growth_of(const BootstrapPlan::Transform& t) {
+double growth_of(const PlacedTransform& t) {
   double sum = 0;
   for (const TransformTerm& term : t.transform.terms) sum += mean_square(term.diagonal);
   return sum;
@@ -69,13 +69,13 @@ double growth_of(const BootstrapPlan::Transform& t) {
 class ErrorModel {
  public:
   explicit ErrorModel(const BootstrapPlan& plan)
-      : plan_(plan), context_(plan.context()), noise_(context_), eval_mod_(plan.eval_mod()) {}
+      : plan_(plan), context_(plan.context()), noise_(context_), eval_mod_(plan.eval_mod().polynomial()) {}
 
   // Of the argument of EvalMod, in units of the message; complex mean square `size` of the slots.
   double argument_variance(double size) const {
     const double n = context_.slots();
     double slots = square(noise_.key_switch(plan_.entry_level(), context_.scale(plan_.entry_level())));
-    for (const BootstrapPlan::Transform& t : plan_.slots_to_coeffs()) {
+    for (const PlacedTransform& t : plan_.slots_to_coeffs()) {
       const double growth = growth_of(t);
       slots = slots * growth + variance_of(t, noise_, size);
       size *= growth;
@@ -87,7 +87,7 @@ class ErrorModel {
     const EvalModSpec& spec = eval_mod_.spec();
     double variance = 0;
     double raised = 2 * n * (spec.summands / 12.0) / square(2.0 * spec.k);
-    for (const BootstrapPlan::Transform& t : plan_.coeffs_to_slots()) {
+    for (const PlacedTransform& t : plan_.coeffs_to_slots()) {
       const double growth = growth_of(t);
       variance = variance * growth + variance_of(t, noise_, raised);
       raised *= growth;
@@ -98,7 +98,7 @@ class ErrorModel {
 
   // What EvalMod adds, at u = i + z / R; its result in units of the message.
   double eval_mod_variance(double u) const {
-    const SeriesPlan& series = plan_.series();
+    const SeriesPlan& series = plan_.eval_mod().series();
     std::vector<double> values{u / eval_mod_.spec().k};
     for (size_t n = 1; n < series.nodes.size(); ++n) {
       const SeriesPlan::Node& node = series.nodes[n];
@@ -185,7 +185,7 @@ BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> 
   }
 
   const ErrorModel model(plan);
-  const EvalMod& eval_mod = plan.eval_mod();
+  const EvalMod& eval_mod = plan.eval_mod().polynomial();
   const double argument = model.argument_variance(size);
   const std::vector<double> probabilities =
       integer_probabilities(eval_mod.spec().summands, eval_mod.spec().k);

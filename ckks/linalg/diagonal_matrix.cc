@@ -58,6 +58,19 @@ DiagonalMatrix DiagonalMatrix::scaled(double factor) const {
   return out;
 }
 
+DiagonalMatrix DiagonalMatrix::rows_scaled(std::span<const Complex> by) const {
+  DiagonalMatrix factor(slots_, static_cast<int>(by.size()));
+  factor.add(0, by);
+  return factor.times(*this);
+}
+
+DiagonalMatrix DiagonalMatrix::on_slots(int slots) const {
+  PSM_CHECK(slots >= slots_, slots, " slots, ", slots_, " before");
+  DiagonalMatrix out(slots, period_);
+  out.diagonals_ = diagonals_;
+  return out;
+}
+
 std::vector<Complex> DiagonalMatrix::apply(std::span<const Complex> x) const {
   PSM_CHECK(static_cast<int>(x.size()) == slots_, x.size(), " values, ", slots_, " slots");
   std::vector<Complex> out(slots_);

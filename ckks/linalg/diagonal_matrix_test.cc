@@ -1,5 +1,6 @@
 #include "ckks/linalg/diagonal_matrix.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "doctest/doctest.h"
@@ -44,6 +45,26 @@ TEST_CASE("conjugating by a rotation renumbers the slots; shifting rotates the a
   const std::vector<Complex> x = sample(32, 0.7);
   check_equal(a.conjugated_by_rotation(5).apply(x), rotated(a.apply(rotated(x, -5)), 5));
   check_equal(a.shifted(9).apply(x), a.apply(rotated(x, 9)));
+}
+
+TEST_CASE("rows are scaled by a vector of any period") {
+  const DiagonalMatrix a = matrix(32, 8, {0, 3, -2});
+  const std::vector<Complex> x = sample(32, 0.7), by = sample(16, 0.4);
+  std::vector<Complex> expected = a.apply(x);
+  for (int j = 0; j < 32; ++j) expected[j] *= by[j % 16];
+  CHECK(a.rows_scaled(by).period() == 16);
+  check_equal(a.rows_scaled(by).apply(x), expected);
+}
+
+TEST_CASE("on more slots a matrix does to periodic vectors what it did on few") {
+  const DiagonalMatrix a = matrix(16, 8, {0, 3, -2});
+  const std::vector<Complex> x = sample(16, 0.7), y = a.apply(x);
+  const auto twice = [](std::vector<Complex> v) {
+    v.resize(32);
+    std::copy_n(v.begin(), 16, v.begin() + 16);
+    return v;
+  };
+  check_equal(a.on_slots(32).apply(twice(x)), twice(y));
 }
 
 TEST_CASE("offsets that agree modulo the number of slots are one diagonal") {

@@ -34,7 +34,7 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
   program.slots = slots;
   BootstrapFigures figures;
   for (const auto* transforms : {&plan.slots_to_coeffs(), &plan.coeffs_to_slots()}) {
-    for (const BootstrapPlan::Transform& t : *transforms) {
+    for (const PlacedTransform& t : *transforms) {
       LinearMap map{.outputs = t.transform.outputs, .terms = {}};
       for (const TransformTerm& term : t.transform.terms)
         map.terms.push_back({.output = term.output,
@@ -53,7 +53,7 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
     }
   }
   const double limb_bytes = model.shape().limb_bytes();
-  for (const BootstrapPlan::Transform& t : plan.coeffs_to_slots()) {
+  for (const PlacedTransform& t : plan.coeffs_to_slots()) {
     const double polynomials =
         model.shape().digits(t.level) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
     figures.scratch_bytes = std::max(
@@ -70,7 +70,7 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
   const Instruction square{.opcode = Opcode::kMultiply, .arguments = {Value{0}, Value{0}}};
   for (int half = 0; half < 2; ++half) {
     if (half == 1) figures.real_effort = figures.effort;
-    for (const SeriesPlan::Node& node : plan.series().nodes) {
+    for (const SeriesPlan::Node& node : plan.eval_mod().series().nodes) {
       for (std::size_t i = 0; i < node.products.size(); ++i) {
         Effort product = model.effort(square, program, node.level + 1);
         if (i > 0) {  // only the first pays for the relinearisation and the rescale
@@ -83,7 +83,7 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
       figures.effort.work[Kernel::kAdd] += 2.0 * (node.level + 2) * static_cast<double>(node.terms.size());
       figures.effort.counts.plaintext_products += static_cast<std::int64_t>(node.terms.size());
     }
-    for (int k = plan.eval_mod().spec().double_angles; k > 0; --k)
+    for (int k = plan.eval_mod().polynomial().spec().double_angles; k > 0; --k)
       figures.effort += model.effort(square, program, plan.output_level() + k);
   }
   figures.seconds = kernels.of(figures.effort.work);

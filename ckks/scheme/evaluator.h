@@ -146,8 +146,8 @@ class Evaluator {
   // ---- around ModRaise ----------------------------------------------------------------------------------
   // At level 0: to the ephemeral secret (key to_ephemeral).
   Ciphertext switch_to_ephemeral(const Ciphertext& a) const;
-  // The same residues read modulo Q_L: q_0 I is added to the message. Level 0 -> max level, scale unchanged.
-  Ciphertext mod_raise(const Ciphertext& a) const;
+  // The same residues read modulo Q_level: q_0 I is added to the message. Level 0 -> level, scale unchanged.
+  Ciphertext mod_raise(const Ciphertext& a, int level) const;
   // Back to the secret of the key pair (key from_ephemeral).
   Ciphertext switch_from_ephemeral(const Ciphertext& a) const;
 

@@ -228,10 +228,10 @@ Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& a) const {
   return switch_key(implementation_->switcher, a, *keys_.from_ephemeral);
 }
 
-Ciphertext Evaluator::mod_raise(const Ciphertext& a) const {
-  PSM_CHECK(a.level() == 0, "level ", a.level());
+Ciphertext Evaluator::mod_raise(const Ciphertext& a, int level) const {
+  PSM_CHECK(a.level() == 0 && level <= context_.max_level(), "level ", a.level(), " to ", level);
   const Ring& ring = context_.ring();
-  const Basis basis{context_.max_level() + 1, 0};
+  const Basis basis{level + 1, 0};
   Ciphertext out{
       {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
   RnsPoly coefficients[2] = {a.c[0].clone(), a.c[1].clone()};

@@ -311,7 +311,7 @@ TEST_CASE("around ModRaise: the message survives both key switches, and multiple
   const Slots x = t.random_slots(26);
   const Evaluator& e = *t.evaluator;
   const Ciphertext a = t.encrypt(x, 0);
-  const Ciphertext raised = e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a)));
+  const Ciphertext raised = e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a), e.context().max_level()));
   CHECK(raised.level() == t.context.max_level());
   CHECK(max_error(t.decrypt(e.truncate_to_level(raised, 0)), x) < kTolerance);
   // The multiples: h = 32 bounds |I| by (h + 1) / 2 up to rounding.

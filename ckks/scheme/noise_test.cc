@@ -179,7 +179,7 @@ void compare_mod_raise(TestParty& t, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;
   const Ciphertext a = expand(SeededEncryptor(t.secret).encrypt(t.encoder.encode(t.random_slots(6), 0)));
-  const Ciphertext raised = e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a)));
+  const Ciphertext raised = e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a), t.context.max_level()));
   CHECK(raised.level() == t.context.max_level());
   compare("ModRaise", rms_error(t.decrypt(e.truncate_to_level(raised, 0)), t.decrypt(a)),
           model.mod_raise(a.scale));

@@ -1,0 +1,163 @@
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+// Butterflies in one factor: more would cost more rotations than a level saves.
+constexpr int kDownButterflies = 5, kUpButterflies = 4;
+
+int factor_count(int butterflies, int at_most, int levels) {
+  return std::min((butterflies + at_most - 1) / at_most, levels);
+}
+
+// A giant step takes the time of three hoisted rotations.
+int baby_count(int span) {
+  const auto time = [&](int babies) { return (babies - 1) + 3 * ((span + babies - 1) / babies - 1); };
+  int babies = 1;
+  while (time(2 * babies) < time(babies)) babies *= 2;
+  return babies;
+}
+
+DftFactors on_slots(DftFactors factors, int slots) {
+  for (DftFactor& factor : factors.factors) factor.matrix = factor.matrix.on_slots(slots);
+  return factors;
+}
+
+// `first` in n slots, `second` in the n after them.
+std::vector<Complex> halves(int n, Complex first, Complex second) {
+  std::vector<Complex> out(n, first);
+  out.resize(2 * static_cast<size_t>(n), second);
+  return out;
+}
+
+const Context& require_sparse(const Context& context, int slots) {
+  if (slots < 2 || slots > context.slots() / 2 || !std::has_single_bit(static_cast<unsigned>(slots))) {
+    throw Error(message("a sparse bootstrap of ", slots, " slots; a power of two from 2 to ",
+                        context.slots() / 2, " is possible"));
+  }
+  return context;
+}
+
+}  // namespace
+
+SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
+    : context_(require_sparse(context, slots)),
+      log_slots_(std::bit_width(static_cast<unsigned>(slots)) - 1),
+      eval_mod_(context) {
+  const ParameterSpec& spec = context.spec();
+  const int down_levels = factor_count(log_slots_, kDownButterflies, spec.stc_levels);
+  const int up_levels = factor_count(log_slots_, kUpButterflies, spec.cts_levels);
+  const DftFactors down =
+      on_slots(slots_to_coeffs_factors(log_slots_, split_butterflies(log_slots_, down_levels, false)),
+               context.slots());
+  DftFactors up = on_slots(
+      coeffs_to_slots_factors(log_slots_, split_butterflies(log_slots_, up_levels, true)), context.slots());
+  DiagonalMatrix& last = up.factors.back().matrix;
+  last = last.rows_scaled(halves(slots, 1, Complex(0, -1)));
+  pre_rotation_ = -(down.shift + up.shift);
+
+  slots_to_coeffs_ = place(down, down_levels, canonical_scales(context, down_levels, 0), baby_count);
+  const double repetitions = context.slots() / slots;  // what the trace multiplies by
+  coeffs_to_slots_ = place(
+      up, context.evalmod_level() + up_levels,
+      even_scales(eval_mod_.raised_scale() * repetitions, eval_mod_.input_scale(), up_levels), baby_count);
+}
+
+PlacedTransform SparseBootstrapPlan::recombination(double output_scale) const {
+  const int n = slots(), level = context_.compute_level();
+  LinearTransform transform{.slots = context_.slots(), .outputs = 1, .terms = {}};
+  transform.terms.push_back({.diagonal = halves(n, 1, Complex(0, 1))});
+  transform.terms.push_back({.baby = n, .diagonal = halves(n, Complex(0, 1), 1)});
+  return place(std::move(transform), level, context_.scale(level), output_scale);
+}
+
+KeyRequest SparseBootstrapPlan::key_request() const {
+  KeyRequest request;
+  request.need_galois(galois_element(context_, pre_rotation_), entry_level());
+  request_keys(slots_to_coeffs_, context_, request);
+  request_keys(coeffs_to_slots_, context_, request);
+  request.need_galois(galois_element(context_, slots()), coeffs_to_slots_.back().level);
+  for (int offset = 2 * slots(); offset < context_.slots(); offset *= 2) {
+    request.need_galois(galois_element(context_, offset), context_.evalmod_level());
+  }
+  request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
+  eval_mod_.request_keys(request);
+  request_keys(recombination(context_.scale(output_level())).schedule, context_, context_.compute_level(),
+               request);
+  request.encapsulation = true;
+  return request;
+}
+
+BootstrapCost SparseBootstrapPlan::cost() const {
+  BootstrapCost cost;
+  add_cost(slots_to_coeffs_, cost);
+  add_cost(coeffs_to_slots_, cost);
+  const PlacedTransform last[] = {recombination(context_.scale(output_level()))};
+  add_cost(last, cost);
+  cost.giant_rotations += 4;  // pre-rotation, to and from the ephemeral secret, conjugation
+  cost.giant_rotations += context_.log_n() - 1 - log_slots_;  // the trace
+  cost.relinearisations = eval_mod_.relinearisations();
+  return cost;
+}
+
+SparseBootstrapper::SparseBootstrapper(const Context& context, const Encoder& encoder, int slots)
+    : plan_(context, slots),
+      slots_to_coeffs_(context, encoder, plan_.slots_to_coeffs()),
+      coeffs_to_slots_(context, encoder,
+                       std::span(plan_.coeffs_to_slots()).first(plan_.coeffs_to_slots().size() - 1)),
+      last_to_slots_(context, encoder, std::span(plan_.coeffs_to_slots()).last(1)),
+      recombination_(context, encoder,
+                     std::vector{plan_.recombination(context.scale(plan_.output_level()))}) {}
+
+size_t SparseBootstrapper::bytes() const {
+  return slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes() + last_to_slots_.bytes() +
+         recombination_.bytes();
+}
+
+Ciphertext SparseBootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input,
+                                     std::vector<BootstrapStep>* steps) const {
+  Ciphertext x = apply_parts(evaluator, input, steps);
+  StepClock clock(steps);
+  x = recombination_.apply(evaluator, std::move(x));
+  clock.finished("Recombine");
+  return x;
+}
+
+Ciphertext SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
+                                           std::vector<BootstrapStep>* steps) const {
+  const Context& context = plan_.context();
+  if (input.level() < plan_.entry_level()) {
+    throw Error(message("a ciphertext at level ", input.level(),
+                        " cannot be bootstrapped: SlotsToCoeffs needs ", plan_.entry_level(),
+                        " levels; bootstrap earlier"));
+  }
+  StepClock clock(steps);
+  Ciphertext x = evaluator.drop_to_level(input, plan_.entry_level());
+  x = slots_to_coeffs_.apply(evaluator, evaluator.rotate(x, plan_.pre_rotation()));
+  clock.finished("SlotsToCoeffs");
+
+  x = mod_raise(evaluator, x, plan_.raised_level());
+  x.scale = plan_.raised_scale();
+  clock.finished("ModRaise");
+
+  x = coeffs_to_slots_.apply(evaluator, std::move(x));
+  evaluator.add_inplace(x, evaluator.rotate(x, plan_.slots()));
+  x = last_to_slots_.apply(evaluator, std::move(x));
+  for (int offset = 2 * plan_.slots(); offset < context.slots(); offset *= 2) {
+    evaluator.add_inplace(x, evaluator.rotate(x, offset));
+  }
+  evaluator.add_inplace(x, evaluator.conjugate(x));
+  clock.finished("CoeffsToSlots");
+
+  x = plan_.eval_mod().apply(evaluator, x);
+  clock.finished("EvalMod");
+  return x;
+}
+
+}  // namespace psm

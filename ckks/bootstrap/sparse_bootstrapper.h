@@ -1,0 +1,90 @@
+// Bootstrapping of few values: n complex numbers, n a power of two up to N/4, repeated with period n over the
+// N/2 slots. One EvalMod and short transforms take about half the time of the full bootstrap.
+//
+// Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N coefficients count.
+//
+//   1. SlotsToCoeffs  on n slots: all diagonals have a period of at most n.
+//   2. ModRaise       m becomes m + q_0 I, I in all N coefficients, |I| <= K (overflow.h).
+//   3. Projection     the trace, sum over r < N/2n of rot_{r n}, by doublings: it multiplies the polynomials
+//                     in Y by N/2n and makes every other power of X vanish, and its I with it. What is left,
+//                     N/2n (m + q_0 I), has the same |I| <= K; N/2n goes into the declared scale.
+//   4. CoeffsToSlots  on n slots. The trace commutes with its diagonals, whose period divides n, and is taken
+//                     where limbs are fewer. With v the slots then, and a = 1 in the first n of 2n slots and
+//                     -i in the others (a factor of the last transform's diagonals, which is why the rotation
+//                     by n comes before it), a v + conj(a v) is 2 Re v beside 2 Im v.
+//   5. EvalMod        once, on real and imaginary parts side by side in 2n slots.
+//   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level.
+//
+// Failure: the union bound of overflow.h over 2n coefficients instead of N; for K = h/2 |I| <= K with
+// certainty but for the margin of the message, as in the full bootstrap.
+//
+// Slots that are not n-periodic: their mean over the N/2n repetitions comes out. Message range and error are
+// those of the full bootstrap (bootstrapper.h).
+//
+// Everything but apply*() is known before any key exists. Thread-safe after construction; parallel inside.
+#pragma once
+
+#include <vector>
+
+#include "ckks/bootstrap/stages.h"
+
+namespace psm {
+
+// Levels, scales, transforms as data, keys: everything that needs no encoded plaintext.
+class SparseBootstrapPlan {
+ public:
+  // Throws Error if the context cannot bootstrap, or unless `slots` is a power of two from 2 to N/4.
+  SparseBootstrapPlan(const Context& context, int slots);
+
+  const Context& context() const { return context_; }
+  int slots() const { return 1 << log_slots_; }
+  int entry_level() const { return static_cast<int>(slots_to_coeffs_.size()); }
+  int output_level() const { return context_.compute_level() - 1; }
+  int raised_level() const { return context_.evalmod_level() + static_cast<int>(coeffs_to_slots_.size()); }
+  // log2 of the probability that one bootstrap is spoilt by an |I| > K.
+  double log2_failure() const { return eval_mod_.log2_failure(log_slots_ + 1); }
+
+  KeyRequest key_request() const;
+  size_t key_bytes() const { return key_request().bytes(context_); }
+  BootstrapCost cost() const;
+
+  const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
+  const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
+  // Step 6, from the compute level to the output level, for a result of any scale.
+  PlacedTransform recombination(double output_scale) const;
+  int pre_rotation() const { return pre_rotation_; }  // as in the full bootstrap
+  const EvalModStage& eval_mod() const { return eval_mod_; }
+  double raised_scale() const { return coeffs_to_slots_.front().input_scale; }
+
+ private:
+  const Context& context_;
+  int log_slots_;
+  EvalModStage eval_mod_;
+  std::vector<PlacedTransform> slots_to_coeffs_, coeffs_to_slots_;
+  int pre_rotation_ = 0;
+};
+
+class SparseBootstrapper {
+ public:
+  // Encodes the transforms' diagonals: a few megabytes.
+  SparseBootstrapper(const Context& context, const Encoder& encoder, int slots);
+
+  const SparseBootstrapPlan& plan() const { return plan_; }
+  size_t bytes() const;
+
+  // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(),
+  // canonical scale. Throws Error where a key is missing or the level is too low. `steps`, if given, receives
+  // the time of each step.
+  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
+                   std::vector<BootstrapStep>* steps = nullptr) const;
+  // All steps but the last: real and imaginary parts side by side in 2n slots, at the compute level and its
+  // canonical scale.
+  Ciphertext apply_parts(const Evaluator& evaluator, const Ciphertext& input,
+                         std::vector<BootstrapStep>* steps = nullptr) const;
+
+ private:
+  SparseBootstrapPlan plan_;
+  TransformChain slots_to_coeffs_, coeffs_to_slots_, last_to_slots_, recombination_;
+};
+
+}  // namespace psm

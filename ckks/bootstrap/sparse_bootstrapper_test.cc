@@ -1,0 +1,110 @@
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/bootstrap/precision.h"
+#include "ckks/scheme/decryptor.h"
+#include "ckks/scheme/key_generator.h"
+#include "ckks/scheme/seeded_encryptor.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+struct Machine {
+  explicit Machine(int log_n, int slots)
+      : context(insecure_bootstrappable(log_n)), encoder(context), bootstrapper(context, encoder, slots) {}
+
+  Ciphertext encrypt(const std::vector<Complex>& z, int level) {
+    return expand(encryptor.encrypt(encoder.encode(z, level)));
+  }
+  Precision precision_of(const Ciphertext& out, const std::vector<Complex>& z) const {
+    std::vector<Complex> expected;
+    for (int j = 0; j < context.slots(); ++j) expected.push_back(z[j % z.size()]);
+    return precision(decryptor.decrypt(out), expected);
+  }
+
+  Context context;
+  Encoder encoder;
+  SparseBootstrapper bootstrapper;
+  SecretKey secret = SecretKey::generate(context);
+  EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
+  Evaluator evaluator{context, keys};
+  SeededEncryptor encryptor{secret};
+  Decryptor decryptor{secret, encoder};
+};
+
+TEST_CASE("n uniform complex values come back in every repetition, for n from 2 to N/4") {
+  for (const int slots : {2, 4, 16, 32, 256}) {
+    CAPTURE(slots);
+    Machine m(10, slots);
+    const SparseBootstrapPlan& plan = m.bootstrapper.plan();
+    const std::vector<Complex> z = uniform_vector(slots, 1);
+    const Ciphertext out = m.bootstrapper.apply(m.evaluator, m.encrypt(z, plan.entry_level()));
+    CHECK(out.level() == plan.output_level());
+    CHECK(out.scale == m.context.scale(plan.output_level()));
+    const Precision p = m.precision_of(out, z);
+    MESSAGE(slots, " slots: mean ", p.mean, " bits, worst ", p.worst, " bits");
+    CHECK(p.mean > 19);
+    CHECK(p.worst > 18);
+  }
+}
+
+TEST_CASE("a sparse bootstrap of constants, zero and the ends of the range included") {
+  Machine m(11, 64);
+  for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {
+    const std::vector<Complex> z(64, value);
+    const Precision p = m.precision_of(
+        m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level())), z);
+    CHECK(p.mean > 19);
+    CHECK(p.worst > 18);
+  }
+}
+
+TEST_CASE("inputs above the entry level are brought down, and results bootstrap again") {
+  Machine m(10, 32);
+  const std::vector<Complex> z = uniform_vector(32, 2);
+  const Ciphertext once = m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.context.compute_level()));
+  CHECK(m.precision_of(m.bootstrapper.apply(m.evaluator, once), z).mean > 18.5);
+}
+
+TEST_CASE("of slots without the period their mean over the repetitions comes out") {
+  Machine m(10, 32);
+  const std::vector<Complex> z = uniform_vector(m.context.slots(), 3);
+  std::vector<Complex> mean(32);
+  for (size_t j = 0; j < z.size(); ++j) mean[j % 32] += z[j] * 32.0 / static_cast<double>(z.size());
+  const Ciphertext out = m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level()));
+  CHECK(m.precision_of(out, mean).mean > 18);
+}
+
+TEST_CASE("sparse bootstraps of impossible sizes, levels and keys are refused") {
+  const Context context(insecure_bootstrappable(10));
+  for (const int slots : {-4, 0, 1, 3, 48, 512}) CHECK_THROWS_AS(SparseBootstrapPlan(context, slots), Error);
+  CHECK_THROWS_AS(SparseBootstrapPlan(Context(insecure_leveled(10, 4)), 16), Error);
+  Machine m(10, 64);
+  const std::vector<Complex> z = uniform_vector(64, 4);
+  CHECK_THROWS_AS(m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level() - 1)),
+                  Error);
+  EvaluationKeys empty;
+  empty.fingerprint = m.keys.fingerprint;
+  CHECK_THROWS_AS(m.bootstrapper.apply(Evaluator(m.context, empty), m.encrypt(z, 3)), Error);
+}
+
+TEST_CASE(
+    "the sparse plan of the default parameters: twelve levels, no overflow, half the work of the full one") {
+  const Context context(secure_n16());
+  const SparseBootstrapPlan plan(context, 1 << 10);
+  CHECK(plan.entry_level() == 2);
+  CHECK(plan.output_level() - plan.entry_level() == 12);
+  CHECK(plan.raised_level() == context.max_level() - 1);
+  CHECK(plan.log2_failure() < -100);
+  const BootstrapCost cost = plan.cost();
+  CHECK(cost.relinearisations == 13);
+  CHECK(cost.plaintext_products == 63 + 32 + 16 + 15 + 15 + 2);
+  CHECK(cost.giant_rotations == 3 + 3 + 1 + 1 + 1 + 4 + 5);
+  CHECK(plan.key_bytes() < size_t{6} << 30);
+}
+
+}  // namespace
+}  // namespace psm

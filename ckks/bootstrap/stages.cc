@@ -1,0 +1,170 @@
+#include "ckks/bootstrap/stages.h"
+
+#include <cmath>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/bootstrap/overflow.h"
+
+namespace psm {
+namespace {
+
+// Below, the series of EvalMod has more coefficients than the points it is fitted on.
+constexpr int kMinEphemeralWeight = 4;
+constexpr double kMinMessageRatio = 8;  // EvalMod's own bound
+
+EvalModSpec eval_mod_spec(const Context& context) {
+  EvalModSpec spec;
+  const int h = context.spec().encapsulation_hamming_weight;
+  spec.k = h / 2;
+  spec.summands = h + 1;
+  spec.message_ratio = static_cast<double>(context.q(0)) / context.scale(0);
+  return spec;
+}
+
+}  // namespace
+
+const Context& require_bootstrappable(const Context& context) {
+  if (!context.can_bootstrap()) {
+    throw Error(message("parameters '", context.spec().name,
+                        "' have no levels for bootstrapping: choose a bootstrappable set"));
+  }
+  // Parameters may come from a file: what the parts below take for granted is refused here.
+  const ParameterSpec& spec = context.spec();
+  const int most = context.log_n() - 1;
+  if (spec.stc_levels < 1 || spec.stc_levels > most || spec.cts_levels > most) {
+    throw Error(message("parameters '", spec.name, "' have ", spec.stc_levels,
+                        " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from 1 to ",
+                        most, " each are possible"));
+  }
+  if (spec.encapsulation_hamming_weight < kMinEphemeralWeight) {
+    throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",
+                        spec.encapsulation_hamming_weight, "; EvalMod is fitted from ", kMinEphemeralWeight,
+                        " on"));
+  }
+  if (static_cast<double>(context.q(0)) <= kMinMessageRatio * context.scale(0)) {
+    throw Error(message("parameters '", spec.name, "' have a q_0 of ", spec.q0_bits,
+                        " bits for messages of scale 2^", spec.log_scale, "; EvalMod needs a ratio above ",
+                        kMinMessageRatio));
+  }
+  return context;
+}
+
+PlacedTransform place(LinearTransform transform, int level, double input_scale, double output_scale) {
+  TransformSchedule order = schedule(transform);
+  return {std::move(transform), std::move(order), level, input_scale, output_scale};
+}
+
+std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::span<const double> scales,
+                                   int (*baby_count)(int span)) {
+  PSM_CHECK(scales.size() == factors.factors.size() + 1, scales.size(), " scales");
+  std::vector<PlacedTransform> out;
+  for (size_t f = 0; f < factors.factors.size(); ++f) {
+    const DftFactor& factor = factors.factors[f];
+    out.push_back(place(baby_step_giant_step(factor.matrix, factor.step, baby_count(factor.span), true),
+                        level - static_cast<int>(f), scales[f], scales[f + 1]));
+  }
+  return out;
+}
+
+std::vector<double> canonical_scales(const Context& context, int from, int to) {
+  std::vector<double> scales;
+  for (int level = from; level >= to; --level) scales.push_back(context.scale(level));
+  return scales;
+}
+
+std::vector<double> even_scales(double from, double to, int steps) {
+  std::vector<double> scales{from};
+  for (int i = 1; i < steps; ++i)
+    scales.push_back(from * std::pow(to / from, static_cast<double>(i) / steps));
+  scales.push_back(to);
+  return scales;
+}
+
+void request_keys(std::span<const PlacedTransform> transforms, const Context& context, KeyRequest& request) {
+  for (const PlacedTransform& t : transforms) request_keys(t.schedule, context, t.level, request);
+}
+
+void add_cost(std::span<const PlacedTransform> transforms, BootstrapCost& cost) {
+  for (const PlacedTransform& t : transforms) {
+    cost.hoisted_rotations += t.schedule.hoisted_rotations();
+    cost.giant_rotations += t.schedule.giant_rotations();
+    cost.plaintext_products += static_cast<int>(t.transform.terms.size());
+  }
+}
+
+TransformChain::TransformChain(const Context& context, const Encoder& encoder,
+                               std::span<const PlacedTransform> transforms) {
+  for (const PlacedTransform& t : transforms) {
+    transforms_.push_back(std::make_unique<EncodedTransform>(context, encoder, t.transform, t.level,
+                                                             t.input_scale, t.output_scale));
+  }
+}
+
+Ciphertext TransformChain::apply(const Evaluator& evaluator, Ciphertext x) const {
+  for (const auto& transform : transforms_) x = transform->apply(evaluator, x);
+  return x;
+}
+
+size_t TransformChain::bytes() const {
+  size_t sum = 0;
+  for (const auto& transform : transforms_) sum += transform->bytes();
+  return sum;
+}
+
+EvalModStage::EvalModStage(const Context& context)
+    : context_(require_bootstrappable(context)), eval_mod_(eval_mod_spec(context)) {
+  const ParameterSpec& spec = context.spec();
+  if (eval_mod_.depth() != spec.evalmod_levels) {
+    throw Error(message("parameters '", spec.name, "' have ", spec.evalmod_levels,
+                        " levels for EvalMod, which takes ", eval_mod_.depth()));
+  }
+  // d_r must come out with scale gain * S_c: square roots upwards give the scale of d_0.
+  const int last = context.compute_level();
+  double scale = context.scale(last) * eval_mod_.output_gain();
+  for (int k = 1; k <= eval_mod_.spec().double_angles; ++k) {
+    scale = std::sqrt(scale * static_cast<double>(context.q(last + k)));
+  }
+  std::vector<uint64_t> primes;
+  for (int level = 0; level <= context.max_level(); ++level) primes.push_back(context.q(level));
+  const int first = context.evalmod_level();
+  series_ = plan_series(eval_mod_.series(), first, context.scale(first), scale, primes);
+}
+
+void EvalModStage::request_keys(KeyRequest& request) const {
+  psm::request_keys(series_, request);
+  for (int k = eval_mod_.spec().double_angles; k > 0; --k) {
+    request.need_relinearisation(context_.compute_level() + k);
+  }
+}
+
+double EvalModStage::raised_scale() const {
+  return 2.0 * eval_mod_.spec().k * static_cast<double>(context_.q(0));
+}
+
+double EvalModStage::log2_failure(int log_coefficients) const {
+  return log2_overflow_probability(context_.spec().encapsulation_hamming_weight, eval_mod_.spec().k,
+                                   1 / eval_mod_.spec().message_ratio, log_coefficients);
+}
+
+Ciphertext EvalModStage::apply(const Evaluator& evaluator, const Ciphertext& x) const {
+  Ciphertext d = evaluate_series(evaluator, series_, x);
+  for (const double lambda : eval_mod_.lambdas()) {
+    d = evaluator.square_rescale(d);
+    evaluator.add_scalar_inplace(d, -lambda);
+  }
+  d.scale = context_.scale(d.level());
+  return d;
+}
+
+Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level) {
+  return evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), level));
+}
+
+void StepClock::finished(const char* name) {
+  const auto now = std::chrono::steady_clock::now();
+  if (steps_ != nullptr) steps_->push_back({name, std::chrono::duration<double>(now - start_).count()});
+  start_ = now;
+}
+
+}  // namespace psm

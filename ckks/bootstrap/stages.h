@@ -1,0 +1,110 @@
+// What every bootstrap is made of, full or sparse: transforms placed in the modulus chain, ModRaise, EvalMod.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ckks/bootstrap/dft_factors.h"
+#include "ckks/bootstrap/eval_mod.h"
+#include "ckks/linalg/apply_transform.h"
+#include "ckks/poly/evaluate_series.h"
+#include "ckks/scheme/encoder.h"
+#include "ckks/scheme/evaluator.h"
+
+namespace psm {
+
+// What a bootstrap does, counted from the plan: for the meter.
+struct BootstrapCost {
+  int hoisted_rotations = 0;
+  // Key switches with their own decomposition: giants, single rotations, conjugation, ModRaise.
+  int giant_rotations = 0;
+  int relinearisations = 0;
+  int plaintext_products = 0;
+};
+
+// Throws Error if the context has no bootstrapping levels or they do not suffice.
+const Context& require_bootstrappable(const Context& context);
+
+// A linear transform with its place in the chain.
+struct PlacedTransform {
+  LinearTransform transform;
+  TransformSchedule schedule;
+  int level;  // of its argument
+  double input_scale, output_scale;
+};
+PlacedTransform place(LinearTransform transform, int level, double input_scale, double output_scale);
+// The factors of a transform, the first at `level`; `scales` before, between and after them. `baby_count`
+// tells how many baby steps a factor of so many diagonals takes.
+std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::span<const double> scales,
+                                   int (*baby_count)(int span));
+
+// The canonical scales of the levels from `from` down to `to`.
+std::vector<double> canonical_scales(const Context& context, int from, int to);
+// From one scale to another in equal ratios: then neither the diagonals lose bits to rounding, nor the last
+// factors to the noise of key switches.
+std::vector<double> even_scales(double from, double to, int steps);
+
+void request_keys(std::span<const PlacedTransform> transforms, const Context& context, KeyRequest& request);
+void add_cost(std::span<const PlacedTransform> transforms, BootstrapCost& cost);
+
+// Transforms one after the other, their diagonals encoded.
+class TransformChain {
+ public:
+  TransformChain(const Context& context, const Encoder& encoder, std::span<const PlacedTransform> transforms);
+  Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
+  size_t bytes() const;
+
+ private:
+  std::vector<std::unique_ptr<EncodedTransform>> transforms_;
+};
+
+// EvalMod (eval_mod.h) in its place, evalmod_level down to compute_level. With t = m + q_0 I and |I| <= K, it
+// takes t / (K q_0), as the real part of every slot, to m / S_0: no constant costs a level. The result d ~ m
+// / q_0 is computed at the scale gain * S_c, c the compute level; the same ciphertext read at the scale S_c
+// holds gain * d ~ m / S_0.
+class EvalModStage {
+ public:
+  explicit EvalModStage(const Context& context);
+
+  const EvalMod& polynomial() const { return eval_mod_; }
+  const SeriesPlan& series() const { return series_; }
+  int relinearisations() const { return series_.relinearisations() + eval_mod_.spec().double_angles; }
+  void request_keys(KeyRequest& request) const;
+  // Declared after ModRaise, it makes slots of t / (2 K q_0): EvalMod's argument is such a slot plus its
+  // conjugate.
+  double raised_scale() const;
+  double input_scale() const { return series_.nodes[0].scale; }
+  // log2 of the probability that one of 2^log_coefficients coefficients is spoilt by an |I| > K.
+  double log2_failure(int log_coefficients) const;
+
+  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& x) const;
+
+ private:
+  const Context& context_;
+  EvalMod eval_mod_;
+  SeriesPlan series_;
+};
+
+// Level 0 -> `level`, by way of the ephemeral secret: m becomes m + q_0 I. Any scale.
+Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level);
+
+struct BootstrapStep {
+  std::string name;
+  double seconds;
+};
+
+// Times the steps, if anybody asks.
+class StepClock {
+ public:
+  explicit StepClock(std::vector<BootstrapStep>* steps) : steps_(steps) {}
+  void finished(const char* name);
+
+ private:
+  std::vector<BootstrapStep>* steps_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace psm
