@@ -1,19 +1,19 @@
 #include "ckks/base/fuzz.h"
 
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <exception>
 #include <memory>
 
 #include "ckks/base/allocation_meter.h"
 #include "ckks/base/error.h"
+#include "ckks/base/file.h"
 
 // Sanitisers stop with SIGABRT, so that the handler below can say which input it was.
 extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
@@ -31,11 +31,21 @@ constexpr const char* kNumbers[] = {"0",   "1",    "-1",   "2",    "65536", "104
                                     "NaN", "null", "true", "\"\"", "[]", "{}"};
 constexpr char kBytes[] = {'\0', '\x01', '\x7f', '\x80', '\xff', '"', '\\', '{', '}', '[', ']', ',', ':', '\n', ' ', '-', '0', '9'};
 
-char current[256];  // what the handler prints
+// The input that is decoded now, and where it is kept if it fails.
+std::string_view current;
+std::string kept;
 
-void report_abort(int) {
-  const ssize_t ignored = write(STDERR_FILENO, current, std::strlen(current));
-  static_cast<void>(ignored);
+void keep_input() {
+  std::FILE* file = std::fopen(kept.c_str(), "wb");
+  if (file == nullptr) return;
+  std::fwrite(current.data(), 1, current.size(), file);
+  std::fclose(file);
+}
+
+// The process ends here in any case; what it was decoding is worth more than a handler that is safe in all of them.
+void keep_and_abort(int) {
+  std::fprintf(stderr, "the input is in %s\n", kept.c_str());
+  keep_input();
   signal(SIGABRT, SIG_DFL);
   abort();
 }
@@ -45,9 +55,21 @@ const T& pick(const T (&items)[n], TrainingRandom& random) {
   return items[random.integer(n)];
 }
 
-uint64_t from_environment(const char* name, uint64_t otherwise) {
+std::string from_environment(const char* name) {
   const char* text = std::getenv(name);
-  return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? "" : text;
+}
+
+uint64_t from_environment(const char* name, uint64_t otherwise) {
+  const std::string text = from_environment(name);
+  return text.empty() ? otherwise : std::strtoull(text.c_str(), nullptr, 10);
+}
+
+std::string folder_for_failures() {
+  for (const char* name : {"TEST_UNDECLARED_OUTPUTS_DIR", "TEST_TMPDIR"}) {
+    if (const std::string folder = from_environment(name); !folder.empty()) return folder;
+  }
+  return "/tmp";
 }
 
 size_t place(size_t size, const std::vector<size_t>& marks, TrainingRandom& random) {
@@ -139,17 +161,19 @@ void mutate(std::string& bytes, const std::vector<std::string>& corpus, const st
 FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
   PSM_CHECK(!target.corpus.empty(), target.name);
   inputs = from_environment("PSM_FUZZ_INPUTS", inputs);
-  const uint64_t seed = from_environment("PSM_FUZZ_SEED", 1), first = from_environment("PSM_FUZZ_FIRST", 0);
+  const std::string replay = from_environment("PSM_FUZZ_FILE");
+  if (!replay.empty()) inputs = 1;
   std::vector<std::vector<size_t>> marks;
   size_t largest = 0;
   for (const std::string& valid : target.corpus) {
     marks.push_back(target.marks ? target.marks(valid) : std::vector<size_t>{});
     largest = std::max(largest, valid.size());
   }
-  const auto before = signal(SIGABRT, report_abort);
+  kept = folder_for_failures() + "/fuzz-input";
+  const auto before = signal(SIGABRT, keep_and_abort);
   FuzzReport report;
-  const TrainingRandom streams(seed);
-  for (uint64_t k = first; k < first + inputs && report.failure.empty(); ++k) {
+  const TrainingRandom streams(from_environment("PSM_FUZZ_SEED", 1));
+  for (uint64_t k = 0; k < inputs && report.failure.empty(); ++k) {
     TrainingRandom random = streams.split(k);
     const size_t which = random.integer(target.corpus.size());
     std::string bytes = target.corpus[which];
@@ -158,19 +182,20 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
     }
     bytes.resize(std::min(bytes.size(), 4 * largest + 64));
     if (target.repair && random.integer(4) > 0) target.repair(bytes, random);
+    if (!replay.empty()) bytes = read_file(replay, uint64_t{1} << 30);
     // Memory of its own, so that the address sanitiser sees a read beyond the end.
     const auto exact = std::make_unique<char[]>(bytes.size());
     std::copy(bytes.begin(), bytes.end(), exact.get());
+    current = {exact.get(), bytes.size()};
 
-    std::snprintf(current, sizeof current, "while decoding %s, PSM_FUZZ_SEED=%llu PSM_FUZZ_FIRST=%llu\n", target.name.c_str(),
-                  static_cast<unsigned long long>(seed), static_cast<unsigned long long>(k));
     const auto fail = [&](const std::string& what) {
-      report.failure = message(target.name, ", PSM_FUZZ_SEED=", seed, " PSM_FUZZ_FIRST=", k, ": ", what);
+      keep_input();
+      report.failure = message(target.name, ", input ", k, ", kept in ", kept, ": ", what);
     };
     const AllocationMeter meter;
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     try {
-      target.decode(std::string_view(exact.get(), bytes.size()));
+      target.decode(current);
       ++report.accepted;
     } catch (const Error& error) {
       ++report.refused;
@@ -178,7 +203,7 @@ FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs) {
     } catch (const std::exception& error) {
       fail(message("an exception that is no Error: ", error.what()));
     }
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     const size_t peak = meter.peak_bytes();
     if (peak > target.fixed_bytes + target.bytes_per_byte * bytes.size()) {
       fail(message(bytes.size(), " bytes took ", peak, " bytes of memory"));

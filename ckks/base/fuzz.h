@@ -5,12 +5,12 @@
 // repeated, moved, inserted from other inputs, ends cut off; half of them at the places that matter (`marks`). Half of
 // the inputs are then repaired (checksums, counts, lengths), so that they reach what lies behind a checksum.
 //
-// Input k of a seed is the same on every machine and in every order. A run takes the number of inputs that the test
-// gives or, for long runs, the environment:
+// The mutations of input k depend on the seed and k alone; input 0 is a valid one. A run takes the number of inputs that
+// the test gives or, for long runs, the environment:
 //
 //     bazel test --config=asan --test_env=PSM_FUZZ_INPUTS=100000 --test_env=PSM_FUZZ_SEED=1 //ckks/wire:wire_fuzz_test
 //
-// A crash prints target, seed and number of the input; PSM_FUZZ_FIRST=number starts there.
+// An input that fails or crashes is kept in a file; PSM_FUZZ_FILE=file decodes that one alone, with every target.
 #pragma once
 
 #include <cstdint>
@@ -39,8 +39,8 @@ struct FuzzTarget {
 struct FuzzReport {
   uint64_t inputs = 0, accepted = 0, refused = 0;
   size_t peak_bytes = 0;
-  double slowest_seconds = 0;
-  std::string failure;  // the first one, with what repeats it; empty if there is none
+  double slowest_seconds = 0;  // of the processor
+  std::string failure;         // the first one; empty if there is none
 };
 
 // Runs `inputs` mutated inputs, or as many as the environment asks for, and prints one line of the report. Links

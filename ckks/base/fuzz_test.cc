@@ -1,9 +1,11 @@
 #include "ckks/base/fuzz.h"
 
+#include <cstdlib>
 #include <new>
 #include <stdexcept>
 
 #include "ckks/base/error.h"
+#include "ckks/base/file.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -29,9 +31,16 @@ TEST_CASE("a decoder that refuses with one line passes") {
   CHECK(report.refused > 50);
 }
 
-TEST_CASE("an exception that is no Error, a message that is empty and too much memory are failures that can be repeated") {
-  CHECK(fuzz(target([](std::string_view) { throw std::runtime_error("other"); }), 1).failure ==
-        "test, PSM_FUZZ_SEED=1 PSM_FUZZ_FIRST=0: an exception that is no Error: other");
+TEST_CASE("an exception that is no Error, an empty message and too much memory fail, and the input is kept") {
+  const auto kept = [] {
+    const char* outputs = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR");
+    return std::string(outputs != nullptr ? outputs : std::getenv("TEST_TMPDIR")) + "/fuzz-input";
+  };
+  FuzzTarget one = target([](std::string_view) { throw std::runtime_error("other"); });
+  one.corpus.resize(1);
+  CHECK(fuzz(one, 1).failure ==
+        "test, input 0, kept in " + kept() + ": an exception that is no Error: other");
+  CHECK(read_file(kept(), 1 << 10).find(one.corpus[0]) == 0);
   CHECK(fuzz(target([](std::string_view) { throw std::bad_alloc(); }), 1).failure.find("no Error") != std::string::npos);
   CHECK(fuzz(target([](std::string_view) { throw Error(""); }), 1).failure.find("one line") != std::string::npos);
   const FuzzReport report = fuzz(target([](std::string_view bytes) { std::string(bytes.size() * 1000, 'x'); }), 100);
