@@ -8,7 +8,11 @@
 #include "ckks/base/error.h"
 #include "ckks/base/flags.h"
 #include "ckks/base/parallel.h"
+#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/ring/backend.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/key_file.h"
+#include "ckks/wire/secret_key_file.h"
 #include "cmd/bench_suite.h"
 #include "cmd/common_flags.h"
 #include "cmd/deployment.h"
@@ -37,12 +41,29 @@ void print(const std::vector<BenchRow>& rows) {
   std::printf("\n%s", table.text().c_str());
   for (const BenchRow& row : rows) {
     if (row.more.empty()) continue;
-    std::printf("\n  %s\n", row.name.c_str());
+    std::printf("\n  %s, %d limbs\n", row.name.c_str(), row.limbs);
     for (const auto& [key, value] : row.more) {
       const double number = value.number(key);
       const bool is_bytes = key.size() > 6 && key.compare(key.size() - 6, 6, "_bytes") == 0;
-      std::printf("    %-20s %s\n", key.c_str(),
+      std::printf("    %-30s %s\n", key.c_str(),
                   (is_bytes ? bytes_text(number) : format("%.4g", number)).c_str());
+    }
+  }
+}
+
+// What stands in files: the operands and the key of a rotation, and the keys of a key pair that bootstraps.
+void add_file_sizes(const Context& context, std::vector<BenchRow>& rows) {
+  for (BenchRow& row : rows) {
+    const auto add = [&](const char* name, uint64_t bytes) { row.more.emplace_back(name, Json(bytes)); };
+    if (row.name == "rotate") {
+      add("ciphertext_record_bytes", wire::ciphertext_bytes(context, row.limbs - 1));
+      add("seeded_ciphertext_record_bytes", wire::seeded_ciphertext_bytes(context, row.limbs - 1));
+      add("key_record_bytes", wire::evaluation_key_bytes(context, row.limbs - 1));
+    } else if (row.name == "bootstrap_keygen") {
+      add("secret_key_file_bytes", wire::secret_key_file_bytes(context));
+      add("public_key_file_bytes", wire::public_key_file_bytes(context));
+      add("evaluation_keys_file_bytes",
+          wire::evaluation_keys_file_bytes(context, BootstrapPlan(context).key_request()));
     }
   }
 }
@@ -86,7 +107,8 @@ int bench(int argc, char** argv) {
   options.repetitions = static_cast<int>(repetitions);
   options.bootstrap_repetitions = static_cast<int>(bootstraps);
   options.starting = [](const char* name) { std::fprintf(stderr, "timing %s\n", name); };
-  const std::vector<BenchRow> rows = ckks_suite(context, options);
+  std::vector<BenchRow> rows = ckks_suite(context, options);
+  add_file_sizes(context, rows);
   print(rows);
   std::printf("\n  no row bootstrap_sparse: the engine has the full bootstrap only\n");
   Json json = Json(Json::Array{});

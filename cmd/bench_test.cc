@@ -8,6 +8,10 @@
 
 #include "ckks/base/file.h"
 #include "ckks/base/json.h"
+#include "ckks/scheme/context.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/key_file.h"
+#include "ckks/wire/secret_key_file.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -59,6 +63,33 @@ TEST_CASE("the suite ckks has a row for every operation, with times and a roofli
   // The keys are in memory at the peak.
   CHECK(bootstrap.at("peak_rss_bytes", "row").integer("peak_rss_bytes", 1, INT64_MAX) >
         bootstrap.at("key_bytes", "row").integer("key_bytes", 1, INT64_MAX));
+}
+
+TEST_CASE("sizes in files are those that the files' own functions state, below those in memory") {
+  const std::string json_path = path_of("sizes.json");
+  REQUIRE(run("--suite ckks --json " + json_path + kSmall) == 0);
+  const Context context(insecure_version(secure_n16(), 11));
+  const Json json = parse_json(read_file(json_path, 1 << 20), "rows");
+  int rotations = 0;
+  for (const Json& row : json.array("rows")) {
+    const auto bytes = [&](const char* name) {
+      return static_cast<uint64_t>(row.at(name, "row").integer(name, 1, INT64_MAX));
+    };
+    if (row.at("name", "row").string("name") == "rotate") {
+      const int level = static_cast<int>(row.at("limbs", "row").integer("limbs", 1, 100)) - 1;
+      CHECK(bytes("ciphertext_record_bytes") == wire::ciphertext_bytes(context, level));
+      CHECK(bytes("ciphertext_record_bytes") < context.ciphertext_bytes(level));
+      CHECK(bytes("seeded_ciphertext_record_bytes") == wire::seeded_ciphertext_bytes(context, level));
+      CHECK(bytes("key_record_bytes") == wire::evaluation_key_bytes(context, level));
+      CHECK(2 * bytes("key_record_bytes") < context.key_switch_key_bytes(level));
+      ++rotations;
+    } else if (row.at("name", "row").string("name") == "bootstrap_keygen") {
+      CHECK(bytes("secret_key_file_bytes") == wire::secret_key_file_bytes(context));
+      CHECK(bytes("public_key_file_bytes") == wire::public_key_file_bytes(context));
+      CHECK(2 * bytes("evaluation_keys_file_bytes") < bytes("key_bytes"));
+    }
+  }
+  CHECK(rotations == 2);
 }
 
 TEST_CASE("an unknown suite, an unknown backend and a small ring without --insecure are refused with 2") {
