@@ -12,12 +12,17 @@ namespace {
 
 std::atomic<size_t> live{0}, peak{0};
 
-void* counted(void* memory) {
-  if (memory == nullptr) throw std::bad_alloc();
+void* counted_or_null(void* memory) noexcept {
+  if (memory == nullptr) return nullptr;
   const size_t now = live.fetch_add(malloc_usable_size(memory)) + malloc_usable_size(memory);
   for (size_t seen = peak.load(); seen < now && !peak.compare_exchange_weak(seen, now);) {
   }
   return memory;
+}
+
+void* counted(void* memory) {
+  if (memory == nullptr) throw std::bad_alloc();
+  return counted_or_null(memory);
 }
 
 void release(void* memory) {
@@ -35,6 +40,10 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
   return counted(std::aligned_alloc(step, (bytes + step) / step * step));
 }
 void* operator new[](size_t bytes, std::align_val_t alignment) { return operator new(bytes, alignment); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return counted_or_null(std::malloc(bytes > 0 ? bytes : 1));
+}
+void* operator new[](size_t bytes, const std::nothrow_t& tag) noexcept { return operator new(bytes, tag); }
 void operator delete(void* memory) noexcept { release(memory); }
 void operator delete[](void* memory) noexcept { release(memory); }
 void operator delete(void* memory, size_t) noexcept { release(memory); }
