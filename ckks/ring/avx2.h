@@ -4,10 +4,11 @@
 //
 // Residues modulo q < 2^50 are integers held exactly in doubles, as representatives x with |x| < 8q <= 2^53
 // that need not be in [0, q). A product x w is the exact sum h + l of two doubles (fused multiply-add gives
-// the error of the rounded product), and with c = round(h / q), computed with a relative error of at most 3 *
-// 2^-53,
-//     r = (h - c q) + l,   |r| <= (1/2 + 3/8 B) q   for |x| <= B q or |x| < 2^50 B, and w < q:
-// h - c q and the sum are integers below 2^53, so both operations are exact.
+// the error of the rounded product), and with c = h / q rounded to an integer,
+//     r = (h - c q) + l:
+// h - c q and the sum are integers below 2^53, so both operations are exact. With |x| <= B q or |x| < 2^50 B,
+// and w < q, the quotient before rounding is off by at most 2 * 2^-53 of its size, that is by B/4, so that
+//     |r| <= (1/2 + B/4) q where |x w / q| <= 2^51,   |r| <= (2 + B/4) q up to 2^53   (Quotient).
 // (T. Dekker, Numer. Math. 18, 1971, for the exact product; the use for residues is an old one.)
 #pragma once
 
@@ -44,19 +45,26 @@ inline void store_integers(uint64_t* p, Doubles x) {
   _mm256_storeu_pd(reinterpret_cast<double*>(p), _mm256_xor_pd(_mm256_add_pd(x, two_52), two_52));
 }
 
-inline Doubles nearest(Doubles x) {
-  return _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+// x / q rounded to an integer by a sum that is rounded where the integers end. Fused, this is two
+// instructions; a rounding instruction alone takes as long. kSmall: |x / q| <= 2^51, the sum lies in [2^52,
+// 2^53] and is off by at most 1/2. kLarge: |x / q| < 2^53, the sum lies above 2^52 and below 1.25 * 2^54 and
+// is off by at most 2.
+enum class Quotient { kSmall, kLarge };
+template <Quotient kQuotient>
+inline Doubles rounded_quotient(Doubles x, const DoubleModulus& m) {
+  const Doubles shift = broadcast(kQuotient == Quotient::kSmall ? 0x1.8p52 : 0x1.8p53);
+  return _mm256_sub_pd(_mm256_fmadd_pd(x, m.reciprocal, shift), shift);
 }
 
 // |x| < 2^53 -> about [-q/2, q/2].
 inline Doubles reduce(Doubles x, const DoubleModulus& m) {
-  return _mm256_fnmadd_pd(nearest(_mm256_mul_pd(x, m.reciprocal)), m.q, x);
+  return _mm256_fnmadd_pd(rounded_quotient<Quotient::kSmall>(x, m), m.q, x);
 }
+template <Quotient kQuotient = Quotient::kSmall>
 inline Doubles multiply(Doubles x, Doubles w, const DoubleModulus& m) {
   const Doubles high = _mm256_mul_pd(x, w);
   const Doubles low = _mm256_fmsub_pd(x, w, high);
-  const Doubles quotient = nearest(_mm256_mul_pd(high, m.reciprocal));
-  return _mm256_add_pd(_mm256_fnmadd_pd(quotient, m.q, high), low);
+  return _mm256_add_pd(_mm256_fnmadd_pd(rounded_quotient<kQuotient>(high, m), m.q, high), low);
 }
 // |x| < 2^53 -> the residue in [0, q).
 inline Doubles canonical(Doubles x, const DoubleModulus& m) {

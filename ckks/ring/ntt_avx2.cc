@@ -36,14 +36,14 @@ inline void load_even_odd(const uint64_t* roots, Doubles& even, Doubles& odd) {
 
 // (x, y) -> (x + w y, x - w y).
 inline void forward_butterfly(Doubles& x, Doubles& y, Doubles w, const DoubleModulus& m) {
-  const Doubles product = multiply(y, w, m);
+  const Doubles product = multiply<Quotient::kLarge>(y, w, m);
   y = _mm256_sub_pd(x, product);
   x = _mm256_add_pd(x, product);
 }
 
-// Two layers of v[0..3] with the roots of a node and of its children. With all |v| <= 4q: the first two are
-// reduced to q/2, the first layer gives at most (1/2 + 2) q = 2.5q, the second 2.5q + (1/2 + 3/8 * 2.5) q <
-// 4q.
+// Two layers of v[0..3] with the roots of a node and of its children. With all |v| <= 7.5q: the first two are
+// reduced to 0.51q, the first layer gives at most (0.51 + 2 + 7.5/4) q < 4.4q, the second (4.4 + 2 + 4.4/4) q
+// = 7.5q.
 inline void forward_radix_4(Doubles* v, Doubles w, Doubles left, Doubles right, const DoubleModulus& m) {
   v[0] = reduce(v[0], m);
   v[1] = reduce(v[1], m);
@@ -57,10 +57,11 @@ inline void forward_radix_4(Doubles* v, Doubles w, Doubles left, Doubles right, 
 inline void inverse_butterfly(Doubles& x, Doubles& y, Doubles w, const DoubleModulus& m) {
   const Doubles difference = _mm256_sub_pd(x, y);
   x = _mm256_add_pd(x, y);
-  y = multiply(difference, w, m);
+  y = multiply<Quotient::kLarge>(difference, w, m);
 }
 
-// The same two layers back. With all |v| <= q: sums reach 4q, and everything is reduced to q/2 at the end.
+// The same two layers back. With all |v| <= q: the first gives at most (2 + 2/4) q, the second 5q, and
+// everything is reduced to 0.51q at the end.
 inline void inverse_radix_4(Doubles* v, Doubles w, Doubles left, Doubles right, const DoubleModulus& m) {
   inverse_butterfly(v[0], v[1], left, m);
   inverse_butterfly(v[2], v[3], right, m);
@@ -80,6 +81,7 @@ void pass(uint64_t* x, int layers, int log_size, size_t t, const uint64_t* roots
     for (size_t i = 0; i < half; i += 4) {
       Doubles a = load(x + i), b = load(x + half + i);
       if constexpr (kForward) {
+        a = reduce(a, m);
         forward_butterfly(a, b, w, m);
       } else {
         inverse_butterfly(a, b, w, m);
