@@ -69,15 +69,16 @@ class Forward {
     for (int i = 0; i < 1 << (kLayers - 1); ++i) {
       const int node = i / kHalf;
       Vector* low = v + 2 * kHalf * node + i % kHalf;
-      forward_butterfly<kRoom, settles(kLayer)>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node], m);
+      forward_butterfly<kRoom, before_layer(kLayer, kLayers)>(low[0], low[kHalf], w[(1 << kLayer) - 1 + node],
+                                                              m);
     }
     if constexpr (kLayer + 1 < kLayers) butterflies<kLayers, kLayer + 1>(v, w, m);
   }
 
-  // Whether sums settle before this layer of a pass.
-  static constexpr bool settles(int layer) {
-    if (kRoom == Room::kMiddle) return layer == 0;
-    return kRoom != Room::kAmple;
+  // What brings sums back before this layer of a pass.
+  static constexpr Before before_layer(int layer, int layers) {
+    if (kRoom == Room::kAmple || (kRoom == Room::kMiddle && layer > 0)) return Before::kNothing;
+    return kRoom != Room::kMiddle && layer == 0 && layers > 1 ? Before::kHalve : Before::kSettle;
   }
 
   template <int kLayers>
@@ -132,17 +133,17 @@ class Forward {
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, settles(0)>(a[p], b[p], roots.two_at(node + 2 * p), m);
+      forward_butterfly<kRoom, before_layer(0, 1)>(a[p], b[p], roots.two_at(node + 2 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, settles(1)>(a[p], b[p], roots.four_at(2 * node + 4 * p), m);
+      forward_butterfly<kRoom, before_layer(1, 1)>(a[p], b[p], roots.four_at(2 * node + 4 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      forward_butterfly<kRoom, settles(2)>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m);
+      forward_butterfly<kRoom, before_layer(2, 1)>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m);
       interleave(a[p], b[p]);
     }
 #pragma GCC unroll 8

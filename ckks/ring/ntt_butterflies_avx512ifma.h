@@ -13,13 +13,13 @@
 //                            forward           inverse        multiply-adds / all
 //     kAmple                  3 / 5            3.2 / 5.8
 //     kMiddle                3.7 / 5.7          5 / 8
-//     kScarce                 5 / 7             5 / 8
-//     kNearPower              5 / 7            3.8 / 8.3
+//     kScarce                4.3 / 7.7          5 / 8
+//     kNearPower             4.3 / 7.7         3.8 / 8.3
 //
 // on average over a pass of three layers. The three layers inside vectors, with the computed quotients of
 // their roots and the reduction, take 19 / 37 (kAmple) and 25 / 45 (kNearPower) for 16 residues forward. So a
-// forward transform with N = 2^16 takes 58 / 102 (kAmple) or 90 / 136 (kNearPower) times 4096: at least
-// 209,000 or 279,000 cycles with two units for all, 119,000 or 184,000 on Zen 5.
+// forward transform with N = 2^16 takes 58 / 102 (kAmple) or 80 / 146 (kNearPower) times 4096: at least
+// 209,000 or 299,000 cycles with two units for all, 119,000 or 164,000 on Zen 5.
 #pragma once
 
 #include "ckks/ring/avx512ifma.h"
@@ -156,13 +156,18 @@ inline void separate(Vector& a, Vector& b) {
 //
 // kAmple begins with x 17q too large (kStart), enough for 17 layers; no value leaves [0, 35q], below 2^51.
 // kMiddle settles x to a in [3q, 5q) in the first layer of a pass; three layers lead to [0, 8q).
-// kScarce settles x to a in [q, 3q) in all layers, which leads to [0, 4q). kNearPower: to [q, 2.01q), then
-// [0, 3q), so that products by inexact quotients (1.3 * 3 / 4 < 1) are below 2q too.
+// kScarce settles x to a in [q, 3q) in all layers, which leads to [0, 4q). The first layer of two or three in
+// a pass does so without multiply-adds (kHalve), for the balance of processors that have fewer units for
+// them. kNearPower settles to [q, 2.01q), then [0, 3.01q), in the last layer of a pass and inside vectors, so
+// that products there by inexact quotients (1.3 * 3.01 / 4 < 1) are below 2q too.
+enum class Before { kNothing, kSettle, kHalve };
 constexpr uint64_t kStart = 17;
 
-template <Room kRoom, bool kSettle>
+template <Room kRoom, Before kBefore>
 inline void forward_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, const VectorModulus& m) {
-  if constexpr (kSettle) x = settle < kRoom == Room::kMiddle ? 3 : 1 > (x, m);
+  constexpr int kTimes = kRoom == Room::kMiddle ? 3 : 1;
+  if constexpr (kBefore == Before::kSettle) x = settle<kTimes>(x, m);
+  if constexpr (kBefore == Before::kHalve) x = add(subtract_if_at_least(low_52(x), m.two_q), m.q);
   const Vector product = multiply_add_raw(m.minus_q, y, w, m);
   y = sub(x, product);
   x = add(x, product);
