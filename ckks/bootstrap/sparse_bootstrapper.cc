@@ -63,10 +63,9 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
   pre_rotation_ = -(down.shift + up.shift);
 
   slots_to_coeffs_ = place(down, down_levels, canonical_scales(context, down_levels, 0), baby_count);
-  const double repetitions = context.slots() / slots;  // what the trace multiplies by
   coeffs_to_slots_ = place(
       up, context.evalmod_level() + up_levels,
-      even_scales(eval_mod_.raised_scale() * repetitions, eval_mod_.input_scale(), up_levels), baby_count);
+      even_scales(eval_mod_.raised_scale() * repetitions(), eval_mod_.input_scale(), up_levels), baby_count);
 }
 
 PlacedTransform SparseBootstrapPlan::recombination(double output_scale) const {
@@ -82,10 +81,8 @@ KeyRequest SparseBootstrapPlan::key_request() const {
   request.need_galois(galois_element(context_, pre_rotation_), entry_level());
   request_keys(slots_to_coeffs_, context_, request);
   request_keys(coeffs_to_slots_, context_, request);
-  request.need_galois(galois_element(context_, slots()), coeffs_to_slots_.back().level);
-  for (int offset = 2 * slots(); offset < context_.slots(); offset *= 2) {
-    request.need_galois(galois_element(context_, offset), context_.evalmod_level());
-  }
+  request_sum_rotations(context_, slots(), 2, coeffs_to_slots_.back().level, request);
+  request_sum_rotations(context_, 2 * slots(), repetitions() / 2, context_.evalmod_level(), request);
   request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
   eval_mod_.request_keys(request);
   request_keys(recombination(context_.scale(output_level())).schedule, context_, context_.compute_level(),
@@ -131,7 +128,6 @@ Ciphertext SparseBootstrapper::apply(const Evaluator& evaluator, const Ciphertex
 
 Ciphertext SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
                                            std::vector<BootstrapStep>* steps) const {
-  const Context& context = plan_.context();
   if (input.level() < plan_.entry_level()) {
     throw Error(message("a ciphertext at level ", input.level(),
                         " cannot be bootstrapped: SlotsToCoeffs needs ", plan_.entry_level(),
@@ -147,11 +143,9 @@ Ciphertext SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Cip
   clock.finished("ModRaise");
 
   x = coeffs_to_slots_.apply(evaluator, std::move(x));
-  evaluator.add_inplace(x, evaluator.rotate(x, plan_.slots()));
+  sum_rotations(evaluator, x, plan_.slots(), 2);
   x = last_to_slots_.apply(evaluator, std::move(x));
-  for (int offset = 2 * plan_.slots(); offset < context.slots(); offset *= 2) {
-    evaluator.add_inplace(x, evaluator.rotate(x, offset));
-  }
+  sum_rotations(evaluator, x, 2 * plan_.slots(), plan_.repetitions() / 2);
   evaluator.add_inplace(x, evaluator.conjugate(x));
   clock.finished("CoeffsToSlots");
 

@@ -161,6 +161,14 @@ Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level)
   return evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), level));
 }
 
+void sum_rotations(const Evaluator& evaluator, Ciphertext& x, int offset, int count) {
+  for (; count > 1; count /= 2, offset *= 2) evaluator.add_inplace(x, evaluator.rotate(x, offset));
+}
+
+void request_sum_rotations(const Context& context, int offset, int count, int level, KeyRequest& request) {
+  for (; count > 1; count /= 2, offset *= 2) request.need_galois(galois_element(context, offset), level);
+}
+
 void StepClock::finished(const char* name) {
   const auto now = std::chrono::steady_clock::now();
   if (steps_ != nullptr) steps_->push_back({name, std::chrono::duration<double>(now - start_).count()});

@@ -91,6 +91,10 @@ class EvalModStage {
 // Level 0 -> `level`, by way of the ephemeral secret: m becomes m + q_0 I. Any scale.
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level);
 
+// x becomes the sum over r < count of rot_{r offset}(x), by doublings; count is a power of two.
+void sum_rotations(const Evaluator& evaluator, Ciphertext& x, int offset, int count);
+void request_sum_rotations(const Context& context, int offset, int count, int level, KeyRequest& request);
+
 struct BootstrapStep {
   std::string name;
   double seconds;
