@@ -60,6 +60,15 @@ void forward_top_layer(uint64_t* x, size_t n, const Roots& roots, const Modulus&
   }
 }
 
+// Two layers, with the roots of a node and of its children.
+inline void forward_radix_4(uint64_t& a, uint64_t& b, uint64_t& c, uint64_t& d, const Multiplier& w,
+                            const Multiplier& left, const Multiplier& right, const Modulus& m) {
+  forward_butterfly(a, c, w, m);
+  forward_butterfly(b, d, w, m);
+  forward_butterfly(a, b, left, m);
+  forward_butterfly(c, d, right, m);
+}
+
 // Two layers of the block of 4 * quarter residues that is node t; kTop: the limb's first.
 template <bool kTop>
 void forward_two_layers(uint64_t* x, size_t quarter, size_t t, const Roots& roots, const Modulus& modulus) {
@@ -68,11 +77,17 @@ void forward_two_layers(uint64_t* x, size_t quarter, size_t t, const Roots& root
   for (size_t i = 0; i < quarter; ++i) {
     uint64_t a = x[i], b = x[i + quarter], c = x[i + 2 * quarter], d = x[i + 3 * quarter];
     if constexpr (kTop) a += kStart * m.q, b += kStart * m.q;
-    forward_butterfly(a, c, w, m);
-    forward_butterfly(b, d, w, m);
-    forward_butterfly(a, b, left, m);
-    forward_butterfly(c, d, right, m);
+    forward_radix_4(a, b, c, d, w, left, right, m);
     x[i] = a, x[i + quarter] = b, x[i + 2 * quarter] = c, x[i + 3 * quarter] = d;
+  }
+}
+
+// The limb's last two layers, of blocks of four residues, and the reduction.
+void forward_last_layers(uint64_t* x, size_t n, const Roots& roots, const Modulus& modulus) {
+  const Modulus m = modulus;
+  for (size_t t = n / 4; t < n / 2; ++t, x += 4) {
+    forward_radix_4(x[0], x[1], x[2], x[3], roots[t], roots[2 * t], roots[2 * t + 1], m);
+    for (int i = 0; i < 4; ++i) x[i] = reduce_mod(x[i], m);
   }
 }
 
@@ -104,13 +119,13 @@ void ntt_forward_scalar(uint64_t* x, const NttView& tables) {
   } else {
     forward_two_layers<true>(x, n / 4, 1, roots, m);
   }
-  for (; blocks < n; blocks *= 4) {
+  for (; blocks < n / 4; blocks *= 4) {
     const size_t size = n / blocks;
     for (size_t b = 0; b < blocks; ++b) {
       forward_two_layers<false>(x + b * size, size / 4, blocks + b, roots, m);
     }
   }
-  for (size_t i = 0; i < n; ++i) x[i] = reduce_mod(x[i], m);
+  forward_last_layers(x, n, roots, m);
 }
 
 void ntt_inverse_scalar(uint64_t* x, const NttView& view) {
