@@ -111,6 +111,28 @@ TEST_CASE("the state of an interrupted run") {
   CHECK_THROWS_WITH_AS(read_run(path, party.context, plan, other), doctest::Contains("another run"), Error);
 }
 
+TEST_CASE("the bootstrap of a header's parameters, before they are known to be ours") {
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/header";
+  FuzzTarget target;
+  target.name = "bootstrap parameters";
+  for (const int log_n : {5, 6}) {
+    ParameterSpec spec = insecure_version(secure_n16(), log_n);
+    spec.secret_hamming_weight = 16;
+    wire::ContainerWriter writer(path, {wire::FileKind::kPublicKey, spec, {}});
+    writer.commit();
+    target.corpus.push_back(read_file(path, 1 << 20));
+  }
+  target.repair = wire::repair_container;
+  target.marks = wire::container_marks;
+  target.decode = [](std::string_view bytes) {
+    const wire::ContainerReader reader(ByteSource("input", bytes), wire::FileKind::kPublicKey);
+    const Context context(reader.header().spec);
+    if (context.can_bootstrap()) BootstrapPlan(context).key_request();
+  };
+  target.fixed_bytes = size_t{300} << 20;
+  run(target, 200);
+}
+
 TEST_CASE("a request's checksum covers every limb") {
   ParameterSpec spec = insecure_leveled(4, 2);
   spec.secret_hamming_weight = 8, spec.encapsulation_hamming_weight = 4;

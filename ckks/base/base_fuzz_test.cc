@@ -1,4 +1,7 @@
 // Fuzz targets of the decoders of ckks/base (fuzz.h says how they are run for long).
+#include <algorithm>
+
+#include "ckks/base/allocation_meter.h"
 #include "ckks/base/error.h"
 #include "ckks/base/flags.h"
 #include "ckks/base/fuzz.h"
@@ -27,6 +30,26 @@ TEST_CASE("JSON: what is accepted is written and read again as the same") {
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 200;
   run(target, 5000);
+}
+
+TEST_CASE("JSON takes the memory that its limits state, whatever the text is made of") {
+  constexpr size_t kItems = 30000;
+  // An item of an array, and the values that it has.
+  for (const auto& [item, values] : {std::pair{"0", 1}, {"[]", 1}, {"[0]", 2}, {"{\"\":\"\"}", 2}, {"\"\"", 1}}) {
+    std::string text = "[";
+    for (size_t i = 0; i < kItems; ++i) text += std::string(item) + ",";
+    text.back() = ']';
+    const AllocationMeter meter;
+    parse_json(text, "input");
+    CAPTURE(item);
+    CHECK(meter.peak_bytes() <= text.size() + 256 * (kItems * values + 1));
+  }
+  std::string text = "{";
+  for (size_t i = 0; i < kItems; ++i) text += "\"" + std::to_string(i) + "\":0,";
+  text.back() = '}';
+  const AllocationMeter meter;
+  parse_json(text, "input");
+  CHECK(meter.peak_bytes() <= text.size() + 256 * (kItems + 1));
 }
 
 TEST_CASE("command lines") {

@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "ckks/base/allocation_meter.h"
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/scheme/seeded_encryptor.h"
@@ -130,6 +131,16 @@ TEST_CASE("a header's parameters: no specification takes more than the largest r
   // Sixty primes at N = 2^17: four tables of 2^17 words each.
   target.fixed_bytes = size_t{300} << 20;
   run(target, 200);
+}
+
+TEST_CASE("the memory of the largest specification is what README.md says, here at a 32nd of the degree") {
+  ParameterSpec spec = insecure_leveled(12, 56);
+  const AllocationMeter meter;
+  const Context context(spec);
+  CHECK(context.max_level() + 1 + spec.p_count == 60);
+  CHECK(meter.peak_bytes() < (size_t{300} << 20) / 32);
+  spec.compute_levels = 57;
+  CHECK_THROWS_AS(Context{spec}, Error);
 }
 
 TEST_CASE("residues: what unpacks packs to the same bytes") {
