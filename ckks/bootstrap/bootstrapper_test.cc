@@ -131,6 +131,8 @@ TEST_CASE("shapes that no bootstrap fits are refused: parameters may come from a
   refused([](ParameterSpec& s) { s.stc_levels = 0; });
   refused([](ParameterSpec& s) { s.stc_levels = 8; });
   refused([](ParameterSpec& s) { s.cts_levels = 8; });
+  refused([](ParameterSpec& s) { s.stc_levels = 1; });  // 2^8 - 1 diagonals here, 2^16 - 1 at N = 2^16
+  refused([](ParameterSpec& s) { s.cts_levels = 1; });
   refused([](ParameterSpec& s) { s.evalmod_levels = 7; });
   for (int weight = 1; weight < 4; ++weight) {
     refused([&](ParameterSpec& s) { s.encapsulation_hamming_weight = weight; });

@@ -1,5 +1,6 @@
 #include "ckks/bootstrap/stages.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -31,11 +32,13 @@ const Context& require_bootstrappable(const Context& context) {
   }
   // Parameters may come from a file: what the parts below take for granted is refused here.
   const ParameterSpec& spec = context.spec();
-  const int most = context.log_n() - 1;
-  if (spec.stc_levels < 1 || spec.stc_levels > most || spec.cts_levels > most) {
+  // A factor of k butterflies has 2^(k+1) - 1 diagonals of N / 2 slots: with few levels they would fill any memory.
+  constexpr int kMaxButterflies = 6;
+  const int most = context.log_n() - 1, least = (most + kMaxButterflies - 1) / kMaxButterflies;
+  if (std::min(spec.stc_levels, spec.cts_levels) < least || std::max(spec.stc_levels, spec.cts_levels) > most) {
     throw Error(message("parameters '", spec.name, "' have ", spec.stc_levels,
-                        " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from 1 to ",
-                        most, " each are possible"));
+                        " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from ", least,
+                        " to ", most, " each are possible"));
   }
   if (spec.encapsulation_hamming_weight < kMinEphemeralWeight) {
     throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",
