@@ -274,7 +274,7 @@ TEST_CASE("bad input is one clear line and exit code 2") {
 TEST_CASE("too little memory is said before the work starts") {
   keys();
   const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/infer";
-  const int status = std::system(("ulimit -v 200000; OMP_NUM_THREADS=1 " + binary + " " + infer_arguments("x.ct") +
+  const int status = std::system(("ulimit -v 150000; OMP_NUM_THREADS=1 " + binary + " " + infer_arguments("x.ct") +
                                   " >/dev/null 2>" + path_of("err")).c_str());
   CHECK(WEXITSTATUS(status) == 2);
   CHECK(read_file(path_of("err"), 1 << 20).find("of memory") != std::string::npos);

@@ -5,7 +5,7 @@
 
 #include "ckks/base/parallel.h"
 #include "ckks/ring/backend.h"
-#include "ckks/ring/poly.h"
+#include "ckks/ring/packed_poly.h"
 
 namespace psm::program {
 namespace {
@@ -69,22 +69,28 @@ KernelSeconds calibrate(const Context& context, double seconds) {
 
   // Digits times both halves of a key, as a key switch does it: once with a key that stays in the cache, once
   // with one that comes from memory.
+  std::vector<PackedPoly> packed;
+  for (const RnsPoly& key : keys) packed.emplace_back(key);
   const auto key_product = [&](bool cold) {
     return seconds_for_limb(each, 2 * kDigits * count, [&] {
       parallel_limbs([&](int j) {
-        const std::uint64_t *d[kDigits], *k0[kDigits], *k1[kDigits];
+        const std::uint64_t* d[kDigits];
+        const std::uint8_t *k0[kDigits], *k1[kDigits];
+        const int limb = cold ? j : a.basis().q - 1;
         for (std::size_t i = 0; i < kDigits; ++i) {
-          d[i] = digits[i].limb(j);
-          k0[i] = keys[cold ? i : 0].limb(cold ? j : 0);
-          k1[i] = keys[cold ? kDigits + i : 0].limb(cold ? j : 0);
+          d[i] = digits[i].limb(limb);
+          k0[i] = packed[cold ? i : 0].limb(limb);
+          k1[i] = packed[cold ? kDigits + i : 0].limb(limb);
         }
-        kernels().inner_product_pair(a.limb(j), b.limb(j), d, k0, k1, kDigits, n, a.modulus(j), false);
+        kernels().packed_inner_product_pair(a.limb(j), b.limb(j), d, k0, k1, kDigits, n, a.modulus(limb));
       });
     });
   };
   const double hot = key_product(false);
+  const double packed_limbs =
+      static_cast<double>(packed[0].bytes()) / static_cast<double>(sizeof(std::uint64_t) * n);
   set(Kernel::kMultiply, hot);
-  set(Kernel::kKeyRead, std::max(0.0, key_product(true) - hot));
+  set(Kernel::kKeyRead, std::max(0.0, key_product(true) - hot) * count / packed_limbs);
 
   // One digit of alpha limbs to all others.
   const auto sources = static_cast<std::size_t>(context.gadgets().back().digits[0].end);

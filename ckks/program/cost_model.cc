@@ -15,6 +15,13 @@ int SchemeShape::band(int level) const {
   return band;
 }
 
+double SchemeShape::packed_limbs(int level) const {
+  int bits = 0;
+  for (int i = 0; i <= level; ++i) bits += q_bits[static_cast<std::size_t>(i)];
+  for (int i = 0; i < special_primes(level); ++i) bits += p_bits[static_cast<std::size_t>(i)];
+  return bits / 64.0;
+}
+
 int SchemeShape::digits(int level) const {
   const std::vector<int>& digit_ends = gadget(level).digit_ends;
   const auto end = std::lower_bound(digit_ends.begin(), digit_ends.end(), level + 1);
@@ -137,7 +144,7 @@ bool is_single_real(const Instruction& bootstrap, const Program& program) {
 class Switching {
  public:
   Switching(const SchemeShape& shape, int level)
-      : limbs_(level + 1), special_(shape.special_primes(level)), digits_(shape.digits(level)) {
+      : limbs_(level + 1), special_(shape.special_primes(level)), digits_(shape.digits(level)), packed_limbs_(shape.packed_limbs(level)) {
     int begin = 0;
     for (int i = 0; i < digits_; ++i) {
       const int end = std::min(shape.gadget(level).digit_ends[static_cast<std::size_t>(i)], limbs_);
@@ -152,7 +159,7 @@ class Switching {
   }
   void key_product(Work& work, double times = 1) const {
     work[Kernel::kMultiply] += times * 2 * digits_ * (limbs_ + special_);
-    work[Kernel::kKeyRead] += times * 2 * digits_ * (limbs_ + special_);
+    work[Kernel::kKeyRead] += times * 2 * digits_ * packed_limbs_;
   }
   // Of `polynomials` polynomials: 2 for a ciphertext.
   void mod_down(Work& work, double polynomials) const {
@@ -172,7 +179,7 @@ class Switching {
 
  private:
   int limbs_, special_, digits_;
-  double conversions_ = 0;
+  double packed_limbs_, conversions_ = 0;
 };
 
 // Two polynomials lose a limb: one inverse NTT of it, the difference taken to all others.

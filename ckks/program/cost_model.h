@@ -5,7 +5,7 @@
 // key switching (hybrid, ePrint 2019/688) has the special primes k and digits d of the band of levels (scheme/gadget.h)
 // that l belongs to:
 //   decompose      l+1 inverse NTTs, basis conversion of every digit, d(l+1+k) - (l+1) NTTs
-//   key product    2 d (l+1+k) multiply-accumulates, and as many limbs of key read
+//   key product    2 d (l+1+k) multiply-accumulates, and as many limbs of packed key read
 //   ModDown (x 2)  k inverse NTTs, k (l+1) conversions, l+1 NTTs and multiply-accumulates
 // A full key-switch is all three; a hoisted one shares the decomposition; in a linear map the babies share
 // the ModDown as well (double hoisting), and the giants keep c_0 extended: one ModDown of c_1 each.
@@ -41,15 +41,23 @@ struct SchemeShape {
   std::vector<Band> bands{{3, 4, {4}},        {9, 9, {10}},        {15, 7, {8, 16}},
                           {19, 9, {10, 20}},  {23, 8, {9, 18, 24}}, {27, 6, {7, 14, 20, 26, 28}}};
 
+  // Bit lengths of q_0 .. q_max and of the special primes; keys are packed (ckks/ring/packing.h).
+  std::vector<int> q_bits = [] {
+    std::vector<int> bits(28, 50);
+    for (int level = 1; level <= 15; ++level) bits[static_cast<std::size_t>(level)] = 41;
+    return bits;
+  }();
+  std::vector<int> p_bits = std::vector<int>(9, 50);
+
   int band(int level) const;
   const Band& gadget(int level) const { return bands[static_cast<std::size_t>(band(level))]; }
   int special_primes(int level) const { return gadget(level).special_primes; }
   int digits(int level) const;
   double limb_bytes() const { return 8.0 * static_cast<double>(std::int64_t{1} << log_n); }
   double ciphertext_bytes(int level) const { return 2 * (level + 1) * limb_bytes(); }
-  double key_bytes(int level) const {
-    return 2.0 * digits(level) * (level + 1 + special_primes(level)) * limb_bytes();
-  }
+  double key_bytes(int level) const { return 2.0 * digits(level) * packed_limbs(level) * limb_bytes(); }
+  // What a polynomial modulo Q_l P takes in a key, in limbs of whole words.
+  double packed_limbs(int level) const;
 };
 
 // Kernel work, in limbs.
@@ -59,7 +67,7 @@ enum class Kernel {
   kAdd,         // sums, copies, products by one constant
   kConvert,     // one source limb to one target limb of a basis conversion
   kPermute,     // automorphism
-  kKeyRead,     // one limb of a key-switching key from memory
+  kKeyRead,     // as many bytes of a key-switching key from memory as a limb of whole words has
   kRunProduct,  // multiply-accumulate with a periodic plaintext (a constant for each run)
 };
 constexpr std::size_t kKernelCount = 7;

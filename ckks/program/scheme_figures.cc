@@ -12,6 +12,10 @@ SchemeShape shape_of(const Context& context) {
   shape.entry_level = context.entry_level();
   shape.compute_level = context.compute_level();
   shape.max_level = context.max_level();
+  shape.q_bits.clear();
+  shape.p_bits.clear();
+  for (int i = 0; i < context.ring().q_count(); ++i) shape.q_bits.push_back(context.ring().q(i).bits);
+  for (int i = 0; i < context.ring().p_count(); ++i) shape.p_bits.push_back(context.ring().p(i).bits);
   shape.bands.clear();
   for (const Gadget& gadget : context.gadgets()) {
     SchemeShape::Band& band = shape.bands.emplace_back(SchemeShape::Band{gadget.top, gadget.p_count, {}});

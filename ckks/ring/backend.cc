@@ -11,7 +11,7 @@ namespace {
 bool has_avx512_ifma() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
-         __builtin_cpu_supports("avx512ifma");
+         __builtin_cpu_supports("avx512ifma") && __builtin_cpu_supports("avx512vbmi");
 }
 
 std::atomic<const Kernels*>& selected() {

@@ -115,17 +115,28 @@ void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* cons
   }
 }
 
-void inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a, const uint64_t* const* b0,
-                        const uint64_t* const* b1, size_t count, size_t n, const Modulus& modulus,
-                        bool accumulate) {
+// Four residues of `bits` bits from residue `first` on: the eight bytes from where one begins hold it.
+inline Doubles load_packed(const uint8_t* packed, size_t first, int bits) {
+  const size_t bit = first * static_cast<size_t>(bits);
+  const uint8_t* from = packed + bit / 8;
+  const __m256i at = _mm256_add_epi64(_mm256_set1_epi64x(static_cast<int64_t>(bit % 8)),
+                                      _mm256_setr_epi64x(0, bits, 2 * bits, 3 * bits));
+  const __m256i words =
+      _mm256_i64gather_epi64(reinterpret_cast<const long long*>(from), _mm256_srli_epi64(at, 3), 1);
+  const __m256i shifted = _mm256_srlv_epi64(words, _mm256_and_si256(at, _mm256_set1_epi64x(7)));
+  return to_doubles(_mm256_and_si256(shifted, _mm256_set1_epi64x((int64_t{1} << bits) - 1)));
+}
+
+void packed_inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
+                               const uint8_t* const* b0, const uint8_t* const* b1, size_t count, size_t n,
+                               const Modulus& modulus) {
   const DoubleModulus m = broadcast(modulus);
   for (size_t i = 0; i < n; i += 4) {
-    Sum sum0{accumulate ? load_residues(out0 + i) : _mm256_setzero_pd()};
-    Sum sum1{accumulate ? load_residues(out1 + i) : _mm256_setzero_pd()};
+    Sum sum0{_mm256_setzero_pd()}, sum1{_mm256_setzero_pd()};
     for (size_t k = 0; k < count; ++k) {
       const Doubles x = load_residues(a[k] + i);
-      sum0.add_product(x, load_residues(b0[k] + i), m);
-      sum1.add_product(x, load_residues(b1[k] + i), m);
+      sum0.add_product(x, load_packed(b0[k], i, modulus.bits), m);
+      sum1.add_product(x, load_packed(b1[k], i, modulus.bits), m);
       sum0.fold(k + 1, m);
       sum1.fold(k + 1, m);
     }
@@ -162,8 +173,8 @@ void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reci
     for (size_t i = 0; i < count; ++i) {
       sum = _mm256_add_pd(sum, _mm256_mul_pd(load_residues(y[i] + k), _mm256_set1_pd(reciprocals[i])));
     }
-    const __m256i bits = _mm256_xor_si256(_mm256_castpd_si256(_mm256_add_pd(sum, magic)),
-                                          _mm256_castpd_si256(magic));
+    const __m256i bits =
+        _mm256_xor_si256(_mm256_castpd_si256(_mm256_add_pd(sum, magic)), _mm256_castpd_si256(magic));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(u + k), bits);
   }
 }
@@ -234,7 +245,7 @@ const Kernels kAvx2Kernels = {
     .subtract_scale = subtract_scale,
     .subtract_scale_add = subtract_scale_add,
     .inner_product = inner_product,
-    .inner_product_pair = inner_product_pair,
+    .packed_inner_product_pair = packed_inner_product_pair,
     .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,
     .reduce = reduce_limb,

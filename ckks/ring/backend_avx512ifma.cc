@@ -87,67 +87,85 @@ void subtract_scale_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* 
   }
 }
 
-// kVectors vectors at i of out[s] = (start +) sum_k a[k] * b[s][k], s < kSums: a's vectors are loaded once
-// for all sums.
-template <int kSums, int kVectors>
-[[gnu::always_inline]] inline void inner_products(uint64_t* const* out, const uint64_t* const* a,
-                                                  const uint64_t* const* const* b, size_t count, size_t i,
-                                                  bool accumulate, const VectorModulus& m) {
-  WideSum sums[kSums][kVectors];
-#pragma GCC unroll 4
-  for (int s = 0; s < kSums; ++s) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      sums[s][v].start(accumulate ? load(out[s] + i + 8 * v) : _mm512_setzero_si512());
+void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,
+                   const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  for (size_t i = 0; i < n; i += 8) {
+    WideSum sum;
+    sum.start(_mm512_setzero_si512());
+    for (size_t k = 0; k < count; ++k) {
+      if (k > 0 && k % WideSum::kMaxProducts == 0) sum.fold(m);
+      sum.add_product(load(a[k] + i), load(b[k] + i));
     }
+    store(out + i, reduce_four_q(sum.reduce(m), m));
+  }
+}
+
+// Eight packed residues are `bits` bytes: each lane takes the eight bytes that its residue begins in.
+struct Unpacker {
+  Vector bytes, shifts, mask;
+
+  explicit Unpacker(int bits) : mask(broadcast((uint64_t{1} << bits) - 1)) {
+    alignas(64) uint8_t places[64];
+    alignas(64) uint64_t shift[8];
+    for (int lane = 0; lane < 8; ++lane) {
+      shift[lane] = static_cast<uint64_t>(lane * bits % 8);
+      for (int k = 0; k < 8; ++k) places[8 * lane + k] = static_cast<uint8_t>(lane * bits / 8 + k);
+    }
+    bytes = _mm512_load_si512(places);
+    shifts = _mm512_load_si512(shift);
+  }
+  Vector operator()(const uint8_t* packed) const {
+    const Vector words = _mm512_permutexvar_epi8(bytes, _mm512_loadu_si512(packed));
+    return _mm512_and_si512(_mm512_srlv_epi64(words, shifts), mask);
+  }
+};
+
+// kVectors vectors at i.
+template <int kVectors>
+[[gnu::always_inline]] inline void packed_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
+                                               const uint8_t* const* b0, const uint8_t* const* b1,
+                                               size_t count, size_t i, size_t bits, const Unpacker& unpack,
+                                               const VectorModulus& m) {
+  WideSum sum0[kVectors], sum1[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    sum0[v].start(_mm512_setzero_si512());
+    sum1[v].start(_mm512_setzero_si512());
   }
   for (size_t begin = 0; begin < count; begin += WideSum::kMaxProducts) {
     const size_t end = count - begin < WideSum::kMaxProducts ? count : begin + WideSum::kMaxProducts;
     if (begin > 0) {
 #pragma GCC unroll 4
-      for (int r = 0; r < kSums; ++r) {
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) sums[r][v].fold(m);
-      }
+      for (int v = 0; v < kVectors; ++v) sum0[v].fold(m), sum1[v].fold(m);
     }
     for (size_t k = begin; k < end; ++k) {
-      Vector x[kVectors];
+      const uint8_t* from0 = b0[k] + i / 8 * bits;
+      const uint8_t* from1 = b1[k] + i / 8 * bits;
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) x[v] = load(a[k] + i + 8 * v);
-#pragma GCC unroll 4
-      for (int s = 0; s < kSums; ++s) {
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) sums[s][v].add_product(x[v], load(b[s][k] + i + 8 * v));
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector x = load(a[k] + i + 8 * v);
+        sum0[v].add_product(x, unpack(from0 + v * bits));
+        sum1[v].add_product(x, unpack(from1 + v * bits));
       }
     }
   }
 #pragma GCC unroll 4
-  for (int s = 0; s < kSums; ++s) {
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) store(out[s] + i + 8 * v, reduce_four_q(sums[s][v].reduce(m), m));
+  for (int v = 0; v < kVectors; ++v) {
+    store(out0 + i + 8 * v, reduce_four_q(sum0[v].reduce(m), m));
+    store(out1 + i + 8 * v, reduce_four_q(sum1[v].reduce(m), m));
   }
 }
 
-template <int kSums>
-void inner_products(uint64_t* const* out, const uint64_t* const* a, const uint64_t* const* const* b,
-                    size_t count, size_t n, const Modulus& modulus, bool accumulate) {
+void packed_inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
+                               const uint8_t* const* b0, const uint8_t* const* b1, size_t count, size_t n,
+                               const Modulus& modulus) {
   const VectorModulus m = broadcast(modulus);
+  const Unpacker unpack(modulus.bits);
+  const size_t bits = static_cast<size_t>(modulus.bits);
   size_t i = 0;
-  for (; i + 32 <= n; i += 32) inner_products<kSums, 4>(out, a, b, count, i, accumulate, m);
-  for (; i < n; i += 8) inner_products<kSums, 1>(out, a, b, count, i, accumulate, m);
-}
-
-void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,
-                   const Modulus& q) {
-  inner_products<1>(&out, a, &b, count, n, q, false);
-}
-
-void inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a, const uint64_t* const* b0,
-                        const uint64_t* const* b1, size_t count, size_t n, const Modulus& q,
-                        bool accumulate) {
-  uint64_t* const out[2] = {out0, out1};
-  const uint64_t* const* const b[2] = {b0, b1};
-  inner_products<2>(out, a, b, count, n, q, accumulate);
+  for (; i + 32 <= n; i += 32) packed_pair<4>(out0, out1, a, b0, b1, count, i, bits, unpack, m);
+  for (; i < n; i += 8) packed_pair<1>(out0, out1, a, b0, b1, count, i, bits, unpack, m);
 }
 
 // kVectors vectors at i of the outputs p[0], ..., p[kOut - 1] of a basis conversion.
@@ -249,7 +267,8 @@ void automorphism_limb(uint64_t* out, const uint64_t* a, const AutomorphismView&
   for (int s = 0; s < 8; ++s) places[s] = load(table.permutations[s]);
   for (size_t block = 0; block < table.n / 8; ++block) {
     const uint32_t entry = table.blocks[block];
-    store(out + 8 * block, _mm512_permutexvar_epi64(places[entry % 8], load(a + 8 * (entry / 8 - table.first_block))));
+    store(out + 8 * block,
+          _mm512_permutexvar_epi64(places[entry % 8], load(a + 8 * (entry / 8 - table.first_block))));
   }
 }
 
@@ -391,7 +410,7 @@ const Kernels kAvx512IfmaKernels = {
     .subtract_scale = subtract_scale_limbs,
     .subtract_scale_add = subtract_scale_add_limbs,
     .inner_product = inner_product,
-    .inner_product_pair = inner_product_pair,
+    .packed_inner_product_pair = packed_inner_product_pair,
     .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,
     .reduce = reduce_limb,

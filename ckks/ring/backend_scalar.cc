@@ -55,15 +55,22 @@ void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* cons
   }
 }
 
-void inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a, const uint64_t* const* b0,
-                        const uint64_t* const* b1, size_t count, size_t n, const Modulus& q,
-                        bool accumulate) {
+// Residue i of `bits` bits: eight bytes from where it begins hold it, as 7 + 50 bits are fewer than 64.
+uint64_t packed_residue(const uint8_t* packed, size_t i, int bits) {
+  const size_t bit = i * static_cast<size_t>(bits);
+  uint64_t word = 0;
+  for (int k = 0; k < 8; ++k) word |= static_cast<uint64_t>(packed[bit / 8 + k]) << (8 * k);
+  return (word >> (bit % 8)) & ((uint64_t{1} << bits) - 1);
+}
+
+void packed_inner_product_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
+                               const uint8_t* const* b0, const uint8_t* const* b1, size_t count, size_t n,
+                               const Modulus& q) {
   for (size_t i = 0; i < n; ++i) {
-    uint128_t sum0 = accumulate ? out0[i] : 0;
-    uint128_t sum1 = accumulate ? out1[i] : 0;
+    uint128_t sum0 = 0, sum1 = 0;
     for (size_t k = 0; k < count; ++k) {
-      sum0 += uint128_t{a[k][i]} * b0[k][i];
-      sum1 += uint128_t{a[k][i]} * b1[k][i];
+      sum0 += uint128_t{a[k][i]} * packed_residue(b0[k], i, q.bits);
+      sum1 += uint128_t{a[k][i]} * packed_residue(b1[k], i, q.bits);
     }
     out0[i] = reduce_wide(sum0, q);
     out1[i] = reduce_wide(sum1, q);
@@ -141,7 +148,7 @@ const Kernels kScalarKernels = {
     .subtract_scale = subtract_scale,
     .subtract_scale_add = subtract_scale_add,
     .inner_product = inner_product,
-    .inner_product_pair = inner_product_pair,
+    .packed_inner_product_pair = packed_inner_product_pair,
     .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,
     .reduce = reduce,

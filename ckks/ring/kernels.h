@@ -40,10 +40,10 @@ struct Kernels {
   void (*inner_product)(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count,
                         size_t n, const Modulus& q);
   // out0 = sum_k a[k] * b0[k] and out1 = sum_k a[k] * b1[k] in one pass over a: digits times both halves of a
-  // key. With accumulate, the sums are added to what out0 and out1 hold.
-  void (*inner_product_pair)(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
-                             const uint64_t* const* b0, const uint64_t* const* b1, size_t count, size_t n,
-                             const Modulus& q, bool accumulate);
+  // key, whose residues are packed (packing.h). 64 bytes beyond the packed residues may be read.
+  void (*packed_inner_product_pair)(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
+                                    const uint8_t* const* b0, const uint8_t* const* b1, size_t count, size_t n,
+                                    const Modulus& q);
 
   // The inexact basis conversion (Bajard et al., SAC 2016; Cheon et al., ePrint 2018/931):
   //     out[j] = sum_i y[i] * c[j * in_count + i]  mod p[j],

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
+#include "ckks/ring/packed_poly.h"
 #include "ckks/ring/primes.h"
 #include "ckks/scheme/security.h"
 
@@ -206,7 +207,7 @@ size_t Context::ciphertext_bytes(int level) const {
 
 size_t Context::key_switch_key_bytes(int level) const {
   return size_t{2} * static_cast<size_t>(digit_count(level)) *
-         static_cast<size_t>(level + 1 + p_count(level)) * static_cast<size_t>(n()) * sizeof(uint64_t);
+         packed_bytes(ring(), Basis{level + 1, p_count(level)});
 }
 
 }  // namespace psm

@@ -1,5 +1,6 @@
 #include "ckks/scheme/context.h"
 
+#include <bit>
 #include <cmath>
 #include <set>
 #include <string>
@@ -229,8 +230,10 @@ TEST_CASE("the fingerprint tells parameter sets apart and is the same for the sa
 TEST_CASE("bytes of ciphertexts and keys are those of their limbs") {
   const Context context(insecure_leveled(11, 6));
   CHECK(context.ciphertext_bytes(3) == 2u * 4 * 2048 * 8);
-  const size_t digits = context.digit_count(6), limbs = 7 + context.p_count(6);
-  CHECK(context.key_switch_key_bytes(6) == 2 * digits * limbs * 2048 * 8);
+  size_t bits = 0;  // keys are packed
+  for (int i = 0; i <= 6; ++i) bits += std::bit_width(context.q(i));
+  for (int i = 0; i < context.p_count(6); ++i) bits += std::bit_width(context.p(i));
+  CHECK(context.key_switch_key_bytes(6) == 2 * static_cast<size_t>(context.digit_count(6)) * bits * 2048 / 8);
 }
 
 TEST_CASE("a specification whose primes lie too far apart to hold the scale is refused") {

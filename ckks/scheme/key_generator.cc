@@ -47,7 +47,7 @@ KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const 
       for (int k = 0; k < p_count; ++k) p_product = mul_mod(p_product, reduce_mod(context.p(k), m), m);
       kernels().scale_add(b.limb(j), s_from.limb(j), make_multiplier(p_product, m), ring.n(), m);
     }
-    key.digits.push_back({std::move(b), std::move(a)});
+    key.digits.push_back({PackedPoly(b), PackedPoly(a)});
   }
   return key;
 }

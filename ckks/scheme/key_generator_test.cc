@@ -29,7 +29,9 @@ int hamming_weight(const SecretKey& secret) {
 // The largest |coefficient| of b + a s - P g s' modulo limb j, s' and s given in NTT form.
 int64_t largest_error(const KeySwitchKey& key, int digit, int j, const RnsPoly& s_to, const RnsPoly& s_from) {
   const Ring& ring = context().ring();
-  const KeySwitchKey::Digit& d = key.digits[digit];
+  const struct {
+    RnsPoly b, a;
+  } d{key.digits[digit].b.unpack(), key.digits[digit].a.unpack()};
   const int prime = d.b.prime_index(j);
   const int s_limb = prime;  // the secrets hold all limbs of the ring
   const Modulus& m = ring.modulus(prime);
@@ -154,7 +156,8 @@ TEST_CASE(
   for (int d = 0; d < 2; ++d) {
     RnsPoly a(context().ring(), first.digits[d].a.basis(), Form::kNtt);
     expand_seed(first.seed, d, a);
-    for (int j = 0; j < a.limbs(); ++j) CHECK(a.limb(j)[5] == first.digits[d].a.limb(j)[5]);
+    const RnsPoly kept = first.digits[d].a.unpack();
+    for (int j = 0; j < a.limbs(); ++j) CHECK(a.limb(j)[5] == kept.limb(j)[5]);
   }
   // Every polynomial `a` of a whole key pair: no limb begins like another, not even limbs of one prime.
   KeyRequest request;
@@ -175,7 +178,7 @@ TEST_CASE(
                                   keys.find_galois(context(), 25, top), &*keys.to_ephemeral, &*keys.from_ephemeral}) {
     seeds.insert(key->seed.bytes);
     ++count;
-    for (const auto& digit : key->digits) take(digit.a);
+    for (const auto& digit : key->digits) take(digit.a.unpack());
   }
   CHECK(seen.size() == drawn);
   CHECK(seeds.size() == count);

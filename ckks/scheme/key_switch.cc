@@ -232,16 +232,17 @@ void KeySwitcher::check_key(const Digits& digits, const KeySwitchKey& key) const
 void KeySwitcher::inner_product(const Digits& digits, const uint64_t* const* limbs, const KeySwitchKey& key,
                                 int j, size_t begin, size_t end, uint64_t* out0, uint64_t* out1) const {
   const Ring& ring = context_.ring();
-  std::array<const uint64_t*, kMaxLimbs> digit, b, a;
+  std::array<const uint64_t*, kMaxLimbs> digit;
+  std::array<const uint8_t*, kMaxLimbs> b, a;
   const int key_limb = j < digits.basis.q ? j : key.level + 1 + j - digits.basis.q;
   for (int d = 0; d < digits.count; ++d) {
     digit[d] = limbs[d] + begin;
-    b[d] = key.digits[d].b.limb(key_limb) + begin;
-    a[d] = key.digits[d].a.limb(key_limb) + begin;
+    b[d] = key.digits[d].b.residues(key_limb, begin);
+    a[d] = key.digits[d].a.residues(key_limb, begin);
   }
-  kernels().inner_product_pair(out0, out1, digit.data(), b.data(), a.data(),
-                               static_cast<size_t>(digits.count), end - begin,
-                               ring.modulus(ring.prime_index(digits.basis, j)), false);
+  kernels().packed_inner_product_pair(out0, out1, digit.data(), b.data(), a.data(),
+                                      static_cast<size_t>(digits.count), end - begin,
+                                      ring.modulus(ring.prime_index(digits.basis, j)));
 }
 
 void KeySwitcher::inner_product(const Digits& digits, const KeySwitchKey& key, int j, size_t begin,

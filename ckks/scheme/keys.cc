@@ -70,8 +70,7 @@ size_t KeyRequest::bytes(const Context& context) const {
   for (int level : relinearisation_keys(context)) total += context.key_switch_key_bytes(level);
   for (const auto& [g, level] : galois_keys(context)) total += context.key_switch_key_bytes(level);
   if (encapsulation) {
-    const size_t limb = static_cast<size_t>(context.n()) * sizeof(uint64_t);
-    total += context.key_switch_key_bytes(context.max_level()) + 4 * limb;
+    total += context.key_switch_key_bytes(context.max_level()) + 2 * packed_bytes(context.ring(), Basis{1, 1});
   }
   return total;
 }

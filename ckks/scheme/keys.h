@@ -22,7 +22,7 @@
 
 #include "ckks/base/chacha.h"
 #include "ckks/ring/automorphism.h"
-#include "ckks/ring/poly.h"
+#include "ckks/ring/packed_poly.h"
 #include "ckks/scheme/ciphertext.h"
 #include "ckks/scheme/context.h"
 
@@ -39,7 +39,7 @@ struct PublicKey {
 
 struct KeySwitchKey {
   struct Digit {
-    RnsPoly b, a;  // basis {level + 1, p_count}, NTT form
+    PackedPoly b, a;  // basis {level + 1, p_count}
   };
   Seed seed;
   int level = -1;

@@ -208,7 +208,7 @@ KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
     RnsPoly b = read_polynomial(reader_, context_.ring(), basis);
     RnsPoly a(context_.ring(), basis, Form::kNtt);
     expand_seed(key.seed, digit, a);
-    key.digits.push_back({std::move(b), std::move(a)});
+    key.digits.push_back({PackedPoly(b), PackedPoly(a)});
   }
   reader_.end();
   return key;

@@ -4,15 +4,9 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/wire/residues.h"
+#include "ckks/ring/packing.h"
 
 namespace psm::wire {
-
-uint64_t packed_bytes(const Ring& ring, Basis basis) {
-  uint64_t bytes = 0;
-  for (int j = 0; j < basis.limbs(); ++j) bytes += packed_bytes(ring.n(), ring.modulus(ring.prime_index(basis, j)).q);
-  return bytes;
-}
 
 void write_polynomial(ContainerWriter& writer, const RnsPoly& poly) {
   PSM_CHECK(poly.form() == Form::kNtt);
@@ -25,6 +19,8 @@ void write_polynomial(ContainerWriter& writer, const RnsPoly& poly) {
     writer.write(bytes.data(), bytes.size());
   }
 }
+
+void write_polynomial(ContainerWriter& writer, const PackedPoly& poly) { writer.write(poly.limb(0), poly.bytes()); }
 
 RnsPoly read_polynomial(ContainerReader& reader, const Ring& ring, Basis basis) {
   RnsPoly poly(ring, basis, Form::kNtt);

@@ -7,9 +7,9 @@
 #include "ckks/base/file.h"
 #include "ckks/scheme/seeded_encryptor.h"
 #include "ckks/scheme/test_party.h"
+#include "ckks/ring/packing.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/fuzz_container.h"
-#include "ckks/wire/residues.h"
 #include "ckks/wire/secret_key_file.h"
 #include "doctest/doctest.h"
 

@@ -1,10 +1,10 @@
-#include "ckks/wire/residues.h"
+#include "ckks/ring/packing.h"
 
 #include <vector>
 
 #include "doctest/doctest.h"
 
-namespace psm::wire {
+namespace psm {
 namespace {
 
 std::vector<uint64_t> residues_below(uint64_t q, size_t n) {
@@ -44,4 +44,4 @@ TEST_CASE("a residue that is not below its prime is noticed") {
 }
 
 }  // namespace
-}  // namespace psm::wire
+}  // namespace psm

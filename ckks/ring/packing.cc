@@ -1,10 +1,11 @@
-#include "ckks/wire/residues.h"
+#include "ckks/ring/packing.h"
 
 #include <bit>
+#include <cstring>
 
 #include "ckks/base/error.h"
 
-namespace psm::wire {
+namespace psm {
 
 int bit_length(uint64_t q) { return std::bit_width(q - 1); }
 
@@ -12,10 +13,11 @@ size_t packed_bytes(size_t n, uint64_t q) { return n / 8 * static_cast<size_t>(b
 
 namespace {
 
-// Eight bytes, little-endian, at any address.
+static_assert(std::endian::native == std::endian::little, "words are written and read as they lie in memory");
+
 uint64_t load64(const uint8_t* in) {
-  uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) value |= static_cast<uint64_t>(in[i]) << (8 * i);
+  uint64_t value;
+  std::memcpy(&value, in, 8);
   return value;
 }
 
@@ -27,13 +29,18 @@ constexpr int kWordBits = 57;
 void pack_residues(uint8_t* out, const uint64_t* residues, size_t n, uint64_t q) {
   PSM_CHECK(n % 8 == 0, n);
   const int bits = bit_length(q);
-  unsigned __int128 pending = 0;  // fewer than 8 bits are left over from one residue to the next
+  uint64_t pending = 0;  // the bits that are not written yet
   int pending_bits = 0;
   for (size_t i = 0; i < n; ++i) {
-    pending |= static_cast<unsigned __int128>(residues[i]) << pending_bits;
+    pending |= residues[i] << pending_bits;
     pending_bits += bits;
-    for (; pending_bits >= 8; pending_bits -= 8, pending >>= 8) *out++ = static_cast<uint8_t>(pending);
+    if (pending_bits < 64) continue;
+    std::memcpy(out, &pending, 8);
+    out += 8;
+    pending_bits -= 64;
+    pending = pending_bits == 0 ? 0 : residues[i] >> (bits - pending_bits);
   }
+  std::memcpy(out, &pending, static_cast<size_t>(pending_bits / 8));
 }
 
 bool unpack_residues(uint64_t* residues, const uint8_t* in, size_t n, uint64_t q) {
@@ -58,4 +65,4 @@ bool unpack_residues(uint64_t* residues, const uint8_t* in, size_t n, uint64_t q
   return out_of_range == 0;
 }
 
-}  // namespace psm::wire
+}  // namespace psm

@@ -1,0 +1,25 @@
+// Residues packed: each in as many bits as its prime has, little-endian, without gaps. So they lie in files,
+// and so keys lie in memory: a key switch is bound by the bytes of its key, and a residue of a 40-bit prime
+// has five, not eight.
+//
+// Residue i of a limb of prime q, b = bit length of q, occupies bits [i b, (i + 1) b) of the limb's bytes;
+// bit k is bit k % 8 of byte k / 8. n is a multiple of 8, so a limb is n b / 8 bytes exactly, and eight
+// residues are b bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace psm {
+
+int bit_length(uint64_t q);  // of q - 1, the largest residue; at most 57
+
+// Bytes of n residues modulo q.
+size_t packed_bytes(size_t n, uint64_t q);
+
+void pack_residues(uint8_t* out, const uint64_t* residues, size_t n, uint64_t q);
+
+// False if a residue is q or larger: it was not packed by this code.
+[[nodiscard]] bool unpack_residues(uint64_t* residues, const uint8_t* in, size_t n, uint64_t q);
+
+}  // namespace psm
