@@ -121,6 +121,8 @@ struct Unpacker {
   }
 };
 
+constexpr size_t kAhead = 1024;  // bytes of key that are asked for before they are needed
+
 // kVectors vectors at i.
 template <int kVectors>
 [[gnu::always_inline]] inline void packed_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
@@ -145,6 +147,10 @@ template <int kVectors>
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
         const Vector x = load(a[k] + i + 8 * v);
+        if constexpr (kVectors > 1) {
+          _mm_prefetch(reinterpret_cast<const char*>(from0 + kAhead + v * bits), _MM_HINT_T0);
+          _mm_prefetch(reinterpret_cast<const char*>(from1 + kAhead + v * bits), _MM_HINT_T0);
+        }
         sum0[v].add_product(x, unpack(from0 + v * bits));
         sum1[v].add_product(x, unpack(from1 + v * bits));
       }
