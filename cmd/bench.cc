@@ -110,7 +110,6 @@ int bench(int argc, char** argv) {
   std::vector<BenchRow> rows = ckks_suite(context, options);
   add_file_sizes(context, rows);
   print(rows);
-  std::printf("\n  no row bootstrap_sparse: the engine has the full bootstrap only\n");
   Json json = Json(Json::Array{});
   for (const BenchRow& row : rows) json.push_back(row.json());
   common.write_json(json);

@@ -1,6 +1,7 @@
 #include "ckks/program/scheme_figures.h"
 
 #include <algorithm>
+#include <span>
 
 #include "ckks/base/error.h"
 
@@ -31,14 +32,21 @@ LevelBudget budget_of(const Context& context) {
           .output_level = 0};
 }
 
-BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kernels) {
-  const CostModel model(shape_of(plan.context()), kernels);
-  const auto slots = static_cast<std::size_t>(plan.context().slots());
-  Program program;  // only its number of slots is asked for
-  program.slots = slots;
-  BootstrapFigures figures;
-  for (const auto* transforms : {&plan.slots_to_coeffs(), &plan.coeffs_to_slots()}) {
-    for (const PlacedTransform& t : *transforms) {
+namespace {
+
+// The effort of a bootstrap's steps, summed up.
+class BootstrapEffort {
+ public:
+  BootstrapEffort(const Context& context, const KernelSeconds& kernels)
+      : context_(context), model_(shape_of(context), kernels) {
+    program_.slots = static_cast<std::size_t>(context.slots());
+  }
+
+  const CostModel& model() const { return model_; }
+  Effort effort;
+
+  void transforms(std::span<const PlacedTransform> transforms) {
+    for (const PlacedTransform& t : transforms) {
       LinearMap map{.outputs = t.transform.outputs, .terms = {}};
       for (const TransformTerm& term : t.transform.terms)
         map.terms.push_back({.output = term.output,
@@ -49,55 +57,98 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
                              .weight = Plain::shape_only(term.diagonal.size(), false)});
       Instruction linear{.opcode = Opcode::kLinear,
                          .linear = std::make_shared<const LinearMap>(std::move(map))};
-      figures.effort += model.effort(linear, program, t.level);
-      for (const TransformTerm& term : t.transform.terms) {
-        const int limbs = t.level + 1 + plan.context().p_count(t.level);
-        figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * limbs;
-      }
+      effort += model_.effort(linear, program_, t.level);
     }
   }
-  const double limb_bytes = model.shape().limb_bytes();
-  for (const PlacedTransform& t : plan.coeffs_to_slots()) {
-    const double polynomials =
-        model.shape().digits(t.level) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
-    figures.scratch_bytes = std::max(
-        figures.scratch_bytes, polynomials * (t.level + 1 + plan.context().p_count(t.level)) * limb_bytes);
+  void rotation(int level) {
+    const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
+    effort += model_.effort(rotate, program_, level);
   }
-  Instruction rotate{.opcode = Opcode::kRotate, .offsets = {plan.pre_rotation()}};
-  figures.effort += model.effort(rotate, program, plan.entry_level());
-  const Instruction conjugate{.opcode = Opcode::kConjugate};
-  figures.effort += model.effort(conjugate, program, plan.context().evalmod_level());
-  figures.effort +=
-      model.effort(conjugate, program, plan.context().max_level());  // from the ephemeral secret
-  figures.effort.counts.conjugations -= 1;
-  figures.effort.counts.full_key_switches += 2;  // to and from the ephemeral secret; the first is at level 0
-  const Instruction square{.opcode = Opcode::kMultiply, .arguments = {Value{0}, Value{0}}};
-  for (int half = 0; half < 2; ++half) {
-    if (half == 1) figures.real_effort = figures.effort;
-    for (const SeriesPlan::Node& node : plan.eval_mod().series().nodes) {
+  void conjugation(int level) {
+    const Instruction conjugate{.opcode = Opcode::kConjugate};
+    effort += model_.effort(conjugate, program_, level);
+  }
+  void mod_raise(int level) {
+    rotation(level);                       // from the ephemeral secret
+    effort.counts.full_key_switches += 1;  // to it, at level 0
+  }
+  void eval_mod(const EvalModStage& stage) {
+    const Instruction square{.opcode = Opcode::kMultiply, .arguments = {Value{0}, Value{0}}};
+    for (const SeriesPlan::Node& node : stage.series().nodes) {
       for (std::size_t i = 0; i < node.products.size(); ++i) {
-        Effort product = model.effort(square, program, node.level + 1);
+        Effort product = model_.effort(square, program_, node.level + 1);
         if (i > 0) {  // only the first pays for the relinearisation and the rescale
           product = {};
           product.work[Kernel::kMultiply] = 4.0 * (node.level + 2);
           product.counts.ciphertext_products = 1;
         }
-        figures.effort += product;
+        effort += product;
       }
-      figures.effort.work[Kernel::kAdd] += 2.0 * (node.level + 2) * static_cast<double>(node.terms.size());
-      figures.effort.counts.plaintext_products += static_cast<std::int64_t>(node.terms.size());
+      effort.work[Kernel::kAdd] += 2.0 * (node.level + 2) * static_cast<double>(node.terms.size());
+      effort.counts.plaintext_products += static_cast<std::int64_t>(node.terms.size());
     }
-    for (int k = plan.eval_mod().polynomial().spec().double_angles; k > 0; --k)
-      figures.effort += model.effort(square, program, plan.output_level() + k);
+    for (int k = stage.polynomial().spec().double_angles; k > 0; --k)
+      effort += model_.effort(square, program_, context_.compute_level() + k);
+  }
+
+ private:
+  const Context& context_;
+  CostModel model_;
+  Program program_;  // only its number of slots is asked for
+};
+
+}  // namespace
+
+BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kernels) {
+  const Context& context = plan.context();
+  BootstrapEffort sum(context, kernels);
+  sum.rotation(plan.entry_level());
+  sum.transforms(plan.slots_to_coeffs());
+  sum.mod_raise(context.max_level());
+  sum.transforms(plan.coeffs_to_slots());
+  sum.conjugation(context.evalmod_level());
+  sum.eval_mod(plan.eval_mod());
+  BootstrapFigures figures;
+  figures.real_effort = sum.effort;
+  sum.eval_mod(plan.eval_mod());
+  figures.effort = sum.effort;
+
+  const SchemeShape& shape = sum.model().shape();
+  for (const auto* transforms : {&plan.slots_to_coeffs(), &plan.coeffs_to_slots()}) {
+    for (const PlacedTransform& t : *transforms) {
+      const int limbs = t.level + 1 + context.p_count(t.level);
+      for (const TransformTerm& term : t.transform.terms)
+        figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * limbs;
+    }
+  }
+  for (const PlacedTransform& t : plan.coeffs_to_slots()) {
+    const double polynomials =
+        shape.digits(t.level) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
+    figures.scratch_bytes = std::max(
+        figures.scratch_bytes, polynomials * (t.level + 1 + context.p_count(t.level)) * shape.limb_bytes());
   }
   figures.seconds = kernels.of(figures.effort.work);
   figures.real_seconds = kernels.of(figures.real_effort.work);
   const KeyRequest request = plan.key_request();
   figures.keys.relinearisation_levels = request.relinearisation_levels;
   figures.keys.galois_levels = request.galois_levels;
-  figures.other_key_bytes =
-      static_cast<double>(request.bytes(plan.context())) - figures.keys.bytes(model.shape());
+  figures.other_key_bytes = static_cast<double>(request.bytes(context)) - figures.keys.bytes(shape);
   return figures;
+}
+
+Effort effort_of(const SparseBootstrapPlan& plan, const KernelSeconds& kernels) {
+  const Context& context = plan.context();
+  BootstrapEffort sum(context, kernels);
+  sum.rotation(plan.entry_level());
+  sum.transforms(plan.slots_to_coeffs());
+  sum.mod_raise(plan.raised_level());
+  sum.transforms(plan.coeffs_to_slots());
+  sum.rotation(plan.coeffs_to_slots().back().level);
+  for (int count = plan.repetitions() / 2; count > 1; count /= 2) sum.rotation(context.evalmod_level());
+  sum.conjugation(context.evalmod_level());
+  sum.eval_mod(plan.eval_mod());
+  sum.transforms(std::vector{plan.recombination(context.scale(plan.output_level()))});
+  return sum.effort;
 }
 
 KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap) {

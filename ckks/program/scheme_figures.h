@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planner.h"
 #include "ckks/scheme/context.h"
 #include "ckks/scheme/keys.h"
@@ -17,6 +18,9 @@ LevelBudget budget_of(const Context&);
 // Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; replace them by a
 // measured time where there is one.
 BootstrapFigures figures_of(const BootstrapPlan&, const KernelSeconds&);
+
+// Work and key-switches of one sparse bootstrap.
+Effort effort_of(const SparseBootstrapPlan&, const KernelSeconds&);
 
 // Every key that running the plan takes; `bootstrap` may be null if the plan has none.
 KeyRequest key_request(const Plan&, const BootstrapPlan* bootstrap);
