@@ -75,8 +75,6 @@ int bench(int argc, char** argv) {
       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory\n"
       "bandwidth and the multiply-accumulate rate measured on this machine. Takes about a minute.");
   const std::string& suite = flags.text("suite", "ckks", "what to time: ckks");
-  const std::string& backend =
-      flags.text("backend", "", "scalar, avx2 or avx512ifma; the fastest unless given");
   const int64_t& repetitions = flags.integer("repetitions", 7, 1, 1000, "runs of each operation, at least");
   const int64_t& bootstraps =
       flags.integer("bootstrap-repetitions", 3, 1, 100, "runs of the bootstrap and of making its keys");
@@ -85,7 +83,7 @@ int bench(int argc, char** argv) {
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   if (suite != "ckks") throw Error(message("--suite ", suite, " is not known; there is: ckks"));
-  if (!backend.empty()) select_backend(backend);
+  ring.apply();
   common.apply();
 
   const Context context(ring.spec());

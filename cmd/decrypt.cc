@@ -78,6 +78,7 @@ int decrypt(int argc, char** argv) {
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  ring.apply();
   require_given(flags, {"model", "keys", "in"});
   if (sharing) require_given(flags, {"queries", "precision"});
   if (!sharing && (flags.given("queries") || flags.given("precision"))) {

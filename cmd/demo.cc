@@ -161,6 +161,7 @@ int demo(int argc, char** argv) {
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  ring.apply();
   const ParameterSpec spec = ring.spec();
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
   if (flags.given("model") && flags.given("save")) throw Error("--save saves a model that was trained; --model has one");

@@ -6,6 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/program/scheme_figures.h"
+#include "ckks/ring/backend.h"
 #include "ckks/scheme/security.h"
 #include "cmd/table.h"
 
@@ -63,7 +64,12 @@ Deployment::Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Conte
 RingFlags::RingFlags(Flags& flags)
     : log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
       insecure(flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")),
-      secret(flags.text("secret", "sparse", "where keys are made: a sparse secret (weight 192) or a dense one")) {}
+      secret(flags.text("secret", "sparse", "where keys are made: a sparse secret (weight 192) or a dense one")),
+      backend(flags.text("backend", "", "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {}
+
+void RingFlags::apply() const {
+  if (!backend.empty()) select_backend(backend);
+}
 
 ParameterSpec RingFlags::spec() const {
   if (secret != "sparse" && secret != "dense") {

@@ -43,6 +43,8 @@ uint64_t fingerprint_of(const Checkpoint& checkpoint);
 // The parameters that a command's flags ask for: a secure set or, with --insecure, its chain in a smaller ring.
 struct RingFlags {
   explicit RingFlags(Flags& flags);
+  // After parse(): selects the kernels that --backend names; throws Error for one that this processor lacks.
+  void apply() const;
   // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
   ParameterSpec spec() const;
   // Throws Error if a context that came from a file is insecure and --insecure was not given; warns if it was.
@@ -51,6 +53,7 @@ struct RingFlags {
   const int64_t& log_n;
   const bool& insecure;
   const std::string& secret;
+  const std::string& backend;
 };
 
 // Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".

@@ -28,6 +28,7 @@ int encrypt(int argc, char** argv) {
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  ring.apply();
   require_given(flags, {"model", "keys", "out"});
 
   const KeyFiles files(resolve_user_path(keys));

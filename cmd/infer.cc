@@ -29,6 +29,7 @@ int infer(int argc, char** argv) {
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  ring.apply();
   require_given(flags, {"model", "keys", "in", "out"});
 
   const double start = seconds_now();

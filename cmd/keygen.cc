@@ -29,6 +29,7 @@ int keygen(int argc, char** argv) {
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  ring.apply();
   require_given(flags, {"model", "out"});
 
   const KeyFiles files(resolve_user_path(out));

@@ -65,6 +65,7 @@ int plan_command(int argc, char** argv) {
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  ring.apply();
   if (flags.given("shape") == flags.given("model")) throw Error("exactly one of --shape and --model is needed");
 
   const Context context(ring.spec());
