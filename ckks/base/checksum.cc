@@ -38,4 +38,14 @@ uint64_t checksum64(const void* data, size_t bytes, uint64_t seed) {
   return ~crc;
 }
 
+uint64_t checksum64_of_secret(const void* data, size_t bytes, uint64_t seed) {
+  const auto* in = static_cast<const uint8_t*>(data);
+  uint64_t crc = ~seed;
+  for (size_t i = 0; i < bytes; ++i) {
+    crc ^= in[i];
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ (kPolynomial & (0 - (crc & 1)));
+  }
+  return ~crc;
+}
+
 }  // namespace psm

@@ -3,6 +3,8 @@
 // Notation: q is the modulus, odd, 2^3 < q < 2^50; k = bit length of q. Residues are u64 in [0, q) unless a
 // range is given. The bound of 50 bits leaves room for [0, 4q) in the 52-bit multipliers of AVX-512-IFMA.
 //
+// No function but pow_mod (whose exponents are public) has a branch or an address that depends on a residue.
+//
 // Sources: Barrett reduction (P. Barrett, CRYPTO 1986); multiplication by a constant with a precomputed
 // quotient (V. Shoup, NTL; D. Harvey, "Faster arithmetic for number-theoretic transforms", arXiv:1205.2926).
 #pragma once
@@ -82,9 +84,10 @@ inline uint64_t reduce_signed(int64_t x, const Modulus& m) {
   const uint64_t nonzero = 0 - ((r | (0 - r)) >> 63);
   return r + (negative & nonzero & (m.q - 2 * r));
 }
-// The representative of a in (-q/2, q/2).
+// The representative of a in (-q/2, q/2), without a branch.
 inline int64_t centered(uint64_t a, const Modulus& m) {
-  return a > m.q / 2 ? static_cast<int64_t>(a) - static_cast<int64_t>(m.q) : static_cast<int64_t>(a);
+  const uint64_t above = 0 - ((m.q / 2 - a) >> 63);
+  return static_cast<int64_t>(a - (m.q & above));
 }
 
 inline uint64_t pow_mod(uint64_t base, uint64_t exponent, const Modulus& m) {

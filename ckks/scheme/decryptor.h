@@ -4,8 +4,9 @@
 // sees many of them learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533). What is to be shown to
 // others goes through SharingDecryptor.
 //
-// No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder
-// returns; what a caller then does with them (printing a number takes a time that depends on it) is not covered.
+// No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder returns,
+// with the encoder's exceptions (encoder.h). What a caller then does with the slots is not covered: printing a number
+// takes a time that depends on it.
 #pragma once
 
 #include <complex>

@@ -31,6 +31,22 @@ void ntt_prefix(uint64_t* x, size_t count, const NttTables& tables) {
   }
 }
 
+// Without a branch.
+inline double select(bool condition, double yes, double no) {
+  const uint64_t mask = 0 - static_cast<uint64_t>(condition);
+  return std::bit_cast<double>((std::bit_cast<uint64_t>(yes) & mask) | (std::bit_cast<uint64_t>(no) & ~mask));
+}
+
+using int128 = __int128;
+
+// Rounded once for |x| < 2^85 and to the last bit beyond. The library's conversion has branches, and so has that of an
+// unsigned number of 64 bits.
+inline double to_double(int128 x) {
+  const auto middle = static_cast<int64_t>(static_cast<uint64_t>(x) >> 32), low = static_cast<int64_t>(x & 0xffffffff);
+  return static_cast<double>(static_cast<int64_t>(x >> 64)) * 0x1p64 + static_cast<double>(middle) * 0x1p32 +
+         static_cast<double>(low);
+}
+
 }  // namespace
 
 struct Encoder::Tables {
@@ -72,11 +88,11 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
   for (size_t i = 0; i < 2 * m; ++i) {
     // Adding and subtracting 1.5 * 2^52 rounds to the nearest integer; larger values are integers already.
     double c = coefficients[i] * scale;
-    if (std::abs(c) < 0x1p51) c = (c + 0x1.8p52) - 0x1.8p52;
+    c = select(std::abs(c) < 0x1p51, (c + 0x1.8p52) - 0x1.8p52, c);
     coefficients[i] = c;
     largest = std::max(largest, std::abs(c));
   }
-  if (std::log2(largest + 1) > context_.log2_q(level) - 1) {
+  if (largest + 1 > std::exp2(context_.log2_q(level) - 1)) {
     throw Error(message("cannot encode: a coefficient of 2^", std::log2(largest + 1),
                         " does not fit the modulus of 2^", context_.log2_q(level), " at level ", level,
                         "; use a higher level or a smaller scale"));
@@ -86,7 +102,7 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
   Plaintext out(ring, {level + 1, extended ? context_.p_count(level) : 0}, static_cast<int>(2 * m), scale);
   // Small coefficients pass through one prime's residues, which the backend lifts to all others.
   const Modulus& q0 = ring.q(0);
-  const bool small = largest < 0.49 * static_cast<double>(q0.q) && 2 * m >= 8;
+  const bool small = largest < 0.49 * static_cast<double>(q0.q) && 2 * m >= 8, medium = largest < 0x1p62;
   Buffer first(small ? 2 * m : 0);
   if (small) {
     for (size_t i = 0; i < 2 * m; ++i) {
@@ -103,6 +119,8 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
       std::copy(first.begin(), first.end(), limb);
     } else if (small) {
       kernels().reduce_centered(limb, first.data(), 2 * m, q0, modulus);
+    } else if (medium) {
+      for (size_t i = 0; i < 2 * m; ++i) limb[i] = reduce_signed(static_cast<int64_t>(coefficients[i]), modulus);
     } else {
       for (size_t i = 0; i < 2 * m; ++i) limb[i] = residue_of(coefficients[i], modulus);
     }
@@ -127,7 +145,6 @@ std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) co
   to_coefficients(poly);
 
   // Garner's mixed radix: x = v_0 + v_1 q_0 + v_2 q_0 q_1, then the representative nearest to zero.
-  using int128 = __int128;
   std::array<uint128_t, kDecodedLimbs> radix{1, 0, 0};
   uint128_t product = 1;
   std::array<Multiplier, kDecodedLimbs> inverse;
@@ -154,8 +171,8 @@ std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) co
         digits[i] = mul_mod(sub_mod(poly.limb(i)[c], known, q), inverse[i], q);
         value += radix[i] * digits[i];
       }
-      const bool negative = digits[limbs - 1] > ring.q(limbs - 1).q / 2;
-      coefficients[c] = static_cast<double>(static_cast<int128>(negative ? value - product : value));
+      const uint128_t negative = 0 - static_cast<uint128_t>((ring.q(limbs - 1).q / 2 - digits[limbs - 1]) >> 63);
+      coefficients[c] = to_double(static_cast<int128>(value - (product & negative)));
     }
   });
   return slots_of_coefficients(coefficients, plaintext.scale());

@@ -1,5 +1,8 @@
 // SecretKey: a ternary polynomial s. Move-only; its memory is overwritten with zeros when it goes.
 //
+// No branch and no address depends on a coefficient; that stored ones are refused as no ternary vector of the right
+// weight may be seen.
+//
 // It is a target of its own (//ckks/scheme:secret_key): whatever computes on ciphertexts must not depend on
 // it.
 #pragma once

@@ -56,6 +56,7 @@ class ContainerWriter {
   void raw(const void* data, size_t bytes);
 
   AtomicFile file_;
+  FileKind kind_;
   uint64_t records_ = 0, bytes_ = 0, left_ = 0, checksum_ = 0;
 };
 

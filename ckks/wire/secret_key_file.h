@@ -1,4 +1,7 @@
 // The file of a secret key: coefficients in {-1, 0, 1}, two bits each (value + 1), readable by its owner only.
+// No branch and no address depends on a coefficient: packing, checksum and checks work on all of them alike. That a
+// file is refused as damaged, and why, may be seen.
+//
 // A target of its own: whatever computes on ciphertexts must not depend on it.
 #pragma once
 
