@@ -34,10 +34,10 @@ int infer(int argc, char** argv) {
 
   const double start = seconds_now();
   const std::string key_file = resolve_user_path(keys_path), in_file = resolve_user_path(in);
-  const Deployment deployment(load_checkpoint(resolve_user_path(model_path)),
-                              wire::read_context(key_file, wire::FileKind::kEvaluationKeys));
+  auto parameters = wire::read_context(key_file, wire::FileKind::kEvaluationKeys);
+  ring.require_security(*parameters);
+  const Deployment deployment(load_checkpoint(resolve_user_path(model_path)), std::move(parameters));
   const Context& context = *deployment.context;
-  ring.require_security(context);
   wire::CiphertextFile request = wire::read_ciphertexts(in_file, context, kMaxGroups);
   const CiphertextNote note = CiphertextNote::parse(request.note, in, deployment.packing.prompts,
                                                     deployment.model.weights.config.context);
