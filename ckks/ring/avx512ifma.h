@@ -75,9 +75,12 @@ inline Vector reduce_double(Vector high, Vector low, const VectorModulus& m) {
 
 // A sum of products: high 2^52 + low, both growing beyond 52 bits. With factors below 2^50 a product is below
 // 2^100, so its high part is below 2^48; after at most kMaxProducts products, high with the carry is still
-// below 2^52.
+// below 2^52. With both factors below 2^b it takes max_products(b): the high part is below 2^(2b-52).
 struct WideSum {
-  static constexpr int kMaxProducts = 15;
+  static constexpr size_t kMaxProducts = 15;
+  static constexpr size_t max_products(int bits) {
+    return bits >= 50 ? kMaxProducts : bits <= 46 ? 4095 : (size_t{1} << (104 - 2 * bits)) - 1;
+  }
 
   Vector high, low;
 
@@ -90,7 +93,7 @@ struct WideSum {
   Vector reduce(const VectorModulus& m) const {
     return reduce_double(add(high, _mm512_srli_epi64(low, 52)), low_52(low), m);
   }
-  // Makes room for kMaxProducts more.
+  // Makes room for as many more.
   void fold(const VectorModulus& m) { start(reduce(m)); }
 };
 

@@ -90,11 +90,12 @@ void subtract_scale_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* 
 void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,
                    const Modulus& modulus) {
   const VectorModulus m = broadcast(modulus);
+  const size_t most = WideSum::max_products(modulus.bits);
   for (size_t i = 0; i < n; i += 8) {
     WideSum sum;
     sum.start(_mm512_setzero_si512());
     for (size_t k = 0; k < count; ++k) {
-      if (k > 0 && k % WideSum::kMaxProducts == 0) sum.fold(m);
+      if (k > 0 && k % most == 0) sum.fold(m);
       sum.add_product(load(a[k] + i), load(b[k] + i));
     }
     store(out + i, reduce_four_q(sum.reduce(m), m));
@@ -306,8 +307,8 @@ struct Tile {
 // coefficient.
 template <int kRows, int kVectors, typename Coefficient>
 [[gnu::always_inline]] inline void tile_products(uint64_t* const* out, const Tile& tile, size_t begin,
-                                                 size_t i, bool accumulate, const VectorModulus& m,
-                                                 const Coefficient& coefficient) {
+                                                 size_t i, size_t most, bool accumulate,
+                                                 const VectorModulus& m, const Coefficient& coefficient) {
   WideSum sums[kRows][kVectors];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
@@ -316,8 +317,8 @@ template <int kRows, int kVectors, typename Coefficient>
       sums[r][v].start(accumulate ? load(out[r] + begin + i + 8 * v) : _mm512_setzero_si512());
     }
   }
-  for (size_t first = 0; first < tile.cols; first += WideSum::kMaxProducts) {
-    const size_t last = tile.cols - first < WideSum::kMaxProducts ? tile.cols : first + WideSum::kMaxProducts;
+  for (size_t first = 0; first < tile.cols; first += most) {
+    const size_t last = tile.cols - first < most ? tile.cols : first + most;
     if (first > 0) {
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
@@ -348,10 +349,10 @@ template <int kRows, int kVectors, typename Coefficient>
 // their runs.
 template <int kRows>
 void tile_rows(uint64_t* const* out, const Tile& tile, const uint64_t* const* c, size_t stride, size_t begin,
-               size_t size, int log_run, bool accumulate, const VectorModulus& m) {
+               size_t size, int log_run, size_t most, bool accumulate, const VectorModulus& m) {
   if (log_run < 3) {
     for (size_t i = 0; i < size; i += 8) {
-      tile_products<kRows, 1>(out, tile, begin, i, accumulate, m, [&](int r, size_t k, int) {
+      tile_products<kRows, 1>(out, tile, begin, i, most, accumulate, m, [&](int r, size_t k, int) {
         return load_short_runs(c[static_cast<size_t>(r) * stride + k], begin + i, log_run);
       });
     }
@@ -369,8 +370,9 @@ void tile_rows(uint64_t* const* out, const Tile& tile, const uint64_t* const* c,
     };
     size_t i = start;
     for (; i + 16 <= start + run; i += 16)
-      tile_products<kRows, 2>(out, tile, begin, i, accumulate, m, constant);
-    for (; i < start + run; i += 8) tile_products<kRows, 1>(out, tile, begin, i, accumulate, m, constant);
+      tile_products<kRows, 2>(out, tile, begin, i, most, accumulate, m, constant);
+    for (; i < start + run; i += 8)
+      tile_products<kRows, 1>(out, tile, begin, i, most, accumulate, m, constant);
   }
 }
 
@@ -379,6 +381,7 @@ void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const
                         bool accumulate) {
   const VectorModulus m = broadcast(modulus);
   const int log_run = __builtin_ctzll(run);
+  const size_t most = WideSum::max_products(modulus.bits);
   Tile tile;
   for (size_t begin = 0; begin < n; begin += kTileSize) {
     const size_t size = n - begin < kTileSize ? n - begin : kTileSize;
@@ -391,10 +394,11 @@ void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const
       const bool add_to_out = accumulate || first > 0;
       size_t r = 0;
       for (; r + kTileRows <= rows; r += kTileRows) {
-        tile_rows<kTileRows>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, add_to_out, m);
+        tile_rows<kTileRows>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, most,
+                             add_to_out, m);
       }
       for (; r < rows; ++r) {
-        tile_rows<1>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, add_to_out, m);
+        tile_rows<1>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, most, add_to_out, m);
       }
     }
   }
