@@ -81,8 +81,8 @@ KeyRequest SparseBootstrapPlan::key_request() const {
   request.need_galois(galois_element(context_, pre_rotation_), entry_level());
   request_keys(slots_to_coeffs_, context_, request);
   request_keys(coeffs_to_slots_, context_, request);
-  request_sum_rotations(context_, slots(), 2, coeffs_to_slots_.back().level, request);
-  request_sum_rotations(context_, 2 * slots(), repetitions() / 2, context_.evalmod_level(), request);
+  first_sum().request_keys(context_, coeffs_to_slots_.back().level, request);
+  last_sum().request_keys(context_, context_.evalmod_level(), request);
   request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
   eval_mod_.request_keys(request);
   request_keys(recombination(context_.scale(output_level())).schedule, context_, context_.compute_level(),
@@ -98,7 +98,8 @@ BootstrapCost SparseBootstrapPlan::cost() const {
   const PlacedTransform last[] = {recombination(context_.scale(output_level()))};
   add_cost(last, cost);
   cost.giant_rotations += 4;  // pre-rotation, to and from the ephemeral secret, conjugation
-  cost.giant_rotations += context_.log_n() - 1 - log_slots_;  // the trace
+  first_sum().add_cost(context_, cost);
+  last_sum().add_cost(context_, cost);
   cost.relinearisations = eval_mod_.relinearisations();
   return cost;
 }
@@ -142,10 +143,8 @@ Ciphertext SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Cip
   x.scale = plan_.raised_scale();
   clock.finished("ModRaise");
 
-  x = coeffs_to_slots_.apply(evaluator, std::move(x));
-  sum_rotations(evaluator, x, plan_.slots(), 2);
-  x = last_to_slots_.apply(evaluator, std::move(x));
-  sum_rotations(evaluator, x, 2 * plan_.slots(), plan_.repetitions() / 2);
+  x = plan_.first_sum().apply(evaluator, coeffs_to_slots_.apply(evaluator, std::move(x)));
+  x = plan_.last_sum().apply(evaluator, last_to_slots_.apply(evaluator, std::move(x)));
   evaluator.add_inplace(x, evaluator.conjugate(x));
   clock.finished("CoeffsToSlots");
 

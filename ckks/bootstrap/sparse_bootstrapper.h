@@ -5,7 +5,7 @@
 //
 //   1. SlotsToCoeffs  on n slots: all diagonals have a period of at most n.
 //   2. ModRaise       m becomes m + q_0 I, I in all N coefficients, |I| <= K (overflow.h).
-//   3. Projection     the trace, sum over r < N/2n of rot_{r n}, by doublings: it multiplies the polynomials
+//   3. Projection     the trace, sum over r < N/2n of rot_{r n}: it multiplies the polynomials
 //                     in Y by N/2n and makes every other power of X vanish, and its I with it. What is left,
 //                     N/2n (m + q_0 I), has the same |I| <= K; N/2n goes into the declared scale.
 //   4. CoeffsToSlots  on n slots. The trace commutes with its diagonals, whose period divides n, and is taken
@@ -53,6 +53,9 @@ class SparseBootstrapPlan {
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
   // Step 6, from the compute level to the output level, for a result of any scale.
   PlacedTransform recombination(double output_scale) const;
+  // The trace: its first half before the last factor of CoeffsToSlots, the rest after it.
+  RotationSum first_sum() const { return {slots(), 2}; }
+  RotationSum last_sum() const { return {2 * slots(), repetitions() / 2}; }
   int pre_rotation() const { return pre_rotation_; }  // as in the full bootstrap
   const EvalModStage& eval_mod() const { return eval_mod_; }
   double raised_scale() const { return coeffs_to_slots_.front().input_scale; }

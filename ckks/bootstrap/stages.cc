@@ -32,10 +32,12 @@ const Context& require_bootstrappable(const Context& context) {
   }
   // Parameters may come from a file: what the parts below take for granted is refused here.
   const ParameterSpec& spec = context.spec();
-  // A factor of k butterflies has 2^(k+1) - 1 diagonals of N / 2 slots: with few levels they would fill any memory.
+  // A factor of k butterflies has 2^(k+1) - 1 diagonals of N / 2 slots: with few levels they would fill any
+  // memory.
   constexpr int kMaxButterflies = 6;
   const int most = context.log_n() - 1, least = (most + kMaxButterflies - 1) / kMaxButterflies;
-  if (std::min(spec.stc_levels, spec.cts_levels) < least || std::max(spec.stc_levels, spec.cts_levels) > most) {
+  if (std::min(spec.stc_levels, spec.cts_levels) < least ||
+      std::max(spec.stc_levels, spec.cts_levels) > most) {
     throw Error(message("parameters '", spec.name, "' have ", spec.stc_levels,
                         " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from ", least,
                         " to ", most, " each are possible"));
@@ -164,12 +166,30 @@ Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level)
   return evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), level));
 }
 
-void sum_rotations(const Evaluator& evaluator, Ciphertext& x, int offset, int count) {
-  for (; count > 1; count /= 2, offset *= 2) evaluator.add_inplace(x, evaluator.rotate(x, offset));
+std::vector<std::vector<GaloisElement>> RotationSum::sums(const Context& context) const {
+  std::vector<std::vector<GaloisElement>> out;
+  for (int done = 1; done < count;) {
+    const int terms = std::min(4, count / done);
+    out.emplace_back();
+    for (int r = 0; r < terms; ++r) out.back().push_back(galois_element(context, r * done * offset));
+    done *= terms;
+  }
+  return out;
 }
 
-void request_sum_rotations(const Context& context, int offset, int count, int level, KeyRequest& request) {
-  for (; count > 1; count /= 2, offset *= 2) request.need_galois(galois_element(context, offset), level);
+void RotationSum::request_keys(const Context& context, int level, KeyRequest& request) const {
+  for (const auto& elements : sums(context)) {
+    for (const GaloisElement g : elements) request.need_galois(g, level);
+  }
+}
+
+void RotationSum::add_cost(const Context& context, BootstrapCost& cost) const {
+  for (const auto& elements : sums(context)) cost.hoisted_rotations += static_cast<int>(elements.size()) - 1;
+}
+
+Ciphertext RotationSum::apply(const Evaluator& evaluator, Ciphertext x) const {
+  for (const auto& elements : sums(evaluator.context())) x = evaluator.sum_galois(x, elements);
+  return x;
 }
 
 void StepClock::finished(const char* name) {

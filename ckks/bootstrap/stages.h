@@ -91,9 +91,17 @@ class EvalModStage {
 // Level 0 -> `level`, by way of the ephemeral secret: m becomes m + q_0 I. Any scale.
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level);
 
-// x becomes the sum over r < count of rot_{r offset}(x), by doublings; count is a power of two.
-void sum_rotations(const Evaluator& evaluator, Ciphertext& x, int offset, int count);
-void request_sum_rotations(const Context& context, int offset, int count, int level, KeyRequest& request);
+// sum over r < count of rot_{r offset}(x), count a power of two, as sums of four: those that share a
+// decomposition cost little.
+struct RotationSum {
+  int offset, count;
+
+  // The Galois elements of each sum, in order.
+  std::vector<std::vector<GaloisElement>> sums(const Context& context) const;
+  void request_keys(const Context& context, int level, KeyRequest& request) const;
+  void add_cost(const Context& context, BootstrapCost& cost) const;
+  Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
+};
 
 struct BootstrapStep {
   std::string name;

@@ -32,8 +32,7 @@ TwoPassBootstrapper::TwoPassBootstrapper(const Context& context, const Encoder& 
 
 KeyRequest TwoPassBootstrapper::key_request() const {
   KeyRequest request = plan().key_request();
-  request_sum_rotations(plan().context(), plan().slots(), plan().repetitions(), plan().output_level(),
-                        request);
+  sum().request_keys(plan().context(), plan().output_level(), request);
   return request;
 }
 
@@ -45,8 +44,8 @@ Ciphertext TwoPassBootstrapper::apply(const Evaluator& evaluator, const Cipherte
                         " cannot be bootstrapped in two passes: they need ", level,
                         " levels; bootstrap earlier"));
   }
-  Ciphertext y = recombination_.apply(evaluator, sparse_.apply_parts(evaluator, input));
-  sum_rotations(evaluator, y, plan().slots(), plan().repetitions());
+  Ciphertext y =
+      sum().apply(evaluator, recombination_.apply(evaluator, sparse_.apply_parts(evaluator, input)));
   y.scale = fine_scale(plan());
 
   const double scale = context.scale(level - 1) * static_cast<double>(context.q(level));

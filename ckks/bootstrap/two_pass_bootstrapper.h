@@ -45,6 +45,8 @@ class TwoPassBootstrapper {
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;
 
  private:
+  RotationSum sum() const { return {plan().slots(), plan().repetitions()}; }
+
   SparseBootstrapper sparse_;
   TransformChain recombination_, fine_recombination_;
 };

@@ -64,6 +64,17 @@ class BootstrapEffort {
     const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
     effort += model_.effort(rotate, program_, level);
   }
+  // Counted as linear maps; the products by constants that these have and the sums have not weigh little.
+  void rotation_sum(const RotationSum& sum, int level) {
+    for (const auto& elements : sum.sums(context_)) {
+      LinearMap map{.outputs = 1, .terms = {}};
+      for (std::size_t r = 0; r < elements.size(); ++r)
+        map.terms.push_back({.baby = static_cast<int>(r), .weight = Plain::shape_only(1, false)});
+      const Instruction linear{.opcode = Opcode::kLinear,
+                               .linear = std::make_shared<const LinearMap>(std::move(map))};
+      effort += model_.effort(linear, program_, level);
+    }
+  }
   void conjugation(int level) {
     const Instruction conjugate{.opcode = Opcode::kConjugate};
     effort += model_.effort(conjugate, program_, level);
@@ -143,8 +154,8 @@ Effort effort_of(const SparseBootstrapPlan& plan, const KernelSeconds& kernels) 
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise(plan.raised_level());
   sum.transforms(plan.coeffs_to_slots());
-  sum.rotation(plan.coeffs_to_slots().back().level);
-  for (int count = plan.repetitions() / 2; count > 1; count /= 2) sum.rotation(context.evalmod_level());
+  sum.rotation_sum(plan.first_sum(), plan.coeffs_to_slots().back().level);
+  sum.rotation_sum(plan.last_sum(), context.evalmod_level());
   sum.conjugation(context.evalmod_level());
   sum.eval_mod(plan.eval_mod());
   sum.transforms(std::vector{plan.recombination(context.scale(plan.output_level()))});

@@ -119,6 +119,9 @@ class Evaluator {
   Ciphertext rotate(const Hoisted& a, int offset, bool conjugate = false) const;
   std::vector<Ciphertext> rotate_hoisted(const Ciphertext& a, std::span<const int> offsets) const;
 
+  // sum_g sigma_g(a), with one decomposition and one division by P for all of them. g = 1 needs no key.
+  Ciphertext sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const;
+
   // ---- double hoisting ----------------------------------------------------------------------------------
   // sigma_g of the source, times P, modulo Q_l P. g = 1 needs no key.
   ExtendedCiphertext apply_galois_extended(const Hoisted& a, GaloisElement g) const;

@@ -105,6 +105,34 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElem
   return out;
 }
 
+Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElement> elements) const {
+  PSM_CHECK(!elements.empty());
+  const Hoisted hoisted = hoist(a);
+  std::vector<GaloisStep> steps;
+  for (const GaloisElement g : elements) steps.push_back(galois_step(g, a.level()));
+  const Ring& ring = context_.ring();
+  const Basis basis = hoisted.digits.basis;
+  ExtendedCiphertext sum{
+      {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
+  parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const Modulus& q = sum.c[0].modulus(j);
+    const size_t n = ring.n(), tile = std::min(n, kMaxTile);
+    alignas(64) uint64_t next0[kMaxTile], next1[kMaxTile];
+    for (size_t begin = 0; begin < n; begin += tile) {
+      uint64_t* c0 = sum.c[0].limb(j) + begin;
+      uint64_t* c1 = sum.c[1].limb(j) + begin;
+      apply_galois_extended_tile(hoisted, steps[0], j, begin, tile, c0, c1);
+      for (size_t s = 1; s < steps.size(); ++s) {
+        apply_galois_extended_tile(hoisted, steps[s], j, begin, tile, next0, next1);
+        kernels().add(c0, c0, next0, tile, q);
+        kernels().add(c1, c1, next1, tile, q);
+      }
+    }
+  });
+  return mod_down(sum);
+}
+
 ExtendedCiphertext Evaluator::extend(const Ciphertext& a) const {
   const Ring& ring = context_.ring();
   const Basis basis{a.level() + 1, context_.p_count(a.level())};

@@ -206,6 +206,24 @@ TEST_CASE("rotating by k moves slot s + k to slot s, at every level, one by one 
   }
 }
 
+TEST_CASE("a sum over Galois elements is the sum of the single ones, the identity and conjugation included") {
+  TestParty t(insecure_leveled(10, 6));
+  const std::vector<GaloisElement> elements = {1, galois_element(t.context, 3), galois_element(t.context, -8),
+                                               galois_element(t.context, 5, true)};
+  KeyRequest request;
+  for (const GaloisElement g : elements) request.need_galois(g, 6);
+  t.add_keys(request);
+  const Slots x = t.random_slots(7);
+  const Ciphertext a = t.encrypt(x, 6);
+  Ciphertext expected = a.clone();
+  for (size_t k = 1; k < elements.size(); ++k) {
+    t.evaluator->add_inplace(expected, t.evaluator->apply_galois(a, elements[k]));
+  }
+  CHECK(max_error(t.decrypt(t.evaluator->sum_galois(a, elements)), t.decrypt(expected)) < kTolerance);
+  const std::vector<GaloisElement> unknown = {1, galois_element(t.context, 4)};
+  CHECK_THROWS_AS(t.evaluator->sum_galois(a, unknown), Error);
+}
+
 TEST_CASE("conjugation conjugates every slot, and composes with a rotation") {
   TestParty& t = party();
   const Slots x = t.random_slots(16);
