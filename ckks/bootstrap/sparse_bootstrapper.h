@@ -1,5 +1,5 @@
 // Bootstrapping of few values: n complex numbers, n a power of two up to N/4, repeated with period n over the
-// N/2 slots. One EvalMod and short transforms take about half the time of the full bootstrap.
+// N/2 slots. With one EvalMod and shorter transforms it takes less than six tenths of the full bootstrap's time.
 //
 // Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N coefficients count.
 //
