@@ -257,6 +257,9 @@ TEST_CASE("bad input is one clear line and exit code 2") {
        "key"},
       {"plan", "--shape pythia-7m", "unknown shape"},
       {"plan", "", "exactly one of"},
+      {"plan", "--params --shape pythia-70m", "goes without"},
+      {"plan", "--params --secret middling", "sparse, dense, both"},
+      {"plan", "--params --secret sparse --levels 30", "beyond the 1555 bits"},
       {"train", "--out /proc/nowhere", "/proc/nowhere"},
       {"evaluate", "--model " + keys() + "/public.key", "public.key"},
   };

@@ -34,15 +34,19 @@ LevelBudget budget_of(const Context& context) {
 
 namespace {
 
-// The effort of a bootstrap's steps, summed up.
+// The effort of a bootstrap's steps, summed up. Levels are those of the context; in a chain of another shape
+// what lies above SlotsToCoeffs moves with the computing levels.
 class BootstrapEffort {
  public:
-  BootstrapEffort(const Context& context, const KernelSeconds& kernels)
-      : context_(context), model_(shape_of(context), kernels) {
+  BootstrapEffort(const Context& context, const SchemeShape& shape, const KernelSeconds& kernels)
+      : context_(context), model_(shape, kernels) {
     program_.slots = static_cast<std::size_t>(context.slots());
   }
 
-  const CostModel& model() const { return model_; }
+  int placed(int level) const {
+    const int shift = model_.shape().compute_level - context_.compute_level();
+    return level > context_.entry_level() ? level + shift : level;
+  }
   Effort effort;
 
   void transforms(std::span<const PlacedTransform> transforms) {
@@ -57,12 +61,12 @@ class BootstrapEffort {
                              .weight = Plain::shape_only(term.diagonal.size(), false)});
       Instruction linear{.opcode = Opcode::kLinear,
                          .linear = std::make_shared<const LinearMap>(std::move(map))};
-      effort += model_.effort(linear, program_, t.level);
+      effort += model_.effort(linear, program_, placed(t.level));
     }
   }
   void rotation(int level) {
     const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
-    effort += model_.effort(rotate, program_, level);
+    effort += model_.effort(rotate, program_, placed(level));
   }
   // Counted as linear maps; the products by constants that these have and the sums have not weigh little.
   void rotation_sum(const RotationSum& sum, int level) {
@@ -72,12 +76,12 @@ class BootstrapEffort {
         map.terms.push_back({.baby = static_cast<int>(r), .weight = Plain::shape_only(1, false)});
       const Instruction linear{.opcode = Opcode::kLinear,
                                .linear = std::make_shared<const LinearMap>(std::move(map))};
-      effort += model_.effort(linear, program_, level);
+      effort += model_.effort(linear, program_, placed(level));
     }
   }
   void conjugation(int level) {
     const Instruction conjugate{.opcode = Opcode::kConjugate};
-    effort += model_.effort(conjugate, program_, level);
+    effort += model_.effort(conjugate, program_, placed(level));
   }
   void mod_raise(int level) {
     rotation(level);                       // from the ephemeral secret
@@ -87,19 +91,19 @@ class BootstrapEffort {
     const Instruction square{.opcode = Opcode::kMultiply, .arguments = {Value{0}, Value{0}}};
     for (const SeriesPlan::Node& node : stage.series().nodes) {
       for (std::size_t i = 0; i < node.products.size(); ++i) {
-        Effort product = model_.effort(square, program_, node.level + 1);
+        Effort product = model_.effort(square, program_, placed(node.level) + 1);
         if (i > 0) {  // only the first pays for the relinearisation and the rescale
           product = {};
-          product.work[Kernel::kMultiply] = 4.0 * (node.level + 2);
+          product.work[Kernel::kMultiply] = 4.0 * (placed(node.level) + 2);
           product.counts.ciphertext_products = 1;
         }
         effort += product;
       }
-      effort.work[Kernel::kAdd] += 2.0 * (node.level + 2) * static_cast<double>(node.terms.size());
+      effort.work[Kernel::kAdd] += 2.0 * (placed(node.level) + 2) * static_cast<double>(node.terms.size());
       effort.counts.plaintext_products += static_cast<std::int64_t>(node.terms.size());
     }
     for (int k = stage.polynomial().spec().double_angles; k > 0; --k)
-      effort += model_.effort(square, program_, context_.compute_level() + k);
+      effort += model_.effort(square, program_, placed(context_.compute_level()) + k);
   }
 
  private:
@@ -111,8 +115,13 @@ class BootstrapEffort {
 }  // namespace
 
 BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kernels) {
+  return figures_of(plan, shape_of(plan.context()), kernels);
+}
+
+BootstrapFigures figures_of(const BootstrapPlan& plan, const SchemeShape& shape,
+                            const KernelSeconds& kernels) {
   const Context& context = plan.context();
-  BootstrapEffort sum(context, kernels);
+  BootstrapEffort sum(context, shape, kernels);
   sum.rotation(plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise(context.max_level());
@@ -124,32 +133,37 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
   sum.eval_mod(plan.eval_mod());
   figures.effort = sum.effort;
 
-  const SchemeShape& shape = sum.model().shape();
+  const auto extended_limbs = [&](const PlacedTransform& t) {
+    const int level = sum.placed(t.level);
+    return level + 1 + shape.special_primes(level);
+  };
   for (const auto* transforms : {&plan.slots_to_coeffs(), &plan.coeffs_to_slots()}) {
     for (const PlacedTransform& t : *transforms) {
-      const int limbs = t.level + 1 + context.p_count(t.level);
       for (const TransformTerm& term : t.transform.terms)
-        figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * limbs;
+        figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * extended_limbs(t);
     }
   }
   for (const PlacedTransform& t : plan.coeffs_to_slots()) {
     const double polynomials =
-        shape.digits(t.level) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
-    figures.scratch_bytes = std::max(
-        figures.scratch_bytes, polynomials * (t.level + 1 + context.p_count(t.level)) * shape.limb_bytes());
+        shape.digits(sum.placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
+    figures.scratch_bytes =
+        std::max(figures.scratch_bytes, polynomials * extended_limbs(t) * shape.limb_bytes());
   }
   figures.seconds = kernels.of(figures.effort.work);
   figures.real_seconds = kernels.of(figures.real_effort.work);
   const KeyRequest request = plan.key_request();
-  figures.keys.relinearisation_levels = request.relinearisation_levels;
-  figures.keys.galois_levels = request.galois_levels;
-  figures.other_key_bytes = static_cast<double>(request.bytes(context)) - figures.keys.bytes(shape);
+  for (const int level : request.relinearisation_levels) figures.keys.need_relinearisation(sum.placed(level));
+  for (const auto& [element, levels] : request.galois_levels)
+    for (const int level : levels) figures.keys.need_galois(element, sum.placed(level));
+  // Around ModRaise: a digit of two limbs at q_0 p_0, two polynomials, and a key at the top.
+  figures.other_key_bytes = shape.key_bytes(shape.max_level) +
+                            2 * (shape.q_bits.front() + shape.p_bits.front()) / 64.0 * shape.limb_bytes();
   return figures;
 }
 
 Effort effort_of(const SparseBootstrapPlan& plan, const KernelSeconds& kernels) {
   const Context& context = plan.context();
-  BootstrapEffort sum(context, kernels);
+  BootstrapEffort sum(context, shape_of(context), kernels);
   sum.rotation(plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise(plan.raised_level());

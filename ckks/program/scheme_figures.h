@@ -18,6 +18,9 @@ LevelBudget budget_of(const Context&);
 // Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; replace them by a
 // measured time where there is one.
 BootstrapFigures figures_of(const BootstrapPlan&, const KernelSeconds&);
+// The same bootstrap in a chain of another shape: with more or fewer computing levels, other special primes and
+// digits.
+BootstrapFigures figures_of(const BootstrapPlan&, const SchemeShape&, const KernelSeconds&);
 
 // Work and key-switches of one sparse bootstrap.
 Effort effort_of(const SparseBootstrapPlan&, const KernelSeconds&);

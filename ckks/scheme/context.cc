@@ -77,6 +77,19 @@ class Fingerprinter {
 
 }  // namespace
 
+std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p) {
+  const int max_level = static_cast<int>(log2_q.size()) - 1;
+  double budget = log2_p;
+  for (double bits : log2_q) budget += bits;
+  std::vector<Gadget> gadgets;
+  for (int top : band_tops(spec)) {
+    gadgets.push_back(top == max_level
+                          ? Gadget{top, spec.p_count, partition_digits(log2_q, top, log2_p)}
+                          : best_gadget(log2_q, top, max_level + spec.p_count - top, spec.p_bits, budget));
+  }
+  return gadgets;
+}
+
 Context::Context(const ParameterSpec& spec) : spec_(spec) {
   check_shape(spec);
   max_level_ = spec.stc_levels + spec.compute_levels + spec.evalmod_levels + spec.cts_levels;
@@ -112,20 +125,16 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
   }
   std::vector<double> log2_q;
   for (uint64_t prime : q) log2_q.push_back(std::log2(static_cast<double>(prime)));
-  double log2_p = 0, log2_chain = 0;
+  double log2_p = 0;
   for (uint64_t prime : p) log2_p += std::log2(static_cast<double>(prime));
-  for (double bits : log2_q) log2_chain += bits;
-  for (int top : band_tops(spec)) {
-    gadgets_.push_back(top == max_level_ ? Gadget{top, spec.p_count, partition_digits(log2_q, top, log2_p)}
-                                         : best_gadget(log2_q, top, max_level_ + spec.p_count - top,
-                                                       spec.p_bits, log2_chain + log2_p));
-    if (gadgets_.back().digits.empty()) {
-      throw Error(
-          message("parameters '", spec.name, "': the special primes are smaller than a prime up to q_", top));
+  gadgets_ = gadgets_of(spec, log2_q, log2_p);
+  for (const Gadget& gadget : gadgets_) {
+    if (gadget.digits.empty()) {
+      throw Error(message("parameters '", spec.name, "': the special primes are smaller than a prime up to q_",
+                          gadget.top));
     }
     // The primes that only a lower band needs come last: the others do not depend on them.
-    while (static_cast<int>(p.size()) < gadgets_.back().p_count)
-      p.push_back(take(std::ldexp(1.0, spec.p_bits)));
+    while (static_cast<int>(p.size()) < gadget.p_count) p.push_back(take(std::ldexp(1.0, spec.p_bits)));
   }
   ring_ = std::make_unique<const Ring>(spec.log_n, q, p);
   check_security(spec, log2_qp(),

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@
 #include "ckks/scheme/parameters.h"
 
 namespace psm {
+
+// The gadget of each band of a chain with primes of these sizes and special primes of log2_p bits at the top. One
+// without digits has a prime that is larger than its P.
+std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p);
 
 class Context {
  public:
