@@ -1,5 +1,5 @@
-// bazel run //cmd:bench -- --suite ckks [flags]: times the encrypted operations beside what the machine
-// allows.
+// bazel run //cmd:bench -- --suite ckks|train [flags]: times the encrypted operations, or a step of training,
+// beside what the machine allows.
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -17,6 +17,7 @@
 #include "cmd/common_flags.h"
 #include "cmd/deployment.h"
 #include "cmd/table.h"
+#include "cmd/train_suite.h"
 
 namespace psm {
 namespace {
@@ -68,13 +69,37 @@ void add_file_sizes(const Context& context, std::vector<BenchRow>& rows) {
   }
 }
 
+void bench_training(int steps, const CommonFlags& common) {
+  TrainSuiteOptions options = default_train_suite();
+  options.steps = steps;
+  options.starting = [](const TrainRow& row) {
+    std::fprintf(stderr, "timing %s, %s, threads: %d\n", row.name.c_str(), row.attention.c_str(), row.threads);
+  };
+  const ModelConfig& m = options.model;
+  std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d, fp32\n", processor_name().c_str(),
+              m.width, m.layers, m.heads, m.context, options.batch, m.vocab);
+  Table table({"operation", "attention", "backend", "threads", "tokens/s", "forward ms", "backward ms", "optimiser ms",
+               "Gflop/s", "peak", "of peak"});
+  Json json = Json(Json::Array{});
+  for (const TrainRow& row : train_suite(options)) {
+    table.row({row.name, row.attention, row.backend, std::to_string(row.threads), format("%.0f", row.tokens_per_second),
+               format("%.1f", row.forward_ms), format("%.1f", row.backward_ms), format("%.1f", row.optimiser_ms),
+               format("%.1f", row.gflops), format("%.1f", row.peak_gflops), percent(row.gflops / row.peak_gflops)});
+    json.push_back(row.json());
+  }
+  std::printf("\n%s", table.text().c_str());
+  common.write_json(json);
+}
+
 int bench(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:bench -- --suite ckks [flags]",
+      "bazel run //cmd:bench -- --suite ckks|train [flags]",
       "Times the operations of the encryption scheme, medians and minima by the clock, beside their\n"
       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory\n"
-      "bandwidth and the multiply-accumulate rate measured on this machine. Takes about a minute.");
-  const std::string& suite = flags.text("suite", "ckks", "what to time: ckks");
+      "bandwidth and the multiply-accumulate rate measured on this machine. Takes about a minute.\n"
+      "--suite train: a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one thread\n"
+      "and on all, beside the rate of fp32 multiply-adds measured on this machine.");
+  const std::string& suite = flags.text("suite", "ckks", "what to time: ckks or train");
   const int64_t& repetitions = flags.integer("repetitions", 7, 1, 1000, "runs of each operation, at least");
   const int64_t& bootstraps =
       flags.integer("bootstrap-repetitions", 3, 1, 100, "runs of the bootstrap and of making its keys");
@@ -82,9 +107,14 @@ int bench(int argc, char** argv) {
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
-  if (suite != "ckks") throw Error(message("--suite ", suite, " is not known; there is: ckks"));
+  if (suite != "ckks" && suite != "train")
+    throw Error(message("--suite ", suite, " is not known; there are: ckks, train"));
   ring.apply();
   common.apply();
+  if (suite == "train") {
+    bench_training(static_cast<int>(repetitions), common);
+    return 0;
+  }
 
   const Context context(ring.spec());
   ring.require_security(context);

@@ -27,6 +27,11 @@ struct SimdKernels {
   void (*gelu)(const float* z, float* y, std::size_t count);
   // grad_z += grad_y * d gelu / dz
   void (*gelu_vjp)(const float* z, const float* grad_y, float* grad_z, std::size_t count);
+
+  // Independent multiply-adds on registers, nothing else: what benchmarks take for the processor's peak. Each
+  // round is multiply_adds_flops operations; the result is positive.
+  float (*multiply_adds)(std::size_t rounds);
+  int multiply_adds_flops;
 };
 
 // The best set that this processor runs; PSM_SIMD=scalar|avx2|avx512 in the environment asks for a lower one.

@@ -1,6 +1,7 @@
 #include "train/trainer.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -16,6 +17,10 @@ std::vector<bool> decaying(const ModelConfig& config) {
   for (const ParameterSlice& slice : parameter_slices(config))
     decays.insert(decays.end(), slice.size(), slice.rows > 1);
   return decays;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 bool all_finite(const Tensor<float>& x) {
@@ -34,6 +39,7 @@ struct Trainer::Part {
   Model<float> model;
   Tape<float> tape;
   ForwardTensors<float> out;
+  Tensor<float> loss;
   double cross_entropy = 0, range_loss = 0;
 };
 
@@ -60,7 +66,7 @@ Trainer::Trainer(const ModelWeights& initial, const DataSource& source, const Tr
 
 Trainer::~Trainer() = default;
 
-void Trainer::run_part(Part& part, double cross_entropy_scale) {
+void Trainer::forward(Part& part, double cross_entropy_scale) {
   std::fill(part.grads.begin(), part.grads.end(), 0.0f);
   part.cross_entropy = part.range_loss = 0;
   part.tape.restart();
@@ -73,20 +79,24 @@ void Trainer::run_part(Part& part, double cross_entropy_scale) {
                      part.out);
   const Tensor<float> entropy = cross_entropy(
       tape, part.out.logits, std::span<const int>(batch_.targets).subspan(begin, count), cross_entropy_scale);
-  Tensor<float> loss = entropy;
-  loss = add_range_losses(
-      tape, loss, options_.ranges, config_, part.out,
+  part.loss = add_range_losses(
+      tape, entropy, options_.ranges, config_, part.out,
       {part.count, batch_.length, options_.batch, batch_.targets.data() + begin, batch_.scored()});
-  tape.backward(loss);
   part.cross_entropy = entropy.value[0];
-  part.range_loss = loss.value[0] - entropy.value[0];
+  part.range_loss = part.loss.value[0] - entropy.value[0];
 }
 
 StepReport Trainer::step() {
   const std::uint64_t random_before = random_.state();
   source_.draw(options_.batch, random_, batch_);
   const double scale = 1.0 / static_cast<double>(std::max<std::size_t>(1, batch_.scored()));
-  parallel_for(0, parts_.size(), [&](std::size_t p) { run_part(*parts_[p], scale); });
+  const double start = seconds_now();
+  parallel_for(0, parts_.size(), [&](std::size_t p) { forward(*parts_[p], scale); });
+  const double forward_done = seconds_now();
+  parallel_for(0, parts_.size(), [&](std::size_t p) {
+    if (parts_[p]->count > 0) parts_[p]->tape.backward(parts_[p]->loss);
+  });
+  const double backward_done = seconds_now();
 
   constexpr std::size_t kChunk = 4096;
   parallel_for(0, (grads_.size() + kChunk - 1) / kChunk, [&](std::size_t chunk) {
@@ -111,6 +121,9 @@ StepReport Trainer::step() {
     report_divergence(loss, report.gradient_norm);
   }
   report.step = adamw_.state().steps;
+  report.forward_seconds = forward_done - start;
+  report.backward_seconds = backward_done - forward_done;
+  report.optimiser_seconds = seconds_now() - backward_done;
   return report;
 }
 

@@ -3,7 +3,7 @@
 //
 // The batch is divided into kParts parts of its own tape each; threads take parts, and the parts' gradients
 // are added in their order. So the same seed gives the same bits for every number of threads, and threads
-// meet only twice a step.
+// meet a few times a step.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,7 @@ struct StepReport {
   double cross_entropy = 0;
   double range_loss = 0;
   double gradient_norm = 0;
+  double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
 };
 
 class Trainer {
@@ -64,7 +65,7 @@ class Trainer {
  private:
   struct Part;
 
-  void run_part(Part& part, double cross_entropy_scale);
+  void forward(Part& part, double cross_entropy_scale);
   [[noreturn]] void report_divergence(double loss, double norm) const;
 
   ModelConfig config_;
