@@ -4,27 +4,35 @@
 #include <chrono>
 
 #include "ckks/base/parallel.h"
+#include "ckks/program/scheme_figures.h"
 #include "ckks/ring/backend.h"
 #include "ckks/ring/packed_poly.h"
+#include "ckks/scheme/key_switch.h"
 
 namespace psm::program {
 namespace {
 
-// Seconds for one of the `limbs` that a call works on: the least of the calls made within the budget, which
-// is the one that other processes disturbed least.
+// Seconds of each call made within the budget, in ascending order.
 template <typename Call>
-double seconds_for_limb(double budget, double limbs, const Call& call) {
+std::vector<double> times_of_calls(double budget, const Call& call) {
   using Clock = std::chrono::steady_clock;
   call();  // first touch of memory
-  double least = 1e9;
+  std::vector<double> times;
   const auto start = Clock::now();
-  for (int calls = 0; calls < 16 || std::chrono::duration<double>(Clock::now() - start).count() < budget;
-       ++calls) {
+  while (times.size() < 16 || std::chrono::duration<double>(Clock::now() - start).count() < budget) {
     const auto begin = Clock::now();
     call();
-    least = std::min(least, std::chrono::duration<double>(Clock::now() - begin).count());
+    times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  return least / limbs;
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+// Seconds for one of the `limbs` that a call works on: by the shortest call, which is the one that other processes
+// disturbed least.
+template <typename Call>
+double seconds_for_limb(double budget, double limbs, const Call& call) {
+  return times_of_calls(budget, call).front() / limbs;
 }
 
 RnsPoly filled(const Ring& ring, Basis basis) {
@@ -39,13 +47,33 @@ RnsPoly filled(const Ring& ring, Basis basis) {
   return poly;
 }
 
+// What a rotation takes as a whole, and what its kernels alone would: the sum leaves out that digits and results go
+// through memory and that threads wait for each other. The middle one of `seconds` worth of calls.
+double whole_over_parts(const Context& context, const KernelSeconds& parts, double seconds) {
+  const Ring& ring = context.ring();
+  const int level = context.compute_level();
+  const Basis basis{level + 1, context.p_count(level)};
+  KeySwitchKey key{.seed = {}, .level = level, .p_count = basis.p, .digits = {}, .fingerprint = {}};
+  for (int d = 0; d < context.digit_count(level); ++d)
+    key.digits.push_back({PackedPoly(filled(ring, basis)), PackedPoly(filled(ring, basis))});
+  const RnsPoly c0 = filled(ring, {level + 1, 0}), c1 = filled(ring, {level + 1, 0});
+  const KeySwitcher switcher(context);
+  const GaloisElement element = rotation_element(1, context.log_n());
+  const auto times = times_of_calls(
+      seconds, [&] { switcher.switch_key(c1, key, {.addend0 = &c0, .automorphism = element}); });
+  Program program;
+  program.slots = static_cast<std::size_t>(context.slots());
+  const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
+  return times[times.size() / 2] / CostModel(shape_of(context), parts).seconds(rotate, program, level);
+}
+
 }  // namespace
 
 KernelSeconds calibrate(const Context& context, double seconds) {
   const Ring& ring = context.ring();
   const Basis basis{ring.q_count(), context.p_count(context.max_level())};
   const auto limbs = static_cast<std::size_t>(basis.limbs());
-  const double count = static_cast<double>(limbs), each = seconds / static_cast<double>(kKernelCount);
+  const double count = static_cast<double>(limbs), each = seconds / static_cast<double>(kKernelCount + 1);
   const std::size_t n = ring.n();
   constexpr std::size_t kDigits = 4;
   std::vector<RnsPoly> digits, keys;
@@ -125,6 +153,8 @@ KernelSeconds calibrate(const Context& context, double seconds) {
           kernels().run_matrix_product(out, kRows, in, kColumns, constants, run, n, a.modulus(j), false);
         });
       }));
+  const double factor = whole_over_parts(context, result, each);
+  for (double& kernel : result.seconds) kernel *= factor;
   return result;
 }
 
