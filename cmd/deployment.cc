@@ -5,6 +5,7 @@
 #include "ckks/base/checksum.h"
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
+#include "ckks/bootstrap/error_model.h"
 #include "ckks/program/scheme_figures.h"
 #include "ckks/ring/backend.h"
 #include "ckks/scheme/security.h"
@@ -57,7 +58,7 @@ Deployment::Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Conte
   const program::CostModel costs = nominal_costs(*context, bootstrap.get());
   plan = program::plan(build_program(model, packing), program::budget_of(*context), costs);
   reading = program::meter(plan, costs);
-  bootstrap_error_std = costs.bootstrap().error_std;
+  if (plan.bootstraps > 0) bootstrap_error_std = predict_error(*bootstrap).rms();
   keys = program::key_request(plan, bootstrap.get());
 }
 

@@ -28,7 +28,7 @@ struct Deployment {
   Packing packing;
   program::Plan plan;
   KeyRequest keys;                // of the plan and of its bootstraps
-  double bootstrap_error_std = 0;  // of re and of im of a slot, as ckks/bootstrap states it
+  double bootstrap_error_std = 0;  // of re and of im of a slot (ckks/bootstrap/error_model.h)
   uint64_t model_fingerprint = 0;  // of weights, ranges and the options of the polynomials
 
   program::MeterReading reading;  // by nominal costs: counts, keys, memory

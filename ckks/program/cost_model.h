@@ -128,7 +128,6 @@ struct BootstrapFigures {
   double other_key_bytes = 0;  // of the encapsulation keys
   double memory_bytes = 0;     // encoded transforms
   double scratch_bytes = 0;    // at its peak
-  double error_std = 0x1p-17;  // absolute, of re and of im of a slot
 };
 
 class CostModel {

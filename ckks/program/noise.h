@@ -27,7 +27,7 @@
 
 namespace psm::program {
 
-// By value id. `bootstrap_std`: of re and of im after one bootstrap (measured; ckks/bootstrap/README.md).
+// By value id. `bootstrap_std`: of re and of im after one bootstrap (bootstrap/error_model.h).
 // `observations` come from run_twin on plan.program. Inputs are taken to be encrypted under the public key.
 std::vector<double> predicted_noise(const Plan&, const NoiseModel&, double bootstrap_std,
                                     std::span<const Observation> observations);
