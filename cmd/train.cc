@@ -20,6 +20,7 @@ int train(int argc, char** argv) {
   const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
   const std::string& text = flags.text("text", "", "train a character model of this text");
   const int64_t& steps = flags.integer("steps", 1200, 1, 10000000, "training steps of each stage, at most");
+  const int64_t& power = flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of data and training");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
@@ -30,6 +31,8 @@ int train(int argc, char** argv) {
   RecipeOptions recipe =
       task.recall_task() ? recall_recipe(*task.recall_task(), static_cast<uint64_t>(seed))
                          : text_recipe(*task.text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
+  recipe.model.power = static_cast<int>(power);
+  recipe.model.validate();
   if (task.recall_task() && flags.given("steps")) recipe.steps = static_cast<size_t>(steps);
   const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);

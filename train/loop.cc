@@ -71,9 +71,20 @@ LoopResult run_training(const ModelWeights& initial, const DataSource& source, c
   std::size_t last_saved = 0;
   bool finished = false;
 
+  // What stops a training is reported with the state from which it can go on.
+  const auto or_last_good_state = [&](auto&& action) {
+    try {
+      return action();
+    } catch (const Error& error) {
+      const std::string last = last_saved > 0
+                                   ? message("last good state: step ", last_saved, " in ", loop.state_file)
+                                   : std::string("no state was saved before");
+      throw Error(message(loop.name, ": ", error.what(), "; ", last), error.kind());
+    }
+  };
   auto save = [&](bool done) {
     if (loop.state_file.empty()) return;
-    save_training(loop.state_file, description, {trainer.state(), done});
+    or_last_good_state([&] { save_training(loop.state_file, description, {trainer.state(), done}); });
     last_saved = trainer.steps();
   };
   if (!loop.state_file.empty())
@@ -87,15 +98,7 @@ LoopResult run_training(const ModelWeights& initial, const DataSource& source, c
   double step_seconds = 0, tokens = 0;
   while (!finished && trainer.steps() < loop.steps) {
     const auto before = Clock::now();
-    StepReport report;
-    try {
-      report = trainer.step();
-    } catch (const Error& error) {
-      const std::string last = last_saved > 0
-                                   ? message("last good state: step ", last_saved, " in ", loop.state_file)
-                                   : std::string("no state was saved before");
-      throw Error(message(loop.name, ": ", error.what(), "; ", last), error.kind());
-    }
+    const StepReport report = or_last_good_state([&] { return trainer.step(); });
     step_seconds += seconds_since(before);
     tokens += static_cast<double>(training.batch) * source.context();
     if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {

@@ -33,8 +33,9 @@ struct LoopResult {
   double tokens_per_second = 0;  // in training steps alone, of this process
 };
 
-// Trains `initial` on the source. Throws psm::Error if training diverges (with the step, the layer and the
-// last saved state) or if the state file is damaged or of another training.
+// Trains `initial` on the source. Throws psm::Error if training diverges (with the step and the layer) or
+// a state cannot be saved, both with the last state that was, or if the state file is damaged or of another
+// training.
 LoopResult run_training(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
                         const LoopOptions& loop);
 

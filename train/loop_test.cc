@@ -1,5 +1,9 @@
 #include "train/loop.h"
 
+#include <sys/resource.h>
+
+#include <cmath>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
@@ -67,6 +71,63 @@ TEST_CASE("a training that was killed and resumed ends with the same bits") {
   const LoopResult again = run_training(start(), kTask, training(), loop_of(30, file));
   CHECK(again.resumed_at == 30);
   CHECK(flatten(again.weights) == flatten(whole.weights));
+}
+
+// The files of this process cannot grow beyond so many bytes, as on a full disk, for a scope.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_;
+};
+
+TEST_CASE("a full disk stops the training, and the last good state is named, survives and is resumed") {
+  const std::string file = fresh("full.training");
+  const LoopResult whole = run_training(start(), kTask, training(), loop_of(30, ""));
+  // Takes the place of a training that was killed after step 12: the limit comes between its saves.
+  run_training(start(), kTask, training(), loop_of(30, file));
+  Trainer trainer(start(), kTask, training());
+  for (int i = 0; i < 12; ++i) trainer.step();
+  save_training(file, read_safetensors(file).metadata.at("training"), {trainer.state(), false});
+  const std::string saved = read_file(file, 1 << 30);
+  REQUIRE(saved.size() > 20000);
+  std::string text;
+  {
+    const FileSizeLimit limit(16384);
+    try {
+      run_training(start(), kTask, training(), loop_of(30, file));
+    } catch (const Error& error) {
+      text = error.what();
+      CHECK(error.kind() == Error::Kind::kFailed);
+    }
+  }
+  CAPTURE(text);
+  CHECK(text.find("cannot write " + file) != std::string::npos);
+  CHECK(text.find("last good state: step 12 in " + file) != std::string::npos);
+  CHECK(read_file(file, 1 << 30) == saved);
+  const LoopResult resumed = run_training(start(), kTask, training(), loop_of(30, file));
+  CHECK(resumed.resumed_at == 12);
+  CHECK(flatten(resumed.weights) == flatten(whole.weights));
+}
+
+TEST_CASE("a state that holds a NaN is refused") {
+  const std::string file = fresh("nan.training");
+  run_training(start(), kTask, training(), loop_of(8, file));
+  Safetensors content = read_safetensors(file);
+  content.tensors[1].values[3] = std::nanf("");
+  write_safetensors(file, content);
+  CHECK_THROWS_WITH_AS(run_training(start(), kTask, training(), loop_of(8, file)),
+                       (file + " holds a value that is not finite; delete it to begin anew").c_str(), Error);
 }
 
 TEST_CASE("training stops once the held-out accuracy is reached") {

@@ -1,6 +1,8 @@
 #include "train/training_state.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <utility>
 
@@ -52,6 +54,10 @@ SavedTraining training_from(Safetensors file, const std::string& description, co
   saved.state.values = file.at("values", shape, path);
   saved.state.optimiser.m = file.at("first_moment", shape, path);
   saved.state.optimiser.v = file.at("second_moment", shape, path);
+  for (const std::vector<float>* values :
+       {&saved.state.values, &saved.state.optimiser.m, &saved.state.optimiser.v})
+    if (!std::all_of(values->begin(), values->end(), [](float x) { return std::isfinite(x); }))
+      throw Error(message(path, " holds a value that is not finite; delete it to begin anew"));
   saved.state.optimiser.steps = number_at(file, "steps", path);
   saved.state.random = number_at(file, "random", path);
   saved.finished = number_at(file, "finished", path) != 0;

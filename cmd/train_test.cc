@@ -1,0 +1,111 @@
+// //cmd:train and //cmd:evaluate as their users call them: what they refuse, with one clear line and exit code 2.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "attention/checkpoint.h"
+#include "ckks/base/file.h"
+#include "cmd/prompts.h"
+#include "doctest/doctest.h"
+#include "nn/safetensors.h"
+
+namespace psm {
+namespace {
+
+std::string path_of(const std::string& name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+// Runs the command, after `before` in the same shell; what it wrote to stderr comes back in `error`.
+int run(const std::string& arguments, std::string& error, const std::string& before = "") {
+  const std::string folder = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/";
+  const int status = std::system(
+      (before + folder + arguments + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str());
+  error = read_file(path_of("err"), 1 << 16);
+  return WEXITSTATUS(status);
+}
+
+void refused(const std::string& arguments, const std::string& why) {
+  std::string error;
+  CAPTURE(arguments);
+  CHECK(run(arguments, error) == 2);
+  CAPTURE(error);
+  CHECK(error.rfind("error: ", 0) == 0);
+  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
+  CHECK(error.find(why) != std::string::npos);
+}
+
+const std::string kText = [] {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "the quick brown fox ";
+  return text;
+}();
+
+TEST_CASE("a text shorter than the context, an empty and a missing one are refused") {
+  write_file(path_of("short.txt"), "shorter than a window of the context");
+  write_file(path_of("empty.txt"), "");
+  refused("train --out " + path_of("a") + " --text " + path_of("short.txt"), "too few for training");
+  refused("train --out " + path_of("a") + " --text " + path_of("empty.txt"), "too few for training");
+  refused("train --out " + path_of("a") + " --text " + path_of("missing.txt"), "cannot read");
+}
+
+TEST_CASE("an odd power and a power that is none are refused before anything is trained") {
+  refused("train --out " + path_of("b") + " --power 3", "power = 3 is not an even number from 2 to 16");
+  refused("train --out " + path_of("b") + " --power 0", "--power");
+  CHECK_FALSE(std::filesystem::exists(path_of("b")));
+}
+
+TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refused") {
+  const std::string path = path_of("model.safetensors");
+  RecallOptions task;
+  task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
+  ModelConfig config;
+  config.vocab = 8, config.context = 16, config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16;
+  Checkpoint checkpoint;
+  checkpoint.weights = random_weights(config, 1);
+  PromptCodec(task).write_notes(checkpoint);
+  save_checkpoint(path, checkpoint);
+  const Safetensors whole = read_safetensors(path);
+  std::string error;
+  CHECK(run("evaluate --model " + path, error) == 0);
+  CHECK(error == "");
+  // Each is written anew with a checksum that fits.
+  Safetensors file = whole;
+  file.tensors[0].values[0] = std::nanf("");
+  write_safetensors(path, file);
+  refused("evaluate --model " + path, "holds a value that is not finite");
+  const auto with = [&](const std::string& from, const std::string& to) {
+    Safetensors changed = whole;
+    std::string& text = changed.metadata.at("config");
+    const size_t at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    text.replace(at, from.size(), to);
+    write_safetensors(path, changed);
+  };
+  with("\"power\":4", "\"power\":5");
+  refused("evaluate --model " + path, "power = 5 is not an even number");
+  with("\"width\":16", "\"width\":32");
+  refused("evaluate --model " + path, "the file is of another model");
+}
+
+TEST_CASE("a saved training of another shape is refused, and a full disk is one line and exit code 1") {
+  const std::string folder = path_of("c"), text = path_of("fox.txt");
+  write_file(text, kText);
+  std::string error;
+  const std::string arguments = "train --out " + folder + " --text " + text + " --steps 2";
+  // In blocks of 512 bytes or 1 KiB: far less than a state needs.
+  CHECK(run(arguments, error, "trap '' XFSZ; ulimit -f 100; ") == 1);
+  CAPTURE(error);
+  CHECK(error.find("error: softmax: cannot write " + folder + "/softmax.training") != std::string::npos);
+  CHECK(error.find("no state was saved before") != std::string::npos);
+  CHECK(std::filesystem::is_empty(folder));
+  REQUIRE(run(arguments, error) == 0);
+  refused("train --out " + folder + " --text " + text + " --steps 2 --power 2", "of another model, data set or options");
+}
+
+}  // namespace
+}  // namespace psm
