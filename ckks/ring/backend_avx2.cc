@@ -1,5 +1,7 @@
 // The AVX2 backend: four residues at a time in doubles; see avx2.h for the arithmetic and its ranges. What
 // moves or compares words alone is left to the reference or to the compiler's vectors.
+#include <cstring>
+
 #include "ckks/ring/avx2.h"
 #include "ckks/ring/backend_list.h"
 #include "ckks/ring/ntt_avx2.h"
@@ -7,14 +9,16 @@
 namespace psm {
 namespace {
 
-void ntt_forward(uint64_t* x, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_forward(x, tables);
-  ntt_forward_avx2(x, tables);
+void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
+  if (tables.log_n < 4) return kScalarKernels.ntt_forward(out, a, tables);
+  if (out != a) std::memcpy(out, a, sizeof(uint64_t) << tables.log_n);
+  ntt_forward_avx2(out, tables);
 }
 
-void ntt_inverse(uint64_t* x, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(x, tables);
-  ntt_inverse_avx2(x, tables);
+void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
+  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(out, a, tables);
+  if (out != a) std::memcpy(out, a, sizeof(uint64_t) << tables.log_n);
+  ntt_inverse_avx2(out, tables);
 }
 
 void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {

@@ -7,14 +7,14 @@
 namespace psm {
 namespace {
 
-void ntt_forward(uint64_t* x, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_forward(x, tables);
-  ntt_forward_avx512ifma(x, tables);
+void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
+  if (tables.log_n < 4) return kScalarKernels.ntt_forward(out, a, tables);
+  ntt_forward_avx512ifma(out, a, tables);
 }
 
-void ntt_inverse(uint64_t* x, const NttView& tables) {
-  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(x, tables);
-  ntt_inverse_avx512ifma(x, tables);
+void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
+  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(out, a, tables);
+  ntt_inverse_avx512ifma(out, a, tables);
 }
 
 void add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {

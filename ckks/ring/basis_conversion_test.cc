@@ -34,8 +34,8 @@ std::vector<std::vector<uint64_t>> convert(const BasisConverter& converter, cons
   for (int i = 0; i < converter.source_count(); ++i) {
     const Modulus& m = ring().modulus(converter.source(i));
     for (size_t k = 0; k < kN; ++k) y[i][k] = residue(x[k], m);
-    kernels().ntt_forward(y[i].data(), ring().ntt(converter.source(i)));
-    kernels().ntt_inverse(y[i].data(), converter.inverse_transform(i));
+    kernels().ntt_forward(y[i].data(), y[i].data(), ring().ntt(converter.source(i)));
+    kernels().ntt_inverse(y[i].data(), y[i].data(), converter.inverse_transform(i));
     in_pointers.push_back(y[i].data());
   }
   for (auto& limb : out) out_pointers.push_back(limb.data());

@@ -16,9 +16,9 @@ namespace psm {
 struct Kernels {
   const char* name;
 
-  // In place; see ntt.h. Natural order to bit-reversed order, and back.
-  void (*ntt_forward)(uint64_t* x, const NttView& tables);
-  void (*ntt_inverse)(uint64_t* x, const NttView& tables);
+  // out = the transform of a (ntt.h): natural order to bit-reversed order, and back.
+  void (*ntt_forward)(uint64_t* out, const uint64_t* a, const NttView& tables);
+  void (*ntt_inverse)(uint64_t* out, const uint64_t* a, const NttView& tables);
 
   // out = a + b, a - b, -a, a * b, out + a * b.
   void (*add)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);

@@ -97,8 +97,8 @@ void bench_backend(const Kernels& k, Bench& b, int repetitions) {
     print_row(name, near, far);
   };
   std::printf(" %s, %d-bit primes: microseconds          near                far\n", k.name, q0.bits);
-  row("ntt_forward", [&](size_t i) { k.ntt_forward(b.writable[i], *b.tables[i]); });
-  row("ntt_inverse", [&](size_t i) { k.ntt_inverse(b.writable[i], *b.tables[i]); });
+  row("ntt_forward", [&](size_t i) { k.ntt_forward(b.writable[i], b.writable[i], *b.tables[i]); });
+  row("ntt_inverse", [&](size_t i) { k.ntt_inverse(b.writable[i], b.writable[i], *b.tables[i]); });
   row("add", [&](size_t i) { k.add(b.writable[i], b.pointers[i], b.out_pointers[0], n, b.moduli[i]); });
   row("multiply",
       [&](size_t i) { k.multiply(b.writable[i], b.pointers[i], b.out_pointers[0], n, b.moduli[i]); });

@@ -30,28 +30,31 @@ class Forward {
         division_(tables.modulus),
         roots_(tables.roots, tables.root_quotients, tables.modulus) {}
 
-  // All layers of the block of 2^log_size residues that is node t.
-  void block(uint64_t* x, int log_size, size_t t) const {
-    if (log_size <= kLeafBits) return leaf(x, log_size, t);
-    pass<3>(x, log_size, t);
+  // All layers of the block of 2^log_size residues that is node t, from a to x. The first pass moves the
+  // data.
+  void block(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
+    if (log_size <= kLeafBits) return leaf(x, a, log_size, t);
+    pass<3>(x, a, log_size, t);
     for (size_t child = 0; child < 8; ++child) {
-      block(x + (child << (log_size - 3)), log_size - 3, 8 * t + child);
+      uint64_t* part = x + (child << (log_size - 3));
+      block(part, part, log_size - 3, 8 * t + child);
     }
   }
 
  private:
-  void leaf(uint64_t* x, int log_size, size_t t) const {
+  void leaf(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
     int done = 0;
     for (int left = log_size - kNarrowLayers; left > 0;) {
       const int layers = layers_of_pass(left);
       for (size_t node = 0; node < size_t{1} << done; ++node) {
         uint64_t* part = x + (node << (log_size - done));
+        const uint64_t* from = done == 0 ? a : part;
         if (layers == 3) {
-          pass<3>(part, log_size - done, (t << done) + node);
+          pass<3>(part, from, log_size - done, (t << done) + node);
         } else if (layers == 2) {
-          pass<2>(part, log_size - done, (t << done) + node);
+          pass<2>(part, from, log_size - done, (t << done) + node);
         } else {
-          pass<1>(part, log_size - done, (t << done) + node);
+          pass<1>(part, from, log_size - done, (t << done) + node);
         }
       }
       done += layers;
@@ -82,12 +85,12 @@ class Forward {
   }
 
   template <int kLayers>
-  void pass(uint64_t* x, int log_size, size_t t) const {
-    if (t == 1 && kRoom == Room::kAmple) return pass<kLayers, true>(x, log_size, t);
-    pass<kLayers, false>(x, log_size, t);
+  void pass(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
+    if (t == 1 && kRoom == Room::kAmple) return pass<kLayers, true>(x, a, log_size, t);
+    pass<kLayers, false>(x, a, log_size, t);
   }
   template <int kLayers, bool kFirst>
-  [[gnu::always_inline]] void pass(uint64_t* x, int log_size, size_t t) const {
+  [[gnu::always_inline]] void pass(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
     constexpr size_t kParts = 1 << kLayers;
     const size_t stride = size_t{1} << (log_size - kLayers);
     const VectorModulus m = m_;  // a copy that no store can be suspected of changing
@@ -96,7 +99,7 @@ class Forward {
     for (size_t i = 0; i < stride; i += 8) {
       Vector v[kParts];
 #pragma GCC unroll 8
-      for (size_t k = 0; k < kParts; ++k) v[k] = load(x + k * stride + i);
+      for (size_t k = 0; k < kParts; ++k) v[k] = load(a + k * stride + i);
       if constexpr (kFirst) {
 #pragma GCC unroll 8
         for (size_t k = 0; k < kParts / 2; ++k) v[k] = add(v[k], start_);
@@ -171,13 +174,15 @@ class Inverse {
       bounds_[i] = broadcast(tables.modulus.q << (grows(kRoom) ? kLogBound + i : 1));
   }
 
-  void block(uint64_t* x, int log_size, size_t t) const {
+  // From a to x; the narrow layers move the data.
+  void block(uint64_t* x, const uint64_t* a, int log_size, size_t t) const {
     if (log_size <= kLeafBits) {
-      narrow_layers(x, size_t{1} << log_size, t << (log_size - kNarrowLayers));
+      narrow_layers(x, a, size_t{1} << log_size, t << (log_size - kNarrowLayers));
       return wide_layers(x, log_size, t, 0);
     }
     for (size_t child = 0; child < 8; ++child) {
-      block(x + (child << (log_size - 3)), log_size - 3, 8 * t + child);
+      const size_t begin = child << (log_size - 3);
+      block(x + begin, a + begin, log_size - 3, 8 * t + child);
     }
     pass<3>(x, log_size, t);
   }
@@ -273,23 +278,24 @@ class Inverse {
   }
 
   // The first three layers of `size` residues whose first eight are node t.
-  void narrow_layers(uint64_t* x, size_t size, size_t t) const {
+  void narrow_layers(uint64_t* x, const uint64_t* from, size_t size, size_t t) const {
     const VectorModulus m = m_;
     const Roots<kRoom> roots = roots_;
     size_t i = 0;
-    for (; i + 128 <= size; i += 128) narrow_step<8>(x + i, t + i / 8, roots, bounds_[0], m);
-    for (; i < size; i += 16) narrow_step<1>(x + i, t + i / 8, roots, bounds_[0], m);
+    for (; i + 128 <= size; i += 128) narrow_step<8>(x + i, from + i, t + i / 8, roots, bounds_[0], m);
+    for (; i < size; i += 16) narrow_step<1>(x + i, from + i, t + i / 8, roots, bounds_[0], m);
   }
 
   template <int kPairs>
-  [[gnu::always_inline]] static void narrow_step(uint64_t* x, size_t node, const Roots<kRoom>& roots,
-                                                 Vector bound, const VectorModulus& m) {
+  [[gnu::always_inline]] static void narrow_step(uint64_t* x, const uint64_t* from, size_t node,
+                                                 const Roots<kRoom>& roots, Vector bound,
+                                                 const VectorModulus& m) {
     const Vector zero = _mm512_setzero_si512();
     Vector a[kPairs], b[kPairs];
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      a[p] = load(x + 16 * p);
-      b[p] = load(x + 16 * p + 8);
+      a[p] = load(from + 16 * p);
+      b[p] = load(from + 16 * p + 8);
       separate(a[p], b[p]);
     }
 #pragma GCC unroll 8
@@ -323,27 +329,27 @@ class Inverse {
 };
 
 template <template <Room> class Direction>
-void transform(uint64_t* x, const NttView& tables, Room room) {
+void transform(uint64_t* x, const uint64_t* a, const NttView& tables, Room room) {
   switch (room) {
     case Room::kAmple:
-      return Direction<Room::kAmple>(tables).block(x, tables.log_n, 1);
+      return Direction<Room::kAmple>(tables).block(x, a, tables.log_n, 1);
     case Room::kMiddle:
-      return Direction<Room::kMiddle>(tables).block(x, tables.log_n, 1);
+      return Direction<Room::kMiddle>(tables).block(x, a, tables.log_n, 1);
     case Room::kScarce:
-      return Direction<Room::kScarce>(tables).block(x, tables.log_n, 1);
+      return Direction<Room::kScarce>(tables).block(x, a, tables.log_n, 1);
     case Room::kNearPower:
-      return Direction<Room::kNearPower>(tables).block(x, tables.log_n, 1);
+      return Direction<Room::kNearPower>(tables).block(x, a, tables.log_n, 1);
   }
 }
 
 }  // namespace
 
-void ntt_forward_avx512ifma(uint64_t* x, const NttView& tables) {
-  transform<Forward>(x, tables, room_of(tables.modulus));
+void ntt_forward_avx512ifma(uint64_t* out, const uint64_t* a, const NttView& tables) {
+  transform<Forward>(out, a, tables, room_of(tables.modulus));
 }
 
-void ntt_inverse_avx512ifma(uint64_t* x, const NttView& tables) {
-  transform<Inverse>(x, tables, room_of(tables.modulus));
+void ntt_inverse_avx512ifma(uint64_t* out, const uint64_t* a, const NttView& tables) {
+  transform<Inverse>(out, a, tables, room_of(tables.modulus));
 }
 
 }  // namespace psm

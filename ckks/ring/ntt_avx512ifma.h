@@ -5,7 +5,7 @@
 
 namespace psm {
 
-void ntt_forward_avx512ifma(uint64_t* x, const NttView& tables);
-void ntt_inverse_avx512ifma(uint64_t* x, const NttView& tables);
+void ntt_forward_avx512ifma(uint64_t* out, const uint64_t* a, const NttView& tables);
+void ntt_inverse_avx512ifma(uint64_t* out, const uint64_t* a, const NttView& tables);
 
 }  // namespace psm

@@ -65,7 +65,7 @@ void RnsPoly::drop_q_limbs(int q_count) {
 void to_ntt(RnsPoly& a) {
   PSM_CHECK(a.form() == Form::kCoefficient);
   parallel_for(0, a.limbs(), [&](size_t j) {
-    kernels().ntt_forward(a.limb(static_cast<int>(j)), a.ring().ntt(a.prime_index(static_cast<int>(j))));
+    kernels().ntt_forward(a.limb(static_cast<int>(j)), a.limb(static_cast<int>(j)), a.ring().ntt(a.prime_index(static_cast<int>(j))));
   });
   a.set_form(Form::kNtt);
 }
@@ -73,7 +73,7 @@ void to_ntt(RnsPoly& a) {
 void to_coefficients(RnsPoly& a) {
   PSM_CHECK(a.form() == Form::kNtt);
   parallel_for(0, a.limbs(), [&](size_t j) {
-    kernels().ntt_inverse(a.limb(static_cast<int>(j)), a.ring().ntt(a.prime_index(static_cast<int>(j))));
+    kernels().ntt_inverse(a.limb(static_cast<int>(j)), a.limb(static_cast<int>(j)), a.ring().ntt(a.prime_index(static_cast<int>(j))));
   });
   a.set_form(Form::kCoefficient);
 }

@@ -125,7 +125,7 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
       for (size_t i = 0; i < 2 * m; ++i) limb[i] = residue_of(coefficients[i], modulus);
     }
     if (2 * m == ring.n()) {
-      kernels().ntt_forward(limb, ring.ntt(prime));
+      kernels().ntt_forward(limb, limb, ring.ntt(prime));
     } else {
       ntt_prefix(limb, 2 * m, ring.ntt(prime));
     }

@@ -32,7 +32,7 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
     Buffer secret = Buffer::zeroising(ring.n());
     const auto load = [&](uint64_t* limb, const SecretVector<int32_t>& values) {
       signed_to_residues(limb, values.data(), ring.n(), m);
-      k.ntt_forward(limb, ring.ntt(j));
+      k.ntt_forward(limb, limb, ring.ntt(j));
     };
     load(out.c[0].limb(j), e0);
     load(out.c[1].limb(j), e1);

@@ -270,7 +270,7 @@ Ciphertext Evaluator::mod_raise(const Ciphertext& a, int level) const {
       return;
     }
     kernels().reduce_centered(out.c[i].limb(j), coefficients[i].limb(0), ring.n(), ring.q(0), ring.q(j));
-    kernels().ntt_forward(out.c[i].limb(j), ring.ntt(j));
+    kernels().ntt_forward(out.c[i].limb(j), out.c[i].limb(j), ring.ntt(j));
   });
   return out;
 }

@@ -24,7 +24,7 @@ RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
     Buffer product = Buffer::zeroising(ring.n());
     kernels().multiply(product.data(), a.limb(j), s.limb(s_limb), ring.n(), m);
     signed_to_residues(b.limb(j), error.data(), ring.n(), m);
-    kernels().ntt_forward(b.limb(j), ring.ntt(prime));
+    kernels().ntt_forward(b.limb(j), b.limb(j), ring.ntt(prime));
     kernels().subtract(b.limb(j), b.limb(j), product.data(), ring.n(), m);
   });
   return b;

@@ -44,7 +44,7 @@ int64_t largest_error(const KeySwitchKey& key, int digit, int j, const RnsPoly& 
     if (j >= range.begin && j < range.end) e = sub_mod(e, mul_mod(p, s_from.limb(s_limb)[i], m), m);
     error.limb(0)[i] = e;
   }
-  kernels().ntt_inverse(error.limb(0), ring.ntt(prime));
+  kernels().ntt_inverse(error.limb(0), error.limb(0), ring.ntt(prime));
   int64_t largest = 0;
   for (size_t i = 0; i < ring.n(); ++i) largest = std::max(largest, std::abs(centered(error.limb(0)[i], m)));
   return largest;

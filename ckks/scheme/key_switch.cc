@@ -43,8 +43,7 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
     for (size_t i = 0; i < kPolys; ++i) room[i] = residues.data() + (i * sources + s) * n;
     reader(0, n, room, places);
     for (size_t i = 0; i < kPolys; ++i) {
-      if (places[i] != room[i]) std::copy_n(places[i], n, room[i]);
-      k.ntt_inverse(room[i], converter.inverse_transform(static_cast<int>(s)));
+      k.ntt_inverse(room[i], places[i], converter.inverse_transform(static_cast<int>(s)));
     }
   });
 
@@ -67,7 +66,7 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
     std::array<uint64_t*, kPolys> correction;
     for (size_t i = 0; i < kPolys; ++i) {
       correction[i] = corrections.data() + (i * targets + index) * n;
-      k.ntt_forward(correction[i], ring.ntt(j));
+      k.ntt_forward(correction[i], correction[i], ring.ntt(j));
     }
     const auto reader = limb(j);
     alignas(64) uint64_t tiles[kPolys][kTile], unmoved[kTile];
@@ -82,8 +81,8 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
         uint64_t* const out = result[i].limb(j) + to;
         uint64_t* const quotient = table ? unmoved : out;
         if (addends[i] != nullptr) {
-          k.subtract_scale_add(quotient, places[i], correction[i] + begin, inverse, addends[i]->limb(j) + begin,
-                               tile, m);
+          k.subtract_scale_add(quotient, places[i], correction[i] + begin, inverse,
+                               addends[i]->limb(j) + begin, tile, m);
         } else {
           k.subtract_scale(quotient, places[i], correction[i] + begin, inverse, tile, m);
         }
@@ -164,8 +163,7 @@ Digits KeySwitcher::split(const RnsPoly& c, int p_count) const {
     int d = 0;
     while (context_.digit(d, level).end <= j) ++d;
     uint64_t* limb = y.data() + index * n;
-    std::copy_n(c.limb(j), n, limb);
-    k.ntt_inverse(limb, converters[d]->inverse_transform(j - context_.digit(d, level).begin));
+    k.ntt_inverse(limb, c.limb(j), converters[d]->inverse_transform(j - context_.digit(d, level).begin));
   });
 
   const size_t stretch = std::min(n, kStretch), stretches = n / stretch;
@@ -202,8 +200,9 @@ Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
       tasks.push_back({digits.extensions[d].data() + t * ring.n(), prime});
     }
   }
-  parallel_for(0, tasks.size(),
-               [&](size_t i) { kernels().ntt_forward(tasks[i].limb, ring.ntt(tasks[i].prime)); });
+  parallel_for(0, tasks.size(), [&](size_t i) {
+    kernels().ntt_forward(tasks[i].limb, tasks[i].limb, ring.ntt(tasks[i].prime));
+  });
   digits.transformed = true;
   return digits;
 }
@@ -217,8 +216,7 @@ void KeySwitcher::transformed_limb(const Digits& digits, int j, uint64_t* room,
     const DigitRange own = context_.digit(d, digits.basis.q - 1);
     if (digits.transformed || (prime >= own.begin && prime < own.end)) continue;
     uint64_t* transform = room + static_cast<size_t>(d) * ring.n();
-    std::copy_n(limbs[d], ring.n(), transform);
-    kernels().ntt_forward(transform, ring.ntt(prime));
+    kernels().ntt_forward(transform, limbs[d], ring.ntt(prime));
     limbs[d] = transform;
   }
 }
@@ -329,10 +327,8 @@ std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1
   const Modulus& q = ring.q(level);
   const RnsPoly* x[2] = {&x0, &x1};
   Buffer last(2 * n);
-  parallel_for(0, 2, [&](size_t i) {
-    std::copy_n(x[i]->limb(level), n, last.data() + i * n);
-    k.ntt_inverse(last.data() + i * n, ring.ntt(level));
-  });
+  parallel_for(0, 2,
+               [&](size_t i) { k.ntt_inverse(last.data() + i * n, x[i]->limb(level), ring.ntt(level)); });
   std::array<RnsPoly, 2> result = {RnsPoly(ring, {level, 0}, Form::kNtt),
                                    RnsPoly(ring, {level, 0}, Form::kNtt)};
   parallel_for(0, 2 * static_cast<size_t>(level), [&](size_t index) {
@@ -342,7 +338,7 @@ std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1
     const Multiplier inverse = make_multiplier(inverse_mod(reduce_mod(q.q, m), m), m);
     uint64_t* limb = result[i].limb(j);
     k.reduce_centered(limb, last.data() + i * n, n, q, m);
-    k.ntt_forward(limb, ring.ntt(j));
+    k.ntt_forward(limb, limb, ring.ntt(j));
     k.subtract_scale(limb, x[i]->limb(j), limb, inverse, n, m);
   });
   return result;

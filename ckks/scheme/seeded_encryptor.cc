@@ -24,7 +24,7 @@ SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
     const Modulus& m = ring.q(j);
     Buffer noise = Buffer::zeroising(ring.n());
     signed_to_residues(noise.data(), error.data(), ring.n(), m);
-    k.ntt_forward(noise.data(), ring.ntt(j));
+    k.ntt_forward(noise.data(), noise.data(), ring.ntt(j));
     k.add(out.c0.limb(j), out.c0.limb(j), noise.data(), ring.n(), m);
     k.multiply(noise.data(), a.limb(j), secret_.poly().limb(j), ring.n(), m);
     k.subtract(out.c0.limb(j), out.c0.limb(j), noise.data(), ring.n(), m);

@@ -33,7 +33,7 @@ std::vector<std::complex<double>> SharingDecryptor::decrypt(const Ciphertext& ci
     const Modulus& m = ring.q(j);
     uint64_t* limb = y.limb(j);
     signed_to_residues(limb, noise.data(), ring.n(), m);
-    kernels().ntt_forward(limb, ring.ntt(j));
+    kernels().ntt_forward(limb, limb, ring.ntt(j));
     kernels().add(limb, limb, ciphertext.c[0].limb(j), ring.n(), m);
     kernels().multiply_add(limb, ciphertext.c[1].limb(j), secret_.poly().limb(j), ring.n(), m);
   });
