@@ -1,5 +1,6 @@
 #include "attention/attention_ops.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attention/power_softmax.h"
@@ -14,111 +15,144 @@ struct Block {
   std::size_t tokens, scores;
 };
 
+// Rows of queries that are computed at once: they read no key after their last, and their weights stay in the
+// second-level cache.
+constexpr int kQueries = 64;
+
+// visit(block, first, rows): the queries first .. first + rows of one head of one sequence, in order. Of a block's
+// T x T scores they see rows x (first + rows), and of those only what is below the diagonal.
 template <typename Visit>
 void for_each_block(const AttentionShape& shape, Visit visit) {
   const std::size_t d = static_cast<std::size_t>(shape.heads) * shape.head_dim, length = shape.length;
   for (int b = 0; b < shape.sequences; ++b)
     for (int h = 0; h < shape.heads; ++h)
-      visit(Block{b * length * d + static_cast<std::size_t>(h) * shape.head_dim,
-                  (static_cast<std::size_t>(b) * shape.heads + h) * length * length});
+      for (int first = 0; first < shape.length; first += kQueries)
+        visit(Block{b * length * d + static_cast<std::size_t>(h) * shape.head_dim,
+                    (static_cast<std::size_t>(b) * shape.heads + h) * length * length},
+              first, std::min(kQueries, shape.length - first));
 }
+
+// s <- q k' / sqrt(d_k) and its vector-Jacobian product for the rows of one visit; s and ds begin at the first row.
+template <typename Scalar>
+struct ScoreProducts {
+  AttentionShape shape;
+  Tensor<Scalar> q, k;
+
+  Scalar scale() const { return 1 / std::sqrt(static_cast<Scalar>(shape.head_dim)); }
+  std::size_t queries(Block at, int first) const { return at.tokens + static_cast<std::size_t>(first) * q.columns; }
+
+  void forward(Block at, int first, int rows, Scalar* s) const {
+    gemm(Transpose::kNo, Transpose::kYes, {rows, first + rows, shape.head_dim}, scale(), q.value + queries(at, first),
+         q.columns, k.value + at.tokens, k.columns, Scalar(0), s, shape.length);
+  }
+
+  // ds is zero above the diagonal.
+  void backward(Block at, int first, int rows, const Scalar* ds) const {
+    gemm(Transpose::kNo, Transpose::kNo, {rows, shape.head_dim, first + rows}, scale(), ds, shape.length,
+         k.value + at.tokens, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
+    gemm(Transpose::kYes, Transpose::kNo, {first + rows, shape.head_dim, rows}, scale(), ds, shape.length,
+         q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.tokens, k.columns);
+  }
+};
 
 template <typename Scalar>
 struct ScoresOp final : Operation {
-  AttentionShape shape;
-  Tensor<Scalar> q, k, s;
-  ScoresOp(const AttentionShape& shape_, Tensor<Scalar> q_, Tensor<Scalar> k_, Tensor<Scalar> s_)
-      : shape(shape_), q(q_), k(k_), s(s_) {}
+  ScoreProducts<Scalar> products;
+  Tensor<Scalar> s;
+  ScoresOp(const AttentionShape& shape, Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> s_)
+      : products{shape, q, k}, s(s_) {}
 
   void forward() {
-    const int T = shape.length, dims = shape.head_dim, d = q.columns;
-    const Scalar scale = 1 / std::sqrt(static_cast<Scalar>(dims));
-    for_each_block(shape, [&](Block at) {
-      Scalar* out = s.value + at.scores;
-      gemm(Transpose::kNo, Transpose::kYes, {T, T, dims}, scale, q.value + at.tokens, d, k.value + at.tokens,
-           d, Scalar(0), out, T);
-      for (int t = 0; t < T; ++t) std::fill(out + t * T + t + 1, out + (t + 1) * T, Scalar(0));
+    const int T = products.shape.length;
+    for_each_block(products.shape, [&](Block at, int first, int rows) {
+      Scalar* out = s.value + at.scores + static_cast<std::size_t>(first) * T;
+      products.forward(at, first, rows, out);
+      for (int i = 0; i < rows; ++i) std::fill(out + i * T + first + i + 1, out + (i + 1) * T, Scalar(0));
     });
   }
 
   // Whoever uses s leaves the gradient of the masked entries at zero.
   void backward() override {
-    const int T = shape.length, dims = shape.head_dim, d = q.columns;
-    const Scalar scale = 1 / std::sqrt(static_cast<Scalar>(dims));
-    for_each_block(shape, [&](Block at) {
-      const Scalar* ds = s.grad + at.scores;
-      gemm(Transpose::kNo, Transpose::kNo, {T, dims, T}, scale, ds, T, k.value + at.tokens, d, Scalar(1),
-           q.grad + at.tokens, d);
-      gemm(Transpose::kYes, Transpose::kNo, {T, dims, T}, scale, ds, T, q.value + at.tokens, d, Scalar(1),
-           k.grad + at.tokens, d);
+    for_each_block(products.shape, [&](Block at, int first, int rows) {
+      products.backward(at, first, rows, s.grad + at.scores + static_cast<std::size_t>(first) * products.shape.length);
     });
   }
 };
 
 template <typename Scalar>
-struct WeightsOp final : Operation {
-  int length;
+struct AttentionOp final : Operation {
   bool softmax;
   PowerForm form;
   PowerParameters parameters;
-  Tensor<Scalar> s, w;
-  Scalar* row_grad;  // [length]
-  WeightsOp(int length_, const ModelConfig& config, Tensor<Scalar> s_, Tensor<Scalar> w_, Scalar* row_grad_)
-      : length(length_),
-        softmax(config.attention == AttentionKind::kSoftmax),
+  ScoreProducts<Scalar> products;
+  Tensor<Scalar> v, s, o;                // s.value == nullptr: scores are not kept
+  Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
+  AttentionOp(const AttentionShape& shape, const ModelConfig& config, Tensor<Scalar> q, Tensor<Scalar> k,
+              Tensor<Scalar> v_, Tensor<Scalar> s_, Tensor<Scalar> o_, Scalar* scratch)
+      : softmax(config.attention == AttentionKind::kSoftmax),
         form(config.form),
         parameters(PowerParameters::of(config)),
+        products{shape, q, k},
+        v(v_),
         s(s_),
-        w(w_),
-        row_grad(row_grad_) {}
+        o(o_),
+        scores(scratch),
+        weights(scores + static_cast<std::size_t>(kQueries) * shape.length),
+        gradients(weights + static_cast<std::size_t>(kQueries) * shape.length) {}
 
-  void forward() {
-    for (int r = 0; r < s.rows; ++r) {
-      const int active = r % length + 1;
+  // The scores of a visit, its weights in `weights`.
+  const Scalar* weigh(Block at, int first, int rows) const {
+    const int T = products.shape.length;
+    const Scalar* x = scores;
+    if (s.value)
+      x = s.value + at.scores + static_cast<std::size_t>(first) * T;
+    else
+      products.forward(at, first, rows, scores);
+    for (int i = 0; i < rows; ++i) {
+      const int active = first + i + 1;
+      Scalar* w = weights + static_cast<std::size_t>(i) * T;
       if (softmax)
-        softmax_row(s.row(r), active, w.row(r));
+        softmax_row(x + static_cast<std::size_t>(i) * T, active, w);
       else
-        power_softmax(form, s.row(r), active, parameters, w.row(r));
-      std::fill(w.row(r) + active, w.row(r) + length, Scalar(0));
+        power_softmax(form, x + static_cast<std::size_t>(i) * T, active, parameters, w);
+      std::fill(w + active, w + first + rows, Scalar(0));
     }
+    return x;
   }
 
-  void backward() override {
-    for (int r = 0; r < s.rows; ++r) {
-      const int active = r % length + 1;
-      if (softmax)
-        softmax_row_vjp(w.row(r), w.grad_row(r), active, row_grad);
-      else
-        power_softmax_vjp(form, s.row(r), w.row(r), w.grad_row(r), active, parameters, row_grad);
-      Scalar* ds = s.grad_row(r);
-#pragma omp simd
-      for (int j = 0; j < active; ++j) ds[j] += row_grad[j];
-    }
-  }
-};
-
-template <typename Scalar>
-struct MixtureOp final : Operation {
-  AttentionShape shape;
-  Tensor<Scalar> w, v, o;
-  MixtureOp(const AttentionShape& shape_, Tensor<Scalar> w_, Tensor<Scalar> v_, Tensor<Scalar> o_)
-      : shape(shape_), w(w_), v(v_), o(o_) {}
-
   void forward() {
-    const int T = shape.length, dims = shape.head_dim, d = v.columns;
-    for_each_block(shape, [&](Block at) {
-      gemm(Transpose::kNo, Transpose::kNo, {T, dims, T}, Scalar(1), w.value + at.scores, T,
-           v.value + at.tokens, d, Scalar(0), o.value + at.tokens, d);
+    const int T = products.shape.length, dims = products.shape.head_dim, d = v.columns;
+    for_each_block(products.shape, [&](Block at, int first, int rows) {
+      weigh(at, first, rows);
+      gemm(Transpose::kNo, Transpose::kNo, {rows, dims, first + rows}, Scalar(1), weights, T, v.value + at.tokens, d,
+           Scalar(0), o.value + products.queries(at, first), d);
     });
   }
 
   void backward() override {
-    const int T = shape.length, dims = shape.head_dim, d = v.columns;
-    for_each_block(shape, [&](Block at) {
-      gemm(Transpose::kNo, Transpose::kYes, {T, T, dims}, Scalar(1), o.grad + at.tokens, d,
-           v.value + at.tokens, d, Scalar(1), w.grad + at.scores, T);
-      gemm(Transpose::kYes, Transpose::kNo, {T, dims, T}, Scalar(1), w.value + at.scores, T,
-           o.grad + at.tokens, d, Scalar(1), v.grad + at.tokens, d);
+    const int T = products.shape.length, dims = products.shape.head_dim, d = v.columns;
+    for_each_block(products.shape, [&](Block at, int first, int rows) {
+      const Scalar* x = weigh(at, first, rows);
+      const Scalar* grad_o = o.grad + products.queries(at, first);
+      gemm(Transpose::kYes, Transpose::kNo, {first + rows, dims, rows}, Scalar(1), weights, T, grad_o, d, Scalar(1),
+           v.grad + at.tokens, d);
+      gemm(Transpose::kNo, Transpose::kYes, {rows, first + rows, dims}, Scalar(1), grad_o, d, v.value + at.tokens, d,
+           Scalar(0), gradients, T);
+      for (int i = 0; i < rows; ++i) {
+        const std::size_t row = static_cast<std::size_t>(i) * T;
+        const int active = first + i + 1;
+        Scalar* g = gradients + row;  // of the weights, then in place of the scores
+        if (softmax)
+          softmax_row_vjp(weights + row, g, active, g);
+        else
+          power_softmax_vjp(form, x + row, weights + row, g, active, parameters, g);
+        std::fill(g + active, g + first + rows, Scalar(0));
+        if (!s.value) continue;
+        Scalar* ds = s.grad + at.scores + static_cast<std::size_t>(first + i) * T;
+#pragma omp simd
+        for (int j = 0; j < active; ++j) ds[j] += g[j];
+      }
+      if (!s.value) products.backward(at, first, rows, gradients);
     });
   }
 };
@@ -161,18 +195,11 @@ Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape,
 }
 
 template <typename Scalar>
-Tensor<Scalar> attention_weights(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                                 Tensor<Scalar> scores) {
-  Tensor<Scalar> w = tape.tensor(scores.rows, scores.columns);
-  tape.record(WeightsOp<Scalar>(shape.length, config, scores, w, tape.array(shape.length)));
-  return w;
-}
-
-template <typename Scalar>
-Tensor<Scalar> attention_mixture(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> weights,
-                                 Tensor<Scalar> v) {
+Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config, Tensor<Scalar> q,
+                         Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores) {
   Tensor<Scalar> o = tape.tensor(v.rows, v.columns);
-  tape.record(MixtureOp<Scalar>(shape, weights, v, o));
+  Scalar* scratch = tape.array(std::size_t{3} * kQueries * shape.length);
+  tape.record(AttentionOp<Scalar>(shape, config, q, k, v, scores, o, scratch));
   return o;
 }
 
@@ -187,10 +214,8 @@ Tensor<Scalar> attention_denominators(Tape<Scalar>& tape, const AttentionShape& 
 #define PSM_INSTANTIATE(Scalar)                                                                            \
   template Tensor<Scalar> attention_scores(Tape<Scalar>&, const AttentionShape&, Tensor<Scalar>,           \
                                            Tensor<Scalar>);                                                \
-  template Tensor<Scalar> attention_weights(Tape<Scalar>&, const AttentionShape&, const ModelConfig&,      \
-                                            Tensor<Scalar>);                                               \
-  template Tensor<Scalar> attention_mixture(Tape<Scalar>&, const AttentionShape&, Tensor<Scalar>,          \
-                                            Tensor<Scalar>);                                               \
+  template Tensor<Scalar> attention(Tape<Scalar>&, const AttentionShape&, const ModelConfig&,              \
+                                    Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>);       \
   template Tensor<Scalar> attention_denominators(Tape<Scalar>&, const AttentionShape&, const ModelConfig&, \
                                                  Tensor<Scalar>);
 PSM_INSTANTIATE(float)

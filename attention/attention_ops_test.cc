@@ -1,7 +1,11 @@
 #include "attention/attention_ops.h"
 
+#include <algorithm>
+
+#include "ckks/base/training_random.h"
 #include "doctest/doctest.h"
 #include "nn/gradient_check.h"
+#include "nn/range_loss.h"
 
 namespace psm {
 namespace {
@@ -27,8 +31,7 @@ TEST_CASE("the gradient of attention with every kind of weights agrees with fini
           .run(
               [&](Tape<double>& tape, const Inputs& in) {
                 const Tensor<double> scores = attention_scores(tape, kShape, in[0], in[1]);
-                return attention_mixture(tape, kShape, attention_weights(tape, kShape, config, scores),
-                                         in[2]);
+                return attention(tape, kShape, config, in[0], in[1], in[2], scores);
               },
               1e-5);
     }
@@ -48,22 +51,60 @@ TEST_CASE("the gradient of the denominators agrees with finite differences") {
   }
 }
 
-TEST_CASE("what comes after the query has no weight and the rest of a softmax row sums to one") {
-  Tape<double> tape;
-  std::vector<double> q(24), k(24), grad(24);
-  for (int i = 0; i < 24; ++i) q[i] = 0.1 * i, k[i] = 1 - 0.05 * i;
-  const Tensor<double> scores =
-      attention_scores<double>(tape, kShape, {q.data(), grad.data(), 6, 4}, {k.data(), grad.data(), 6, 4});
-  const Tensor<double> w =
-      attention_weights(tape, kShape, with(AttentionKind::kSoftmax, PowerForm::kStable), scores);
-  for (int r = 0; r < w.rows; ++r) {
-    double sum = 0;
-    for (int j = 0; j < 3; ++j) {
-      if (j > r % 3) CHECK(w.row(r)[j] == 0);
-      sum += w.row(r)[j];
+// Length 150: several blocks of queries, the last one not whole.
+const AttentionShape kLong{2, 150, 2, 4};
+
+std::vector<float> random_values(std::size_t count, std::uint64_t seed) {
+  TrainingRandom random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.normal());
+  return values;
+}
+
+TEST_CASE("scores that are kept and scores that are not give the same bits, forward and backward") {
+  const std::size_t size = std::size_t{2} * 150 * 8;
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
+    std::vector<float> results[2];
+    for (const bool kept : {false, true}) {
+      std::vector<float> values = random_values(3 * size, 5), grads(3 * size, 0.0f);
+      Tensor<float> in[3];
+      for (std::size_t i = 0; i < 3; ++i) in[i] = {values.data() + i * size, grads.data() + i * size, 300, 8};
+      Tape<float> tape;
+      const Tensor<float> scores = kept ? attention_scores(tape, kLong, in[0], in[1]) : Tensor<float>{};
+      const Tensor<float> o =
+          attention(tape, kLong, with(kind, PowerForm::kStable), in[0], in[1], in[2], scores);
+      tape.backward(excess_loss(tape, o, 0.1, 1.0));
+      results[kept] = grads;
+      results[kept].insert(results[kept].end(), o.value, o.value + o.size());
     }
-    CHECK(sum == doctest::Approx(1));
+    CHECK(results[0] == results[1]);
+    CHECK(results[0][size - 1] != 0);
   }
+}
+
+TEST_CASE("what comes after a query does not reach it, and a softmax row's weights sum to one") {
+  const std::size_t size = std::size_t{2} * 150 * 8;
+  const std::vector<float> q = random_values(size, 1), k = random_values(size, 2), v = random_values(size, 3);
+  // The output of the sequences where row t and all later rows of k and v are changed to `to`.
+  const auto output = [&](int t, float to, bool change) {
+    std::vector<float> keys = k, values = v, queries = q, grad(size);
+    for (int b = 0; b < 2 && change; ++b)
+      for (int i = (b * 150 + t) * 8; i < (b + 1) * 150 * 8; ++i) keys[i] = values[i] = to;
+    Tape<float> tape;
+    const Tensor<float> o = attention<float>(tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable),
+                                             {queries.data(), grad.data(), 300, 8}, {keys.data(), grad.data(), 300, 8},
+                                             {values.data(), grad.data(), 300, 8}, {});
+    return std::vector<float>(o.value, o.value + o.size());
+  };
+  const std::vector<float> whole = output(0, 0, false);
+  for (const int t : {1, 63, 64, 65, 149}) {
+    const std::vector<float> changed = output(t, 5.0f, true);
+    for (int b = 0; b < 2; ++b) {
+      CHECK(std::equal(whole.begin() + b * 1200, whole.begin() + b * 1200 + t * 8, changed.begin() + b * 1200));
+      CHECK(whole[b * 1200 + t * 8] != changed[b * 1200 + t * 8]);
+    }
+  }
+  for (const float o : output(0, 1.0f, true)) CHECK(o == doctest::Approx(1));  // every value is one
 }
 
 }  // namespace

@@ -71,8 +71,8 @@ void Model<Scalar>::forward(Tape<Scalar>& tape, std::span<const int> tokens, int
     const auto q = rotate(tape, rotary_, linear(tape, n1, layer.wq, layer.bq), length, config.heads);
     const auto k = rotate(tape, rotary_, linear(tape, n1, layer.wk, layer.bk), length, config.heads);
     const auto v = linear(tape, n1, layer.wv, layer.bv);
-    const auto scores = attention_scores(tape, shape, q, k);
-    const auto mixed = attention_mixture(tape, shape, attention_weights(tape, shape, config, scores), v);
+    const auto scores = out.keep_scores ? attention_scores(tape, shape, q, k) : Tensor<Scalar>{};
+    const auto mixed = attention(tape, shape, config, q, k, v, scores);
     const auto gelu_input = linear(tape, n2, layer.w_up, layer.b_up);
     const auto fed = linear(tape, gelu(tape, gelu_input), layer.w_down, layer.b_down);
     x = add(tape, x, linear(tape, mixed, layer.wo, layer.bo), fed);

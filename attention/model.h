@@ -30,6 +30,7 @@ ModelWeights unflatten(const ModelConfig& config, std::span<const float> values)
 // What a forward pass leaves for losses and measurements. Per layer, unless said otherwise.
 template <typename Scalar>
 struct ForwardTensors {
+  bool keep_scores = true;                  // asked of the forward pass: without it `scores` are empty tensors
   Tensor<Scalar> logits;                    // (sequences * length) x vocab
   std::vector<Tensor<Scalar>> residual;     // x entering the layer, and entering the final norm: layers + 1
   std::vector<Tensor<Scalar>> queries, keys, values;  // after the rotation

@@ -49,10 +49,12 @@ struct Peak {
 
 template <typename Scalar>
 Peak<Scalar> row_peak(const Scalar* x, int length, double delta) {
-  int index = 0;
-  for (int i = 1; i < length; ++i)
-    if (std::abs(x[i]) > std::abs(x[index])) index = i;
-  return {index, std::abs(x[index]) + static_cast<Scalar>(delta)};
+  Scalar highest = std::abs(x[0]);
+#pragma omp simd reduction(max : highest)
+  for (int i = 1; i < length; ++i) highest = std::abs(x[i]) > highest ? std::abs(x[i]) : highest;
+  int index = 0;  // the first that attains it; without one, in a row of NaN, the first of all
+  while (index < length && std::abs(x[index]) != highest) ++index;
+  return {index < length ? index : 0, highest + static_cast<Scalar>(delta)};
 }
 
 // The denominator D of w_j = y_j^p / D, in each form, from sum_i y_i^p.

@@ -14,7 +14,8 @@ namespace psm {
 template <typename Scalar>
 void softmax_row(const Scalar* scores, int length, Scalar* weights) {
   Scalar highest = scores[0];
-  for (int j = 1; j < length; ++j) highest = std::max(highest, scores[j]);
+#pragma omp simd reduction(max : highest)
+  for (int j = 1; j < length; ++j) highest = scores[j] > highest ? scores[j] : highest;
   for (int j = 0; j < length; ++j) weights[j] = scores[j] - highest;
   exponentials(weights, length);
   Scalar sum = 0;

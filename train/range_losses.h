@@ -26,6 +26,7 @@ struct RangeLosses {
          final_residual_limit = 6;
   double variance_half_width = 0.15, final_variance_half_width = 0.5;
 
+  bool act_on_scores() const { return score_peak > 0 || score_excess > 0 || denominator_excess > 0; }
   bool operator==(const RangeLosses&) const = default;
 };
 

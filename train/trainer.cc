@@ -59,6 +59,7 @@ Trainer::Trainer(const ModelWeights& initial, const DataSource& source, const Tr
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
     parts_.push_back(std::make_unique<Part>(config_, values_));
+    parts_.back()->out.keep_scores = options.ranges.act_on_scores();
     parts_.back()->first = options.batch * p / kParts;
     parts_.back()->count = options.batch * (p + 1) / kParts - parts_.back()->first;
   }
