@@ -150,6 +150,8 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
     f.add(static_cast<uint64_t>(v));
   }
   for (double scale : scales_) f.add(std::bit_cast<uint64_t>(scale));
+  // The special primes of each band: their number at the top does not follow from the list.
+  for (const Gadget& gadget : gadgets_) f.add(static_cast<uint64_t>(gadget.p_count));
   fingerprint_ = f.value();
 }
 

@@ -72,7 +72,7 @@ class Context {
   double log2_p(int level) const;
   double log2_qp() const;  // the largest Q_l P of all bands
 
-  // Identifies ring, primes, secret distribution and scales; carried by every key and ciphertext.
+  // Identifies ring, primes, digits, secret distribution and scales; carried by every key and ciphertext.
   uint64_t fingerprint() const { return fingerprint_; }
 
   // "N = 2^16, log2(QP) = 1550 = ..., h = 192": one line for reports.

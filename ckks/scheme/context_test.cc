@@ -227,6 +227,18 @@ TEST_CASE("the fingerprint tells parameter sets apart and is the same for the sa
   CHECK(a.fingerprint() != d.fingerprint());
 }
 
+TEST_CASE("sets that differ in the special primes of the top alone have different fingerprints") {
+  // A lower band brings in special primes that the top does not use: the same list, other keys.
+  std::set<uint64_t> fingerprints;
+  for (int p_count = 1; p_count <= 8; ++p_count) {
+    ParameterSpec spec = insecure_leveled(11, 20);
+    spec.q0_bits = 45;
+    spec.p_count = p_count;
+    fingerprints.insert(Context(spec).fingerprint());
+  }
+  CHECK(fingerprints.size() == 8);
+}
+
 TEST_CASE("bytes of ciphertexts and keys are those of their limbs") {
   const Context context(insecure_leveled(11, 6));
   CHECK(context.ciphertext_bytes(3) == 2u * 4 * 2048 * 8);
