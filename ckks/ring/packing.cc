@@ -40,7 +40,7 @@ void pack_residues(uint8_t* out, const uint64_t* residues, size_t n, uint64_t q)
     pending_bits -= 64;
     pending = pending_bits == 0 ? 0 : residues[i] >> (bits - pending_bits);
   }
-  std::memcpy(out, &pending, static_cast<size_t>(pending_bits / 8));
+  if (pending_bits > 0) std::memcpy(out, &pending, static_cast<size_t>(pending_bits / 8));
 }
 
 bool unpack_residues(uint64_t* residues, const uint8_t* in, size_t n, uint64_t q) {
