@@ -23,6 +23,11 @@ Flooding plan_flooding(const Context& context, int level, double scale, double s
     throw Error(message("a limit of ", terms.queries, " shared answers is impossible; it must be from 1 to ",
                         SharingTerms::kMaxQueries));
   }
+  // Where bounds grow beyond all numbers, a product with zero is none.
+  if (!std::isfinite(error) || !std::isfinite(size)) {
+    throw Error("not safe to share: the worst-case error of the result is beyond all bounds, as after several bootstraps; "
+                "compute with fewer products and no bootstrap, or keep the result to yourself");
+  }
   PSM_CHECK(error >= 0 && size >= 0 && scale >= 1, "error ", error, " size ", size, " scale ", scale);
   const double n = context.n();
   Flooding flooding{level, scale, error, 0, 0, 0};

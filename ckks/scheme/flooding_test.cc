@@ -106,9 +106,11 @@ TEST_CASE("a result of the usual scale is refused, with bound, terms and what wo
   }
 }
 
-TEST_CASE("an infinite bound is refused") {
-  CHECK_THROWS_WITH_AS(plan_flooding(shallow().party.context, 2, 0x1p40, 1, INFINITY, {}),
-                       doctest::Contains("not safe to share"), Error);
+TEST_CASE("an infinite bound, and what a product of it with zero is, are refused") {
+  for (const double error : {double{INFINITY}, std::nan("")}) {
+    CHECK_THROWS_WITH_AS(plan_flooding(shallow().party.context, 2, 0x1p40, 1, error, {.precision_bits = -100}),
+                         doctest::Contains("beyond all bounds"), Error);
+  }
 }
 
 TEST_CASE("noise beyond the modulus, impossible limits, and ciphertexts that were not planned for are refused") {
