@@ -16,7 +16,7 @@
 // and by Poisson's summation the last sum depends on c by a factor within 1 +- epsilon only,
 // epsilon = 2 exp(-2 pi^2 (tau / m)^2) (the smoothing of Micciancio and Walter, ePrint 2017/259). Here
 // tau / m >= 1.995 always, epsilon <= 2^-112. Together at most 2^-110 from the discrete Gaussian for each of the
-// D <= 28 steps of an integer.
+// D <= 30 steps of an integer.
 //
 // No branch and no address depends on what is drawn; the time depends on sigma and the count alone.
 #pragma once
@@ -35,7 +35,7 @@ using int128_t = __int128;
 class WideGaussian {
  public:
   static constexpr double kMaxDeviation = 0x1p118;
-  // |x| <= kTail * deviation() always.
+  // |x| <= kTail * deviation() but with probability 2^-105: the distance above, beside 2^-140 of the normal tail.
   static constexpr double kTail = 14;
 
   // The deviation is at least the one asked for (and sigma_0). Throws Error above kMaxDeviation.

@@ -21,7 +21,7 @@
 // s counts in squares, as bits of a decision do with Micciancio and Walter (ePrint 2018/077), where the
 // advantage of a distinguisher that is right with probability 1/2 + b is 4 b^2. What that means here needs no
 // more than Pinsker's inequality: the total variation between what is shared and what needs no secret is at
-// most 2^(-s/2) / 7 over all q answers together: 2^-66.8 for s = 128, the default. To this the sampler adds
+// most 2^(-s/2) / 6.9 over all q answers together: 2^-66.7 for s = 128, the default. To this the sampler adds
 // 2^-110 an integer and digit, 2^-69 for 2^20 answers.
 //
 // The premises. The answer is that of the stated computation on honest encryptions: a server that returns
