@@ -198,6 +198,10 @@ KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
   // Checked again: the file may have been exchanged since it was opened.
   if (!reader_.next(record)) reader_.refuse("it changed while it was read");
   const KeyPrefix prefix = read_prefix(reader_, record, context_);
+  if (record.tag != static_cast<uint32_t>(entry.role) || prefix.galois_element != entry.element ||
+      prefix.level != entry.level) {
+    reader_.refuse("it changed while it was read");
+  }
   KeySwitchKey key;
   key.seed = prefix.seed;
   key.level = prefix.level;
