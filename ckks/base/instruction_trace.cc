@@ -14,7 +14,7 @@
 namespace psm {
 
 std::optional<InstructionTrace> trace_instructions(const std::function<void()>& function) {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
   const pid_t child = fork();
   PSM_CHECK(child >= 0, std::strerror(errno));
   if (child == 0) {

@@ -18,7 +18,7 @@ struct InstructionTrace {
   bool operator==(const InstructionTrace&) const = default;
 };
 
-// Nothing if the system forbids to trace a child.
+// Nothing if the system forbids to trace a child, or under the address sanitiser, whose allocator reads the clock.
 std::optional<InstructionTrace> trace_instructions(const std::function<void()>& function);
 
 }  // namespace psm
