@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "attention/power_softmax.h"
-#include "attention/softmax.h"
+#include "attention/row_weights.h"
 #include "nn/gemm.h"
 
 namespace psm {
@@ -81,17 +81,13 @@ struct ScoresOp final : Operation {
 
 template <typename Scalar>
 struct AttentionOp final : Operation {
-  bool softmax;
-  PowerForm form;
-  PowerParameters parameters;
+  ModelConfig config;
   ScoreProducts<Scalar> products;
   Tensor<Scalar> v, s, o;                // s.value == nullptr: scores are not kept
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
-  AttentionOp(const AttentionShape& shape, const ModelConfig& config, Tensor<Scalar> q, Tensor<Scalar> k,
+  AttentionOp(const AttentionShape& shape, const ModelConfig& config_, Tensor<Scalar> q, Tensor<Scalar> k,
               Tensor<Scalar> v_, Tensor<Scalar> s_, Tensor<Scalar> o_, Scalar* scratch)
-      : softmax(config.attention == AttentionKind::kSoftmax),
-        form(config.form),
-        parameters(PowerParameters::of(config)),
+      : config(config_),
         products{shape, q, k},
         v(v_),
         s(s_),
@@ -111,10 +107,7 @@ struct AttentionOp final : Operation {
     for (int i = 0; i < rows; ++i) {
       const int active = first + i + 1;
       Scalar* w = weights + static_cast<std::size_t>(i) * T;
-      if (softmax)
-        softmax_row(x + static_cast<std::size_t>(i) * T, active, w);
-      else
-        power_softmax(form, x + static_cast<std::size_t>(i) * T, active, parameters, w);
+      row_weights(config, x + static_cast<std::size_t>(i) * T, active, w);
       std::fill(w + active, w + first + rows, Scalar(0));
     }
     return x;
@@ -142,10 +135,7 @@ struct AttentionOp final : Operation {
         const std::size_t row = static_cast<std::size_t>(i) * T;
         const int active = first + i + 1;
         Scalar* g = gradients + row;  // of the weights, then in place of the scores
-        if (softmax)
-          softmax_row_vjp(weights + row, g, active, g);
-        else
-          power_softmax_vjp(form, x + row, weights + row, g, active, parameters, g);
+        row_weights_vjp(config, x + row, weights + row, g, active, g);
         std::fill(g + active, g + first + rows, Scalar(0));
         if (!s.value) continue;
         Scalar* ds = s.grad + at.scores + static_cast<std::size_t>(first + i) * T;

@@ -1,7 +1,7 @@
 // Causal multi-head attention, the paper's generalised attention (eq. GenerelizedAttention):
 //
 //     scores    s = q k' / sqrt(d_k)              per sequence and head, T x T, zero above the diagonal
-//     weights   w = N(sigma(s))                   row by row: softmax, or a form of PowerSoftmax
+//     weights   w = N(sigma(s))                   row by row (row_weights.h)
 //     mixture   o = w v
 //
 // The causal mask multiplies (eq. LengthAgnosticMaskedAttention): entries after the query are zero in s and
@@ -30,7 +30,7 @@ Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape,
 
 // o. `scores` are those of attention_scores, whose gradient then passes through them; or a default Tensor, and they
 // are not kept. The same bits either way.
-//     dw = do v'    ds = the row's vector-Jacobian product of softmax.h or power_softmax.h, as config says
+//     dw = do v'    ds = the row's vector-Jacobian product, row_weights.h
 //     dv += w' do   dq, dk as above
 template <typename Scalar>
 Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config, Tensor<Scalar> q,

@@ -21,7 +21,7 @@ ModelConfig with(AttentionKind kind, PowerForm form) {
 }
 
 TEST_CASE("the gradient of attention with every kind of weights agrees with finite differences") {
-  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax})
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu})
     for (PowerForm form :
          {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic}) {
       CAPTURE(name_of(kind));

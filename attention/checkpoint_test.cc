@@ -57,6 +57,21 @@ TEST_CASE("a model comes back from its file bit for bit, with its notes and rang
   CHECK(read.ranges->final_variance == checkpoint.ranges->final_variance);
 }
 
+TEST_CASE("every kind of attention comes back from its file, with the ranges of a model that divides by nothing") {
+  const std::string path = scratch("kind.safetensors");
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu}) {
+    Checkpoint checkpoint;
+    checkpoint.weights = example();
+    checkpoint.weights.config.attention = kind, checkpoint.weights.config.power = 8;
+    checkpoint.ranges = measure_ranges(checkpoint.weights, std::vector<std::vector<int>>{{1, 2, 3}});
+    save_checkpoint(path, checkpoint);
+    const Checkpoint read = load_checkpoint(path);
+    CHECK(read.weights.config == checkpoint.weights.config);
+    CHECK(read.ranges->layers[1].score == checkpoint.ranges->layers[1].score);
+    CHECK((read.ranges->layers[1].denominator.hi > 0) == (kind == AttentionKind::kPowerSoftmax));
+  }
+}
+
 TEST_CASE("query, key and value of each head lie together in the file") {
   const std::string path = scratch("qkv.safetensors");
   save_checkpoint(path, {example(), {}, {}, {}});
@@ -84,6 +99,9 @@ TEST_CASE("files of another model are refused") {
   });
   refused([](Safetensors& f) {
     f.metadata["config"].replace(f.metadata["config"].find("stable\""), 6, "stably");
+  });
+  refused([](Safetensors& f) {
+    f.metadata["config"].replace(f.metadata["config"].find("\"power\":4"), 9, "\"power\":5");
   });
   refused([](Safetensors& f) { f.metadata["ranges"] = "{\"residual\":[]}"; });
   refused([](Safetensors& f) { f.tensors.pop_back(); });

@@ -16,7 +16,9 @@ void require(bool good, const std::string& what, const std::string& advice) {
 bool finite_positive(double x) { return std::isfinite(x) && x > 0; }
 
 constexpr std::pair<AttentionKind, std::string_view> kKinds[] = {
-    {AttentionKind::kSoftmax, "softmax"}, {AttentionKind::kPowerSoftmax, "power_softmax"}};
+    {AttentionKind::kSoftmax, "softmax"},
+    {AttentionKind::kPowerSoftmax, "power_softmax"},
+    {AttentionKind::kScaledRelu, "relu"}};
 constexpr std::pair<PowerForm, std::string_view> kForms[] = {{PowerForm::kPlain, "plain"},
                                                              {PowerForm::kLipschitz, "lipschitz"},
                                                              {PowerForm::kStable, "stable"},

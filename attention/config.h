@@ -18,7 +18,7 @@
 
 namespace psm {
 
-enum class AttentionKind { kSoftmax, kPowerSoftmax };
+enum class AttentionKind { kSoftmax, kPowerSoftmax, kScaledRelu };  // row_weights.h
 
 // How PowerSoftmax normalises a row x = (s_{t,0} .. s_{t,t}) of scores, L = t + 1 (causal), p = power:
 //   kPlain           x_j^p / sum_i x_i^p                                   eq. PolyAttention
@@ -26,7 +26,7 @@ enum class AttentionKind { kSoftmax, kPowerSoftmax };
 //   kStable          y_j^p / (epsilon + sum_i y_i^p), y = x/(max|x|+delta) eqs. stableeVariant + Lipschitz:
 //   training kLengthAgnostic  (x_j^p / L) / (epsilon + mean_i x_i^p)                eq.
 //   LengthAgnosticAttention: inference
-// Only kLengthAgnostic runs encrypted. A softmax model ignores the form.
+// Only kLengthAgnostic runs encrypted. The other kinds of attention ignore the form.
 enum class PowerForm { kPlain, kLipschitz, kStable, kLengthAgnostic };
 
 struct ModelConfig {

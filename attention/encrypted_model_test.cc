@@ -78,6 +78,10 @@ TEST_CASE("the slot program computes the polynomial model, for several prompts o
   CHECK(twin_against_polynomial(small(16, 2, 32), 512, true) < 1e-9);  // 4 prompts
   CHECK(twin_against_polynomial(small(16, 2, 32), 512, false) <
         1e-9);  // the server normalises the first layer too
+  ModelConfig square = small(16, 2, 32), sixth = square;
+  square.power = 2, sixth.power = 6;
+  CHECK(twin_against_polynomial(square, 512, true) < 1e-9);
+  CHECK(twin_against_polynomial(sixth, 512, true) < 1e-8);  // the wider division is rounded more
 }
 
 TEST_CASE("a model wider than a ciphertext spreads over several, and padded heads and units do no harm") {

@@ -19,7 +19,7 @@ ModelConfig small(AttentionKind kind, PowerForm form) {
 }
 
 TEST_CASE("the batched fp32 model gives the reference's logits") {
-  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax})
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu})
     for (PowerForm form : {PowerForm::kStable, PowerForm::kLengthAgnostic}) {
       const ModelWeights weights = random_weights(small(kind, form), 3);
       std::vector<float> values = flatten(weights), grads(values.size());

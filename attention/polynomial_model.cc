@@ -5,6 +5,7 @@
 
 #include "approx/activation.h"
 #include "approx/inverse.h"
+#include "attention/power_softmax.h"
 #include "ckks/base/error.h"
 
 namespace psm {
@@ -55,8 +56,12 @@ ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
     return exact ? 1 / std::sqrt(variance)
                  : model.layers[static_cast<std::size_t>(layer)].inverse_sqrt.evaluate(variance);
   };
-  hooks.inverse = [&model](int layer, double denominator) {
-    return model.layers[static_cast<std::size_t>(layer)].inverse.evaluate(denominator);
+  hooks.weights = [&model](int layer, std::span<double> row) {
+    const ModelConfig& config = model.weights.config;
+    const double length = static_cast<double>(row.size());
+    const double inverse = model.layers[static_cast<std::size_t>(layer)].inverse.evaluate(
+        length_agnostic_denominator(row.data(), static_cast<int>(row.size()), PowerParameters::of(config)));
+    for (double& s : row) s = even_power(s, config.power) / length * inverse;
   };
   hooks.gelu = [&model](int layer, double z) {
     return model.layers[static_cast<std::size_t>(layer)].gelu.evaluate(z);

@@ -70,6 +70,8 @@ Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<i
   });
   Ranges all = measured[0];
   for (std::size_t i = 1; i < measured.size(); ++i) all = join(all, measured[i]);
+  if (weights.config.attention != AttentionKind::kPowerSoftmax)
+    for (LayerRanges& layer : all.layers) layer.denominator = {0, 0};
   return all;
 }
 

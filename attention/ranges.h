@@ -14,7 +14,7 @@ namespace psm {
 
 struct LayerRanges {
   Interval variance;      // of x entering the layer, + norm_epsilon: the input of 1/sqrt
-  Interval denominator;   // mean_i s_i^p + epsilon, all heads: the input of 1/x (PowerSoftmax models)
+  Interval denominator;   // mean_i s_i^p + epsilon, all heads: the input of 1/x (PowerSoftmax models; else 0)
   double score = 0;       // max |s|
   double gelu_input = 0;  // max |W_up n2 + b_up|
 };

@@ -4,7 +4,7 @@
 
 #include "approx/activation.h"
 #include "attention/power_softmax.h"
-#include "attention/softmax.h"
+#include "attention/row_weights.h"
 #include "ckks/base/error.h"
 
 namespace psm {
@@ -121,17 +121,13 @@ class Reference {
   // Weights of one row of scores, in place.
   void weigh(int layer, int position, Vector& row) const {
     const int length = static_cast<int>(row.size());
-    if (config_.attention == AttentionKind::kSoftmax) return softmax_row(row.data(), length, row.data());
-    const PowerParameters parameters = PowerParameters::of(config_);
-    const double denominator = length_agnostic_denominator(row.data(), length, parameters);
-    observe(Site::kDenominator, layer, position, &denominator, 1);
-    if (config_.form == PowerForm::kLengthAgnostic && hooks_.inverse) {
-      const double inverse = hooks_.inverse(layer, denominator);
-      for (double& s : row) s = even_power(s, config_.power) / length * inverse;
-    } else {
-      const Vector scores = row;
-      power_softmax(config_.form, scores.data(), length, parameters, row.data());
+    if (config_.attention == AttentionKind::kPowerSoftmax) {
+      const double denominator = length_agnostic_denominator(row.data(), length, PowerParameters::of(config_));
+      observe(Site::kDenominator, layer, position, &denominator, 1);
     }
+    if (hooks_.weights) return hooks_.weights(layer, row);
+    const Vector scores = row;
+    row_weights(config_, scores.data(), length, row.data());
   }
 
   Vector attention(int layer, const Vector& q, const Vector& k, const Vector& v) const {

@@ -28,7 +28,7 @@ struct ReferenceHooks {
   std::function<void(Site site, int layer, int position, std::span<const double> values)> observe;
   // Replacements of the exact functions; empty means exact.
   std::function<double(int layer, double variance)> inverse_square_root;
-  std::function<double(int layer, double denominator)> inverse;  // length-agnostic PowerSoftmax only
+  std::function<void(int layer, std::span<double> row)> weights;  // of a row of scores, in place
   std::function<double(int layer, double input)> gelu;
 };
 
