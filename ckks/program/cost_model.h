@@ -38,8 +38,8 @@ struct SchemeShape {
     int special_primes;
     std::vector<int> digit_ends;
   };
-  std::vector<Band> bands{{3, 4, {4}},        {9, 9, {10}},        {15, 7, {8, 16}},
-                          {19, 9, {10, 20}},  {23, 8, {9, 18, 24}}, {27, 6, {7, 14, 20, 26, 28}}};
+  std::vector<Band> bands{{3, 2, {2, 4}},        {9, 9, {10}},        {15, 7, {8, 16}},
+                          {19, 9, {10, 20}},  {23, 8, {9, 18, 24}}, {27, 6, {7, 14, 20, 25, 28}}};
 
   // Bit lengths of q_0 .. q_max and of the special primes; keys are packed (ckks/ring/packing.h).
   std::vector<int> q_bits = [] {

@@ -146,6 +146,20 @@ TEST_CASE("the keys that a linear map is planned with are those that its transfo
   CHECK(counts.full_key_switches == steps.giant_rotations());
 }
 
+TEST_CASE("the shape that the cost model assumes without a context is that of the default parameters") {
+  const SchemeShape assumed, actual = shape_of(Context(secure_n16()));
+  REQUIRE(assumed.bands.size() == actual.bands.size());
+  for (std::size_t i = 0; i < actual.bands.size(); ++i) {
+    CAPTURE(i);
+    CHECK(assumed.bands[i].top == actual.bands[i].top);
+    CHECK(assumed.bands[i].special_primes == actual.bands[i].special_primes);
+    CHECK(assumed.bands[i].digit_ends == actual.bands[i].digit_ends);
+  }
+  CHECK(assumed.p_bits.size() == actual.p_bits.size());
+  for (int level : {3, 9, 15, 19, 23, 27})
+    CHECK(assumed.key_bytes(level) == doctest::Approx(actual.key_bytes(level)).epsilon(0.03));
+}
+
 Program deep_program() {
   Builder b(kSlots);
   Value x = b.input("x", true), y = b.input("y", true);
