@@ -84,7 +84,7 @@ Values encrypted_block(Builder& builder, const Values& x, const Values& h, const
     v = add_biases(builder, from.subspan(2 * heads, heads), folded.v_bias);
     half = add_biases(builder, from.subspan(3 * heads), folded.up_bias);
   }
-  const Values attention = encrypted_heads(builder, q, k, v, folded, polynomials.inverse, masks, power);
+  const Values attention = encrypted_heads(builder, q, k, v, folded, polynomials.inverse(), masks, power);
   Values hidden;
   {
     Builder::Scope scope(builder, "feed-forward");

@@ -118,7 +118,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     value_bound = std::max(value_bound, std::sqrt(square * static_cast<double>(d)) + std::abs(v_bias[i]));
   }
   if (value_bound == 0) value_bound = 1;
-  const double value_scale = hi * polynomials.inverse.output_scale() / value_bound;
+  const double value_scale = hi * polynomials.inverse().output_scale() / value_bound;
 
   auto reading = [&](const std::vector<float>& matrix, const std::vector<float>& gamma, double scale,
                      const FeatureLayout& rows) {
@@ -166,7 +166,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   }
   folded.variance_offset = norm_scale * config.norm_epsilon + polynomials.inverse_sqrt.input_offset();
 
-  const Approximation& inverse = polynomials.inverse;
+  const Approximation& inverse = polynomials.inverse();
   folded.row_sum_factor = inverse.input_scale() * hi;
   for (int first = 0; first < packing.heads.size(); first += F) {
     std::vector<Complex> offset;

@@ -5,7 +5,6 @@
 
 #include "approx/activation.h"
 #include "approx/inverse.h"
-#include "attention/power_softmax.h"
 #include "ckks/base/error.h"
 
 namespace psm {
@@ -49,6 +48,21 @@ Interval interval_from_json(const Json& json, const std::string& what) {
   return interval;
 }
 
+PolynomialWeights attention_of(const ModelConfig& config, const LayerRanges& ranges, const PolynomialOptions& options) {
+  const double error = options.inverse_error;
+  switch (config.attention) {
+    case AttentionKind::kPowerSoftmax:
+      return power_softmax_polynomial(config, ranges.denominator, error);
+    case AttentionKind::kScaledRelu:
+      return scaled_relu_polynomial(ranges.score, error * ranges.score);
+    case AttentionKind::kSoftmax:
+      break;
+  }
+  return options.softmax == SoftmaxForm::kTaylorGoldschmidt
+             ? taylor_goldschmidt_softmax(ranges.score, config.context, error)
+             : normalise_square_softmax(ranges.score, config.context, error);
+}
+
 ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
   ReferenceHooks hooks;
   hooks.inverse_square_root = [&model](int layer, double variance) {
@@ -57,11 +71,7 @@ ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
                  : model.layers[static_cast<std::size_t>(layer)].inverse_sqrt.evaluate(variance);
   };
   hooks.weights = [&model](int layer, std::span<double> row) {
-    const ModelConfig& config = model.weights.config;
-    const double length = static_cast<double>(row.size());
-    const double inverse = model.layers[static_cast<std::size_t>(layer)].inverse.evaluate(
-        length_agnostic_denominator(row.data(), static_cast<int>(row.size()), PowerParameters::of(config)));
-    for (double& s : row) s = even_power(s, config.power) / length * inverse;
+    model.layers[static_cast<std::size_t>(layer)].attention.evaluate(row);
   };
   hooks.gelu = [&model](int layer, double z) {
     return model.layers[static_cast<std::size_t>(layer)].gelu.evaluate(z);
@@ -74,7 +84,7 @@ ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
 PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measured,
                                 const PolynomialOptions& options) {
   const ModelConfig& config = weights.config;
-  if (config.attention != AttentionKind::kPowerSoftmax || config.form != PowerForm::kLengthAgnostic)
+  if (config.attention == AttentionKind::kPowerSoftmax && config.form != PowerForm::kLengthAgnostic)
     throw Error(message("a model with attention ", name_of(config.attention), ", form ", name_of(config.form),
                         " is no polynomial; train its last stage as power-softmax, length-agnostic"));
   check_shape(measured, config);
@@ -83,7 +93,7 @@ PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measu
   PolynomialModel model{weights, widened(measured, options, config), options, {}};
   for (const LayerRanges& layer : model.ranges.layers)
     model.layers.push_back({design_inverse_sqrt(layer.variance, options.norm_error),
-                            design_inverse(layer.denominator, options.inverse_error),
+                            attention_of(config, layer, options),
                             design_gelu(layer.gelu_input, options.gelu_error)});
   return model;
 }
@@ -95,19 +105,21 @@ ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const i
 std::vector<RangeUse> count_range_leaves(const PolynomialModel& model,
                                          std::span<const std::vector<int>> sequences) {
   const int layers = model.weights.config.layers;
+  const bool divides = model.weights.config.attention == AttentionKind::kPowerSoftmax;
   std::vector<RangeUse> uses;
   for (int n = 0; n < layers; ++n) {
     const LayerRanges& ranges = model.ranges.layers[static_cast<std::size_t>(n)];
     uses.push_back({.layer = n, .function = "1/sqrt(variance)", .interval = ranges.variance});
-    uses.push_back({.layer = n, .function = "1/denominator", .interval = ranges.denominator});
+    uses.push_back(divides ? RangeUse{.layer = n, .function = "1/denominator", .interval = ranges.denominator}
+                           : RangeUse{.layer = n, .function = "score", .interval = {-ranges.score, ranges.score}});
     uses.push_back({.layer = n, .function = "gelu", .interval = {-ranges.gelu_input, ranges.gelu_input}});
   }
   ReferenceHooks hooks = polynomial_hooks(model);
   hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
-    const int which = site == Site::kVariance      ? 0
-                      : site == Site::kDenominator ? 1
-                      : site == Site::kGeluInput   ? 2
-                                                   : -1;
+    const int which = site == Site::kVariance                                   ? 0
+                      : site == (divides ? Site::kDenominator : Site::kScores) ? 1
+                      : site == Site::kGeluInput                                ? 2
+                                                                                : -1;
     if (which < 0 || layer == layers || (which == 0 && layer == 0 && model.options.client_norm)) return;
     RangeUse& use = uses[static_cast<std::size_t>(3 * layer + which)];
     for (double value : values) {
@@ -159,16 +171,19 @@ Json options_to_json(const PolynomialOptions& options) {
   json["norm_error"] = options.norm_error;
   json["inverse_error"] = options.inverse_error;
   json["gelu_error"] = options.gelu_error;
+  json["softmax"] = std::string(name_of(options.softmax));
   json["client_norm"] = options.client_norm;
   return json;
 }
 
 PolynomialOptions options_from_json(const Json& json) {
   const std::string what = "options of the polynomials";
+  const Json* softmax = json.find("softmax");  // missing in checkpoints of before there was a choice
   return {.margin = json.at("margin", what).number(what),
           .norm_error = json.at("norm_error", what).number(what),
           .inverse_error = json.at("inverse_error", what).number(what),
           .gelu_error = json.at("gelu_error", what).number(what),
+          .softmax = softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
           .client_norm = json.at("client_norm", what).truth(what)};
 }
 

@@ -1,8 +1,8 @@
-// The polynomial form of a trained PowerSoftmax model: its weights, and a polynomial for each function that
+// The polynomial form of a trained model: its weights, and a polynomial for each function that
 // is none.
 //
-// In each layer: 1/sqrt(variance) of LayerNorm, 1/x of PowerSoftmax's denominator, and gelu(z) = z
-// sigmoid(1.702 z). All else is sums and products already. The first layer's norm and the final norm act on
+// In each layer: 1/sqrt(variance) of LayerNorm, the weights of attention (polynomial_weights.h; for
+// PowerSoftmax 1/x of its denominator, and only that runs encrypted), and gelu(z) = z sigmoid(1.702 z). All else is sums and products already. The first layer's norm and the final norm act on
 // what the client holds in the clear and stay exact.
 //
 // Intervals: measured ranges, widened by a margin. They, not the polynomials, are what is stored with a
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "approx/approximation.h"
+#include "attention/polynomial_weights.h"
 #include "attention/ranges.h"
 #include "attention/reference_forward.h"
 #include "ckks/base/json.h"
@@ -25,12 +26,17 @@ struct PolynomialOptions {
   double norm_error = 0x1p-10;    // relative, of 1/sqrt
   double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
   double gelu_error = 0x1p-10;    // absolute
+  SoftmaxForm softmax = SoftmaxForm::kNormaliseSquare;  // of softmax models; error as inverse_error
   bool client_norm = true;        // the client sends the first layer's normalised state too
 };
 
 // The polynomials of one layer.
 struct LayerApproximations {
-  Approximation inverse_sqrt, inverse, gelu;
+  Approximation inverse_sqrt;
+  PolynomialWeights attention;
+  Approximation gelu;
+
+  const Approximation& inverse() const { return attention.parts.front(); }  // PowerSoftmax models only
 };
 
 struct PolynomialModel {
@@ -40,8 +46,8 @@ struct PolynomialModel {
   std::vector<LayerApproximations> layers;
 };
 
-// Throws psm::Error if the model is not PowerSoftmax in the length-agnostic form, or the ranges are not of
-// this model.
+// Throws psm::Error if the model is PowerSoftmax in another form than the length-agnostic one, or the ranges
+// are not of this model.
 PolynomialModel make_polynomial(const ModelWeights&, const Ranges& measured, const PolynomialOptions& = {});
 
 // The polynomial model in plain double precision, token by token: what the slot program must reproduce.
@@ -51,7 +57,7 @@ ForwardResult polynomial_forward(const PolynomialModel&, std::span<const int> to
 // that counts anything says which layer to blame.
 struct RangeUse {
   int layer = 0;
-  std::string function;  // "1/sqrt(variance)", "1/denominator", "gelu"
+  std::string function;  // "1/sqrt(variance)", "1/denominator" or "score" (all but PowerSoftmax), "gelu"
   Interval interval;
   Interval seen{};
   long long values = 0, outside = 0;

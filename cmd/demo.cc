@@ -179,7 +179,7 @@ int demo(int argc, char** argv) {
     if (codec.is_recall()) task = std::make_unique<Task>(Task{std::make_unique<RecallTask>(codec.recall()), codec});
     if (!task && prompt.empty()) throw Error("a text model needs --prompt");
     std::printf("  %s: %zu parameters\n", model_path.c_str(), checkpoint.weights.parameters());
-    if (scores.power_softmax.scored > 0) std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
+    if (scores.trained.scored > 0) std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
   } else {
     heading(flags.given("text") ? "Training a character model" : "Training on in-context recall");
     task = std::make_unique<Task>(flags.given("text") ? Task::text(resolve_user_path(text_path)) : Task::recall());
@@ -301,14 +301,14 @@ int demo(int argc, char** argv) {
   Json json;
   json["params"] = parameters_json(*deployment.context);
   json["accuracy"]["softmax"] = scores.softmax.accuracy();
-  json["accuracy"]["power_softmax"] = scores.power_softmax.accuracy();
+  json["accuracy"]["power_softmax"] = scores.trained.accuracy();
   json["accuracy"]["polynomial"] = scores.polynomial.accuracy();
   json["accuracy"]["encrypted"] = codec.is_recall() && prompt.empty() ? Json(encrypted_accuracy) : Json();
   json["accuracy"]["chance"] = task && task->recall_task() ? Json(task->recall_task()->chance()) : Json();
   json["accuracy"]["queries"] = static_cast<int64_t>(scores.polynomial.scored);
   if (!codec.is_recall()) {
     json["perplexity"]["softmax"] = scores.softmax.perplexity();
-    json["perplexity"]["power_softmax"] = scores.power_softmax.perplexity();
+    json["perplexity"]["power_softmax"] = scores.trained.perplexity();
     json["perplexity"]["polynomial"] = scores.polynomial.perplexity();
   }
   json["encrypted_vs_twin"] = comparison.json();

@@ -18,6 +18,10 @@ PolynomialModel polynomial_model_of(const Checkpoint& checkpoint) {
   if (!checkpoint.ranges || !checkpoint.polynomial) {
     throw Error("the checkpoint has no polynomial form yet; make one with bazel run //cmd:polynomialise");
   }
+  if (checkpoint.weights.config.attention != AttentionKind::kPowerSoftmax) {
+    throw Error(message("attention ", name_of(checkpoint.weights.config.attention),
+                        " is polynomial in the clear only; take a power_softmax model for encrypted inference"));
+  }
   return make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
 }
 

@@ -18,7 +18,7 @@ void for_each_approximation(const PolynomialModel& model, Visit&& visit) {
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
     const LayerApproximations& a = model.layers[layer];
     if (layer > 0 || !model.options.client_norm) visit(layer, a.inverse_sqrt);
-    visit(layer, a.inverse);
+    for (const Approximation& part : a.attention.parts) visit(layer, part);
     visit(layer, a.gelu);
   }
 }
@@ -34,6 +34,11 @@ std::string approximations_table(const PolynomialModel& model) {
                std::to_string(a.degree()),
                format("2^%.1f", std::log2(a.error_bound())) + (a.error_kind() == ErrorKind::kRelative ? " rel." : "")});
   });
+  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+    const PolynomialWeights& a = model.layers[layer].attention;
+    table.row({"attention by " + a.method, std::to_string(layer), "", "", std::to_string(a.levels), "",
+               format("2^%.1f", std::log2(a.error_bound)) + (a.error_kind == ErrorKind::kRelative ? " rel." : "")});
+  }
   return table.text();
 }
 

@@ -1,4 +1,4 @@
-// Step 3 of Algorithm 1: replaces 1/x, 1/sqrt(x) and GELU by polynomials on the measured ranges.
+// Step 3 of Algorithm 1: replaces 1/x (or softmax, or |x|), 1/sqrt(x) and GELU by polynomials on the measured ranges.
 #include <cstdio>
 
 #include "ckks/base/error.h"
@@ -26,6 +26,8 @@ int polynomialise(int argc, char** argv) {
   const double& norm_error = flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
   const double& inverse_error = flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
   const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1, "absolute error of GELU");
+  const std::string& softmax = flags.text("softmax", std::string(name_of(defaults.softmax)),
+                                          "of softmax models: taylor_goldschmidt or normalise_square");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -40,6 +42,7 @@ int polynomialise(int argc, char** argv) {
   options.norm_error = norm_error;
   options.inverse_error = inverse_error;
   options.gelu_error = gelu_error;
+  options.softmax = softmax_form_from(softmax);
   const PolynomialModel model = make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
   std::printf("%s", approximations_table(model).c_str());
 

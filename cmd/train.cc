@@ -14,12 +14,13 @@ namespace {
 
 int train(int argc, char** argv) {
   Flags flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [flags]",
-              "Trains a softmax and a PowerSoftmax transformer alike, minimises the latter's ranges, and writes\n"
-              "softmax.safetensors, power_softmax.safetensors and final.safetensors (for //cmd:polynomialise). The task\n"
+              "Trains a softmax transformer and one with the given attention alike, minimises the latter's ranges, and\n"
+              "writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for //cmd:polynomialise). The task\n"
               "is in-context recall, or with --text the characters of a file. An interrupted training goes on where it was.");
   const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
   const std::string& text = flags.text("text", "", "train a character model of this text");
   const int64_t& steps = flags.integer("steps", 1200, 1, 10000000, "training steps of each stage, at most");
+  const std::string& attention = flags.text("attention", "power_softmax", "power_softmax, relu or softmax");
   const int64_t& power = flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of data and training");
   const CommonFlags common(flags);
@@ -31,6 +32,7 @@ int train(int argc, char** argv) {
   RecipeOptions recipe =
       task.recall_task() ? recall_recipe(*task.recall_task(), static_cast<uint64_t>(seed))
                          : text_recipe(*task.text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
+  recipe.model.attention = attention_kind_from(attention);
   recipe.model.power = static_cast<int>(power);
   recipe.model.validate();
   if (task.recall_task() && flags.given("steps")) recipe.steps = static_cast<size_t>(steps);
@@ -43,13 +45,20 @@ int train(int argc, char** argv) {
     task.codec.write_notes(checkpoint);
     save_checkpoint(folder + "/" + name, checkpoint);
   };
-  save("softmax.safetensors", {run.models.softmax, {}, {}, {}});
-  save("power_softmax.safetensors", {run.models.power_softmax, {}, {}, {}});
+  // Softmax can be made polynomial as it is (//cmd:polynomialise --softmax), which takes its ranges.
+  const auto ranges_of = [&](const ModelWeights& weights) {
+    return measure_ranges(weights, *task.source, recipe.range_sequences);
+  };
+  if (!run.models.softmax.layers.empty()) {
+    save("softmax.safetensors", {run.models.softmax, ranges_of(run.models.softmax), {}, {}});
+  }
+  const std::string trained_file = attention + ".safetensors";
+  save(trained_file.c_str(), {run.models.trained, {}, {}, {}});
   Checkpoint final_model = run.checkpoint;
   final_model.polynomial.reset();  // that is the next command's part
   save("final.safetensors", final_model);
-  std::printf("%s%s; wrote softmax, power_softmax and final.safetensors to %s\n", scores_table(task, run.scores).c_str(),
-              seconds_text(run.seconds).c_str(), out.c_str());
+  std::printf("%s%s; wrote %s and final.safetensors to %s\n", scores_table(task, run.scores).c_str(),
+              seconds_text(run.seconds).c_str(), trained_file.c_str(), out.c_str());
   Json json;
   for (const StageReport& stage : run.models.stages) {
     Json row;

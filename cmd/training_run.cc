@@ -99,7 +99,8 @@ TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const Poly
   task.codec.write_notes(run.checkpoint);
   const Batch test = task.test();
   if (!run.models.softmax.layers.empty()) run.scores.softmax = evaluate(run.models.softmax, test);
-  run.scores.power_softmax = evaluate(run.models.power_softmax, test);
+  run.scores.attention = run.models.trained.config.attention;
+  run.scores.trained = evaluate(run.models.trained, test);
   run.scores.polynomial = evaluate_polynomial(make_polynomial(run.models.final_model, run.models.ranges, options), test);
   write_scores(run.scores, run.checkpoint);
   run.seconds = seconds_now() - start;
@@ -109,7 +110,7 @@ TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const Poly
 void write_scores(const TaskScores& scores, Checkpoint& checkpoint) {
   Json json;
   json["softmax"] = to_json(scores.softmax);
-  json["power_softmax"] = to_json(scores.power_softmax);
+  json["trained"] = to_json(scores.trained);
   json["polynomial"] = to_json(scores.polynomial);
   checkpoint.notes["scores"] = json.dump(0);
 }
@@ -120,7 +121,9 @@ TaskScores read_scores(const Checkpoint& checkpoint) {
   if (found == checkpoint.notes.end()) return scores;
   const Json json = parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
   scores.softmax = evaluation_from(json.find("softmax"));
-  scores.power_softmax = evaluation_from(json.find("power_softmax"));
+  scores.attention = checkpoint.weights.config.attention;
+  const Json* trained = json.find("trained");
+  scores.trained = evaluation_from(trained ? trained : json.find("power_softmax"));  // its name in older checkpoints
   scores.polynomial = evaluation_from(json.find("polynomial"));
   return scores;
 }
@@ -133,7 +136,10 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
     table.row({name, recall ? percent(e.accuracy()) : format("%.3f", e.perplexity()), std::to_string(e.scored)});
   };
   row("softmax", scores.softmax);
-  row("PowerSoftmax", scores.power_softmax);
+  row(scores.attention == AttentionKind::kPowerSoftmax ? "PowerSoftmax"
+      : scores.attention == AttentionKind::kScaledRelu ? "scaled ReLU"
+                                                       : "softmax",
+      scores.trained);
   row("polynomial", scores.polynomial);
   if (recall) table.row({"chance (uniform guess)", percent(task.recall_task()->chance()), ""});
   return table.text();

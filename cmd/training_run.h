@@ -27,7 +27,8 @@ struct Task {
 
 // How the models of a task do on its test examples: accuracy for recall, perplexity for text.
 struct TaskScores {
-  Evaluation softmax, power_softmax, polynomial;
+  AttentionKind attention = AttentionKind::kPowerSoftmax;  // of `trained`
+  Evaluation softmax, trained, polynomial;                 // softmax: the baseline, if there was one
 };
 
 struct TrainingRun {

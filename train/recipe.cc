@@ -79,15 +79,15 @@ TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
   config.form = PowerForm::kStable;
   config.attention = AttentionKind::kSoftmax;
   const std::uint64_t weight_seed = derived_seed(options.seed, kInitialWeights);
-  if (options.softmax_baseline)
+  if (options.softmax_baseline && options.model.attention != AttentionKind::kSoftmax)
     models.softmax = run("softmax", random_weights(config, weight_seed), options.training, kTrainingData,
                          options.steps, options.stop_accuracy);
 
-  config.attention = AttentionKind::kPowerSoftmax;
-  models.power_softmax = run("power_softmax", random_weights(config, weight_seed), options.training,
-                             kTrainingData, options.steps, options.stop_accuracy);
+  config.attention = options.model.attention;
+  models.trained = run(std::string(name_of(config.attention)), random_weights(config, weight_seed),
+                       options.training, kTrainingData, options.steps, options.stop_accuracy);
 
-  ModelWeights inference_form = models.power_softmax;
+  ModelWeights inference_form = models.trained;
   inference_form.config.form = PowerForm::kLengthAgnostic;
   inference_form.config.epsilon = options.inference_epsilon;
   models.final_model = run("ranges", inference_form, options.range_training, kRangeData, options.range_steps,

@@ -7,7 +7,8 @@
 //   (length-agnostic, no
 //                     c, inference_epsilon added to the mean), with the range losses
 //
-// and then the ranges are measured on unseen examples. Step 3 of the algorithm, the polynomials, follows from
+// With another attention than PowerSoftmax in stage 2 the same stages run, named after it, without its forms;
+// then the ranges are measured on unseen examples. Step 3 of the algorithm, the polynomials, follows from
 // weights and ranges (attention/polynomial_model.h).
 #pragma once
 
@@ -23,9 +24,9 @@
 namespace psm {
 
 struct RecipeOptions {
-  ModelConfig model;  // attention, form and epsilon are set stage by stage
+  ModelConfig model;  // with the attention of stages 2 and 3; form and epsilon are set stage by stage
   std::uint64_t seed = 1;
-  bool softmax_baseline = true;
+  bool softmax_baseline = true;  // stage 1, unless stage 2 is softmax itself
   TrainerOptions training;         // stages 1 and 2
   std::size_t steps = 1500;        // at most, each of stages 1 and 2
   double stop_accuracy = 0.99;     // on held-out examples, above 1: never
@@ -53,7 +54,7 @@ struct StageReport {
 
 struct TrainedModels {
   ModelWeights softmax;        // no layers if there was no baseline
-  ModelWeights power_softmax;  // after stage 2, form kStable
+  ModelWeights trained;        // after stage 2; PowerSoftmax in form kStable
   ModelWeights final_model;    // after stage 3, form kLengthAgnostic: the one that is made polynomial
   Ranges ranges;               // of final_model, as measured
   std::vector<StageReport> stages;
