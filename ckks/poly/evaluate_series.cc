@@ -18,49 +18,42 @@ int64_t rounded(long double value) {
   return std::llround(value);
 }
 
-// A stretch of a limb that stays in the first-level cache with what is summed there.
-struct Tile {
-  int limb;
-  size_t begin, size;
-
-  uint64_t* of(RnsPoly& a) const { return a.limb(limb) + begin; }
-  const uint64_t* of(const RnsPoly& a) const { return a.limb(limb) + begin; }
-};
-
-// One tile of sum_products a b, three components.
-void sum_products(const SeriesPlan::Node& node, const Nodes& values, ProductCiphertext& sum,
-                  const Tile& tile) {
+// One limb of sum_products a b, three components.
+void sum_products(const SeriesPlan::Node& node, const Nodes& values, ProductCiphertext& sum, int j) {
   const Kernels& k = kernels();
-  const Modulus& q = sum.c[0].modulus(tile.limb);
+  const Modulus& q = sum.c[0].modulus(j);
+  const size_t n = sum.c[0].n();
   std::vector<const uint64_t*> l0, l1, r0, r1, left, right;
   for (const auto& product : node.products) {
     const Ciphertext &a = *values[product.left], &b = *values[product.right];
-    l0.push_back(tile.of(a.c[0]));
-    l1.push_back(tile.of(a.c[1]));
-    r0.push_back(tile.of(b.c[0]));
-    r1.push_back(tile.of(b.c[1]));
+    l0.push_back(a.c[0].limb(j));
+    l1.push_back(a.c[1].limb(j));
+    r0.push_back(b.c[0].limb(j));
+    r1.push_back(b.c[1].limb(j));
   }
   left = l0;
   left.insert(left.end(), l1.begin(), l1.end());
   right = r1;
   right.insert(right.end(), r0.begin(), r0.end());
-  k.inner_product(tile.of(sum.c[0]), l0.data(), r0.data(), l0.size(), tile.size, q);
-  k.inner_product(tile.of(sum.c[1]), left.data(), right.data(), left.size(), tile.size, q);
-  k.inner_product(tile.of(sum.c[2]), l1.data(), r1.data(), l1.size(), tile.size, q);
+  k.inner_product(sum.c[0].limb(j), l0.data(), r0.data(), l0.size(), n, q);
+  k.inner_product(sum.c[1].limb(j), left.data(), right.data(), left.size(), n, q);
+  k.inner_product(sum.c[2].limb(j), l1.data(), r1.data(), l1.size(), n, q);
   if (node.products.front().doubled) {
-    for (RnsPoly& c : sum.c) k.add(tile.of(c), tile.of(c), tile.of(c), tile.size, q);
+    for (RnsPoly& c : sum.c) k.add(c.limb(j), c.limb(j), c.limb(j), n, q);
   }
 }
 
-// One tile of sum_terms c a, added to what the two polynomials hold, or written if `fresh`.
-void sum_terms(const SeriesPlan::Node& node, const std::vector<Multiplier>& coefficients, const Nodes& values,
-               RnsPoly* c, const Tile& tile, bool fresh) {
+// One limb of sum_terms c a, added to what the two polynomials hold, or written if `fresh`.
+void sum_terms(const SeriesPlan::Node& node, const std::vector<int64_t>& integers, const Nodes& values,
+               RnsPoly* c, int j, bool fresh) {
   const Kernels& k = kernels();
-  const Modulus& q = c[0].modulus(tile.limb);
-  for (int half = 0; half < 2; ++half) {
-    for (size_t t = 0; t < node.terms.size(); ++t) {
-      const RnsPoly& a = values[node.terms[t].node]->c[half];
-      (fresh && t == 0 ? k.scale : k.scale_add)(tile.of(c[half]), tile.of(a), coefficients[t], tile.size, q);
+  const Modulus& q = c[0].modulus(j);
+  const size_t n = c[0].n();
+  for (size_t t = 0; t < node.terms.size(); ++t) {
+    const Ciphertext& a = *values[node.terms[t].node];
+    const Multiplier multiplier = make_multiplier(reduce_signed(integers[t], q), q);
+    for (int half = 0; half < 2; ++half) {
+      (fresh && t == 0 ? k.scale : k.scale_add)(c[half].limb(j), a.c[half].limb(j), multiplier, n, q);
     }
   }
 }
@@ -75,24 +68,12 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
     integers.push_back(
         rounded(static_cast<long double>(term.coefficient) * node.sum_scale / plan.nodes[term.node].scale));
   }
-  // Every tile of every limb, `sum` being what it is added up in.
-  const auto for_each_tile = [&](const RnsPoly& sum, const auto& body) {
-    const size_t size = std::min<size_t>(sum.n(), 512);
-    parallel_for(0, basis.q, [&](size_t index) {
-      const int limb = static_cast<int>(index);
-      const Modulus& q = sum.modulus(limb);
-      std::vector<Multiplier> coefficients;
-      for (int64_t integer : integers) coefficients.push_back(make_multiplier(reduce_signed(integer, q), q));
-      for (size_t begin = 0; begin < sum.n(); begin += size) body(Tile{limb, begin, size}, coefficients);
-    });
-  };
   Ciphertext out;
   if (node.products.empty()) {
     out.c[0] = RnsPoly(ring, basis, Form::kNtt);
     out.c[1] = RnsPoly(ring, basis, Form::kNtt);
-    for_each_tile(out.c[0], [&](const Tile& tile, const std::vector<Multiplier>& coefficients) {
-      sum_terms(node, coefficients, values, out.c, tile, true);
-    });
+    parallel_for(0, basis.q,
+                 [&](size_t j) { sum_terms(node, integers, values, out.c, static_cast<int>(j), true); });
     out.scale = node.sum_scale;
     out.fingerprint = values[0]->fingerprint;
     evaluator.rescale_inplace(out);
@@ -100,9 +81,9 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
     for (const auto& product : node.products) PSM_CHECK(product.doubled == node.products.front().doubled);
     ProductCiphertext sum;
     for (RnsPoly& c : sum.c) c = RnsPoly(ring, basis, Form::kNtt);
-    for_each_tile(sum.c[0], [&](const Tile& tile, const std::vector<Multiplier>& coefficients) {
-      sum_products(node, values, sum, tile);
-      sum_terms(node, coefficients, values, sum.c, tile, false);
+    parallel_for(0, basis.q, [&](size_t j) {
+      sum_products(node, values, sum, static_cast<int>(j));
+      sum_terms(node, integers, values, sum.c, static_cast<int>(j), false);
     });
     sum.scale = node.sum_scale;
     sum.fingerprint = values[0]->fingerprint;
