@@ -77,21 +77,10 @@ Ciphertext Bootstrapper::apply_real(const Evaluator& evaluator, const Ciphertext
 
 Bootstrapper::Parts Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
                                       std::vector<BootstrapStep>* steps, bool real_only) const {
-  const Context& context = plan_.context();
-  if (input.level() < plan_.entry_level()) {
-    throw Error(message("a ciphertext at level ", input.level(),
-                        " cannot be bootstrapped: SlotsToCoeffs needs ", plan_.entry_level(),
-                        " levels; bootstrap earlier"));
-  }
   StepClock clock(steps);
-  Ciphertext x = evaluator.drop_to_level(input, plan_.entry_level());
-  x = slots_to_coeffs_.apply(evaluator, evaluator.rotate(x, plan_.pre_rotation()));
-  clock.finished("SlotsToCoeffs");
-
-  x = mod_raise(evaluator, x, context.max_level());
-  x.scale = plan_.eval_mod().raised_scale();
-  clock.finished("ModRaise");
-
+  const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.context().max_level(),
+                         plan_.eval_mod().raised_scale()};
+  Ciphertext x = raise.apply(evaluator, input, slots_to_coeffs_, clock);
   x = coeffs_to_slots_.apply(evaluator, std::move(x));
   const Ciphertext conjugate = evaluator.conjugate(x);
   Ciphertext re = evaluator.add(x, conjugate);

@@ -129,20 +129,10 @@ Ciphertext SparseBootstrapper::apply(const Evaluator& evaluator, const Ciphertex
 
 Ciphertext SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
                                            std::vector<BootstrapStep>* steps) const {
-  if (input.level() < plan_.entry_level()) {
-    throw Error(message("a ciphertext at level ", input.level(),
-                        " cannot be bootstrapped: SlotsToCoeffs needs ", plan_.entry_level(),
-                        " levels; bootstrap earlier"));
-  }
   StepClock clock(steps);
-  Ciphertext x = evaluator.drop_to_level(input, plan_.entry_level());
-  x = slots_to_coeffs_.apply(evaluator, evaluator.rotate(x, plan_.pre_rotation()));
-  clock.finished("SlotsToCoeffs");
-
-  x = mod_raise(evaluator, x, plan_.raised_level());
-  x.scale = plan_.raised_scale();
-  clock.finished("ModRaise");
-
+  const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.raised_level(),
+                         plan_.raised_scale()};
+  Ciphertext x = raise.apply(evaluator, input, slots_to_coeffs_, clock);
   x = plan_.first_sum().apply(evaluator, coeffs_to_slots_.apply(evaluator, std::move(x)));
   x = plan_.last_sum().apply(evaluator, last_to_slots_.apply(evaluator, std::move(x)));
   evaluator.add_inplace(x, evaluator.conjugate(x));

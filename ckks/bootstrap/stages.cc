@@ -166,6 +166,23 @@ Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level)
   return evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), level));
 }
 
+Ciphertext RaiseStage::apply(const Evaluator& evaluator, const Ciphertext& input,
+                             const TransformChain& slots_to_coeffs, StepClock& clock) const {
+  if (input.level() < entry_level) {
+    throw Error(message("a ciphertext at level ", input.level(),
+                        " cannot be bootstrapped: SlotsToCoeffs needs ", entry_level,
+                        " levels; bootstrap earlier"));
+  }
+  Ciphertext x = evaluator.drop_to_level(input, entry_level);
+  x = slots_to_coeffs.apply(evaluator, evaluator.rotate(x, pre_rotation));
+  clock.finished("SlotsToCoeffs");
+
+  x = mod_raise(evaluator, x, raised_level);
+  x.scale = raised_scale;
+  clock.finished("ModRaise");
+  return x;
+}
+
 std::vector<std::vector<GaloisElement>> RotationSum::sums(const Context& context) const {
   std::vector<std::vector<GaloisElement>> out;
   for (int done = 1; done < count;) {

@@ -91,18 +91,6 @@ class EvalModStage {
 // Level 0 -> `level`, by way of the ephemeral secret: m becomes m + q_0 I. Any scale.
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level);
 
-// sum over r < count of rot_{r offset}(x), count a power of two, as sums of four: those that share a
-// decomposition cost little.
-struct RotationSum {
-  int offset, count;
-
-  // The Galois elements of each sum, in order.
-  std::vector<std::vector<GaloisElement>> sums(const Context& context) const;
-  void request_keys(const Context& context, int level, KeyRequest& request) const;
-  void add_cost(const Context& context, BootstrapCost& cost) const;
-  Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
-};
-
 struct BootstrapStep {
   std::string name;
   double seconds;
@@ -117,6 +105,29 @@ class StepClock {
  private:
   std::vector<BootstrapStep>* steps_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// How every bootstrap begins: SlotsToCoeffs from `entry_level`, after the rotation that its factors ask for,
+// then ModRaise to `raised_level`, where the result is declared to have `raised_scale`. Throws Error for an
+// input below the entry level.
+struct RaiseStage {
+  int entry_level, pre_rotation, raised_level;
+  double raised_scale;
+
+  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input, const TransformChain& slots_to_coeffs,
+                   StepClock& clock) const;
+};
+
+// sum over r < count of rot_{r offset}(x), count a power of two, as sums of four: those that share a
+// decomposition cost little.
+struct RotationSum {
+  int offset, count;
+
+  // The Galois elements of each sum, in order.
+  std::vector<std::vector<GaloisElement>> sums(const Context& context) const;
+  void request_keys(const Context& context, int level, KeyRequest& request) const;
+  void add_cost(const Context& context, BootstrapCost& cost) const;
+  Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
 };
 
 }  // namespace psm
