@@ -15,18 +15,6 @@ constexpr int kSourcesPerBlock = 30;  // twice what the kernels sum before they 
 
 bool is_rotated(const TransformSchedule::Source& source) { return source.baby != 0 || source.conjugate; }
 
-// P * a on places [begin, begin + size) of one limb: zero modulo the special primes.
-void extend_tile(const Context& context, const RnsPoly& a, int j, size_t begin, size_t size, uint64_t* out) {
-  if (j >= a.basis().q) {
-    std::fill(out, out + size, 0);
-    return;
-  }
-  const Modulus& q = a.modulus(j);
-  uint64_t p = 1;
-  for (int i = 0; i < context.p_count(a.basis().q - 1); ++i) p = mul_mod(p, context.p(i) % q.q, q);
-  kernels().scale(out, a.limb(j) + begin, make_multiplier(p, q), size, q);
-}
-
 }  // namespace
 
 EncodedTransform::EncodedTransform(const Context& context, const Encoder& encoder,
@@ -91,7 +79,6 @@ size_t EncodedTransform::bytes() const {
 
 void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
                                        std::span<const Evaluator::GaloisStep> galois_steps,
-                                       std::span<const Ciphertext* const> inputs,
                                        std::vector<ExtendedCiphertext>& sums, int j) const {
   const size_t n = context_.ring().n(), size = std::min(n, Evaluator::kMaxTile);
   const Basis basis{level_ + 1, context_.p_count(level_)};
@@ -105,17 +92,14 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
       for (int s = block.first_source; s < block.last_source; ++s) {
         const TransformSchedule::Source& source = schedule_.sources[s];
         uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
-        if (is_rotated(source)) {
-          evaluator.apply_galois_extended_tile(hoisted[source.input], galois_steps[s], j, begin, size, c0, c0 + size);
-        } else {
-          extend_tile(context_, inputs[source.input]->c[0], j, begin, size, c0);
-          extend_tile(context_, inputs[source.input]->c[1], j, begin, size, c0 + size);
-        }
+        evaluator.apply_galois_extended_tile(hoisted[source.input], galois_steps[s], j, begin, size, c0,
+                                             c0 + size);
       }
       for (const Tile& tile : block.tiles) {
         const size_t run = n / tile.values_per_limb;
         plain.clear();
-        for (const int plaintext : tile.plaintexts) plain.push_back(plaintexts_[plaintext].limb(j) + begin / run);
+        for (const int plaintext : tile.plaintexts)
+          plain.push_back(plaintexts_[plaintext].limb(j) + begin / run);
         for (int half = 0; half < 2; ++half) {
           out.clear();
           in.clear();
@@ -143,8 +127,12 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
               " and scale ", input.scale, ", encoded for level ", level_, " and scale ", input_scale_);
     galois_steps.push_back(
         evaluator.galois_step(galois_element(context_, source.baby, source.conjugate), level_));
-    if (!is_rotated(source)) continue;
-    if (hoisted[source.input].source == nullptr) hoisted[source.input] = evaluator.hoist(input);
+    Hoisted& digits = hoisted[source.input];
+    if (is_rotated(source) && digits.digits.count == 0) {
+      digits = evaluator.hoist(input);
+    } else {
+      digits.source = &input;  // a source that is not rotated needs no digits
+    }
   }
   for (const auto& step : schedule_.steps) {
     evaluator.require_galois_key(galois_element(context_, step.by), level_);
@@ -160,8 +148,9 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
     sums[a].scale = output_scale_ * static_cast<double>(context_.q(level_));
     sums[a].fingerprint = inputs[0]->fingerprint;
   }
-  parallel_for(0, basis.limbs(),
-               [&](size_t j) { accumulate_limb(evaluator, hoisted, galois_steps, inputs, sums, static_cast<int>(j)); });
+  parallel_for(0, basis.limbs(), [&](size_t j) {
+    accumulate_limb(evaluator, hoisted, galois_steps, sums, static_cast<int>(j));
+  });
   hoisted.clear();
 
   std::vector<char> present = has_terms_;

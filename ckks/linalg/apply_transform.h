@@ -59,8 +59,8 @@ class EncodedTransform {
 
   void build_blocks();
   void accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
-                       std::span<const Evaluator::GaloisStep> galois_steps, std::span<const Ciphertext* const> inputs, std::vector<ExtendedCiphertext>& sums,
-                       int j) const;
+                       std::span<const Evaluator::GaloisStep> galois_steps,
+                       std::vector<ExtendedCiphertext>& sums, int j) const;
 
   const Context& context_;
   TransformSchedule schedule_;

@@ -67,7 +67,7 @@ void Evaluator::apply_galois_extended_tile(const Hoisted& a, const GaloisStep& s
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
   const bool q_limb = j <= a.level();
-  const int p_count = a.digits.basis.p;
+  const int p_count = context_.p_count(a.level());
   if (step.key == nullptr) {
     for (int i : {0, 1}) {
       uint64_t* out = i == 0 ? c0 : c1;
