@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "ckks/base/error.h"
+#include "ckks/scheme/gadget.h"
 #include "ckks/poly/series_plan.h"
 
 namespace psm::program {
@@ -89,10 +90,7 @@ void KeyNeeds::merge(const KeyNeeds& other) {
 std::vector<int> KeyNeeds::key_levels(const SchemeShape& shape) const {
   std::vector<int> result;
   const auto add = [&](const std::set<int>& levels) {
-    for (auto level = levels.begin(); level != levels.end(); ++level) {
-      const auto next = std::next(level);
-      if (next == levels.end() || shape.band(*next) != shape.band(*level)) result.push_back(*level);
-    }
+    for (const int level : highest_of_bands(levels, [&](int l) { return shape.band(l); })) result.push_back(level);
   };
   add(relinearisation_levels);
   for (const auto& [element, levels] : galois_levels) add(levels);

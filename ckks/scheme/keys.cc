@@ -35,12 +35,7 @@ namespace {
 
 // The highest level of each band that is used.
 std::vector<int> highest_of_bands(const Context& context, const std::set<int>& levels) {
-  std::vector<int> highest;
-  for (int level : levels) {
-    if (!highest.empty() && context.band(highest.back()) == context.band(level)) highest.pop_back();
-    highest.push_back(level);
-  }
-  return highest;
+  return psm::highest_of_bands(levels, [&](int level) { return context.band(level); });
 }
 
 const KeySwitchKey* if_reaches(const KeySwitchKey& key, int level) {
