@@ -8,19 +8,11 @@
 
 namespace psm::wire {
 
-void write_polynomial(ContainerWriter& writer, const RnsPoly& poly) {
-  PSM_CHECK(poly.form() == Form::kNtt);
-  const Ring& ring = poly.ring();
-  std::vector<uint8_t> bytes;
-  for (int j = 0; j < poly.limbs(); ++j) {
-    const uint64_t q = poly.modulus(j).q;
-    bytes.resize(packed_bytes(ring.n(), q));
-    pack_residues(bytes.data(), poly.limb(j), ring.n(), q);
-    writer.write(bytes.data(), bytes.size());
-  }
+void write_polynomial(ContainerWriter& writer, const PackedPoly& poly) {
+  writer.write(poly.limb(0), poly.bytes());
 }
 
-void write_polynomial(ContainerWriter& writer, const PackedPoly& poly) { writer.write(poly.limb(0), poly.bytes()); }
+void write_polynomial(ContainerWriter& writer, const RnsPoly& poly) { write_polynomial(writer, PackedPoly(poly)); }
 
 RnsPoly read_polynomial(ContainerReader& reader, const Ring& ring, Basis basis) {
   RnsPoly poly(ring, basis, Form::kNtt);
