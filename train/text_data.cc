@@ -82,16 +82,34 @@ std::string Alphabet::to_string() const {
 }
 
 TextData::TextData(std::string_view text, const TextOptions& options)
-    : options_(options), alphabet_(text), checksum_(checksum64(text.data(), text.size())) {
-  if (options.context < 1) throw Error(message("a context of ", options.context, " tokens: give at least 1"));
+    : options_(options), alphabet_(text), tokens_(alphabet_.encode(text)) {
   if (!(options.held_out > 0 && options.held_out < 1))
     throw Error(message("held-out fraction ", options.held_out, ": give a number between 0 and 1"));
-  tokens_ = alphabet_.encode(text);
   split_ = static_cast<std::size_t>(static_cast<double>(tokens_.size()) * (1 - options.held_out));
-  const std::size_t window = static_cast<std::size_t>(options.context) + 1;
-  if (split_ < window || tokens_.size() - split_ < window)
-    throw Error(message("the text has ", tokens_.size(),
-                        " bytes, too few for training and held-out windows of ", window,
+  check_lengths();
+  description_ = message("text of ", text.size(), " bytes, checksum ", checksum64(text.data(), text.size()),
+                         ", context ", options.context, ", held out ", options.held_out);
+}
+
+TextData::TextData(std::string_view training, std::string_view held_out, const TextOptions& options)
+    : options_(options), alphabet_(std::string(training).append(held_out)), split_(training.size()) {
+  tokens_ = alphabet_.encode(training);
+  const std::vector<int> others = alphabet_.encode(held_out);
+  tokens_.insert(tokens_.end(), others.begin(), others.end());
+  check_lengths();
+  description_ =
+      message("text of ", training.size(), " bytes, checksum ", checksum64(training.data(), training.size()),
+              ", context ", options.context, ", held out another of ", held_out.size(), " bytes, checksum ",
+              checksum64(held_out.data(), held_out.size()));
+}
+
+void TextData::check_lengths() const {
+  if (options_.context < 1)
+    throw Error(message("a context of ", options_.context, " tokens: give at least 1"));
+  const std::size_t window = static_cast<std::size_t>(options_.context) + 1;
+  if (training_tokens() < window || held_out_tokens() < window)
+    throw Error(message("the text has ", training_tokens(), " bytes for training and ", held_out_tokens(),
+                        " held out, too few for windows of ", window,
                         "; give a longer text or a shorter context"));
 }
 
@@ -99,9 +117,9 @@ TextData TextData::from_file(const std::string& path, const TextOptions& options
   return TextData(read_file(path, options.max_bytes), options);
 }
 
-std::string TextData::description() const {
-  return message("text of ", tokens_.size(), " bytes, checksum ", checksum_, ", context ", options_.context,
-                 ", held out ", options_.held_out);
+TextData TextData::from_files(const std::string& training, const std::string& held_out,
+                              const TextOptions& options) {
+  return TextData(read_file(training, options.max_bytes), read_file(held_out, options.max_bytes), options);
 }
 
 void TextData::window(std::size_t begin, int sequence, Batch& batch) const {

@@ -1,7 +1,7 @@
 // Real text as a language-modelling task over characters (bytes): every position predicts the next byte.
 //
-// The alphabet is the set of bytes that occur, in order; token i is its i-th byte. The last part of the text
-// is held out, whole: training windows never reach into it.
+// The alphabet is the set of bytes that occur, in order; token i is its i-th byte. What is held out, whole,
+// is the last part of the text or a second text: training windows never reach into it.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ class Alphabet {
 
 struct TextOptions {
   int context = 64;
-  double held_out = 0.1;  // the last part of the text
+  double held_out = 0.1;  // the last part of the text; not used where a second text is held out
   std::uint64_t max_bytes = std::uint64_t{1} << 30;
 };
 
@@ -48,12 +48,16 @@ class TextData final : public DataSource {
  public:
   // Throws psm::Error if the text is too short for one training and one held-out window.
   TextData(std::string_view text, const TextOptions& options);
-  // Reads the file; throws psm::Error if that fails.
+  // Trains on the one text and holds out the other; the alphabet is that of both.
+  TextData(std::string_view training, std::string_view held_out, const TextOptions& options);
+  // Read the files; throw psm::Error if that fails.
   static TextData from_file(const std::string& path, const TextOptions& options);
+  static TextData from_files(const std::string& training, const std::string& held_out,
+                             const TextOptions& options);
 
   int vocab() const override { return alphabet_.size(); }
   int context() const override { return options_.context; }
-  std::string description() const override;
+  std::string description() const override { return description_; }
   // Windows at uniformly random places of the training part.
   void draw(int sequences, TrainingRandom& random, Batch& batch) const override;
   // Windows spread evenly over the held-out part; the fewer that fit without overlap.
@@ -64,13 +68,14 @@ class TextData final : public DataSource {
   std::size_t held_out_tokens() const { return tokens_.size() - split_; }
 
  private:
+  void check_lengths() const;
   void window(std::size_t begin, int sequence, Batch& batch) const;
 
   TextOptions options_;
   Alphabet alphabet_;
-  std::vector<int> tokens_;
+  std::vector<int> tokens_;  // of training, then those held out
   std::size_t split_ = 0;
-  std::uint64_t checksum_ = 0;
+  std::string description_;
 };
 
 }  // namespace psm

@@ -41,11 +41,28 @@ TEST_CASE("windows predict the next byte and training never sees the held-out pa
   CHECK(data.validation(4).sequences == 4);
 }
 
+TEST_CASE("a second text is held out whole, and its bytes are in the alphabet") {
+  const TextData data(std::string(50, 'a') + std::string(50, 'b'), std::string(40, 'c'), {.context = 8});
+  CHECK(data.vocab() == 3);
+  CHECK(data.training_tokens() == 100);
+  CHECK(data.held_out_tokens() == 40);
+  TrainingRandom random(3);
+  Batch batch;
+  data.draw(500, random, batch);
+  for (int token : batch.targets) CHECK(token < 2);
+  for (int token : data.validation(1000).tokens) CHECK(token == 2);
+  const TextData other(std::string(50, 'a') + std::string(50, 'b'), std::string(40, 'd'), {.context = 8});
+  CHECK(data.description() != other.description());
+}
+
 TEST_CASE("texts that are too short, empty or missing are refused") {
   CHECK_THROWS_AS(TextData("", {}), Error);
   CHECK_THROWS_AS(TextData("short", {}), Error);
   CHECK_THROWS_AS(TextData(std::string(1000, 'a'), {.context = 64, .held_out = 1.5}), Error);
+  CHECK_THROWS_AS(TextData(std::string(1000, 'a'), "short", {}), Error);
+  CHECK_THROWS_AS(TextData("short", std::string(1000, 'a'), {}), Error);
   CHECK_THROWS_AS(TextData::from_file("/nonexistent/text", {}), Error);
+  CHECK_THROWS_AS(TextData::from_files("/nonexistent/text", "/nonexistent/text", {}), Error);
 }
 
 }  // namespace
