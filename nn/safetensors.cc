@@ -3,11 +3,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <cstring>
+#include <string_view>
+#include <utility>
 
 #include "ckks/base/checksum.h"
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/json.h"
+#include "nn/half.h"
 
 namespace psm {
 namespace {
@@ -16,7 +20,9 @@ static_assert(std::endian::native == std::endian::little, "tensors are written a
 
 constexpr const char* kChecksumKey = "checksum";
 constexpr const char* kMetadataKey = "__metadata__";
-constexpr JsonLimits kHeaderLimits{.max_bytes = std::uint64_t{4} << 20, .max_depth = 4, .max_values = 1 << 16};
+constexpr std::uint64_t kConvertedAtOnce = 1 << 14;
+constexpr JsonLimits kHeaderLimits{
+    .max_bytes = std::uint64_t{16} << 20, .max_depth = 4, .max_values = 1 << 16};
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
   throw Error(message(path, " is not a safetensors file that can be used: ", why,
@@ -50,51 +56,106 @@ std::string shape_text(std::span<const std::int64_t> shape) {
   return text + "]";
 }
 
+// Numbers as they lie in the file, which promises no alignment.
+template <typename Stored, float convert(Stored)>
+void convert_all(const char* from, std::size_t count, float* to) {
+  for (std::size_t i = 0; i < count; ++i) {
+    Stored stored;
+    std::memcpy(&stored, from + i * sizeof stored, sizeof stored);
+    to[i] = convert(stored);
+  }
+}
+
+float narrowed(double x) { return static_cast<float>(x); }
+
+struct NumberType {
+  std::string_view name;
+  std::uint64_t bytes;
+  // Null: F32, read as it is, or a type that is skipped.
+  void (*convert)(const char* from, std::size_t count, float* to);
+  bool skipped;
+};
+
+constexpr NumberType kTypes[] = {
+    {"F32", 4, nullptr, false},
+    {"F16", 2, convert_all<std::uint16_t, float_from_half>, false},
+    {"BF16", 2, convert_all<std::uint16_t, float_from_bfloat16>, false},
+    {"F64", 8, convert_all<double, narrowed>, false},
+    {"BOOL", 1, nullptr, true},
+    {"U8", 1, nullptr, true},
+    {"I8", 1, nullptr, true},
+    {"U16", 2, nullptr, true},
+    {"I16", 2, nullptr, true},
+    {"U32", 4, nullptr, true},
+    {"I32", 4, nullptr, true},
+    {"U64", 8, nullptr, true},
+    {"I64", 8, nullptr, true},
+};
+
 struct Entry {
   std::string name;
+  const NumberType* type;
   std::vector<std::int64_t> shape;
-  std::uint64_t begin, end;
+  std::uint64_t count, begin, end;
 };
 
 Entry parse_entry(const std::string& path, const std::string& name, const Json& json,
                   std::uint64_t data_bytes) {
-  Entry entry{name, {}, 0, 0};
   const std::string what = message(path, ", tensor ", name);
   const std::string& type = json.at("dtype", what).string(what);
-  if (type != "F32")
-    throw Error(message(what, " has the type ", type, " and only F32 is read; convert the model to float32"));
-  const auto limit = static_cast<std::int64_t>(data_bytes);
-  std::uint64_t count = 1;
-  for (const Json& size : json.at("shape", what).array(what)) {
-    entry.shape.push_back(size.integer(what, 0, limit));
-    // Sizes are at most data_bytes < 2^33, and so is the product before the next factor.
-    count *= static_cast<std::uint64_t>(entry.shape.back());
-    if (count > data_bytes / sizeof(float))
+  const auto* known = std::find_if(std::begin(kTypes), std::end(kTypes),
+                                   [&](const NumberType& candidate) { return candidate.name == type; });
+  if (known == std::end(kTypes))
+    throw Error(
+        message(what, " has the type ", type,
+                ", and of real numbers F32, F16, BF16 and F64 are read; convert the model to float32"));
+  Entry entry{name, known, {}, 1, 0, 0};
+  const std::uint64_t most = data_bytes / known->bytes;
+  for (const Json& json_size : json.at("shape", what).array(what)) {
+    entry.shape.push_back(json_size.integer(what, 0, INT64_MAX));
+    const auto size = static_cast<std::uint64_t>(entry.shape.back());
+    if (size > most || (size > 0 && entry.count > most / size))
       refuse(path, message("tensor ", name, " is larger than the file"));
+    entry.count *= size;
   }
   const Json::Array& offsets = json.at("data_offsets", what).array(what);
   if (offsets.size() != 2) refuse(path, message("tensor ", name, " needs two data_offsets"));
   entry.begin = static_cast<std::uint64_t>(offsets[0].integer(what, 0, INT64_MAX));
   entry.end = static_cast<std::uint64_t>(offsets[1].integer(what, 0, INT64_MAX));
   if (entry.end > data_bytes) refuse(path, message("tensor ", name, " lies beyond its end: it is truncated"));
-  if (entry.end < entry.begin || entry.end - entry.begin != count * sizeof(float))
+  if (entry.end < entry.begin || entry.end - entry.begin != entry.count * known->bytes)
     refuse(path,
            message("the data_offsets of tensor ", name, " do not fit its shape ", shape_text(entry.shape)));
   return entry;
+}
+
+// In `content`, const or not; throws psm::Error as Safetensors::at says.
+template <typename Content>
+auto find_tensor(Content& content, const std::string& name, std::span<const std::int64_t> shape,
+                 const std::string& file) {
+  const auto found = std::find_if(content.tensors.begin(), content.tensors.end(),
+                                  [&](const NamedTensor& tensor) { return tensor.name == name; });
+  if (found == content.tensors.end())
+    throw Error(message(file, ": tensor ", name, " is missing; the file is of another model"));
+  if (!std::equal(shape.begin(), shape.end(), found->shape.begin(), found->shape.end()))
+    throw Error(message(file, ": tensor ", name, " has shape ", shape_text(found->shape),
+                        " where the model needs ", shape_text(shape), "; the file is of another model"));
+  return found;
 }
 
 }  // namespace
 
 const std::vector<float>& Safetensors::at(const std::string& name, std::span<const std::int64_t> shape,
                                           const std::string& file) const {
-  for (const NamedTensor& tensor : tensors) {
-    if (tensor.name != name) continue;
-    if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
-      throw Error(message(file, ": tensor ", name, " has shape ", shape_text(tensor.shape),
-                          " where the model needs ", shape_text(shape), "; the file is of another model"));
-    return tensor.values;
-  }
-  throw Error(message(file, ": tensor ", name, " is missing; the file is of another model"));
+  return find_tensor(*this, name, shape, file)->values;
+}
+
+std::vector<float> Safetensors::take(const std::string& name, std::span<const std::int64_t> shape,
+                                     const std::string& file) {
+  const auto found = find_tensor(*this, name, shape, file);
+  std::vector<float> values = std::move(found->values);
+  tensors.erase(found);
+  return values;
 }
 
 void write_safetensors(const std::string& path, const Safetensors& content) {
@@ -134,7 +195,8 @@ Safetensors read_safetensors(ByteSource source, ChecksumRule rule, std::uint64_t
   if (length > source.left())
     refuse(path, message("its header claims ", length, " bytes but the file has ", source.size()));
   if (length > kHeaderLimits.max_bytes)
-    refuse(path, message("its header has ", length, " bytes, at most ", kHeaderLimits.max_bytes, " are read"));
+    refuse(path,
+           message("its header has ", length, " bytes, at most ", kHeaderLimits.max_bytes, " are read"));
   const std::uint64_t data = source.position() + length, data_bytes = source.size() - data;
 
   const Json header = [&] {
@@ -171,12 +233,28 @@ Safetensors read_safetensors(ByteSource source, ChecksumRule rule, std::uint64_t
   if (covered != data_bytes)
     refuse(path, message("its tensors take ", covered, " bytes but ", data_bytes, " are there"));
 
+  std::vector<char> stored;
   for (Entry& entry : entries) {
+    if (entry.type->skipped) {
+      content.skipped.push_back(
+          {std::move(entry.name), std::string(entry.type->name), std::move(entry.shape)});
+      continue;
+    }
     content.tensors.push_back({std::move(entry.name), std::move(entry.shape), {}});
     std::vector<float>& values = content.tensors.back().values;
-    values.resize((entry.end - entry.begin) / sizeof(float));
+    values.resize(entry.count);
     source.seek(data + entry.begin);
-    read(values.data(), entry.end - entry.begin);
+    if (entry.type->convert == nullptr) {
+      read(values.data(), entry.end - entry.begin);
+      continue;
+    }
+    for (std::uint64_t done = 0; done < entry.count;) {
+      const std::uint64_t count = std::min(kConvertedAtOnce, entry.count - done);
+      stored.resize(count * entry.type->bytes);
+      read(stored.data(), stored.size());
+      entry.type->convert(stored.data(), count, values.data() + done);
+      done += count;
+    }
   }
   if (checksum.empty() ? rule == ChecksumRule::kRequired : checksum != checksum_of(content))
     refuse(path, checksum.empty() ? "it has no checksum" : "its checksum does not fit its content");
