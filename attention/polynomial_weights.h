@@ -24,8 +24,8 @@
 //
 // where 1 + r = 1 + eps for 1/x and (1 + eps)^2 for the inverse root, which is squared.
 //
-// Evaluated in the clear. Of these only PowerSoftmax's length-agnostic form has a slot program
-// (encrypted_attention.h). Immutable, thread-safe.
+// Evaluated in the clear here; slot programs of all are in row_program.h, and of PowerSoftmax's length-agnostic
+// form in the transformer's packing in encrypted_attention.h. Immutable, thread-safe.
 #pragma once
 
 #include <functional>

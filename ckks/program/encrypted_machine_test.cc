@@ -6,54 +6,12 @@
 #include "ckks/base/error.h"
 #include "ckks/program/meter.h"
 #include "ckks/program/scheme_figures.h"
+#include "ckks/program/test_machine.h"
 #include "ckks/program/twin.h"
-#include "ckks/scheme/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {
 namespace {
-
-// A program planned for the parameters, with the keys that the plan asks for and no others.
-struct Setting {
-  explicit Setting(const ParameterSpec& spec, Program source)
-      : program(std::move(source)), plan_(plan_for(spec, program)), party(spec, keys_for(spec, plan_)) {
-    if (plan_.bootstraps > 0) bootstrapper = std::make_unique<Bootstrapper>(party.context, party.encoder);
-    machine = std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, bootstrapper.get());
-  }
-  static Plan plan_for(const ParameterSpec& spec, const Program& program) {
-    const Context context(spec);
-    return plan(program, budget_of(context), CostModel(shape_of(context)));
-  }
-  static KeyRequest keys_for(const ParameterSpec& spec, const Plan& plan) {
-    const Context context(spec);
-    if (plan.bootstraps == 0) return key_request(plan, nullptr);
-    const BootstrapPlan bootstrap(context);
-    return key_request(plan, &bootstrap);
-  }
-  std::map<std::string, Ciphertext> encrypt(const std::map<std::string, SlotVector>& inputs) {
-    std::map<std::string, Ciphertext> result;
-    for (std::size_t i = 0; i < plan_.program.inputs.size(); ++i) {
-      const std::string& name = plan_.program.inputs[i].name;
-      result[name] = party.encrypt(inputs.at(name), plan_.input_levels[i]);
-    }
-    return result;
-  }
-  // The largest difference between what the machine and the twin make of an input.
-  double difference(const std::map<std::string, SlotVector>& inputs) {
-    const RunResult encrypted = machine->run(encrypt(inputs));
-    const TwinResult expected = run_twin(program, inputs);
-    double largest = 0;
-    for (const auto& [name, ciphertext] : encrypted.outputs)
-      largest = std::max(largest, max_error(party.decrypt(ciphertext), expected.outputs.at(name)));
-    return largest;
-  }
-
-  Program program;
-  Plan plan_;
-  TestParty party;
-  std::unique_ptr<Bootstrapper> bootstrapper;
-  std::unique_ptr<EncryptedMachine> machine;
-};
 
 constexpr std::size_t kSlots = 512;  // insecure rings of degree 2^10
 
@@ -93,7 +51,7 @@ TEST_CASE("every operation gives on ciphertexts what it gives in the clear") {
   const std::vector<std::pair<Value, Value>> pairs{{x, y}, {y, y}, {x, r}};
   b.output("sum of products", b.sum_of_products(pairs));
   b.output("series", b.series(r, {{0.3, -0.5, 0.25, 0.125, 0.1, -0.2, 0, 0.05}}));
-  Setting setting(insecure_leveled(10, 5), std::move(b).finish());
+  TestMachine setting(insecure_leveled(10, 5), std::move(b).finish());
   CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}, {"r", wave(0.05, true)}}) < 1e-5);
 }
 
@@ -114,7 +72,7 @@ TEST_CASE(
   const std::vector<Value> outputs = b.linear(inputs, map);
   b.output("first", outputs[0]);
   b.output("second", b.square(outputs[1]));
-  Setting setting(insecure_leveled(10, 4), std::move(b).finish());
+  TestMachine setting(insecure_leveled(10, 4), std::move(b).finish());
   CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}}) < 1e-4);
 }
 
@@ -175,13 +133,13 @@ Program deep_program() {
 }
 
 TEST_CASE("a program that needs bootstraps keeps its values through them, two real ones at a time") {
-  Setting setting(insecure_bootstrappable(10), deep_program());
+  TestMachine setting(insecure_bootstrappable(10), deep_program());
   CHECK(setting.plan_.bootstraps > 0);
   CHECK(setting.difference({{"x", wave(0.1, true)}, {"y", wave(0.3, true)}}) < 1e-3);
 }
 
 TEST_CASE("keys that only the bootstraps need are missed before anything runs") {
-  Setting setting(insecure_bootstrappable(10), deep_program());
+  TestMachine setting(insecure_bootstrappable(10), deep_program());
   EvaluationKeys& keys = setting.party.keys;
   const auto refusal = [&] {
     CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
@@ -206,14 +164,14 @@ TEST_CASE("a single real value and a complex one are bootstrapped alone") {
     Value x = b.multiply_constant(b.input("x", real), 0.75);
     for (int i = 0; i < 9; ++i) x = b.refresh(b.multiply_constant(b.square(x), 0.9));
     b.output("y", b.add_constant(x, 0.5));
-    Setting setting(insecure_bootstrappable(10), std::move(b).finish());
+    TestMachine setting(insecure_bootstrappable(10), std::move(b).finish());
     CHECK(setting.plan_.bootstraps == 1);
     CHECK(setting.difference({{"x", wave(0.1, real)}}) < 1e-3);
   }
 }
 
 TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run takes") {
-  Setting setting(insecure_leveled(10, 15), [] {
+  TestMachine setting(insecure_leveled(10, 15), [] {
     Builder b(kSlots);
     const Value x = b.input("x");
     Value sum = x;
@@ -229,7 +187,7 @@ TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run tak
 }
 
 TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one that was not interrupted") {
-  Setting setting(insecure_leveled(10, 6), [] {
+  TestMachine setting(insecure_leveled(10, 6), [] {
     Builder b(kSlots);
     Value x = b.input("x");
     for (int layer = 0; layer < 3; ++layer) {
@@ -269,7 +227,7 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
 TEST_CASE("missing keys, missing or low inputs and plans for other rings are refused before anything runs") {
   Builder b(kSlots);
   b.output("y", b.rotate(b.square(b.input("x")), 3));
-  Setting setting(insecure_leveled(10, 3), std::move(b).finish());
+  TestMachine setting(insecure_leveled(10, 3), std::move(b).finish());
   CHECK_THROWS_AS(setting.machine->run({}), Error);
   std::map<std::string, Ciphertext> low;
   low["x"] = setting.party.encrypt(wave(0.1), 0);
