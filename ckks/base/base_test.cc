@@ -1,4 +1,4 @@
-// The small pieces: SHA-256, threads, secrets, buffers.
+// The small pieces: SHA-256, hexadecimal digits, UTF-8, threads, secrets, buffers.
 #include <cstring>
 #include <string>
 #include <thread>
@@ -6,10 +6,12 @@
 
 #include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
+#include "ckks/base/hex.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/secret.h"
 #include "ckks/base/sha256.h"
+#include "ckks/base/utf8.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -18,6 +20,30 @@ namespace {
 std::string sha256_hex(const std::string& text) {
   const Sha256::Digest digest = sha256(text.data(), text.size());
   return hex(digest.data(), digest.size());
+}
+
+TEST_CASE("hexadecimal digits bring bytes back, and what is none is refused") {
+  const std::string bytes("\x00\x7f\xff", 3);
+  CHECK(hex(bytes.data(), bytes.size()) == "007fff");
+  CHECK(from_hex("007fff") == bytes);
+  CHECK(from_hex("") == "");
+  for (const char* bad : {"0", "0g", "FF", "00 "}) CHECK(!from_hex(bad));
+}
+
+TEST_CASE("every code point comes back from its UTF-8, and no other bytes are taken for one") {
+  for (char32_t code = 0; code <= 0x10FFFF; ++code) {
+    if (code >= 0xD800 && code < 0xE000) continue;
+    std::string text;
+    append_utf8(text, code);
+    const Utf8Character character = utf8_at(text, 0);
+    REQUIRE(character.code == code);
+    REQUIRE(character.bytes == static_cast<int>(text.size()));
+  }
+  for (const std::string bad : {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xe2\x82z", "\xf0\x80\x80\x80",
+                                "\xf4\x90\x80\x80", "\xff"}) {
+    CHECK(utf8_at(bad, 0).bytes == 0);
+    CHECK(utf8_valid_prefix("ab" + bad) == 2);
+  }
 }
 
 TEST_CASE("SHA-256 of the standard's examples") {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
+#include "ckks/base/utf8.h"
 
 namespace psm {
 namespace {
@@ -30,24 +31,6 @@ void write_string(std::string& out, std::string_view text) {
     }
   }
   out += '"';
-}
-
-void append_utf8(std::string& out, uint32_t code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | (code >> 6));
-    out += static_cast<char>(0x80 | (code & 63));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | (code >> 12));
-    out += static_cast<char>(0x80 | ((code >> 6) & 63));
-    out += static_cast<char>(0x80 | (code & 63));
-  } else {
-    out += static_cast<char>(0xF0 | (code >> 18));
-    out += static_cast<char>(0x80 | ((code >> 12) & 63));
-    out += static_cast<char>(0x80 | ((code >> 6) & 63));
-    out += static_cast<char>(0x80 | (code & 63));
-  }
 }
 
 // Recursive descent over the grammar of RFC 8259.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ckks/base/chacha_backends.h"
-#include "ckks/base/sha256.h"
+#include "ckks/base/hex.h"
 #include "ckks/base/training_random.h"
 #include "doctest/doctest.h"
 

@@ -75,14 +75,4 @@ Sha256::Digest sha256(const void* data, size_t bytes) {
   return hash.digest();
 }
 
-std::string hex(const uint8_t* bytes, size_t count) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < count; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
-}
-
 }  // namespace psm

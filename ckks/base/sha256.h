@@ -26,6 +26,5 @@ class Sha256 {
 };
 
 Sha256::Digest sha256(const void* data, size_t bytes);
-std::string hex(const uint8_t* bytes, size_t count);
 
 }  // namespace psm
