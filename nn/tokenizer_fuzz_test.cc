@@ -1,0 +1,47 @@
+// Fuzz targets of tokenizers' files (ckks/base/fuzz.h says how they are run for long).
+#include "ckks/base/error.h"
+#include "ckks/base/fuzz.h"
+#include "doctest/doctest.h"
+#include "nn/llama2_tokenizer.h"
+
+namespace psm {
+namespace {
+
+void run(const FuzzTarget& target) {
+  const FuzzReport report = fuzz(target, 4000);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > 0);
+}
+
+// Whatever the tokenizer, what it encodes are tokens, and they decode to the text.
+void check_round_trip(const Tokenizer& tokenizer, const std::string& text) {
+  std::vector<int> tokens;
+  try {
+    tokens = tokenizer.encode(text);
+  } catch (const Error&) {
+    return;
+  }
+  for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
+  PSM_CHECK(tokenizer.decode(tokens) == text, text);
+}
+
+TEST_CASE("llama2.c's tokenizers") {
+  std::string file("\6\0\0\0", 4);
+  for (const std::string text : {"<unk>", "<s>", "</s>", "<0x0A>", "<0xFF>", " ", "a", "b", " a", "ab"})
+    file += std::string(4, '\0') + static_cast<char>(text.size()) + std::string(3, '\0') + text;
+  FuzzTarget target;
+  target.name = "llama2.c tokenizer";
+  target.corpus = {file};
+  target.decode = [](std::string_view bytes) {
+    const Llama2Tokenizer tokenizer(bytes, "input");
+    for (int t = 0; t < tokenizer.vocab(); ++t) PSM_CHECK(!tokenizer.bytes(t).empty());
+    check_round_trip(tokenizer, "ab a\nb");
+    check_round_trip(tokenizer, std::string(bytes.substr(0, 64)));
+  };
+  target.fixed_bytes = 16384, target.bytes_per_byte = 40;
+  run(target);
+}
+
+}  // namespace
+}  // namespace psm
