@@ -1,13 +1,13 @@
 // bazel run //cmd:bench -- --suite ckks|train [flags]: times the encrypted operations, or a step of training,
 // beside what the machine allows.
 #include <cstdio>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/flags.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/processor.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/ring/backend.h"
 #include "ckks/wire/ciphertext_file.h"
@@ -21,14 +21,6 @@
 
 namespace psm {
 namespace {
-
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown processor";
-}
 
 void print(const std::vector<BenchRow>& rows) {
   Table table({"operation", "limbs", "threads", "median ms", "min ms", "roofline ms", "of roofline", "bytes",

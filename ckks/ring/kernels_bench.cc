@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 
 #include "ckks/base/buffer.h"
 #include "ckks/base/flags.h"
+#include "ckks/base/processor.h"
 #include "ckks/base/training_random.h"
 #include "ckks/ring/backend.h"
 #include "ckks/ring/primes.h"
@@ -43,14 +43,6 @@ Microseconds microseconds(int repetitions, const std::function<void(int)>& body)
   }
   std::sort(times.begin(), times.end());
   return {times[times.size() / 2], times.front()};
-}
-
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown processor";
 }
 
 struct Bench {

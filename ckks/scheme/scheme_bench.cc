@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "ckks/base/flags.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/processor.h"
 #include "ckks/ring/backend.h"
 #include "ckks/scheme/test_party.h"
 
@@ -30,14 +30,6 @@ double median_milliseconds(int repetitions, const std::function<void()>& body) {
   }
   std::nth_element(times.begin(), times.begin() + repetitions / 2, times.end());
   return times[static_cast<size_t>(repetitions / 2)];
-}
-
-std::string processor_name() {
-  std::ifstream info("/proc/cpuinfo");
-  for (std::string line; std::getline(info, line);) {
-    if (line.compare(0, 10, "model name") == 0) return line.substr(line.find(':') + 2);
-  }
-  return "unknown processor";
 }
 
 struct Row {
