@@ -16,24 +16,6 @@ constexpr double kLeft = 84, kRight = 24, kTop = 58, kBottom = 50, kTitle = 40;
 constexpr std::array<const char*, 6> kColours{"#0072b2", "#d55e00", "#009e73",
                                               "#cc79a7", "#e69f00", "#56b4e9"};
 
-std::string escape(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (c == '"') {
-      out += "&quot;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 std::string fixed(double value) {
   std::array<char, 32> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.2f", value);
@@ -75,7 +57,7 @@ Axis fit_axis(const std::vector<double>& values, bool log, double margin, double
 }
 
 void text_at(std::string& out, double x, double y, const char* style, const std::string& text) {
-  out += "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\" " + style + ">" + escape(text) + "</text>\n";
+  out += "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\" " + style + ">" + xml_escape(text) + "</text>\n";
 }
 
 void segment(std::string& out, double x1, double y1, double x2, double y2, const char* style) {
@@ -178,6 +160,24 @@ std::string SvgFigure::text() const {
     top += kPanelHeight;
   }
   return out + "</svg>\n";
+}
+
+std::string xml_escape(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
 }
 
 std::vector<double> axis_ticks(double lo, double hi, bool log, int wanted) {

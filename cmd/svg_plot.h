@@ -48,6 +48,9 @@ class SvgFigure {
   std::deque<SvgPanel> panels_;
 };
 
+// Text for XML and HTML, between tags or in a quoted attribute.
+std::string xml_escape(const std::string& text);
+
 // Round positions for the ticks of an axis: at most about `wanted` of them within [lo, hi]; on a logarithmic
 // axis powers of ten.
 std::vector<double> axis_ticks(double lo, double hi, bool log, int wanted = 6);

@@ -13,6 +13,7 @@ class Table {
   void row(std::vector<std::string> cells);
   // Each line starts with `indent` spaces.
   std::string text(int indent = 2) const;
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // the heading first
 
  private:
   std::vector<std::vector<std::string>> rows_;

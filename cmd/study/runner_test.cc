@@ -1,0 +1,117 @@
+#include "cmd/study/runner.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string fresh_folder(const std::string& name) {
+  const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / name;
+  std::filesystem::remove_all(folder);
+  return folder.string();
+}
+
+Json result_of(const std::string& folder, const std::string& name) {
+  return parse_json(read_file(folder + "/" + name + ".json", 1 << 24), name);
+}
+
+int computed = 0;
+bool killed = false;
+
+// Two parts; `killed` ends the process's part between them.
+Experiment two_parts() {
+  return {.name = "softmax-curves",
+          .title = "two parts",
+          .scaled_down = "all",
+          .trains = true,
+          .run = [](StudyContext& context, StudyResult& result) {
+            const auto part = [&](const char* name, double value) {
+              return context.once(name, [&] {
+                ++computed;
+                return Json(value);
+              });
+            };
+            double sum = part("first", 1.5).number("part");
+            if (killed) throw Error("killed", Error::Kind::kFailed);
+            sum += part("second", 2.25).number("part");
+            result.note("sum " + std::to_string(sum));
+          }};
+}
+
+TEST_CASE("an experiment that is killed goes on after its finished parts and ends with the same result") {
+  StudyRun run;
+  run.options = {.minutes = 1, .seeds = 1, .out = fresh_folder("whole"), .data = "nowhere"};
+  computed = 0;
+  run_experiment(two_parts(), run);
+  const std::string whole = result_of(run.options.out, "softmax-curves").at("items", "result").dump();
+  CHECK(computed == 2);
+
+  run.options.out = fresh_folder("killed");
+  killed = true;
+  CHECK_THROWS_AS(run_experiment(two_parts(), run), Error);
+  killed = false;
+  CHECK_FALSE(result_of(run.options.out, "softmax-curves").at("finished", "result").truth("finished"));
+  write_study_page(run.options.out);
+  CHECK(read_file(run.options.out + "/index.html", 1 << 24).find("Not finished") != std::string::npos);
+  computed = 0;
+  run_experiment(two_parts(), run);
+  CHECK(computed == 1);
+  CHECK(result_of(run.options.out, "softmax-curves").at("items", "result").dump() == whole);
+
+  SUBCASE("with other options it begins anew") {
+    run.options.seeds = 2;
+    computed = 0;
+    run_experiment(two_parts(), run);
+    CHECK(computed == 2);
+  }
+}
+
+TEST_CASE("a result that is no result is refused with its path") {
+  const std::string folder = fresh_folder("damaged");
+  std::filesystem::create_directories(folder);
+  for (const char* text : {"", "[]", "{}", "{\"name\": 3}"}) {
+    CAPTURE(text);
+    write_file(folder + "/softmax-curves.json", text);
+    CHECK_THROWS_WITH_AS(write_study_page(folder), doctest::Contains("softmax-curves.json"), Error);
+  }
+}
+
+TEST_CASE("every experiment stands for something in the paper, and every item has a command") {
+  std::set<std::string> names, used;
+  for (const Experiment& experiment : experiments()) {
+    CHECK(names.insert(experiment.name).second);
+    CHECK((experiment.run != nullptr));
+    CHECK(experiment.scaled_down.size() > 10);
+    CHECK(experiment_named(experiment.name).title == experiment.title);
+  }
+  for (const PaperItem& item : paper_items()) {
+    CAPTURE(item.label);
+    CHECK_FALSE(command_of(item).empty());
+    if (item.experiment.empty()) continue;
+    CHECK(names.count(item.experiment) == 1);
+    used.insert(item.experiment);
+  }
+  CHECK(used == names);
+  CHECK_THROWS_WITH_AS(experiment_named("moon"), doctest::Contains("there is no experiment 'moon'"), Error);
+}
+
+TEST_CASE("the experiments without training run and make a page") {
+  StudyRun run;
+  run.options = {.minutes = 1, .seeds = 1, .out = fresh_folder("cheap"), .data = "nowhere"};
+  run.command = "the command";
+  for (const Experiment& experiment : experiments())
+    if (!experiment.trains) run_experiment(experiment, run);
+  const std::string page = read_file(run.options.out + "/index.html", 1 << 24);
+  CHECK(page.find("<svg") != std::string::npos);
+  CHECK(page.find("the command") != std::string::npos);
+  CHECK(page.find("nan") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace psm
