@@ -182,7 +182,8 @@ int demo(int argc, char** argv) {
     if (scores.trained.scored > 0) std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
   } else {
     heading(flags.given("text") ? "Training a character model" : "Training on in-context recall");
-    task = std::make_unique<Task>(flags.given("text") ? Task::text(resolve_user_path(text_path)) : Task::recall());
+    task = std::make_unique<Task>(flags.given("text") ? Task::text(resolve_user_path(text_path), "", TextOptions{}.context)
+                                                       : Task::recall());
     if (task->text_data() && !prompt.empty()) task->codec.encode(prompt);  // refuse unknown characters now
     if (task->text_data() && prompt.empty()) throw Error("--text needs a --prompt to continue");
     const RecipeOptions recipe =
@@ -201,7 +202,7 @@ int demo(int argc, char** argv) {
 
   heading("Polynomial model");
   const Deployment deployment(checkpoint, spec);
-  if (task && task->recall_task()) scores.polynomial = evaluate_polynomial(deployment.model, task->test());
+  if (task && task->recall_task()) static_cast<Evaluation&>(scores.polynomial) = evaluate_polynomial(deployment.model, task->test());
   if (task) std::printf("%s", scores_table(*task, scores).c_str());
   std::printf("%s", approximations_table(deployment.model).c_str());
 

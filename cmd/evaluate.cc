@@ -16,19 +16,14 @@ int evaluate_command(int argc, char** argv) {
               "Scores a model on unseen data: recall on drawn sequences, or perplexity on the held-out part of the text.");
   const std::string& model_path = flags.text("model", "", "a checkpoint of //cmd:train or //cmd:polynomialise");
   const std::string& text = flags.text("text", "", "the text of a character model");
+  const std::string& valid = flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   require_given(flags, {"model"});
 
   const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
-  const PromptCodec codec(checkpoint);
-  if (!codec.is_recall() && text.empty()) throw Error("a character model is evaluated on its text: --text is needed");
-  const Task task = codec.is_recall() ? Task{std::make_unique<RecallTask>(codec.recall()), codec}
-                                      : Task::text(resolve_user_path(text));
-  if (!task.codec.same_symbols(codec)) {
-    throw Error(message(text, " has other characters than the model knows; give the text that it was trained on"));
-  }
+  const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
   const Batch test = task.test();
   Table table({"form", "recall", "perplexity", "positions"});
   Json json;

@@ -21,6 +21,7 @@ int polynomialise(int argc, char** argv) {
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
   const std::string& out = flags.text("out", "", "file for the polynomial model");
   const std::string& text = flags.text("text", "", "the text of a character model, to check the ranges on its held-out part");
+  const std::string& valid = flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
   const PolynomialOptions defaults;
   const double& margin = flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
   const double& norm_error = flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
@@ -48,11 +49,7 @@ int polynomialise(int argc, char** argv) {
 
   const PromptCodec codec(checkpoint);
   if (codec.is_recall() || !text.empty()) {
-    const Task task = codec.is_recall() ? Task{std::make_unique<RecallTask>(codec.recall()), codec}
-                                        : Task::text(resolve_user_path(text));
-    if (!task.codec.same_symbols(codec)) {
-      throw Error(message(text, " has other characters than the model knows; give the text that it was trained on"));
-    }
+    const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
     const Batch test = task.test();
     std::vector<std::vector<int>> sequences;
     for (int s = 0; s < test.sequences; ++s) {
@@ -62,7 +59,8 @@ int polynomialise(int argc, char** argv) {
     const std::vector<RangeUse> uses = count_range_leaves(model, sequences);
     std::printf("on unseen data:\n%s", range_use_table(uses).c_str());
     TaskScores scores = read_scores(checkpoint);
-    scores.polynomial = evaluate_polynomial(model, test);
+    static_cast<Evaluation&>(scores.polynomial) = evaluate_polynomial(model, test);
+    scores.polynomial.tokens = scores.ranges.tokens;
     write_scores(scores, checkpoint);
     std::printf("%s", scores_table(task, scores).c_str());
   }

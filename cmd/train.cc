@@ -1,11 +1,14 @@
-// Steps 1 and 2 of Algorithm 1: trains softmax and PowerSoftmax models alike, then minimises the ranges of the latter.
+// Steps 1 and 2 of Algorithm 1, from scratch or from a trained model: trains softmax and PowerSoftmax models
+// alike, or continues a softmax model with PowerSoftmax, and minimises the ranges of the latter.
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/flags.h"
 #include "cmd/common_flags.h"
+#include "cmd/recipe_flags.h"
 #include "cmd/table.h"
 #include "cmd/training_run.h"
 
@@ -13,63 +16,81 @@ namespace psm {
 namespace {
 
 int train(int argc, char** argv) {
-  Flags flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [flags]",
-              "Trains a softmax transformer and one with the given attention alike, minimises the latter's ranges, and\n"
-              "writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for //cmd:polynomialise). The task\n"
-              "is in-context recall, or with --text the characters of a file. An interrupted training goes on where it was.");
+  Flags flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
+              "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
+              "the latter's\n"
+              "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
+              "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
+              "short time (continual\n"
+              "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
+              "The task is\n"
+              "in-context recall, or with --text the characters of a file. An interrupted training goes on "
+              "where it was.");
   const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
   const std::string& text = flags.text("text", "", "train a character model of this text");
-  const int64_t& steps = flags.integer("steps", 1200, 1, 10000000, "training steps of each stage, at most");
-  const std::string& attention = flags.text("attention", "power_softmax", "power_softmax, relu or softmax");
-  const int64_t& power = flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even");
-  const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of data and training");
+  const std::string& valid =
+      flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  const std::string& from_path = flags.text("from", "", "begin with this model instead of random weights");
+  const RecipeFlags recipe_flags(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   require_given(flags, {"out"});
+  if (flags.given("valid") && text.empty()) throw Error("--valid holds out a text; it needs --text");
 
-  const Task task = text.empty() ? Task::recall() : Task::text(resolve_user_path(text));
-  RecipeOptions recipe =
-      task.recall_task() ? recall_recipe(*task.recall_task(), static_cast<uint64_t>(seed))
-                         : text_recipe(*task.text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
-  recipe.model.attention = attention_kind_from(attention);
-  recipe.model.power = static_cast<int>(power);
-  recipe.model.validate();
-  if (task.recall_task() && flags.given("steps")) recipe.steps = static_cast<size_t>(steps);
+  std::optional<Checkpoint> from;
+  if (!from_path.empty()) from = load_checkpoint(resolve_user_path(from_path));
+  const std::string text_path = resolve_user_path(text), valid_path = resolve_user_path(valid);
+  const Task task = from           ? Task::of(*from, text_path, valid_path)
+                    : text.empty() ? Task::recall()
+                                   : Task::text(text_path, valid_path, recipe_flags.context_or_default());
+  RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
   const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
   std::printf("%s\n", task.source->description().c_str());
-  const TrainingRun run = train_task(task, recipe, PolynomialOptions{});
-  const auto save = [&](const char* name, Checkpoint checkpoint) {
-    task.codec.write_notes(checkpoint);
+  TrainingRun run = train_task(task, recipe, PolynomialOptions{}, from ? &*from : nullptr);
+
+  TaskScores scores = run.scores;
+  scores.polynomial = {};  // that is the next command's part
+  run.checkpoint.polynomial.reset();
+  write_scores(scores, run.checkpoint);
+  std::string written;
+  const auto save = [&](const std::string& name, const Checkpoint& checkpoint) {
     save_checkpoint(folder + "/" + name, checkpoint);
+    written += (written.empty() ? "" : ", ") + name;
   };
-  // Softmax can be made polynomial as it is (//cmd:polynomialise --softmax), which takes its ranges.
-  const auto ranges_of = [&](const ModelWeights& weights) {
-    return measure_ranges(weights, *task.source, recipe.range_sequences);
+  const auto save_stage = [&](const ModelWeights& weights, std::optional<Ranges> ranges) {
+    Checkpoint checkpoint{weights, std::move(ranges), {}, {}};
+    task.codec.write_notes(checkpoint);
+    write_scores(scores, checkpoint);
+    save(std::string(name_of(weights.config.attention)) + ".safetensors", checkpoint);
   };
-  if (!run.models.softmax.layers.empty()) {
-    save("softmax.safetensors", {run.models.softmax, ranges_of(run.models.softmax), {}, {}});
+  save("final.safetensors", run.checkpoint);
+  scores.ranges = {};
+  if (!from || run.models.trained.config.attention != from->weights.config.attention) {
+    save_stage(run.models.trained, {});
   }
-  const std::string trained_file = attention + ".safetensors";
-  save(trained_file.c_str(), {run.models.trained, {}, {}, {}});
-  Checkpoint final_model = run.checkpoint;
-  final_model.polynomial.reset();  // that is the next command's part
-  save("final.safetensors", final_model);
-  std::printf("%s%s; wrote %s and final.safetensors to %s\n", scores_table(task, run.scores).c_str(),
-              seconds_text(run.seconds).c_str(), trained_file.c_str(), out.c_str());
+  if (!from && !run.models.softmax.layers.empty()) {
+    scores.trained = {};
+    // Softmax can be made polynomial as it is (//cmd:polynomialise --softmax), which takes its ranges.
+    save_stage(run.models.softmax, measure_ranges(run.models.softmax, *task.source, recipe.range_sequences));
+  }
+  std::printf("%s%s; wrote %s to %s\n", scores_table(task, run.scores).c_str(),
+              seconds_text(run.seconds).c_str(), written.c_str(), out.c_str());
   Json json;
   for (const StageReport& stage : run.models.stages) {
     Json row;
     row["stage"] = stage.name;
     row["steps"] = static_cast<int64_t>(stage.steps);
+    row["tokens"] = static_cast<int64_t>(stage.tokens);
     row["seconds"] = stage.seconds;
     row["tokens_per_second"] = stage.tokens_per_second;
     row["validation_accuracy"] = stage.validation.accuracy();
     row["validation_perplexity"] = stage.validation.perplexity();
     json["stages"].push_back(std::move(row));
   }
+  json["scores"] = scores_json(run.scores);
   json["seconds"] = run.seconds;
   common.write_json(json);
   return 0;

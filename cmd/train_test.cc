@@ -9,6 +9,7 @@
 
 #include "attention/checkpoint.h"
 #include "ckks/base/file.h"
+#include "ckks/base/json.h"
 #include "cmd/prompts.h"
 #include "doctest/doctest.h"
 #include "nn/safetensors.h"
@@ -48,8 +49,8 @@ const std::string kText = [] {
 TEST_CASE("a text shorter than the context, an empty and a missing one are refused") {
   write_file(path_of("short.txt"), "shorter than a window of the context");
   write_file(path_of("empty.txt"), "");
-  refused("train --out " + path_of("a") + " --text " + path_of("short.txt"), "too few for training");
-  refused("train --out " + path_of("a") + " --text " + path_of("empty.txt"), "too few for training");
+  refused("train --out " + path_of("a") + " --text " + path_of("short.txt"), "too few for windows of 65");
+  refused("train --out " + path_of("a") + " --text " + path_of("empty.txt"), "too few for windows of 65");
   refused("train --out " + path_of("a") + " --text " + path_of("missing.txt"), "cannot read");
 }
 
@@ -105,6 +106,50 @@ TEST_CASE("a saved training of another shape is refused, and a full disk is one 
   CHECK(std::filesystem::is_empty(folder));
   REQUIRE(run(arguments, error) == 0);
   refused("train --out " + folder + " --text " + text + " --steps 2 --power 2", "of another model, data set or options");
+}
+
+TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes out of that has its ranges minimised") {
+  const std::string text = path_of("from.txt"), small = " --text " + text +
+      " --steps 3 --range-steps 2 --batch 4 --threads 1";
+  write_file(text, kText);
+  std::string error;
+  REQUIRE(run("train --out " + path_of("scratch") + small + " --layers 1 --width 16 --heads 2 --ffn 16 --context 16", error) == 0);
+  const std::string softmax = path_of("scratch/softmax.safetensors");
+  const std::string json = path_of("from.json");
+  REQUIRE(run("train --out " + path_of("continued") + small + " --from " + softmax + " --json " + json, error) == 0);
+  const Checkpoint trained = load_checkpoint(path_of("continued/power_softmax.safetensors"));
+  CHECK(trained.weights.config.context == 16);
+  CHECK(trained.weights.config.power == 4);
+  CHECK(trained.weights.config.form == PowerForm::kStable);
+  const Checkpoint last = load_checkpoint(path_of("continued/final.safetensors"));
+  CHECK(last.weights.config.form == PowerForm::kLengthAgnostic);
+  CHECK(last.ranges.has_value());
+  const Json scores = parse_json(read_file(json, 1 << 20), "json").at("scores", "json");
+  CHECK(scores.at("softmax", "json").at("tokens", "json").integer("tokens", 0, 1000) == 3 * 4 * 16);
+  CHECK(scores.at("trained", "json").at("tokens", "json").integer("tokens", 0, 1000) == 6 * 4 * 16);
+  CHECK(scores.at("ranges", "json").at("tokens", "json").integer("tokens", 0, 1000) == 8 * 4 * 16);
+  CHECK(scores.find("replaced") != nullptr);
+  CHECK_FALSE(std::filesystem::exists(path_of("continued/softmax.safetensors")));
+
+  // The same weights, entering at the ranges: the same end.
+  const std::string power = path_of("continued/power_softmax.safetensors");
+  REQUIRE(run("train --out " + path_of("ranged") + small + " --from " + power, error) == 0);
+  CHECK(read_file(path_of("ranged/final.safetensors"), 1 << 20) == read_file(path_of("continued/final.safetensors"), 1 << 20));
+
+  // What cannot be continued.
+  const std::string to = "train --out " + path_of("refused") + " --from ";
+  refused(to + power, "needs the text that it was trained on");
+  refused(to + power + " --text " + text + " --power 6", "was trained with 4");
+  refused(to + power + " --text " + text + " --width 32", "decided by the model of --from");
+  refused(to + power + " --text " + text + " --attention relu", "cannot be continued with relu");
+  refused(to + softmax + " --text " + text + " --power 5", "power = 5 is not an even number");
+  refused(to + path_of("scratch/softmax.training") + " --text " + text, "is not a model of this program");
+  refused(to + text + " --text " + text, text);
+  refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
+  write_file(path_of("other.txt"), kText + "!");
+  refused(to + power + " --text " + path_of("other.txt"), "has other characters than the model knows");
+  refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
+  CHECK_FALSE(std::filesystem::exists(path_of("refused")));
 }
 
 }  // namespace

@@ -16,34 +16,58 @@ constexpr int kTestQueries = 2400;
 constexpr uint64_t kTestStream = 1;
 constexpr int kTextWindows = 128;
 
-Json to_json(const Evaluation& e) {
-  Json json;
-  json["scored"] = static_cast<int64_t>(e.scored);
-  json["correct"] = static_cast<int64_t>(e.correct);
-  json["cross_entropy"] = e.cross_entropy;
-  return json;
+// All scores with the names that they have in files.
+template <typename Scores, typename Visit>
+void for_each_score(Scores& scores, Visit&& visit) {
+  visit("softmax", scores.softmax);
+  visit("replaced", scores.replaced);
+  visit("trained", scores.trained);
+  visit("ranges", scores.ranges);
+  visit("polynomial", scores.polynomial);
 }
 
-Evaluation evaluation_from(const Json* json) {
-  Evaluation e;
-  if (json == nullptr) return e;
-  e.scored = static_cast<size_t>(json->at("scored", "scores").integer("scored", 0, INT64_MAX));
-  e.correct = static_cast<size_t>(json->at("correct", "scores").integer("correct", 0, static_cast<int64_t>(e.scored)));
-  e.cross_entropy = json->at("cross_entropy", "scores").number("cross_entropy");
-  return e;
+StageScore score_from(const Json& json) {
+  StageScore score;
+  score.scored = static_cast<size_t>(json.at("scored", "scores").integer("scored", 0, INT64_MAX));
+  score.correct =
+      static_cast<size_t>(json.at("correct", "scores").integer("correct", 0, static_cast<int64_t>(score.scored)));
+  score.cross_entropy = json.at("cross_entropy", "scores").number("cross_entropy");
+  if (const Json* tokens = json.find("tokens")) score.tokens = tokens->integer("tokens", 0, INT64_MAX);
+  return score;
+}
+
+const char* title_of(AttentionKind kind) {
+  return kind == AttentionKind::kPowerSoftmax ? "PowerSoftmax"
+         : kind == AttentionKind::kScaledRelu ? "scaled ReLU"
+                                              : "softmax";
 }
 
 }  // namespace
 
-Task Task::recall() {
-  const RecallOptions options;
+Task Task::recall(const RecallOptions& options) {
   return {std::make_unique<const RecallTask>(options), PromptCodec(options)};
 }
 
-Task Task::text(const std::string& path) {
-  auto data = std::make_unique<const TextData>(TextData::from_file(path, TextOptions{}));
+Task Task::text(const std::string& path, const std::string& valid, int context) {
+  const TextOptions options{.context = context};
+  auto data = std::make_unique<const TextData>(valid.empty() ? TextData::from_file(path, options)
+                                                             : TextData::from_files(path, valid, options));
   PromptCodec codec(data->alphabet());
   return {std::move(data), std::move(codec)};
+}
+
+Task Task::of(const Checkpoint& checkpoint, const std::string& text, const std::string& valid) {
+  const PromptCodec codec(checkpoint);
+  if (codec.is_recall()) {
+    if (!text.empty()) throw Error("the model recalls keys and values and knows no text; leave --text out");
+    return recall(codec.recall());
+  }
+  if (text.empty()) throw Error("a character model needs the text that it was trained on; give it with --text");
+  Task task = Task::text(text, valid, checkpoint.weights.config.context);
+  if (!task.codec.same_symbols(codec)) {
+    throw Error(message(text, " has other characters than the model knows; give the text that it was trained on"));
+  }
+  return task;
 }
 
 Batch Task::test() const {
@@ -83,65 +107,115 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
   return out;
 }
 
-TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options) {
+TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options,
+                       const Checkpoint* from) {
   const double start = seconds_now();
   TrainingRun run;
-  run.models = run_recipe(recipe, *task.source, [&](const StageReport& stage) {
-    std::printf("  %-14s %5zu steps, %s, %.0f tokens/s, validation %s\n", stage.name.c_str(), stage.steps,
-                seconds_text(stage.seconds).c_str(), stage.tokens_per_second,
-                task.recall_task() ? percent(stage.validation.accuracy()).c_str()
-                                   : ("perplexity " + format("%.3f", stage.validation.perplexity())).c_str());
+  const auto report = [&](const StageReport& stage) {
+    const std::string score = task.recall_task() ? percent(stage.validation.accuracy())
+                                                 : "perplexity " + format("%.3f", stage.validation.perplexity());
+    if (stage.steps == 0) {
+      std::printf("  %-14s as it is, validation %s\n", stage.name.c_str(), score.c_str());
+    } else {
+      std::printf("  %-14s %5zu steps, %s, %.0f tokens/s, validation %s\n", stage.name.c_str(), stage.steps,
+                  seconds_text(stage.seconds).c_str(), stage.tokens_per_second, score.c_str());
+    }
     std::fflush(stdout);
-  });
-  run.checkpoint.weights = run.models.final_model;
-  run.checkpoint.ranges = run.models.ranges;
+  };
+  TrainedModels& models = run.models;
+  models = from ? continue_recipe(from->weights, recipe, *task.source, report) : run_recipe(recipe, *task.source, report);
+  run.checkpoint.weights = models.final_model;
+  run.checkpoint.ranges = models.ranges;
   run.checkpoint.polynomial = options;
   task.codec.write_notes(run.checkpoint);
+
+  TaskScores& scores = run.scores;
+  int64_t tokens = 0;  // that the weights have seen
+  if (from) {
+    scores = read_scores(*from);
+    for (const StageScore* stage : {&scores.softmax, &scores.trained, &scores.ranges}) {
+      if (stage->tokens > 0) tokens = stage->tokens;
+    }
+    if (scores.data != task.source->description()) scores.softmax = {};  // of other data: nothing to compare with
+  }
+  scores.data = task.source->description();
   const Batch test = task.test();
-  if (!run.models.softmax.layers.empty()) run.scores.softmax = evaluate(run.models.softmax, test);
-  run.scores.attention = run.models.trained.config.attention;
-  run.scores.trained = evaluate(run.models.trained, test);
-  run.scores.polynomial = evaluate_polynomial(make_polynomial(run.models.final_model, run.models.ranges, options), test);
-  write_scores(run.scores, run.checkpoint);
+  const auto score = [&](StageScore& stage, const Evaluation& evaluation, int64_t tokens) {
+    static_cast<Evaluation&>(stage) = evaluation;
+    stage.tokens = tokens;
+  };
+  const auto tokens_of = [&](std::string_view name) {
+    for (const StageReport& stage : models.stages) {
+      if (stage.name == name) return static_cast<int64_t>(stage.tokens);
+    }
+    return int64_t{0};
+  };
+  scores.attention = models.trained.config.attention;
+  if (!models.softmax.layers.empty()) {
+    score(scores.softmax, evaluate(models.softmax, test), tokens + tokens_of(name_of(AttentionKind::kSoftmax)));
+  }
+  if (!models.replaced.layers.empty()) score(scores.replaced, evaluate(models.replaced, test), tokens);
+  tokens += tokens_of(name_of(scores.attention));
+  score(scores.trained, evaluate(models.trained, test), tokens);
+  tokens += tokens_of("ranges");
+  score(scores.ranges, evaluate(models.final_model, test), tokens);
+  score(scores.polynomial, evaluate_polynomial(make_polynomial(models.final_model, models.ranges, options), test),
+        tokens);
+  write_scores(scores, run.checkpoint);
   run.seconds = seconds_now() - start;
   return run;
 }
 
-void write_scores(const TaskScores& scores, Checkpoint& checkpoint) {
+Json scores_json(const TaskScores& scores) {
   Json json;
-  json["softmax"] = to_json(scores.softmax);
-  json["trained"] = to_json(scores.trained);
-  json["polynomial"] = to_json(scores.polynomial);
-  checkpoint.notes["scores"] = json.dump(0);
+  json["data"] = scores.data;
+  for_each_score(scores, [&](const char* name, const StageScore& score) {
+    if (score.scored == 0) return;
+    Json& entry = json[name];
+    entry["scored"] = static_cast<int64_t>(score.scored);
+    entry["correct"] = static_cast<int64_t>(score.correct);
+    entry["cross_entropy"] = score.cross_entropy;
+    entry["tokens"] = score.tokens;
+  });
+  return json;
+}
+
+void write_scores(const TaskScores& scores, Checkpoint& checkpoint) {
+  checkpoint.notes["scores"] = scores_json(scores).dump(0);
 }
 
 TaskScores read_scores(const Checkpoint& checkpoint) {
   TaskScores scores;
+  scores.attention = checkpoint.weights.config.attention;
   const auto found = checkpoint.notes.find("scores");
   if (found == checkpoint.notes.end()) return scores;
   const Json json = parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
-  scores.softmax = evaluation_from(json.find("softmax"));
-  scores.attention = checkpoint.weights.config.attention;
-  const Json* trained = json.find("trained");
-  scores.trained = evaluation_from(trained ? trained : json.find("power_softmax"));  // its name in older checkpoints
-  scores.polynomial = evaluation_from(json.find("polynomial"));
+  if (const Json* data = json.find("data")) scores.data = data->string("data");
+  for_each_score(scores, [&](const char* name, StageScore& score) {
+    if (const Json* entry = json.find(name)) score = score_from(*entry);
+  });
+  if (const Json* trained = json.find("power_softmax")) scores.trained = score_from(*trained);  // in older checkpoints
   return scores;
 }
 
 std::string scores_table(const Task& task, const TaskScores& scores) {
   const bool recall = task.recall_task() != nullptr;
-  Table table({"model", recall ? "recall" : "perplexity", "positions"});
-  const auto row = [&](const char* name, const Evaluation& e) {
+  Table table({"model", "tokens seen", recall ? "recall" : "perplexity", "to softmax", "positions"});
+  const auto figure = [&](const Evaluation& e) { return recall ? e.accuracy() : e.perplexity(); };
+  const auto row = [&](const std::string& name, const StageScore& e) {
     if (e.scored == 0) return;
-    table.row({name, recall ? percent(e.accuracy()) : format("%.3f", e.perplexity()), std::to_string(e.scored)});
+    const bool compared = scores.softmax.scored > 0 && figure(scores.softmax) > 0;
+    table.row({name, e.tokens > 0 ? std::to_string(e.tokens) : "",
+               recall ? percent(e.accuracy()) : format("%.3f", e.perplexity()),
+               compared ? format("%.4f", figure(e) / figure(scores.softmax)) : "", std::to_string(e.scored)});
   };
+  const std::string title = title_of(scores.attention);
   row("softmax", scores.softmax);
-  row(scores.attention == AttentionKind::kPowerSoftmax ? "PowerSoftmax"
-      : scores.attention == AttentionKind::kScaledRelu ? "scaled ReLU"
-                                                       : "softmax",
-      scores.trained);
+  row(title + " in its place", scores.replaced);
+  row(title, scores.trained);
+  row("after range minimisation", scores.ranges);
   row("polynomial", scores.polynomial);
-  if (recall) table.row({"chance (uniform guess)", percent(task.recall_task()->chance()), ""});
+  if (recall) table.row({"chance (uniform guess)", "", percent(task.recall_task()->chance()), "", ""});
   return table.text();
 }
 

@@ -13,8 +13,13 @@ namespace psm {
 
 // The in-context recall task, or the text of a file.
 struct Task {
-  static Task recall();
-  static Task text(const std::string& path);  // throws Error if the file cannot be read or is too short
+  static Task recall(const RecallOptions& options = {});
+  // The last part of the text is held out, unless `valid` names another file. Throws Error if a file cannot be read or
+  // is too short for windows of `context`.
+  static Task text(const std::string& path, const std::string& valid, int context);
+  // The one that a model was trained for, in its context: `text` must be given for a character model, must have that
+  // model's characters, and must be empty for a recall model. Throws Error otherwise.
+  static Task of(const Checkpoint& checkpoint, const std::string& text, const std::string& valid);
 
   std::unique_ptr<const DataSource> source;
   PromptCodec codec;
@@ -25,10 +30,20 @@ struct Task {
   Batch test() const;
 };
 
-// How the models of a task do on its test examples: accuracy for recall, perplexity for text.
+// A model on its task's test examples, and the tokens that its weights were trained on so far (0: not known).
+struct StageScore : Evaluation {
+  int64_t tokens = 0;
+};
+
+// How the models of a task do: accuracy for recall, perplexity for text. Nothing is scored where there is no such model.
 struct TaskScores {
-  AttentionKind attention = AttentionKind::kPowerSoftmax;  // of `trained`
-  Evaluation softmax, trained, polynomial;                 // softmax: the baseline, if there was one
+  AttentionKind attention = AttentionKind::kPowerSoftmax;  // of all but the first
+  std::string data;                                        // the source's description
+  StageScore softmax;    // the baseline, or the model that continual training began with
+  StageScore replaced;   // that model with its attention replaced, before it is trained on
+  StageScore trained;    // stage 2
+  StageScore ranges;     // after range minimisation, in the form that runs encrypted
+  StageScore polynomial;
 };
 
 struct TrainingRun {
@@ -38,9 +53,10 @@ struct TrainingRun {
   double seconds = 0;
 };
 
-// Runs the recipe, measures the ranges, makes the polynomials and scores all models; prints a line a stage.
-// `state_folder` (may be empty): where running trainings are saved and resumed.
-TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options);
+// Runs the recipe, from the model `from` if it is given, measures the ranges, makes the polynomials and scores all
+// models; prints a line a stage.
+TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options,
+                       const Checkpoint* from = nullptr);
 
 // The polynomial model on a batch, in double precision; counts argmax and cross entropy as evaluate() does.
 Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch);
@@ -49,7 +65,8 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
 void write_scores(const TaskScores& scores, Checkpoint& checkpoint);
 TaskScores read_scores(const Checkpoint& checkpoint);  // zero where the checkpoint does not say
 
-// The table of stages for people: accuracy or perplexity, chance.
+// The table of stages: tokens seen, accuracy or perplexity and its ratio to softmax's, chance.
 std::string scores_table(const Task& task, const TaskScores& scores);
+Json scores_json(const TaskScores& scores);
 
 }  // namespace psm

@@ -50,6 +50,7 @@ std::string describe(const ModelWeights& initial, const DataSource& source, cons
                                r.final_residual_limit,
                                r.variance_half_width,
                                r.final_variance_half_width};
+  json["range_warmup"] = static_cast<double>(training.range_warmup);
   json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),
                              static_cast<double>(loop.validation_sequences), loop.stop_accuracy};
   return json.dump(0);

@@ -21,6 +21,12 @@ RangeLosses default_range_losses() {
   return losses;
 }
 
+RangeLosses paper_range_losses() {
+  RangeLosses losses;
+  losses.score_peak = losses.gelu_peak = 1e-4;
+  return losses;
+}
+
 RangeLosses text_range_losses() {
   RangeLosses losses = default_range_losses();
   losses.score_limit = losses.gelu_limit = 2.5;
@@ -35,7 +41,7 @@ RangeLosses text_range_losses() {
   return losses;
 }
 
-Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges,
+Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges, double share,
                                const ModelConfig& config, const ForwardTensors<float>& out,
                                const BatchPart& part) {
   const double per_example = 1.0 / part.batch;
@@ -45,7 +51,7 @@ Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const Rang
   const auto T = static_cast<std::size_t>(part.length);
   const AttentionShape shape{part.sequences, part.length, config.heads, config.head_dim()};
   auto add = [&](double weight, auto term) {
-    if (weight > 0) loss = add_scaled(tape, loss, term(), weight);
+    if (weight > 0) loss = add_scaled(tape, loss, term(), share * weight);
   };
 
   for (int n = 0; n < config.layers; ++n) {

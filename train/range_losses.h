@@ -32,6 +32,8 @@ struct RangeLosses {
 
 // The weights measured on the recall task.
 RangeLosses default_range_losses();
+// The paper's: eq. PWRoss and the same peak of GELU's inputs, weighted as for Pythia-70M (tab:pythia_params).
+RangeLosses paper_range_losses();
 // Gentler ones for text, where the tight intervals cost a fifth of the perplexity: on a character model
 // denominators end within a ratio of about 100 instead of 25.
 RangeLosses text_range_losses();
@@ -44,8 +46,8 @@ struct BatchPart {
   std::size_t scored;  // scored positions of the whole batch
 };
 
-// loss + all range losses, recorded on the tape.
-Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges,
+// loss + share * all range losses, recorded on the tape.
+Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges, double share,
                                const ModelConfig& config, const ForwardTensors<float>& out,
                                const BatchPart& part);
 

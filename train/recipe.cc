@@ -1,5 +1,7 @@
 #include "train/recipe.h"
 
+#include "ckks/base/error.h"
+
 namespace psm {
 namespace {
 
@@ -9,6 +11,63 @@ enum : std::uint64_t { kInitialWeights, kTrainingData, kRangeData };
 std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t part) {
   return TrainingRandom(seed).split(part).state();
 }
+
+class Recipe {
+ public:
+  Recipe(const RecipeOptions& options, const DataSource& source,
+         const std::function<void(const StageReport&)>& report)
+      : options_(options), source_(source), report_(report) {}
+
+  // Stage 1 or 2, named after the attention.
+  ModelWeights train(const ModelWeights& initial) {
+    return run(std::string(name_of(initial.config.attention)), initial, options_.training, kTrainingData,
+               options_.steps, options_.stop_accuracy);
+  }
+
+  // Stage 3 and what is left of the models.
+  void minimise_ranges(TrainedModels& models) {
+    ModelWeights inference_form = models.trained;
+    inference_form.config.form = PowerForm::kLengthAgnostic;
+    inference_form.config.epsilon = options_.inference_epsilon;
+    models.final_model = run("ranges", inference_form, options_.range_training, kRangeData,
+                             options_.range_steps, /*stop_accuracy=*/1.1);
+    models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
+    models.stages = stages_;
+  }
+
+  // A stage without training.
+  void evaluate_only(const std::string& name, const ModelWeights& weights) {
+    add({.name = name, .validation = evaluate(weights, source_.validation(options_.validation_sequences))});
+  }
+
+ private:
+  ModelWeights run(const std::string& name, const ModelWeights& initial, TrainerOptions training,
+                   std::uint64_t data_seed, std::size_t steps, double stop_accuracy) {
+    training.seed = derived_seed(options_.seed, data_seed);
+    LoopOptions loop;
+    loop.name = name;
+    loop.steps = steps;
+    loop.stop_accuracy = stop_accuracy;
+    loop.evaluate_every = options_.evaluate_every;
+    loop.validation_sequences = options_.validation_sequences;
+    if (!options_.state_folder.empty()) loop.state_file = options_.state_folder + "/" + name + ".training";
+    LoopResult result = run_training(initial, source_, training, loop);
+    const std::size_t tokens =
+        result.steps * static_cast<std::size_t>(training.batch) * static_cast<std::size_t>(source_.context());
+    add({name, result.validation, result.steps, tokens, result.seconds, result.tokens_per_second});
+    return std::move(result.weights);
+  }
+
+  void add(const StageReport& stage) {
+    stages_.push_back(stage);
+    if (report_) report_(stage);
+  }
+
+  const RecipeOptions& options_;
+  const DataSource& source_;
+  const std::function<void(const StageReport&)>& report_;
+  std::vector<StageReport> stages_;
+};
 
 }  // namespace
 
@@ -54,45 +113,63 @@ RecipeOptions text_recipe(const TextData& data, std::size_t steps, std::uint64_t
   return options;
 }
 
+void set_steps(RecipeOptions& options, std::size_t steps, std::size_t range_steps) {
+  options.steps = options.training.rate.total = steps;
+  options.range_steps = options.range_training.rate.total = range_steps;
+}
+
+void make_continual(RecipeOptions& options) {
+  set_steps(options, (options.steps + 3) / 4, options.range_steps);
+  options.training.rate.peak /= 3;
+}
+
 TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
                          const std::function<void(const StageReport&)>& report) {
-  TrainedModels models;
-  auto run = [&](const std::string& name, const ModelWeights& initial, TrainerOptions training,
-                 std::uint64_t data_seed, std::size_t steps, double stop_accuracy) {
-    training.seed = derived_seed(options.seed, data_seed);
-    LoopOptions loop;
-    loop.name = name;
-    loop.steps = steps;
-    loop.stop_accuracy = stop_accuracy;
-    loop.evaluate_every = options.evaluate_every;
-    loop.validation_sequences = options.validation_sequences;
-    if (!options.state_folder.empty()) loop.state_file = options.state_folder + "/" + name + ".training";
-    const LoopResult result = run_training(initial, source, training, loop);
-    models.stages.push_back(
-        {name, result.validation, result.steps, result.seconds, result.tokens_per_second});
-    if (report) report(models.stages.back());
-    return result.weights;
-  };
-
+  Recipe recipe(options, source, report);
   ModelConfig config = options.model;
   config.epsilon = options.training_epsilon;
   config.form = PowerForm::kStable;
-  config.attention = AttentionKind::kSoftmax;
   const std::uint64_t weight_seed = derived_seed(options.seed, kInitialWeights);
-  if (options.softmax_baseline && options.model.attention != AttentionKind::kSoftmax)
-    models.softmax = run("softmax", random_weights(config, weight_seed), options.training, kTrainingData,
-                         options.steps, options.stop_accuracy);
-
+  TrainedModels models;
+  if (options.softmax_baseline && options.model.attention != AttentionKind::kSoftmax) {
+    config.attention = AttentionKind::kSoftmax;
+    models.softmax = recipe.train(random_weights(config, weight_seed));
+  }
   config.attention = options.model.attention;
-  models.trained = run(std::string(name_of(config.attention)), random_weights(config, weight_seed),
-                       options.training, kTrainingData, options.steps, options.stop_accuracy);
+  models.trained = recipe.train(random_weights(config, weight_seed));
+  recipe.minimise_ranges(models);
+  return models;
+}
 
-  ModelWeights inference_form = models.trained;
-  inference_form.config.form = PowerForm::kLengthAgnostic;
-  inference_form.config.epsilon = options.inference_epsilon;
-  models.final_model = run("ranges", inference_form, options.range_training, kRangeData, options.range_steps,
-                           /*stop_accuracy=*/1.1);
-  models.ranges = measure_ranges(models.final_model, source, options.range_sequences);
+void require_continuable(const ModelConfig& start, const ModelConfig& wanted) {
+  if (start.attention != AttentionKind::kSoftmax && start.attention != wanted.attention)
+    throw Error(message("a model with attention ", name_of(start.attention), " cannot be continued with ",
+                        name_of(wanted.attention), "; begin with a softmax model or with one of ",
+                        name_of(wanted.attention)));
+}
+
+TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& options,
+                              const DataSource& source,
+                              const std::function<void(const StageReport&)>& report) {
+  require_continuable(start.config, options.model);
+  const AttentionKind attention = options.model.attention;
+  Recipe recipe(options, source, report);
+  TrainedModels models;
+  if (start.config.attention == attention) {
+    models.trained = start;
+    recipe.evaluate_only(std::string(name_of(attention)), start);
+  } else {
+    models.softmax = start;
+    recipe.evaluate_only("softmax", start);
+    models.replaced = start;
+    models.replaced.config.attention = attention;
+    models.replaced.config.form = PowerForm::kStable;
+    models.replaced.config.power = options.model.power;
+    models.replaced.config.epsilon = options.training_epsilon;
+    recipe.evaluate_only("replaced", models.replaced);
+    models.trained = recipe.train(models.replaced);
+  }
+  recipe.minimise_ranges(models);
   return models;
 }
 

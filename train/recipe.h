@@ -1,15 +1,18 @@
-// The recipe (Algorithm 1) for one data set, from random weights to a model whose functions have small
-// ranges:
+// The recipe (Algorithm 1) for one data set, to a model whose functions have small ranges:
 //
 //   1  softmax        the baseline, trained alike
-//   2  power_softmax  the stable and Lipschitz form (eqs. stableeVariant, LipschitzPolyAttention), from
-//   scratch 3  ranges         the same weights trained on in exactly the form that runs encrypted
-//   (length-agnostic, no
+//   2  power_softmax  the stable and Lipschitz form (eqs. stableeVariant, LipschitzPolyAttention): from
+//   random
+//                     weights, or continual training (section "Continual Training"): softmax's weights with
+//                     the attention replaced, trained on for a short time
+//   3  ranges         the same weights trained on in exactly the form that runs encrypted (length-agnostic,
+//   no
 //                     c, inference_epsilon added to the mean), with the range losses
 //
-// With another attention than PowerSoftmax in stage 2 the same stages run, named after it, without its forms;
-// then the ranges are measured on unseen examples. Step 3 of the algorithm, the polynomials, follows from
-// weights and ranges (attention/polynomial_model.h).
+// It begins with random weights (run_recipe), or with a trained model (continue_recipe): a softmax model
+// enters at stage 2, one of another attention at stage 3. With another attention than PowerSoftmax in stage 2
+// the same stages run, named after it, without its forms. Then the ranges are measured. Step 3 of the
+// algorithm, the polynomials, follows from weights and ranges (attention/polynomial_model.h).
 #pragma once
 
 #include <functional>
@@ -26,7 +29,7 @@ namespace psm {
 struct RecipeOptions {
   ModelConfig model;  // with the attention of stages 2 and 3; form and epsilon are set stage by stage
   std::uint64_t seed = 1;
-  bool softmax_baseline = true;  // stage 1, unless stage 2 is softmax itself
+  bool softmax_baseline = true;    // stage 1, unless stage 2 is softmax itself
   TrainerOptions training;         // stages 1 and 2
   std::size_t steps = 1500;        // at most, each of stages 1 and 2
   double stop_accuracy = 0.99;     // on held-out examples, above 1: never
@@ -44,25 +47,38 @@ struct RecipeOptions {
 RecipeOptions recall_recipe(const RecallTask& task, std::uint64_t seed);
 // A character model of the text; `steps` for each of stages 1 and 2 is the budget, half of it for stage 3.
 RecipeOptions text_recipe(const TextData& data, std::size_t steps, std::uint64_t seed);
+// Sets the lengths of the stages, and the learning rates' schedules with them.
+void set_steps(RecipeOptions& options, std::size_t steps, std::size_t range_steps);
+
+// For stage 2 by continual training: a quarter of the steps, a third of the learning rate.
+void make_continual(RecipeOptions& options);
 
 struct StageReport {
   std::string name;
   Evaluation validation;
-  std::size_t steps = 0;
+  std::size_t steps = 0;   // none: a model that was only evaluated
+  std::size_t tokens = 0;  // seen in these steps
   double seconds = 0, tokens_per_second = 0;
 };
 
 struct TrainedModels {
-  ModelWeights softmax;        // no layers if there was no baseline
-  ModelWeights trained;        // after stage 2; PowerSoftmax in form kStable
-  ModelWeights final_model;    // after stage 3, form kLengthAgnostic: the one that is made polynomial
-  Ranges ranges;               // of final_model, as measured
+  ModelWeights softmax;      // no layers if there was no baseline
+  ModelWeights replaced;     // softmax's weights with the other attention, untrained; continual training only
+  ModelWeights trained;      // after stage 2; PowerSoftmax in form kStable
+  ModelWeights final_model;  // after stage 3, form kLengthAgnostic: the one that is made polynomial
+  Ranges ranges;             // of final_model, as measured
   std::vector<StageReport> stages;
 };
 
 // `report` is called after each stage; may be empty. Throws psm::Error as run_training does.
 TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
                          const std::function<void(const StageReport&)>& report = {});
+// Throws psm::Error if the model's attention is neither softmax nor the wanted one.
+void require_continuable(const ModelConfig& start, const ModelConfig& wanted);
+// The same from a trained model, whose shape takes the place of options.model's.
+TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& options,
+                              const DataSource& source,
+                              const std::function<void(const StageReport&)>& report = {});
 
 // Measures the ranges of a model on so many held-out sequences of the source.
 Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences);

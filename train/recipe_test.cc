@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "attention/model.h"
 #include "attention/polynomial_model.h"
+#include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -19,7 +21,7 @@ TEST_CASE(
   options.range_training.rate = {2e-3, 30, 300, 0.05};
   options.softmax_baseline = false;
   int reports = 0;
-  const TrainedModels models = run_recipe(options, task, [&](const StageReport &) { ++reports; });
+  const TrainedModels models = run_recipe(options, task, [&](const StageReport&) { ++reports; });
   CHECK(reports == 2);
   CHECK(models.softmax.layers.empty());
   CHECK(models.trained.config.form == PowerForm::kStable);
@@ -74,6 +76,45 @@ TEST_CASE("scaled ReLU goes through the recipe and becomes a polynomial that rec
     }
   }
   CHECK(static_cast<double>(agree) >= 0.98 * static_cast<double>(scored));
+}
+
+TEST_CASE(
+    "continual training takes softmax's weights and ends in the inference form; a PowerSoftmax model enters "
+    "at the ranges") {
+  const RecallTask task({3, 4, 2, 12});
+  RecipeOptions options = recall_recipe(task, 1);
+  options.training.batch = options.range_training.batch = 8;
+  set_steps(options, 6, 4);
+  CHECK(options.training.rate.total == 6);
+  CHECK(options.range_training.rate.total == 4);
+  ModelConfig shape = options.model;
+  shape.layers = 1, shape.width = 16, shape.ffn = 16, shape.attention = AttentionKind::kSoftmax;
+  const ModelWeights start = random_weights(shape, 3);
+  std::vector<std::string> names;
+  std::vector<std::size_t> tokens;
+  const auto note = [&](const StageReport& stage) {
+    names.push_back(stage.name), tokens.push_back(stage.tokens);
+  };
+  const TrainedModels from_softmax = continue_recipe(start, options, task, note);
+  CHECK(names == std::vector<std::string>{"softmax", "replaced", "power_softmax", "ranges"});
+  CHECK(tokens == std::vector<std::size_t>{0, 0, 6 * 8 * 12, 4 * 8 * 12});
+  CHECK(flatten(from_softmax.softmax) == flatten(start));
+  CHECK(flatten(from_softmax.replaced) == flatten(start));
+  CHECK(from_softmax.replaced.config.attention == AttentionKind::kPowerSoftmax);
+  CHECK(from_softmax.trained.config.form == PowerForm::kStable);
+  CHECK(from_softmax.trained.config.width == 16);
+  CHECK(flatten(from_softmax.trained) != flatten(start));
+  CHECK(from_softmax.final_model.config.form == PowerForm::kLengthAgnostic);
+
+  names.clear();
+  const TrainedModels from_power = continue_recipe(from_softmax.trained, options, task, note);
+  CHECK(names == std::vector<std::string>{"power_softmax", "ranges"});
+  CHECK(from_power.softmax.layers.empty());
+  CHECK(flatten(from_power.final_model) == flatten(from_softmax.final_model));
+
+  options.model.attention = AttentionKind::kScaledRelu;
+  CHECK_THROWS_WITH_AS(continue_recipe(from_softmax.trained, options, task),
+                       doctest::Contains("cannot be continued with relu"), Error);
 }
 
 }  // namespace

@@ -80,8 +80,10 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
                      part.out);
   const Tensor<float> entropy = cross_entropy(
       tape, part.out.logits, std::span<const int>(batch_.targets).subspan(begin, count), cross_entropy_scale);
+  const double rise = static_cast<double>(adamw_.state().steps + 1) /
+                      static_cast<double>(std::max<std::size_t>(1, options_.range_warmup));
   part.loss = add_range_losses(
-      tape, entropy, options_.ranges, config_, part.out,
+      tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out,
       {part.count, batch_.length, options_.batch, batch_.targets.data() + begin, batch_.scored()});
   part.cross_entropy = entropy.value[0];
   part.range_loss = part.loss.value[0] - entropy.value[0];

@@ -24,7 +24,8 @@ struct TrainerOptions {
   LearningRate rate;
   AdamWOptions adamw;
   RangeLosses ranges;
-  std::uint64_t seed = 1;  // of the data
+  std::size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
+  std::uint64_t seed = 1;        // of the data
 };
 
 // All that a resumed training needs beside its options; saved with every checkpoint of a running training.
