@@ -71,6 +71,13 @@ std::string qkv_name(std::size_t layer, const char* which) {
   return message("gpt_neox.layers.", layer, ".attention.query_key_value.", which);
 }
 
+// The names below are GPT-NeoX's.
+void check_architecture(const ModelConfig& config, const std::string& path) {
+  if (const std::string other = config.departure_from_gpt_neox(); !other.empty())
+    throw Error(message(path, ": only GPT-NeoX's architecture has a checkpoint yet and here ", other,
+                        "; give a model of that architecture"));
+}
+
 const std::string& metadata_at(const Safetensors& file, const std::string& key, const std::string& path) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end())
@@ -94,7 +101,17 @@ std::string config_to_json(const ModelConfig& config) {
                            {"power", Json(config.power)},
                            {"epsilon", Json(config.epsilon)},
                            {"stable_delta", Json(config.stable_delta)},
-                           {"norm_epsilon", Json(config.norm_epsilon)}})
+                           {"norm_epsilon", Json(config.norm_epsilon)},
+                           {"block", Json(std::string(name_of(config.block)))},
+                           {"norm", Json(std::string(name_of(config.norm)))},
+                           {"feed_forward", Json(std::string(name_of(config.feed_forward)))},
+                           {"positions", Json(std::string(name_of(config.positions)))},
+                           {"causal", Json(config.causal)},
+                           {"biases", Json(config.biases)},
+                           {"kv_heads", Json(config.kv_heads)},
+                           {"classes", Json(config.classes)},
+                           {"pooler", Json(config.pooler)},
+                           {"patch_inputs", Json(config.patch_inputs)}})
       .dump(0);
 }
 
@@ -119,6 +136,23 @@ ModelConfig config_from_json(const std::string& text, const std::string& what) {
   config.epsilon = real("epsilon");
   config.stable_delta = real("stable_delta");
   config.norm_epsilon = real("norm_epsilon");
+  // Missing in files of before there were other architectures than GPT-NeoX.
+  const auto if_there = [&](const char* key, auto read) {
+    if (const Json* value = json.find(key)) read(*value, what + ", " + key);
+  };
+  using Text = const std::string&;
+  if_there("block", [&](const Json& j, Text at) { config.block = block_kind_from(j.string(at)); });
+  if_there("norm", [&](const Json& j, Text at) { config.norm = norm_kind_from(j.string(at)); });
+  if_there("feed_forward",
+           [&](const Json& j, Text at) { config.feed_forward = feed_forward_kind_from(j.string(at)); });
+  if_there("positions", [&](const Json& j, Text at) { config.positions = position_kind_from(j.string(at)); });
+  for (auto [key, field] :
+       {std::pair{"causal", &config.causal}, {"biases", &config.biases}, {"pooler", &config.pooler}})
+    if_there(key, [&](const Json& j, Text at) { *field = j.truth(at); });
+  for (auto [key, field] : {std::pair{"kv_heads", &config.kv_heads},
+                            {"classes", &config.classes},
+                            {"patch_inputs", &config.patch_inputs}})
+    if_there(key, [&](const Json& j, Text at) { *field = static_cast<int>(j.integer(at, 0, 1 << 20)); });
   config.validate();
   return config;
 }
@@ -126,6 +160,7 @@ ModelConfig config_from_json(const std::string& text, const std::string& what) {
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   const ModelWeights& weights = checkpoint.weights;
   weights.validate();
+  check_architecture(weights.config, path);
   Safetensors file;
   file.metadata = checkpoint.notes;
   file.metadata["config"] = config_to_json(weights.config);
@@ -154,6 +189,7 @@ Checkpoint checkpoint_from(Safetensors file, const std::string& path) {
   Checkpoint checkpoint;
   ModelWeights& weights = checkpoint.weights;
   weights.config = config_from_json(metadata_at(file, "config", path), path + ", config");
+  check_architecture(weights.config, path);
   const std::int64_t d = weights.config.width;
   // Refused before the layers are made, so that a damaged number of layers cannot ask for all memory.
   if (file.tensors.size() != 4 + 12 * static_cast<std::size_t>(weights.config.layers))

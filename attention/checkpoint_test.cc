@@ -57,9 +57,11 @@ TEST_CASE("a model comes back from its file bit for bit, with its notes and rang
   CHECK(read.ranges->final_variance == checkpoint.ranges->final_variance);
 }
 
-TEST_CASE("every kind of attention comes back from its file, with the ranges of a model that divides by nothing") {
+TEST_CASE(
+    "every kind of attention comes back from its file, with the ranges of a model that divides by nothing") {
   const std::string path = scratch("kind.safetensors");
-  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu}) {
+  for (AttentionKind kind :
+       {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu}) {
     Checkpoint checkpoint;
     checkpoint.weights = example();
     checkpoint.weights.config.attention = kind, checkpoint.weights.config.power = 8;
@@ -70,6 +72,33 @@ TEST_CASE("every kind of attention comes back from its file, with the ranges of 
     CHECK(read.ranges->layers[1].score == checkpoint.ranges->layers[1].score);
     CHECK((read.ranges->layers[1].denominator.hi > 0) == (kind == AttentionKind::kPowerSoftmax));
   }
+}
+
+TEST_CASE(
+    "the configuration of every family survives its JSON, and one without the later fields is GPT-NeoX's") {
+  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+    ModelConfig config = preset(family);
+    config.vocab = 8, config.context = 5, config.layers = 1, config.width = 16, config.heads = 4,
+    config.ffn = 16;
+    config.feed_forward = config.biases ? FeedForwardKind::kGeluErf : FeedForwardKind::kSwiGlu;
+    if (config.causal) config.kv_heads = 2;
+    if (!config.causal) config.classes = 3;
+    if (config.block == BlockKind::kPreNorm && !config.causal) config.vocab = 0, config.patch_inputs = 9;
+    CHECK(config_from_json(config_to_json(config), "test") == config);
+  }
+  const std::string text = config_to_json(example().config);
+  const std::string before = text.substr(0, text.find(",\"block\"")) + "}";
+  CHECK(before != text);
+  CHECK(config_from_json(before, "test") == example().config);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    REQUIRE(changed.find(from) != std::string::npos);
+    CHECK_THROWS_AS(config_from_json(changed.replace(changed.find(from), from.size(), to), "test"), Error);
+  };
+  refused("\"norm\":\"layer_norm\"", "\"norm\":\"batch_norm\"");
+  refused("\"causal\":true", "\"causal\":1");
+  refused("\"kv_heads\":0", "\"kv_heads\":-1");
+  refused("\"classes\":0", "\"classes\":2");
 }
 
 TEST_CASE("query, key and value of each head lie together in the file") {

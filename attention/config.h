@@ -1,16 +1,39 @@
 // The shape of a model and the attention it uses: everything that its weights do not say themselves.
 //
-// Architecture (GPT-NeoX, parallel residual), for one sequence of T tokens, d = width, h = heads:
+// One sequence of T tokens, d = width, h = heads, kv = key_heads(). A block is made of two branches,
 //
-//     x    = E[token]                                     T x d
-//     n1   = LN1(x), n2 = LN2(x)                          per layer, both of the same x
-//     q, k, v = linear(n1); RoPE on the first rotary_dims() of each head's dimensions of q and k
-//     s    = q k^T / sqrt(d / h), causal                  per head
-//     x   += W_o attention(s) v + b_o + W_down gelu(W_up n2 + b_up) + b_down
-//     logits = U LN(x)                                    U is not tied to E
+//     A(n) = W_o attention(s) v + b_o,    s = q k^T / sqrt(d / h)  per head; q, k, v linear in n
+//     F(n) = W_down a(W_up n + b_up) + b_down                                        kGelu, kGeluErf
+//          = W_down (silu(W_gate n) . W_up n)                                        kSwiGlu
 //
-// with gelu(z) = z * sigmoid(1.702 z) (the paper's identity, app:approximations). RoPE rotates the pairs
-// (i, i + rotary_dims()/2) of a head by the angle t * rotary_base^(-2i / rotary_dims()).
+// and a residual stream x that starts as E[token], or as a linear map of a patch, plus its position's row
+// P[t] if positions are learned:
+//
+//     kParallel   x += A(N1(x)) + F(N2(x))                   GPT-NeoX
+//     kPreNorm    x += A(N1(x)), then x += F(N2(x))          Llama, ViT
+//     kPostNorm   x = N1(x + A(x)), then x = N2(x + F(x))    RoBERTa; x is normalised once before the first
+//                                                            block, and not after the last
+//
+//     LayerNorm   N(x) = (x - mean x) / sqrt(var x + norm_epsilon) . gamma + beta
+//     RMSNorm     N(x) = x / sqrt(mean x^2 + norm_epsilon) . gamma
+//     gelu(z)     z sigmoid(1.702 z), the paper's identity (app. approximations), or z Phi(z) with the error
+//                 function, which most published weights were trained with; silu(z) = z sigmoid(z)
+//
+// q has h heads, k and v have kv: query head i reads key head i kv / h (grouped-query attention). RoPE turns
+// the pairs (i, i + rotary_dims()/2) of a head of q and k by the angle t rotary_base^(-2i / rotary_dims()).
+// Causal: row t attends to the tokens 0 .. t, L = t + 1. Bidirectional: to all real tokens of its sequence, L
+// of them; those that only fill up a batch are masked (eq. LengthAgnosticMaskedAttention).
+//
+// The end, with N the final norm (the identity in kPostNorm):
+//
+//     logits_t = U N(x_t)              classes = 0: a language model; U is a matrix of its own
+//     logits   = C N(x_0) + c          classes > 0: x_0 belongs to the first token, or to the class token
+//     that
+//                                      is put before the patches
+//     logits   = C sigmoid(D N(x_0) + e) + c      with pooler (RoBERTa has tanh there; since
+//                tanh z = 2 sigmoid(2z) - 1, its weights fit exactly: 2D, 2e, 2C, c - row sums of C)
+//
+// The default is GPT-NeoX, the one architecture with an encrypted form; preset() has the others.
 #pragma once
 
 #include <string>
@@ -29,9 +52,14 @@ enum class AttentionKind { kSoftmax, kPowerSoftmax, kScaledRelu };  // row_weigh
 // Only kLengthAgnostic runs encrypted. The other kinds of attention ignore the form.
 enum class PowerForm { kPlain, kLipschitz, kStable, kLengthAgnostic };
 
+enum class BlockKind { kParallel, kPreNorm, kPostNorm };
+enum class NormKind { kLayerNorm, kRmsNorm };
+enum class FeedForwardKind { kGelu, kGeluErf, kSwiGlu };
+enum class PositionKind { kRotary, kLearned };
+
 struct ModelConfig {
-  int vocab = 0;
-  int context = 0;  // T: the longest sequence
+  int vocab = 0;    // 0 where patches take the place of tokens
+  int context = 0;  // T: the longest sequence, with the class token
   int layers = 0;
   int width = 0;  // d
   int heads = 0;
@@ -43,13 +71,33 @@ struct ModelConfig {
   int power = 4;                                // p, even
   double epsilon = 1e-3;                        // added to the row's sum, or to its mean in kLengthAgnostic
   double stable_delta = 1e-6;                   // delta of kStable
-  double norm_epsilon = 1e-5;                   // added to LayerNorm's variance
+  double norm_epsilon = 1e-5;                   // added to the norm's variance or mean square
+  BlockKind block = BlockKind::kParallel;
+  NormKind norm = NormKind::kLayerNorm;
+  FeedForwardKind feed_forward = FeedForwardKind::kGelu;
+  PositionKind positions = PositionKind::kRotary;
+  bool causal = true;
+  bool biases = true;    // of the linear maps inside the blocks
+  int kv_heads = 0;      // heads of keys and values; 0: as many as of queries
+  int classes = 0;       // 0: a language model
+  bool pooler = false;   // the hidden layer with sigmoid in a classifier's head
+  int patch_inputs = 0;  // numbers in a patch; 0: tokens
 
   int head_dim() const { return width / heads; }
+  int key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
+  int key_width() const { return key_heads() * head_dim(); }
   // Rotated dimensions of a head: rotary_fraction of them, rounded down to an even number.
-  int rotary_dims() const { return static_cast<int>(rotary_fraction * head_dim()) / 2 * 2; }
-  // Throws psm::Error on sizes that no model can have (from a file or a flag).
+  int rotary_dims() const {
+    return positions == PositionKind::kRotary ? static_cast<int>(rotary_fraction * head_dim()) / 2 * 2 : 0;
+  }
+  // Rows of logits for each sequence of `length` tokens.
+  int outputs(int length) const { return classes > 0 ? 1 : length; }
+  bool has_final_norm() const { return block != BlockKind::kPostNorm; }
+  // Throws psm::Error on sizes that no model can have, and on parts that do not fit together (from a file or
+  // a flag).
   void validate() const;
+  // The first field in which the architecture is not GPT-NeoX's, as "norm is rms_norm"; empty if it is.
+  std::string departure_from_gpt_neox() const;
   bool operator==(const ModelConfig&) const = default;
 };
 
@@ -58,5 +106,17 @@ std::string_view name_of(AttentionKind kind);
 std::string_view name_of(PowerForm form);
 AttentionKind attention_kind_from(std::string_view name);
 PowerForm power_form_from(std::string_view name);
+std::string_view name_of(BlockKind kind);
+std::string_view name_of(NormKind kind);
+std::string_view name_of(FeedForwardKind kind);
+std::string_view name_of(PositionKind kind);
+BlockKind block_kind_from(std::string_view name);
+NormKind norm_kind_from(std::string_view name);
+FeedForwardKind feed_forward_kind_from(std::string_view name);
+PositionKind position_kind_from(std::string_view name);
+
+// The architecture of a family of models, all sizes still to be given: "gpt-neox", "llama", "roberta", "vit"
+// (the last two with `classes` and, for vit, `patch_inputs` to be given). Throws psm::Error on another name.
+ModelConfig preset(std::string_view family);
 
 }  // namespace psm

@@ -47,6 +47,8 @@ ModelWeights unflatten(const ModelConfig& config, std::span<const float> values)
 template <typename Scalar>
 Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
     : config(shape), layers(shape.layers), rotary_(shape.context, shape.rotary_dims(), shape.rotary_base) {
+  if (const std::string other = shape.departure_from_gpt_neox(); !other.empty())
+    throw Error(message("this model cannot be trained yet: ", other, "; give GPT-NeoX's architecture"));
   std::size_t begin = 0;
   for_each_parameter(*this, [&](const std::string&, Tensor<Scalar>& tensor, int rows, int columns) {
     tensor = {values + begin, grads + begin, rows, columns};

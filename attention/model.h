@@ -30,26 +30,27 @@ ModelWeights unflatten(const ModelConfig& config, std::span<const float> values)
 // What a forward pass leaves for losses and measurements. Per layer, unless said otherwise.
 template <typename Scalar>
 struct ForwardTensors {
-  bool keep_scores = true;                  // asked of the forward pass: without it `scores` are empty tensors
-  Tensor<Scalar> logits;                    // (sequences * length) x vocab
-  std::vector<Tensor<Scalar>> residual;     // x entering the layer, and entering the final norm: layers + 1
+  bool keep_scores = true;               // asked of the forward pass: without it `scores` are empty tensors
+  Tensor<Scalar> logits;                 // (sequences * length) x vocab
+  std::vector<Tensor<Scalar>> residual;  // x entering the layer, and entering the final norm: layers + 1
   std::vector<Tensor<Scalar>> queries, keys, values;  // after the rotation
-  std::vector<Tensor<Scalar>> scores;       // (sequences * heads * length) x length
-  std::vector<Tensor<Scalar>> mixed;        // weights * values, before W_o
-  std::vector<Tensor<Scalar>> gelu_inputs;  // (sequences * length) x ffn
+  std::vector<Tensor<Scalar>> scores;                 // (sequences * heads * length) x length
+  std::vector<Tensor<Scalar>> mixed;                  // weights * values, before W_o
+  std::vector<Tensor<Scalar>> gelu_inputs;            // (sequences * length) x ffn
 
   void clear() {
     for (auto* list : {&residual, &queries, &keys, &values, &scores, &mixed, &gelu_inputs}) list->clear();
   }
 };
 
-// Tensors of all parameters over given arrays of values and gradients. Same member names as ModelWeights.
+// Tensors of all parameters over given arrays of values and gradients. Same member names as ModelWeights;
+// those that the configuration does not have stay default tensors.
 template <typename Scalar>
 class Model {
  public:
   struct Layer {
     Tensor<Scalar> norm1_gamma, norm1_beta, norm2_gamma, norm2_beta;
-    Tensor<Scalar> wq, bq, wk, bk, wv, bv, wo, bo, w_up, b_up, w_down, b_down;
+    Tensor<Scalar> wq, bq, wk, bk, wv, bv, wo, bo, w_gate, w_up, b_up, w_down, b_down;
   };
 
   // values and grads hold all parameters, flat; both outlive the model.
@@ -61,9 +62,11 @@ class Model {
                ForwardTensors<Scalar>& out) const;
 
   ModelConfig config;
-  Tensor<Scalar> embedding;
+  Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
+  Tensor<Scalar> embedding_gamma, embedding_beta;
   std::vector<Layer> layers;
   Tensor<Scalar> final_gamma, final_beta, unembedding;
+  Tensor<Scalar> pooler_weight, pooler_bias, class_weight, class_bias;
 
  private:
   RotaryTable<Scalar> rotary_;

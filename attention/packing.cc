@@ -46,6 +46,10 @@ Packing make_packing(const ModelConfig& config, int tokens, std::size_t slots) {
   if (tokens < 1 || config.width < 1 || config.heads < 1 || config.ffn < 1)
     throw Error(message("packing a model of width ", config.width, ", ", config.heads, " heads, ffn ",
                         config.ffn, " for ", tokens, " tokens: all must be positive"));
+  if (const std::string other = config.departure_from_gpt_neox(); !other.empty())
+    throw Error(message("this model has no encrypted form: ", other,
+                        ", and only GPT-NeoX's architecture runs encrypted; train one of those, or evaluate "
+                        "this one in the clear"));
   Packing packing;
   packing.slots = slots;
   packing.tokens = bit_ceil(tokens);

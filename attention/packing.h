@@ -43,7 +43,8 @@ struct Packing {
   int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }
 };
 
-// Throws psm::Error if `slots` cannot hold the model: T tokens of one head at least.
+// Throws psm::Error if `slots` cannot hold the model, T tokens of one head at least, and on every
+// architecture but GPT-NeoX's.
 Packing make_packing(const ModelConfig&, int tokens, std::size_t slots);
 
 // A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most

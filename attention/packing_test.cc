@@ -79,6 +79,14 @@ TEST_CASE("unpacking undoes packing; short prompts continue with their own token
   CHECK(filled[0] == filled[1]);
 }
 
+TEST_CASE("an architecture without an encrypted form is refused with what differs") {
+  ModelConfig config = shape(16, 4, 8);
+  config.kv_heads = 2;
+  CHECK_THROWS_WITH_AS(make_packing(config, 8, 128), doctest::Contains("kv_heads is 2"), Error);
+  config.kv_heads = 4;
+  CHECK_NOTHROW(make_packing(config, 8, 128));
+}
+
 TEST_CASE("what does not fit is refused") {
   CHECK_THROWS_AS(make_packing(shape(512, 2, 512), 128, 1 << 10), Error);
   const Packing p = make_packing(shape(12, 2, 8), 8, 128);

@@ -122,7 +122,8 @@ class Reference {
   void weigh(int layer, int position, Vector& row) const {
     const int length = static_cast<int>(row.size());
     if (config_.attention == AttentionKind::kPowerSoftmax) {
-      const double denominator = length_agnostic_denominator(row.data(), length, PowerParameters::of(config_));
+      const double denominator =
+          length_agnostic_denominator(row.data(), length, PowerParameters::of(config_));
       observe(Site::kDenominator, layer, position, &denominator, 1);
     }
     if (hooks_.weights) return hooks_.weights(layer, row);
@@ -158,6 +159,8 @@ class Reference {
 
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
                                 const ReferenceHooks& hooks) {
+  if (const std::string other = weights.config.departure_from_gpt_neox(); !other.empty())
+    throw Error(message("this model cannot be run yet: ", other, "; give GPT-NeoX's architecture"));
   if (tokens.empty()) throw Error("the prompt is empty; give at least one token");
   if (tokens.size() > static_cast<std::size_t>(weights.config.context))
     throw Error(message("the prompt has ", tokens.size(), " tokens but the model's context is ",

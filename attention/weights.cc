@@ -1,5 +1,6 @@
 #include "attention/weights.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "ckks/base/error.h"
@@ -9,6 +10,7 @@ namespace psm {
 
 void ModelWeights::resize(const ModelConfig& shape) {
   shape.validate();
+  *this = {};
   config = shape;
   layers.resize(shape.layers);
   for_each_parameter(*this, [](const std::string&, std::vector<float>& values, int rows, int columns) {
@@ -47,23 +49,33 @@ ModelWeights random_weights(const ModelConfig& config, std::uint64_t seed) {
   auto fill = [&](std::vector<float>& values, double deviation) {
     for (float& value : values) value = static_cast<float>(deviation * random.normal());
   };
+  const auto ones = [&](std::vector<float>& gamma) { gamma.assign(gamma.size(), 1.0f); };
   const double from_width = 1.0 / std::sqrt(config.width), from_ffn = 1.0 / std::sqrt(config.ffn);
-  const double residual = 1.0 / std::sqrt(2.0 * config.layers);
+  const double residual = config.block == BlockKind::kPostNorm ? 1.0 : 1.0 / std::sqrt(2.0 * config.layers);
   fill(weights.embedding, 1.0);
+  fill(weights.patch_weight, 1.0 / std::sqrt(std::max(1, config.patch_inputs)));
+  fill(weights.class_token, 1.0);
+  fill(weights.position_embedding, 1.0);
+  ones(weights.embedding_gamma);
   for (LayerWeights& layer : weights.layers) {
-    layer.norm1_gamma.assign(config.width, 1.0f);
-    layer.norm2_gamma.assign(config.width, 1.0f);
+    ones(layer.norm1_gamma);
+    ones(layer.norm2_gamma);
     fill(layer.wq, from_width);
     fill(layer.wk, from_width);
-    fill(layer.bq, 1.0);
-    fill(layer.bk, 1.0);
+    if (config.positions == PositionKind::kRotary) {
+      fill(layer.bq, 1.0);
+      fill(layer.bk, 1.0);
+    }
     fill(layer.wv, from_width);
     fill(layer.wo, from_width * residual);
+    fill(layer.w_gate, from_width);
     fill(layer.w_up, from_width);
     fill(layer.w_down, from_ffn * residual);
   }
-  weights.final_gamma.assign(config.width, 1.0f);
+  ones(weights.final_gamma);
   fill(weights.unembedding, from_width);
+  fill(weights.pooler_weight, from_width);
+  fill(weights.class_weight, from_width);
   return weights;
 }
 
