@@ -73,14 +73,18 @@ LoopResult run_training(const ModelWeights& initial, const DataSource& source, c
   bool finished = false;
 
   // What stops a training is reported with the state from which it can go on.
+  const auto with_last_good_state = [&](const Error& error) {
+    const std::string last = last_saved > 0 ? message("last good state: step ", last_saved, " in ", loop.state_file)
+                                            : std::string("no state was saved before");
+    return message(loop.name, ": ", error.what(), "; ", last);
+  };
   const auto or_last_good_state = [&](auto&& action) {
     try {
       return action();
+    } catch (const Diverged& error) {
+      throw Diverged(with_last_good_state(error));
     } catch (const Error& error) {
-      const std::string last = last_saved > 0
-                                   ? message("last good state: step ", last_saved, " in ", loop.state_file)
-                                   : std::string("no state was saved before");
-      throw Error(message(loop.name, ": ", error.what(), "; ", last), error.kind());
+      throw Error(with_last_good_state(error), error.kind());
     }
   };
   auto save = [&](bool done) {
@@ -104,6 +108,7 @@ LoopResult run_training(const ModelWeights& initial, const DataSource& source, c
     tokens += static_cast<double>(training.batch) * source.context();
     if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {
       result.validation = evaluate(trainer.weights(), validation);
+      if (loop.evaluated) loop.evaluated(report.step, result.validation);
       progress.note(
           message("loss ", report.cross_entropy, ", held-out accuracy ", result.validation.accuracy()));
       if (result.validation.accuracy() >= loop.stop_accuracy) break;

@@ -5,6 +5,7 @@
 // one that was never stopped: stopping is decided at fixed steps, by the weights alone.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,9 @@ struct LoopOptions {
   double stop_accuracy = 1.1;  // stop once held-out accuracy reaches this; above 1: never
   std::string state_file;      // empty: nothing is saved; an existing file of the same training is resumed
   std::size_t save_every = 100;
+  // Told of every evaluation on held-out examples; may be empty. A resumed training tells again what it
+  // evaluates again.
+  std::function<void(std::size_t step, const Evaluation&)> evaluated;
 };
 
 struct LoopResult {
@@ -33,8 +37,8 @@ struct LoopResult {
   double tokens_per_second = 0;  // in training steps alone, of this process
 };
 
-// Trains `initial` on the source. Throws psm::Error if training diverges (with the step and the layer) or
-// a state cannot be saved, both with the last state that was, or if the state file is damaged or of another
+// Trains `initial` on the source. Throws Diverged (with the step and the layer), or psm::Error if a state
+// cannot be saved, both with the last state that was, or if the state file is damaged or of another
 // training.
 LoopResult run_training(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
                         const LoopOptions& loop);

@@ -62,7 +62,11 @@ TEST_CASE("a training that was killed and resumed ends with the same bits") {
   const std::string description = finished.metadata.at("training");
   save_training(file, description, {trainer.state(), false});
 
-  const LoopResult resumed = run_training(start(), kTask, training(), loop_of(30, file));
+  std::vector<std::size_t> told;
+  LoopOptions loop = loop_of(30, file);
+  loop.evaluated = [&](std::size_t step, const Evaluation&) { told.push_back(step); };
+  const LoopResult resumed = run_training(start(), kTask, training(), loop);
+  CHECK(told == std::vector<std::size_t>{20, 30});
   CHECK(resumed.resumed_at == 12);
   CHECK(resumed.steps == 30);
   CHECK(flatten(resumed.weights) == flatten(whole.weights));
@@ -158,7 +162,7 @@ TEST_CASE("a divergence names the last good state") {
     loop.save_every = 1;
     run_training(start(), kTask, wild, loop);
     FAIL("no error");
-  } catch (const Error& error) {
+  } catch (const Diverged& error) {
     CHECK(error.kind() == Error::Kind::kFailed);
     const std::string text = error.what();
     CAPTURE(text);

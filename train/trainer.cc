@@ -146,9 +146,8 @@ void Trainer::report_divergence(double loss, double norm) const {
       break;
     }
   }
-  throw Error(message("training diverged at step ", adamw_.state().steps + 1, " in ", where, " (loss ", loss,
-                      ", gradient norm ", norm, "); lower the learning rate or raise epsilon"),
-              Error::Kind::kFailed);
+  throw Diverged(message("training diverged at step ", adamw_.state().steps + 1, " in ", where, " (loss ", loss,
+                         ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
 }
 
 ModelWeights Trainer::weights() const { return unflatten(config_, values_); }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attention/model.h"
+#include "ckks/base/error.h"
 #include "nn/adamw.h"
 #include "train/data.h"
 #include "train/range_losses.h"
@@ -43,6 +44,12 @@ struct StepReport {
   double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
 };
 
+// A training whose loss or gradient is not finite any more.
+class Diverged : public Error {
+ public:
+  explicit Diverged(const std::string& message) : Error(message, Kind::kFailed) {}
+};
+
 class Trainer {
  public:
   static constexpr int kParts = 4;
@@ -51,7 +58,7 @@ class Trainer {
   Trainer(const ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
   ~Trainer();
 
-  // Throws psm::Error (kFailed) naming the step and the first layer at fault if the loss or its gradient is
+  // Throws Diverged naming the step and the first layer at fault if the loss or its gradient is
   // not finite; the weights are then those before the step.
   StepReport step();
 
