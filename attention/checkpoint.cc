@@ -1,82 +1,13 @@
 #include "attention/checkpoint.h"
 
-#include <algorithm>
-#include <cmath>
 #include <utility>
 
+#include "attention/stored_tensors.h"
 #include "ckks/base/error.h"
 #include "ckks/base/json.h"
 
 namespace psm {
 namespace {
-
-using Shape = std::vector<std::int64_t>;
-
-// GPT-NeoX interleaves: for each head its query rows, its key rows, its value rows. Calls
-// visit(offset in the interleaved matrix, offset in q/k/v's own, which of q, k, v, run length).
-template <typename Visit>
-void for_each_qkv_run(const ModelConfig& config, std::size_t row, Visit visit) {
-  const std::size_t run = static_cast<std::size_t>(config.head_dim()) * row;
-  for (std::size_t head = 0; head < static_cast<std::size_t>(config.heads); ++head)
-    for (std::size_t part = 0; part < 3; ++part) visit((3 * head + part) * run, head * run, part, run);
-}
-
-std::vector<float> interleave(const ModelConfig& config, const std::vector<float>& q,
-                              const std::vector<float>& k, const std::vector<float>& v) {
-  std::vector<float> all(3 * q.size());
-  const std::vector<float>* parts[] = {&q, &k, &v};
-  for_each_qkv_run(config, q.size() / config.width,
-                   [&](std::size_t to, std::size_t from, std::size_t part, std::size_t run) {
-                     std::copy_n(parts[part]->begin() + from, run, all.begin() + to);
-                   });
-  return all;
-}
-
-void split(const ModelConfig& config, const std::vector<float>& all, std::vector<float>& q,
-           std::vector<float>& k, std::vector<float>& v) {
-  std::vector<float>* parts[] = {&q, &k, &v};
-  for (std::vector<float>* part : parts) part->resize(all.size() / 3);
-  for_each_qkv_run(config, all.size() / 3 / config.width,
-                   [&](std::size_t from, std::size_t to, std::size_t part, std::size_t run) {
-                     std::copy_n(all.begin() + from, run, parts[part]->begin() + to);
-                   });
-}
-
-// Calls visit(name, shape, field) for every tensor that is stored as it is; Weights is ModelWeights, const or
-// not.
-template <typename Weights, typename Visit>
-void for_each_plain_tensor(Weights& weights, Visit visit) {
-  const std::int64_t d = weights.config.width, ffn = weights.config.ffn, vocab = weights.config.vocab;
-  visit("gpt_neox.embed_in.weight", Shape{vocab, d}, weights.embedding);
-  for (std::size_t n = 0; n < weights.layers.size(); ++n) {
-    auto& layer = weights.layers[n];
-    const std::string prefix = message("gpt_neox.layers.", n, ".");
-    visit(prefix + "input_layernorm.weight", Shape{d}, layer.norm1_gamma);
-    visit(prefix + "input_layernorm.bias", Shape{d}, layer.norm1_beta);
-    visit(prefix + "post_attention_layernorm.weight", Shape{d}, layer.norm2_gamma);
-    visit(prefix + "post_attention_layernorm.bias", Shape{d}, layer.norm2_beta);
-    visit(prefix + "attention.dense.weight", Shape{d, d}, layer.wo);
-    visit(prefix + "attention.dense.bias", Shape{d}, layer.bo);
-    visit(prefix + "mlp.dense_h_to_4h.weight", Shape{ffn, d}, layer.w_up);
-    visit(prefix + "mlp.dense_h_to_4h.bias", Shape{ffn}, layer.b_up);
-    visit(prefix + "mlp.dense_4h_to_h.weight", Shape{d, ffn}, layer.w_down);
-    visit(prefix + "mlp.dense_4h_to_h.bias", Shape{d}, layer.b_down);
-  }
-  visit("gpt_neox.final_layer_norm.weight", Shape{d}, weights.final_gamma);
-  visit("gpt_neox.final_layer_norm.bias", Shape{d}, weights.final_beta);
-  visit("embed_out.weight", Shape{vocab, d}, weights.unembedding);
-}
-
-std::string qkv_name(std::size_t layer, const char* which) {
-  return message("gpt_neox.layers.", layer, ".attention.query_key_value.", which);
-}
-
-// The names below are GPT-NeoX's.
-void check_architecture(const ModelConfig& config, const std::string& path) {
-  if (const std::string other = config.departure_from_gpt_neox(); !other.empty())
-    throw Error(message(path, ": only GPT-NeoX's architecture has a checkpoint yet and here ", other,
-                        "; give a model of that architecture"));
-}
 
 const std::string& metadata_at(const Safetensors& file, const std::string& key, const std::string& path) {
   const auto found = file.metadata.find(key);
@@ -160,23 +91,12 @@ ModelConfig config_from_json(const std::string& text, const std::string& what) {
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   const ModelWeights& weights = checkpoint.weights;
   weights.validate();
-  check_architecture(weights.config, path);
   Safetensors file;
   file.metadata = checkpoint.notes;
   file.metadata["config"] = config_to_json(weights.config);
   if (checkpoint.ranges) file.metadata["ranges"] = ranges_to_json(*checkpoint.ranges).dump(0);
   if (checkpoint.polynomial) file.metadata["polynomial"] = options_to_json(*checkpoint.polynomial).dump(0);
-  for_each_plain_tensor(weights, [&](std::string name, Shape shape, const std::vector<float>& values) {
-    file.tensors.push_back({std::move(name), std::move(shape), values});
-  });
-  const std::int64_t d = weights.config.width;
-  for (std::size_t n = 0; n < weights.layers.size(); ++n) {
-    const LayerWeights& layer = weights.layers[n];
-    file.tensors.push_back(
-        {qkv_name(n, "weight"), {3 * d, d}, interleave(weights.config, layer.wq, layer.wk, layer.wv)});
-    file.tensors.push_back(
-        {qkv_name(n, "bias"), {3 * d}, interleave(weights.config, layer.bq, layer.bk, layer.bv)});
-  }
+  file.tensors = stored_tensors(weights);
   write_safetensors(path, file);
 }
 
@@ -189,21 +109,7 @@ Checkpoint checkpoint_from(Safetensors file, const std::string& path) {
   Checkpoint checkpoint;
   ModelWeights& weights = checkpoint.weights;
   weights.config = config_from_json(metadata_at(file, "config", path), path + ", config");
-  check_architecture(weights.config, path);
-  const std::int64_t d = weights.config.width;
-  // Refused before the layers are made, so that a damaged number of layers cannot ask for all memory.
-  if (file.tensors.size() != 4 + 12 * static_cast<std::size_t>(weights.config.layers))
-    throw Error(message(path, " has ", file.tensors.size(), " tensors, which does not fit ",
-                        weights.config.layers, " layers; the file is damaged or of another model"));
-  weights.layers.resize(weights.config.layers);
-  for_each_plain_tensor(weights, [&](const std::string& name, const Shape& shape,
-                                     std::vector<float>& values) { values = file.at(name, shape, path); });
-  for (std::size_t n = 0; n < weights.layers.size(); ++n) {
-    LayerWeights& layer = weights.layers[n];
-    const std::int64_t matrix[] = {3 * d, d}, bias[] = {3 * d};
-    split(weights.config, file.at(qkv_name(n, "weight"), matrix, path), layer.wq, layer.wk, layer.wv);
-    split(weights.config, file.at(qkv_name(n, "bias"), bias, path), layer.bq, layer.bk, layer.bv);
-  }
+  take_stored_tensors(file, weights, path);
   weights.validate();
   if (const auto ranges = file.metadata.find("ranges"); ranges != file.metadata.end())
     checkpoint.ranges = ranges_from_json(parse_json(ranges->second, path + ", ranges"), weights.config);

@@ -1,7 +1,6 @@
 // A model in one safetensors file.
 //
-// Tensors have the names and layouts of Hugging Face's GPT-NeoX models (query, key and value of a head lie
-// together in query_key_value), the configuration is JSON in the metadata ("config"), and so are the measured
+// Tensors have the names and layouts of stored_tensors.h, which are Hugging Face's; the configuration is JSON in the metadata ("config"), and so are the measured
 // ranges ("ranges") and the options of the polynomial form ("polynomial") where there are any. Everything
 // else that describes the model (its alphabet, how it was trained) is `notes`: strings under keys of their
 // own.
