@@ -196,7 +196,7 @@ void for_each_run(const ModelConfig& config, std::size_t part_size, Visit visit)
     for (std::size_t part = 0; part < 3; ++part) visit((3 * head + part) * run, head * run, part, run);
 }
 
-// "3 are missing (a, b, ...)"
+// "3 missing (a, b, ...)"
 std::string some_of(const std::set<std::string>& names, const char* what) {
   constexpr std::size_t kShown = 3;
   std::string text = message(names.size(), " ", what, " (");
@@ -217,8 +217,8 @@ void check_names(const Safetensors& file, const std::vector<Stored<std::vector<f
   for (const SkippedTensor& tensor : file.skipped)
     extra.insert(message(tensor.name, " of type ", tensor.type));
   if (missing.empty() && extra.empty()) return;
-  std::string why = missing.empty() ? "" : some_of(missing, "are missing");
-  if (!extra.empty()) why += (why.empty() ? "" : ", ") + some_of(extra, "are unknown");
+  std::string why = missing.empty() ? "" : some_of(missing, "missing");
+  if (!extra.empty()) why += (why.empty() ? "" : ", ") + some_of(extra, "unknown");
   throw Error(message(path, ": the tensors are not those of a ", family, " model with this configuration: ",
                       why, "; give the configuration that belongs to the file"));
 }

@@ -1,11 +1,10 @@
 // The parameters of a model as tensors of a file, with the names and layouts of Hugging Face's models.
 //
-//     family     models that have           names begin with         query, key and value
-//     vit        patches                    vit., classifier.        a tensor each
-//     roberta    post-norm blocks           roberta., classifier.    a tensor each
-//     llama      SwiGLU                     model., lm_head.         a tensor each
-//     gpt-neox   none of these              gpt_neox., embed_out.    one tensor, the three parts of a head
-//     together
+//     family     models that have    names begin with        query, key and value
+//     vit        patches             vit., classifier.       a tensor each
+//     roberta    post-norm blocks    roberta., classifier.   a tensor each
+//     llama      SwiGLU              model., lm_head.        a tensor each
+//     gpt-neox   none of these       gpt_neox., embed_out.   one tensor, a head's three parts together
 //
 // Values are those of ModelWeights; where Hugging Face's models mean another thing by a name, hugging_face.h
 // says so and converts. A parameter that the family's models do not have there is called "psm." and its name

@@ -109,12 +109,12 @@ TEST_CASE("one line tells which tensors are missing and which are unknown") {
   file.skipped.push_back({"mask", "BOOL", {2}});
   CHECK_THROWS_WITH_AS(
       taken(file, weights.config),
-      "here: the tensors are not those of a gpt-neox model with this configuration: 2 are missing "
-      "(gpt_neox.embed_in.weight, gpt_neox.layers.1.attention.query_key_value.bias), 2 are unknown "
+      "here: the tensors are not those of a gpt-neox model with this configuration: 2 missing "
+      "(gpt_neox.embed_in.weight, gpt_neox.layers.1.attention.query_key_value.bias), 2 unknown "
       "(gpt_neox.embed.weight, mask of type BOOL); give the configuration that belongs to the file",
       Error);
   file.tensors = stored_tensors(tiny("llama"));
-  CHECK_THROWS_WITH_AS(taken(file, weights.config), doctest::Contains("28 are missing (embed_out.weight, "),
+  CHECK_THROWS_WITH_AS(taken(file, weights.config), doctest::Contains("28 missing (embed_out.weight, "),
                        Error);
 }
 

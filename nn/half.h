@@ -1,9 +1,8 @@
 // The two 16-bit real types that models are stored in, widened to fp32. Every value is represented exactly.
 //
-//     half (IEEE 754 binary16)   1 bit sign, 5 bits exponent e, 10 bits m:  (-1)^s 2^(e-15) (1 + m/1024); e =
-//     0: 2^-14 m/1024;
-//                                e = 31: infinity or not a number
-//     bfloat16                   the upper 16 bits of an fp32
+//     half       IEEE 754 binary16: 1 bit s, 5 bits e, 10 bits m: (-1)^s 2^(e-15) (1 + m/1024);
+//                e = 0: (-1)^s 2^-14 m/1024; e = 31: infinity or not a number
+//     bfloat16   the upper 16 bits of an fp32
 #pragma once
 
 #include <bit>
