@@ -1,0 +1,51 @@
+#include "train/score_scale.h"
+
+#include <cmath>
+#include <vector>
+
+#include "attention/power_softmax.h"
+#include "ckks/base/error.h"
+#include "train/evaluation.h"
+
+namespace psm {
+
+ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, double denominator) {
+  const ModelConfig& config = weights.config;
+  PSM_CHECK(config.attention == AttentionKind::kPowerSoftmax && denominator > 0, denominator);
+  const int heads = config.heads, length = examples.length;
+  PowerParameters parameters = PowerParameters::of(config);
+  parameters.epsilon = 0;
+  struct LogSum {
+    double sum = 0;
+    std::size_t rows = 0;
+  };
+  std::vector<LogSum> logs(static_cast<std::size_t>(config.layers) * heads);
+  for_each_forward(weights, examples, [&](int, int count, const ForwardTensors<float>& out) {
+    for (int n = 0; n < config.layers; ++n)
+      for (int row = 0; row < count * heads * length; ++row) {
+        const float* scores = out.scores[n].value + static_cast<std::size_t>(row) * length;
+        const double d =
+            length_agnostic_denominator(scores, config.causal ? row % length + 1 : length, parameters);
+        if (d <= 0) continue;
+        LogSum& log = logs[static_cast<std::size_t>(n) * heads + row / length % heads];
+        log.sum += std::log(d);
+        ++log.rows;
+      }
+  });
+
+  const std::size_t per_head = static_cast<std::size_t>(config.head_dim()) * config.width;
+  for (int n = 0; n < config.layers; ++n)
+    for (int head = 0; head < heads; ++head) {
+      const LogSum& log = logs[static_cast<std::size_t>(n) * heads + head];
+      if (log.rows == 0) continue;
+      const double mean = log.sum / static_cast<double>(log.rows);
+      const auto factor = static_cast<float>(std::exp((std::log(denominator) - mean) / config.power));
+      LayerWeights& layer = weights.layers[n];
+      for (std::size_t i = head * per_head; i < (head + 1) * per_head; ++i) layer.wq[i] *= factor;
+      for (std::size_t i = head * per_head / config.width; i < (head + 1) * per_head / config.width; ++i)
+        layer.bq[i] *= factor;
+    }
+  return weights;
+}
+
+}  // namespace psm
