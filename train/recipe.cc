@@ -1,15 +1,26 @@
 #include "train/recipe.h"
 
 #include "ckks/base/error.h"
+#include "train/score_scale.h"
 
 namespace psm {
 namespace {
 
 // Seeds of the parts of a run, all from one.
-enum : std::uint64_t { kInitialWeights, kTrainingData, kRangeData };
+enum : std::uint64_t { kInitialWeights, kTrainingData, kRangeData, kScaleData };
+
+constexpr std::uint64_t kMeasuredSeed = 20241012;  // seed of the examples on which ranges are measured
+constexpr int kScaleSequences = 64;                // on which scores get their scale
 
 std::uint64_t derived_seed(std::uint64_t seed, std::uint64_t part) {
   return TrainingRandom(seed).split(part).state();
+}
+
+Batch training_examples(const DataSource& source, int sequences, std::uint64_t seed) {
+  TrainingRandom random(seed);
+  Batch batch;
+  source.draw(sequences, random, batch);
+  return batch;
 }
 
 class Recipe {
@@ -29,6 +40,12 @@ class Recipe {
     ModelWeights inference_form = models.trained;
     inference_form.config.form = PowerForm::kLengthAgnostic;
     inference_form.config.epsilon = options_.inference_epsilon;
+    if (inference_form.config.attention == AttentionKind::kPowerSoftmax) {
+      inference_form = with_score_scale(
+          std::move(inference_form),
+          training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
+          options_.mean_denominator);
+    }
     models.final_model = run("ranges", inference_form, options_.range_training, kRangeData,
                              options_.range_steps, /*stop_accuracy=*/1.1);
     models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
@@ -174,7 +191,7 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
 }
 
 Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences) {
-  const Batch batch = source.validation(sequences);
+  const Batch batch = training_examples(source, sequences, kMeasuredSeed);
   std::vector<std::vector<int>> rows;
   for (int s = 0; s < batch.sequences; ++s) {
     const auto begin = batch.tokens.begin() + static_cast<std::ptrdiff_t>(s) * batch.length;

@@ -37,9 +37,10 @@ struct RecipeOptions {
   TrainerOptions range_training;   // stage 3
   std::size_t range_steps = 400;
   double inference_epsilon = 0.2;  // stage 3 and inference
+  double mean_denominator = 1;     // stage 3 begins with it (score_scale.h)
   std::size_t evaluate_every = 25;
   int validation_sequences = 128;
-  int range_sequences = 512;  // held-out sequences on which ranges are measured
+  int range_sequences = 512;  // training examples on which ranges are measured
   std::string state_folder;   // running trainings are saved there and resumed; empty: nowhere
 };
 
@@ -80,7 +81,8 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
                               const DataSource& source,
                               const std::function<void(const StageReport&)>& report = {});
 
-// Measures the ranges of a model on so many held-out sequences of the source.
+// Measures the ranges of a model on so many training examples of the source, the same at each call: held-out ones then tell how
+// often they are left.
 Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences);
 
 }  // namespace psm
