@@ -1,7 +1,8 @@
-// Elementwise operations:  gelu(z) = z * sigmoid(1.702 z), the sum of two tensors, and the sum of weighted
-// losses.
+// Elementwise operations: z * sigmoid(slope z), which is GELU by the paper's identity (slope 1.702,
+// app:approximations) and SiLU (slope 1); sigmoid; products and sums of tensors; the sum of weighted losses.
 #pragma once
 
+#include <cmath>
 #include <initializer_list>
 
 #include "nn/fast_exp.h"
@@ -10,44 +11,112 @@
 namespace psm {
 
 template <typename Scalar>
-struct GeluOp final : Operation {
+struct SwishOp final : Operation {
   Tensor<Scalar> z, y;
-  GeluOp(Tensor<Scalar> z_, Tensor<Scalar> y_) : z(z_), y(y_) {}
-  void forward() { gelu_forward(z.value, y.value, z.size()); }
-  void backward() override { gelu_backward(z.value, y.grad, z.grad, z.size()); }
+  Scalar slope;
+  SwishOp(Tensor<Scalar> z_, Tensor<Scalar> y_, double slope_) : z(z_), y(y_), slope(slope_) {}
+  void forward() { swish_forward(slope, z.value, y.value, z.size()); }
+  void backward() override { swish_backward(slope, z.value, y.grad, z.grad, z.size()); }
 };
 
 template <typename Scalar>
-Tensor<Scalar> gelu(Tape<Scalar>& tape, Tensor<Scalar> z) {
+Tensor<Scalar> swish(Tape<Scalar>& tape, Tensor<Scalar> z, double slope) {
   Tensor<Scalar> y = tape.tensor(z.rows, z.columns);
-  tape.record(GeluOp<Scalar>(z, y));
+  tape.record(SwishOp<Scalar>(z, y, slope));
   return y;
 }
 
-// y = a + b + c: the parallel residual.
+template <typename Scalar>
+Tensor<Scalar> gelu(Tape<Scalar>& tape, Tensor<Scalar> z) {
+  return swish(tape, z, 1.702);
+}
+
+template <typename Scalar>
+Tensor<Scalar> silu(Tape<Scalar>& tape, Tensor<Scalar> z) {
+  return swish(tape, z, 1.0);
+}
+
+// y = sigmoid(z);  dz += dy y (1 - y)
+template <typename Scalar>
+struct SigmoidOp final : Operation {
+  Tensor<Scalar> z, y;
+  SigmoidOp(Tensor<Scalar> z_, Tensor<Scalar> y_) : z(z_), y(y_) {}
+
+  void forward() {
+    for (std::size_t i = 0; i < z.size(); ++i) y.value[i] = 1 / (1 + std::exp(-z.value[i]));
+  }
+  void backward() override {
+    for (std::size_t i = 0; i < z.size(); ++i) z.grad[i] += y.grad[i] * y.value[i] * (1 - y.value[i]);
+  }
+};
+
+template <typename Scalar>
+Tensor<Scalar> sigmoid(Tape<Scalar>& tape, Tensor<Scalar> z) {
+  Tensor<Scalar> y = tape.tensor(z.rows, z.columns);
+  tape.record(SigmoidOp<Scalar>(z, y));
+  return y;
+}
+
+// y = a . b entry by entry;  da += dy . b,  db += dy . a
+template <typename Scalar>
+struct MultiplyOp final : Operation {
+  Tensor<Scalar> a, b, y;
+  MultiplyOp(Tensor<Scalar> a_, Tensor<Scalar> b_, Tensor<Scalar> y_) : a(a_), b(b_), y(y_) {}
+
+  void forward() {
+    const std::size_t n = y.size();
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) y.value[i] = a.value[i] * b.value[i];
+  }
+
+  void backward() override {
+    const std::size_t n = y.size();
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) a.grad[i] += y.grad[i] * b.value[i];
+#pragma omp simd
+    for (std::size_t i = 0; i < n; ++i) b.grad[i] += y.grad[i] * a.value[i];
+  }
+};
+
+template <typename Scalar>
+Tensor<Scalar> multiply(Tape<Scalar>& tape, Tensor<Scalar> a, Tensor<Scalar> b) {
+  PSM_CHECK(a.size() == b.size(), a.size(), " ", b.size());
+  Tensor<Scalar> y = tape.tensor(a.rows, a.columns);
+  tape.record(MultiplyOp<Scalar>(a, b, y));
+  return y;
+}
+
+// y = a + b, or a + b + c: the residual.
 template <typename Scalar>
 struct AddOp final : Operation {
-  Tensor<Scalar> a, b, c, y;
+  Tensor<Scalar> a, b, c, y;  // c.value == nullptr: two terms
   AddOp(Tensor<Scalar> a_, Tensor<Scalar> b_, Tensor<Scalar> c_, Tensor<Scalar> y_)
       : a(a_), b(b_), c(c_), y(y_) {}
 
   void forward() {
     const std::size_t n = y.size();
+    if (c.value == nullptr) {
+#pragma omp simd
+      for (std::size_t i = 0; i < n; ++i) y.value[i] = a.value[i] + b.value[i];
+      return;
+    }
 #pragma omp simd
     for (std::size_t i = 0; i < n; ++i) y.value[i] = a.value[i] + b.value[i] + c.value[i];
   }
 
   void backward() override {
     const std::size_t n = y.size();
-    for (Scalar* grad : {a.grad, b.grad, c.grad})
+    for (Scalar* grad : {a.grad, b.grad, c.grad}) {
+      if (grad == nullptr) continue;
 #pragma omp simd
       for (std::size_t i = 0; i < n; ++i) grad[i] += y.grad[i];
+    }
   }
 };
 
 template <typename Scalar>
-Tensor<Scalar> add(Tape<Scalar>& tape, Tensor<Scalar> a, Tensor<Scalar> b, Tensor<Scalar> c) {
-  PSM_CHECK(a.size() == b.size() && a.size() == c.size());
+Tensor<Scalar> add(Tape<Scalar>& tape, Tensor<Scalar> a, Tensor<Scalar> b, Tensor<Scalar> c = {}) {
+  PSM_CHECK(a.size() == b.size() && (c.value == nullptr || a.size() == c.size()));
   Tensor<Scalar> y = tape.tensor(a.rows, a.columns);
   tape.record(AddOp<Scalar>(a, b, c, y));
   return y;

@@ -1,15 +1,20 @@
 // Every operation's gradient against finite differences in double precision, and values that can be said
 // beforehand.
+#include <algorithm>
 #include <cmath>
 
 #include "doctest/doctest.h"
 #include "nn/activations.h"
+#include "nn/class_token.h"
 #include "nn/cross_entropy.h"
 #include "nn/embedding.h"
+#include "nn/gelu_erf.h"
 #include "nn/gradient_check.h"
 #include "nn/layer_norm.h"
+#include "nn/learned_positions.h"
 #include "nn/linear.h"
 #include "nn/range_loss.h"
+#include "nn/rms_norm.h"
 #include "nn/rotary.h"
 
 namespace psm {
@@ -44,10 +49,70 @@ TEST_CASE("a LayerNorm row has mean beta and variance gamma squared") {
   CHECK(square == doctest::Approx(4));
 }
 
+TEST_CASE("the gradient of RMSNorm and of the row's mean square agrees with finite differences") {
+  GradientCheck({{3, 6}, {1, 6}}).run([](T& tape, const Inputs& in) {
+    return rms_norm(tape, in[0], in[1], 1e-3);
+  });
+  GradientCheck({{3, 6}}).run([](T& tape, const Inputs& in) { return row_mean_squares(tape, in[0], 1e-3); });
+}
+
+TEST_CASE("an RMSNorm row has mean square gamma squared, and its mean is kept") {
+  T tape;
+  double x[] = {1, 2, 3, 6}, gx[4] = {}, gamma[] = {2, 2, 2, 2}, g[4] = {};
+  const Tensor<double> y = rms_norm<double>(tape, {x, gx, 1, 4}, {gamma, g, 1, 4}, 1e-12);
+  double square = 0;
+  for (int i = 0; i < 4; ++i) square += y.value[i] * y.value[i] / 4;
+  CHECK(square == doctest::Approx(4));
+  CHECK(y.value[3] == doctest::Approx(6 * y.value[0]));
+}
+
+TEST_CASE("the gradient of SiLU, sigmoid, products and GELU with the error function agrees with finite differences") {
+  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return silu(tape, in[0]); });
+  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return sigmoid(tape, in[0]); });
+  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return gelu_erf(tape, in[0]); });
+  GradientCheck({{4, 5}, {4, 5}}).run([](T& tape, const Inputs& in) {
+    return multiply(tape, in[0], multiply(tape, in[0], in[1]));
+  });
+}
+
+TEST_CASE("GELU with the error function is z Phi(z), within 0.0204 of the paper's identity") {
+  T tape;
+  std::vector<double> z, grad(801);
+  for (int i = -400; i <= 400; ++i) z.push_back(i / 100.0);
+  const Tensor<double> in{z.data(), grad.data(), 801, 1};
+  const Tensor<double> erf = gelu_erf(tape, in), identity = gelu(tape, in);
+  CHECK(erf.value[400] == 0);
+  CHECK(erf.value[500] == doctest::Approx(0.841344746068543));  // Phi(1)
+  CHECK(erf.value[200] == doctest::Approx(-2 * 0.0227501319481792));
+  double worst = 0;
+  for (int i = 0; i < 801; ++i) worst = std::max(worst, std::abs(erf.value[i] - identity.value[i]));
+  CHECK(worst < 0.0204);
+  CHECK(worst > 0.0203);
+}
+
+TEST_CASE("the gradient of learned positions, of the class token and of the first rows agrees") {
+  GradientCheck({{6, 4}, {5, 4}}).run([](T& tape, const Inputs& in) {
+    return add_positions(tape, in[0], in[1], 3);
+  });
+  GradientCheck({{6, 4}, {1, 4}}).run([](T& tape, const Inputs& in) {
+    return prepend_row(tape, in[1], in[0], 3);
+  });
+  GradientCheck({{6, 4}}).run([](T& tape, const Inputs& in) { return first_rows(tape, in[0], 3); });
+}
+
+TEST_CASE("a class token comes before each group of patches and is what the first rows are") {
+  T tape;
+  double x[] = {1, 2, 3, 4, 5, 6}, gx[6] = {}, token[] = {9}, gt[1] = {};
+  const Tensor<double> y = prepend_row<double>(tape, {token, gt, 1, 1}, {x, gx, 6, 1}, 3);
+  CHECK(std::vector<double>(y.value, y.value + 8) == std::vector<double>{9, 1, 2, 3, 9, 4, 5, 6});
+  const Tensor<double> first = first_rows(tape, y, 4);
+  CHECK(std::vector<double>(first.value, first.value + 2) == std::vector<double>{9, 9});
+}
+
 TEST_CASE("the gradient of GELU, of sums and of scaled sums agrees with finite differences") {
   GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return gelu(tape, in[0]); });
   GradientCheck({{2, 3}, {2, 3}, {2, 3}}).run([](T& tape, const Inputs& in) {
-    return add(tape, in[0], in[1], add(tape, in[1], in[1], in[2]));
+    return add(tape, in[0], in[1], add(tape, in[1], in[1], add(tape, in[0], in[2])));
   });
   GradientCheck({{1, 1}, {1, 1}}).run([](T& tape, const Inputs& in) {
     return add_scaled(tape, in[0], in[1], 0.3);

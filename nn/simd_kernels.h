@@ -23,10 +23,10 @@ struct SimdKernels {
 
   // values[i] <- e^{values[i]}; arguments above 88 count as 88, below -87 the result is 0.
   void (*exponentials)(float* values, std::size_t count);
-  // y <- z * sigmoid(1.702 z)
-  void (*gelu)(const float* z, float* y, std::size_t count);
-  // grad_z += grad_y * d gelu / dz
-  void (*gelu_vjp)(const float* z, const float* grad_y, float* grad_z, std::size_t count);
+  // y <- z * sigmoid(slope z)
+  void (*swish)(float slope, const float* z, float* y, std::size_t count);
+  // grad_z += grad_y * d swish / dz
+  void (*swish_vjp)(float slope, const float* z, const float* grad_y, float* grad_z, std::size_t count);
 
   // Independent multiply-adds on registers, nothing else: what benchmarks take for the processor's peak. Each
   // round is multiply_adds_flops operations; the result is positive.

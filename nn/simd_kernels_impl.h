@@ -92,7 +92,7 @@ inline Floats exponential(Floats x) {
   return tiny ? Floats{} : e * (Floats)exponent;
 }
 
-inline Floats sigmoid_of_gelu(Floats z) { return 1.0f / (1.0f + exponential(-1.702f * z)); }
+inline Floats sigmoid(Floats z) { return 1.0f / (1.0f + exponential(-z)); }
 
 // Calls body(offset, lanes) on whole vectors and once on what is left.
 template <typename Whole, typename Rest>
@@ -119,29 +119,31 @@ void exponentials_of(float* values, std::size_t count) {
       });
 }
 
-inline Floats gelu_of(Floats z) { return z * sigmoid_of_gelu(z); }
+inline Floats swish_of(float slope, Floats z) { return z * sigmoid(slope * z); }
 
-void gelu_array(const float* z, float* y, std::size_t count) {
+void swish_array(float slope, const float* z, float* y, std::size_t count) {
   for_vectors(
-      count, [=](std::size_t i) { store(y + i, gelu_of(load(z + i))); },
-      [=](std::size_t i, std::size_t n) { store_part(y + i, gelu_of(load_part(z + i, n)), n); });
+      count, [=](std::size_t i) { store(y + i, swish_of(slope, load(z + i))); },
+      [=](std::size_t i, std::size_t n) { store_part(y + i, swish_of(slope, load_part(z + i, n)), n); });
 }
 
-// With s = sigmoid(1.702 z):  d gelu / dz = s + 1.702 z s (1 - s).
-inline Floats gelu_slope(Floats z) {
-  const Floats s = sigmoid_of_gelu(z);
-  return s + 1.702f * z * s * (1.0f - s);
+// With s = sigmoid(slope z):  d swish / dz = s + slope z s (1 - s).
+inline Floats swish_derivative(float slope, Floats z) {
+  const Floats s = sigmoid(slope * z);
+  return s + slope * z * s * (1.0f - s);
 }
 
-void gelu_vjp_array(const float* z, const float* grad_y, float* grad_z, std::size_t count) {
+void swish_vjp_array(float slope, const float* z, const float* grad_y, float* grad_z, std::size_t count) {
   for_vectors(
       count,
       [=](std::size_t i) {
-        store(grad_z + i, load(grad_z + i) + load(grad_y + i) * gelu_slope(load(z + i)));
+        store(grad_z + i, load(grad_z + i) + load(grad_y + i) * swish_derivative(slope, load(z + i)));
       },
       [=](std::size_t i, std::size_t n) {
         store_part(grad_z + i,
-                   load_part(grad_z + i, n) + load_part(grad_y + i, n) * gelu_slope(load_part(z + i, n)), n);
+                   load_part(grad_z + i, n) +
+                       load_part(grad_y + i, n) * swish_derivative(slope, load_part(z + i, n)),
+                   n);
       });
 }
 
@@ -159,15 +161,9 @@ float chains_of_multiply_adds(std::size_t rounds) {
   return sum[0];
 }
 
-constexpr SimdKernels kKernels = {PSM_SIMD_NAME,
-                                  kTileRows,
-                                  kTileColumns,
-                                  tile_dispatch<kTileRows>,
-                                  exponentials_of,
-                                  gelu_array,
-                                  gelu_vjp_array,
-                                  chains_of_multiply_adds,
-                                  2 * kChains * kLanes};
+constexpr SimdKernels kKernels = {PSM_SIMD_NAME,      kTileRows,   kTileColumns,    tile_dispatch<kTileRows>,
+                                  exponentials_of,    swish_array, swish_vjp_array, chains_of_multiply_adds,
+                                  2 * kChains* kLanes};
 
 }  // namespace
 }  // namespace psm
