@@ -95,11 +95,30 @@ Approximation least_degree(const char* function, double radius, double error, co
                       -radius, ", ", radius, "]; shrink the range by training or allow a larger error"));
 }
 
+// z (1/2 + gate(z)) with an odd gate.
+struct Gated {
+  const char* name;
+  long double (*gate)(long double z);
+  double (*exact)(double z);
+  long double height;  // the gate is analytic where |Im z| <= height ...
+  long double bound;   // ... and at most this there
+};
+
+constexpr long double kErfHeight = 3;  // of Im(z / sqrt 2)
+
+const Gated kGelu{"gelu", [](long double z) { return centred_sigmoid(kGeluSlope * z); }, gelu,
+                  kPi / 2 / kGeluSlope, 1.5L};
+const Gated kSilu{"silu", centred_sigmoid, silu, kPi / 2, 1.5L};
+const Gated kGeluErf{
+    "gelu_erf", [](long double z) { return std::erf(z / std::numbers::sqrt2_v<long double>) / 2; }, gelu_erf,
+    kErfHeight* std::numbers::sqrt2_v<long double>,
+    0.5L + std::numbers::inv_sqrtpi_v<long double>* kErfHeight* std::exp(kErfHeight* kErfHeight)};
+
 // r(z^2) / radius as a function of t = 2 v^2 - 1, v = z / radius.
-RealFunction even_part_of_gelu(double radius) {
-  return [slope = static_cast<long double>(kGeluSlope) * radius](long double t) {
+RealFunction even_part(const Gated& f, double radius) {
+  return [gate = f.gate, radius](long double t) {
     const long double v = std::sqrt(std::max((t + 1) / 2, 0.0L));
-    return v * centred_sigmoid(slope * v);
+    return v * gate(radius * v);
   };
 }
 
@@ -107,26 +126,18 @@ RealFunction scaled_sigmoid(double radius) {
   return [radius](long double t) { return 0.5L + centred_sigmoid(radius * t); };
 }
 
-}  // namespace
-
-double sigmoid(double z) { return static_cast<double>(exact_sigmoid(z)); }
-double gelu(double z) {
-  return static_cast<double>(z * exact_sigmoid(static_cast<long double>(kGeluSlope) * z));
-}
-
-Approximation gelu_series(double radius, int degree_u, Fit fit) {
-  check_activation_radius(radius, "gelu");
+Approximation gated_series(const Gated& f, double radius, int degree_u, Fit fit) {
+  check_activation_radius(radius, f.name);
   PSM_CHECK(1 <= degree_u && degree_u <= kMaxDegree, "degree ", degree_u);
-  const RealFunction r = even_part_of_gelu(radius);
+  const RealFunction r = even_part(f, radius);
   GeluRecipe recipe{to_double(fit_series(r, degree_u, fit))};
-  // An ellipse with parameter rho in v is one with rho^2 in t; there |v| <= (rho + 1/rho) / 2, |sigmoid -
-  // 1/2| <= 3/2.
-  const long double rho = ellipse_rho(radius, kPi / 2 / kGeluSlope);
+  // An ellipse with parameter rho in v is one with rho^2 in t; there |v| <= (rho + 1/rho) / 2.
+  const long double rho = ellipse_rho(radius, f.height);
   const double error =
-      certified_error(recipe.coefficients, r, {.rho = rho * rho, .bound = 1.5L * (rho + 1 / rho) / 2});
+      certified_error(recipe.coefficients, r, {.rho = rho * rho, .bound = f.bound * (rho + 1 / rho) / 2});
 
   Approximation::Facts facts;
-  facts.function = "gelu";
+  facts.function = f.name;
   facts.method = message(name_of(fit), " of degree ", degree_u, " in z^2");
   facts.certificate =
       "range of the difference to an interpolant of high degree, by grid and second derivative; tail by "
@@ -137,7 +148,27 @@ Approximation gelu_series(double radius, int degree_u, Fit fit) {
   facts.error_bound = error * radius;
   facts.input_scale = 1 / radius;
   facts.output_scale = radius;
-  return make_approximation(std::move(facts), std::move(recipe), gelu);
+  return make_approximation(std::move(facts), std::move(recipe), f.exact);
+}
+
+Approximation design_gated(const Gated& f, double radius, double absolute_error) {
+  check_activation_radius(radius, f.name);
+  check_error(absolute_error, f.name);
+  return least_degree(f.name, radius, absolute_error, even_part(f, radius), radius,
+                      [&](int degree) { return gated_series(f, radius, degree, Fit::kMinimax); });
+}
+
+}  // namespace
+
+double sigmoid(double z) { return static_cast<double>(exact_sigmoid(z)); }
+double gelu(double z) {
+  return static_cast<double>(z * exact_sigmoid(static_cast<long double>(kGeluSlope) * z));
+}
+double silu(double z) { return static_cast<double>(z * exact_sigmoid(z)); }
+double gelu_erf(double z) { return z * std::erfc(-z / std::numbers::sqrt2) / 2; }
+
+Approximation gelu_series(double radius, int degree_u, Fit fit) {
+  return gated_series(kGelu, radius, degree_u, fit);
 }
 
 Approximation sigmoid_series(double radius, int degree, Fit fit) {
@@ -166,10 +197,13 @@ Approximation sigmoid_series(double radius, int degree, Fit fit) {
 }
 
 Approximation design_gelu(double radius, double absolute_error) {
-  check_activation_radius(radius, "gelu");
-  check_error(absolute_error, "gelu");
-  return least_degree("gelu", radius, absolute_error, even_part_of_gelu(radius), radius,
-                      [&](int degree) { return gelu_series(radius, degree); });
+  return design_gated(kGelu, radius, absolute_error);
+}
+Approximation design_silu(double radius, double absolute_error) {
+  return design_gated(kSilu, radius, absolute_error);
+}
+Approximation design_gelu_erf(double radius, double absolute_error) {
+  return design_gated(kGeluErf, radius, absolute_error);
 }
 
 Approximation design_sigmoid(double radius, double absolute_error) {

@@ -1,17 +1,21 @@
-// Sigmoid and GELU on |z| <= radius, absolute errors.
+// Sigmoid, GELU and SiLU on |z| <= radius, absolute errors.
 //
-//     gelu(z) = z * sigmoid(1.702 z)                     the paper's identity, app:approximations
-//             = z / 2 + r(u),  u = z^2
+//     gelu(z)     = z * sigmoid(1.702 z)                 the paper's identity, app:approximations
+//     silu(z)     = z * sigmoid(z)
+//     gelu_erf(z) = z * Phi(z),  Phi(z) = 1/2 + erf(z / sqrt 2) / 2     GELU's definition; the identity
+//     differs
+//                                                                       from it by up to 0.0204
 //
-// since sigmoid - 1/2 is odd, r(z^2) = z (sigmoid(1.702 z) - 1/2) is an even function, so it is a series in
+// Each is z (1/2 + g(z)) with an odd gate g, so z g(z) = r(u) is an even function, u = z^2, and a series in
 // u: half the degree, one level for the square, where z * (series in z) would need one more. With v = z /
 // radius, r is a Chebyshev series in t = 2 v^2 - 1, and doubling is an addition: depth ceil(log2(degree_u +
-// 1)) + 1. The erf form of GELU differs from this identity by up to 0.0203.
+// 1)) + 1.
 //
 //     sigmoid(z) = 1/2 + an odd series in v = z / radius. Depth ceil(log2(degree + 1)).
 //
 // Certificate: certified_error (certify.h). sigmoid(w) is analytic for |Im w| < pi, and |sigmoid(w)| <= 1
-// where |Im w| <= pi / 2, since |1 + exp(-w)|^2 = 1 + 2 exp(-Re w) cos(Im w) + exp(-2 Re w) >= 1.
+// where |Im w| <= pi / 2, since |1 + exp(-w)|^2 = 1 + 2 exp(-Re w) cos(Im w) + exp(-2 Re w) >= 1. erf is
+// entire, and integrating from x to x + iy gives |erf(x + iy)| <= 1 + 2 / sqrt(pi) |y| exp(y^2).
 //
 // The design_ functions take the least degree 2^k - 1 (a level buys no less) that has the error, up to 511,
 // and throw psm::Error where that does not suffice. All throw it for a radius that is not in (0, 1000].
@@ -24,9 +28,13 @@ namespace psm {
 inline constexpr double kGeluSlope = 1.702;
 
 double gelu(double z);
+double silu(double z);
+double gelu_erf(double z);
 double sigmoid(double z);
 
 Approximation design_gelu(double radius, double absolute_error);
+Approximation design_silu(double radius, double absolute_error);
+Approximation design_gelu_erf(double radius, double absolute_error);
 Approximation design_sigmoid(double radius, double absolute_error);
 
 // With a given degree: the minimax polynomial, or the interpolant at the Chebyshev points (two to three times

@@ -69,9 +69,27 @@ TEST_CASE("the design takes the least degree that has the error") {
   check_promises(gelu);
 }
 
+TEST_CASE("SiLU is GELU of a wider interval, and GELU with the error function keeps its certificate") {
+  const Approximation silu_8 = design_silu(8, 1e-4), gelu_narrow = design_gelu(8 / kGeluSlope, 1e-4 / kGeluSlope);
+  check_promises(silu_8);
+  CHECK(silu_8.function() == "silu");
+  CHECK(silu_8.degree() == gelu_narrow.degree());
+  CHECK(silu_8.error_bound() == doctest::Approx(kGeluSlope * gelu_narrow.error_bound()).epsilon(1e-3));
+  for (const double radius : {0.5, 4.0, 8.0, 30.0}) {
+    CAPTURE(radius);
+    const Approximation erf = design_gelu_erf(radius, 1e-4);
+    CHECK(erf.error_bound() <= 1e-4);
+    check_promises(erf);
+  }
+  CHECK_THROWS_WITH_AS(design_gelu_erf(900, 1e-9), doctest::Contains("gelu_erf"), Error);
+}
+
 TEST_CASE("the exact functions are those of the paper's identity") {
   CHECK(sigmoid(0) == 0.5);
   CHECK(sigmoid(-800) == 0);
+  CHECK(silu(2) == doctest::Approx(2 / (1 + std::exp(-2.0))).epsilon(1e-14));
+  CHECK(gelu_erf(1) == doctest::Approx(0.841344746068543).epsilon(1e-14));  // Phi(1)
+  CHECK(gelu_erf(-2) == doctest::Approx(-2 * 0.0227501319481792).epsilon(1e-14));
   CHECK(gelu(2) == doctest::Approx(2 / (1 + std::exp(-3.404))).epsilon(1e-14));
   CHECK(gelu(-0.5) == doctest::Approx(-0.5 / (1 + std::exp(0.851))).epsilon(1e-14));
 }
