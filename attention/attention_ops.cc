@@ -10,48 +10,58 @@
 namespace psm {
 namespace {
 
-// Where the block of sequence b and head h starts, in tensors of tokens and in tensors of scores.
+// Where the block of head h of sequence b starts: in tensors of queries, of keys and of scores.
 struct Block {
-  std::size_t tokens, scores;
+  int sequence;
+  std::size_t queries, keys, scores;
 };
 
-// Rows of queries that are computed at once: they read no key after their last, and their weights stay in the
-// second-level cache.
+// Rows of queries that are computed at once: they read no key after the last that one of them sees, and their
+// weights stay in the second-level cache.
 constexpr int kQueries = 64;
 
-// visit(block, first, rows): the queries first .. first + rows of one head of one sequence, in order. Of a block's
-// T x T scores they see rows x (first + rows), and of those only what is below the diagonal.
+// visit(block, first, rows, columns): the real queries first .. first + rows of one head of one sequence, in
+// order. Of a block's T x T scores they see the first `columns` of each row at most.
 template <typename Visit>
 void for_each_block(const AttentionShape& shape, Visit visit) {
-  const std::size_t d = static_cast<std::size_t>(shape.heads) * shape.head_dim, length = shape.length;
+  const std::size_t dims = shape.head_dim, length = shape.length;
+  const std::size_t d = shape.heads * dims, key_width = shape.key_heads() * dims;
   for (int b = 0; b < shape.sequences; ++b)
-    for (int h = 0; h < shape.heads; ++h)
-      for (int first = 0; first < shape.length; first += kQueries)
-        visit(Block{b * length * d + static_cast<std::size_t>(h) * shape.head_dim,
-                    (static_cast<std::size_t>(b) * shape.heads + h) * length * length},
-              first, std::min(kQueries, shape.length - first));
+    for (int h = 0; h < shape.heads; ++h) {
+      const std::size_t key_head = static_cast<std::size_t>(h) * shape.key_heads() / shape.heads;
+      const Block block{b, b * length * d + h * dims, b * length * key_width + key_head * dims,
+                        (static_cast<std::size_t>(b) * shape.heads + h) * length * length};
+      const int queries = shape.real_tokens(b);
+      for (int first = 0; first < queries; first += kQueries) {
+        const int rows = std::min(kQueries, queries - first);
+        visit(block, first, rows, shape.keys(b, first + rows - 1));
+      }
+    }
 }
 
-// s <- q k' / sqrt(d_k) and its vector-Jacobian product for the rows of one visit; s and ds begin at the first row.
+// s <- q k' / sqrt(d_k) and its vector-Jacobian product for the rows of one visit; s and ds begin at the
+// first row.
 template <typename Scalar>
 struct ScoreProducts {
   AttentionShape shape;
   Tensor<Scalar> q, k;
 
   Scalar scale() const { return 1 / std::sqrt(static_cast<Scalar>(shape.head_dim)); }
-  std::size_t queries(Block at, int first) const { return at.tokens + static_cast<std::size_t>(first) * q.columns; }
-
-  void forward(Block at, int first, int rows, Scalar* s) const {
-    gemm(Transpose::kNo, Transpose::kYes, {rows, first + rows, shape.head_dim}, scale(), q.value + queries(at, first),
-         q.columns, k.value + at.tokens, k.columns, Scalar(0), s, shape.length);
+  std::size_t queries(Block at, int first) const {
+    return at.queries + static_cast<std::size_t>(first) * q.columns;
   }
 
-  // ds is zero above the diagonal.
-  void backward(Block at, int first, int rows, const Scalar* ds) const {
-    gemm(Transpose::kNo, Transpose::kNo, {rows, shape.head_dim, first + rows}, scale(), ds, shape.length,
-         k.value + at.tokens, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
-    gemm(Transpose::kYes, Transpose::kNo, {first + rows, shape.head_dim, rows}, scale(), ds, shape.length,
-         q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.tokens, k.columns);
+  void forward(Block at, int first, int rows, int columns, Scalar* s) const {
+    gemm(Transpose::kNo, Transpose::kYes, {rows, columns, shape.head_dim}, scale(),
+         q.value + queries(at, first), q.columns, k.value + at.keys, k.columns, Scalar(0), s, shape.length);
+  }
+
+  // ds is zero where the mask is.
+  void backward(Block at, int first, int rows, int columns, const Scalar* ds) const {
+    gemm(Transpose::kNo, Transpose::kNo, {rows, shape.head_dim, columns}, scale(), ds, shape.length,
+         k.value + at.keys, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
+    gemm(Transpose::kYes, Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds, shape.length,
+         q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.keys, k.columns);
   }
 };
 
@@ -63,18 +73,22 @@ struct ScoresOp final : Operation {
       : products{shape, q, k}, s(s_) {}
 
   void forward() {
-    const int T = products.shape.length;
-    for_each_block(products.shape, [&](Block at, int first, int rows) {
+    const AttentionShape& shape = products.shape;
+    const int T = shape.length;
+    if (shape.lengths) std::fill_n(s.value, s.size(), Scalar(0));  // the rows that no visit comes to
+    for_each_block(shape, [&](Block at, int first, int rows, int columns) {
       Scalar* out = s.value + at.scores + static_cast<std::size_t>(first) * T;
-      products.forward(at, first, rows, out);
-      for (int i = 0; i < rows; ++i) std::fill(out + i * T + first + i + 1, out + (i + 1) * T, Scalar(0));
+      products.forward(at, first, rows, columns, out);
+      for (int i = 0; i < rows; ++i)
+        std::fill(out + i * T + shape.keys(at.sequence, first + i), out + (i + 1) * T, Scalar(0));
     });
   }
 
   // Whoever uses s leaves the gradient of the masked entries at zero.
   void backward() override {
-    for_each_block(products.shape, [&](Block at, int first, int rows) {
-      products.backward(at, first, rows, s.grad + at.scores + static_cast<std::size_t>(first) * products.shape.length);
+    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
+      products.backward(at, first, rows, columns,
+                        s.grad + at.scores + static_cast<std::size_t>(first) * products.shape.length);
     });
   }
 };
@@ -97,73 +111,77 @@ struct AttentionOp final : Operation {
         gradients(weights + static_cast<std::size_t>(kQueries) * shape.length) {}
 
   // The scores of a visit, its weights in `weights`.
-  const Scalar* weigh(Block at, int first, int rows) const {
+  const Scalar* weigh(Block at, int first, int rows, int columns) const {
     const int T = products.shape.length;
     const Scalar* x = scores;
     if (s.value)
       x = s.value + at.scores + static_cast<std::size_t>(first) * T;
     else
-      products.forward(at, first, rows, scores);
+      products.forward(at, first, rows, columns, scores);
     for (int i = 0; i < rows; ++i) {
-      const int active = first + i + 1;
+      const int active = products.shape.keys(at.sequence, first + i);
       Scalar* w = weights + static_cast<std::size_t>(i) * T;
       row_weights(config, x + static_cast<std::size_t>(i) * T, active, w);
-      std::fill(w + active, w + first + rows, Scalar(0));
+      std::fill(w + active, w + columns, Scalar(0));
     }
     return x;
   }
 
   void forward() {
-    const int T = products.shape.length, dims = products.shape.head_dim, d = v.columns;
-    for_each_block(products.shape, [&](Block at, int first, int rows) {
-      weigh(at, first, rows);
-      gemm(Transpose::kNo, Transpose::kNo, {rows, dims, first + rows}, Scalar(1), weights, T, v.value + at.tokens, d,
-           Scalar(0), o.value + products.queries(at, first), d);
+    const int T = products.shape.length, dims = products.shape.head_dim;
+    if (products.shape.lengths) std::fill_n(o.value, o.size(), Scalar(0));  // the rows that no visit comes to
+    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
+      weigh(at, first, rows, columns);
+      gemm(Transpose::kNo, Transpose::kNo, {rows, dims, columns}, Scalar(1), weights, T, v.value + at.keys,
+           v.columns, Scalar(0), o.value + products.queries(at, first), o.columns);
     });
   }
 
   void backward() override {
-    const int T = products.shape.length, dims = products.shape.head_dim, d = v.columns;
-    for_each_block(products.shape, [&](Block at, int first, int rows) {
-      const Scalar* x = weigh(at, first, rows);
+    const int T = products.shape.length, dims = products.shape.head_dim;
+    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
+      const Scalar* x = weigh(at, first, rows, columns);
       const Scalar* grad_o = o.grad + products.queries(at, first);
-      gemm(Transpose::kYes, Transpose::kNo, {first + rows, dims, rows}, Scalar(1), weights, T, grad_o, d, Scalar(1),
-           v.grad + at.tokens, d);
-      gemm(Transpose::kNo, Transpose::kYes, {rows, first + rows, dims}, Scalar(1), grad_o, d, v.value + at.tokens, d,
-           Scalar(0), gradients, T);
+      gemm(Transpose::kYes, Transpose::kNo, {columns, dims, rows}, Scalar(1), weights, T, grad_o, o.columns,
+           Scalar(1), v.grad + at.keys, v.columns);
+      gemm(Transpose::kNo, Transpose::kYes, {rows, columns, dims}, Scalar(1), grad_o, o.columns,
+           v.value + at.keys, v.columns, Scalar(0), gradients, T);
       for (int i = 0; i < rows; ++i) {
         const std::size_t row = static_cast<std::size_t>(i) * T;
-        const int active = first + i + 1;
+        const int active = products.shape.keys(at.sequence, first + i);
         Scalar* g = gradients + row;  // of the weights, then in place of the scores
         row_weights_vjp(config, x + row, weights + row, g, active, g);
-        std::fill(g + active, g + first + rows, Scalar(0));
+        std::fill(g + active, g + columns, Scalar(0));
         if (!s.value) continue;
         Scalar* ds = s.grad + at.scores + static_cast<std::size_t>(first + i) * T;
 #pragma omp simd
         for (int j = 0; j < active; ++j) ds[j] += g[j];
       }
-      if (!s.value) products.backward(at, first, rows, gradients);
+      if (!s.value) products.backward(at, first, rows, columns, gradients);
     });
   }
 };
 
 template <typename Scalar>
 struct DenominatorsOp final : Operation {
-  int length;
+  AttentionShape shape;
   PowerParameters parameters;
   Tensor<Scalar> s, denominators;
-  DenominatorsOp(int length_, const ModelConfig& config, Tensor<Scalar> s_, Tensor<Scalar> denominators_)
-      : length(length_), parameters(PowerParameters::of(config)), s(s_), denominators(denominators_) {}
+  DenominatorsOp(const AttentionShape& shape_, const ModelConfig& config, Tensor<Scalar> s_,
+                 Tensor<Scalar> denominators_)
+      : shape(shape_), parameters(PowerParameters::of(config)), s(s_), denominators(denominators_) {}
+
+  int keys(int r) const { return shape.keys(r / (shape.heads * shape.length), r % shape.length); }
 
   void forward() {
     for (int r = 0; r < s.rows; ++r)
-      denominators.value[r] = length_agnostic_denominator(s.row(r), r % length + 1, parameters);
+      denominators.value[r] = length_agnostic_denominator(s.row(r), keys(r), parameters);
   }
 
   void backward() override {
     const int p = parameters.power;
     for (int r = 0; r < s.rows; ++r) {
-      const int active = r % length + 1;
+      const int active = keys(r);
       const Scalar scale = denominators.grad[r] * p / active;
       if (scale == 0) continue;
       const Scalar* x = s.row(r);
@@ -178,16 +196,18 @@ struct DenominatorsOp final : Operation {
 template <typename Scalar>
 Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> q,
                                 Tensor<Scalar> k) {
-  PSM_CHECK(q.rows == shape.sequences * shape.length && q.columns == shape.heads * shape.head_dim, q.rows);
+  PSM_CHECK(q.rows == shape.sequences * shape.length && q.columns == shape.heads * shape.head_dim &&
+                k.columns == shape.key_heads() * shape.head_dim,
+            q.rows, " ", k.columns);
   Tensor<Scalar> s = tape.tensor(shape.sequences * shape.heads * shape.length, shape.length);
   tape.record(ScoresOp<Scalar>(shape, q, k, s));
   return s;
 }
 
 template <typename Scalar>
-Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config, Tensor<Scalar> q,
-                         Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores) {
-  Tensor<Scalar> o = tape.tensor(v.rows, v.columns);
+Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
+                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores) {
+  Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
   Scalar* scratch = tape.array(std::size_t{3} * kQueries * shape.length);
   tape.record(AttentionOp<Scalar>(shape, config, q, k, v, scores, o, scratch));
   return o;
@@ -197,7 +217,7 @@ template <typename Scalar>
 Tensor<Scalar> attention_denominators(Tape<Scalar>& tape, const AttentionShape& shape,
                                       const ModelConfig& config, Tensor<Scalar> scores) {
   Tensor<Scalar> denominators = tape.tensor(scores.rows, 1);
-  tape.record(DenominatorsOp<Scalar>(shape.length, config, scores, denominators));
+  tape.record(DenominatorsOp<Scalar>(shape, config, scores, denominators));
   return denominators;
 }
 

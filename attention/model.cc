@@ -4,9 +4,13 @@
 
 #include "ckks/base/error.h"
 #include "nn/activations.h"
+#include "nn/class_token.h"
 #include "nn/embedding.h"
+#include "nn/gelu_erf.h"
 #include "nn/layer_norm.h"
+#include "nn/learned_positions.h"
 #include "nn/linear.h"
+#include "nn/rms_norm.h"
 
 namespace psm {
 
@@ -47,8 +51,6 @@ ModelWeights unflatten(const ModelConfig& config, std::span<const float> values)
 template <typename Scalar>
 Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
     : config(shape), layers(shape.layers), rotary_(shape.context, shape.rotary_dims(), shape.rotary_base) {
-  if (const std::string other = shape.departure_from_gpt_neox(); !other.empty())
-    throw Error(message("this model cannot be trained yet: ", other, "; give GPT-NeoX's architecture"));
   std::size_t begin = 0;
   for_each_parameter(*this, [&](const std::string&, Tensor<Scalar>& tensor, int rows, int columns) {
     tensor = {values + begin, grads + begin, rows, columns};
@@ -57,37 +59,121 @@ Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
 }
 
 template <typename Scalar>
-void Model<Scalar>::forward(Tape<Scalar>& tape, std::span<const int> tokens, int length,
-                            ForwardTensors<Scalar>& out) const {
-  PSM_CHECK(length > 0 && length <= config.context && tokens.size() % length == 0, tokens.size(), " ",
-            length);
-  const AttentionShape shape{static_cast<int>(tokens.size()) / length, length, config.heads,
-                             config.head_dim()};
+Tensor<Scalar> Model<Scalar>::embedded(Tape<Scalar>& tape, const ModelInput& input) const {
+  Tensor<Scalar> x;
+  if (config.patch_inputs > 0) {
+    const int patches = input.length - 1, rows = static_cast<int>(input.patches.size()) / config.patch_inputs;
+    const Tensor<Scalar> pixels = tape.tensor(rows, config.patch_inputs);
+    std::copy(input.patches.begin(), input.patches.end(), pixels.value);
+    x = prepend_row(tape, class_token, linear(tape, pixels, patch_weight, patch_bias), patches);
+  } else {
+    x = embed(tape, input.tokens, embedding);
+  }
+  if (config.positions == PositionKind::kLearned)
+    x = add_positions(tape, x, position_embedding, input.length);
+  if (config.block == BlockKind::kPostNorm) x = norm(tape, x, embedding_gamma, embedding_beta);
+  return x;
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma,
+                                   Tensor<Scalar> beta) const {
+  return config.norm == NormKind::kRmsNorm ? rms_norm(tape, x, gamma, config.norm_epsilon)
+                                           : layer_norm(tape, x, gamma, beta, config.norm_epsilon);
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer,
+                                     Tensor<Scalar> n, ForwardTensors<Scalar>& out) const {
+  const auto q = rotate(tape, rotary_, linear(tape, n, layer.wq, layer.bq), shape.length, config.heads);
+  const auto k = rotate(tape, rotary_, linear(tape, n, layer.wk, layer.bk), shape.length, config.key_heads());
+  const auto v = linear(tape, n, layer.wv, layer.bv);
+  const auto scores = out.keep_scores ? attention_scores(tape, shape, q, k) : Tensor<Scalar>{};
+  const auto mixed = attention(tape, shape, config, q, k, v, scores);
+  out.queries.push_back(q);
+  out.keys.push_back(k);
+  out.values.push_back(v);
+  out.scores.push_back(scores);
+  out.mixed.push_back(mixed);
+  return linear(tape, mixed, layer.wo, layer.bo);
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::feed(Tape<Scalar>& tape, const Layer& layer, Tensor<Scalar> n,
+                                   ForwardTensors<Scalar>& out) const {
+  const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu;
+  const auto up = linear(tape, n, layer.w_up, layer.b_up);
+  const auto input = gated ? linear(tape, n, layer.w_gate, Tensor<Scalar>{}) : up;
+  const auto hidden = gated ? multiply(tape, silu(tape, input), up)
+                      : config.feed_forward == FeedForwardKind::kGeluErf ? gelu_erf(tape, input)
+                                                                         : gelu(tape, input);
+  out.gelu_inputs.push_back(input);
+  return linear(tape, hidden, layer.w_down, layer.b_down);
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::head(Tape<Scalar>& tape, Tensor<Scalar> x, int length,
+                                   ForwardTensors<Scalar>& out) const {
+  if (config.classes > 0) x = first_rows(tape, x, length);
+  if (config.has_final_norm()) {
+    out.final_norm_input = x;
+    x = norm(tape, x, final_gamma, final_beta);
+  }
+  if (config.classes == 0) return linear(tape, x, unembedding, Tensor<Scalar>{});
+  if (config.pooler) {
+    out.pooler_inputs = linear(tape, x, pooler_weight, pooler_bias);
+    x = sigmoid(tape, out.pooler_inputs);
+  }
+  return linear(tape, x, class_weight, class_bias);
+}
+
+template <typename Scalar>
+void Model<Scalar>::forward(Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const {
+  const int length = input.length;
+  const bool patches = config.patch_inputs > 0;
+  const std::size_t one = patches ? (length - std::size_t{1}) * config.patch_inputs : std::size_t(length);
+  const std::size_t size = patches ? input.patches.size() : input.tokens.size();
+  PSM_CHECK(length > 0 && length <= config.context && one > 0 && size % one == 0, size, " ", length);
+  PSM_CHECK(input.lengths.empty() || input.lengths.size() == size / one, input.lengths.size());
+  const AttentionShape shape{static_cast<int>(size / one),
+                             length,
+                             config.heads,
+                             config.head_dim(),
+                             config.kv_heads,
+                             config.causal,
+                             input.lengths.empty() ? nullptr : input.lengths.data()};
   out.clear();
 
-  Tensor<Scalar> x = embed(tape, tokens, embedding);
+  Tensor<Scalar> x = embedded(tape, input);
   for (const Layer& layer : layers) {
+    const auto norm1 = [&](Tensor<Scalar> y) {
+      out.norm1_inputs.push_back(y);
+      return norm(tape, y, layer.norm1_gamma, layer.norm1_beta);
+    };
+    const auto norm2 = [&](Tensor<Scalar> y) {
+      out.norm2_inputs.push_back(y);
+      return norm(tape, y, layer.norm2_gamma, layer.norm2_beta);
+    };
     out.residual.push_back(x);
-    const auto n1 = layer_norm(tape, x, layer.norm1_gamma, layer.norm1_beta, config.norm_epsilon);
-    const auto n2 = layer_norm(tape, x, layer.norm2_gamma, layer.norm2_beta, config.norm_epsilon);
-    const auto q = rotate(tape, rotary_, linear(tape, n1, layer.wq, layer.bq), length, config.heads);
-    const auto k = rotate(tape, rotary_, linear(tape, n1, layer.wk, layer.bk), length, config.heads);
-    const auto v = linear(tape, n1, layer.wv, layer.bv);
-    const auto scores = out.keep_scores ? attention_scores(tape, shape, q, k) : Tensor<Scalar>{};
-    const auto mixed = attention(tape, shape, config, q, k, v, scores);
-    const auto gelu_input = linear(tape, n2, layer.w_up, layer.b_up);
-    const auto fed = linear(tape, gelu(tape, gelu_input), layer.w_down, layer.b_down);
-    x = add(tape, x, linear(tape, mixed, layer.wo, layer.bo), fed);
-    out.queries.push_back(q);
-    out.keys.push_back(k);
-    out.values.push_back(v);
-    out.scores.push_back(scores);
-    out.mixed.push_back(mixed);
-    out.gelu_inputs.push_back(gelu_input);
+    switch (config.block) {
+      case BlockKind::kParallel: {
+        const auto n1 = norm1(x), n2 = norm2(x);
+        const auto attended = attend(tape, shape, layer, n1, out);
+        x = add(tape, x, attended, feed(tape, layer, n2, out));
+        break;
+      }
+      case BlockKind::kPreNorm:
+        x = add(tape, x, attend(tape, shape, layer, norm1(x), out));
+        x = add(tape, x, feed(tape, layer, norm2(x), out));
+        break;
+      case BlockKind::kPostNorm:
+        x = norm1(add(tape, x, attend(tape, shape, layer, x, out)));
+        x = norm2(add(tape, x, feed(tape, layer, x, out)));
+        break;
+    }
   }
   out.residual.push_back(x);
-  const auto normed = layer_norm(tape, x, final_gamma, final_beta, config.norm_epsilon);
-  out.logits = linear(tape, normed, unembedding, Tensor<Scalar>{});
+  out.logits = head(tape, x, length, out);
 }
 
 template class Model<float>;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <utility>
 
 #include "approx/activation.h"
 #include "approx/inverse.h"
@@ -23,7 +25,10 @@ Ranges widened(Ranges ranges, const PolynomialOptions& options, const ModelConfi
     layer.denominator = widen(layer.denominator, config.epsilon);
     layer.score *= options.margin;
     layer.gelu_input *= options.margin;
+    layer.second_variance = widen(layer.second_variance, config.norm_epsilon);
   }
+  ranges.final_variance = widen(ranges.final_variance, config.norm_epsilon);
+  ranges.pooler_input *= options.margin;
   return ranges;
 }
 
@@ -48,7 +53,8 @@ Interval interval_from_json(const Json& json, const std::string& what) {
   return interval;
 }
 
-PolynomialWeights attention_of(const ModelConfig& config, const LayerRanges& ranges, const PolynomialOptions& options) {
+PolynomialWeights attention_of(const ModelConfig& config, const LayerRanges& ranges,
+                               const PolynomialOptions& options) {
   const double error = options.inverse_error;
   switch (config.attention) {
     case AttentionKind::kPowerSoftmax:
@@ -63,12 +69,34 @@ PolynomialWeights attention_of(const ModelConfig& config, const LayerRanges& ran
              : normalise_square_softmax(ranges.score, config.context, error);
 }
 
+Approximation activation_of(const ModelConfig& config, double radius, double error) {
+  switch (config.feed_forward) {
+    case FeedForwardKind::kGelu:
+      return design_gelu(radius, error);
+    case FeedForwardKind::kGeluErf:
+      return design_gelu_erf(radius, error);
+    case FeedForwardKind::kSwiGlu:
+      return design_silu(radius, error);
+  }
+  PSM_CHECK(false, "unknown feed-forward part ", static_cast<int>(config.feed_forward));
+  return design_gelu(radius, error);
+}
+
+// The polynomial in place of 1/sqrt at a norm; nullptr where it stays exact because the client computes it.
+const Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, int layer) {
+  const ModelConfig& config = model.weights.config;
+  if (layer == config.layers) return model.final_inverse_sqrt ? &*model.final_inverse_sqrt : nullptr;
+  const LayerApproximations& at = model.layers[static_cast<std::size_t>(layer)];
+  if (site == Site::kSecondVariance) return &*at.second_inverse_sqrt;
+  const bool of_client = layer == 0 && model.options.client_norm && config.block != BlockKind::kPostNorm;
+  return of_client ? nullptr : &at.inverse_sqrt;
+}
+
 ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
   ReferenceHooks hooks;
-  hooks.inverse_square_root = [&model](int layer, double variance) {
-    const bool exact = layer == model.weights.config.layers || (layer == 0 && model.options.client_norm);
-    return exact ? 1 / std::sqrt(variance)
-                 : model.layers[static_cast<std::size_t>(layer)].inverse_sqrt.evaluate(variance);
+  hooks.inverse_square_root = [&model](Site site, int layer, double variance) {
+    const Approximation* polynomial = inverse_sqrt_at(model, site, layer);
+    return polynomial ? polynomial->evaluate(variance) : 1 / std::sqrt(variance);
   };
   hooks.weights = [&model](int layer, std::span<double> row) {
     model.layers[static_cast<std::size_t>(layer)].attention.evaluate(row);
@@ -76,7 +104,61 @@ ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
   hooks.gelu = [&model](int layer, double z) {
     return model.layers[static_cast<std::size_t>(layer)].gelu.evaluate(z);
   };
+  if (model.pooler) hooks.pooler = [&model](double z) { return model.pooler->evaluate(z); };
   return hooks;
+}
+
+// Where each value that has an interval is counted: the uses of a model, and which of them a site is.
+struct RangeUses {
+  std::vector<RangeUse> uses;
+  std::map<std::pair<Site, int>, std::size_t> index;
+
+  explicit RangeUses(const PolynomialModel& model) {
+    const ModelConfig& config = model.weights.config;
+    const bool divides = config.attention == AttentionKind::kPowerSoftmax;
+    const auto add = [&](Site site, int layer, const char* function, Interval interval) {
+      index[{site, layer}] = uses.size();
+      uses.push_back({.layer = layer, .function = function, .interval = interval});
+    };
+    const auto around_zero = [](double radius) { return Interval{-radius, radius}; };
+    for (int n = 0; n < config.layers; ++n) {
+      const LayerRanges& ranges = model.ranges.layers[static_cast<std::size_t>(n)];
+      add(Site::kVariance, n, "1/sqrt(variance)", ranges.variance);
+      if (divides)
+        add(Site::kDenominator, n, "1/denominator", ranges.denominator);
+      else
+        add(Site::kScores, n, "score", around_zero(ranges.score));
+      if (config.block != BlockKind::kParallel)
+        add(Site::kSecondVariance, n, "1/sqrt(second variance)", ranges.second_variance);
+      add(Site::kGeluInput, n, config.feed_forward == FeedForwardKind::kSwiGlu ? "silu" : "gelu",
+          around_zero(ranges.gelu_input));
+    }
+    if (model.final_inverse_sqrt)
+      add(Site::kVariance, config.layers, "1/sqrt(variance)", model.ranges.final_variance);
+    if (model.pooler)
+      add(Site::kPoolerInput, config.layers, "sigmoid", around_zero(model.ranges.pooler_input));
+  }
+};
+
+template <typename Example>
+std::vector<RangeUse> count_leaves(const PolynomialModel& model, std::span<const Example> examples) {
+  RangeUses counted(model);
+  ReferenceHooks hooks = polynomial_hooks(model);
+  hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
+    const auto found = counted.index.find({site, layer});
+    if (found == counted.index.end()) return;
+    const bool norm = site == Site::kVariance || site == Site::kSecondVariance;
+    if (norm && inverse_sqrt_at(model, site, layer) == nullptr) return;
+    RangeUse& use = counted.uses[found->second];
+    for (double value : values) {
+      use.seen = use.values == 0 ? Interval{value, value}
+                                 : Interval{std::min(use.seen.lo, value), std::max(use.seen.hi, value)};
+      ++use.values;
+      use.outside += !use.interval.contains(value);
+    }
+  };
+  for (const Example& example : examples) reference_forward(model.weights, std::span(example), hooks);
+  return counted.uses;
 }
 
 }  // namespace
@@ -91,10 +173,17 @@ PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measu
   if (!(options.margin >= 1))
     throw Error(message("a margin of ", options.margin, " shrinks the ranges; give 1 or more"));
   PolynomialModel model{weights, widened(measured, options, config), options, {}};
-  for (const LayerRanges& layer : model.ranges.layers)
+  for (const LayerRanges& layer : model.ranges.layers) {
     model.layers.push_back({design_inverse_sqrt(layer.variance, options.norm_error),
                             attention_of(config, layer, options),
-                            design_gelu(layer.gelu_input, options.gelu_error)});
+                            activation_of(config, layer.gelu_input, options.gelu_error)});
+    if (config.block != BlockKind::kParallel)
+      model.layers.back().second_inverse_sqrt =
+          design_inverse_sqrt(layer.second_variance, options.norm_error);
+  }
+  if (config.classes > 0 && config.has_final_norm())
+    model.final_inverse_sqrt = design_inverse_sqrt(model.ranges.final_variance, options.norm_error);
+  if (config.pooler) model.pooler = design_sigmoid(model.ranges.pooler_input, options.gelu_error);
   return model;
 }
 
@@ -102,35 +191,17 @@ ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const i
   return reference_forward(model.weights, tokens, polynomial_hooks(model));
 }
 
+ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const float> patches) {
+  return reference_forward(model.weights, patches, polynomial_hooks(model));
+}
+
 std::vector<RangeUse> count_range_leaves(const PolynomialModel& model,
                                          std::span<const std::vector<int>> sequences) {
-  const int layers = model.weights.config.layers;
-  const bool divides = model.weights.config.attention == AttentionKind::kPowerSoftmax;
-  std::vector<RangeUse> uses;
-  for (int n = 0; n < layers; ++n) {
-    const LayerRanges& ranges = model.ranges.layers[static_cast<std::size_t>(n)];
-    uses.push_back({.layer = n, .function = "1/sqrt(variance)", .interval = ranges.variance});
-    uses.push_back(divides ? RangeUse{.layer = n, .function = "1/denominator", .interval = ranges.denominator}
-                           : RangeUse{.layer = n, .function = "score", .interval = {-ranges.score, ranges.score}});
-    uses.push_back({.layer = n, .function = "gelu", .interval = {-ranges.gelu_input, ranges.gelu_input}});
-  }
-  ReferenceHooks hooks = polynomial_hooks(model);
-  hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
-    const int which = site == Site::kVariance                                   ? 0
-                      : site == (divides ? Site::kDenominator : Site::kScores) ? 1
-                      : site == Site::kGeluInput                                ? 2
-                                                                                : -1;
-    if (which < 0 || layer == layers || (which == 0 && layer == 0 && model.options.client_norm)) return;
-    RangeUse& use = uses[static_cast<std::size_t>(3 * layer + which)];
-    for (double value : values) {
-      use.seen = use.values == 0 ? Interval{value, value}
-                                 : Interval{std::min(use.seen.lo, value), std::max(use.seen.hi, value)};
-      ++use.values;
-      use.outside += !use.interval.contains(value);
-    }
-  };
-  for (const std::vector<int>& sequence : sequences) reference_forward(model.weights, sequence, hooks);
-  return uses;
+  return count_leaves(model, sequences);
+}
+std::vector<RangeUse> count_range_leaves(const PolynomialModel& model,
+                                         std::span<const std::vector<float>> images) {
+  return count_leaves(model, images);
 }
 
 Json ranges_to_json(const Ranges& ranges) {
@@ -143,11 +214,13 @@ Json ranges_to_json(const Ranges& ranges) {
     entry["denominator"] = interval_to_json(layer.denominator);
     entry["score"] = layer.score;
     entry["gelu_input"] = layer.gelu_input;
+    entry["second_variance"] = interval_to_json(layer.second_variance);
     layers.push_back(std::move(entry));
   }
   json["residual"] = std::move(residual);
   json["layers"] = std::move(layers);
   json["final_variance"] = interval_to_json(ranges.final_variance);
+  json["pooler_input"] = ranges.pooler_input;
   return json;
 }
 
@@ -155,11 +228,15 @@ Ranges ranges_from_json(const Json& json, const ModelConfig& config) {
   const std::string what = "ranges of the model";
   Ranges ranges;
   for (const Json& x : json.at("residual", what).array(what)) ranges.residual.push_back(x.number(what));
-  for (const Json& entry : json.at("layers", what).array(what))
+  for (const Json& entry : json.at("layers", what).array(what)) {
     ranges.layers.push_back({.variance = interval_from_json(entry.at("variance", what), what),
                              .denominator = interval_from_json(entry.at("denominator", what), what),
                              .score = entry.at("score", what).number(what),
                              .gelu_input = entry.at("gelu_input", what).number(what)});
+    if (const Json* second = entry.find("second_variance"))  // missing where there were parallel blocks only
+      ranges.layers.back().second_variance = interval_from_json(*second, what);
+  }
+  if (const Json* pooler = json.find("pooler_input")) ranges.pooler_input = pooler->number(what);
   ranges.final_variance = interval_from_json(json.at("final_variance", what), what);
   check_shape(ranges, config);
   return ranges;
@@ -183,7 +260,8 @@ PolynomialOptions options_from_json(const Json& json) {
           .norm_error = json.at("norm_error", what).number(what),
           .inverse_error = json.at("inverse_error", what).number(what),
           .gelu_error = json.at("gelu_error", what).number(what),
-          .softmax = softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
+          .softmax =
+              softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
           .client_norm = json.at("client_norm", what).truth(what)};
 }
 

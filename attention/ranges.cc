@@ -21,15 +21,28 @@ void include(Interval& interval, double value) {
 Ranges nothing(const ModelConfig& config) {
   Ranges ranges;
   ranges.residual.assign(static_cast<std::size_t>(config.width), 0.0);
+  constexpr Interval kNothing{kInfinity, -kInfinity};
   ranges.layers.assign(static_cast<std::size_t>(config.layers),
-                       {.variance = {kInfinity, -kInfinity}, .denominator = {kInfinity, -kInfinity}});
-  ranges.final_variance = {kInfinity, -kInfinity};
+                       {.variance = kNothing, .denominator = kNothing, .second_variance = kNothing});
+  ranges.final_variance = kNothing;
   return ranges;
 }
 
-}  // namespace
+// Intervals of what the architecture does not have.
+void drop_unmeasured(Ranges& ranges) {
+  const auto drop = [](Interval& interval) {
+    if (interval.lo > interval.hi) interval = {0, 0};
+  };
+  for (LayerRanges& layer : ranges.layers) {
+    drop(layer.denominator);
+    drop(layer.second_variance);
+  }
+  drop(ranges.final_variance);
+}
 
-Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<int>> sequences) {
+// Over sequences of tokens or over patches.
+template <typename Example>
+Ranges measure(const ModelWeights& weights, std::span<const Example> sequences) {
   if (sequences.empty()) throw Error("no sequences to measure ranges on; give at least one");
   const int layers = weights.config.layers;
   std::vector<Ranges> measured(sequences.size(), nothing(weights.config));
@@ -44,6 +57,7 @@ Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<i
       }
       if (layer == layers) {
         if (site == Site::kVariance) include(ranges.final_variance, values[0]);
+        if (site == Site::kPoolerInput) ranges.pooler_input = std::max(ranges.pooler_input, largest);
         return;
       }
       LayerRanges& at = ranges.layers[static_cast<std::size_t>(layer)];
@@ -64,15 +78,28 @@ Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<i
         case Site::kGeluInput:
           at.gelu_input = std::max(at.gelu_input, largest);
           break;
+        case Site::kSecondVariance:
+          include(at.second_variance, values[0]);
+          break;
+        case Site::kPoolerInput:  // after the layers
+          break;
       }
     };
-    reference_forward(weights, sequences[i], hooks);
+    reference_forward(weights, std::span(sequences[i]), hooks);
   });
   Ranges all = measured[0];
   for (std::size_t i = 1; i < measured.size(); ++i) all = join(all, measured[i]);
-  if (weights.config.attention != AttentionKind::kPowerSoftmax)
-    for (LayerRanges& layer : all.layers) layer.denominator = {0, 0};
+  drop_unmeasured(all);
   return all;
+}
+
+}  // namespace
+
+Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<int>> sequences) {
+  return measure(weights, sequences);
+}
+Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<float>> images) {
+  return measure(weights, images);
 }
 
 Ranges join(const Ranges& a, const Ranges& b) {
@@ -87,9 +114,11 @@ Ranges join(const Ranges& a, const Ranges& b) {
     joined.layers[n] = {.variance = both(x.variance, y.variance),
                         .denominator = both(x.denominator, y.denominator),
                         .score = std::max(x.score, y.score),
-                        .gelu_input = std::max(x.gelu_input, y.gelu_input)};
+                        .gelu_input = std::max(x.gelu_input, y.gelu_input),
+                        .second_variance = both(x.second_variance, y.second_variance)};
   }
   joined.final_variance = both(a.final_variance, b.final_variance);
+  joined.pooler_input = std::max(a.pooler_input, b.pooler_input);
   return joined;
 }
 

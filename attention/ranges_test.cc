@@ -48,7 +48,7 @@ TEST_CASE("the residual range is that of centred features") {
     CHECK(after.residual[f] == doctest::Approx(before.residual[f]).epsilon(1e-3));
 }
 
-TEST_CASE("ranges need data") { CHECK_THROWS_AS(measure_ranges(random_weights(small(), 5), {}), Error); }
+TEST_CASE("ranges need data") { CHECK_THROWS_AS(measure_ranges(random_weights(small(), 5), std::vector<std::vector<int>>{}), Error); }
 
 }  // namespace
 }  // namespace psm

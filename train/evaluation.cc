@@ -28,11 +28,7 @@ void for_each_forward(const ModelWeights& weights, const Batch& batch, const Vis
     auto count = [&](std::size_t p) { return std::min(kSequences, batch.sequences - first(p)); };
     parallel_for(0, here, [&](std::size_t p) {
       parts[p]->tape.restart();
-      model.forward(parts[p]->tape,
-                    std::span<const int>(batch.tokens)
-                        .subspan(static_cast<std::size_t>(first(p)) * batch.length,
-                                 static_cast<std::size_t>(count(p)) * batch.length),
-                    batch.length, parts[p]->out);
+      model.forward(parts[p]->tape, batch.input(first(p), count(p)), parts[p]->out);
     });
     for (int p = 0; p < here; ++p) visit(first(p), count(p), parts[p]->out);
   }
@@ -41,9 +37,10 @@ void for_each_forward(const ModelWeights& weights, const Batch& batch, const Vis
 Evaluation evaluate(const ModelWeights& weights, const Batch& batch) {
   Evaluation result;
   double total = 0;
-  for_each_forward(weights, batch, [&](int first, int, const ForwardTensors<float>& out) {
+  for_each_forward(weights, batch, [&](int first, int count, const ForwardTensors<float>& out) {
+    const std::span<const int> targets = batch.scored_by(first, count);
     for (int r = 0; r < out.logits.rows; ++r) {
-      const int target = batch.targets[static_cast<std::size_t>(first) * batch.length + r];
+      const int target = targets[r];
       if (target < 0) continue;
       const float* z = out.logits.row(r);
       const float* best = std::max_element(z, z + out.logits.columns);

@@ -6,6 +6,7 @@
 #include "nn/activations.h"
 #include "nn/layer_norm.h"
 #include "nn/range_loss.h"
+#include "nn/rms_norm.h"
 
 namespace psm {
 
@@ -49,9 +50,14 @@ Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const Rang
   const double per_row = per_token / config.heads;
   const double per_scored = 1.0 / static_cast<double>(std::max<std::size_t>(1, part.scored));
   const auto T = static_cast<std::size_t>(part.length);
-  const AttentionShape shape{part.sequences, part.length, config.heads, config.head_dim()};
+  const AttentionShape shape{part.sequences,  part.length,   config.heads, config.head_dim(),
+                             config.kv_heads, config.causal, part.lengths};
   auto add = [&](double weight, auto term) {
     if (weight > 0) loss = add_scaled(tape, loss, term(), share * weight);
+  };
+  const auto variances = [&](Tensor<float> x) {
+    return config.norm == NormKind::kRmsNorm ? row_mean_squares(tape, x, config.norm_epsilon)
+                                             : row_variances(tape, x, config.norm_epsilon);
   };
 
   for (int n = 0; n < config.layers; ++n) {
@@ -65,17 +71,23 @@ Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const Rang
       });
     add(ranges.gelu_peak, [&] { return peak_loss(tape, u, T * config.ffn, per_example); });
     add(ranges.gelu_excess, [&] { return excess_loss(tape, u, ranges.gelu_limit, per_example); });
-    add(ranges.variance_width, [&] {
-      return log_width_loss(tape, row_variances(tape, x, config.norm_epsilon), nullptr,
-                            ranges.variance_half_width, per_token);
-    });
+    const auto add_width = [&](Tensor<float> y) {
+      add(ranges.variance_width,
+          [&] { return log_width_loss(tape, variances(y), nullptr, ranges.variance_half_width, per_token); });
+    };
+    add_width(out.norm1_inputs[n]);
+    if (config.block != BlockKind::kParallel) add_width(out.norm2_inputs[n]);  // parallel: the same x
     add(ranges.residual_excess, [&] { return excess_loss(tape, x, ranges.residual_limit, per_example); });
   }
   const Tensor<float>& x = out.residual.back();
-  add(ranges.final_variance_width, [&] {
-    return log_width_loss(tape, row_variances(tape, x, config.norm_epsilon), part.targets,
-                          ranges.final_variance_half_width, per_scored);
-  });
+  if (const Tensor<float>& y = out.final_norm_input; y.value != nullptr)
+    add(ranges.final_variance_width, [&] {
+      return log_width_loss(tape, variances(y), part.targets, ranges.final_variance_half_width, per_scored);
+    });
+  if (const Tensor<float>& z = out.pooler_inputs; z.value != nullptr) {
+    add(ranges.gelu_peak, [&] { return peak_loss(tape, z, config.width, per_example); });
+    add(ranges.gelu_excess, [&] { return excess_loss(tape, z, ranges.gelu_limit, per_example); });
+  }
   add(ranges.final_residual_excess,
       [&] { return excess_loss(tape, x, ranges.final_residual_limit, per_example); });
   return loss;

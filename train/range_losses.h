@@ -1,8 +1,8 @@
 // The range losses of a model (Algorithm 1, step 2): what training adds to the cross entropy so that every
 // non-polynomial function is needed on a small interval only. Zero weights switch a loss off.
 //
-// Notation: s scores, D = mean_i s_i^p + epsilon, u GELU's inputs, v LayerNorm's variances, x the residual
-// stream entering a layer, x_f and v_f the same of the final norm. The paper's terms are the peaks; the
+// Notation: s scores, D = mean_i s_i^p + epsilon, u GELU's or SiLU's inputs and those of a head's sigmoid, v the
+// norms' variances or mean squares, x the residual stream entering a layer, x_f and v_f the same of the final norm. The paper's terms are the peaks; the
 // smooth ones beside them act on every entry outside its interval at once, which takes hundreds of steps
 // where the peaks alone take thousands.
 #pragma once
@@ -41,9 +41,10 @@ RangeLosses text_range_losses();
 // Where a part of a batch lies in the whole.
 struct BatchPart {
   int sequences, length;
-  int batch;           // sequences of the whole batch
-  const int* targets;  // [sequences * length] of this part; outlives the backward pass
-  std::size_t scored;  // scored positions of the whole batch
+  int batch;                     // sequences of the whole batch
+  const int* targets;            // of this part, one for each row of logits; outlives the backward pass
+  std::size_t scored;            // scored positions of the whole batch
+  const int* lengths = nullptr;  // [sequences] real tokens of this part; nullptr: all of `length`
 };
 
 // loss + share * all range losses, recorded on the tape.

@@ -56,6 +56,10 @@ Trainer::Trainer(const ModelWeights& initial, const DataSource& source, const Tr
     throw Error(message("the data have ", source.vocab(), " symbols and sequences of ", source.context(),
                         " but the model has a vocabulary of ", config_.vocab, " and a context of ",
                         config_.context, "; train a model of the data's sizes"));
+  if (source.classes() != config_.classes || source.patch_inputs() != config_.patch_inputs)
+    throw Error(message("the data have ", source.classes(), " classes and patches of ", source.patch_inputs(),
+                        " but the model has ", config_.classes, " and ", config_.patch_inputs,
+                        " (0: none); train a model of the data's kind"));
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
     parts_.push_back(std::make_unique<Part>(config_, values_));
@@ -73,18 +77,16 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
   part.tape.restart();
   part.out.clear();
   if (part.count == 0) return;
-  const std::size_t begin = static_cast<std::size_t>(part.first) * batch_.length;
-  const std::size_t count = static_cast<std::size_t>(part.count) * batch_.length;
+  const ModelInput input = batch_.input(part.first, part.count);
+  const std::span<const int> targets = batch_.scored_by(part.first, part.count);
   Tape<float>& tape = part.tape;
-  part.model.forward(tape, std::span<const int>(batch_.tokens).subspan(begin, count), batch_.length,
-                     part.out);
-  const Tensor<float> entropy = cross_entropy(
-      tape, part.out.logits, std::span<const int>(batch_.targets).subspan(begin, count), cross_entropy_scale);
+  part.model.forward(tape, input, part.out);
+  const Tensor<float> entropy = cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
   const double rise = static_cast<double>(adamw_.state().steps + 1) /
                       static_cast<double>(std::max<std::size_t>(1, options_.range_warmup));
-  part.loss = add_range_losses(
-      tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out,
-      {part.count, batch_.length, options_.batch, batch_.targets.data() + begin, batch_.scored()});
+  part.loss = add_range_losses(tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out,
+                               {part.count, batch_.length, options_.batch, targets.data(), batch_.scored(),
+                                input.lengths.empty() ? nullptr : input.lengths.data()});
   part.cross_entropy = entropy.value[0];
   part.range_loss = part.loss.value[0] - entropy.value[0];
 }
@@ -146,8 +148,8 @@ void Trainer::report_divergence(double loss, double norm) const {
       break;
     }
   }
-  throw Diverged(message("training diverged at step ", adamw_.state().steps + 1, " in ", where, " (loss ", loss,
-                         ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
+  throw Diverged(message("training diverged at step ", adamw_.state().steps + 1, " in ", where, " (loss ",
+                         loss, ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
 }
 
 ModelWeights Trainer::weights() const { return unflatten(config_, values_); }
