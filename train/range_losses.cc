@@ -29,16 +29,16 @@ RangeLosses paper_range_losses() {
 }
 
 RangeLosses text_range_losses() {
-  RangeLosses losses = default_range_losses();
-  losses.score_limit = losses.gelu_limit = 2.5;
+  RangeLosses losses;
+  losses.score_peak = losses.gelu_peak = 1e-4;
   losses.score_excess = losses.gelu_excess = 0.01;
-  losses.denominator_limit = 5;
+  losses.score_limit = 10, losses.gelu_limit = 7;
+  losses.denominator_limit = 60;
   losses.denominator_excess = 5;
-  losses.variance_half_width = 0.3;
+  losses.variance_half_width = 1;
   losses.variance_width = 0.3;
-  losses.residual_limit = 4.5;
+  losses.residual_limit = 14;
   losses.residual_excess = losses.final_residual_excess = 0.002;
-  losses.final_variance_width = 0.1;
   return losses;
 }
 

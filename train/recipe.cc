@@ -126,6 +126,7 @@ RecipeOptions text_recipe(const TextData& data, std::size_t steps, std::uint64_t
   options.training.rate = {3e-3, 100, steps, 0.05};
   options.range_training.rate = {2e-3, 50, options.range_steps, 0.05};
   options.range_training.ranges = text_range_losses();
+  options.mean_denominator = 4;
   options.evaluate_every = 100;
   return options;
 }
