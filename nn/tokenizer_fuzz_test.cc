@@ -2,6 +2,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/fuzz.h"
 #include "doctest/doctest.h"
+#include "nn/byte_bpe.h"
+#include "nn/byte_bpe_files.h"
 #include "nn/llama2_tokenizer.h"
 
 namespace psm {
@@ -40,6 +42,36 @@ TEST_CASE("llama2.c's tokenizers") {
     check_round_trip(tokenizer, std::string(bytes.substr(0, 64)));
   };
   target.fixed_bytes = 16384, target.bytes_per_byte = 40;
+  run(target);
+}
+
+TEST_CASE("tokenizer.json") {
+  ByteBpeSpec spec;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  for (const char* token : {" t", "he", " the"}) spec.tokens.emplace_back(token);
+  spec.merges = {{' ', 't'}, {'h', 'e'}, {256, 257}};
+  spec.added = {{.text = "<|end|>", .id = 259, .special = true},
+                {.text = "  ", .id = 260, .normalised = true}};
+  FuzzTarget target;
+  target.name = "tokenizer.json";
+  target.corpus = {tokenizer_json(spec, 0), tokenizer_json(spec, 1)};
+  // Mutations concentrate on what is not the list of bytes.
+  target.marks = [](const std::string& bytes) {
+    std::vector<std::size_t> marks;
+    for (const char* part :
+         {"added_tokens", "<|end|>", "normalizer", "pre_tokenizer", "post_processor", "BPE", ":25", "merges"})
+      for (std::size_t at = bytes.find(part); at != std::string::npos; at = bytes.find(part, at + 1))
+        marks.push_back(at);
+    return marks;
+  };
+  target.decode = [](std::string_view bytes) {
+    const ByteBpe tokenizer(spec_from_tokenizer_json(bytes, "input"), "input");
+    std::vector<int> tokens = tokenizer.encode("the <|end|>  then\n\xc3\xa9");
+    for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
+    PSM_CHECK(tokenizer.decode(tokens).find("then\n\xc3\xa9") != std::string::npos);
+  };
+  // A single id may ask for a vocabulary of 2^20.
+  target.fixed_bytes = std::size_t{64} << 20, target.bytes_per_byte = 400;
   run(target);
 }
 
