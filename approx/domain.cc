@@ -7,6 +7,8 @@
 namespace psm {
 namespace {
 
+constexpr double kMaxRatio = 1e15;
+
 std::string text(const Interval& domain) { return message("[", domain.lo, ", ", domain.hi, "]"); }
 
 }  // namespace
@@ -19,9 +21,12 @@ void check_interval(const Interval& domain, const std::string& function) {
 
 void check_positive(const Interval& domain, const std::string& function) {
   check_interval(domain, function);
-  if (domain.lo > 0) return;
-  throw Error(message(function, ": the interval ", text(domain),
-                      " reaches zero, where the function is infinite; give a min above zero"));
+  if (!(domain.lo > 0))
+    throw Error(message(function, ": the interval ", text(domain),
+                        " reaches zero, where the function is infinite; give a min above zero"));
+  if (domain.hi / domain.lo > kMaxRatio)
+    throw Error(message(function, ": the interval ", text(domain), " spans more than a ratio of ", kMaxRatio,
+                        ", beyond what double precision resolves; narrow the interval"));
 }
 
 void check_radius(double radius, const std::string& function) {

@@ -7,7 +7,7 @@
 
 namespace psm {
 
-// Throws psm::Error unless 0 < lo < hi < infinity.
+// Throws psm::Error unless 0 < lo < hi < infinity, and hi / lo is at most 1e15.
 void check_positive(const Interval& domain, const std::string& function);
 // Throws psm::Error unless lo < hi, both finite.
 void check_interval(const Interval& domain, const std::string& function);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr std::size_t kTwinSlots = 1024;
 constexpr int kPlotPoints = 1200;
+constexpr int kPaperLevels = 22;  // of the paper's 21 iterations
 
 // Point number i of n of the domain; geometric where it is positive, so that a small end is seen.
 double point_of(const Interval& domain, double share) {
@@ -88,6 +89,11 @@ std::vector<Approximation> find_activation(const ApproxRequest& r, const Design&
 }
 
 std::vector<Approximation> find_exp(const ApproxRequest& r) {
+  constexpr double kLeastExponent = -700;  // exp is no normal double much below
+  if (r.domain.lo < kLeastExponent)
+    throw Error(message("exp: exp(", r.domain.lo,
+                        ") is too small for a relative error in double precision; give an interval above ",
+                        kLeastExponent));
   if (r.method == "series") {
     if (r.degree == 0)
       throw Error("exp by series needs a degree; give --degree, and --iterations for its squarings");
@@ -206,6 +212,23 @@ ApproxMeasurement measure(const Approximation& a, int points, std::uint64_t seed
   return m;
 }
 
+std::vector<DivisionRow> compare_divisions(Interval domain) {
+  std::vector<DivisionRow> rows;
+  for (int levels = 1; levels <= kPaperLevels; ++levels)
+    rows.push_back({levels, goldschmidt_inverse_levels(domain, levels, 0).error_bound(),
+                    relaxed_goldschmidt_inverse(domain, levels).error_bound()});
+  return rows;
+}
+
+std::string divisions_text(const std::vector<DivisionRow>& rows) {
+  Table table({"levels", "iterations", "plain (the paper's)", "relaxed"});
+  for (const DivisionRow& row : rows)
+    if (row.levels % 2 == 0)
+      table.row({std::to_string(row.levels), std::to_string(row.levels - 1), power_of_two(row.plain),
+                 power_of_two(row.relaxed)});
+  return table.text();
+}
+
 std::string families_text(const std::vector<Approximation>& approximations) {
   Table table({"method", "levels", "products", "degree", "proven error", ""});
   for (const Approximation& a : approximations)
@@ -242,7 +265,7 @@ std::string certificate_text(const Approximation& a, const ApproxMeasurement& m)
   return out;
 }
 
-std::string plot_svg(const Approximation& a) {
+std::string plot_svg(const Approximation& a, const std::vector<DivisionRow>& divisions) {
   SvgFigure figure(a.name() + format(" (depth %.0f)", a.depth()));
   const bool wide = a.domain().lo > 0 && a.domain().hi > 20 * a.domain().lo;
   SvgPanel& values = figure.panel("function and polynomial", "x", a.function());
@@ -254,10 +277,22 @@ std::string plot_svg(const Approximation& a) {
   errors.y_log = true;
   errors.line("error", sample(a, [](const Approximation& f, double x) { return f.error_at(x); }));
   errors.level("proven bound", a.error_bound());
+  if (!divisions.empty()) {
+    SvgPanel& levels = figure.panel("Goldschmidt's division: proven error by levels", "levels", "relative error");
+    levels.y_log = true;
+    PlotPoints plain, relaxed;
+    for (const DivisionRow& row : divisions) {
+      plain.emplace_back(row.levels, row.plain);
+      relaxed.emplace_back(row.levels, row.relaxed);
+    }
+    levels.line("plain; the paper's 21 iterations are 22 levels", std::move(plain));
+    levels.line("relaxed", std::move(relaxed));
+  }
   return figure.text();
 }
 
-Json report_json(const std::vector<Approximation>& approximations, const ApproxMeasurement& m) {
+Json report_json(const std::vector<Approximation>& approximations, const ApproxMeasurement& m,
+                 const std::vector<DivisionRow>& divisions) {
   PSM_CHECK(!approximations.empty());
   Json json = facts_json(approximations.front());
   Json measured;
@@ -275,6 +310,13 @@ Json report_json(const std::vector<Approximation>& approximations, const ApproxM
   Json::Array others;
   for (std::size_t i = 1; i < approximations.size(); ++i) others.push_back(facts_json(approximations[i]));
   json["other_methods"] = std::move(others);
+  for (const DivisionRow& division : divisions) {
+    Json row;
+    row["levels"] = division.levels;
+    row["plain"] = division.plain;
+    row["relaxed"] = division.relaxed;
+    json["divisions"].push_back(std::move(row));
+  }
   return json;
 }
 

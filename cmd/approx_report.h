@@ -42,10 +42,20 @@ struct ApproxMeasurement {
 };
 ApproxMeasurement measure(const Approximation& approximation, int points, std::uint64_t seed);
 
+// Goldschmidt's division with so many levels (an iteration fewer), plain as the paper has it and relaxed: the proven
+// relative errors. Up to the paper's 21 iterations.
+struct DivisionRow {
+  int levels;
+  double plain, relaxed;
+};
+std::vector<DivisionRow> compare_divisions(Interval domain);
+std::string divisions_text(const std::vector<DivisionRow>& rows);
+
 std::string families_text(const std::vector<Approximation>& approximations);
 std::string certificate_text(const Approximation& approximation, const ApproxMeasurement& measurement);
-// Two panels: the function with the polynomial, and the error with its bound.
-std::string plot_svg(const Approximation& approximation);
-Json report_json(const std::vector<Approximation>& approximations, const ApproxMeasurement& measurement);
+// Panels: the function with the polynomial, the error with its bound, and the errors of the divisions if there are any.
+std::string plot_svg(const Approximation& approximation, const std::vector<DivisionRow>& divisions = {});
+Json report_json(const std::vector<Approximation>& approximations, const ApproxMeasurement& measurement,
+                 const std::vector<DivisionRow>& divisions = {});
 
 }  // namespace psm

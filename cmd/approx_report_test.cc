@@ -57,6 +57,21 @@ TEST_CASE("the report as JSON holds the certificate, the measurement and the oth
   CHECK(json.at("chebyshev_series", "report").array("series").size() == 1);
 }
 
+TEST_CASE("the paper's division and the relaxed one are compared level by level") {
+  const std::vector<DivisionRow> rows = compare_divisions({1e-3, 1});
+  REQUIRE(rows.size() == 22);
+  CHECK(rows.back().levels == 22);
+  // The table of approx/README.md: relative error 2^-12 on a ratio of 1000 takes 14 levels plain and 8 relaxed.
+  CHECK(rows[12].plain > 0x1p-12);
+  CHECK(rows[13].plain <= 0x1p-12);
+  CHECK(rows[6].relaxed > 0x1p-12);
+  CHECK(rows[7].relaxed <= 0x1p-12);
+  CHECK(divisions_text(rows).find("22              21") != std::string::npos);
+  const std::vector<Approximation> found = find_approximations(request("inverse", {1e-3, 1}, 0x1p-12));
+  CHECK(plot_svg(found.front(), rows).find("21 iterations are 22 levels") != std::string::npos);
+  CHECK(report_json(found, measure(found.front(), 10, 1), rows).at("divisions", "r").array("d").size() == 22);
+}
+
 TEST_CASE("what cannot be answered is refused in one line") {
   CHECK_THROWS_AS(domain_shape("tangent"), Error);
   CHECK_THROWS_AS(find_approximations(request("inverse", {0, 1}, 1e-3)), Error);
@@ -65,6 +80,9 @@ TEST_CASE("what cannot be answered is refused in one line") {
     r.method = "magic";
     CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("has no method 'magic'"), Error);
   }
+  CHECK_THROWS_WITH_AS(find_approximations(request("inverse", {1e-300, 1e300}, 1e-3)),
+                       doctest::Contains("beyond what double precision resolves"), Error);
+  CHECK_THROWS_WITH_AS(find_approximations(request("exp", {-1e5, 0}, 1e-3)), doctest::Contains("too small"), Error);
   ApproxRequest r = request("inverse_sqrt", {1e-6, 1}, 1e-3);
   r.method = "series";
   r.degree = 2;
