@@ -58,7 +58,7 @@ PolynomialWeights attention_of(const ModelConfig& config, const LayerRanges& ran
   const double error = options.inverse_error;
   switch (config.attention) {
     case AttentionKind::kPowerSoftmax:
-      return power_softmax_polynomial(config, ranges.denominator, error);
+      return power_softmax_polynomial(config, ranges.denominator, error, options.division);
     case AttentionKind::kScaledRelu:
       return scaled_relu_polynomial(ranges.score, error * ranges.score);
     case AttentionKind::kSoftmax:
@@ -248,6 +248,7 @@ Json options_to_json(const PolynomialOptions& options) {
   json["norm_error"] = options.norm_error;
   json["inverse_error"] = options.inverse_error;
   json["gelu_error"] = options.gelu_error;
+  json["division"] = std::string(name_of(options.division));
   json["softmax"] = std::string(name_of(options.softmax));
   json["client_norm"] = options.client_norm;
   return json;
@@ -255,11 +256,13 @@ Json options_to_json(const PolynomialOptions& options) {
 
 PolynomialOptions options_from_json(const Json& json) {
   const std::string what = "options of the polynomials";
-  const Json* softmax = json.find("softmax");  // missing in checkpoints of before there was a choice
+  // Missing in checkpoints of before there was a choice.
+  const Json *division = json.find("division"), *softmax = json.find("softmax");
   return {.margin = json.at("margin", what).number(what),
           .norm_error = json.at("norm_error", what).number(what),
           .inverse_error = json.at("inverse_error", what).number(what),
           .gelu_error = json.at("gelu_error", what).number(what),
+          .division = division == nullptr ? DivisionForm::kRelaxed : division_form_from(division->string(what)),
           .softmax =
               softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
           .client_norm = json.at("client_norm", what).truth(what)};

@@ -29,6 +29,7 @@ struct PolynomialOptions {
   double norm_error = 0x1p-10;    // relative, of 1/sqrt
   double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
   double gelu_error = 0x1p-10;    // absolute; of SiLU and of the head's sigmoid too
+  DivisionForm division = DivisionForm::kRelaxed;
   SoftmaxForm softmax = SoftmaxForm::kNormaliseSquare;  // of softmax models; error as inverse_error
   bool client_norm = true;  // the client sends the first layer's normalised state too
 };

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "approx/exponential.h"
+#include "approx/goldschmidt.h"
 #include "approx/inverse.h"
 #include "approx/maximum.h"
 #include "attention/power_softmax.h"
@@ -15,6 +16,7 @@ namespace psm {
 namespace {
 
 constexpr int kTaylorDegree = 8;
+constexpr int kPaperIterations = 21;  // of Goldschmidt's division
 constexpr int kMostSquarings = 16;
 constexpr int kMostRounds = 16;
 constexpr double kMaximumError = 1;   // of m; it cancels
@@ -110,11 +112,23 @@ SoftmaxForm softmax_form_from(std::string_view name) {
                       "\"; use one of: taylor_goldschmidt, normalise_square"));
 }
 
+std::string_view name_of(DivisionForm form) {
+  return form == DivisionForm::kRelaxed ? "relaxed" : "goldschmidt";
+}
+
+DivisionForm division_form_from(std::string_view name) {
+  for (DivisionForm form : {DivisionForm::kRelaxed, DivisionForm::kGoldschmidt})
+    if (name_of(form) == name) return form;
+  throw Error(message("unknown form of the division \"", name, "\"; use one of: relaxed, goldschmidt"));
+}
+
 PolynomialWeights power_softmax_polynomial(const ModelConfig& config, Interval denominators,
-                                           double relative_error) {
+                                           double relative_error, DivisionForm division) {
   if (config.form == PowerForm::kStable)
     throw Error("the stable form of PowerSoftmax is for training; train its last stage as length_agnostic");
-  const Approximation inverse = design_inverse(denominators, relative_error);
+  const Approximation inverse = division == DivisionForm::kRelaxed
+                                    ? design_inverse(denominators, relative_error)
+                                    : goldschmidt_inverse(denominators, kPaperIterations);
   PolynomialWeights weights;
   weights.method = message("power ", config.power, " and division");
   weights.parts = {inverse};

@@ -44,6 +44,12 @@ enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
 std::string_view name_of(SoftmaxForm form);
 SoftmaxForm softmax_form_from(std::string_view name);  // throws psm::Error on anything else
 
+// How PowerSoftmax divides: by the iteration of the fewest levels that has the error (approx/inverse.h), or by
+// the paper's, whatever the error: 21 plain iterations, 22 levels.
+enum class DivisionForm { kRelaxed, kGoldschmidt };
+std::string_view name_of(DivisionForm form);
+DivisionForm division_form_from(std::string_view name);  // throws psm::Error on anything else
+
 struct PolynomialWeights {
   std::string method;
   std::vector<Approximation> parts;  // in the order in which they are used
@@ -56,7 +62,8 @@ struct PolynomialWeights {
 
 // D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon as the form says; it lies in `denominators`. Throws
 // psm::Error for the stable form.
-PolynomialWeights power_softmax_polynomial(const ModelConfig&, Interval denominators, double relative_error);
+PolynomialWeights power_softmax_polynomial(const ModelConfig&, Interval denominators, double relative_error,
+                                           DivisionForm division = DivisionForm::kRelaxed);
 // The error is absolute, of a row of length 1.
 PolynomialWeights scaled_relu_polynomial(double score_bound, double absolute_error);
 // Either throws psm::Error if the bound or the error is not positive, or nothing reaches the error.

@@ -160,5 +160,20 @@ TEST_CASE("ranges and errors that make no sense are refused, names parse back") 
   CHECK_THROWS_AS(softmax_form_from("taylor"), Error);
 }
 
+TEST_CASE("the paper's division has 21 iterations whatever the error, the relaxed one as few levels as the error asks for") {
+  const ModelConfig config{.form = PowerForm::kLengthAgnostic, .power = 4, .epsilon = 1e-3};
+  const Interval denominators{1e-3, 8};
+  const PolynomialWeights relaxed = power_softmax_polynomial(config, denominators, 0x1p-8),
+                          paper = power_softmax_polynomial(config, denominators, 0x1p-8, DivisionForm::kGoldschmidt);
+  CHECK(relaxed.error_bound <= 0x1p-8);
+  CHECK(paper.parts[0].depth() == 22);
+  CHECK(paper.levels - relaxed.levels == 22 - relaxed.parts[0].depth());
+  CHECK(relaxed.levels < paper.levels - 10);
+  CHECK(paper.error_bound < relaxed.error_bound);
+  for (DivisionForm form : {DivisionForm::kRelaxed, DivisionForm::kGoldschmidt})
+    CHECK(division_form_from(name_of(form)) == form);
+  CHECK_THROWS_AS(division_form_from("newton"), Error);
+}
+
 }  // namespace
 }  // namespace psm

@@ -58,6 +58,48 @@ Json approximations_json(const PolynomialModel& model) {
     json["certificate"] = a.certificate();
     out.push_back(std::move(json));
   });
+  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+    const PolynomialWeights& a = model.layers[layer].attention;
+    Json json;
+    json["function"] = "attention";
+    json["method"] = a.method;
+    json["layer"] = static_cast<int64_t>(layer);
+    json["depth"] = a.levels;
+    json["error_bound"] = a.error_bound;
+    json["relative"] = a.error_kind == ErrorKind::kRelative;
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+std::string path_table(const std::vector<LayerPath>& paths) {
+  Table table({"levels of layer", "attention", "feed-forward", "critical", "1/sqrt(x)", "1/x", "besides"});
+  for (size_t layer = 0; layer < paths.size(); ++layer) {
+    const PathLevels& longest = paths[layer].critical();
+    table.row({std::to_string(layer), std::to_string(paths[layer].attention.total),
+               std::to_string(paths[layer].feed_forward.total), std::to_string(longest.total),
+               std::to_string(longest.inverse_sqrt), std::to_string(longest.inverse), std::to_string(longest.besides())});
+  }
+  return table.text();
+}
+
+Json path_json(const std::vector<LayerPath>& paths) {
+  const auto levels = [](const PathLevels& path) {
+    Json json;
+    json["total"] = path.total;
+    json["inverse_sqrt"] = path.inverse_sqrt;
+    json["inverse"] = path.inverse;
+    json["gelu"] = path.gelu;
+    json["besides_inverse_sqrt_and_inverse"] = path.besides();
+    return json;
+  };
+  Json out = Json::Array();
+  for (const LayerPath& path : paths) {
+    Json json;
+    json["attention"] = levels(path.attention);
+    json["feed_forward"] = levels(path.feed_forward);
+    out.push_back(std::move(json));
+  }
   return out;
 }
 

@@ -1,17 +1,24 @@
-// The polynomials of a model for people and machines: interval, degree, depth and certified error of each.
+// The polynomials of a model for people and machines: interval, degree, depth and certified error of each; the bound
+// of a whole row of attention; how often values leave the intervals; the levels that a layer consumes.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
+#include "attention/critical_path.h"
 #include "attention/polynomial_model.h"
 #include "ckks/base/json.h"
 
 namespace psm {
 
 std::string approximations_table(const PolynomialModel& model);
+// Attention's rows have no interval: {"function": "attention", "layer", "method", "depth", "error_bound", "relative"}.
 Json approximations_json(const PolynomialModel& model);
+
+// Of a model with a slot program (PowerSoftmax): each layer's longest paths and what consumes their levels.
+std::string path_table(const std::vector<LayerPath>& paths);
+Json path_json(const std::vector<LayerPath>& paths);
 
 // How often values on these sequences leave the intervals, function by function.
 std::string range_use_table(const std::vector<RangeUse>& uses);

@@ -1,6 +1,9 @@
 // Step 3 of Algorithm 1: replaces 1/x (or softmax, or |x|), 1/sqrt(x) and GELU by polynomials on the measured ranges.
+#include <bit>
 #include <cstdio>
 
+#include "attention/critical_path.h"
+#include "attention/encrypted_model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/flags.h"
@@ -12,6 +15,8 @@
 
 namespace psm {
 namespace {
+
+constexpr size_t kSlots = size_t{1} << 15;  // of the ring for which levels are counted
 
 int polynomialise(int argc, char** argv) {
   Flags flags("bazel run //cmd:polynomialise -- --model MODEL --out FILE [flags]",
@@ -29,6 +34,9 @@ int polynomialise(int argc, char** argv) {
   const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1, "absolute error of GELU");
   const std::string& softmax = flags.text("softmax", std::string(name_of(defaults.softmax)),
                                           "of softmax models: taylor_goldschmidt or normalise_square");
+  const std::string& division = flags.text("division", std::string(name_of(defaults.division)),
+                                           "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 "
+                                           "iterations)");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -43,12 +51,23 @@ int polynomialise(int argc, char** argv) {
   options.norm_error = norm_error;
   options.inverse_error = inverse_error;
   options.gelu_error = gelu_error;
+  options.division = division_form_from(division);
   options.softmax = softmax_form_from(softmax);
   const PolynomialModel model = make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
-  std::printf("%s", approximations_table(model).c_str());
+  std::printf("intervals: as measured on training data, %.4g times wider\n%s", margin, approximations_table(model).c_str());
+  Json json;
+  json["margin"] = margin;
+  json["approximations"] = approximations_json(model);
+  const ModelConfig& config = checkpoint.weights.config;
+  if (config.attention == AttentionKind::kPowerSoftmax && config.departure_from_gpt_neox().empty()) {
+    const int tokens = static_cast<int>(std::bit_ceil(static_cast<unsigned>(config.context)));
+    const auto paths = critical_paths(build_program(model, make_packing(config, tokens, kSlots)));
+    std::printf("%s", path_table(paths).c_str());
+    json["levels"] = path_json(paths);
+  }
 
-  const PromptCodec codec(checkpoint);
-  if (codec.is_recall() || !text.empty()) {
+  const bool recall = PromptCodec(checkpoint).is_recall();
+  if (recall || !text.empty()) {
     const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
     const Batch test = task.test();
     std::vector<std::vector<int>> sequences;
@@ -58,17 +77,17 @@ int polynomialise(int argc, char** argv) {
     }
     const std::vector<RangeUse> uses = count_range_leaves(model, sequences);
     std::printf("on unseen data:\n%s", range_use_table(uses).c_str());
+    json["unseen"] = range_use_json(uses);
     TaskScores scores = read_scores(checkpoint);
     static_cast<Evaluation&>(scores.polynomial) = evaluate_polynomial(model, test);
     scores.polynomial.tokens = scores.ranges.tokens;
     write_scores(scores, checkpoint);
     std::printf("%s", scores_table(task, scores).c_str());
+    json["scores"] = scores_json(scores);
   }
   checkpoint.polynomial = options;
   save_checkpoint(resolve_user_path(out), checkpoint);
   std::printf("wrote %s\n", out.c_str());
-  Json json;
-  json["approximations"] = approximations_json(model);
   common.write_json(json);
   return 0;
 }

@@ -8,6 +8,7 @@
 #include "ckks/base/file.h"
 #include "ckks/base/flags.h"
 #include "cmd/common_flags.h"
+#include "cmd/range_report.h"
 #include "cmd/recipe_flags.h"
 #include "cmd/table.h"
 #include "cmd/training_run.h"
@@ -76,6 +77,10 @@ int train(int argc, char** argv) {
     // Softmax can be made polynomial as it is (//cmd:polynomialise --softmax), which takes its ranges.
     save_stage(run.models.softmax, measure_ranges(run.models.softmax, *task.source, recipe.range_sequences));
   }
+  const Ranges &before = run.models.ranges_before, &after = run.models.ranges;
+  std::printf(
+      "ranges on training data before and after range minimisation, in the form that runs encrypted:\n%s",
+      range_table(before, after).c_str());
   std::printf("%s%s; wrote %s to %s\n", scores_table(task, run.scores).c_str(),
               seconds_text(run.seconds).c_str(), written.c_str(), out.c_str());
   Json json;
@@ -90,6 +95,7 @@ int train(int argc, char** argv) {
     row["validation_perplexity"] = stage.validation.perplexity();
     json["stages"].push_back(std::move(row));
   }
+  json["ranges"] = range_json(before, after);
   json["scores"] = scores_json(run.scores);
   json["seconds"] = run.seconds;
   common.write_json(json);

@@ -97,7 +97,8 @@ TEST_CASE("a saved training of another shape is refused, and a full disk is one 
   const std::string folder = path_of("c"), text = path_of("fox.txt");
   write_file(text, kText);
   std::string error;
-  const std::string arguments = "train --out " + folder + " --text " + text + " --steps 2";
+  const std::string arguments = "train --out " + folder + " --text " + text +
+                                " --steps 2 --layers 1 --width 64 --ffn 128 --context 16";
   // In blocks of 512 bytes or 1 KiB: far less than a state needs.
   CHECK(run(arguments, error, "trap '' XFSZ; ulimit -f 100; ") == 1);
   CAPTURE(error);
@@ -150,6 +151,28 @@ TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes o
   refused(to + power + " --text " + path_of("other.txt"), "has other characters than the model knows");
   refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
   CHECK_FALSE(std::filesystem::exists(path_of("refused")));
+}
+
+TEST_CASE("a training killed in the middle and begun again ends with the same bytes") {
+  const std::string text = path_of("killed.txt"), whole = path_of("whole"), killed = path_of("killed");
+  write_file(text, kText);
+  const auto arguments = [&](const std::string& folder) {
+    return "train --out " + folder + " --text " + text +
+           " --steps 1000 --range-steps 10 --batch 4 --layers 1 --width 16 --heads 2 --ffn 16 --context 16 --threads 1";
+  };
+  // The child kills itself by the signal that nothing can catch, once its first state is on the disk.
+  const std::string state = killed + "/softmax.training";
+  const std::string killer = "(while [ ! -e " + state + " ]; do sleep 0.005; done; kill -9 $$) & exec ";
+  std::string error;
+  run(arguments(killed), error, killer);
+  REQUIRE(std::filesystem::exists(state));
+  REQUIRE_FALSE(std::filesystem::exists(killed + "/final.safetensors"));
+  REQUIRE(run(arguments(killed), error) == 0);
+  REQUIRE(run(arguments(whole), error) == 0);
+  for (const char* name : {"/softmax.safetensors", "/power_softmax.safetensors", "/final.safetensors"}) {
+    CAPTURE(name);
+    CHECK(read_file(killed + name, 1 << 20) == read_file(whole + name, 1 << 20));
+  }
 }
 
 }  // namespace

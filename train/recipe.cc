@@ -40,6 +40,7 @@ class Recipe {
     ModelWeights inference_form = models.trained;
     inference_form.config.form = PowerForm::kLengthAgnostic;
     inference_form.config.epsilon = options_.inference_epsilon;
+    models.ranges_before = measure_ranges(inference_form, source_, options_.range_sequences);
     if (inference_form.config.attention == AttentionKind::kPowerSoftmax) {
       inference_form = with_score_scale(
           std::move(inference_form),

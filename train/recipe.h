@@ -67,6 +67,7 @@ struct TrainedModels {
   ModelWeights replaced;     // softmax's weights with the other attention, untrained; continual training only
   ModelWeights trained;      // after stage 2; PowerSoftmax in form kStable
   ModelWeights final_model;  // after stage 3, form kLengthAgnostic: the one that is made polynomial
+  Ranges ranges_before;      // of `trained` in the inference form, before stage 3
   Ranges ranges;             // of final_model, as measured
   std::vector<StageReport> stages;
 };
@@ -81,8 +82,8 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
                               const DataSource& source,
                               const std::function<void(const StageReport&)>& report = {});
 
-// Measures the ranges of a model on so many training examples of the source, the same at each call: held-out ones then tell how
-// often they are left.
+// Measures the ranges of a model on so many training examples, the same at each call: the held-out ones are
+// left to say whether the intervals hold.
 Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences);
 
 }  // namespace psm
