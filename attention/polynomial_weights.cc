@@ -196,7 +196,7 @@ PolynomialWeights normalise_square_softmax(double score_bound, int context, doub
   std::optional<PolynomialWeights> best;
   for (int rounds = 1; rounds <= kMostRounds; ++rounds) {
     // Fewer rounds leave the first sum of squares on an interval that no inverse root is designed for.
-    if (4 * score_bound / std::ldexp(1.0, rounds) > 16) continue;
+    if (4 * score_bound / std::ldexp(1.0, rounds) > 12) continue;
     PolynomialWeights candidate = normalise_square(score_bound, context, relative_error, rounds);
     if (best && candidate.levels >= best->levels) break;
     best = std::move(candidate);

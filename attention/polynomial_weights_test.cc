@@ -150,6 +150,10 @@ TEST_CASE("scaled ReLU as a polynomial is within its bound and takes the levels 
   CHECK(polynomial.levels == polynomial.parts[0].depth());
 }
 
+TEST_CASE("numbers of rounds that leave an inverse root no interval are passed over") {
+  CHECK(normalise_square_softmax(8, 128, 0x1p-8).error_bound <= 0x1p-8);
+}
+
 TEST_CASE("ranges and errors that make no sense are refused, names parse back") {
   CHECK_THROWS_AS(taylor_goldschmidt_softmax(0, 8, 0.1), Error);
   CHECK_THROWS_AS(normalise_square_softmax(std::nan(""), 8, 0.1), Error);
