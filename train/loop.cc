@@ -18,9 +18,10 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Everything that decides how a training goes, so that only the same one is resumed.
-std::string describe(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
-                     const LoopOptions& loop) {
+}  // namespace
+
+std::string describe_training(const ModelWeights& initial, const DataSource& source,
+                              const TrainerOptions& training, const LoopOptions& loop) {
   const std::vector<float> values = flatten(initial);
   Json json;
   json["name"] = loop.name;
@@ -56,8 +57,6 @@ std::string describe(const ModelWeights& initial, const DataSource& source, cons
   return json.dump(0);
 }
 
-}  // namespace
-
 LoopResult run_training(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
                         const LoopOptions& loop) {
   if (loop.evaluate_every == 0 || loop.save_every == 0 || loop.validation_sequences < 1)
@@ -66,7 +65,7 @@ LoopResult run_training(const ModelWeights& initial, const DataSource& source, c
         "numbers");
   const auto start = Clock::now();
   Trainer trainer(initial, source, training);
-  const std::string description = describe(initial, source, training, loop);
+  const std::string description = describe_training(initial, source, training, loop);
   const Batch validation = source.validation(loop.validation_sequences);
   LoopResult result;
   std::size_t last_saved = 0;
@@ -74,8 +73,9 @@ LoopResult run_training(const ModelWeights& initial, const DataSource& source, c
 
   // What stops a training is reported with the state from which it can go on.
   const auto with_last_good_state = [&](const Error& error) {
-    const std::string last = last_saved > 0 ? message("last good state: step ", last_saved, " in ", loop.state_file)
-                                            : std::string("no state was saved before");
+    const std::string last = last_saved > 0
+                                 ? message("last good state: step ", last_saved, " in ", loop.state_file)
+                                 : std::string("no state was saved before");
     return message(loop.name, ": ", error.what(), "; ", last);
   };
   const auto or_last_good_state = [&](auto&& action) {

@@ -37,6 +37,10 @@ struct LoopResult {
   double tokens_per_second = 0;  // in training steps alone, of this process
 };
 
+// Everything that decides how a training goes, on one line: what a state file is recognised by.
+std::string describe_training(const ModelWeights& initial, const DataSource& source,
+                              const TrainerOptions& training, const LoopOptions& loop);
+
 // Trains `initial` on the source. Throws Diverged (with the step and the layer), or psm::Error if a state
 // cannot be saved, both with the last state that was, or if the state file is damaged or of another
 // training.

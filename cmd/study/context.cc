@@ -24,6 +24,10 @@ std::size_t StudyContext::steps(double flops, std::size_t least) const {
   return std::max(least, static_cast<std::size_t>(steps));
 }
 
+int StudyContext::examples(int wanted) const {
+  return std::max(std::min(4, wanted), static_cast<int>(wanted * std::min(1.0, options_.minutes)));
+}
+
 std::string StudyContext::data_file(const std::string& name) const {
   const std::string path = (std::filesystem::path(options_.data) / name).string();
   if (!std::filesystem::exists(path))

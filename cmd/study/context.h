@@ -40,6 +40,9 @@ class StudyContext {
   // floating-point operations together, with one seed; at least `least`.
   std::size_t steps(double flops, std::size_t least = 4) const;
 
+  // Examples to measure on: `wanted`, and proportionally fewer in runs of less than a minute; at least 4.
+  int examples(int wanted) const;
+
   // The path of a file of the data folder; throws psm::Error if there is none.
   std::string data_file(const std::string& name) const;
   // The path of a file in the folder of running trainings, which is made if it is missing.

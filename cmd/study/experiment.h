@@ -40,5 +40,15 @@ std::string command_of(const PaperItem& item);
 // The functions of the registry, each in the file of its name.
 Experiment softmax_curves_experiment();
 Experiment division_error_experiment();
+Experiment depth_experiment();
+Experiment stable_experiment();
+Experiment power_experiment();
+Experiment epsilon_experiment();
+Experiment continual_experiment();
+Experiment range_loss_experiment();
+Experiment attention_distance_experiment();
+Experiment attention_matrices_experiment();
+Experiment recipe_experiment();
+Experiment softmax_alternatives_experiment();
 
 }  // namespace psm

@@ -1,26 +1,16 @@
 #include "cmd/study/result.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "ckks/base/error.h"
+#include "ckks/base/hex.h"
 
 namespace psm {
 namespace {
 
 constexpr int kLargestImage = 4096;
-
-std::string hexadecimal(const std::vector<std::uint8_t>& bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const std::uint8_t byte : bytes) {
-    text.push_back(kDigits[byte >> 4]);
-    text.push_back(kDigits[byte & 15]);
-  }
-  return text;
-}
 
 // JSON has no other numbers than finite ones; null is a gap in a line.
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
@@ -30,15 +20,11 @@ GreyImage image_from(const Json& json, const std::string& what) {
   image.width = static_cast<int>(json.at("width", what).integer(what + ": width", 1, kLargestImage));
   image.height = static_cast<int>(json.at("height", what).integer(what + ": height", 1, kLargestImage));
   const std::string& text = json.at("pixels", what).string(what + ": pixels");
-  image.pixels.resize(static_cast<std::size_t>(image.width) * image.height);
-  bool good = text.size() == 2 * image.pixels.size();
-  for (std::size_t i = 0; good && i < image.pixels.size(); ++i) {
-    const char* digits = text.data() + 2 * i;
-    good = std::from_chars(digits, digits + 2, image.pixels[i], 16).ptr == digits + 2;
-  }
-  if (!good)
+  const std::optional<std::string> bytes = from_hex(text);
+  if (!bytes || bytes->size() != static_cast<std::size_t>(image.width) * image.height)
     throw Error(message(what, ": a picture's pixels are not two hexadecimal digits for each of ", image.width,
                         " x ", image.height, "; delete the file and run the experiment again"));
+  image.pixels.assign(bytes->begin(), bytes->end());
   return image;
 }
 
@@ -107,8 +93,9 @@ void StudyResult::images(const std::string& title, const ImageGrid& grid) {
     PSM_CHECK(row.images.size() == grid.columns.size(), row.images.size(), " ", grid.columns.size());
     Json images = Json(Json::Array{});
     for (const GreyImage& image : row.images)
-      images.push_back(Json::Object{
-          {"width", image.width}, {"height", image.height}, {"pixels", hexadecimal(image.pixels)}});
+      images.push_back(Json::Object{{"width", image.width},
+                                    {"height", image.height},
+                                    {"pixels", hex(image.pixels.data(), image.pixels.size())}});
     item["rows"].push_back(Json::Object{{"name", row.name}, {"images", std::move(images)}});
   }
   items_.push_back(std::move(item));

@@ -1,0 +1,124 @@
+#include "cmd/study/text_study.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "ckks/base/error.h"
+#include "cmd/train_suite.h"
+#include "train/recipe.h"
+#include "train/score_scale.h"
+
+namespace psm {
+namespace {
+
+constexpr int kHeadDim = 16, kScaleSequences = 64;
+constexpr std::uint64_t kScaleSeed = 7;
+
+// For file names: "power_softmax-p4-stable-e0.001-l4-d64".
+std::string name_of(const ModelConfig& model) {
+  std::string name(name_of(model.attention));
+  if (model.attention == AttentionKind::kPowerSoftmax)
+    name += message("-p", model.power, "-", name_of(model.form), "-e", model.epsilon);
+  return name + "-l" + std::to_string(model.layers) + "-d" + std::to_string(model.width);
+}
+
+}  // namespace
+
+const RangeStage kRangeStages[3] = {{"without range losses", "ranges-none", [] { return RangeLosses{}; }},
+                                    {"the paper's losses", "ranges-paper", paper_range_losses},
+                                    {"smooth losses", "ranges-smooth", text_range_losses}};
+
+TextStudy::TextStudy(const StudyContext& context)
+    : context_(context),
+      data_(TextData::from_files(context.data_file("text/gutenberg7-train.txt"),
+                                 context.data_file("text/gutenberg7-valid.txt"), {.context = kContext})) {}
+
+ModelConfig TextStudy::model(AttentionKind attention, int layers, int width) const {
+  ModelConfig model = text_recipe(data_, 1, 1).model;
+  model.attention = attention;
+  model.form = PowerForm::kStable;
+  model.layers = layers;
+  model.width = width;
+  model.heads = width / kHeadDim;
+  model.ffn = 4 * width;
+  return model;
+}
+
+Trainings TextStudy::train(const std::string& label, const ModelConfig& model, std::size_t steps) const {
+  return train_seeds(context_, label, [&](std::uint64_t seed) {
+    TrainerOptions options = text_recipe(data_, steps, seed).training;
+    options.batch = kBatch;
+    options.seed = data_seed(seed);
+    return psm::train(context_, name_of(model) + "-s" + std::to_string(seed),
+                      random_weights(model, weight_seed(seed)), data_, options, steps);
+  });
+}
+
+double TextStudy::flops(const ModelConfig& model) const { return training_step_flops(model, kBatch); }
+
+std::size_t TextStudy::family_steps() const {
+  const double models = 1.0 + static_cast<double>(std::size(kPowers) + std::size(kUnstablePowers));
+  return context_.steps(models * flops(model(AttentionKind::kSoftmax, kFamilyLayers, kFamilyWidth)));
+}
+
+Trainings TextStudy::softmax() const {
+  return train("softmax", model(AttentionKind::kSoftmax, kFamilyLayers, kFamilyWidth), family_steps());
+}
+
+Trainings TextStudy::power(int p) const {
+  ModelConfig config = model(AttentionKind::kPowerSoftmax, kFamilyLayers, kFamilyWidth);
+  config.power = p;
+  return train("p = " + std::to_string(p), config, family_steps());
+}
+
+Trainings TextStudy::unstable_power(int p) const {
+  ModelConfig config = model(AttentionKind::kPowerSoftmax, kFamilyLayers, kFamilyWidth);
+  config.power = p;
+  config.form = PowerForm::kLipschitz;
+  return train("p = " + std::to_string(p) + ", not stable", config, family_steps());
+}
+
+ModelWeights TextStudy::with_power_softmax(ModelWeights weights) {
+  weights.config.attention = AttentionKind::kPowerSoftmax;
+  weights.config.form = PowerForm::kStable;
+  weights.config.epsilon = RecipeOptions{}.training_epsilon;
+  return weights;
+}
+
+ModelWeights TextStudy::inference_form(ModelWeights weights, bool scaled) const {
+  const RecipeOptions recipe;
+  weights.config.form = PowerForm::kLengthAgnostic;
+  weights.config.epsilon = recipe.inference_epsilon;
+  if (!scaled) return weights;
+  TrainingRandom random(kScaleSeed);
+  Batch examples;
+  data_.draw(kScaleSequences, random, examples);
+  return with_score_scale(std::move(weights), examples, recipe.mean_denominator);
+}
+
+Trained TextStudy::train_on(const std::string& name, const ModelWeights& weights, std::size_t steps,
+                            std::uint64_t seed) const {
+  RecipeOptions recipe = text_recipe(data_, 4 * steps, seed);
+  make_continual(recipe);  // takes a quarter of the steps
+  recipe.training.batch = kBatch;
+  recipe.training.seed = data_seed(seed);
+  return psm::train(context_, name, weights, data_, recipe.training, recipe.steps);
+}
+
+Trained TextStudy::replace_attention(const std::string& name, ModelWeights weights, std::size_t steps,
+                                     std::uint64_t seed) const {
+  return train_on(name, with_power_softmax(std::move(weights)), steps, seed);
+}
+
+std::size_t TextStudy::range_steps() const { return std::max<std::size_t>(4, family_steps() / 2); }
+
+Trained TextStudy::minimise_ranges(const std::string& name, ModelWeights weights, const RangeLosses& losses,
+                                   std::size_t steps, std::uint64_t seed) const {
+  TrainerOptions options = text_recipe(data_, 2 * steps, seed).range_training;
+  options.batch = kBatch;
+  options.seed = data_seed(seed);
+  options.ranges = losses;
+  return psm::train(context_, name, inference_form(std::move(weights)), data_, options, steps);
+}
+
+}  // namespace psm

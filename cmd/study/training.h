@@ -1,0 +1,68 @@
+// Trainings within a study: saved and resumed in its folder, with the curve of what held-out examples said,
+// and repeated over seeds.
+//
+// A training's files are named after it and a checksum of everything that decides it (describe_training), so
+// two experiments that ask for the same training share it, and one that differs in anything is another.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cmd/study/context.h"
+#include "cmd/svg_plot.h"
+#include "train/loop.h"
+
+namespace psm {
+
+struct CurvePoint {
+  std::size_t step = 0;
+  Evaluation held_out;
+};
+
+struct Trained {
+  std::vector<CurvePoint> curve;
+  Evaluation final;      // the last weights on more held-out examples than the curve's
+  std::string diverged;  // why there are no last weights; empty if there are
+  ModelWeights weights;
+  std::size_t steps = 0, tokens = 0;  // asked for
+};
+
+// Trains `initial`, or takes up what is saved. A divergence is a result; everything else that stops a
+// training is thrown as run_training does.
+Trained train(const StudyContext& context, const std::string& name, const ModelWeights& initial,
+              const DataSource& source, const TrainerOptions& options, std::size_t steps);
+
+// An evaluation as JSON and back; a cross entropy beyond all numbers is null. Reading throws psm::Error that
+// begins with `what`.
+Json evaluation_json(const Evaluation& evaluation);
+Evaluation evaluation_from(const Json& json, const std::string& what);
+
+// The same training with seeds 1 .. K.
+struct Trainings {
+  std::string label;  // in legends and tables
+  std::vector<Trained> seeds;
+
+  const Trained& first() const { return seeds.front(); }
+};
+
+Trainings train_seeds(const StudyContext& context, const std::string& label,
+                      const std::function<Trained(std::uint64_t seed)>& train_one);
+
+// What is plotted and tabulated of an evaluation.
+double bits_per_token(const Evaluation& evaluation);
+double percent_correct(const Evaluation& evaluation);
+using Metric = double (*)(const Evaluation&);
+
+// Mean over the seeds against tokens seen, up to the step that all seeds reached.
+PlotPoints mean_curve(const Trainings& trainings, Metric metric);
+// Mean over the seeds that did not diverge; NaN if all did.
+double mean_final(const Trainings& trainings, Metric metric);
+// "2.345", with several seeds "2.345 +- 0.012" (standard deviation), and how many diverged.
+std::string final_text(const Trainings& trainings, Metric metric);
+
+// A seed's streams of initial weights and of training data.
+std::uint64_t weight_seed(std::uint64_t seed);
+std::uint64_t data_seed(std::uint64_t seed);
+
+}  // namespace psm
