@@ -59,7 +59,7 @@ Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
 }
 
 template <typename Scalar>
-Tensor<Scalar> Model<Scalar>::embedded(Tape<Scalar>& tape, const ModelInput& input) const {
+Tensor<Scalar> Model<Scalar>::embedded(Tape<Scalar>& tape, const ModelInput& input, int first) const {
   Tensor<Scalar> x;
   if (config.patch_inputs > 0) {
     const int patches = input.length - 1, rows = static_cast<int>(input.patches.size()) / config.patch_inputs;
@@ -69,8 +69,11 @@ Tensor<Scalar> Model<Scalar>::embedded(Tape<Scalar>& tape, const ModelInput& inp
   } else {
     x = embed(tape, input.tokens, embedding);
   }
-  if (config.positions == PositionKind::kLearned)
-    x = add_positions(tape, x, position_embedding, input.length);
+  if (config.positions == PositionKind::kLearned) {
+    const Tensor<Scalar> rows{position_embedding.row(first), position_embedding.grad_row(first),
+                              position_embedding.rows - first, position_embedding.columns};
+    x = add_positions(tape, x, rows, input.length);
+  }
   if (config.block == BlockKind::kPostNorm) x = norm(tape, x, embedding_gamma, embedding_beta);
   return x;
 }
@@ -84,12 +87,18 @@ Tensor<Scalar> Model<Scalar>::norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<
 
 template <typename Scalar>
 Tensor<Scalar> Model<Scalar>::attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer,
-                                     Tensor<Scalar> n, ForwardTensors<Scalar>& out) const {
-  const auto q = rotate(tape, rotary_, linear(tape, n, layer.wq, layer.bq), shape.length, config.heads);
-  const auto k = rotate(tape, rotary_, linear(tape, n, layer.wk, layer.bk), shape.length, config.key_heads());
+                                     Tensor<Scalar> n, KeyValueCache<Scalar>* past,
+                                     ForwardTensors<Scalar>& out) const {
+  const int first = past ? past->tokens() : 0;
+  const auto rotated = [&](Tensor<Scalar> w, Tensor<Scalar> b, int heads) {
+    return rotate(tape, rotary_, linear(tape, n, w, b), shape.length, heads, first);
+  };
+  const auto q = rotated(layer.wq, layer.bq, config.heads),
+             k = rotated(layer.wk, layer.bk, config.key_heads());
   const auto v = linear(tape, n, layer.wv, layer.bv);
-  const auto scores = out.keep_scores ? attention_scores(tape, shape, q, k) : Tensor<Scalar>{};
-  const auto mixed = attention(tape, shape, config, q, k, v, scores);
+  const auto scores = out.keep_scores && !past ? attention_scores(tape, shape, q, k) : Tensor<Scalar>{};
+  const auto mixed = past ? past->attend(tape, static_cast<std::size_t>(&layer - layers.data()), q, k, v)
+                          : attention(tape, shape, config, q, k, v, scores);
   out.queries.push_back(q);
   out.keys.push_back(k);
   out.values.push_back(v);
@@ -143,8 +152,25 @@ void Model<Scalar>::forward(Tape<Scalar>& tape, const ModelInput& input, Forward
                              config.causal,
                              input.lengths.empty() ? nullptr : input.lengths.data()};
   out.clear();
+  blocks(tape, shape, embedded(tape, input, 0), nullptr, out);
+  out.logits = head(tape, out.residual.back(), length, out);
+}
 
-  Tensor<Scalar> x = embedded(tape, input);
+template <typename Scalar>
+void Model<Scalar>::read_next(Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
+                              ForwardTensors<Scalar>& out) const {
+  PSM_CHECK(config.causal && config.patch_inputs == 0);
+  const AttentionShape shape{static_cast<int>(tokens.size()), 1, config.heads, config.head_dim(),
+                             config.kv_heads};
+  out.clear();
+  blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens()), &past, out);
+  out.logits = head(tape, out.residual.back(), 1, out);
+  past.advance();
+}
+
+template <typename Scalar>
+void Model<Scalar>::blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> x,
+                           KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const {
   for (const Layer& layer : layers) {
     const auto norm1 = [&](Tensor<Scalar> y) {
       out.norm1_inputs.push_back(y);
@@ -158,22 +184,21 @@ void Model<Scalar>::forward(Tape<Scalar>& tape, const ModelInput& input, Forward
     switch (config.block) {
       case BlockKind::kParallel: {
         const auto n1 = norm1(x), n2 = norm2(x);
-        const auto attended = attend(tape, shape, layer, n1, out);
+        const auto attended = attend(tape, shape, layer, n1, past, out);
         x = add(tape, x, attended, feed(tape, layer, n2, out));
         break;
       }
       case BlockKind::kPreNorm:
-        x = add(tape, x, attend(tape, shape, layer, norm1(x), out));
+        x = add(tape, x, attend(tape, shape, layer, norm1(x), past, out));
         x = add(tape, x, feed(tape, layer, norm2(x), out));
         break;
       case BlockKind::kPostNorm:
-        x = norm1(add(tape, x, attend(tape, shape, layer, x, out)));
+        x = norm1(add(tape, x, attend(tape, shape, layer, x, past, out)));
         x = norm2(add(tape, x, feed(tape, layer, x, out)));
         break;
     }
   }
   out.residual.push_back(x);
-  out.logits = head(tape, x, length, out);
 }
 
 template class Model<float>;

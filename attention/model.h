@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attention/attention_ops.h"
+#include "attention/key_value_cache.h"
 #include "attention/weights.h"
 #include "nn/rotary.h"
 #include "nn/tape.h"
@@ -75,6 +76,10 @@ class Model {
 
   // Records the forward pass and fills `out`, whose vectors keep their capacity from step to step.
   void forward(Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const;
+  // Reads the next token of each sequence of a causal model of tokens: the row of logits behind each of them. Has no
+  // backward pass.
+  void read_next(Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
+                 ForwardTensors<Scalar>& out) const;
 
   ModelConfig config;
   Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
@@ -84,10 +89,14 @@ class Model {
   Tensor<Scalar> pooler_weight, pooler_bias, class_weight, class_bias;
 
  private:
-  Tensor<Scalar> embedded(Tape<Scalar>& tape, const ModelInput& input) const;
+  // Of the tokens from position `first` on.
+  Tensor<Scalar> embedded(Tape<Scalar>& tape, const ModelInput& input, int first) const;
   Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, Tensor<Scalar> beta) const;
+  // past: tokens before the shape's, or null.
   Tensor<Scalar> attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer, Tensor<Scalar> n,
-                        ForwardTensors<Scalar>& out) const;
+                        KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const;
+  void blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> x, KeyValueCache<Scalar>* past,
+              ForwardTensors<Scalar>& out) const;
   Tensor<Scalar> feed(Tape<Scalar>& tape, const Layer& layer, Tensor<Scalar> n,
                       ForwardTensors<Scalar>& out) const;
   Tensor<Scalar> head(Tape<Scalar>& tape, Tensor<Scalar> x, int length, ForwardTensors<Scalar>& out) const;

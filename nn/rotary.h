@@ -34,16 +34,17 @@ template <typename Scalar>
 struct RotaryOp final : Operation {
   const RotaryTable<Scalar>* table;
   Tensor<Scalar> x, y;
-  int length, heads;  // row r is position r % length
-  RotaryOp(const RotaryTable<Scalar>* table_, Tensor<Scalar> x_, Tensor<Scalar> y_, int length_, int heads_)
-      : table(table_), x(x_), y(y_), length(length_), heads(heads_) {}
+  int length, heads, first;  // row r is position first + r % length
+  RotaryOp(const RotaryTable<Scalar>* table_, Tensor<Scalar> x_, Tensor<Scalar> y_, int length_, int heads_,
+           int first_)
+      : table(table_), x(x_), y(y_), length(length_), heads(heads_), first(first_) {}
 
   // out (+)= in turned by the row's angle times sign.
   template <bool kAccumulate>
   void turn(const Scalar* in, Scalar* out, int r, Scalar sign) const {
     const int dims = x.columns / heads, half = table->rotary / 2;
-    const Scalar* c = table->cosine.data() + static_cast<std::size_t>(r % length) * half;
-    const Scalar* s = table->sine.data() + static_cast<std::size_t>(r % length) * half;
+    const Scalar* c = table->cosine.data() + static_cast<std::size_t>(first + r % length) * half;
+    const Scalar* s = table->sine.data() + static_cast<std::size_t>(first + r % length) * half;
     auto put = [](Scalar& target, Scalar value) { target = kAccumulate ? target + value : value; };
     for (int h = 0; h < heads; ++h, in += dims, out += dims) {
       for (int i = 0; i < half; ++i) {
@@ -63,13 +64,13 @@ struct RotaryOp final : Operation {
   }
 };
 
-// The table must outlive the tape's backward pass.
+// The table must outlive the tape's backward pass. The first row of a sequence is at the position `first`.
 template <typename Scalar>
 Tensor<Scalar> rotate(Tape<Scalar>& tape, const RotaryTable<Scalar>& table, Tensor<Scalar> x, int length,
-                      int heads) {
+                      int heads, int first = 0) {
   if (table.rotary == 0) return x;
   Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
-  tape.record(RotaryOp<Scalar>(&table, x, y, length, heads));
+  tape.record(RotaryOp<Scalar>(&table, x, y, length, heads, first));
   return y;
 }
 
