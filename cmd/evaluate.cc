@@ -5,17 +5,36 @@
 #include "ckks/base/file.h"
 #include "ckks/base/flags.h"
 #include "cmd/common_flags.h"
+#include "cmd/model_tokenizer.h"
 #include "cmd/table.h"
 #include "cmd/training_run.h"
 
 namespace psm {
 namespace {
 
+// A model with a tokenizer, on the documents of a text: nats a token.
+Json evaluate_documents(const Checkpoint& checkpoint, const Tokenizer& tokenizer, const std::string& text_path) {
+  if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
+  const Evaluation e =
+      evaluate(checkpoint.weights, read_documents(resolve_user_path(text_path), tokenizer, checkpoint.weights.config));
+  Table table({"attention", "nats a token", "perplexity", "accuracy", "tokens"});
+  table.row({std::string(name_of(checkpoint.weights.config.attention)), format("%.4f", e.cross_entropy),
+             format("%.4f", e.perplexity()), percent(e.accuracy()), std::to_string(e.scored)});
+  std::printf("%s", table.text().c_str());
+  Json json;
+  json["nats_a_token"] = e.cross_entropy;
+  json["perplexity"] = e.perplexity();
+  json["accuracy"] = e.accuracy();
+  json["tokens"] = static_cast<int64_t>(e.scored);
+  return json;
+}
+
 int evaluate_command(int argc, char** argv) {
   Flags flags("bazel run //cmd:evaluate -- --model MODEL [--text FILE] [flags]",
-              "Scores a model on unseen data: recall on drawn sequences, or perplexity on the held-out part of the text.");
-  const std::string& model_path = flags.text("model", "", "a checkpoint of //cmd:train or //cmd:polynomialise");
-  const std::string& text = flags.text("text", "", "the text of a character model");
+              "Scores a model on unseen data: recall on drawn sequences, perplexity on the held-out part of a character\n"
+              "model's text, or for a model with a tokenizer every token of the text's documents (<|endoftext|> ends one).");
+  const std::string& model_path = flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
+  const std::string& text = flags.text("text", "", "the text of a character model, or documents for a model with a tokenizer");
   const std::string& valid = flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
@@ -23,6 +42,10 @@ int evaluate_command(int argc, char** argv) {
   require_given(flags, {"model"});
 
   const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+  if (const auto tokenizer = tokenizer_of(checkpoint)) {
+    common.write_json(evaluate_documents(checkpoint, *tokenizer, text));
+    return 0;
+  }
   const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
   const Batch test = task.test();
   Table table({"form", "recall", "perplexity", "positions"});

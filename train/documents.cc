@@ -27,7 +27,8 @@ std::vector<std::string_view> split_documents(std::string_view text) {
     const bool last = end == text.size();
     if (content == kEnd || last) {
       const std::string_view document = text.substr(begin, (content == kEnd ? line : end) - begin);
-      if (document.find_first_not_of(" \t\r\n") != std::string_view::npos) documents.push_back(document);
+      const std::size_t first = document.find_first_not_of(" \t\r\n");
+      if (first != std::string_view::npos) documents.push_back(document.substr(first));
       begin = end + 1;
     }
     line = end + 1;

@@ -15,7 +15,7 @@
 
 namespace psm {
 
-// The documents that are more than white space.
+// The documents without white space in front of them; those that are nothing else are left out.
 std::vector<std::string_view> split_documents(std::string_view text);
 
 // Throws psm::Error if the tokenizer cannot encode a document.

@@ -28,6 +28,7 @@ TEST_CASE("lines that mark an end separate documents, white space alone is none"
   CHECK(split_documents("one\r\n<|endoftext|>\r\n\n<|endoftext|>\ntwo\n<|endoftext|>") ==
         Texts{"one\r\n", "two\n"});
   CHECK(split_documents("a <|endoftext|> b") == Texts{"a <|endoftext|> b"});
+  CHECK(split_documents("one\n<|endoftext|>\n\n two\n") == Texts{"one\n", "two\n"});
   CHECK(split_documents("").empty());
   CHECK(split_documents(" \n").empty());
 }

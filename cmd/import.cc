@@ -1,0 +1,149 @@
+// Models of other programs as checkpoints of this one, with their tokenizers; and back into transformers' files.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "attention/checkpoint.h"
+#include "attention/hugging_face.h"
+#include "attention/llama2c.h"
+#include "attention/stored_tensors.h"
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/flags.h"
+#include "cmd/common_flags.h"
+#include "cmd/model_tokenizer.h"
+#include "cmd/table.h"
+
+namespace psm {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormats = "auto, gpt-neox, llama, roberta, llama2c or checkpoint";
+
+struct Source {
+  std::string path, format;  // with "auto" resolved; "hugging-face" stands for any of its families
+};
+
+Source find_source(const std::string& path, const std::string& format) {
+  if (format != "auto") return {path, format};
+  if (fs::is_directory(path)) return {path, "hugging-face"};
+  if (!path.ends_with(".safetensors")) return {path, "llama2c"};
+  return {path, fs::exists(fs::path(path).parent_path() / "config.json") ? "hugging-face" : "checkpoint"};
+}
+
+struct Imported {
+  Checkpoint checkpoint;
+  std::vector<std::string> ignored, changed;
+};
+
+Imported read_model(const Source& source, const FreshHead& head) {
+  Imported out;
+  if (source.format == "checkpoint") {
+    out.checkpoint = load_checkpoint(source.path);
+    return out;
+  }
+  if (source.format == "llama2c") {
+    out.checkpoint.weights = read_llama2c(source.path);
+    out.changed.push_back("RoPE's pairs of neighbours are pairs of halves");
+    return out;
+  }
+  bool known = source.format == "hugging-face";
+  for (const char* family : {"gpt-neox", "llama", "roberta"}) known = known || source.format == family;
+  if (!known) throw Error(message("--format ", source.format, " is not known; use ", kFormats));
+  ImportedModel model = read_hugging_face(source.path, head);
+  out.checkpoint.weights = std::move(model.weights);
+  out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
+  const std::string_view family = family_of(out.checkpoint.weights.config);
+  if (source.format != "hugging-face" && family != source.format)
+    throw Error(message(source.path, " holds a ", family, " model and --format says ", source.format,
+                        "; leave it out"));
+  return out;
+}
+
+std::string list_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 3;
+  std::string text = names.empty() ? "nothing" : message(names.size(), ": ");
+  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i > 0 ? ", " : "") + names[i];
+  return names.size() > kShown ? text + ", ..." : text;
+}
+
+Json to_json(const std::vector<std::string>& names) {
+  Json json = Json::Array{};
+  for (const std::string& name : names) json.push_back(name);
+  return json;
+}
+
+int import_command(int argc, char** argv) {
+  Flags flags("bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
+              "Makes a checkpoint of a model in other files: a folder of transformers with config.json and\n"
+              "model.safetensors (GPT-NeoX such as Pythia, Llama, RoBERTa), or a file of llama2.c. The "
+              "tokenizer is kept in it.\n"
+              "With --to hugging-face the model is written into the folder --out for transformers.");
+  const std::string& from = flags.text("from", "", "folder or file of the model");
+  const std::string& format = flags.text("format", "auto", message("what it is: ", kFormats));
+  const std::string& tokenizer_path =
+      flags.text("tokenizer", "", "llama2.c's tokenizer file, to be kept with the model");
+  const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
+  const std::string& out =
+      flags.text("out", "", "the checkpoint, or the folder for transformers (made if it is missing)");
+  const int64_t& classes =
+      flags.integer("classes", 2, 2, 1 << 20, "of a fresh classifier, where RoBERTa's file has none");
+  const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of a fresh classifier");
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  require_given(flags, {"from", "out"});
+  if (to != "checkpoint" && to != "hugging-face")
+    throw Error(message("--to ", to, " is not known; use checkpoint or hugging-face"));
+
+  const double start = seconds_now();
+  const Source source = find_source(resolve_user_path(from), format);
+  Imported model = read_model(source, {static_cast<int>(classes), static_cast<uint64_t>(seed)});
+  Checkpoint& checkpoint = model.checkpoint;
+  const ModelConfig& config = checkpoint.weights.config;
+  const auto tokenizer =
+      tokenizer_path.empty() ? tokenizer_of(checkpoint) : read_tokenizer(resolve_user_path(tokenizer_path));
+  if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
+
+  const std::string target = resolve_user_path(out);
+  if (to == "checkpoint") {
+    save_checkpoint(target, checkpoint);
+  } else {
+    fs::create_directories(target);
+    write_hugging_face(target, checkpoint.weights);
+  }
+  const double seconds = seconds_now() - start;
+
+  const auto line = [](const char* what, const std::string& value) {
+    std::printf("  %-13s %s\n", what, value.c_str());
+  };
+  line("architecture", std::string(family_of(config)));
+  line("shape", message(config.layers, " layers, width ", config.width, ", ", config.heads, " heads (",
+                        config.key_heads(), " of keys), feed-forward ", config.ffn, ", vocabulary ",
+                        config.vocab, ", context ", config.context));
+  line("parameters", std::to_string(checkpoint.weights.parameters()));
+  line("tokenizer", tokenizer ? message(tokenizer->vocab(), " tokens") : "none");
+  line("ignored", list_text(model.ignored));
+  for (const std::string& change : model.changed) line("converted", change);
+  std::printf("wrote %s in %s\n", out.c_str(), seconds_text(seconds).c_str());
+
+  Json json;
+  json["architecture"] = std::string(family_of(config));
+  json["config"] = parse_json(config_to_json(config), "config");
+  json["parameters"] = static_cast<int64_t>(checkpoint.weights.parameters());
+  if (tokenizer) json["tokenizer_tokens"] = tokenizer->vocab();
+  json["ignored"] = to_json(model.ignored);
+  json["converted"] = to_json(model.changed);
+  json["seconds"] = seconds;
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::import_command(argc, argv); });
+}

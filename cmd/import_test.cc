@@ -1,0 +1,131 @@
+// //cmd:import, //cmd:evaluate on a text's documents, and //cmd:self_train, as their users call them.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "attention/checkpoint.h"
+#include "attention/hugging_face.h"
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/json.h"
+#include "ckks/base/shared_data.h"
+#include "cmd/model_tokenizer.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string path_of(const std::string& name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+int run(const std::string& arguments) {
+  const std::string folder = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/";
+  return WEXITSTATUS(std::system(
+      (folder + arguments + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str()));
+}
+
+Json run_for_json(const std::string& arguments) {
+  CAPTURE(arguments);
+  const int code = run(arguments + " --json " + path_of("figures.json"));
+  REQUIRE_MESSAGE(code == 0, read_file(path_of("err"), 1 << 16));
+  return parse_json(read_file(path_of("figures.json"), 1 << 20), "figures");
+}
+
+void refused(const std::string& arguments, const std::string& why) {
+  CAPTURE(arguments);
+  CHECK(run(arguments) == 2);
+  const std::string error = read_file(path_of("err"), 1 << 16);
+  CAPTURE(error);
+  CHECK(error.starts_with("error: "));
+  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
+  CHECK(error.find(why) != std::string::npos);
+}
+
+ModelWeights tiny(std::string_view family) {
+  ModelConfig config = preset(family);
+  config.vocab = 7, config.context = 5, config.layers = 2, config.width = 8, config.heads = 2,
+  config.ffn = 12;
+  config.attention = AttentionKind::kSoftmax;
+  if (family == "roberta") config.classes = 3;
+  return random_weights(config, 3);
+}
+
+TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the same files") {
+  for (const char* family : {"gpt-neox", "llama"}) {
+    const std::string folder = path_of(family), checkpoint = path_of("model.safetensors");
+    std::filesystem::create_directories(folder);
+    write_hugging_face(folder, tiny(family));
+    const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
+    CHECK(figures.at("architecture", "").string("") == family);
+    CHECK(load_checkpoint(checkpoint).weights.layers[1].w_down == tiny(family).layers[1].w_down);
+    run_for_json("import --format checkpoint --from " + checkpoint + " --to hugging-face --out " + folder +
+                 "-back");
+    for (const char* name : {"/model.safetensors", "/config.json"})
+      CHECK(read_file(folder + "-back" + name, 1 << 20) == read_file(folder + name, 1 << 20));
+  }
+}
+
+TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
+  const std::string folder = path_of("roberta"), out = path_of("refused.safetensors"), to = " --out " + out;
+  std::filesystem::create_directories(folder);
+  write_hugging_face(folder, tiny("roberta"));
+  refused("import --from " + folder, "--out is needed");
+  refused("import --from " + path_of("nowhere") + to, "nowhere");
+  refused("import --from " + folder + " --format gpt-neox" + to,
+          "holds a roberta model and --format says gpt-neox");
+  refused("import --from " + folder + " --format onnx" + to,
+          "use auto, gpt-neox, llama, roberta, llama2c or checkpoint");
+  write_file(path_of("short.bin"), "abc");
+  refused("import --from " + path_of("short.bin") + to, "is not a model of llama2.c");
+  write_file(folder + "/model.safetensors", std::string(8, '\x7f'));
+  refused("import --from " + folder + to, "is not a safetensors file");
+  write_file(folder + "/config.json", "{}");
+  refused("import --from " + folder + to, "model_type");
+  CHECK_FALSE(std::filesystem::exists(out));
+}
+
+TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place trained on its own samples") {
+  const auto model = shared_data("model/stories260K.bin"), tokenizer = shared_data("model/tok512.bin"),
+             text = shared_data("text/tinystories-5docs.txt");
+  if (!model || !tokenizer || !text) return;
+  const std::string checkpoint = path_of("stories.safetensors");
+  const Json imported =
+      run_for_json("import --from " + *model + " --tokenizer " + *tokenizer + " --out " + checkpoint);
+  CHECK(imported.at("tokenizer_tokens", "").integer("", 0, 1000) == 512);
+  const Json scored = run_for_json("evaluate --model " + checkpoint + " --text " + *text);
+  CHECK(scored.at("tokens", "").integer("", 0, 10000) == 1809);
+  CHECK(scored.at("nats_a_token", "").number("") == doctest::Approx(1.27566).epsilon(1e-4));
+
+  const Json trained =
+      run_for_json("self_train --from " + checkpoint + " --out " + path_of("powered") + " --text " + *text +
+                   " --sample-self 4000 --length 65 --steps 12 --batch 4 --threads 1");
+  const auto nats = [&](const char* name) { return trained.at(name, "").at("nats_a_token", "").number(""); };
+  CHECK(nats("softmax") == doctest::Approx(1.27566).epsilon(1e-4));
+  CHECK(nats("PowerSoftmax, trained") < nats("PowerSoftmax, replaced"));
+  const Checkpoint powered = load_checkpoint(path_of("powered") + "/power_softmax.safetensors");
+  CHECK(powered.weights.config.attention == AttentionKind::kPowerSoftmax);
+  CHECK(tokenizer_of(powered) != nullptr);
+  refused("self_train --from " + path_of("powered") + "/power_softmax.safetensors --out " + path_of("again"),
+          "has no softmax to replace");
+  refused("evaluate --model " + checkpoint, "give it with --text");
+}
+
+TEST_CASE("a note that is no tokenizer, and one of more tokens than the model has, are refused") {
+  Checkpoint checkpoint{tiny("llama"), {}, {}, {}};
+  CHECK(tokenizer_of(checkpoint) == nullptr);
+  for (const char* note : {"", "llama2 ", "llama2 0", "llama2 zz", "bpe {}"}) {
+    checkpoint.notes["tokenizer"] = note;
+    CHECK_THROWS_AS(tokenizer_of(checkpoint), Error);
+  }
+  const auto path = shared_data("model/tok512.bin");
+  if (!path) return;
+  CHECK_THROWS_WITH_AS(keep_tokenizer(*read_tokenizer(*path), checkpoint),
+                       doctest::Contains("has 512 tokens and the model 7"), Error);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,25 @@
+// The tokenizer of a model that was imported: its checkpoint keeps it in the note "tokenizer".
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attention/checkpoint.h"
+#include "nn/tokenizer.h"
+#include "train/data.h"
+
+namespace psm {
+
+// From a file (llama2.c's). Throws Error if it is none.
+std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path);
+
+// Keeps it; throws Error if it has more tokens than the model.
+void keep_tokenizer(const Tokenizer& tokenizer, Checkpoint& checkpoint);
+
+// The one that the checkpoint keeps; null if it keeps none. Throws Error on one that is damaged or of another model.
+std::shared_ptr<const Tokenizer> tokenizer_of(const Checkpoint& checkpoint);
+
+// The documents of a text file, as train/documents.h scores them in the model's context.
+Batch read_documents(const std::string& path, const Tokenizer& tokenizer, const ModelConfig& config);
+
+}  // namespace psm

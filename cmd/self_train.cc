@@ -1,0 +1,134 @@
+// Continual training without the model's text: a softmax language model writes its own, and is trained on it with
+// PowerSoftmax in softmax's place (the paper's section "Continual Training", with samples for data).
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+
+#include "attention/generate.h"
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/flags.h"
+#include "cmd/common_flags.h"
+#include "cmd/model_tokenizer.h"
+#include "cmd/table.h"
+#include "train/evaluation.h"
+#include "train/loop.h"
+#include "train/sequence_data.h"
+
+namespace psm {
+namespace {
+
+constexpr int kValidation = 64;  // held-out samples that models are compared on
+
+// The stable and Lipschitz form, which stage 2 of the recipe trains (train/recipe.h).
+ModelWeights with_power_softmax(ModelWeights weights, int power, double epsilon) {
+  weights.config.attention = AttentionKind::kPowerSoftmax;
+  weights.config.form = PowerForm::kStable;
+  weights.config.power = power;
+  weights.config.epsilon = epsilon;
+  weights.config.validate();
+  return weights;
+}
+
+int self_train(int argc, char** argv) {
+  Flags flags("bazel run //cmd:self_train -- --from SOFTMAX.safetensors --out FOLDER [--text FILE] [flags]",
+              "Turns a softmax language model into one with PowerSoftmax by continual training on text "
+              "sampled from the\n"
+              "model itself, and prints the losses of both on held-out samples and on the documents of "
+              "--text. Writes\n"
+              "power_softmax.safetensors. An interrupted training goes on where it was.");
+  const std::string& from = flags.text("from", "", "a softmax model with its tokenizer (//cmd:import)");
+  const std::string& out = flags.text("out", "", "folder for the model; made if it is missing");
+  const std::string& text = flags.text("text", "", "documents on which both models are scored");
+  const int64_t& tokens =
+      flags.integer("sample-self", 500'000, 1000, 1'000'000'000, "tokens to sample from the model");
+  const int64_t& length = flags.integer("length", 257, 8, 1 << 20, "tokens of a sample");
+  const double& temperature = flags.number("temperature", 1, 0.1, 10, "of sampling");
+  const int64_t& top_k =
+      flags.integer("top-k", 0, 0, 1 << 20, "sample among so many of the likeliest tokens; 0: all");
+  const int64_t& steps = flags.integer("steps", 600, 1, 10'000'000, "training steps");
+  const int64_t& batch = flags.integer("batch", 16, 1, 65536, "samples a step");
+  const double& rate = flags.number("rate", 2e-3, 1e-9, 1, "peak learning rate");
+  const int64_t& power = flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even");
+  const double& epsilon =
+      flags.number("epsilon", 1e-3, 0, 1e3, "added to a row's sum after division by its largest score");
+  const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of samples and training");
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  require_given(flags, {"from", "out"});
+
+  Checkpoint checkpoint = load_checkpoint(resolve_user_path(from));
+  const ModelWeights softmax = checkpoint.weights;
+  if (softmax.config.attention != AttentionKind::kSoftmax)
+    throw Error("the model of --from has no softmax to replace; give a softmax model");
+  const auto tokenizer = tokenizer_of(checkpoint);
+  if (!tokenizer || !tokenizer->start())
+    throw Error(
+        "the model of --from keeps no tokenizer with a token that begins a text; import it with --tokenizer");
+  const ModelWeights replaced = with_power_softmax(softmax, static_cast<int>(power), epsilon);
+  std::optional<Batch> documents;
+  if (!text.empty()) documents = read_documents(resolve_user_path(text), *tokenizer, softmax.config);
+  const std::string folder = resolve_user_path(out);
+  std::filesystem::create_directories(folder);
+
+  const double start = seconds_now();
+  const std::vector<std::vector<int>> prompts(static_cast<size_t>((tokens + length - 1) / length),
+                                              {*tokenizer->start()});
+  const SequenceData data(generate(softmax, prompts, static_cast<int>(length),
+                                   {temperature, static_cast<int>(top_k), static_cast<uint64_t>(seed)}),
+                          softmax.config.vocab, "the model's own samples");
+  const double sampling_seconds = seconds_now() - start;
+  std::printf("%s, sampled in %s (%.0f tokens/s)\n", data.description().c_str(),
+              seconds_text(sampling_seconds).c_str(),
+              static_cast<double>(prompts.size()) * static_cast<double>(length) / sampling_seconds);
+
+  TrainerOptions training;
+  training.batch = static_cast<int>(batch);
+  training.rate = {rate, static_cast<size_t>(steps) / 10 + 1, static_cast<size_t>(steps), 0.05};
+  training.seed = static_cast<uint64_t>(seed);
+  LoopOptions loop;
+  loop.name = "power_softmax";
+  loop.steps = static_cast<size_t>(steps);
+  loop.evaluate_every = 100;
+  loop.validation_sequences = kValidation;
+  loop.state_file = folder + "/power_softmax.training";
+  const LoopResult result = run_training(replaced, data, training, loop);
+  checkpoint.weights = result.weights;
+  checkpoint.ranges.reset();
+  checkpoint.polynomial.reset();
+  save_checkpoint(folder + "/power_softmax.safetensors", checkpoint);
+
+  const Batch held_out = data.validation(kValidation);
+  Table table({"model", "nats a token of held-out samples", "of the documents", "tokens"});
+  Json json;
+  const auto row = [&](const char* name, const ModelWeights& weights) {
+    const Evaluation samples = evaluate(weights, held_out);
+    const Evaluation real = documents ? evaluate(weights, *documents) : Evaluation{};
+    table.row({name, format("%.4f", samples.cross_entropy),
+               documents ? format("%.4f", real.cross_entropy) : "-",
+               documents ? std::to_string(real.scored) : "-"});
+    json[name]["samples_nats_a_token"] = samples.cross_entropy;
+    if (documents) json[name]["nats_a_token"] = real.cross_entropy;
+    if (documents) json[name]["tokens"] = static_cast<int64_t>(real.scored);
+  };
+  row("softmax", softmax);
+  row("PowerSoftmax, replaced", replaced);
+  row("PowerSoftmax, trained", result.weights);
+  std::printf("%s%zu steps in %s (%.0f tokens/s); wrote power_softmax.safetensors to %s\n",
+              table.text().c_str(), result.steps, seconds_text(result.seconds).c_str(),
+              result.tokens_per_second, out.c_str());
+  json["steps"] = static_cast<int64_t>(result.steps);
+  json["sampled_tokens"] = static_cast<int64_t>(prompts.size()) * length;
+  json["sampling_seconds"] = sampling_seconds;
+  json["training_seconds"] = result.seconds;
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::self_train(argc, argv); });
+}
