@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "attention/checkpoint.h"
@@ -14,6 +15,7 @@
 #include "cmd/common_flags.h"
 #include "cmd/model_tokenizer.h"
 #include "cmd/table.h"
+#include "nn/tokenizer_file.h"
 
 namespace psm {
 namespace {
@@ -62,6 +64,19 @@ Imported read_model(const Source& source, const FreshHead& head) {
   return out;
 }
 
+// The tokenizer that was asked for, that the checkpoint keeps, or that lies in the folder of transformers' files; null if
+// there is none.
+std::shared_ptr<const Tokenizer> find_tokenizer(const std::string& asked, const std::string& merges,
+                                                const Source& source, const Checkpoint& checkpoint) {
+  if (!asked.empty())
+    return load_tokenizer(resolve_user_path(asked), merges.empty() ? "" : resolve_user_path(merges));
+  if (source.format == "checkpoint" || source.format == "llama2c") return tokenizer_of(checkpoint);
+  const fs::path folder =
+      fs::is_directory(source.path) ? fs::path(source.path) : fs::path(source.path).parent_path();
+  const fs::path beside = folder / "tokenizer.json";
+  return fs::exists(beside) ? load_tokenizer(beside.string()) : nullptr;
+}
+
 std::string list_text(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
   std::string text = names.empty() ? "nothing" : message(names.size(), ": ");
@@ -83,8 +98,10 @@ int import_command(int argc, char** argv) {
               "With --to hugging-face the model is written into the folder --out for transformers.");
   const std::string& from = flags.text("from", "", "folder or file of the model");
   const std::string& format = flags.text("format", "auto", message("what it is: ", kFormats));
-  const std::string& tokenizer_path =
-      flags.text("tokenizer", "", "llama2.c's tokenizer file, to be kept with the model");
+  const std::string& tokenizer_path = flags.text(
+      "tokenizer", "",
+      "tokenizer.json, llama2.c's file or GPT-2's vocabulary; else tokenizer.json in the model's folder");
+  const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
   const std::string& out =
       flags.text("out", "", "the checkpoint, or the folder for transformers (made if it is missing)");
@@ -103,8 +120,7 @@ int import_command(int argc, char** argv) {
   Imported model = read_model(source, {static_cast<int>(classes), static_cast<uint64_t>(seed)});
   Checkpoint& checkpoint = model.checkpoint;
   const ModelConfig& config = checkpoint.weights.config;
-  const auto tokenizer =
-      tokenizer_path.empty() ? tokenizer_of(checkpoint) : read_tokenizer(resolve_user_path(tokenizer_path));
+  const auto tokenizer = find_tokenizer(tokenizer_path, merges, source, checkpoint);
   if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
 
   const std::string target = resolve_user_path(out);

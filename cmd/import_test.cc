@@ -14,6 +14,7 @@
 #include "ckks/base/shared_data.h"
 #include "cmd/model_tokenizer.h"
 #include "doctest/doctest.h"
+#include "nn/tokenizer_file.h"
 
 namespace psm {
 namespace {
@@ -123,7 +124,7 @@ TEST_CASE("a note that is no tokenizer, and one of more tokens than the model ha
   }
   const auto path = shared_data("model/tok512.bin");
   if (!path) return;
-  CHECK_THROWS_WITH_AS(keep_tokenizer(*read_tokenizer(*path), checkpoint),
+  CHECK_THROWS_WITH_AS(keep_tokenizer(*load_tokenizer(*path), checkpoint),
                        doctest::Contains("has 512 tokens and the model 7"), Error);
 }
 

@@ -10,9 +10,6 @@
 
 namespace psm {
 
-// From a file (llama2.c's). Throws Error if it is none.
-std::shared_ptr<const Tokenizer> read_tokenizer(const std::string& path);
-
 // Keeps it; throws Error if it has more tokens than the model.
 void keep_tokenizer(const Tokenizer& tokenizer, Checkpoint& checkpoint);
 
