@@ -70,12 +70,7 @@ int polynomialise(int argc, char** argv) {
   if (recall || !text.empty()) {
     const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
     const Batch test = task.test();
-    std::vector<std::vector<int>> sequences;
-    for (int s = 0; s < test.sequences; ++s) {
-      const auto begin = test.tokens.begin() + static_cast<ptrdiff_t>(s) * test.length;
-      sequences.emplace_back(begin, begin + test.length);
-    }
-    const std::vector<RangeUse> uses = count_range_leaves(model, sequences);
+    const std::vector<RangeUse> uses = count_range_leaves(model, test.texts());
     std::printf("on unseen data:\n%s", range_use_table(uses).c_str());
     json["unseen"] = range_use_json(uses);
     TaskScores scores = read_scores(checkpoint);

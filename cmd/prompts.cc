@@ -114,13 +114,7 @@ std::vector<int> PromptCodec::scored_positions(int length) const {
 
 std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) const {
   if (!recall_) throw Error("a text model has no prompts of its own; give one with --prompt");
-  const Batch batch = RecallTask(*recall_).test(count, stream);
-  std::vector<std::vector<int>> prompts;
-  for (int s = 0; s < batch.sequences; ++s) {
-    const auto begin = batch.tokens.begin() + static_cast<ptrdiff_t>(s) * batch.length;
-    prompts.emplace_back(begin, begin + batch.length);
-  }
-  return prompts;
+  return RecallTask(*recall_).test(count, stream).texts();
 }
 
 PromptFlags::PromptFlags(Flags& flags)

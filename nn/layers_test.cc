@@ -156,21 +156,40 @@ TEST_CASE("the gradient of cross entropy agrees and unscored rows have none") {
 }
 
 TEST_CASE("the gradient of the peak, excess and logarithmic excess losses agrees with finite differences") {
-  GradientCheck({{6, 2}}).run([](T& tape, const Inputs& in) { return peak_loss(tape, in[0], 4, 0.5); });
-  GradientCheck({{6, 2}}).run([](T& tape, const Inputs& in) { return excess_loss(tape, in[0], 0.6, 0.5); });
+  GradientCheck({{6, 2}}).run([](T& tape, const Inputs& in) { return peak_loss(tape, in[0], nullptr, 2, 0.5); });
+  GradientCheck({{6, 2}}).run([](T& tape, const Inputs& in) { return excess_loss(tape, in[0], nullptr, 0.6, 0.5); });
   GradientCheck({{12, 1}}, [](double x) { return 0.1 + x * x; }).run([](T& tape, const Inputs& in) {
-    return log_excess_loss(tape, in[0], 0.7, 0.5);
+    return log_excess_loss(tape, in[0], nullptr, 0.7, 0.5);
   });
   T tape;
   double x[] = {1, -3, 2, 0.5}, grad[4] = {};
-  const Tensor<double> loss = peak_loss<double>(tape, {x, grad, 2, 2}, 2, 1.0);
+  const Tensor<double> loss = peak_loss<double>(tape, {x, grad, 2, 2}, nullptr, 1, 1.0);
   CHECK(loss.value[0] == 5);
   tape.backward(loss);
   CHECK(grad[0] == 0);
   CHECK(grad[1] == -1);
   CHECK(grad[2] == 1);
-  CHECK(excess_loss<double>(tape, {x, grad, 2, 2}, 1.5, 2.0).value[0] ==
+  CHECK(excess_loss<double>(tape, {x, grad, 2, 2}, nullptr, 1.5, 2.0).value[0] ==
         doctest::Approx(2 * (1.5 * 1.5 + 0.25)));
+}
+
+TEST_CASE("rows that do not count have neither a part in a range loss nor a gradient") {
+  const int marks[] = {0, -1, 7, -1, -1};
+  double x[] = {1, 4, 2, 3, 9}, grad[5];
+  const Tensor<double> rows{x, grad, 5, 1};
+  const auto check = [&](auto&& loss_of, double value, std::vector<double> gradient) {
+    T tape;
+    std::fill(grad, grad + 5, 0.0);
+    const Tensor<double> loss = loss_of(tape);
+    CHECK(loss.value[0] == doctest::Approx(value));
+    tape.backward(loss);
+    for (int r = 0; r < 5; ++r) CHECK(grad[r] == doctest::Approx(gradient[r]));
+  };
+  check([&](T& tape) { return peak_loss(tape, rows, marks, 5, 1.0); }, 2, {0, 0, 1, 0, 0});
+  check([&](T& tape) { return peak_loss(tape, rows, marks, 1, 1.0); }, 3, {1, 0, 1, 0, 0});
+  check([&](T& tape) { return excess_loss(tape, rows, marks, 0.5, 1.0); }, 2.5, {1, 0, 3, 0, 0});
+  const double log = std::log(2.0);
+  check([&](T& tape) { return log_excess_loss(tape, rows, marks, 1, 1.0); }, log * log, {0, 0, log, 0, 0});
 }
 
 TEST_CASE("the logarithmic width loss counts scored rows outside the interval around their own mean") {

@@ -1,12 +1,18 @@
 #include "train/data.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace psm {
 
 std::size_t Batch::scored() const {
   return static_cast<std::size_t>(
       std::count_if(targets.begin(), targets.end(), [](int target) { return target >= 0; }));
+}
+
+std::size_t Batch::real_tokens() const {
+  if (lengths.empty()) return static_cast<std::size_t>(sequences) * static_cast<std::size_t>(length);
+  return std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
 }
 
 namespace {
@@ -25,6 +31,25 @@ ModelInput Batch::input(int first, int count) const {
           .tokens = part(tokens, sequences, first, count),
           .lengths = part(lengths, sequences, first, count),
           .patches = part(patches, sequences, first, count)};
+}
+
+std::vector<std::vector<int>> Batch::texts() const {
+  std::vector<std::vector<int>> texts;
+  for (int s = 0; s < sequences && !tokens.empty(); ++s) {
+    const std::span<const int> all = part(tokens, sequences, s, 1);
+    const std::span<const int> real = lengths.empty() ? all : all.first(lengths[s]);
+    texts.emplace_back(real.begin(), real.end());
+  }
+  return texts;
+}
+
+std::vector<std::vector<float>> Batch::images() const {
+  std::vector<std::vector<float>> images;
+  for (int s = 0; s < sequences && !patches.empty(); ++s) {
+    const std::span<const float> image = part(patches, sequences, s, 1);
+    images.emplace_back(image.begin(), image.end());
+  }
+  return images;
 }
 
 std::span<const int> Batch::scored_by(int first, int count) const {

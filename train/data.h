@@ -22,6 +22,10 @@ struct Batch {
   std::vector<float> patches;  // [sequences * (length - 1) * patch_inputs], in place of tokens
 
   std::size_t scored() const;
+  std::size_t real_tokens() const;  // with the class tokens
+  // Each sequence without what fills it up, or each image: one of the two lists is empty.
+  std::vector<std::vector<int>> texts() const;
+  std::vector<std::vector<float>> images() const;
   // The sequences first .. first + count as a forward pass reads them, and what it is scored by, a target for each
   // row of logits. Views: the batch outlives them.
   ModelInput input(int first, int count) const;

@@ -3,6 +3,7 @@
 #include "ckks/base/parallel.h"
 #include "doctest/doctest.h"
 #include "train/evaluation.h"
+#include "train/recipe.h"
 #include "train/trainer.h"
 
 namespace psm {
@@ -10,12 +11,20 @@ namespace {
 
 // Which of two symbols a sequence has more of: a text of 3, 5 or 7 tokens, or an image of 5 patches whose first
 // number is the symbol.
+struct MajorityOptions {
+  bool images = false;
+  int filler = 2;   // token that fills texts up
+  int symbols = 0;  // of each text; 0: 3, 5 or 7
+  int length = 7;   // texts are filled up to it
+};
+
 class Majority final : public DataSource {
  public:
-  explicit Majority(bool images) : images_(images) {}
+  explicit Majority(bool images) : Majority(MajorityOptions{.images = images}) {}
+  explicit Majority(const MajorityOptions& options) : images_(options.images), options_(options) {}
 
   int vocab() const override { return images_ ? 0 : 3; }
-  int context() const override { return images_ ? 6 : 7; }
+  int context() const override { return images_ ? 6 : options_.length; }
   int classes() const override { return 2; }
   int patch_inputs() const override { return images_ ? 2 : 0; }
   std::string description() const override { return "majority"; }
@@ -24,11 +33,13 @@ class Majority final : public DataSource {
     batch.sequences = sequences, batch.length = context();
     batch.tokens.clear(), batch.patches.clear(), batch.lengths.clear(), batch.targets.clear();
     for (int s = 0; s < sequences; ++s) {
-      const int symbols = images_ ? 5 : 3 + 2 * static_cast<int>(random.integer(3));
+      const int symbols = images_                ? 5
+                          : options_.symbols > 0 ? options_.symbols
+                                                 : 3 + 2 * static_cast<int>(random.integer(3));
       int ones = 0;
-      for (int i = 0; i < (images_ ? 5 : 7); ++i) {
-        const int symbol = i < symbols ? static_cast<int>(random.integer(2)) : 2;  // 2 fills up
-        ones += symbol == 1;
+      for (int i = 0; i < (images_ ? 5 : options_.length); ++i) {
+        const int symbol = i < symbols ? static_cast<int>(random.integer(2)) : options_.filler;
+        ones += i < symbols && symbol == 1;
         if (images_)
           batch.patches.insert(batch.patches.end(), {static_cast<float>(symbol), 0.5f});
         else
@@ -48,6 +59,7 @@ class Majority final : public DataSource {
 
  private:
   bool images_;
+  MajorityOptions options_;
 };
 
 ModelConfig model_for(const Majority& data) {
@@ -113,6 +125,51 @@ TEST_CASE("what fills a batch up changes no bit of what the model gives") {
   CHECK(evaluate(weights, other).cross_entropy == evaluate(weights, batch).cross_entropy);
   batch.lengths.clear(), other.lengths.clear();
   CHECK(evaluate(weights, other).cross_entropy != evaluate(weights, batch).cross_entropy);
+}
+
+TEST_CASE(
+    "what fills a batch up changes no bit of a training with range losses, nor of the measured ranges") {
+  const Majority data(false), other(MajorityOptions{.filler = 1});
+  const ModelWeights weights = random_weights(model_for(data), 1);
+  TrainerOptions losses = options();
+  losses.ranges.score_limit = losses.ranges.gelu_limit = losses.ranges.residual_limit = 0.1;
+  losses.ranges.final_residual_limit = losses.ranges.denominator_limit = 0.1;
+  Trainer trainer(weights, data, losses), filled(weights, other, losses);
+  for (int i = 0; i < 3; ++i) {
+    const StepReport report = trainer.step();
+    CHECK(report.range_loss > 0);
+    CHECK(filled.step().range_loss == report.range_loss);
+  }
+  CHECK(filled.state().values == trainer.state().values);
+
+  const Ranges ranges = measure_ranges(weights, data, 20), same = measure_ranges(weights, other, 20);
+  CHECK(same.residual == ranges.residual);
+  CHECK(same.layers[0].gelu_input == ranges.layers[0].gelu_input);
+  CHECK(same.layers[0].second_variance == ranges.layers[0].second_variance);
+}
+
+TEST_CASE("the range losses of texts that are filled up are those of the texts alone") {
+  const Majority data(MajorityOptions{.symbols = 5, .length = 7}),
+      alone(MajorityOptions{.symbols = 5, .length = 5});
+  const ModelWeights weights = random_weights(model_for(data), 1);
+  const RangeLosses all = options().ranges;
+  for (double RangeLosses::*const weight :
+       {&RangeLosses::score_peak, &RangeLosses::gelu_peak, &RangeLosses::score_excess,
+        &RangeLosses::gelu_excess, &RangeLosses::denominator_excess, &RangeLosses::variance_width,
+        &RangeLosses::residual_excess, &RangeLosses::final_residual_excess}) {
+    TrainerOptions one = options();
+    one.ranges = {.score_limit = 0.01,
+                  .gelu_limit = 0.1,
+                  .denominator_limit = 1e-4,
+                  .residual_limit = 0.1,
+                  .final_residual_limit = 0.1,
+                  .variance_half_width = 0.01};
+    one.ranges.*weight = all.*weight;
+    one.range_warmup = 1;
+    const double padded = Trainer(weights, data, one).step().range_loss;
+    CHECK(padded > 0);
+    CHECK(padded == doctest::Approx(Trainer(weights, alone, one).step().range_loss).epsilon(1e-4));
+  }
 }
 
 TEST_CASE("data of another kind than the model's are refused") {

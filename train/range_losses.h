@@ -2,9 +2,11 @@
 // non-polynomial function is needed on a small interval only. Zero weights switch a loss off.
 //
 // Notation: s scores, D = mean_i s_i^p + epsilon, u GELU's or SiLU's inputs and those of a head's sigmoid, v the
-// norms' variances or mean squares, x the residual stream entering a layer, x_f and v_f the same of the final norm. The paper's terms are the peaks; the
-// smooth ones beside them act on every entry outside its interval at once, which takes hundreds of steps
-// where the peaks alone take thousands.
+// norms' variances or mean squares, x the residual stream entering a layer, x_f and v_f the same of the final
+// norm. The paper's terms are the peaks; the smooth ones beside them act on every entry outside its interval at
+// once, which takes hundreds of steps where the peaks alone take thousands.
+//
+// Tokens that only fill up a batch count nowhere: not in a loss, nor in what its mean is taken over.
 #pragma once
 
 #include "attention/model.h"
@@ -42,6 +44,7 @@ RangeLosses text_range_losses();
 struct BatchPart {
   int sequences, length;
   int batch;                     // sequences of the whole batch
+  std::size_t tokens;            // real tokens of the whole batch
   const int* targets;            // of this part, one for each row of logits; outlives the backward pass
   std::size_t scored;            // scored positions of the whole batch
   const int* lengths = nullptr;  // [sequences] real tokens of this part; nullptr: all of `length`

@@ -194,12 +194,8 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
 
 Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences) {
   const Batch batch = training_examples(source, sequences, kMeasuredSeed);
-  std::vector<std::vector<int>> rows;
-  for (int s = 0; s < batch.sequences; ++s) {
-    const auto begin = batch.tokens.begin() + static_cast<std::ptrdiff_t>(s) * batch.length;
-    rows.emplace_back(begin, begin + batch.length);
-  }
-  return measure_ranges(weights, rows);
+  return source.patch_inputs() > 0 ? measure_ranges(weights, batch.images())
+                                   : measure_ranges(weights, batch.texts());
 }
 
 }  // namespace psm

@@ -20,12 +20,14 @@ ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, doubl
     std::size_t rows = 0;
   };
   std::vector<LogSum> logs(static_cast<std::size_t>(config.layers) * heads);
-  for_each_forward(weights, examples, [&](int, int count, const ForwardTensors<float>& out) {
+  for_each_forward(weights, examples, [&](int first, int count, const ForwardTensors<float>& out) {
     for (int n = 0; n < config.layers; ++n)
       for (int row = 0; row < count * heads * length; ++row) {
+        const int sequence = first + row / (heads * length), t = row % length;
+        const int real = examples.lengths.empty() ? length : examples.lengths[sequence];
+        if (t >= real) continue;
         const float* scores = out.scores[n].value + static_cast<std::size_t>(row) * length;
-        const double d =
-            length_agnostic_denominator(scores, config.causal ? row % length + 1 : length, parameters);
+        const double d = length_agnostic_denominator(scores, config.causal ? t + 1 : real, parameters);
         if (d <= 0) continue;
         LogSum& log = logs[static_cast<std::size_t>(n) * heads + row / length % heads];
         log.sum += std::log(d);
@@ -42,8 +44,9 @@ ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, doubl
       const auto factor = static_cast<float>(std::exp((std::log(denominator) - mean) / config.power));
       LayerWeights& layer = weights.layers[n];
       for (std::size_t i = head * per_head; i < (head + 1) * per_head; ++i) layer.wq[i] *= factor;
-      for (std::size_t i = head * per_head / config.width; i < (head + 1) * per_head / config.width; ++i)
-        layer.bq[i] *= factor;
+      const std::size_t dims = config.head_dim();
+      if (!layer.bq.empty())
+        for (std::size_t i = head * dims; i < (head + 1) * dims; ++i) layer.bq[i] *= factor;
     }
   return weights;
 }

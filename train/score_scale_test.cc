@@ -1,5 +1,6 @@
 #include "train/score_scale.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attention/reference_forward.h"
@@ -44,6 +45,28 @@ TEST_CASE("every head's denominators get the geometric mean that is asked for") 
     REQUIRE(rows[h] == examples.sequences * examples.length);
     CHECK(std::exp(logs[h] / rows[h]) == doctest::Approx(2.5).epsilon(1e-3));
   }
+}
+
+TEST_CASE("rows of texts that are filled up have their own tokens as keys, and a model may have no biases") {
+  ModelConfig config = preset("roberta");
+  config.vocab = 9, config.context = 12, config.classes = 2;
+  config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
+  config.biases = false;
+  const ModelWeights weights = random_weights(config, 3);
+  Batch alone, filled;
+  alone.sequences = filled.sequences = 2, alone.length = 4, filled.length = 6;
+  alone.tokens = {1, 2, 3, 4, 4, 7, 6, 5};
+  for (const std::vector<int>& text : alone.texts()) {
+    filled.tokens.insert(filled.tokens.end(), text.begin(), text.end());
+    filled.tokens.insert(filled.tokens.end(), {8, 8});
+    filled.lengths.push_back(4);
+  }
+  const ModelWeights a = with_score_scale(weights, alone, 2.5), b = with_score_scale(weights, filled, 2.5);
+  CHECK(a.layers[1].wq != weights.layers[1].wq);
+  float worst = 0;
+  for (std::size_t i = 0; i < a.layers[1].wq.size(); ++i)
+    worst = std::max(worst, std::abs(b.layers[1].wq[i] - a.layers[1].wq[i]));
+  CHECK(worst < 1e-5f);
 }
 
 TEST_CASE("plain PowerSoftmax gives the same logits at every scale") {

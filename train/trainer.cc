@@ -84,9 +84,10 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
   const Tensor<float> entropy = cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
   const double rise = static_cast<double>(adamw_.state().steps + 1) /
                       static_cast<double>(std::max<std::size_t>(1, options_.range_warmup));
-  part.loss = add_range_losses(tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out,
-                               {part.count, batch_.length, options_.batch, targets.data(), batch_.scored(),
-                                input.lengths.empty() ? nullptr : input.lengths.data()});
+  part.loss =
+      add_range_losses(tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out,
+                       {part.count, batch_.length, options_.batch, batch_.real_tokens(), targets.data(),
+                        batch_.scored(), input.lengths.empty() ? nullptr : input.lengths.data()});
   part.cross_entropy = entropy.value[0];
   part.range_loss = part.loss.value[0] - entropy.value[0];
 }
