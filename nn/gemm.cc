@@ -22,17 +22,24 @@ struct AlignedFree {
   void operator()(float* p) const { std::free(p); }
 };
 
-// This thread's packing buffer.
-float* packing_buffer(std::size_t count) {
-  thread_local std::unique_ptr<float, AlignedFree> buffer;
-  thread_local std::size_t capacity = 0;
-  if (count > capacity) {
-    capacity = (count + 15) / 16 * 16;
-    buffer.reset(static_cast<float*>(std::aligned_alloc(64, capacity * sizeof(float))));
-    PSM_CHECK(buffer != nullptr, capacity, " floats");
+// Memory that only grows.
+class PackingBuffer {
+ public:
+  float* at_least(std::size_t count) {
+    if (count > capacity_) {
+      capacity_ = (count + 15) / 16 * 16;
+      buffer_.reset(static_cast<float*>(std::aligned_alloc(64, capacity_ * sizeof(float))));
+      PSM_CHECK(buffer_ != nullptr, capacity_, " floats");
+    }
+    return buffer_.get();
   }
-  return buffer.get();
-}
+
+ private:
+  std::unique_ptr<float, AlignedFree> buffer_;
+  std::size_t capacity_ = 0;
+};
+
+thread_local PackingBuffer panels_buffer, rows_buffer;
 
 // Rows depth x columns first .. first + width of op(B) into one panel, padded with zeros to `panel_width`.
 void pack_panel(Transpose tb, const float* b, int b_row, int depth, int width, int panel_width,
@@ -50,6 +57,22 @@ void pack_panel(Transpose tb, const float* b, int b_row, int depth, int width, i
     const float* row = b + static_cast<std::ptrdiff_t>(j) * b_row;
     for (int l = 0; l < depth; ++l) panel[static_cast<std::ptrdiff_t>(l) * panel_width + j] = row[l];
   }
+}
+
+// Element (i, l) of some rows of op(A) is first[i * row_stride + l * step_stride].
+struct RowsOfA {
+  const float* first;
+  std::ptrdiff_t row_stride, step_stride;
+};
+
+// Rows of A', read once for all panels: in place each step would touch another line and, where A's rows are a power of
+// two long, the same few sets of the cache.
+RowsOfA pack_rows(RowsOfA source, int rows, int depth) {
+  float* const packed = rows_buffer.at_least(static_cast<std::size_t>(kRowBlock) * kDepthBlock);
+  for (int l = 0; l < depth; ++l)
+    std::copy(source.first + l * source.step_stride, source.first + l * source.step_stride + rows,
+              packed + static_cast<std::ptrdiff_t>(l) * rows);
+  return {packed, 1, rows};
 }
 
 }  // namespace
@@ -72,7 +95,7 @@ void gemm(Transpose ta, Transpose tb, GemmShape shape, float alpha, const float*
     const int panels = (columns + width - 1) / width;
     for (int depth0 = 0; depth0 < k; depth0 += kDepthBlock) {
       const int depth = std::min(kDepthBlock, k - depth0);
-      float* const packed = packing_buffer(static_cast<std::size_t>(panels) * width * depth);
+      float* const packed = panels_buffer.at_least(static_cast<std::size_t>(panels) * width * depth);
       const float block_beta = depth0 == 0 ? beta : 1.0f;
 #pragma omp parallel num_threads(thread_count()) if (parallel)
       {
@@ -87,14 +110,16 @@ void gemm(Transpose ta, Transpose tb, GemmShape shape, float alpha, const float*
         }
 #pragma omp for schedule(static)
         for (int task = 0; task < row_tasks; ++task) {
-          const int end = std::min(m, (task + 1) * task_rows);
+          const int begin = task * task_rows, rows = std::min(task_rows, m - begin);
+          RowsOfA source{a + begin * row_stride + depth0 * step_stride, row_stride, step_stride};
+          if (ta == Transpose::kYes && panels > 1) source = pack_rows(source, rows, depth);
           for (int p = 0; p < panels; ++p) {
             const int column = column0 + p * width;
-            for (int row = task * task_rows; row < end; row += kernels.tile_rows) {
-              kernels.tile(std::min(kernels.tile_rows, end - row), std::min(width, n - column), depth, alpha,
-                           a + row * row_stride + depth0 * step_stride, row_stride, step_stride,
+            for (int row = 0; row < rows; row += kernels.tile_rows) {
+              kernels.tile(std::min(kernels.tile_rows, rows - row), std::min(width, n - column), depth, alpha,
+                           source.first + row * source.row_stride, source.row_stride, source.step_stride,
                            packed + static_cast<std::ptrdiff_t>(p) * width * depth, block_beta,
-                           c + static_cast<std::ptrdiff_t>(row) * c_row + column, c_row);
+                           c + static_cast<std::ptrdiff_t>(begin + row) * c_row + column, c_row);
             }
           }
         }

@@ -2,7 +2,7 @@
 //
 // op(A) is m x k, op(B) is k x n, C is m x n, all row-major with the given row lengths. B is packed in blocks
 // of kDepthBlock rows into panels as wide as the kernel's tile (read contiguously, reused by all rows of A);
-// A is read in place. OpenMP divides the rows of C; inside a parallel region the calling thread does it all.
+// A is read in place, A' packed too. OpenMP divides the rows of C; inside a parallel region the calling thread does it all.
 //
 // Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused
 // multiply-adds inside), whatever the number of threads. Packing buffers are kept per thread and only grow.
