@@ -142,8 +142,8 @@ void ByteBpe::check_added(const std::string& what) {
       throw Error(message(what, ": a text begins or ends with token ", *token, ", which does not exist"));
 }
 
-template <typename Other>
-void ByteBpe::split(std::string_view text, const AddedIndex& index, std::vector<int>& tokens,
+template <typename Added, typename Other>
+void ByteBpe::split(std::string_view text, const AddedIndex& index, const Added& added,
                     const Other& other) const {
   std::size_t begin = 0;  // of what has not been passed on
   for (std::size_t at = 0; at < text.size();) {
@@ -155,56 +155,70 @@ void ByteBpe::split(std::string_view text, const AddedIndex& index, std::vector<
       ++at;
       continue;
     }
-    const AddedToken& added = spec_.added[*found];
-    const std::size_t left = added.strip_left ? std::max(begin, space_begin(text, at)) : at;
-    at += added.text.size();
+    const AddedToken& token = spec_.added[*found];
+    const std::size_t left = token.strip_left ? std::max(begin, space_begin(text, at)) : at;
+    at += token.text.size();
     if (begin < left) other(text.substr(begin, left - begin));
-    tokens.push_back(added.id);
+    added(token.id);
     // The search goes on behind the token itself, as the library's does: white space that the token took may be an
     // added token again.
-    begin = added.strip_right ? space_end(text, at) : at;
+    begin = token.strip_right ? space_end(text, at) : at;
   }
   if (begin < text.size()) other(text.substr(begin));
 }
 
-void ByteBpe::encode_words(std::string_view text, Words& words, std::vector<int>& tokens) const {
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = word_end(text, begin);
-    const std::string_view word = text.substr(begin, end - begin);
-    begin = end;
-    const auto known = words.ranges.find(word);
-    if (known != words.ranges.end()) {
-      const auto first = words.tokens.begin() + static_cast<std::ptrdiff_t>(known->second.begin);
-      tokens.insert(tokens.end(), first, first + static_cast<std::ptrdiff_t>(known->second.count));
-      continue;
+template <typename Added, typename Word>
+void ByteBpe::cut(std::string_view text, const Added& added, const Word& word) const {
+  if (const std::size_t valid = utf8_valid_prefix(text); valid < text.size())
+    throw Error(message("the text is not UTF-8 at byte ", valid, "; convert it"));
+  const auto words = [&](std::string_view plain) {
+    for (std::size_t begin = 0; begin < plain.size();) {
+      const std::size_t end = word_end(plain, begin);
+      word(plain.substr(begin, end - begin));
+      begin = end;
     }
-    words.row.clear();
-    for (const char byte : word) words.row.push_back(byte_token_[static_cast<unsigned char>(byte)]);
-    words.merger.run(words.row, [&](int left, int right) {
-      const auto merge = merges_.find(pair_key(left, right));
-      return merge == merges_.end() ? Merge{} : merge->second;
+  };
+  split(text, raw_, added, [&](std::string_view piece) {
+    std::string normal;
+    if (spec_.nfc) piece = normal = to_nfc(piece);
+    split(piece, normalised_, added, [&](std::string_view plain) {
+      if (!spec_.prefix_space || plain.starts_with(' ')) return words(plain);
+      words(std::string(" ").append(plain));
     });
-    tokens.insert(tokens.end(), words.row.begin(), words.row.end());
-    if (words.ranges.size() == kMaxWords) continue;
-    words.ranges.emplace(word, Words::Range{words.tokens.size(), words.row.size()});
-    words.tokens.insert(words.tokens.end(), words.row.begin(), words.row.end());
+  });
+}
+
+void ByteBpe::encode_word(std::string_view word, Words& words, std::vector<int>& tokens) const {
+  const auto known = words.ranges.find(word);
+  if (known != words.ranges.end()) {
+    const auto first = words.tokens.begin() + static_cast<std::ptrdiff_t>(known->second.begin);
+    tokens.insert(tokens.end(), first, first + static_cast<std::ptrdiff_t>(known->second.count));
+    return;
   }
+  words.row.clear();
+  for (const char byte : word) words.row.push_back(byte_token_[static_cast<unsigned char>(byte)]);
+  words.merger.run(words.row, [&](int left, int right) {
+    const auto merge = merges_.find(pair_key(left, right));
+    return merge == merges_.end() ? Merge{} : merge->second;
+  });
+  tokens.insert(tokens.end(), words.row.begin(), words.row.end());
+  if (words.ranges.size() == kMaxWords) return;
+  words.ranges.emplace(word, Words::Range{words.tokens.size(), words.row.size()});
+  words.tokens.insert(words.tokens.end(), words.row.begin(), words.row.end());
 }
 
 std::vector<int> ByteBpe::encode(std::string_view text) const {
-  if (const std::size_t valid = utf8_valid_prefix(text); valid < text.size())
-    throw Error(message("the text is not UTF-8 at byte ", valid, "; convert it"));
   std::vector<int> tokens;
   Words words;
-  split(text, raw_, tokens, [&](std::string_view piece) {
-    std::string normal;
-    if (spec_.nfc) piece = normal = to_nfc(piece);
-    split(piece, normalised_, tokens, [&](std::string_view plain) {
-      if (!spec_.prefix_space || plain.starts_with(' ')) return encode_words(plain, words, tokens);
-      encode_words(std::string(" ").append(plain), words, tokens);
-    });
-  });
+  cut(
+      text, [&](int token) { tokens.push_back(token); },
+      [&](std::string_view word) { encode_word(word, words, tokens); });
   return tokens;
+}
+
+void ByteBpe::for_each_word(std::string_view text, const VisitWord& visit) const {
+  cut(
+      text, [](int) {}, visit);
 }
 
 std::string ByteBpe::bytes(int token) const {

@@ -6,8 +6,7 @@
 //   2. what stands between them is normalised (NFC, or not at all), and the other added tokens are cut out;
 //   3. what is left is cut into words (nn/byte_level.h);
 //   4. a word's bytes are tokens, of which the two neighbours whose merge has the lowest rank are merged, the
-//   leftmost
-//      of equals, until no two have a merge.
+//      leftmost of equals, until no two have a merge.
 //
 // So decode(encode(text)) is the normalised text, but for white space that an added token takes with it and
 // for a space in front. No token is added at the ends: start() and end() say which ones a model expects
@@ -16,6 +15,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,6 +43,10 @@ class ByteBpe final : public Tokenizer {
   std::optional<int> end() const override { return spec_.end; }
   std::string to_string() const override;  // "bpe" and its tokenizer.json
 
+  // The words of step 3, in order: no merge reaches beyond one. Throws psm::Error if the text is not UTF-8.
+  using VisitWord = std::function<void(std::string_view word)>;
+  void for_each_word(std::string_view text, const VisitWord& visit) const;
+
   const ByteBpeSpec& spec() const { return spec_; }
 
  private:
@@ -54,11 +58,13 @@ class ByteBpe final : public Tokenizer {
   void check_tokens(const std::string& what);
   void check_merges(const std::string& what);
   void check_added(const std::string& what);
-  // Calls other(piece) for what stands between added tokens, and appends those to `tokens`.
-  template <typename Other>
-  void split(std::string_view text, const AddedIndex& index, std::vector<int>& tokens,
-             const Other& other) const;
-  void encode_words(std::string_view text, Words& words, std::vector<int>& tokens) const;
+  // Calls added(id) for the added tokens of one index and other(piece) for what stands between them, in order.
+  template <typename Added, typename Other>
+  void split(std::string_view text, const AddedIndex& index, const Added& added, const Other& other) const;
+  // Steps 1 to 3: added(id) and word(text), in order.
+  template <typename Added, typename Word>
+  void cut(std::string_view text, const Added& added, const Word& word) const;
+  void encode_word(std::string_view word, Words& words, std::vector<int>& tokens) const;
 
   ByteBpeSpec spec_;
   int vocab_ = 0;

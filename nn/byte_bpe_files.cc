@@ -15,7 +15,6 @@ namespace {
 constexpr JsonLimits kLimits{
     .max_bytes = kMaxTokenizerBytes, .max_depth = 8, .max_values = std::uint64_t{1} << 20};
 constexpr int kMaxId = (1 << 20) - 1;
-constexpr const char* kEndOfText = "<|endoftext|>";
 
 using Ids = std::unordered_map<std::string_view, int>;
 

@@ -9,6 +9,9 @@
 
 namespace psm {
 
+// The token that ends a text, wherever a vocabulary has one of this name.
+inline constexpr const char* kEndOfText = "<|endoftext|>";
+
 // A text that is a token wherever it stands, before words are cut and merged; of several the leftmost, then
 // the longest.
 struct AddedToken {
