@@ -1,0 +1,198 @@
+// bazel run //cmd:tokenizer -- train|encode|decode|statistics: tokenizers made of a text, used and measured.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/checkpoint.h"
+#include "ckks/base/error.h"
+#include "ckks/base/file.h"
+#include "ckks/base/flags.h"
+#include "cmd/common_flags.h"
+#include "cmd/model_tokenizer.h"
+#include "cmd/table.h"
+#include "nn/bpe_trainer.h"
+#include "nn/byte_bpe.h"
+#include "nn/byte_bpe_files.h"
+#include "nn/tokenizer_file.h"
+
+namespace psm {
+namespace {
+
+constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
+
+struct TokenizerFlags {
+  explicit TokenizerFlags(Flags& flags)
+      : flags(flags),
+        text(flags.text("text", "", "the input: a file of text, for decode of tokens' numbers")),
+        string(flags.text("string", "", "the input itself, in place of --text")),
+        tokenizer(flags.text("tokenizer", "",
+                             "tokenizer.json, llama2.c's file, GPT-2's vocabulary, or a checkpoint that "
+                             "keeps its tokenizer")),
+        merges(flags.text("merges", "", "GPT-2's merges, beside its vocabulary")),
+        vocab(flags.integer("vocab", 1024, 256, 1 << 20, "tokens to train, with special ones and 256 bytes")),
+        special(flags.text("special", kEndOfText,
+                           "special tokens of train, separated by commas; an empty text: none")),
+        out(flags.text("out", "", "file for the result; without it decode and encode print it")),
+        pieces(flags.truth("pieces", false, "encode prints each token's number and text on a line")),
+        common(flags) {}
+
+  std::string input() const {
+    if (flags.given("text") == flags.given("string"))
+      throw Error("give the input as a file (--text) or as it is (--string), one of both");
+    return flags.given("text") ? read_file(resolve_user_path(text), kMaxTextBytes) : string;
+  }
+
+  std::shared_ptr<const Tokenizer> load() const {
+    require_given(flags, {"tokenizer"});
+    const std::string path = resolve_user_path(tokenizer);
+    if (!path.ends_with(".safetensors"))
+      return load_tokenizer(path, merges.empty() ? "" : resolve_user_path(merges));
+    auto kept = tokenizer_of(load_checkpoint(path));
+    if (!kept) throw Error(message(tokenizer, " keeps no tokenizer; give the tokenizer's own file"));
+    return kept;
+  }
+
+  // To --out, or to the standard output.
+  void write(const std::string& result) const {
+    if (!out.empty()) return write_file(resolve_user_path(out), result);
+    if (std::fwrite(result.data(), 1, result.size(), stdout) != result.size())
+      throw Error("the result cannot be written to the standard output");
+  }
+
+  const Flags& flags;
+  const std::string &text, &string, &tokenizer, &merges;
+  const int64_t& vocab;
+  const std::string &special, &out;
+  const bool& pieces;
+  const CommonFlags common;
+};
+
+Json statistics(const Tokenizer& tokenizer, const std::string& text, const std::vector<int>& tokens) {
+  std::vector<int> used = tokens;
+  std::sort(used.begin(), used.end());
+  used.erase(std::unique(used.begin(), used.end()), used.end());
+  const double bytes_a_token =
+      tokens.empty() ? 0 : static_cast<double>(text.size()) / static_cast<double>(tokens.size());
+  Table table({"vocabulary", "of them used", "bytes", "tokens", "bytes a token"});
+  table.row({std::to_string(tokenizer.vocab()), std::to_string(used.size()), std::to_string(text.size()),
+             std::to_string(tokens.size()), format("%.3f", bytes_a_token)});
+  std::printf("%s", table.text().c_str());
+  Json json;
+  json["vocabulary"] = tokenizer.vocab();
+  json["used"] = static_cast<int64_t>(used.size());
+  json["bytes"] = static_cast<int64_t>(text.size());
+  json["tokens"] = static_cast<int64_t>(tokens.size());
+  json["bytes_a_token"] = bytes_a_token;
+  return json;
+}
+
+Json train(const TokenizerFlags& flags) {
+  require_given(flags.flags, {"out"});
+  BpeTrainerOptions options{.vocab = static_cast<int>(flags.vocab), .special = {}};
+  for (std::size_t at = 0; at < flags.special.size();) {
+    const std::size_t end = std::min(flags.special.find(',', at), flags.special.size());
+    options.special.push_back(flags.special.substr(at, end - at));
+    at = end + 1;
+  }
+  const std::string text = flags.input();
+  const double start = seconds_now();
+  const ByteBpe tokenizer(train_byte_bpe(text, options), "the trained tokenizer");
+  const double seconds = seconds_now() - start;
+  flags.write(tokenizer_json(tokenizer.spec(), 1));
+  Json json = statistics(tokenizer, text, tokenizer.encode(text));
+  json["seconds"] = seconds;
+  if (tokenizer.vocab() < options.vocab)
+    std::printf("no pair is left that stands twice: %d tokens of %d\n", tokenizer.vocab(), options.vocab);
+  std::printf("trained in %s; wrote %s\n", seconds_text(seconds).c_str(), flags.out.c_str());
+  return json;
+}
+
+Json encode(const TokenizerFlags& flags) {
+  const auto tokenizer = flags.load();
+  const std::vector<int> tokens = tokenizer->encode(flags.input());
+  std::string lines;
+  Json json;
+  json["tokens"] = Json::Array{};
+  for (const int token : tokens) {
+    if (flags.pieces) {
+      lines += message(token, "\t", printable(tokenizer->bytes(token)), "\n");
+    } else {
+      lines += (lines.empty() ? "" : " ") + std::to_string(token);
+    }
+    json["tokens"].push_back(token);
+  }
+  flags.write(flags.pieces ? lines : lines + "\n");
+  return json;
+}
+
+// Numbers between white space.
+std::vector<int> read_tokens(std::string_view text, int vocab) {
+  constexpr const char* kSpace = " \t\r\n";
+  std::vector<int> tokens;
+  for (std::size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;
+       at = text.find_first_not_of(kSpace, at)) {
+    const std::string_view word = text.substr(at, text.find_first_of(kSpace, at) - at);
+    int token = -1;
+    const auto parsed = std::from_chars(word.data(), word.data() + word.size(), token);
+    if (parsed.ec != std::errc() || parsed.ptr != word.data() + word.size() || token < 0 || token >= vocab)
+      throw Error(message("\"", printable(word.substr(0, 40)), "\" is no token; they are 0 to ", vocab - 1));
+    tokens.push_back(token);
+    at += word.size();
+  }
+  return tokens;
+}
+
+Json decode(const TokenizerFlags& flags) {
+  const auto tokenizer = flags.load();
+  const std::vector<int> tokens = read_tokens(flags.input(), tokenizer->vocab());
+  const std::string text = tokenizer->decode(tokens);
+  flags.write(text);
+  Json json;
+  json["tokens"] = static_cast<int64_t>(tokens.size());
+  json["bytes"] = static_cast<int64_t>(text.size());
+  return json;
+}
+
+int run(int argc, char** argv) {
+  Flags flags(
+      "bazel run //cmd:tokenizer -- ACTION [flags]",
+      "Trains tokenizers and uses those of any kind.\n\n"
+      "For example:\n"
+      "  bazel run //cmd:tokenizer -- train --text FILE --vocab 1024 --out tokenizer.json\n"
+      "  bazel run //cmd:tokenizer -- encode --tokenizer tokenizer.json --string \"Call me Ishmael.\"\n"
+      "  bazel run //cmd:tokenizer -- decode --tokenizer tokenizer.json --string \"35 610\"\n"
+      "  bazel run //cmd:tokenizer -- statistics --tokenizer tokenizer.json --text FILE");
+  const std::vector<std::string>& words =
+      flags.words("ACTION", 1, 1, "train (byte-level BPE), encode, decode or statistics");
+  const TokenizerFlags tokenizer_flags(flags);
+  flags.parse(argc, argv);
+  const CommonFlags& common = tokenizer_flags.common;
+  common.apply();
+  const std::string& action = words[0];
+  if (action == "train") {
+    common.write_json(train(tokenizer_flags));
+  } else if (action == "encode") {
+    common.write_json(encode(tokenizer_flags));
+  } else if (action == "decode") {
+    common.write_json(decode(tokenizer_flags));
+  } else if (action == "statistics") {
+    const auto tokenizer = tokenizer_flags.load();
+    const std::string text = tokenizer_flags.input();
+    common.write_json(statistics(*tokenizer, text, tokenizer->encode(text)));
+  } else {
+    throw Error(message(action, " is not known; use train, encode, decode or statistics"));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::run(argc, argv); });
+}

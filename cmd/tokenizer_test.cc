@@ -1,0 +1,106 @@
+// //cmd:tokenizer, as its users call it.
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "ckks/base/file.h"
+#include "ckks/base/json.h"
+#include "doctest/doctest.h"
+#include "nn/tokenizer_file.h"
+
+namespace psm {
+namespace {
+
+const std::string kText = "the theatre, then the thé<|endoftext|>\nthe end of the text\n";
+
+std::string path_of(const std::string& name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+int run(const std::string& arguments) {
+  const std::string command = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/tokenizer ";
+  return WEXITSTATUS(
+      std::system((command + arguments + " >" + path_of("out") + " 2>" + path_of("err")).c_str()));
+}
+
+std::string output(const std::string& arguments) {
+  CAPTURE(arguments);
+  const int code = run(arguments);
+  REQUIRE_MESSAGE(code == 0, read_file(path_of("err"), 1 << 16));
+  return read_file(path_of("out"), 1 << 20);
+}
+
+void refused(const std::string& arguments, const std::string& why) {
+  CAPTURE(arguments);
+  CHECK(run(arguments) == 2);
+  const std::string error = read_file(path_of("err"), 1 << 16);
+  CAPTURE(error);
+  CHECK(error.starts_with("error: "));
+  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
+  CHECK(error.find(why) != std::string::npos);
+}
+
+// A trained tokenizer and its text.
+std::string trained() {
+  const std::string text = path_of("text"), file = path_of("tokenizer.json");
+  write_file(text, kText);
+  output("train --text " + text + " --vocab 280 --out " + file);
+  return file;
+}
+
+TEST_CASE("a tokenizer is trained, encodes a file, and decodes it to the same bytes") {
+  const std::string file = trained(), flag = " --tokenizer " + file;
+  const auto tokenizer = load_tokenizer(file);
+  const std::string tokens = output("encode --text " + path_of("text") + flag);
+  std::string expected;
+  for (const int token : tokenizer->encode(kText))
+    expected += (expected.empty() ? "" : " ") + std::to_string(token);
+  CHECK(tokens == expected + "\n");
+  write_file(path_of("tokens"), tokens);
+  output("decode --text " + path_of("tokens") + flag + " --out " + path_of("decoded"));
+  CHECK(read_file(path_of("decoded"), 1 << 16) == kText);
+  const std::string ids = output("encode --string \"the\n\"" + flag);
+  CHECK(output("decode --string \"" + ids + "\"" + flag) == "the\n");
+  CHECK(output("encode --pieces --string \"\n\"" + flag).ends_with("\t\\n\n"));
+}
+
+TEST_CASE("statistics count bytes and tokens") {
+  const std::string file = trained(), figures = path_of("figures.json");
+  output("statistics --tokenizer " + file + " --text " + path_of("text") + " --json " + figures);
+  const Json json = parse_json(read_file(figures, 1 << 16), "figures");
+  const double tokens = static_cast<double>(load_tokenizer(file)->encode(kText).size());
+  CHECK(json.at("bytes", "").number("") == static_cast<double>(kText.size()));
+  CHECK(json.at("tokens", "").number("") == tokens);
+  CHECK(json.at("bytes_a_token", "").number("") == static_cast<double>(kText.size()) / tokens);
+  CHECK(json.at("used", "").number("") <= tokens);
+}
+
+TEST_CASE("what makes no sense is refused in one line and leaves nothing") {
+  const std::string file = trained(), text = path_of("text"), out = path_of("none.json");
+  refused("weave", "use train, encode, decode or statistics");
+  refused("train --text " + text, "--out is needed");
+  refused("train --out " + out, "--text");
+  refused("train --string '' --out " + out, "no words");
+  refused("train --text " + text + " --vocab 256 --out " + out, "give 257");
+  refused("train --text " + text + " --special 'a,,b' --out " + out, "empty");
+  refused("train --text " + path_of("nowhere") + " --out " + out, "nowhere");
+  refused("encode --string a", "--tokenizer is needed");
+  refused("encode --string a --text " + text + " --tokenizer " + file, "one of both");
+  refused("encode --string a --tokenizer " + text, "text");
+  refused("decode --string '1 9999' --tokenizer " + file, "\"9999\" is no token");
+  refused("decode --string '1 x' --tokenizer " + file, "\"x\" is no token");
+  refused("decode --string -1 --tokenizer " + file, "\"-1\" is no token");
+  CHECK_FALSE(std::filesystem::exists(out));
+}
+
+TEST_CASE("the command explains itself") {
+  const std::string help = output("--help");
+  CHECK(help.find("usage: bazel run //cmd:tokenizer") != std::string::npos);
+  CHECK(help.find("statistics") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace psm
