@@ -89,9 +89,11 @@ TrainSuiteOptions default_train_suite() {
 
 double training_step_flops(const ModelConfig& model, int batch) {
   const double d = model.width, tokens = static_cast<double>(batch) * model.context;
-  const double pairs = tokens * (model.context + 1) / 2;
-  const double products = model.layers * (tokens * d * (4 * d + 2.0 * model.ffn) + 2 * pairs * d) +
-                          tokens * d * model.vocab;
+  const double pairs = tokens * (model.causal ? (model.context + 1) / 2.0 : model.context);
+  const double outside = model.classes > 0 ? batch * d * (model.classes + (model.pooler ? d : 0)) +
+                                                 tokens * d * model.patch_inputs
+                                           : tokens * d * model.vocab;
+  const double products = model.layers * (tokens * d * (4 * d + 2.0 * model.ffn) + 2 * pairs * d) + outside;
   return 3 * 2 * products;
 }
 

@@ -83,19 +83,23 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
     double nats = 0;
   };
   std::vector<Part> parts(static_cast<size_t>(batch.sequences));
-  const size_t length = static_cast<size_t>(batch.length), vocab = static_cast<size_t>(model.weights.config.vocab);
+  const ModelConfig& config = model.weights.config;
+  const std::vector<std::vector<int>> texts = batch.texts();
+  const std::vector<std::vector<float>> images = batch.images();
+  const size_t rows = static_cast<size_t>(config.outputs(batch.length));
+  const size_t logits = static_cast<size_t>(config.classes > 0 ? config.classes : config.vocab);
   parallel_for(0, parts.size(), [&](size_t s) {
-    const std::span<const int> tokens(batch.tokens.data() + s * length, length);
-    const ForwardResult result = polynomial_forward(model, tokens);
-    for (size_t t = 0; t < length; ++t) {
-      const int target = batch.targets[s * length + t];
+    const ForwardResult result =
+        texts.empty() ? polynomial_forward(model, images[s]) : polynomial_forward(model, texts[s]);
+    for (size_t t = 0; t < rows; ++t) {
+      const int target = batch.targets[s * rows + t];
       if (target < 0) continue;
-      const std::span<const double> row(result.logits.data() + t * vocab, vocab);
+      const std::span<const double> row(result.logits.data() + t * logits, logits);
       const double top = row[static_cast<size_t>(argmax(row))];
       double sum = 0;
       for (const double logit : row) sum += std::exp(logit - top);
       parts[s].nats += top + std::log(sum) - row[static_cast<size_t>(target)];
-      parts[s].correct += argmax(row) == target;
+      parts[s].correct += argmax(row) == target && std::isfinite(sum);
       ++parts[s].scored;
     }
   });

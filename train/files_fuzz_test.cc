@@ -5,6 +5,7 @@
 #include "ckks/base/file.h"
 #include "doctest/doctest.h"
 #include "nn/fuzz_safetensors.h"
+#include "train/idx.h"
 #include "train/text_data.h"
 #include "train/training_state.h"
 
@@ -37,6 +38,21 @@ TEST_CASE("a running training's file") {
     PSM_CHECK(read.state.values.size() == read.state.optimiser.v.size());
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 100;
+  run(target);
+}
+
+TEST_CASE("an IDX array") {
+  FuzzTarget target;
+  target.name = "IDX";
+  target.corpus = {std::string("\0\0\x08\x01\0\0\0\x03\x07\x01\x02", 11),
+                   std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02wxyz", 20)};
+  target.decode = [](std::string_view bytes) {
+    const IdxArray array = parse_idx(bytes, "input");
+    std::size_t entries = 1;
+    for (const std::size_t size : array.shape) entries *= size;
+    PSM_CHECK(array.entries.size() == entries);
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 4;
   run(target);
 }
 

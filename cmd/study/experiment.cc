@@ -20,6 +20,7 @@ std::span<const Experiment> experiments() {
       attention_matrices_experiment(),
       recipe_experiment(),
       softmax_alternatives_experiment(),
+      vision_experiment(),
   };
   return all;
 }
@@ -59,7 +60,8 @@ std::span<const PaperItem> paper_items() {
       {"fig:AttnMatsSamples", "single attention matrices", "attention-matrices", ""},
       {"tab:softmax_methods_comparison", "cost of three polynomial alternatives to softmax",
        "softmax-alternatives", ""},
-      {"fig:powerVsbaseVision", "vision: not here yet", "", "-"},
+      {"fig:powerVsbaseVision", "training curves of ViTs with softmax and PowerSoftmax", "vision", ""},
+      {"tab:comparison (images)", "final accuracies of ViTs", "vision", ""},
       {"tab:glue", "sentence classification: not here yet", "", "-"},
       {"tab:pile", "zero- and five-shot tasks: not here yet", "", "-"},
       {"fig:tt0", "latency of encrypted Pythia 70M, first layer", "",

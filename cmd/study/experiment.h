@@ -50,5 +50,6 @@ Experiment attention_distance_experiment();
 Experiment attention_matrices_experiment();
 Experiment recipe_experiment();
 Experiment softmax_alternatives_experiment();
+Experiment vision_experiment();
 
 }  // namespace psm

@@ -11,15 +11,6 @@ namespace {
 
 constexpr int kSequences = 128, kRangeSequences = 512;
 
-std::vector<std::vector<int>> rows_of(const Batch& batch) {
-  std::vector<std::vector<int>> rows;
-  for (int s = 0; s < batch.sequences; ++s) {
-    const auto begin = batch.tokens.begin() + static_cast<std::ptrdiff_t>(s) * batch.length;
-    rows.emplace_back(begin, begin + batch.length);
-  }
-  return rows;
-}
-
 void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
   const Trained softmax = text.softmax().first(), power = text.power(4).first();
@@ -58,7 +49,7 @@ void run(StudyContext& context, StudyResult& result) {
   result.table(message("on ", held_out.scored(), " held-out characters"), table);
 
   Table uses({"layer", "function", "from", "to", "levels", "values outside"});
-  for (const RangeUse& use : count_range_leaves(polynomial, rows_of(held_out))) {
+  for (const RangeUse& use : count_range_leaves(polynomial, held_out.texts())) {
     if (use.values == 0) continue;  // the first norm is the client's
     const LayerApproximations& layer = polynomial.layers[static_cast<std::size_t>(use.layer)];
     const int levels = use.function == "gelu"               ? layer.gelu.depth()

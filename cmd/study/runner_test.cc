@@ -175,5 +175,32 @@ TEST_CASE(
   CHECK(read_file(run.options.out + "/index.html", 1 << 24).find("data:image/bmp") != std::string::npos);
 }
 
+// Images of 28 x 28 in two classes: the left half is bright, or the right one.
+std::string halves(const std::string& name) {
+  const std::string folder = fresh_folder(name);
+  std::filesystem::create_directories(folder + "/image");
+  constexpr int kImages = 40, kSide = 28;
+  std::string images("\0\0\x08\x03\0\0\0\x28\0\0\0\x1c\0\0\0\x1c", 16), labels("\0\0\x08\x01\0\0\0\x28", 8);
+  for (int n = 0; n < kImages; ++n) {
+    labels += static_cast<char>(n % 2);
+    for (int pixel = 0; pixel < kSide * kSide; ++pixel)
+      images += static_cast<char>((pixel % kSide < kSide / 2) == (n % 2 == 0) ? 200 : 20);
+  }
+  write_file(folder + "/image/mnist-t10k-images-idx3-ubyte.gz", images);
+  write_file(folder + "/image/mnist-t10k-labels-idx1-ubyte.gz", labels);
+  return folder;
+}
+
+TEST_CASE("the experiment on images runs to the polynomial model") {
+  StudyRun run;
+  run.options = {.minutes = 0.002, .seeds = 2, .out = fresh_folder("vision"), .data = halves("halves")};
+  run_experiment(experiment_named("vision"), run);
+  const Json result = result_of(run.options.out, "vision");
+  CHECK(result.at("finished", "vision").truth("vision"));
+  for (const char* part : {"mnist, polynomial, seed 1", "mnist, polynomial, seed 2"})
+    CHECK(result.at("parts", "vision").at(part, "parts").at("scored", part).integer(part, 4, 4) == 4);
+  CHECK(result.at("items", "vision").dump().find("nan") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace psm

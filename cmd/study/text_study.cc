@@ -6,13 +6,11 @@
 #include "ckks/base/error.h"
 #include "cmd/train_suite.h"
 #include "train/recipe.h"
-#include "train/score_scale.h"
 
 namespace psm {
 namespace {
 
-constexpr int kHeadDim = 16, kScaleSequences = 64;
-constexpr std::uint64_t kScaleSeed = 7;
+constexpr int kHeadDim = 16;
 
 // For file names: "power_softmax-p4-stable-e0.001-l4-d64".
 std::string name_of(const ModelConfig& model) {
@@ -86,14 +84,7 @@ ModelWeights TextStudy::with_power_softmax(ModelWeights weights) {
 }
 
 ModelWeights TextStudy::inference_form(ModelWeights weights, bool scaled) const {
-  const RecipeOptions recipe;
-  weights.config.form = PowerForm::kLengthAgnostic;
-  weights.config.epsilon = recipe.inference_epsilon;
-  if (!scaled) return weights;
-  TrainingRandom random(kScaleSeed);
-  Batch examples;
-  data_.draw(kScaleSequences, random, examples);
-  return with_score_scale(std::move(weights), examples, recipe.mean_denominator);
+  return psm::inference_form(std::move(weights), data_, scaled);
 }
 
 Trained TextStudy::train_on(const std::string& name, const ModelWeights& weights, std::size_t steps,

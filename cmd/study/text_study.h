@@ -55,7 +55,7 @@ class TextStudy {
   Trained minimise_ranges(const std::string& name, ModelWeights weights, const RangeLosses& losses,
                           std::size_t steps, std::uint64_t seed) const;
   static ModelWeights with_power_softmax(ModelWeights weights);
-  // The form that runs encrypted, with the recipe's epsilon; its scores scaled (train/score_scale.h) or not.
+  // psm::inference_form on the novels.
   ModelWeights inference_form(ModelWeights weights, bool scaled = true) const;
   std::size_t range_steps() const;
 

@@ -12,12 +12,17 @@
 #include "ckks/base/file.h"
 #include "ckks/base/hex.h"
 #include "cmd/table.h"
+#include "train/recipe.h"
+#include "train/score_scale.h"
 
 namespace psm {
 namespace {
 
 constexpr std::size_t kCurvePoints = 16;
-constexpr int kCurveSequences = 64, kFinalSequences = 512;
+constexpr int kCurveSequences = 64, kFinalSequences = 512;  // windows of many tokens that are scored
+constexpr int kCurveExamples = 500, kFinalExamples = 1000;  // scored once each
+constexpr int kScaleSequences = 64;
+constexpr std::uint64_t kScaleSeed = 7;
 constexpr std::uint64_t kMaxRecord = std::uint64_t{1} << 20;
 
 // What is known of a training beside its weights, in a file of its own: its state file has no room for it.
@@ -58,7 +63,8 @@ Trained train(const StudyContext& context, const std::string& name, const ModelW
   loop.name = name;
   loop.steps = steps;
   loop.evaluate_every = std::max<std::size_t>(1, steps / kCurvePoints);
-  loop.validation_sequences = context.examples(kCurveSequences);
+  const bool classifier = source.classes() > 0;
+  loop.validation_sequences = context.examples(classifier ? kCurveExamples : kCurveSequences);
   const std::string description = describe_training(initial, source, options, loop);
   const std::uint64_t checksum = checksum64(description.data(), description.size());
   const std::string file = context.state_file(name + "-" + hex(&checksum, sizeof checksum));
@@ -67,7 +73,8 @@ Trained train(const StudyContext& context, const std::string& name, const ModelW
 
   Trained trained;
   trained.steps = steps;
-  trained.tokens = steps * static_cast<std::size_t>(options.batch) * source.context();
+  trained.seen = steps * static_cast<std::size_t>(options.batch) *
+                 static_cast<std::size_t>(classifier ? 1 : source.context());
   Record record = read_record(record_file);
   if (record.diverged.empty()) {
     loop.evaluated = [&](std::size_t step, const Evaluation& evaluation) {
@@ -77,7 +84,9 @@ Trained train(const StudyContext& context, const std::string& name, const ModelW
     try {
       LoopResult result = run_training(initial, source, options, loop);
       trained.weights = std::move(result.weights);
-      trained.final = evaluate(trained.weights, source.validation(context.examples(kFinalSequences)));
+      trained.final =
+          evaluate(trained.weights,
+                   source.validation(context.examples(classifier ? kFinalExamples : kFinalSequences)));
       if (result.resumed_at < steps)
         std::printf("  %-40s %zu steps, %s, %.0f tokens/s\n", name.c_str(), result.steps,
                     seconds_text(result.seconds).c_str(), result.tokens_per_second);
@@ -99,6 +108,17 @@ Trainings train_seeds(const StudyContext& context, const std::string& label,
   for (int seed = 1; seed <= context.options().seeds; ++seed)
     trainings.seeds.push_back(train_one(static_cast<std::uint64_t>(seed)));
   return trainings;
+}
+
+ModelWeights inference_form(ModelWeights weights, const DataSource& source, bool scaled) {
+  const RecipeOptions recipe;
+  weights.config.form = PowerForm::kLengthAgnostic;
+  weights.config.epsilon = recipe.inference_epsilon;
+  if (!scaled) return weights;
+  TrainingRandom random(kScaleSeed);
+  Batch examples;
+  source.draw(kScaleSequences, random, examples);
+  return with_score_scale(std::move(weights), examples, recipe.mean_denominator);
 }
 
 Json evaluation_json(const Evaluation& e) {
@@ -127,8 +147,8 @@ PlotPoints mean_curve(const Trainings& trainings, Metric metric) {
     double sum = 0;
     for (const Trained& seed : trainings.seeds) sum += metric(seed.curve[i].held_out);
     const Trained& first = trainings.first();
-    const double tokens_a_step = static_cast<double>(first.tokens) / static_cast<double>(first.steps);
-    curve.emplace_back(tokens_a_step * static_cast<double>(first.curve[i].step),
+    const double seen_a_step = static_cast<double>(first.seen) / static_cast<double>(first.steps);
+    curve.emplace_back(seen_a_step * static_cast<double>(first.curve[i].step),
                        sum / static_cast<double>(trainings.seeds.size()));
   }
   return curve;

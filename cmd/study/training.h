@@ -25,13 +25,17 @@ struct Trained {
   Evaluation final;      // the last weights on more held-out examples than the curve's
   std::string diverged;  // why there are no last weights; empty if there are
   ModelWeights weights;
-  std::size_t steps = 0, tokens = 0;  // asked for
+  std::size_t steps = 0, seen = 0;  // asked for; seen: tokens, or examples of a classifier
 };
 
 // Trains `initial`, or takes up what is saved. A divergence is a result; everything else that stops a
 // training is thrown as run_training does.
 Trained train(const StudyContext& context, const std::string& name, const ModelWeights& initial,
               const DataSource& source, const TrainerOptions& options, std::size_t steps);
+
+// The form that runs encrypted, with the recipe's epsilon; its scores scaled on examples of the source
+// (train/score_scale.h), or not.
+ModelWeights inference_form(ModelWeights weights, const DataSource& source, bool scaled = true);
 
 // An evaluation as JSON and back; a cross entropy beyond all numbers is null. Reading throws psm::Error that
 // begins with `what`.
@@ -54,7 +58,7 @@ double bits_per_token(const Evaluation& evaluation);
 double percent_correct(const Evaluation& evaluation);
 using Metric = double (*)(const Evaluation&);
 
-// Mean over the seeds against tokens seen, up to the step that all seeds reached.
+// Mean over the seeds against what was seen, up to the step that all seeds reached.
 PlotPoints mean_curve(const Trainings& trainings, Metric metric);
 // Mean over the seeds that did not diverge; NaN if all did.
 double mean_final(const Trainings& trainings, Metric metric);

@@ -37,7 +37,7 @@ TEST_CASE("a training that is asked for again is taken from its file, curve and 
   const Trained first = train(context, "model", start(), kTask, options(), 32);
   CHECK(first.curve.size() == 16);
   CHECK(first.curve.back().step == 32);
-  CHECK(first.tokens == 32 * 8 * 12);
+  CHECK(first.seen == 32 * 8 * 12);
   const Trained again = train(context, "model", start(), kTask, options(), 32);
   CHECK(flatten(again.weights) == flatten(first.weights));
   CHECK(again.final.cross_entropy == first.final.cross_entropy);
@@ -74,7 +74,7 @@ TEST_CASE("a divergence is a result, and is not tried again") {
 TEST_CASE("curves and final figures are means over the seeds, the latter with their deviation") {
   const auto trained = [](double first, double last) {
     Trained trained;
-    trained.steps = 2, trained.tokens = 20;
+    trained.steps = 2, trained.seen = 20;
     for (const auto& [step, bits] : {std::pair(1, first), std::pair(2, last)})
       trained.curve.push_back({static_cast<std::size_t>(step), {1, 0, bits * std::log(2.0)}});
     trained.final = trained.curve.back().held_out;

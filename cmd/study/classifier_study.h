@@ -1,0 +1,31 @@
+// Classification as the study compares it: softmax, PowerSoftmax and scaled ReLU trained alike, and the PowerSoftmax
+// model taken through the rest of the recipe to its polynomial form.
+#pragma once
+
+#include <string>
+
+#include "cmd/study/result.h"
+#include "cmd/study/training.h"
+#include "train/range_losses.h"
+
+namespace psm {
+
+struct ClassifierPlan {
+  std::string name;          // of files and of the table
+  const DataSource& source;  // has classes
+  ModelConfig model;         // the attention is set model by model
+  int batch = 32;
+  double rate = 1e-3, range_rate = 5e-4;  // of AdamW, the largest
+  RangeLosses range_losses;
+};
+
+// The plan's experiment has `share` of the minutes. Adds to the result: curves of held-out accuracy, a table of all
+// stages with accuracies and their standard errors, and how many values of held-out examples leave the polynomials'
+// intervals.
+void compare_classifiers(StudyContext& context, const ClassifierPlan& plan, double share,
+                         StudyResult& result);
+
+// "96.2% +- 0.6": a share of `examples` and the standard error that drawing them gives it, sqrt(a (1 - a) / n).
+std::string accuracy_text(double accuracy, double examples);
+
+}  // namespace psm
