@@ -1,13 +1,12 @@
 #include "cmd/training_run.h"
 
-#include <cmath>
 #include <cstdio>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "cmd/common_flags.h"
-#include "cmd/comparison.h"
 #include "cmd/table.h"
+#include "train/token_score.h"
 
 namespace psm {
 namespace {
@@ -94,12 +93,9 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
     for (size_t t = 0; t < rows; ++t) {
       const int target = batch.targets[s * rows + t];
       if (target < 0) continue;
-      const std::span<const double> row(result.logits.data() + t * logits, logits);
-      const double top = row[static_cast<size_t>(argmax(row))];
-      double sum = 0;
-      for (const double logit : row) sum += std::exp(logit - top);
-      parts[s].nats += top + std::log(sum) - row[static_cast<size_t>(target)];
-      parts[s].correct += argmax(row) == target && std::isfinite(sum);
+      const TokenScore score = score_token(std::span<const double>(result.logits).subspan(t * logits, logits), target);
+      parts[s].nats -= score.log_probability;
+      parts[s].correct += score.greedy;
       ++parts[s].scored;
     }
   });

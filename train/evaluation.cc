@@ -5,6 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "train/token_score.h"
 
 namespace psm {
 namespace {
@@ -42,13 +43,11 @@ Evaluation evaluate(const ModelWeights& weights, const Batch& batch) {
     for (int r = 0; r < out.logits.rows; ++r) {
       const int target = targets[r];
       if (target < 0) continue;
-      const float* z = out.logits.row(r);
-      const float* best = std::max_element(z, z + out.logits.columns);
-      double sum = 0;
-      for (int j = 0; j < out.logits.columns; ++j) sum += std::exp(static_cast<double>(z[j]) - *best);
-      total += std::log(sum) + *best - z[target];
+      const TokenScore score = score_token(
+          std::span<const float>(out.logits.row(r), static_cast<std::size_t>(out.logits.columns)), target);
+      total -= score.log_probability;
       ++result.scored;
-      result.correct += best - z == target;
+      result.correct += score.greedy;
     }
   });
   if (result.scored > 0) result.cross_entropy = total / static_cast<double>(result.scored);
