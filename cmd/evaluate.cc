@@ -7,6 +7,7 @@
 #include "cmd/common_flags.h"
 #include "cmd/model_tokenizer.h"
 #include "cmd/table.h"
+#include "cmd/task_report.h"
 #include "cmd/training_run.h"
 
 namespace psm {
@@ -29,19 +30,63 @@ Json evaluate_documents(const Checkpoint& checkpoint, const Tokenizer& tokenizer
   return json;
 }
 
+Json evaluate_tasks(const Checkpoint& checkpoint, const Tokenizer* tokenizer,
+                    const std::vector<HarnessTask>& tasks, const std::string& folder,
+                    const HarnessOptions& options) {
+  if (!tokenizer)
+    throw Error(
+        "the model has no tokenizer, and tasks are texts; import one that has, or keep it with --tokenizer");
+  const TaskReport report = score_tasks(checkpoint, *tokenizer, tasks, folder, options);
+  std::printf("%s", report.table.text().c_str());
+  for (const std::string& note : report.notes) std::printf("  %s\n", note.c_str());
+  return report.json;
+}
+
 int evaluate_command(int argc, char** argv) {
-  Flags flags("bazel run //cmd:evaluate -- --model MODEL [--text FILE] [flags]",
-              "Scores a model on unseen data: recall on drawn sequences, perplexity on the held-out part of a character\n"
-              "model's text, or for a model with a tokenizer every token of the text's documents (<|endoftext|> ends one).");
-  const std::string& model_path = flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
-  const std::string& text = flags.text("text", "", "the text of a character model, or documents for a model with a tokenizer");
-  const std::string& valid = flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  Flags flags("bazel run //cmd:evaluate -- --model MODEL [--text FILE | --tasks NAMES --dir FOLDER] [flags]",
+              "Scores a model on unseen data: recall on drawn sequences, perplexity on the held-out part of "
+              "a character\n"
+              "model's text, or for a model with a tokenizer every token of the text's documents "
+              "(<|endoftext|> ends one).\n"
+              "With --tasks: accuracies on tasks of the evaluation harness, with standard errors. A "
+              "polynomial form is scored too, in\n"
+              "double precision, text by text: --limit keeps that short.");
+  const std::string& model_path =
+      flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
+  const std::string& text =
+      flags.text("text", "", "the text of a character model, or documents for a model with a tokenizer");
+  const std::string& valid =
+      flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  const std::string& tasks = flags.text("tasks", "",
+                                        "tasks of the evaluation harness, for a model with a tokenizer: "
+                                        "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc");
+  const std::string& dir = flags.text("dir", "", "the folder of the tasks' files, NAME.jsonl each");
+  const int64_t& shots = flags.integer("shots", 0, 0, 100, "solved examples in front of each of a task's");
+  const int64_t& limit = flags.integer("limit", 0, 0, 1 << 20, "score the first so many examples of a task; 0: all");
+  const int64_t& seed = flags.integer("seed", 1, 0, INT64_MAX, "of the choice of shots");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   require_given(flags, {"model"});
+  if (tasks.empty()) {
+    for (const char* flag : {"dir", "shots", "limit", "seed"})
+      if (flags.given(flag)) throw Error(message("--", flag, " is for --tasks; give both or neither"));
+  } else {
+    require_given(flags, {"dir"});
+    if (!text.empty() || !valid.empty())
+      throw Error("--tasks are read from --dir; leave out --text and --valid");
+  }
+  const std::vector<HarnessTask> wanted = tasks.empty() ? std::vector<HarnessTask>{} : tasks_from(tasks);
 
   const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+  if (!wanted.empty()) {
+    common.write_json(evaluate_tasks(checkpoint, tokenizer_of(checkpoint).get(), wanted,
+                                     resolve_user_path(dir),
+                                     {.shots = static_cast<size_t>(shots),
+                                      .limit = static_cast<size_t>(limit),
+                                      .seed = static_cast<uint64_t>(seed)}));
+    return 0;
+  }
   if (const auto tokenizer = tokenizer_of(checkpoint)) {
     common.write_json(evaluate_documents(checkpoint, *tokenizer, text));
     return 0;
