@@ -8,6 +8,7 @@
 #include "attention/model.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
 
 namespace psm {
 namespace {
@@ -63,6 +64,7 @@ std::vector<std::vector<int>> generate(const ModelWeights& weights, std::span<co
   std::vector<std::vector<int>> texts(prompts.begin(), prompts.end());
   const TrainingRandom streams(options.seed);
   const std::size_t groups = (texts.size() + kGroup - 1) / kGroup;
+  Progress progress("sampling", static_cast<double>(groups));
   parallel_for(0, groups, [&](std::size_t group) {
     const std::size_t first = group * kGroup, count = std::min(kGroup, texts.size() - first);
     KeyValueCache<float> past(weights.config, static_cast<int>(count), length);
@@ -83,6 +85,8 @@ std::vector<std::vector<int>> generate(const ModelWeights& weights, std::span<co
         text.push_back(sample_token(logits, options, random[s]));
       }
     }
+#pragma omp critical(psm_sampling_progress)
+    progress.advance();
   });
   return texts;
 }

@@ -1,8 +1,10 @@
 #include "attention/power_softmax.h"
 
 #include <cmath>
+#include <cstddef>
 
 #include "ckks/base/error.h"
+#include "nn/row_maxima.h"
 
 namespace psm {
 namespace {
@@ -41,20 +43,10 @@ void scaled_powers(const Scalar* x, int length, int power, Scalar stretch, Scala
   }
 }
 
+// 1/c of the stable form, c = |x_k| + delta with the peak k
 template <typename Scalar>
-struct Peak {
-  int index;
-  Scalar c;  // max_i |x_i| + delta
-};
-
-template <typename Scalar>
-Peak<Scalar> row_peak(const Scalar* x, int length, double delta) {
-  Scalar highest = std::abs(x[0]);
-#pragma omp simd reduction(max : highest)
-  for (int i = 1; i < length; ++i) highest = std::abs(x[i]) > highest ? std::abs(x[i]) : highest;
-  int index = 0;  // the first that attains it; without one, in a row of NaN, the first of all
-  while (index < length && std::abs(x[index]) != highest) ++index;
-  return {index < length ? index : 0, highest + static_cast<Scalar>(delta)};
+Scalar stretch_by(Scalar peak_score, double delta) {
+  return 1 / (std::abs(peak_score) + static_cast<Scalar>(delta));
 }
 
 // The denominator D of w_j = y_j^p / D, in each form, from sum_i y_i^p.
@@ -95,7 +87,7 @@ void power_softmax_lipschitz(const Scalar* x, int length, const PowerParameters&
 
 template <typename Scalar>
 void power_softmax_stable(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w) {
-  const Scalar stretch = 1 / row_peak(x, length, parameters.delta).c;
+  const Scalar stretch = stretch_by(x[peak(x, static_cast<std::size_t>(length))], parameters.delta);
   scaled_powers(x, length, parameters.power, stretch, Scalar(1), w);
   Scalar sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -131,9 +123,9 @@ template <typename Scalar>
 void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const Scalar* g, int length,
                        const PowerParameters& parameters, Scalar* grad_x) {
   const int p = parameters.power;
-  Peak<Scalar> peak{0, 1};
-  if (form == PowerForm::kStable) peak = row_peak(x, length, parameters.delta);
-  const Scalar stretch = 1 / peak.c;
+  const bool stable = form == PowerForm::kStable;
+  const std::size_t k = stable ? peak(x, static_cast<std::size_t>(length)) : 0;
+  const Scalar stretch = stable ? stretch_by(x[k], parameters.delta) : Scalar(1);
   // (x_i stretch)^p term by term: x^p alone may leave float's range in the stable form.
   Scalar sum = 0, inner = 0;
 #pragma omp simd reduction(+ : inner)
@@ -156,11 +148,12 @@ void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const S
   const Scalar scale = static_cast<Scalar>(p) * stretch / denominator(form, sum, length, parameters);
 #pragma omp simd
   for (int j = 0; j < length; ++j) grad_x[j] *= scale;
-  if (form == PowerForm::kStable) {
+  if (stable) {
     // y = x/c: dL/dc = -sum_j (dL/dx_j with c constant) x_j / c, and dc/dx_k = sign(x_k) at the peak k.
     Scalar grad_c = 0;
+#pragma omp simd reduction(+ : grad_c)
     for (int j = 0; j < length; ++j) grad_c -= grad_x[j] * x[j] * stretch;
-    grad_x[peak.index] += x[peak.index] < 0 ? -grad_c : grad_c;
+    grad_x[k] += x[k] < 0 ? -grad_c : grad_c;
   }
 }
 

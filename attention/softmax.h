@@ -7,16 +7,16 @@
 #include <cmath>
 
 #include "nn/fast_exp.h"
+#include "nn/row_maxima.h"
 
 namespace psm {
 
 // weights[0..length) from scores[0..length); the two may be the same array.
 template <typename Scalar>
 void softmax_row(const Scalar* scores, int length, Scalar* weights) {
-  Scalar highest = scores[0];
-#pragma omp simd reduction(max : highest)
-  for (int j = 1; j < length; ++j) highest = scores[j] > highest ? scores[j] : highest;
-  for (int j = 0; j < length; ++j) weights[j] = scores[j] - highest;
+  const Scalar shift = highest(scores, static_cast<std::size_t>(length));
+#pragma omp simd
+  for (int j = 0; j < length; ++j) weights[j] = scores[j] - shift;
   exponentials(weights, length);
   Scalar sum = 0;
 #pragma omp simd reduction(+ : sum)

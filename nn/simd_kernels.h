@@ -28,6 +28,11 @@ struct SimdKernels {
   // grad_z += grad_y * d swish / dz
   void (*swish_vjp)(float slope, const float* z, const float* grad_y, float* grad_z, std::size_t count);
 
+  // max_i x_i, count >= 1; NaN are passed over unless x_0 is one.
+  float (*highest)(const float* x, std::size_t count);
+  // The first i with the largest |x_i|, count >= 1; NaN count as larger than all others.
+  std::size_t (*peak)(const float* x, std::size_t count);
+
   // Independent multiply-adds on registers, nothing else: what benchmarks take for the processor's peak. Each
   // round is multiply_adds_flops operations; the result is positive.
   float (*multiply_adds)(std::size_t rounds);

@@ -147,6 +147,44 @@ void swish_vjp_array(float slope, const float* z, const float* grad_y, float* gr
       });
 }
 
+float highest_of(const float* x, std::size_t count) {
+  Floats best = all(x[0]);
+  const auto take = [&](Floats v) { best = v > best ? v : best; };
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) take(load(x + i));
+  float highest = best[0];
+  for (int lane = 1; lane < kLanes; ++lane) highest = best[lane] > highest ? best[lane] : highest;
+  for (; i < count; ++i) highest = x[i] > highest ? x[i] : highest;
+  return highest;
+}
+
+// |x|'s bits, as integers: in the order of |x|, NaN above all.
+inline std::int32_t magnitude(float x) {
+  std::int32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits & 0x7FFFFFFF;
+}
+
+std::size_t peak_of(const float* x, std::size_t count) {
+  Ints best = Ints{} - 1, where{},
+       index;  // of each lane: the largest magnitude and the first that attains it
+  for (int lane = 0; lane < kLanes; ++lane) index[lane] = lane;
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes, index += kLanes) {
+    const Ints bits = (Ints)load(x + i) & 0x7FFFFFFF;
+    const Ints larger = bits > best;
+    best = larger ? bits : best;
+    where = larger ? index : where;
+  }
+  std::int32_t highest = -1, first = 0;
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (best[lane] > highest || (best[lane] == highest && where[lane] < first))
+      highest = best[lane], first = where[lane];
+  for (; i < count; ++i)
+    if (magnitude(x[i]) > highest) highest = magnitude(x[i]), first = static_cast<std::int32_t>(i);
+  return static_cast<std::size_t>(first);
+}
+
 // Twelve chains hide the latency (4 cycles on 2 units) and leave registers of sixteen for the operands.
 constexpr int kChains = 12;
 
@@ -161,9 +199,9 @@ float chains_of_multiply_adds(std::size_t rounds) {
   return sum[0];
 }
 
-constexpr SimdKernels kKernels = {PSM_SIMD_NAME,      kTileRows,   kTileColumns,    tile_dispatch<kTileRows>,
-                                  exponentials_of,    swish_array, swish_vjp_array, chains_of_multiply_adds,
-                                  2 * kChains* kLanes};
+constexpr SimdKernels kKernels = {
+    PSM_SIMD_NAME,   kTileRows,  kTileColumns, tile_dispatch<kTileRows>, exponentials_of,    swish_array,
+    swish_vjp_array, highest_of, peak_of,      chains_of_multiply_adds,  2 * kChains* kLanes};
 
 }  // namespace
 }  // namespace psm

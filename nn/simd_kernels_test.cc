@@ -1,5 +1,6 @@
 #include "nn/simd_kernels.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -35,6 +36,27 @@ TEST_CASE("every instruction set's exponential is accurate to 2^-21 and saturate
     CHECK(edges[1] == 0);
     CHECK(edges[2] == 1);
     CHECK(edges[3] == doctest::Approx(std::exp(88.0)));
+  }
+}
+
+TEST_CASE("every instruction set finds a row's largest value and the first of its largest magnitudes") {
+  TrainingRandom random(5);
+  for (const SimdKernels* set : available()) {
+    CAPTURE(set->name);
+    for (std::size_t n = 1; n <= 70; ++n) {
+      CAPTURE(n);
+      std::vector<float> x(n);
+      // Of few values, so that most rows have equal ones.
+      for (float& v : x) v = static_cast<float>(static_cast<int>(random.next_u64() % 9) - 4);
+      const auto by_magnitude = [](float a, float b) { return std::abs(a) < std::abs(b); };
+      const auto first = std::max_element(x.begin(), x.end(), by_magnitude) - x.begin();
+      CHECK(set->peak(x.data(), n) == static_cast<std::size_t>(first));
+      CHECK(set->highest(x.data(), n) == *std::max_element(x.begin(), x.end()));
+      x[n / 2] = -INFINITY;
+      CHECK(set->peak(x.data(), n) == n / 2);
+      x[n - 1] = NAN;
+      CHECK(set->peak(x.data(), n) == n - 1);
+    }
   }
 }
 
