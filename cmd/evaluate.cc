@@ -9,22 +9,25 @@
 #include "cmd/table.h"
 #include "cmd/task_report.h"
 #include "cmd/training_run.h"
+#include "train/bits_per_byte.h"
 
 namespace psm {
 namespace {
 
-// A model with a tokenizer, on the documents of a text: nats a token.
+// An imported model, on the documents of a text: nats a token.
 Json evaluate_documents(const Checkpoint& checkpoint, const Tokenizer& tokenizer, const std::string& text_path) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
-  const Evaluation e =
-      evaluate(checkpoint.weights, read_documents(resolve_user_path(text_path), tokenizer, checkpoint.weights.config));
-  Table table({"attention", "nats a token", "perplexity", "accuracy", "tokens"});
+  const Batch batch = read_documents(resolve_user_path(text_path), tokenizer, checkpoint.weights.config);
+  const Evaluation e = evaluate(checkpoint.weights, batch);
+  const double bits = bits_per_byte(e, bytes_per_target(batch, tokenizer));
+  Table table({"attention", "nats a token", "perplexity", "bits a byte", "accuracy", "tokens"});
   table.row({std::string(name_of(checkpoint.weights.config.attention)), format("%.4f", e.cross_entropy),
-             format("%.4f", e.perplexity()), percent(e.accuracy()), std::to_string(e.scored)});
+             format("%.4f", e.perplexity()), format("%.4f", bits), percent(e.accuracy()), std::to_string(e.scored)});
   std::printf("%s", table.text().c_str());
   Json json;
   json["nats_a_token"] = e.cross_entropy;
   json["perplexity"] = e.perplexity();
+  json["bits_per_byte"] = bits;
   json["accuracy"] = e.accuracy();
   json["tokens"] = static_cast<int64_t>(e.scored);
   return json;
@@ -44,19 +47,23 @@ Json evaluate_tasks(const Checkpoint& checkpoint, const Tokenizer* tokenizer,
 
 int evaluate_command(int argc, char** argv) {
   Flags flags("bazel run //cmd:evaluate -- --model MODEL [--text FILE | --tasks NAMES --dir FOLDER] [flags]",
-              "Scores a model on unseen data: recall on drawn sequences, perplexity on the held-out part of "
-              "a character\n"
-              "model's text, or for a model with a tokenizer every token of the text's documents "
-              "(<|endoftext|> ends one).\n"
+              "Scores a model on unseen data: recall on drawn sequences, perplexity a token and bits a byte on "
+              "windows of the\n"
+              "held-out part of a text that //cmd:train was given, or for an imported model on every token of "
+              "the text's\n"
+              "documents (<|endoftext|> ends one). Bits a byte compare models of other tokenizers on the same "
+              "text.\n"
               "With --tasks: accuracies on tasks of the evaluation harness, with standard errors. A "
               "polynomial form is scored too, in\n"
               "double precision, text by text: --limit keeps that short.");
   const std::string& model_path =
       flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
   const std::string& text =
-      flags.text("text", "", "the text of a character model, or documents for a model with a tokenizer");
+      flags.text("text", "", "the text that a model was trained on, or documents for an imported one");
   const std::string& valid =
       flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  const int64_t& windows =
+      flags.integer("windows", 128, 0, INT32_MAX, "of the held-out text to score; 0: all");
   const std::string& tasks = flags.text("tasks", "",
                                         "tasks of the evaluation harness, for a model with a tokenizer: "
                                         "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc");
@@ -87,18 +94,25 @@ int evaluate_command(int argc, char** argv) {
                                       .seed = static_cast<uint64_t>(seed)}));
     return 0;
   }
-  if (const auto tokenizer = tokenizer_of(checkpoint)) {
+  if (const auto tokenizer = tokenizer_of(checkpoint); tokenizer && !has_scores(checkpoint)) {
     common.write_json(evaluate_documents(checkpoint, *tokenizer, text));
     return 0;
   }
   const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
-  const Batch test = task.test();
-  Table table({"form", "recall", "perplexity", "positions"});
+  const Batch test = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
+  const bool recall = task.recall_task() != nullptr;
+  const double bytes = task.bytes_per_target(test);
+  std::vector<std::string> heading = {"form", recall ? "recall" : "accuracy", "perplexity", "positions"};
+  if (!recall) heading.push_back("bits a byte");
+  Table table(heading);
   Json json;
   const auto row = [&](const char* name, const Evaluation& e) {
-    table.row({name, percent(e.accuracy()), format("%.4f", e.perplexity()), std::to_string(e.scored)});
+    std::vector<std::string> cells = {name, percent(e.accuracy()), format("%.4f", e.perplexity()), std::to_string(e.scored)};
+    if (!recall) cells.push_back(format("%.4f", bits_per_byte(e, bytes)));
+    table.row(cells);
     json[name]["accuracy"] = e.accuracy();
     json[name]["perplexity"] = e.perplexity();
+    if (!recall) json[name]["bits_per_byte"] = bits_per_byte(e, bytes);
     json[name]["positions"] = static_cast<int64_t>(e.scored);
   };
   row("trained", evaluate(checkpoint.weights, test));

@@ -9,7 +9,7 @@ namespace psm {
 namespace {
 
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 28;
-constexpr const char* kNote = "tokenizer";
+constexpr const char *kNote = "tokenizer", *kAlphabetNote = "alphabet";
 
 void require_fitting(const Tokenizer& tokenizer, const ModelConfig& config) {
   if (tokenizer.vocab() > config.vocab) {
@@ -26,9 +26,15 @@ void keep_tokenizer(const Tokenizer& tokenizer, Checkpoint& checkpoint) {
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_of(const Checkpoint& checkpoint) {
-  const auto note = checkpoint.notes.find(kNote);
-  if (note == checkpoint.notes.end()) return nullptr;
-  auto tokenizer = tokenizer_from_string(note->second, "the checkpoint's note \"tokenizer\"");
+  const auto note = checkpoint.notes.find(kNote), alphabet = checkpoint.notes.find(kAlphabetNote);
+  std::shared_ptr<const Tokenizer> tokenizer;
+  if (note != checkpoint.notes.end()) {
+    tokenizer = tokenizer_from_string(note->second, "the checkpoint's note \"tokenizer\"");
+  } else if (alphabet != checkpoint.notes.end()) {
+    tokenizer = tokenizer_from_string("alphabet " + alphabet->second, "the checkpoint's note \"alphabet\"");
+  } else {
+    return nullptr;
+  }
   require_fitting(*tokenizer, checkpoint.weights.config);
   return tokenizer;
 }

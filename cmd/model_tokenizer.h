@@ -1,4 +1,5 @@
-// The tokenizer of a model that was imported: its checkpoint keeps it in the note "tokenizer".
+// The tokenizer of a language model: its checkpoint keeps it in the note "tokenizer", as Tokenizer::to_string() writes
+// it. Character models trained before there were tokenizers have the digits of their alphabet in the note "alphabet".
 #pragma once
 
 #include <memory>

@@ -25,7 +25,7 @@ int polynomialise(int argc, char** argv) {
               "and prints its certificate and how often unseen data leaves the interval.");
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
   const std::string& out = flags.text("out", "", "file for the polynomial model");
-  const std::string& text = flags.text("text", "", "the text of a character model, to check the ranges on its held-out part");
+  const std::string& text = flags.text("text", "", "the text of a text model, to check the ranges on its held-out part");
   const std::string& valid = flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
   const PolynomialOptions defaults;
   const double& margin = flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");

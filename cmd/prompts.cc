@@ -6,6 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/json.h"
+#include "cmd/model_tokenizer.h"
 
 namespace psm {
 namespace {
@@ -31,27 +32,18 @@ RecallOptions recall_from_json(const std::string& text) {
 
 PromptCodec::PromptCodec(const Checkpoint& checkpoint) {
   const auto recall = checkpoint.notes.find("recall");
-  const auto alphabet = checkpoint.notes.find("alphabet");
-  int symbols = 0;
-  if (recall != checkpoint.notes.end()) {
-    recall_ = recall_from_json(recall->second);
-    symbols = recall_->keys + recall_->values;
-  } else if (alphabet != checkpoint.notes.end()) {
-    alphabet_ = Alphabet::from_string(alphabet->second, "the checkpoint's note \"alphabet\"");
-    symbols = alphabet_->size();
-  } else {
-    throw Error("the checkpoint does not say what its tokens are; use one that //cmd:train made");
+  if (recall == checkpoint.notes.end()) {
+    tokenizer_ = tokenizer_of(checkpoint);
+    if (!tokenizer_) {
+      throw Error("the checkpoint does not say what its tokens are; use one of //cmd:train, or import it with --tokenizer");
+    }
+    return;
   }
-  if (symbols != checkpoint.weights.config.vocab) {
+  recall_ = recall_from_json(recall->second);
+  if (const int symbols = recall_->keys + recall_->values; symbols != checkpoint.weights.config.vocab) {
     throw Error(message("the checkpoint names ", symbols, " symbols, but its model has ",
                         checkpoint.weights.config.vocab));
   }
-}
-
-bool PromptCodec::same_symbols(const PromptCodec& other) const {
-  if (is_recall() != other.is_recall()) return false;
-  return is_recall() ? recall_->keys == other.recall_->keys && recall_->values == other.recall_->values
-                     : *alphabet_ == *other.alphabet_;
 }
 
 void PromptCodec::write_notes(Checkpoint& checkpoint) const {
@@ -63,12 +55,12 @@ void PromptCodec::write_notes(Checkpoint& checkpoint) const {
     json["length"] = recall_->length;
     checkpoint.notes["recall"] = json.dump(0);
   } else {
-    checkpoint.notes["alphabet"] = alphabet_->to_string();
+    keep_tokenizer(*tokenizer_, checkpoint);
   }
 }
 
 std::vector<int> PromptCodec::encode(const std::string& text) const {
-  if (alphabet_) return alphabet_->encode(text);
+  if (tokenizer_) return tokenizer_->encode(text);
   std::vector<int> tokens;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
@@ -92,14 +84,15 @@ std::string PromptCodec::symbol(int token) const {
   if (recall_) {
     return token < recall_->keys ? "k" + std::to_string(token) : "v" + std::to_string(token - recall_->keys);
   }
-  const int one[] = {token};
-  const std::string text = alphabet_->decode(one);
-  if (text == "\n") return "\\n";
-  return text;
+  return token < tokenizer_->vocab() ? printable(tokenizer_->bytes(token)) : "";
 }
 
 std::string PromptCodec::decode(std::span<const int> tokens) const {
-  if (alphabet_) return alphabet_->decode(tokens);
+  if (tokenizer_) {
+    std::vector<int> known(tokens.begin(), tokens.end());
+    std::erase_if(known, [&](int token) { return token >= tokenizer_->vocab(); });
+    return tokenizer_->decode(known);
+  }
   std::string out;
   for (const int token : tokens) out += (out.empty() ? "" : " ") + symbol(token);
   return out;

@@ -1,10 +1,12 @@
-// Between what a person types and a model's tokens, for the two kinds of models that //cmd:train makes.
+// Between what a person types and a model's tokens, for the two kinds of models that are run encrypted.
 //
-//   text     the checkpoint's note "alphabet" lists its bytes; a prompt is text, every position is scored
+//   text     the checkpoint keeps its tokenizer (cmd/model_tokenizer.h); a prompt is text, as the model's training has it,
+//            without a token in front; every position is scored
 //   recall   the note "recall" holds the task's sizes; a prompt is words: k0 .. for keys, v0 .. for values, and the
 //            positions of the queries are scored
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,8 +14,8 @@
 
 #include "attention/checkpoint.h"
 #include "ckks/base/flags.h"
+#include "nn/tokenizer.h"
 #include "train/recall_task.h"
-#include "train/text_data.h"
 
 namespace psm {
 
@@ -22,13 +24,15 @@ class PromptCodec {
   // Throws Error if the checkpoint says nothing of its tokens.
   explicit PromptCodec(const Checkpoint& checkpoint);
   explicit PromptCodec(const RecallOptions& options) : recall_(options) {}
-  explicit PromptCodec(const Alphabet& alphabet) : alphabet_(alphabet) {}
+  explicit PromptCodec(std::shared_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
   bool is_recall() const { return recall_.has_value(); }
   const RecallOptions& recall() const { return *recall_; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }  // null for recall
 
   // Throws Error naming the first word or character that the model lacks.
   std::vector<int> encode(const std::string& text) const;
+  // A model may have more tokens than its tokenizer; they stand for nothing.
   std::string decode(std::span<const int> tokens) const;
   std::string symbol(int token) const;  // one token, printable
 
@@ -38,15 +42,12 @@ class PromptCodec {
   // `count` unseen prompts of a recall model; throws Error for a text model.
   std::vector<std::vector<int>> sample(int count, uint64_t stream) const;
 
-  // Do both stand for the same symbols in the same order?
-  bool same_symbols(const PromptCodec& other) const;
-
   // What makes a checkpoint readable for the constructor above.
   void write_notes(Checkpoint& checkpoint) const;
 
  private:
   std::optional<RecallOptions> recall_;
-  std::optional<Alphabet> alphabet_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
 };
 
 // --prompt, --prompts and --sample, for the commands that take prompts.

@@ -21,7 +21,7 @@ RecipeFlags::RecipeFlags(Flags& flags)
       width_(flags.integer("width", 0, 0, 65536, "d, features of a token")),
       heads_(flags.integer("heads", 0, 0, 1024, "of attention; they divide the width")),
       ffn_(flags.integer("ffn", 0, 0, 262144, "features inside the feed-forward part")),
-      context_(flags.integer("context", 0, 0, 65536, "T, tokens of a sequence; of character models")),
+      context_(flags.integer("context", 0, 0, 65536, "T, tokens of a sequence; of text models")),
       power_(flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even")),
       epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
                             "of the last stage and of inference, added to the mean of s^p")),
@@ -63,7 +63,7 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
   RecipeOptions options =
       recall ? recall_recipe(*task.recall_task(), seed) : text_recipe(*task.text_data(), from_scratch, seed);
   if (recall && context_ > 0)
-    throw Error("--context is for character models; recall has sequences of 64 tokens");
+    throw Error("--context is for text models; recall has sequences of 64 tokens");
   ModelConfig& model = options.model;
   model.attention = attention_kind_from(attention_);
   model.power = static_cast<int>(power_);

@@ -11,7 +11,7 @@ namespace psm {
 struct RecipeFlags {
   explicit RecipeFlags(Flags& flags);
 
-  // The context of a character model that is trained from scratch.
+  // The context of a text model that is trained from scratch.
   int context_or_default() const;
   // The task's recipe as the flags change it, from scratch or from the model `from`. Throws Error on a shape
   // that no model has, an odd power, and on flags that `from` has decided already.

@@ -2,6 +2,7 @@
 // alike, or continues a softmax model with PowerSoftmax, and minimises the ranges of the latter.
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "ckks/base/error.h"
@@ -12,6 +13,7 @@
 #include "cmd/recipe_flags.h"
 #include "cmd/table.h"
 #include "cmd/training_run.h"
+#include "nn/tokenizer_file.h"
 
 namespace psm {
 namespace {
@@ -25,12 +27,17 @@ int train(int argc, char** argv) {
               "short time (continual\n"
               "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
               "The task is\n"
-              "in-context recall, or with --text the characters of a file. An interrupted training goes on "
+              "in-context recall, or with --text the characters of a file, or its tokens with --tokenizer. An interrupted training goes on "
               "where it was.");
   const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
-  const std::string& text = flags.text("text", "", "train a character model of this text");
+  const std::string& text = flags.text("text", "", "train a language model of this text");
   const std::string& valid =
       flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  const std::string& tokenizer_path =
+      flags.text("tokenizer", "",
+                 "tokenizer.json, llama2.c's file or GPT-2's vocabulary, which the model keeps; else the "
+                 "text's characters are its tokens");
+  const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& from_path = flags.text("from", "", "begin with this model instead of random weights");
   const RecipeFlags recipe_flags(flags);
   const CommonFlags common(flags);
@@ -38,13 +45,19 @@ int train(int argc, char** argv) {
   common.apply();
   require_given(flags, {"out"});
   if (flags.given("valid") && text.empty()) throw Error("--valid holds out a text; it needs --text");
+  if (flags.given("tokenizer") && text.empty()) throw Error("--tokenizer makes tokens of a text; it needs --text");
+  if (flags.given("tokenizer") && flags.given("from"))
+    throw Error("--tokenizer is decided by the model of --from; leave it out");
 
   std::optional<Checkpoint> from;
   if (!from_path.empty()) from = load_checkpoint(resolve_user_path(from_path));
   const std::string text_path = resolve_user_path(text), valid_path = resolve_user_path(valid);
+  std::shared_ptr<const Tokenizer> tokenizer;
+  if (flags.given("tokenizer"))
+    tokenizer = load_tokenizer(resolve_user_path(tokenizer_path), merges.empty() ? "" : resolve_user_path(merges));
   const Task task = from           ? Task::of(*from, text_path, valid_path)
                     : text.empty() ? Task::recall()
-                                   : Task::text(text_path, valid_path, recipe_flags.context_or_default());
+                                   : Task::text(text_path, valid_path, recipe_flags.context_or_default(), tokenizer);
   RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
   const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);
@@ -97,6 +110,7 @@ int train(int argc, char** argv) {
   }
   json["ranges"] = range_json(before, after);
   json["scores"] = scores_json(run.scores);
+  if (task.text_data()) json["bytes_a_token"] = task.bytes_per_target(task.test());
   json["seconds"] = run.seconds;
   common.write_json(json);
   return 0;

@@ -8,10 +8,14 @@
 #include <string>
 
 #include "attention/checkpoint.h"
+#include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/json.h"
 #include "cmd/prompts.h"
 #include "doctest/doctest.h"
+#include "nn/bpe_trainer.h"
+#include "nn/byte_bpe.h"
+#include "nn/byte_bpe_files.h"
 #include "nn/safetensors.h"
 
 namespace psm {
@@ -148,9 +152,58 @@ TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes o
   refused(to + text + " --text " + text, text);
   refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
   write_file(path_of("other.txt"), kText + "!");
-  refused(to + power + " --text " + path_of("other.txt"), "has other characters than the model knows");
+  refused(to + power + " --text " + path_of("other.txt"), "\"!\", which is not among the");
   refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
+  refused(to + power + " --text " + text + " --tokenizer " + text, "decided by the model of --from");
   CHECK_FALSE(std::filesystem::exists(path_of("refused")));
+}
+
+TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in bits a byte") {
+  const std::string text = path_of("tokens.txt"), tokenizer = path_of("tokenizer.json"), json = path_of("tokens.json");
+  write_file(text, kText);
+  const ByteBpeSpec spec = train_byte_bpe(kText, {.vocab = 270});
+  write_file(tokenizer, tokenizer_json(spec, 1));
+  const std::string folder = path_of("tokens"), small = " --steps 2 --range-steps 2 --batch 2 --layers 1 --width 16 "
+      "--heads 2 --ffn 16 --context 8 --threads 1";
+  std::string error;
+  REQUIRE(run("train --out " + folder + " --text " + text + " --tokenizer " + tokenizer + small, error) == 0);
+  const Checkpoint checkpoint = load_checkpoint(folder + "/final.safetensors");
+  CHECK(checkpoint.weights.config.vocab == 270);
+  const PromptCodec codec(checkpoint);
+  REQUIRE(codec.tokenizer());
+  CHECK(codec.encode("the quick") == ByteBpe(spec, "test").encode("the quick"));
+  CHECK(codec.decode(codec.encode("the quick")) == "the quick");
+
+  const std::string evaluate = "evaluate --model " + folder + "/final.safetensors --text " + text + " --json " + json;
+  REQUIRE(run(evaluate + " --windows 3", error) == 0);
+  CHECK(read_file(path_of("out"), 1 << 16).find("bits a byte") != std::string::npos);
+  const Json scores = parse_json(read_file(json, 1 << 16), "json").at("trained", "json");
+  CHECK(scores.at("positions", "json").integer("positions", 0, 1000) == 3 * 8);
+  // A token of this text stands for more than a byte, so that a uniform guess costs less than log2(270) bits.
+  const double bits = scores.at("bits_per_byte", "json").number("bits_per_byte");
+  CHECK(bits > 0);
+  CHECK(bits < 0.5 * std::log2(scores.at("perplexity", "json").number("perplexity")));
+  REQUIRE(run(evaluate + " --windows 0", error) == 0);
+  const Json all = parse_json(read_file(json, 1 << 16), "json").at("trained", "json");
+  CHECK(all.at("positions", "json").integer("positions", 0, 1000) > 3 * 8);
+
+  refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
+  refused("train --out " + path_of("none") + " --text " + text + " --tokenizer " + text, text);
+  write_file(path_of("bytes.txt"), kText + "\xff");
+  refused("train --out " + path_of("none") + " --text " + path_of("bytes.txt") + " --tokenizer " + tokenizer, "not UTF-8");
+  CHECK_FALSE(std::filesystem::exists(path_of("none")));
+}
+
+TEST_CASE("a character model from before there were tokenizers is read") {
+  Checkpoint checkpoint;
+  checkpoint.weights.config.vocab = 3;
+  checkpoint.notes["alphabet"] = "0a6162";
+  const PromptCodec codec(checkpoint);
+  CHECK(codec.encode("ab\n") == std::vector<int>{1, 2, 0});
+  CHECK(codec.symbol(0) == "\\n");
+  CHECK(codec.symbol(2) == "b");
+  checkpoint.weights.config.vocab = 2;
+  CHECK_THROWS_AS(PromptCodec{checkpoint}, Error);
 }
 
 TEST_CASE("a training killed in the middle and begun again ends with the same bytes") {

@@ -6,6 +6,7 @@
 #include "ckks/base/parallel.h"
 #include "cmd/common_flags.h"
 #include "cmd/table.h"
+#include "train/bits_per_byte.h"
 #include "train/token_score.h"
 
 namespace psm {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kTestQueries = 2400;
 constexpr uint64_t kTestStream = 1;
-constexpr int kTextWindows = 128;
+constexpr const char* kScoresNote = "scores";
 
 // All scores with the names that they have in files.
 template <typename Scores, typename Visit>
@@ -47,11 +48,11 @@ Task Task::recall(const RecallOptions& options) {
   return {std::make_unique<const RecallTask>(options), PromptCodec(options)};
 }
 
-Task Task::text(const std::string& path, const std::string& valid, int context) {
-  const TextOptions options{.context = context};
-  auto data = std::make_unique<const TextData>(valid.empty() ? TextData::from_file(path, options)
-                                                             : TextData::from_files(path, valid, options));
-  PromptCodec codec(data->alphabet());
+Task Task::text(const std::string& path, const std::string& valid, int context,
+                std::shared_ptr<const Tokenizer> tokenizer) {
+  auto data = std::make_unique<const TextData>(
+      TextData::from_files(path, valid, {.context = context}, std::move(tokenizer)));
+  PromptCodec codec(data->tokenizer());
   return {std::move(data), std::move(codec)};
 }
 
@@ -61,19 +62,19 @@ Task Task::of(const Checkpoint& checkpoint, const std::string& text, const std::
     if (!text.empty()) throw Error("the model recalls keys and values and knows no text; leave --text out");
     return recall(codec.recall());
   }
-  if (text.empty()) throw Error("a character model needs the text that it was trained on; give it with --text");
-  Task task = Task::text(text, valid, checkpoint.weights.config.context);
-  if (!task.codec.same_symbols(codec)) {
-    throw Error(message(text, " has other characters than the model knows; give the text that it was trained on"));
-  }
-  return task;
+  if (text.empty()) throw Error("a text model needs the text that it was trained on; give it with --text");
+  return Task::text(text, valid, checkpoint.weights.config.context, codec.tokenizer());
 }
 
-Batch Task::test() const {
+Batch Task::test(int windows) const {
   if (const RecallTask* recall = recall_task()) {
     return recall->test((kTestQueries + recall->queries_per_sequence() - 1) / recall->queries_per_sequence(), kTestStream);
   }
-  return source->validation(kTextWindows);
+  return source->validation(windows);
+}
+
+double Task::bytes_per_target(const Batch& batch) const {
+  return codec.tokenizer() ? psm::bytes_per_target(batch, *codec.tokenizer()) : 0;
 }
 
 Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch) {
@@ -181,15 +182,16 @@ Json scores_json(const TaskScores& scores) {
 }
 
 void write_scores(const TaskScores& scores, Checkpoint& checkpoint) {
-  checkpoint.notes["scores"] = scores_json(scores).dump(0);
+  checkpoint.notes[kScoresNote] = scores_json(scores).dump(0);
 }
+
+bool has_scores(const Checkpoint& checkpoint) { return checkpoint.notes.contains(kScoresNote); }
 
 TaskScores read_scores(const Checkpoint& checkpoint) {
   TaskScores scores;
   scores.attention = checkpoint.weights.config.attention;
-  const auto found = checkpoint.notes.find("scores");
-  if (found == checkpoint.notes.end()) return scores;
-  const Json json = parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
+  if (!has_scores(checkpoint)) return scores;
+  const Json json = parse_json(checkpoint.notes.at(kScoresNote), "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
   if (const Json* data = json.find("data")) scores.data = data->string("data");
   for_each_score(scores, [&](const char* name, StageScore& score) {
     if (const Json* entry = json.find(name)) score = score_from(*entry);
@@ -200,14 +202,20 @@ TaskScores read_scores(const Checkpoint& checkpoint) {
 
 std::string scores_table(const Task& task, const TaskScores& scores) {
   const bool recall = task.recall_task() != nullptr;
-  Table table({"model", "tokens seen", recall ? "recall" : "perplexity", "to softmax", "positions"});
+  std::vector<std::string> heading = {"model", "tokens seen", recall ? "recall" : "perplexity", "to softmax", "positions"};
+  if (!recall) heading.push_back("bits a byte");
+  Table table(heading);
+  const double bytes = recall ? 0 : task.bytes_per_target(task.test());
   const auto figure = [&](const Evaluation& e) { return recall ? e.accuracy() : e.perplexity(); };
   const auto row = [&](const std::string& name, const StageScore& e) {
     if (e.scored == 0) return;
     const bool compared = scores.softmax.scored > 0 && figure(scores.softmax) > 0;
-    table.row({name, e.tokens > 0 ? std::to_string(e.tokens) : "",
-               recall ? percent(e.accuracy()) : format("%.3f", e.perplexity()),
-               compared ? format("%.4f", figure(e) / figure(scores.softmax)) : "", std::to_string(e.scored)});
+    std::vector<std::string> cells = {name, e.tokens > 0 ? std::to_string(e.tokens) : "",
+                                      recall ? percent(e.accuracy()) : format("%.3f", e.perplexity()),
+                                      compared ? format("%.4f", figure(e) / figure(scores.softmax)) : "",
+                                      std::to_string(e.scored)};
+    if (!recall) cells.push_back(format("%.4f", bits_per_byte(e, bytes)));
+    table.row(cells);
   };
   const std::string title = title_of(scores.attention);
   row("softmax", scores.softmax);

@@ -8,17 +8,19 @@
 #include "ckks/base/json.h"
 #include "cmd/prompts.h"
 #include "train/recipe.h"
+#include "train/text_data.h"
 
 namespace psm {
 
 // The in-context recall task, or the text of a file.
 struct Task {
   static Task recall(const RecallOptions& options = {});
-  // The last part of the text is held out, unless `valid` names another file. Throws Error if a file cannot be read or
-  // is too short for windows of `context`.
-  static Task text(const std::string& path, const std::string& valid, int context);
-  // The one that a model was trained for, in its context: `text` must be given for a character model, must have that
-  // model's characters, and must be empty for a recall model. Throws Error otherwise.
+  // The last part of the text is held out, unless `valid` names another file; without a tokenizer its tokens are
+  // characters. Throws Error if a file cannot be read or encoded or is too short for windows of `context`.
+  static Task text(const std::string& path, const std::string& valid, int context,
+                   std::shared_ptr<const Tokenizer> tokenizer = nullptr);
+  // The one that a model was trained for, in its context: `text` must be given for a text model, whose tokenizer must
+  // be able to encode it, and must be empty for a recall model. Throws Error otherwise.
   static Task of(const Checkpoint& checkpoint, const std::string& text, const std::string& valid);
 
   std::unique_ptr<const DataSource> source;
@@ -26,8 +28,11 @@ struct Task {
   const RecallTask* recall_task() const { return dynamic_cast<const RecallTask*>(source.get()); }
   const TextData* text_data() const { return dynamic_cast<const TextData*>(source.get()); }
 
-  // Unseen examples on which models are compared: at least 2,000 scored positions.
-  Batch test() const;
+  // Unseen examples on which models are compared: at least 2,000 scored positions, or of a text so many windows of what
+  // is held out (fewer if it has fewer).
+  Batch test(int windows = 128) const;
+  // Of the targets of a batch; 0 for recall.
+  double bytes_per_target(const Batch& batch) const;
 };
 
 // A model on its task's test examples, and the tokens that its weights were trained on so far (0: not known).
@@ -64,8 +69,9 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
 // What a checkpoint remembers of its training: the scores of the models that it came from.
 void write_scores(const TaskScores& scores, Checkpoint& checkpoint);
 TaskScores read_scores(const Checkpoint& checkpoint);  // zero where the checkpoint does not say
+bool has_scores(const Checkpoint& checkpoint);         // was it trained here, and not imported?
 
-// The table of stages: tokens seen, accuracy or perplexity and its ratio to softmax's, chance.
+// The table of stages: tokens seen, accuracy or perplexity and its ratio to softmax's, bits a byte, chance.
 std::string scores_table(const Task& task, const TaskScores& scores);
 Json scores_json(const TaskScores& scores);
 

@@ -5,6 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
 #include "ckks/base/hex.h"
+#include "nn/alphabet.h"
 #include "nn/byte_bpe.h"
 #include "nn/byte_bpe_files.h"
 #include "nn/llama2_tokenizer.h"
@@ -25,6 +26,7 @@ std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, 
   const std::size_t space = text.find(' ');
   const std::string_view all = text, kind = all.substr(0, space);
   const std::string_view body = space == std::string::npos ? "" : all.substr(space + 1);
+  if (kind == "alphabet") return std::make_shared<const Alphabet>(Alphabet::from_digits(body, what));
   if (kind == "bpe") return std::make_shared<const ByteBpe>(spec_from_tokenizer_json(body, what), what);
   if (kind == "llama2") {
     const auto file = from_hex(body);
@@ -33,7 +35,7 @@ std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, 
           message(what, ": a llama2.c tokenizer is not pairs of hexadecimal digits; the file is damaged"));
     return std::make_shared<const Llama2Tokenizer>(*file, what);
   }
-  throw Error(message(what, " names no kind of tokenizer (bpe or llama2)"));
+  throw Error(message(what, " names no kind of tokenizer (alphabet, bpe or llama2)"));
 }
 
 }  // namespace psm

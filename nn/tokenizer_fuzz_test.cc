@@ -1,7 +1,10 @@
 // Fuzz targets of tokenizers' files (ckks/base/fuzz.h says how they are run for long).
+#include <algorithm>
+
 #include "ckks/base/error.h"
 #include "ckks/base/fuzz.h"
 #include "doctest/doctest.h"
+#include "nn/alphabet.h"
 #include "nn/byte_bpe.h"
 #include "nn/byte_bpe_files.h"
 #include "nn/llama2_tokenizer.h"
@@ -26,6 +29,20 @@ void check_round_trip(const Tokenizer& tokenizer, const std::string& text) {
   }
   for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
   PSM_CHECK(tokenizer.decode(tokens) == text, text);
+}
+
+TEST_CASE("an alphabet, and a text in it") {
+  FuzzTarget target;
+  target.name = "alphabet and text";
+  target.corpus = {"0a20616263\nabc cab", "00ff\n"};
+  target.decode = [](std::string_view bytes) {
+    const std::size_t line = std::min(bytes.find('\n'), bytes.size());
+    const Alphabet alphabet = Alphabet::from_digits(bytes.substr(0, line), "input");
+    check_round_trip(alphabet, std::string(bytes.substr(std::min(line + 1, bytes.size()))));
+    PSM_CHECK(alphabet.to_string() == message("alphabet ", bytes.substr(0, line)));
+  };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 20;
+  run(target);
 }
 
 TEST_CASE("llama2.c's tokenizers") {

@@ -6,7 +6,6 @@
 #include "doctest/doctest.h"
 #include "nn/fuzz_safetensors.h"
 #include "train/idx.h"
-#include "train/text_data.h"
 #include "train/training_state.h"
 
 namespace psm {
@@ -53,21 +52,6 @@ TEST_CASE("an IDX array") {
     PSM_CHECK(array.entries.size() == entries);
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 4;
-  run(target);
-}
-
-TEST_CASE("an alphabet, and a text in it") {
-  FuzzTarget target;
-  target.name = "alphabet and text";
-  target.corpus = {"0a20616263\nabc cab", "00ff\n"};
-  target.decode = [](std::string_view bytes) {
-    const std::size_t line = std::min(bytes.find('\n'), bytes.size());
-    const Alphabet alphabet = Alphabet::from_string(std::string(bytes.substr(0, line)), "input");
-    const std::string text(bytes.substr(std::min(line + 1, bytes.size())));
-    PSM_CHECK(alphabet.decode(alphabet.encode(text)) == text);
-    PSM_CHECK(Alphabet::from_string(alphabet.to_string(), "again") == alphabet);
-  };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 20;
   run(target);
 }
 

@@ -46,7 +46,7 @@ struct RecipeOptions {
 
 // Measured settings: 95% recall in well under a minute on two cores.
 RecipeOptions recall_recipe(const RecallTask& task, std::uint64_t seed);
-// A character model of the text; `steps` for each of stages 1 and 2 is the budget, half of it for stage 3.
+// A model of the text's tokens; `steps` for each of stages 1 and 2 is the budget, half of it for stage 3.
 RecipeOptions text_recipe(const TextData& data, std::size_t steps, std::uint64_t seed);
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, std::size_t steps, std::size_t range_steps);

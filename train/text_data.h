@@ -1,42 +1,21 @@
-// Real text as a language-modelling task over characters (bytes): every position predicts the next byte.
+// Real text as a language-modelling task: every position of a window predicts the next token.
 //
-// The alphabet is the set of bytes that occur, in order; token i is its i-th byte. What is held out, whole,
-// is the last part of the text or a second text: training windows never reach into it.
+// Tokens are those of a tokenizer, or of the text's alphabet (nn/alphabet.h), and then every position predicts the next
+// byte. What is held out, whole, is the last part of the text or a second text: training windows never reach into it.
+// Windows begin anywhere in a text; no start token stands before them.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "nn/alphabet.h"
+#include "nn/tokenizer.h"
 #include "train/data.h"
 
 namespace psm {
-
-class Alphabet {
- public:
-  Alphabet() = default;
-  // The distinct bytes of a text, in order.
-  explicit Alphabet(std::string_view text);
-  // From the form that to_string writes; throws psm::Error that begins with `what` if it is none.
-  static Alphabet from_string(const std::string& text, const std::string& what);
-
-  int size() const { return static_cast<int>(bytes_.size()); }
-  // Throws psm::Error naming the first byte that the alphabet lacks.
-  std::vector<int> encode(std::string_view text) const;
-  std::string decode(std::span<const int> tokens) const;
-  // Two hexadecimal digits a byte: what checkpoints keep (note "alphabet").
-  std::string to_string() const;
-  bool operator==(const Alphabet&) const = default;
-
- private:
-  std::string bytes_;
-  std::array<int, 256> token_{};  // -1: not in the alphabet
-
-  void index();
-};
 
 struct TextOptions {
   int context = 64;
@@ -46,16 +25,19 @@ struct TextOptions {
 
 class TextData final : public DataSource {
  public:
-  // Throws psm::Error if the text is too short for one training and one held-out window.
-  TextData(std::string_view text, const TextOptions& options);
-  // Trains on the one text and holds out the other; the alphabet is that of both.
-  TextData(std::string_view training, std::string_view held_out, const TextOptions& options);
-  // Read the files; throw psm::Error if that fails.
-  static TextData from_file(const std::string& path, const TextOptions& options);
+  // Without a tokenizer the alphabet of all that is given takes its place. Throws psm::Error if the text is too short for
+  // one training and one held-out window, or if the tokenizer cannot encode it.
+  TextData(std::string_view text, const TextOptions& options,
+           std::shared_ptr<const Tokenizer> tokenizer = nullptr);
+  // Trains on the one text and holds out the other.
+  TextData(std::string_view training, std::string_view held_out, const TextOptions& options,
+           std::shared_ptr<const Tokenizer> tokenizer = nullptr);
+  // Read the files, the second one unless it has no name; throw psm::Error if that fails.
   static TextData from_files(const std::string& training, const std::string& held_out,
-                             const TextOptions& options);
+                             const TextOptions& options,
+                             std::shared_ptr<const Tokenizer> tokenizer = nullptr);
 
-  int vocab() const override { return alphabet_.size(); }
+  int vocab() const override { return tokenizer_->vocab(); }
   int context() const override { return options_.context; }
   std::string description() const override { return description_; }
   // Windows at uniformly random places of the training part.
@@ -63,16 +45,18 @@ class TextData final : public DataSource {
   // Windows spread evenly over the held-out part; the fewer that fit without overlap.
   Batch validation(int sequences) const override;
 
-  const Alphabet& alphabet() const { return alphabet_; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
   std::size_t training_tokens() const { return split_; }
   std::size_t held_out_tokens() const { return tokens_.size() - split_; }
 
  private:
-  void check_lengths() const;
+  // Sets the tokens, and adds the tokenizer to the description unless it is the text's own alphabet.
+  void tokenise(std::string_view training, std::string_view held_out, Alphabet own,
+                std::shared_ptr<const Tokenizer> tokenizer);
   void window(std::size_t begin, int sequence, Batch& batch) const;
 
   TextOptions options_;
-  Alphabet alphabet_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
   std::vector<int> tokens_;  // of training, then those held out
   std::size_t split_ = 0;
   std::string description_;

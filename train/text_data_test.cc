@@ -1,24 +1,17 @@
 #include "train/text_data.h"
 
-#include <cstdlib>
+#include <algorithm>
+#include <memory>
+#include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
 #include "doctest/doctest.h"
+#include "nn/alphabet.h"
+#include "nn/bpe_trainer.h"
+#include "nn/byte_bpe.h"
 
 namespace psm {
 namespace {
-
-TEST_CASE("a text's alphabet encodes and decodes it and survives its written form") {
-  const Alphabet alphabet("banana\n\xff");
-  CHECK(alphabet.size() == 5);
-  CHECK(alphabet.decode(alphabet.encode("nab\n\xff")) == "nab\n\xff");
-  CHECK(Alphabet::from_string(alphabet.to_string(), "test") == alphabet);
-  CHECK_THROWS_AS(alphabet.encode("bandana"), Error);
-  CHECK_THROWS_AS(Alphabet().encode("a"), Error);
-  for (const char* bad : {"6", "6g", "6261", "6161", "6162 "})
-    CHECK_THROWS_AS(Alphabet::from_string(bad, "test"), Error);
-}
 
 TEST_CASE("windows predict the next byte and training never sees the held-out part") {
   std::string text(1000, 'a');
@@ -55,13 +48,38 @@ TEST_CASE("a second text is held out whole, and its bytes are in the alphabet") 
   CHECK(data.description() != other.description());
 }
 
+TEST_CASE("a tokenizer's tokens take the place of characters, and what is held out begins at a character") {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "the th\u00e9 ";  // 9 bytes each
+  const auto bpe = std::make_shared<const ByteBpe>(train_byte_bpe(text, {.vocab = 262}), "test");
+  for (const double held_out : {0.1, 0.1007}) {
+    const TextData data(text, {.context = 8, .held_out = held_out}, bpe);
+    CHECK(data.vocab() == 262);
+    CHECK(data.tokenizer() == bpe);
+    CHECK(data.training_tokens() + data.held_out_tokens() < text.size() / 2);
+    const Batch batch = data.validation(1);
+    const std::vector<int> tokens(batch.tokens.begin(), batch.tokens.end());
+    CHECK(text.find(bpe->decode(tokens), text.size() - text.size() / 8) != std::string::npos);
+    CHECK(std::equal(tokens.begin() + 1, tokens.end(), batch.targets.begin()));
+  }
+}
+
+TEST_CASE("the description tells tokenizers apart, and the text's own alphabet says nothing new") {
+  const std::string text(100, 'a');
+  const TextOptions options{.context = 2};
+  const auto own = std::make_shared<const Alphabet>("a"), larger = std::make_shared<const Alphabet>("ab");
+  CHECK(TextData(text, options, own).description() == TextData(text, options).description());
+  CHECK(TextData(text, options, larger).description() != TextData(text, options).description());
+  CHECK_THROWS_AS(TextData(text, options, std::make_shared<const Alphabet>("b")), Error);
+}
+
 TEST_CASE("texts that are too short, empty or missing are refused") {
   CHECK_THROWS_AS(TextData("", {}), Error);
   CHECK_THROWS_AS(TextData("short", {}), Error);
   CHECK_THROWS_AS(TextData(std::string(1000, 'a'), {.context = 64, .held_out = 1.5}), Error);
   CHECK_THROWS_AS(TextData(std::string(1000, 'a'), "short", {}), Error);
   CHECK_THROWS_AS(TextData("short", std::string(1000, 'a'), {}), Error);
-  CHECK_THROWS_AS(TextData::from_file("/nonexistent/text", {}), Error);
+  CHECK_THROWS_AS(TextData::from_files("/nonexistent/text", "", {}), Error);
   CHECK_THROWS_AS(TextData::from_files("/nonexistent/text", "/nonexistent/text", {}), Error);
 }
 
