@@ -2,8 +2,7 @@
 //
 // With y = x / hi in [e, 1], e = lo / hi, b_0 = y, z_0 = 1:
 //
-//     f_i = alpha_i - beta_i b_i        b_{i+1} = b_i f_i^2        z_{i+1} = z_i f_i        z_i^2 y = b_i ->
-//     1
+//     f_i = alpha_i - beta_i b_i     b_{i+1} = b_i f_i^2     z_{i+1} = z_i f_i     z_i^2 y = b_i -> 1
 //
 //   plain (the paper's, app:approximations):  alpha = 3/2, beta = 1/2, Newton's choice.
 //   relaxed:  the alpha_i, beta_i for which b f^2 maps [e_i, 1] onto [e_{i+1}, 1] with the largest e_{i+1}:

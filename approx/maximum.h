@@ -7,9 +7,8 @@
 // alpha_i^2 = 27 / (4 (1 + e_i + e_i^2)), beta_i = 4 alpha_i^3 / 27, e_{i+1} = alpha_i - beta_i. Final factor
 // c = 2 / (1 + e_K). With X_i = mu_i s_i, mu_K = c and the least integers m_i that keep mu_i <= 1,
 //
-//     X_{i+1} = m_i X_i (A_i - X_i^2),    mu_i = (mu_{i+1} beta_i / m_i)^(1/3),    A_i = mu_i^2 alpha_i /
-//     beta_i out     = m_{K-1} (X_0 X_{K-1}) (A_{K-1} - X_{K-1}^2) = mu_0 |v|,            X_0 = mu_0 v being
-//     the input
+//     X_{i+1} = m_i X_i (A_i - X_i^2),     mu_i = (mu_{i+1} beta_i / m_i)^(1/3),     A_i = mu_i^2 alpha_i / beta_i
+//     out     = m_{K-1} (X_0 X_{K-1}) (A_{K-1} - X_{K-1}^2) = mu_0 |v|,     X_0 = mu_0 v being the input
 //
 // K iterations cost 2K levels.
 //
@@ -29,8 +28,7 @@ Approximation absolute_value(double radius, int iterations);
 // otherwise.
 Approximation design_absolute_value(double radius, double absolute_error);
 
-// max(a, b) where |a - b| lies in the domain of `absolute` and a, b come as input_scale() * a, input_scale()
-// * b:
+// max(a, b) where |a - b| lies in the domain of `absolute` and a, b come as input_scale() a, input_scale() b:
 //
 //     |result * output_scale() / 2 - max(a, b)| <= error_bound() / 2,     consumes absolute.depth() levels.
 program::Value build_max(program::Builder& builder, const Approximation& absolute, program::Value a,

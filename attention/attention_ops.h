@@ -47,8 +47,8 @@ template <typename Scalar>
 Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
                          Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores);
 
-// mean_i s_i^p + epsilon of every row of scores, what the encrypted form divides by: (sequences * heads * T)
-// x 1.
+// mean_i s_i^p + epsilon of every row of scores, what the encrypted form divides by, in a column of
+// sequences * heads * T.
 //     ds_j += dD p s_j^{p-1} / L
 template <typename Scalar>
 Tensor<Scalar> attention_denominators(Tape<Scalar>& tape, const AttentionShape& shape,

@@ -28,8 +28,7 @@
 //
 //     logits_t = U N(x_t)              classes = 0: a language model; U is a matrix of its own
 //     logits   = C N(x_0) + c          classes > 0: x_0 belongs to the first token, or to the class token
-//     that
-//                                      is put before the patches
+//                                      that is put before the patches
 //     logits   = C sigmoid(D N(x_0) + e) + c      with pooler (RoBERTa has tanh there; since
 //                tanh z = 2 sigmoid(2z) - 1, its weights fit exactly: 2D, 2e, 2C, c - row sums of C)
 //
@@ -43,12 +42,13 @@ namespace psm {
 
 enum class AttentionKind { kSoftmax, kPowerSoftmax, kScaledRelu };  // row_weights.h
 
-// How PowerSoftmax normalises a row x = (s_{t,0} .. s_{t,t}) of scores, L = t + 1 (causal), p = power:
-//   kPlain           x_j^p / sum_i x_i^p                                   eq. PolyAttention
-//   kLipschitz       x_j^p / (epsilon + sum_i x_i^p)                       eq. LipschitzPolyAttention
-//   kStable          y_j^p / (epsilon + sum_i y_i^p), y = x/(max|x|+delta) eqs. stableeVariant + Lipschitz:
-//   training kLengthAgnostic  (x_j^p / L) / (epsilon + mean_i x_i^p)                eq.
-//   LengthAgnosticAttention: inference
+// How PowerSoftmax normalises a row x_1 .. x_L of scores, p = power:
+//   kPlain           x_j^p / sum_i x_i^p                  eq. PolyAttention
+//   kLipschitz       x_j^p / (epsilon + sum_i x_i^p)      eq. LipschitzPolyAttention
+//   kStable          y_j^p / (epsilon + sum_i y_i^p)      eqs. stableeVariant and LipschitzPolyAttention:
+//                    with y = x / (max|x| + delta)        training
+//   kLengthAgnostic  (x_j^p / L) / (epsilon + mean_i x_i^p)
+//                                                         eq. LengthAgnosticAttention: inference
 // Only kLengthAgnostic runs encrypted. The other kinds of attention ignore the form.
 enum class PowerForm { kPlain, kLipschitz, kStable, kLengthAgnostic };
 

@@ -30,9 +30,8 @@ struct ReferenceHooks {
   // Called with the position t of the token; may be empty.
   std::function<void(Site site, int layer, int position, std::span<const double> values)> observe;
   // Replacements of the exact functions; empty means exact.
-  std::function<double(Site site, int layer, double variance)>
-      inverse_square_root;                                        // not of the norm before the
-                                                                  // first block (kPostNorm)
+  // Of all norms but the one before the first block (kPostNorm).
+  std::function<double(Site site, int layer, double variance)> inverse_square_root;
   std::function<void(int layer, std::span<double> row)> weights;  // of a row of scores, in place
   std::function<double(int layer, double input)> gelu;            // or SiLU
   std::function<double(double input)> pooler;                     // the sigmoid of the head

@@ -12,8 +12,7 @@
 //                           ceil(log2 p) + 1 + d(1/x) + 1 levels
 //   scaled ReLU             w = (x + |x|) / (2 L):  d(|x|) + 1 levels
 //   Taylor and Goldschmidt  m = max_j x_j by a tree of rotations S/2, S/4, .. 1, gathered in place 0 and
-//   spread
-//                           from there;  e = exp(x - m);  w = e (1 / sum e)
+//                           spread from there;  e = exp(x - m);  w = e (1 / sum e)
 //                           log2(S) (d(|x|) + 1) + d(exp) + 1 + d(1/x) + 1 levels
 //   normalise and square    y = exp((x - R) / 2^k);  k times  y <- (y (1/sqrt(sum y^2)))^2
 //                           d(exp) + sum over the rounds of (d(1/sqrt) + 4) levels

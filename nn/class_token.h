@@ -1,9 +1,9 @@
 // The row that a classifier reads. prepend_row puts one learned row before each group of `group` rows (ViT's
 // class token before the patches of an image); first_rows takes the first of each group of rows.
 //
-//     prepend:  y_{b (group+1)} = token, y_{b (group+1) + 1 + i} = x_{b group + i}     dtoken += ..., dx +=
-//     ... first:    y_b = x_{b group}                                                      dx_{b group} +=
-//     dy_b
+//     prepend:  y_{b (group+1)} = token                       dtoken += sum over b of dy_{b (group+1)}
+//               y_{b (group+1) + 1 + i} = x_{b group + i}     dx_{b group + i} += dy_{b (group+1) + 1 + i}
+//     first:    y_b = x_{b group}                             dx_{b group} += dy_b
 #pragma once
 
 #include "nn/tape.h"

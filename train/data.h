@@ -15,9 +15,8 @@ namespace psm {
 struct Batch {
   int sequences = 0, length = 0;  // length: the longest sequence's, with the class token of an image
   std::vector<int> tokens;        // [sequences * length], shorter sequences filled up with any token
-  std::vector<int>
-      targets;  // [sequences * length] the token to predict at each position, or [sequences] the class
-                // of each; -1: not scored
+  // [sequences * length] the token to predict at each position, or [sequences] the class of each; -1: not scored.
+  std::vector<int> targets;
   std::vector<int> lengths;    // [sequences] real tokens of each, from 1; empty: all of `length`
   std::vector<float> patches;  // [sequences * (length - 1) * patch_inputs], in place of tokens
 

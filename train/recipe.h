@@ -2,12 +2,10 @@
 //
 //   1  softmax        the baseline, trained alike
 //   2  power_softmax  the stable and Lipschitz form (eqs. stableeVariant, LipschitzPolyAttention): from
-//   random
-//                     weights, or continual training (section "Continual Training"): softmax's weights with
-//                     the attention replaced, trained on for a short time
-//   3  ranges         the same weights trained on in exactly the form that runs encrypted (length-agnostic,
-//   no
-//                     c, inference_epsilon added to the mean), with the range losses
+//                     random weights, or continual training (section "Continual Training"): softmax's
+//                     weights with the attention replaced, trained on for a short time
+//   3  ranges         the same weights trained on in exactly the form that runs encrypted
+//                     (length-agnostic, no c, inference_epsilon added to the mean), with the range losses
 //
 // It begins with random weights (run_recipe), or with a trained model (continue_recipe): a softmax model
 // enters at stage 2, one of another attention at stage 3. With another attention than PowerSoftmax in stage 2
