@@ -171,6 +171,13 @@ Approximation gelu_series(double radius, int degree_u, Fit fit) {
   return gated_series(kGelu, radius, degree_u, fit);
 }
 
+Approximation silu_series(double radius, int degree_u, Fit fit) {
+  return gated_series(kSilu, radius, degree_u, fit);
+}
+Approximation gelu_erf_series(double radius, int degree_u, Fit fit) {
+  return gated_series(kGeluErf, radius, degree_u, fit);
+}
+
 Approximation sigmoid_series(double radius, int degree, Fit fit) {
   check_activation_radius(radius, "sigmoid");
   PSM_CHECK(1 <= degree && degree <= kMaxDegree, "degree ", degree);

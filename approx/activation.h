@@ -2,9 +2,8 @@
 //
 //     gelu(z)     = z * sigmoid(1.702 z)                 the paper's identity, app:approximations
 //     silu(z)     = z * sigmoid(z)
-//     gelu_erf(z) = z * Phi(z),  Phi(z) = 1/2 + erf(z / sqrt 2) / 2     GELU's definition; the identity
-//     differs
-//                                                                       from it by up to 0.0204
+//     gelu_erf(z) = z * Phi(z)                           GELU's definition, Phi(z) = 1/2 + erf(z / sqrt 2) / 2;
+//                                                        the identity differs from it by up to 0.0204
 //
 // Each is z (1/2 + g(z)) with an odd gate g, so z g(z) = r(u) is an even function, u = z^2, and a series in
 // u: half the degree, one level for the square, where z * (series in z) would need one more. With v = z /
@@ -41,6 +40,8 @@ Approximation design_sigmoid(double radius, double absolute_error);
 // its error).
 enum class Fit { kMinimax, kInterpolation };
 Approximation gelu_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
+Approximation silu_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
+Approximation gelu_erf_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
 Approximation sigmoid_series(double radius, int degree, Fit fit = Fit::kMinimax);
 
 }  // namespace psm

@@ -88,8 +88,7 @@ const Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, in
   if (layer == config.layers) return model.final_inverse_sqrt ? &*model.final_inverse_sqrt : nullptr;
   const LayerApproximations& at = model.layers[static_cast<std::size_t>(layer)];
   if (site == Site::kSecondVariance) return &*at.second_inverse_sqrt;
-  const bool of_client = layer == 0 && model.options.client_norm && config.block != BlockKind::kPostNorm;
-  return of_client ? nullptr : &at.inverse_sqrt;
+  return layer == 0 && model.client_normalises() ? nullptr : &at.inverse_sqrt;
 }
 
 ReferenceHooks polynomial_hooks(const PolynomialModel& model) {

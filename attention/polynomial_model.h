@@ -50,6 +50,11 @@ struct PolynomialModel {
   PolynomialOptions options;
   std::vector<LayerApproximations> layers;
   std::optional<Approximation> final_inverse_sqrt = {}, pooler = {};  // of a classifier
+
+  // Whether the first layer's first norm is computed by the client, exactly.
+  bool client_normalises() const {
+    return options.client_norm && weights.config.block != BlockKind::kPostNorm;
+  }
 };
 
 // Throws psm::Error if the model is PowerSoftmax in another form than the length-agnostic one, or the ranges

@@ -76,7 +76,7 @@ std::vector<Approximation> find_inverse_sqrt(const ApproxRequest& r) {
                       "; use --method best or allow a larger error"));
 }
 
-// Sigmoid and GELU: the minimax series; its interpolant of the same degree for comparison.
+// Sigmoid, GELU and SiLU: the minimax series; its interpolant of the same degree for comparison.
 template <typename Design, typename Series>
 std::vector<Approximation> find_activation(const ApproxRequest& r, const Design& design, const Series& series,
                                            int inner_degree) {
@@ -145,7 +145,8 @@ Json facts_json(const Approximation& a) {
 
 DomainShape domain_shape(const std::string& function) {
   if (function == "inverse" || function == "inverse_sqrt" || function == "exp") return DomainShape::kEnds;
-  if (function == "sigmoid" || function == "gelu" || function == "max") return DomainShape::kRadius;
+  for (const char* symmetric : {"sigmoid", "gelu", "gelu_erf", "silu", "max"})
+    if (function == symmetric) return DomainShape::kRadius;
   throw Error(message("unknown function '", function, "'; it is one of ", kApproxFunctions));
 }
 
@@ -160,6 +161,10 @@ std::vector<Approximation> find_approximations(const ApproxRequest& r) {
     found = find_activation(r, design_sigmoid, sigmoid_series, 1);
   } else if (r.function == "gelu") {
     found = find_activation(r, design_gelu, gelu_series, 2);
+  } else if (r.function == "gelu_erf") {
+    found = find_activation(r, design_gelu_erf, gelu_erf_series, 2);
+  } else if (r.function == "silu") {
+    found = find_activation(r, design_silu, silu_series, 2);
   } else if (r.function == "exp") {
     found = find_exp(r);
   } else {

@@ -19,7 +19,8 @@ ApproxRequest request(const std::string& function, Interval domain, double error
 TEST_CASE("every function answers a request with an error that the measurement confirms") {
   for (const ApproxRequest& r :
        {request("inverse", {1e-3, 8}, 0x1p-12), request("inverse_sqrt", {1e-2, 2}, 0x1p-12),
-        request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3), request("exp", {-8, 0}, 0x1p-12),
+        request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3),
+        request("gelu_erf", {-6, 6}, 1e-3), request("silu", {-10, 10}, 1e-3), request("exp", {-8, 0}, 0x1p-12),
         request("max", {-4, 4}, 0.05)}) {
     CAPTURE(r.function);
     const std::vector<Approximation> found = find_approximations(r);
@@ -45,6 +46,21 @@ TEST_CASE("the plain method is the paper's iteration, also with a given number o
   r.method = "relaxed";
   r.iterations = 7;
   CHECK(find_approximations(r).front().depth() == 8);
+}
+
+TEST_CASE("a series has the degree that was asked for, and its interpolant stands beside the best") {
+  for (const char* function : {"gelu", "gelu_erf", "silu"}) {
+    CAPTURE(function);
+    ApproxRequest r = request(function, {-6, 6}, 1e-3);
+    r.degree = 15;
+    const std::vector<Approximation> found = find_approximations(r);
+    REQUIRE(found.size() == 2);
+    for (const Approximation& series : found) {
+      CHECK(series.function() == function);
+      CHECK(series.degree() == 30);  // in z
+    }
+    CHECK(found[0].error_bound() < found[1].error_bound());
+  }
 }
 
 TEST_CASE("the report as JSON holds the certificate, the measurement and the other methods") {
@@ -75,7 +91,7 @@ TEST_CASE("the paper's division and the relaxed one are compared level by level"
 TEST_CASE("what cannot be answered is refused in one line") {
   CHECK_THROWS_AS(domain_shape("tangent"), Error);
   CHECK_THROWS_AS(find_approximations(request("inverse", {0, 1}, 1e-3)), Error);
-  for (const char* function : {"inverse", "inverse_sqrt", "sigmoid", "gelu", "exp", "max"}) {
+  for (const char* function : {"inverse", "inverse_sqrt", "sigmoid", "gelu", "gelu_erf", "silu", "exp", "max"}) {
     ApproxRequest r = request(function, {1, 2}, 1e-3);
     r.method = "magic";
     CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("has no method 'magic'"), Error);

@@ -1,6 +1,7 @@
 #include "cmd/polynomial_report.h"
 
 #include <cmath>
+#include <string_view>
 
 #include "cmd/table.h"
 
@@ -11,25 +12,32 @@ std::string interval_text(const Interval& interval) {
   return "[" + format("%.4g", interval.lo) + ", " + format("%.4g", interval.hi) + "]";
 }
 
-// Calls visit(layer, approximation) for every polynomial of the model in the order in which it is used. The first
-// layer's norm may be the client's, who computes it exactly.
+std::string layer_text(size_t layer, size_t layers) { return layer == layers ? "end" : std::to_string(layer); }
+
+// Calls visit(layer, place, approximation) for every polynomial of the model, layer by layer; the number of layers
+// stands for what comes after them. The first layer's norm may be the client's, who computes it exactly.
 template <typename Visit>
 void for_each_approximation(const PolynomialModel& model, Visit&& visit) {
-  for (size_t layer = 0; layer < model.layers.size(); ++layer) {
+  const size_t layers = model.layers.size();
+  for (size_t layer = 0; layer < layers; ++layer) {
     const LayerApproximations& a = model.layers[layer];
-    if (layer > 0 || !model.options.client_norm) visit(layer, a.inverse_sqrt);
-    for (const Approximation& part : a.attention.parts) visit(layer, part);
-    visit(layer, a.gelu);
+    if (layer > 0 || !model.client_normalises()) visit(layer, "norm", a.inverse_sqrt);
+    for (const Approximation& part : a.attention.parts) visit(layer, "attention", part);
+    if (a.second_inverse_sqrt) visit(layer, "second norm", *a.second_inverse_sqrt);
+    visit(layer, "feed-forward", a.gelu);
   }
+  if (model.final_inverse_sqrt) visit(layers, "final norm", *model.final_inverse_sqrt);
+  if (model.pooler) visit(layers, "head", *model.pooler);
 }
 
 }  // namespace
 
 std::string approximations_table(const PolynomialModel& model) {
   Table table({"function", "layer", "interval", "max/min", "levels", "degree", "error at most"});
-  for_each_approximation(model, [&](size_t layer, const Approximation& a) {
+  for_each_approximation(model, [&](size_t layer, std::string_view place, const Approximation& a) {
     const Interval domain = a.domain();
-    table.row({a.name(), std::to_string(layer), interval_text(domain),
+    const std::string which = layer_text(layer, model.layers.size());
+    table.row({a.name(), place == "second norm" ? which + ", second" : which, interval_text(domain),
                domain.lo > 0 ? format("%.3g", domain.hi / domain.lo) : "", std::to_string(a.depth()),
                std::to_string(a.degree()),
                format("2^%.1f", std::log2(a.error_bound())) + (a.error_kind() == ErrorKind::kRelative ? " rel." : "")});
@@ -44,9 +52,10 @@ std::string approximations_table(const PolynomialModel& model) {
 
 Json approximations_json(const PolynomialModel& model) {
   Json out = Json::Array();
-  for_each_approximation(model, [&](size_t layer, const Approximation& a) {
+  for_each_approximation(model, [&](size_t layer, std::string_view place, const Approximation& a) {
     Json json;
     json["function"] = a.function();
+    json["place"] = std::string(place);
     json["method"] = a.method();
     json["layer"] = static_cast<int64_t>(layer);
     json["lo"] = a.domain().lo;
@@ -103,11 +112,12 @@ Json path_json(const std::vector<LayerPath>& paths) {
   return out;
 }
 
-std::string range_use_table(const std::vector<RangeUse>& uses) {
+std::string range_use_table(const std::vector<RangeUse>& uses, int layers) {
   Table table({"function", "layer", "interval", "seen", "values", "outside"});
   for (const RangeUse& use : uses) {
     if (use.values == 0) continue;  // the first norm, where it is the client's
-    table.row({use.function, std::to_string(use.layer), interval_text(use.interval), interval_text(use.seen),
+    table.row({use.function, layer_text(static_cast<size_t>(use.layer), static_cast<size_t>(layers)),
+               interval_text(use.interval), interval_text(use.seen),
                std::to_string(use.values), std::to_string(use.outside)});
   }
   return table.text();

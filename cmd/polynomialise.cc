@@ -1,4 +1,5 @@
-// Step 3 of Algorithm 1: replaces 1/x (or softmax, or |x|), 1/sqrt(x) and GELU by polynomials on the measured ranges.
+// Step 3 of Algorithm 1: replaces 1/x (or softmax, or |x|), 1/sqrt(x), GELU (or SiLU) and the sigmoid of a head by
+// polynomials on the measured ranges.
 #include <bit>
 #include <cstdio>
 
@@ -31,7 +32,7 @@ int polynomialise(int argc, char** argv) {
   const double& margin = flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
   const double& norm_error = flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
   const double& inverse_error = flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
-  const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1, "absolute error of GELU");
+  const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1, "absolute error of GELU, of SiLU and of the head's sigmoid");
   const std::string& softmax = flags.text("softmax", std::string(name_of(defaults.softmax)),
                                           "of softmax models: taylor_goldschmidt or normalise_square");
   const std::string& division = flags.text("division", std::string(name_of(defaults.division)),
@@ -71,7 +72,7 @@ int polynomialise(int argc, char** argv) {
     const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
     const Batch test = task.test();
     const std::vector<RangeUse> uses = count_range_leaves(model, test.texts());
-    std::printf("on unseen data:\n%s", range_use_table(uses).c_str());
+    std::printf("on unseen data:\n%s", range_use_table(uses, config.layers).c_str());
     json["unseen"] = range_use_json(uses);
     TaskScores scores = read_scores(checkpoint);
     static_cast<Evaluation&>(scores.polynomial) = evaluate_polynomial(model, test);

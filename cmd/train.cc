@@ -93,7 +93,7 @@ int train(int argc, char** argv) {
   const Ranges &before = run.models.ranges_before, &after = run.models.ranges;
   std::printf(
       "ranges on training data before and after range minimisation, in the form that runs encrypted:\n%s",
-      range_table(before, after).c_str());
+      range_table(run.models.final_model.config, before, after).c_str());
   std::printf("%s%s; wrote %s to %s\n", scores_table(task, run.scores).c_str(),
               seconds_text(run.seconds).c_str(), written.c_str(), out.c_str());
   Json json;
@@ -108,7 +108,7 @@ int train(int argc, char** argv) {
     row["validation_perplexity"] = stage.validation.perplexity();
     json["stages"].push_back(std::move(row));
   }
-  json["ranges"] = range_json(before, after);
+  json["ranges"] = range_json(run.models.final_model.config, before, after);
   json["scores"] = scores_json(run.scores);
   if (task.text_data()) json["bytes_a_token"] = task.bytes_per_target(task.test());
   json["seconds"] = run.seconds;
