@@ -109,8 +109,9 @@ Checkpoint checkpoint_from(Safetensors file, const std::string& path) {
   Checkpoint checkpoint;
   ModelWeights& weights = checkpoint.weights;
   weights.config = config_from_json(metadata_at(file, "config", path), path + ", config");
+  require_finite(file, path);
   take_stored_tensors(file, weights, path);
-  weights.validate();
+  weights.validate(path);
   if (const auto ranges = file.metadata.find("ranges"); ranges != file.metadata.end())
     checkpoint.ranges = ranges_from_json(parse_json(ranges->second, path + ", ranges"), weights.config);
   if (const auto options = file.metadata.find("polynomial"); options != file.metadata.end())

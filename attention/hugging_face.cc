@@ -165,6 +165,7 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   ImportedModel out;
   const bool is_roberta = config.model.block == BlockKind::kPostNorm;
   drop_ignored(file, is_roberta, out.ignored);
+  require_finite(file, weights_path);
   if (is_roberta) {
     read_roberta(file, config, head, weights_path, out);
   } else {
@@ -172,7 +173,7 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
     out.weights.config = config.model;
     take_stored_tensors(file, out.weights, weights_path);
   }
-  out.weights.validate();
+  out.weights.validate(weights_path);
   return out;
 }
 

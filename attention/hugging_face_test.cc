@@ -1,8 +1,10 @@
 #include "attention/hugging_face.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
 
 #include "ckks/base/error.h"
 #include "ckks/base/file.h"
@@ -108,6 +110,25 @@ TEST_CASE(
         read_hugging_face(folder, {.classes = 4, .seed = 3}).weights.class_weight);
   for (std::size_t i = 0; i < weights.position_embedding.size(); ++i)
     CHECK(read.weights.position_embedding[i] == weights.position_embedding[i] + 0.5f);
+}
+
+TEST_CASE("a tensor with a value that is not finite is named, with its file") {
+  for (const auto& [family, name, value] :
+       {std::tuple{"gpt-neox", "gpt_neox.layers.1.attention.query_key_value.weight", NAN},
+        {"llama", "model.layers.0.mlp.gate_proj.weight", HUGE_VALF},
+        {"roberta", "roberta.embeddings.token_type_embeddings.weight", NAN},
+        {"roberta", "classifier.out_proj.bias", -HUGE_VALF}}) {
+    CAPTURE(name);
+    const std::string folder = fresh_folder("nan");
+    write_hugging_face(folder, tiny(family));
+    change_tensors(folder, [&, name = std::string(name), value = value](Safetensors& file) {
+      for (NamedTensor& tensor : file.tensors)
+        if (tensor.name == name) tensor.values[2] = value;
+    });
+    const std::string line =
+        folder + "/model.safetensors: tensor " + name + " holds a value that is not finite (number 2 of ";
+    CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains(line.c_str()), Error);
+  }
 }
 
 TEST_CASE("a tied unembedding is the embedding") {

@@ -113,7 +113,7 @@ ModelWeights read_llama2c(ByteSource source) {
     layer.wq = reordered(layer.wq, config.heads, config.head_dim());
     layer.wk = reordered(layer.wk, config.key_heads(), config.head_dim());
   }
-  weights.validate();
+  weights.validate(path);
   return weights;
 }
 

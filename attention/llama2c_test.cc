@@ -1,5 +1,6 @@
 #include "attention/llama2c.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -100,6 +101,14 @@ TEST_CASE("a header that lies is refused before memory is taken") {
   refused(5, 0, "vocab_size = 0");
   refused(6, 1 << 20, "its header asks for");
   refused(0, 0x616b3432, "dim = ");  // the magic number of later versions
+}
+
+TEST_CASE("a value that is not finite is refused with its file and parameter") {
+  ModelWeights weights = tiny(true);
+  weights.layers[1].w_up[0] = std::nanf("");
+  CHECK_THROWS_WITH_AS(
+      read(file_of(weights, true, true)),
+      doctest::Contains("model.bin: parameter layers.1.w_up holds a value that is not finite"), Error);
 }
 
 TEST_CASE("stories260K is read with all its parameters") {

@@ -275,6 +275,8 @@ ForwardResult reference_forward(const ModelWeights& weights, std::span<const flo
   if (count == 0 || patches.size() % inputs != 0 || count + 1 > static_cast<std::size_t>(config.context))
     throw Error(message("an image of ", patches.size(), " numbers for a model of 1 to ", config.context - 1,
                         " patches of ", inputs, "; cut it into whole patches"));
+  if (!std::all_of(patches.begin(), patches.end(), [](float x) { return std::isfinite(x); }))
+    throw Error("the image holds a value that is not finite; mend the data");
   Vector x(weights.class_token.begin(), weights.class_token.end());
   const Vector embedded =
       Reference::linear({patches.begin(), patches.end()}, inputs, weights.patch_weight, weights.patch_bias);

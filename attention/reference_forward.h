@@ -48,7 +48,7 @@ struct ForwardResult {
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
                                 const ReferenceHooks& hooks = {});
 // The same for a model of patches: those of one image, patch by patch. Throws psm::Error if they are not
-// whole patches, none or more than config.context - 1.
+// whole patches, none or more than config.context - 1, or hold a number that is not finite.
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const float> patches,
                                 const ReferenceHooks& hooks = {});
 

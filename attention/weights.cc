@@ -18,22 +18,24 @@ void ModelWeights::resize(const ModelConfig& shape) {
   });
 }
 
-void ModelWeights::validate() const {
+void ModelWeights::validate(const std::string& file) const {
   config.validate();
+  const std::string where = file.empty() ? "" : file + ": ";
   if (layers.size() != static_cast<std::size_t>(config.layers))
-    throw Error(message("model has ", layers.size(), " layers of weights but its configuration says ",
+    throw Error(message(where, "model has ", layers.size(), " layers of weights but its configuration says ",
                         config.layers, "; the file is damaged or of another model"));
-  for_each_parameter(*this, [](const std::string& name, const std::vector<float>& values, int rows,
-                               int columns) {
-    const std::size_t size = static_cast<std::size_t>(rows) * columns;
-    if (values.size() != size)
-      throw Error(message("parameter ", name, " has ", values.size(),
-                          " entries but the configuration asks for ", size,
-                          "; the file is damaged or of another model"));
-    for (float value : values)
-      if (!std::isfinite(value))
-        throw Error(message("parameter ", name, " holds a value that is not finite; train the model again"));
-  });
+  for_each_parameter(*this,
+                     [&](const std::string& name, const std::vector<float>& values, int rows, int columns) {
+                       const std::size_t size = static_cast<std::size_t>(rows) * columns;
+                       if (values.size() != size)
+                         throw Error(message(where, "parameter ", name, " has ", values.size(),
+                                             " entries but the configuration asks for ", size,
+                                             "; the file is damaged or of another model"));
+                       for (float value : values)
+                         if (!std::isfinite(value))
+                           throw Error(message(where, "parameter ", name,
+                                               " holds a value that is not finite; train the model again"));
+                     });
 }
 
 std::size_t ModelWeights::parameters() const {

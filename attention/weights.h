@@ -39,8 +39,9 @@ struct ModelWeights {
 
   // Sets every vector to the size that the configuration asks for, with zeros.
   void resize(const ModelConfig& shape);
-  // Throws psm::Error if a vector's size disagrees with the configuration or an entry is not finite.
-  void validate() const;
+  // Throws psm::Error if a vector's size disagrees with the configuration or an entry is not finite; `file`, where
+  // the weights are from, begins its line.
+  void validate(const std::string& file = {}) const;
   std::size_t parameters() const;
 };
 

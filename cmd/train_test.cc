@@ -82,7 +82,10 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   Safetensors file = whole;
   file.tensors[0].values[0] = std::nanf("");
   write_safetensors(path, file);
-  refused("evaluate --model " + path, "holds a value that is not finite");
+  const std::string why = path + ": tensor " + file.tensors[0].name + " holds a value that is not finite";
+  refused("evaluate --model " + path, why);
+  refused("train --from " + path + " --out " + path_of("c"), why);
+  CHECK_FALSE(std::filesystem::exists(path_of("c")));
   const auto with = [&](const std::string& from, const std::string& to) {
     Safetensors changed = whole;
     std::string& text = changed.metadata.at("config");

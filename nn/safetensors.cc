@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
@@ -156,6 +157,15 @@ std::vector<float> Safetensors::take(const std::string& name, std::span<const st
   std::vector<float> values = std::move(found->values);
   tensors.erase(found);
   return values;
+}
+
+void require_finite(const Safetensors& file, const std::string& path) {
+  for (const NamedTensor& tensor : file.tensors)
+    for (std::size_t i = 0; i < tensor.values.size(); ++i)
+      if (!std::isfinite(tensor.values[i]))
+        throw Error(message(path, ": tensor ", tensor.name, " holds a value that is not finite (number ", i,
+                            " of ", tensor.values.size(), " is ", tensor.values[i],
+                            "); the training that made it diverged, or the file is damaged: give another"));
 }
 
 void write_safetensors(const std::string& path, const Safetensors& content) {

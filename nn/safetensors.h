@@ -50,6 +50,9 @@ struct Safetensors {
                           const std::string& file);
 };
 
+// Throws psm::Error that names the first tensor with a value that is not finite (in fp32); `path` stands in it.
+void require_finite(const Safetensors& file, const std::string& path);
+
 void write_safetensors(const std::string& path, const Safetensors& content);
 
 enum class ChecksumRule { kRequired, kIfPresent };

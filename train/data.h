@@ -20,6 +20,8 @@ struct Batch {
   std::vector<int> lengths;    // [sequences] real tokens of each, from 1; empty: all of `length`
   std::vector<float> patches;  // [sequences * (length - 1) * patch_inputs], in place of tokens
 
+  // Throws psm::Error that names the first sequence whose patches hold a value that is not finite.
+  void require_finite() const;
   std::size_t scored() const;
   std::size_t real_tokens() const;  // with the class tokens
   // Each sequence without what fills it up, or each image: one of the two lists is empty.

@@ -14,6 +14,7 @@ constexpr int kParts = 8;       // computed between two visits
 }  // namespace
 
 void for_each_forward(const ModelWeights& weights, const Batch& batch, const VisitForward& visit) {
+  batch.require_finite();
   struct Part {
     Tape<float> tape;
     ForwardTensors<float> out;

@@ -24,7 +24,8 @@ struct Evaluation {
 Evaluation evaluate(const ModelWeights& weights, const Batch& batch);
 
 // Runs the model over the batch in small parts, on several threads, and shows each part's tensors to `visit`,
-// one part at a time and in order: visit(index of its first sequence, sequences, tensors).
+// one part at a time and in order: visit(index of its first sequence, sequences, tensors). Throws psm::Error on
+// images that are not finite.
 using VisitForward = std::function<void(int first, int count, const ForwardTensors<float>& out)>;
 void for_each_forward(const ModelWeights& weights, const Batch& batch, const VisitForward& visit);
 

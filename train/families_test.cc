@@ -1,4 +1,6 @@
 // The families besides GPT-NeoX under the trainer: they learn, and with the same bits for every number of threads.
+#include <cmath>
+
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "doctest/doctest.h"
@@ -170,6 +172,35 @@ TEST_CASE("the range losses of texts that are filled up are those of the texts a
     CHECK(padded > 0);
     CHECK(padded == doctest::Approx(Trainer(weights, alone, one).step().range_loss).epsilon(1e-4));
   }
+}
+
+TEST_CASE(
+    "an image with a value that is not finite is an error of its own in training, evaluation and ranges") {
+  struct Broken final : public DataSource {
+    Majority images{true};
+    int vocab() const override { return 0; }
+    int context() const override { return images.context(); }
+    int classes() const override { return 2; }
+    int patch_inputs() const override { return images.patch_inputs(); }
+    std::string description() const override { return "broken"; }
+    void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
+      images.draw(sequences, random, batch);
+      batch.patches[3 * 10 + 4] = std::nanf("");
+    }
+    Batch validation(int sequences) const override {
+      TrainingRandom random(1);
+      Batch batch;
+      draw(sequences, random, batch);
+      return batch;
+    }
+  } broken;
+  const ModelWeights weights = random_weights(model_for(broken.images), 1);
+  const char* line =
+      "image 3 of a batch holds a value that is not finite (number 4 of 10 is nan); mend the data";
+  Trainer trainer(weights, broken, options());
+  CHECK_THROWS_WITH_AS(trainer.step(), line, Error);
+  CHECK_THROWS_WITH_AS(evaluate(weights, broken.validation(8)), line, Error);
+  CHECK_THROWS_WITH_AS(measure_ranges(weights, broken, 8), doctest::Contains("not finite"), Error);
 }
 
 TEST_CASE("data of another kind than the model's are refused") {

@@ -95,6 +95,7 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
 StepReport Trainer::step() {
   const std::uint64_t random_before = random_.state();
   source_.draw(options_.batch, random_, batch_);
+  batch_.require_finite();
   const double scale = 1.0 / static_cast<double>(std::max<std::size_t>(1, batch_.scored()));
   const double start = seconds_now();
   parallel_for(0, parts_.size(), [&](std::size_t p) { forward(*parts_[p], scale); });

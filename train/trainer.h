@@ -59,7 +59,7 @@ class Trainer {
   ~Trainer();
 
   // Throws Diverged naming the step and the first layer at fault if the loss or its gradient is
-  // not finite; the weights are then those before the step.
+  // not finite; the weights are then those before the step. Throws psm::Error on images that are not finite.
   StepReport step();
 
   ModelWeights weights() const;
