@@ -37,8 +37,8 @@ void print_plan(const Deployment& d) {
   std::printf("  %s\n", context.describe().c_str());
   std::printf("  %d usable levels between two bootstraps; a bootstrap fails with probability 2^%.0f\n",
               context.compute_level() - context.entry_level(), d.bootstrap->log2_failure());
-  std::printf("  %d prompts of %d tokens share a ciphertext of %d slots\n", d.packing.prompts, d.packing.tokens,
-              context.slots());
+  std::printf("  %d prompts of %d tokens share a ciphertext of %d slots\n", d.packing.prompts,
+              d.packing.tokens, context.slots());
   std::printf("  %zu instructions, %d bootstraps, %zu evaluation keys (%s), about %s of memory\n",
               d.plan.program.instructions.size(), d.plan.bootstraps,
               d.keys.count(context) + d.keys.encapsulation,
@@ -49,7 +49,8 @@ void print_plan(const Deployment& d) {
 // By instruction, with this machine's calibration (the plan itself was made with nominal costs).
 std::vector<double> predicted_seconds(const Deployment& d) {
   const program::KernelSeconds kernels = program::calibrate(*d.context);
-  const program::CostModel costs(program::shape_of(*d.context), kernels, program::figures_of(*d.bootstrap, kernels));
+  const program::CostModel costs(program::shape_of(*d.context), kernels,
+                                 program::figures_of(*d.bootstrap, kernels));
   return program::meter(d.plan, costs).instruction_seconds;
 }
 
@@ -57,13 +58,15 @@ std::vector<double> predicted_seconds(const Deployment& d) {
 // ciphertexts and the model.
 class EncryptedRun {
  public:
-  EncryptedRun(const Deployment& deployment, Seconds& seconds) : d_(deployment), seconds_(seconds), encoder_(*d_.context) {
+  EncryptedRun(const Deployment& deployment, Seconds& seconds)
+      : d_(deployment), seconds_(seconds), encoder_(*d_.context) {
     double start = seconds_now();
     secret_ = std::make_unique<SecretKey>(SecretKey::generate(*d_.context));
     KeyGenerator generator(*secret_);
     public_key_ = std::make_unique<PublicKey>(generator.public_key());
     Progress progress("generating keys", 1);
-    keys_ = generator.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
+    keys_ =
+        generator.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
     seconds_.keygen = seconds_now() - start;
     std::printf("  keys: %s in %s\n", bytes_text(static_cast<double>(keys_.bytes())).c_str(),
                 seconds_text(seconds_.keygen).c_str());
@@ -79,7 +82,8 @@ class EncryptedRun {
   LogitRows logits(const std::vector<std::vector<int>>& prompts) {
     LogitRows rows;
     const auto groups = groups_of(prompts, d_.packing.prompts);
-    Progress progress("inferring on ciphertexts", static_cast<double>(groups.size() * d_.plan.program.instructions.size()));
+    Progress progress("inferring on ciphertexts",
+                      static_cast<double>(groups.size() * d_.plan.program.instructions.size()));
     double done_before = 0;
     for (const auto& group : groups) {
       double start = seconds_now();
@@ -128,11 +132,15 @@ class EncryptedRun {
 };
 
 void print_comparison(const Comparison& c, double predicted_std) {
-  std::printf("  logits against the twin's: relative RMS error 2^%.2f, MSE %.3g, max |error| %.3g (predicted std %.3g)\n",
-              std::log2(c.relative_rms), c.mse, c.max_abs, predicted_std);
-  std::printf("  same argmax: %d of %d positions (%s); of the %d whose two best logits are 4 predicted deviations apart: %s\n",
-              c.agree, c.positions, percent(c.agreement_all()).c_str(), c.clear_positions,
-              percent(c.agreement()).c_str());
+  std::printf(
+      "  logits against the twin's: relative RMS error 2^%.2f, MSE %.3g, max |error| %.3g (predicted std "
+      "%.3g)\n",
+      std::log2(c.relative_rms), c.mse, c.max_abs, predicted_std);
+  std::printf(
+      "  same argmax: %d of %d positions (%s); of the %d whose two best logits are 4 predicted deviations "
+      "apart: %s\n",
+      c.agree, c.positions, percent(c.agreement_all()).c_str(), c.clear_positions,
+      percent(c.agreement()).c_str());
 }
 
 // The share of scored positions where the argmax is the batch's target.
@@ -146,16 +154,23 @@ double accuracy(const Batch& batch, const LogitRows& scored) {
 
 int demo(int argc, char** argv) {
   Flags flags("bazel run //cmd:demo -- [flags]",
-              "Trains a small PowerSoftmax transformer, makes it polynomial, encrypts prompts, runs the model on the\n"
-              "ciphertexts at 128-bit security, decrypts, and compares. Without flags: in-context recall, on sequences\n"
+              "Trains a small PowerSoftmax transformer, makes it polynomial, encrypts prompts, runs the "
+              "model on the\n"
+              "ciphertexts at 128-bit security, decrypts, and compares. Without flags: in-context recall, on "
+              "sequences\n"
               "that it draws itself. With --text: a character model of that text.");
-  const std::string& model_path = flags.text("model", "", "use this polynomial model instead of training one");
-  const std::string& text_path = flags.text("text", "", "train a character model of this text instead of recall");
+  const std::string& model_path =
+      flags.text("model", "", "use this polynomial model instead of training one");
+  const std::string& text_path =
+      flags.text("text", "", "train a character model of this text instead of recall");
   const std::string& prompt = flags.text("prompt", "", "what the text model continues");
-  const int64_t& steps = flags.integer("steps", 1200, 1, 1000000, "training steps of a text model, each stage at most");
-  const int64_t& generate = flags.integer("generate", 4, 1, 256, "characters to generate, one encrypted pass each");
+  const int64_t& steps =
+      flags.integer("steps", 1200, 1, 1000000, "training steps of a text model, each stage at most");
+  const int64_t& generate =
+      flags.integer("generate", 4, 1, 256, "characters to generate, one encrypted pass each");
   const int64_t& prompt_count = flags.integer("prompts", 16, 1, 1024, "recall prompts to run encrypted");
-  const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of data and training; cryptography takes no seed");
+  const int64_t& seed =
+      flags.integer("seed", 1, 1, INT64_MAX, "of data and training; cryptography takes no seed");
   const std::string& save = flags.text("save", "", "write the polynomial model to this file");
   const RingFlags ring(flags);
   const CommonFlags common(flags);
@@ -164,7 +179,8 @@ int demo(int argc, char** argv) {
   ring.apply();
   const ParameterSpec spec = ring.spec();
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
-  if (flags.given("model") && flags.given("save")) throw Error("--save saves a model that was trained; --model has one");
+  if (flags.given("model") && flags.given("save"))
+    throw Error("--save saves a model that was trained; --model has one");
 
   const double begin = seconds_now();
   Seconds seconds;
@@ -176,22 +192,28 @@ int demo(int argc, char** argv) {
     checkpoint = load_checkpoint(resolve_user_path(model_path));
     const PromptCodec codec(checkpoint);
     scores = read_scores(checkpoint);
-    if (codec.is_recall()) task = std::make_unique<Task>(Task{std::make_unique<RecallTask>(codec.recall()), codec});
+    if (codec.is_recall())
+      task = std::make_unique<Task>(Task{std::make_unique<RecallTask>(codec.recall()), codec});
     if (!task && prompt.empty()) throw Error("a text model needs --prompt");
     std::printf("  %s: %zu parameters\n", model_path.c_str(), checkpoint.weights.parameters());
-    if (scores.trained.scored > 0) std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
+    if (scores.trained.scored > 0)
+      std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
   } else {
     heading(flags.given("text") ? "Training a character model" : "Training on in-context recall");
-    task = std::make_unique<Task>(flags.given("text") ? Task::text(resolve_user_path(text_path), "", TextOptions{}.context)
-                                                       : Task::recall());
+    task = std::make_unique<Task>(flags.given("text")
+                                      ? Task::text(resolve_user_path(text_path), "", TextOptions{}.context)
+                                      : Task::recall());
     if (task->text_data() && !prompt.empty()) task->codec.encode(prompt);  // refuse unknown characters now
     if (task->text_data() && prompt.empty()) throw Error("--text needs a --prompt to continue");
     const RecipeOptions recipe =
-        task->recall_task() ? recall_recipe(*task->recall_task(), static_cast<uint64_t>(seed))
-                            : text_recipe(*task->text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
+        task->recall_task()
+            ? recall_recipe(*task->recall_task(), static_cast<uint64_t>(seed))
+            : text_recipe(*task->text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
     std::printf("  %s\n", task->source->description().c_str());
-    std::printf("  budget: at most %zu steps each for softmax and PowerSoftmax, %zu to minimise ranges, %d sequences a step\n",
-                recipe.steps, recipe.range_steps, recipe.training.batch);
+    std::printf(
+        "  budget: at most %zu steps each for softmax and PowerSoftmax, %zu to minimise ranges, %d sequences "
+        "a step\n",
+        recipe.steps, recipe.range_steps, recipe.training.batch);
     TrainingRun run = train_task(*task, recipe, PolynomialOptions{});
     checkpoint = std::move(run.checkpoint);
     scores = run.scores;
@@ -202,7 +224,8 @@ int demo(int argc, char** argv) {
 
   heading("Polynomial model");
   const Deployment deployment(checkpoint, spec);
-  if (task && task->recall_task()) static_cast<Evaluation&>(scores.polynomial) = evaluate_polynomial(deployment.model, task->test());
+  if (task && task->recall_task())
+    static_cast<Evaluation&>(scores.polynomial) = evaluate_polynomial(deployment.model, task->test());
   if (task) std::printf("%s", scores_table(*task, scores).c_str());
   std::printf("%s", approximations_table(deployment.model).c_str());
 
@@ -236,9 +259,9 @@ int demo(int argc, char** argv) {
   heading("Keys, encryption, inference on ciphertexts, decryption");
   EncryptedRun run(deployment, seconds);
   const LogitRows rows = run.logits(prompts);
-  std::printf("  encrypted %zu prompts in %s, inferred in %s, decrypted in %s\n", prompts.size(),
-              seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
-              seconds_text(seconds.decrypt).c_str());
+  std::printf("  encrypted %s in %s, inferred in %s, decrypted in %s\n",
+              counted(prompts.size(), "prompt").c_str(), seconds_text(seconds.encrypt).c_str(),
+              seconds_text(seconds.infer).c_str(), seconds_text(seconds.decrypt).c_str());
   program::Ledger ledger = make_ledger(deployment);
   ledger.set_ranges(twin.observations);
   ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
@@ -254,7 +277,8 @@ int demo(int argc, char** argv) {
   const Comparison comparison = compare_logits(twin.scored(codec), scored, twin.predicted_std);
   double encrypted_accuracy = 0;
   if (codec.is_recall() && prompt.empty()) {
-    const Batch batch = task->recall_task()->test(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
+    const Batch batch =
+        task->recall_task()->test(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
     encrypted_accuracy = accuracy(batch, scored);
     std::printf("  prompt 0     %s\n", codec.decode(prompts[0]).c_str());
     std::string answers, truth;
@@ -265,11 +289,13 @@ int demo(int argc, char** argv) {
     }
     std::printf("  encrypted    %s\n  truth        %s\n", answers.c_str(), truth.c_str());
     std::printf("  recall on ciphertexts: %s of %zu queries; the polynomial model in the clear: %s of %zu\n",
-                percent(encrypted_accuracy).c_str(), scored.size(), percent(scores.polynomial.accuracy()).c_str(),
-                scores.polynomial.scored);
+                percent(encrypted_accuracy).c_str(), scored.size(),
+                percent(scores.polynomial.accuracy()).c_str(), scores.polynomial.scored);
   } else {
     std::vector<int> encrypted_text = prompts[0], plain_text = prompts[0];
-    const auto predict = [&](const LogitRows& logits, std::vector<int>& text) { text.push_back(argmax(logits.back())); };
+    const auto predict = [&](const LogitRows& logits, std::vector<int>& text) {
+      text.push_back(argmax(logits.back()));
+    };
     predict(rows, encrypted_text);
     predict(twin.logits, plain_text);
     for (int64_t k = 1; k < generate && static_cast<int>(encrypted_text.size()) < context_length; ++k) {
@@ -296,7 +322,8 @@ int demo(int argc, char** argv) {
               seconds_text(seconds.train).c_str(), seconds_text(seconds.keygen).c_str(),
               seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
               seconds_text(seconds.decrypt).c_str(), seconds_text(total).c_str());
-  std::printf("  %d bootstraps; peak memory %s\n", run.bootstraps(),
+  std::printf("  %s; peak memory %s\n",
+              counted(static_cast<std::size_t>(run.bootstraps()), "bootstrap").c_str(),
               bytes_text(static_cast<double>(peak_resident_bytes())).c_str());
 
   Json json;

@@ -17,9 +17,13 @@ namespace psm {
 namespace {
 
 int encrypt(int argc, char** argv) {
-  Flags flags("bazel run //cmd:encrypt -- --model MODEL --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | --sample N)",
-              "Encrypts prompts under the public key of the folder, for //cmd:infer. Prompts that a ciphertext has room\n"
-              "for share it. Prompts that would leave the intervals of the model's polynomials are refused. A text model takes text; a recall model takes words such as: k3 v7 k0 v12 ... k3");
+  Flags flags(
+      "bazel run //cmd:encrypt -- --model MODEL --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | "
+      "--sample N)",
+      "Encrypts prompts under the public key of the folder, for //cmd:infer. Prompts that a ciphertext has "
+      "room\n"
+      "for share it. Prompts that would leave the intervals of the model's polynomials are refused. A text "
+      "model takes text; a recall model takes words such as: k3 v7 k0 v12 ... k3");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& out = flags.text("out", "", "file for the ciphertexts");
@@ -41,8 +45,8 @@ int encrypt(int argc, char** argv) {
   const size_t ciphertexts =
       groups_of(prompts, deployment.packing.prompts).size() * deployment.plan.program.inputs.size();
   if (ciphertexts > kMaxGroups) {
-    throw Error(message(prompts.size(), " prompts fill ", ciphertexts, " ciphertexts, //cmd:infer takes ", kMaxGroups,
-                        " a file; split them over several files"));
+    throw Error(message(prompts.size(), " prompts fill ", ciphertexts, " ciphertexts, //cmd:infer takes ",
+                        kMaxGroups, " a file; split them over several files"));
   }
 
   // The client can know now whether its prompts stay inside the model's intervals; the server never can.
@@ -70,8 +74,9 @@ int encrypt(int argc, char** argv) {
   file.note = note.text();
   wire::write_ciphertexts(resolve_user_path(out), *deployment.context, file);
   const double seconds = seconds_now() - start;
-  std::printf("%zu prompts in %zu ciphertexts, %s; wrote %s\n", prompts.size(), file.ciphertexts.size(),
-              seconds_text(seconds).c_str(), out.c_str());
+  std::printf("%s in %s, %s; wrote %s\n", counted(prompts.size(), "prompt").c_str(),
+              counted(file.ciphertexts.size(), "ciphertext").c_str(), seconds_text(seconds).c_str(),
+              out.c_str());
   Json json;
   json["prompts"] = prompts.size();
   json["ciphertexts"] = file.ciphertexts.size();

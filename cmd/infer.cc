@@ -18,13 +18,15 @@ namespace {
 
 int infer(int argc, char** argv) {
   Flags flags("bazel run //cmd:infer -- --model MODEL --keys FILE --in FILE --out FILE [flags]",
-              "Runs a polynomial model on encrypted prompts. Needs the model and evaluation.keys; sees no secret key.\n"
+              "Runs a polynomial model on encrypted prompts. Needs the model and evaluation.keys; sees no "
+              "secret key.\n"
               "With --state a run that was interrupted goes on from its last completed block.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys_path = flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:keygen)");
   const std::string& in = flags.text("in", "", "encrypted prompts (from //cmd:encrypt)");
   const std::string& out = flags.text("out", "", "file for the encrypted answers");
-  const std::string& state_path = flags.text("state", "", "save the run here after every block, and resume it from here");
+  const std::string& state_path =
+      flags.text("state", "", "save the run here after every block, and resume it from here");
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
@@ -45,7 +47,8 @@ int infer(int argc, char** argv) {
     throw Error(message(in, " was encrypted for another model than ", model_path));
   }
   if (note.ciphertexts() != request.ciphertexts.size()) {
-    throw Error(message(in, " holds ", request.ciphertexts.size(), " ciphertexts, its note lists ", note.ciphertexts()));
+    throw Error(message(in, " holds ", request.ciphertexts.size(), " ciphertexts, its note lists ",
+                        note.ciphertexts()));
   }
   require_memory(deployment.server_bytes());
   { AtomicFile probe(resolve_user_path(out)); }  // refuse now rather than after the work
@@ -70,7 +73,9 @@ int infer(int argc, char** argv) {
   std::vector<double> seconds(plan.program.instructions.size(), 0);
   for (size_t group = state.finished_groups(); group < note.lengths.size(); ++group) {
     program::RunOptions options;
-    options.progress = [&](size_t done, size_t total) { progress.set(static_cast<double>(group * total + done)); };
+    options.progress = [&](size_t done, size_t total) {
+      progress.set(static_cast<double>(group * total + done));
+    };
     state.watch(group, options);
     program::RunResult result;
     if (auto checkpoint = state.take_checkpoint()) {
@@ -100,10 +105,11 @@ int infer(int argc, char** argv) {
   program::Ledger ledger = make_ledger(deployment);
   ledger.set_seconds(seconds);
   std::printf("%s\n%s", context.describe().c_str(), program::text(ledger.summary()).c_str());
-  std::printf("%zu passes, %d bootstraps each; read keys %s, inferred %s; peak memory %s; wrote %s\n",
-              note.lengths.size(), plan.bootstraps, seconds_text(loaded - start).c_str(),
-              seconds_text(inferred - loaded).c_str(), bytes_text(static_cast<double>(peak_resident_bytes())).c_str(),
-              out.c_str());
+  std::printf("%s of %s; read keys %s, inferred %s; peak memory %s; wrote %s\n",
+              note.lengths.size() == 1 ? "1 pass" : message(note.lengths.size(), " passes").c_str(),
+              counted(static_cast<std::size_t>(plan.bootstraps), "bootstrap").c_str(),
+              seconds_text(loaded - start).c_str(), seconds_text(inferred - loaded).c_str(),
+              bytes_text(static_cast<double>(peak_resident_bytes())).c_str(), out.c_str());
   Json json;
   json["params"] = parameters_json(context);
   json["bootstraps"] = plan.bootstraps;

@@ -45,6 +45,10 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
+std::string counted(std::size_t count, const char* noun) {
+  return message(count, " ", noun, count == 1 ? "" : "s");
+}
+
 std::string percent(double fraction) { return format("%.1f%%", 100 * fraction); }
 
 std::string bytes_text(double bytes) {
@@ -56,9 +60,9 @@ std::string bytes_text(double bytes) {
 
 std::string seconds_text(double seconds) {
   if (seconds < 1) return format("%.0f ms", 1e3 * seconds);
-  if (seconds < 60) return format("%.2f s", seconds);
-  const double minutes = std::floor(seconds / 60);
-  return format("%.0f min ", minutes) + format("%.0f s", seconds - 60 * minutes);
+  if (seconds < 59.995) return format("%.2f s", seconds);
+  const double whole = std::round(seconds), minutes = std::floor(whole / 60);
+  return format("%.0f min ", minutes) + format("%.0f s", whole - 60 * minutes);
 }
 
 }  // namespace psm

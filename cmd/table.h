@@ -1,6 +1,7 @@
 // Tables and figures for people: aligned columns, bytes and seconds with units.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,9 @@ class Table {
 
 std::string format(const char* pattern, double value);  // printf pattern with one double
 std::string percent(double fraction);                   // "97.3%"
-std::string bytes_text(double bytes);                   // "5.87 GB" (10^9)
-std::string seconds_text(double seconds);               // "43 ms", "1.24 s", "3 min 20 s"
+std::string counted(std::size_t count,
+                    const char* noun);     // "1 prompt", "16 prompts"; of nouns with a regular plural
+std::string bytes_text(double bytes);      // "5.87 GB" (10^9)
+std::string seconds_text(double seconds);  // "43 ms", "1.24 s", "3 min 20 s"
 
 }  // namespace psm

@@ -18,6 +18,10 @@ TEST_CASE("bytes and seconds are written with fitting units") {
   CHECK(seconds_text(0.043) == "43 ms");
   CHECK(seconds_text(1.236) == "1.24 s");
   CHECK(seconds_text(200) == "3 min 20 s");
+  CHECK(seconds_text(59.999) == "1 min 0 s");
+  CHECK(seconds_text(119.7) == "2 min 0 s");
+  CHECK(counted(1, "prompt") == "1 prompt");
+  CHECK(counted(0, "prompt") == "0 prompts");
   CHECK(percent(0.9734) == "97.3%");
 }
 
