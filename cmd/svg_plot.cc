@@ -12,7 +12,8 @@ namespace psm {
 namespace {
 
 constexpr double kWidth = 760, kPanelHeight = 330;
-constexpr double kLeft = 84, kRight = 24, kTop = 58, kBottom = 50, kTitle = 40;
+constexpr double kLeft = 84, kRight = 24, kBottom = 50, kTitle = 40;
+constexpr double kPanelTitle = 26, kLegendRow = 20, kTop = 12;  // from a panel's upper end to its axes
 constexpr std::array<const char*, 6> kColours{"#0072b2", "#d55e00", "#009e73",
                                               "#cc79a7", "#e69f00", "#56b4e9"};
 
@@ -24,6 +25,11 @@ std::string fixed(double value) {
 
 std::string tick_text(double value) {
   std::array<char, 32> buffer{};
+  if (std::fabs(value) >= 1e4 && std::fabs(value) < 1e9 && value == std::round(value)) {
+    std::string digits = std::to_string(std::llround(std::fabs(value)));
+    for (std::size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+    return (value < 0 ? "-" : "") + digits;
+  }
   std::snprintf(buffer.data(), buffer.size(), "%.4g", std::fabs(value) < 1e-300 ? 0.0 : value);
   return buffer.data();
 }
@@ -57,7 +63,8 @@ Axis fit_axis(const std::vector<double>& values, bool log, double margin, double
 }
 
 void text_at(std::string& out, double x, double y, const char* style, const std::string& text) {
-  out += "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\" " + style + ">" + xml_escape(text) + "</text>\n";
+  out +=
+      "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\" " + style + ">" + xml_escape(text) + "</text>\n";
 }
 
 void segment(std::string& out, double x1, double y1, double x2, double y2, const char* style) {
@@ -80,9 +87,36 @@ void draw_line(std::string& out, const PlotPoints& points, const Axis& x, const 
          "\" stroke-width=\"1.6\" stroke-linejoin=\"round\"/>\n";
 }
 
+// A legend's entries, from left to right and row by row.
+struct Legend {
+  struct Entry {
+    double x;
+    int row;
+  };
+  std::vector<Entry> entries;
+  int rows = 1;
+};
+
+Legend lay_out_legend(const SvgPanel& panel, double left, double right) {
+  constexpr double kLine = 48, kLetter = 6.7;  // of an entry's width
+  Legend legend;
+  double x = left;
+  const auto add = [&](const std::string& name) {
+    const double width = kLine + kLetter * static_cast<double>(name.size());
+    if (x > left && x + width > right) x = left, ++legend.rows;
+    legend.entries.push_back({x, legend.rows - 1});
+    x += width;
+  };
+  for (const SvgPanel::Line& line : panel.lines) add(line.name);
+  for (const auto& [name, value] : panel.levels) add(name);
+  return legend;
+}
+
 void draw_panel(std::string& out, const SvgPanel& panel, double top) {
-  const double left = kLeft, right = kWidth - kRight, upper = top + kTop,
-               lower = top + kPanelHeight - kBottom;
+  const double left = kLeft, right = kWidth - kRight;
+  const Legend legend = lay_out_legend(panel, left, right);
+  const double legend_top = top + (panel.title.empty() ? 0 : kPanelTitle) + kTop;
+  const double upper = legend_top + kLegendRow * legend.rows, lower = top + kPanelHeight - kBottom;
   std::vector<double> xs, ys;
   for (const SvgPanel::Line& line : panel.lines)
     for (const auto& [px, py] : line.points) {
@@ -110,21 +144,21 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top) {
   text_at(out, 18, (upper + lower) / 2, turned.c_str(), panel.y_label);
 
   std::size_t index = 0;
-  double legend = left;
   const auto legend_entry = [&](const std::string& name, const char* colour, bool dashed) {
+    const Legend::Entry& entry = legend.entries[index++];
+    const double y = legend_top + kLegendRow * entry.row;
     const std::string style = std::string("stroke=\"") + colour + "\" stroke-width=\"2\"" +
                               (dashed ? " stroke-dasharray=\"6 4\"" : "");
-    segment(out, legend, top + 40, legend + 24, top + 40, style.c_str());
-    text_at(out, legend + 30, top + 44, "class=\"tick\"", name);
-    legend += 48 + 6.7 * static_cast<double>(name.size());
+    segment(out, entry.x, y, entry.x + 24, y, style.c_str());
+    text_at(out, entry.x + 30, y + 4, "class=\"tick\"", name);
   };
   for (const SvgPanel::Line& line : panel.lines) {
-    const char* colour = kColours[index++ % kColours.size()];
+    const char* colour = kColours[index % kColours.size()];
     draw_line(out, line.points, x, y, colour);
     legend_entry(line.name, colour, false);
   }
   for (const auto& [name, value] : panel.levels) {
-    const char* colour = kColours[index++ % kColours.size()];
+    const char* colour = kColours[index % kColours.size()];
     if (y.shows(value)) {
       const std::string style =
           std::string("stroke=\"") + colour + "\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\"";

@@ -58,6 +58,23 @@ TEST_CASE("points that cannot be shown interrupt the line and leave no trace") {
   CHECK(text.find("inf") == std::string::npos);
 }
 
+TEST_CASE("a legend that is too long for a row goes on in the next one, and large numbers are grouped") {
+  const auto rows = [](int lines) {
+    SvgFigure figure("legend");
+    SvgPanel& panel = figure.panel("", "x", "y");
+    for (int n = 0; n < lines; ++n) panel.line("a name of some length", {{0, 0}, {40000, 1}});
+    const std::string text = figure.text();
+    CHECK(text.find(">10,000<") != std::string::npos);
+    int found = 0;
+    for (const char* y : {"y1=\"52.00\"", "y1=\"72.00\"", "y1=\"92.00\""})
+      found += text.find("<line x1=\"84.00\" " + std::string(y) + " x2=\"108.00\"") != std::string::npos;
+    return found;
+  };
+  CHECK(rows(3) == 1);
+  CHECK(rows(4) == 2);
+  CHECK(rows(7) == 3);
+}
+
 TEST_CASE("constant and empty data still give a figure") {
   SvgFigure figure("flat");
   figure.panel("constant", "x", "y").line("f", {{1, 5}, {1, 5}});

@@ -30,7 +30,7 @@ class Classifiers {
   void fill(StudyResult& result) {
     SvgPanel panel;
     panel.title = plan_.name;
-    panel.x_label = "training examples seen";
+    panel.x_label = seen_label("training examples");
     panel.y_label = "% right, held out";
     Trainings power;
     for (const auto& [label, attention] : kAttentions) {

@@ -43,7 +43,7 @@ void run(StudyContext& context, StudyResult& result) {
   panel.x_label = "characters seen since";
   panel.y_label = "bits a character, held out";
   for (const Trainings* trainings : {&tuned, &longer})
-    panel.line(trainings->label, mean_curve(*trainings, bits_per_token));
+    panel.line(trainings->label, mean_curve(*trainings, bits_per_token, /*from=*/0));
   panel.level("softmax before", mean_final(softmax, bits_per_token));
   result.plot(panel);
 

@@ -28,7 +28,7 @@ void run(StudyContext& context, StudyResult& result) {
   for (const int layers : kLayers) {
     SvgPanel panel;
     panel.title = std::to_string(layers) + " layers";
-    panel.x_label = "characters seen";
+    panel.x_label = seen_label("characters");
     panel.y_label = "bits a character, held out";
     std::vector<std::string> row = {std::to_string(layers)};
     std::vector<double> perplexities;

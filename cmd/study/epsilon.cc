@@ -14,7 +14,7 @@ void run(StudyContext& context, StudyResult& result) {
   const std::size_t steps = context.steps(std::size(kEpsilons) * text.flops(model));
   SvgPanel panel;
   panel.title = "epsilon, added after division by the row's maximum";
-  panel.x_label = "characters seen";
+  panel.x_label = seen_label("characters");
   panel.y_label = "bits a character, held out";
   Table table({"epsilon", "bits a character", "paper"});
   for (const double epsilon : kEpsilons) {

@@ -10,7 +10,7 @@ void run(StudyContext& context, StudyResult& result) {
   SvgPanel stable, unstable;
   stable.title = "the stable form";
   unstable.title = "without division by the row's maximum";
-  stable.x_label = unstable.x_label = "characters seen";
+  stable.x_label = unstable.x_label = seen_label("characters");
   stable.y_label = unstable.y_label = "bits a character, held out";
   const Trainings softmax = text.softmax();
   stable.line(softmax.label, mean_curve(softmax, bits_per_token));

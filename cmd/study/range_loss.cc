@@ -41,7 +41,8 @@ void run(StudyContext& context, StudyResult& result) {
                "largest |GELU input|"});
   for (const Variant& variant : variants) {
     const Trainings one{variant.label, {variant.trained}};
-    if (variant.trained.steps == steps) panel.line(variant.label, mean_curve(one, bits_per_token));
+    if (variant.trained.steps == steps)
+      panel.line(variant.label, mean_curve(one, bits_per_token, /*from=*/0));
     bits.row({variant.label, final_text(one, bits_per_token)});
     if (!variant.trained.diverged.empty()) continue;
     const Ranges ranges = measure_ranges(variant.trained.weights, text.data(), context.examples(kSequences));

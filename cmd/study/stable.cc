@@ -24,7 +24,7 @@ void run(StudyContext& context, StudyResult& result) {
   const std::size_t steps = context.steps(flops);
   SvgPanel panel;
   panel.title = message(kLayers, " layers of d = ", kWidth);
-  panel.x_label = "characters seen";
+  panel.x_label = seen_label("characters");
   panel.y_label = "bits a character, held out";
   Table table({"attention", "bits a character", "what stopped it"});
   std::vector<double> final;

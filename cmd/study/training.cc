@@ -139,16 +139,19 @@ Evaluation evaluation_from(const Json& json, const std::string& what) {
 double bits_per_token(const Evaluation& evaluation) { return evaluation.cross_entropy / std::log(2.0); }
 double percent_correct(const Evaluation& evaluation) { return 100 * evaluation.accuracy(); }
 
-PlotPoints mean_curve(const Trainings& trainings, Metric metric) {
+std::string seen_label(const std::string& unit) { return unit + " seen, from a quarter of the training on"; }
+
+PlotPoints mean_curve(const Trainings& trainings, Metric metric, double from) {
   std::size_t points = std::numeric_limits<std::size_t>::max();
   for (const Trained& seed : trainings.seeds) points = std::min(points, seed.curve.size());
   PlotPoints curve;
   for (std::size_t i = 0; i < points; ++i) {
+    const Trained& first = trainings.first();
+    const double steps = static_cast<double>(first.steps), step = static_cast<double>(first.curve[i].step);
+    if (step < from * steps) continue;
     double sum = 0;
     for (const Trained& seed : trainings.seeds) sum += metric(seed.curve[i].held_out);
-    const Trained& first = trainings.first();
-    const double seen_a_step = static_cast<double>(first.seen) / static_cast<double>(first.steps);
-    curve.emplace_back(seen_a_step * static_cast<double>(first.curve[i].step),
+    curve.emplace_back(static_cast<double>(first.seen) / steps * step,
                        sum / static_cast<double>(trainings.seeds.size()));
   }
   return curve;

@@ -58,8 +58,11 @@ double bits_per_token(const Evaluation& evaluation);
 double percent_correct(const Evaluation& evaluation);
 using Metric = double (*)(const Evaluation&);
 
-// Mean over the seeds against what was seen, up to the step that all seeds reached.
-PlotPoints mean_curve(const Trainings& trainings, Metric metric);
+// Mean over the seeds against what was seen, up to the step that all seeds reached. From a share of the training
+// on: in the beginning all models that start from random weights are alike, and far from where they end.
+PlotPoints mean_curve(const Trainings& trainings, Metric metric, double from = 0.25);
+// "UNIT seen, from a quarter of the training on": the horizontal axis of such a curve.
+std::string seen_label(const std::string& unit);
 // Mean over the seeds that did not diverge; NaN if all did.
 double mean_final(const Trainings& trainings, Metric metric);
 // "2.345", with several seeds "2.345 +- 0.012" (standard deviation), and how many diverged.

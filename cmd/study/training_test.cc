@@ -86,6 +86,10 @@ TEST_CASE("curves and final figures are means over the seeds, the latter with th
   CHECK(curve[0].first == 10);
   CHECK(curve[0].second == doctest::Approx(4));
   CHECK(curve[1].second == doctest::Approx(1.5));
+  Trainings longer = trainings;
+  for (Trained& seed : longer.seeds) seed.steps = 8;
+  CHECK(mean_curve(longer, bits_per_token).size() == 1);
+  CHECK(mean_curve(longer, bits_per_token, 0).size() == 2);
   CHECK(final_text(trainings, bits_per_token) == "1.500 +- 0.707");
   CHECK(weight_seed(1) != weight_seed(2));
   CHECK(weight_seed(1) != data_seed(1));
