@@ -6,6 +6,7 @@
 #include "doctest/doctest.h"
 #include "nn/fuzz_safetensors.h"
 #include "train/idx.h"
+#include "train/sst2.h"
 #include "train/training_state.h"
 
 namespace psm {
@@ -31,8 +32,8 @@ TEST_CASE("a running training's file") {
   target.repair = repair_safetensors;
   target.marks = safetensors_marks;
   target.decode = [](std::string_view bytes) {
-    const SavedTraining read =
-        training_from(read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent), "model", "input");
+    const SavedTraining read = training_from(
+        read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent), "model", "input");
     PSM_CHECK(read.state.values.size() == read.state.optimiser.m.size());
     PSM_CHECK(read.state.values.size() == read.state.optimiser.v.size());
   };
@@ -52,6 +53,20 @@ TEST_CASE("an IDX array") {
     PSM_CHECK(array.entries.size() == entries);
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 4;
+  run(target);
+}
+
+TEST_CASE("SST-2's phrases") {
+  FuzzTarget target;
+  target.name = "SST-2";
+  target.corpus = {"sentence\tlabel\nkids , spirit \t1\na b c\t0\r\n"};
+  target.decode = [](std::string_view bytes) {
+    for (const LabelledText& phrase : parse_sst2(bytes, "input")) {
+      PSM_CHECK(!phrase.text.empty() && phrase.text.find('\n') == std::string::npos);
+      PSM_CHECK(phrase.label == 0 || phrase.label == 1);
+    }
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 40;
   run(target);
 }
 

@@ -13,7 +13,7 @@
 namespace psm {
 namespace {
 
-constexpr int kHeldOut = 1000, kRangeExamples = 512;
+constexpr int kHeldOut = 1000, kRangeExamples = 2000;
 constexpr double kRangeShare = 0.5;  // steps of range minimisation for each one before
 
 class Classifiers {

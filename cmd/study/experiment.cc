@@ -21,6 +21,7 @@ std::span<const Experiment> experiments() {
       recipe_experiment(),
       softmax_alternatives_experiment(),
       vision_experiment(),
+      sentences_experiment(),
   };
   return all;
 }
@@ -62,7 +63,7 @@ std::span<const PaperItem> paper_items() {
        "softmax-alternatives", ""},
       {"fig:powerVsbaseVision", "training curves of ViTs with softmax and PowerSoftmax", "vision", ""},
       {"tab:comparison (images)", "final accuracies of ViTs", "vision", ""},
-      {"tab:glue", "sentence classification: not here yet", "", "-"},
+      {"tab:glue", "sentence classification, to the polynomial model", "sentences", ""},
       {"tab:pile", "zero- and five-shot tasks: not here yet", "", "-"},
       {"fig:tt0", "latency of encrypted Pythia 70M, first layer", "",
        "bazel run //cmd:plan -- --shape pythia-70m --tokens 128"},

@@ -51,5 +51,6 @@ Experiment attention_matrices_experiment();
 Experiment recipe_experiment();
 Experiment softmax_alternatives_experiment();
 Experiment vision_experiment();
+Experiment sentences_experiment();
 
 }  // namespace psm

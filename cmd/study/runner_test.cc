@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "ckks/base/error.h"
@@ -200,6 +201,39 @@ TEST_CASE("the experiment on images runs to the polynomial model") {
   for (const char* part : {"mnist, polynomial, seed 1", "mnist, polynomial, seed 2"})
     CHECK(result.at("parts", "vision").at(part, "parts").at("scored", part).integer(part, 4, 4) == 4);
   CHECK(result.at("items", "vision").dump().find("nan") == std::string::npos);
+}
+
+// Phrases of words that are all good or all bad, 12 words or 3, with GPT-2's tokenizer; nothing without the latter.
+std::optional<std::string> phrases(const std::string& name) {
+  const std::string folder = fresh_folder(name);
+  std::filesystem::create_directories(folder + "/glue");
+  std::filesystem::create_directories(folder + "/tokenizer");
+  for (const std::string file : {"tokenizer/gpt2-encoder.json", "tokenizer/gpt2-vocab.bpe"}) {
+    const auto path = shared_data(file);
+    if (!path) return std::nullopt;
+    std::filesystem::copy_file(*path, folder + "/" + file);
+  }
+  std::string text = "sentence\tlabel\n";
+  TrainingRandom random(4);
+  for (int n = 0; n < 2400; ++n) {
+    const int label = n % 2;
+    for (int w = 0; w < (n % 4 < 2 ? 12 : 3); ++w)
+      text += std::string(label ? "good" : "bad") + std::to_string(random.integer(10000)) + " ";
+    text += "\t" + std::to_string(label) + "\n";
+  }
+  write_file(folder + "/glue/sst2-train.tsv", text);
+  return folder;
+}
+
+TEST_CASE("the experiment on sentences runs to the polynomial model") {
+  const std::optional<std::string> folder = phrases("phrases");
+  if (!folder) return;
+  StudyRun run;
+  run.options = {.minutes = 0.002, .seeds = 1, .out = fresh_folder("sentences"), .data = *folder};
+  run_experiment(experiment_named("sentences"), run);
+  const Json result = result_of(run.options.out, "sentences");
+  CHECK(result.at("finished", "sentences").truth("sentences"));
+  CHECK(result.at("items", "sentences").dump().find("nan") == std::string::npos);
 }
 
 }  // namespace
