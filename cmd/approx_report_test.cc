@@ -19,9 +19,8 @@ ApproxRequest request(const std::string& function, Interval domain, double error
 TEST_CASE("every function answers a request with an error that the measurement confirms") {
   for (const ApproxRequest& r :
        {request("inverse", {1e-3, 8}, 0x1p-12), request("inverse_sqrt", {1e-2, 2}, 0x1p-12),
-        request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3),
-        request("gelu_erf", {-6, 6}, 1e-3), request("silu", {-10, 10}, 1e-3), request("exp", {-8, 0}, 0x1p-12),
-        request("max", {-4, 4}, 0.05)}) {
+        request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3), request("gelu_erf", {-6, 6}, 1e-3),
+        request("silu", {-10, 10}, 1e-3), request("exp", {-8, 0}, 0x1p-12), request("max", {-4, 4}, 0.05)}) {
     CAPTURE(r.function);
     const std::vector<Approximation> found = find_approximations(r);
     REQUIRE_FALSE(found.empty());
@@ -91,14 +90,16 @@ TEST_CASE("the paper's division and the relaxed one are compared level by level"
 TEST_CASE("what cannot be answered is refused in one line") {
   CHECK_THROWS_AS(domain_shape("tangent"), Error);
   CHECK_THROWS_AS(find_approximations(request("inverse", {0, 1}, 1e-3)), Error);
-  for (const char* function : {"inverse", "inverse_sqrt", "sigmoid", "gelu", "gelu_erf", "silu", "exp", "max"}) {
+  for (const char* function :
+       {"inverse", "inverse_sqrt", "sigmoid", "gelu", "gelu_erf", "silu", "exp", "max"}) {
     ApproxRequest r = request(function, {1, 2}, 1e-3);
     r.method = "magic";
     CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("has no method 'magic'"), Error);
   }
   CHECK_THROWS_WITH_AS(find_approximations(request("inverse", {1e-300, 1e300}, 1e-3)),
                        doctest::Contains("beyond what double precision resolves"), Error);
-  CHECK_THROWS_WITH_AS(find_approximations(request("exp", {-1e5, 0}, 1e-3)), doctest::Contains("too small"), Error);
+  CHECK_THROWS_WITH_AS(find_approximations(request("exp", {-1e5, 0}, 1e-3)), doctest::Contains("too small"),
+                       Error);
   ApproxRequest r = request("inverse_sqrt", {1e-6, 1}, 1e-3);
   r.method = "series";
   r.degree = 2;

@@ -16,7 +16,8 @@
 namespace psm {
 
 std::string approximations_table(const PolynomialModel& model);
-// Each with its "place": norm, attention, second norm (of a sequential block), feed-forward, final norm or head. Attention's rows have no interval: {"function": "attention", "layer", "method", "depth", "error_bound", "relative"}.
+// Each with its "place": norm, attention, second norm (of a sequential block), feed-forward, final norm or head.
+// Attention's rows have no interval: {"function": "attention", "layer", "method", "depth", "error_bound", "relative"}.
 Json approximations_json(const PolynomialModel& model);
 
 // Of a model with a slot program (PowerSoftmax): each layer's longest paths and what consumes their levels.

@@ -32,7 +32,8 @@ int polynomialise(int argc, char** argv) {
   const double& margin = flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
   const double& norm_error = flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
   const double& inverse_error = flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
-  const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1, "absolute error of GELU, of SiLU and of the head's sigmoid");
+  const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1,
+                                            "absolute error of GELU, of SiLU and of the head's sigmoid");
   const std::string& softmax = flags.text("softmax", std::string(name_of(defaults.softmax)),
                                           "of softmax models: taylor_goldschmidt or normalise_square");
   const std::string& division = flags.text("division", std::string(name_of(defaults.division)),
