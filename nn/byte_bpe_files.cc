@@ -170,7 +170,11 @@ Json post_processor_json(const ByteBpeSpec& spec) {
 
 ByteBpeSpec spec_from_tokenizer_json(std::string_view text, const std::string& what) {
   const Json json = parse_json(text, what, kLimits);
-  const Json& model = json.at("model", what);
+  const Json* found = json.find("model");
+  if (found == nullptr || !found->is_object())
+    throw Error(
+        message(what, " has no model, so is no tokenizer.json; GPT-2's vocabulary is read with its merges"));
+  const Json& model = *found;
   const std::string model_name = what + ": the model";
   if (const Json* type = model.find("type");
       type != nullptr && type->string(model_name + "'s \"type\"") != "BPE")

@@ -104,6 +104,8 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
   refused("\"h e\"", "\"h q9\"");
   refused("\"he\": 257", "\"h e\": 257");
   CHECK_THROWS_AS(spec_from_tokenizer_json(good.substr(0, good.size() / 2), "test"), Error);
+  CHECK_THROWS_WITH_AS(spec_from_tokenizer_json("{\"a\": 0, \"model\": 1}", "test"),
+                       doctest::Contains("GPT-2's vocabulary is read with its merges"), Error);
   CHECK_THROWS_AS(spec_from_gpt2_files("{\"a\": 0}", "#version: 0.2\na b\n", "test"), Error);
 }
 
