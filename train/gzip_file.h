@@ -1,4 +1,4 @@
-// Files that may be gzip's: read through the system's `gzip -dc`, which every Debian and macOS has, so that the
+// Files that may be gzip's: read through the system's `gzip -dc`, which every Debian has, so that the
 // project needs no library for it.
 //
 // Whether a file is compressed is decided by its first two bytes (1f 8b, RFC 1952), not by its name. gzip is started

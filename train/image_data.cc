@@ -7,36 +7,36 @@
 
 namespace psm {
 
-ImageData::ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& origin)
+ImageData::ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& what)
     : images_(std::move(images)), labels_(std::move(labels)), options_(options) {
   PSM_CHECK(options.patch >= 1 && options.shift >= 0 && options.held_out_every >= 2, options.patch, " ",
             options.shift, " ", options.held_out_every);
   if (images_.shape.size() != 3)
-    throw Error(message(origin, ": images have 3 dimensions, not ", images_.shape.size(),
+    throw Error(message(what, ": images have 3 dimensions, not ", images_.shape.size(),
                         "; give the file of images first"));
   if (labels_.shape.size() != 1 || labels_.shape[0] != images_.shape[0])
-    throw Error(message(origin, ": ", images_.shape[0],
+    throw Error(message(what, ": ", images_.shape[0],
                         " images need as many labels in one dimension; give the labels of the same set"));
   const std::size_t patch = static_cast<std::size_t>(options.patch), height = images_.shape[1],
                     width = images_.shape[2];
   if (height % patch != 0 || width % patch != 0)
-    throw Error(message(origin, ": images of ", height, " x ", width, " are not whole patches of ", patch,
+    throw Error(message(what, ": images of ", height, " x ", width, " are not whole patches of ", patch,
                         " x ", patch, "; give a patch that divides them"));
   classes_ = *std::max_element(labels_.entries.begin(), labels_.entries.end()) + 1;
   if (classes_ < 2 || held_out_images() == 0)
-    throw Error(message(origin, ": ", images_.shape[0], " images of ", classes_,
+    throw Error(message(what, ": ", images_.shape[0], " images of ", classes_,
                         " classes are too few to train on and to hold out some"));
   patches_down_ = static_cast<int>(height / patch);
   patches_across_ = static_cast<int>(width / patch);
-  description_ = message(origin, ", ", images_.shape[0], " images of ", height, " x ", width, ", patch ",
-                         patch, ", shift ", options.shift, ", held out 1 of ", options.held_out_every,
-                         ", checksums ", checksum64(images_.entries.data(), images_.entries.size()), " ",
+  description_ = message(images_.shape[0], " images of ", height, " x ", width, ", patch ", patch, ", shift ",
+                         options.shift, ", held out 1 of ", options.held_out_every, ", checksums ",
+                         checksum64(images_.entries.data(), images_.entries.size()), " ",
                          checksum64(labels_.entries.data(), labels_.entries.size()));
 }
 
 ImageData ImageData::from_files(const std::string& images, const std::string& labels,
                                 const ImageOptions& options) {
-  return ImageData(read_idx(images), read_idx(labels), options, "images");
+  return ImageData(read_idx(images), read_idx(labels), options, images + " with " + labels);
 }
 
 void ImageData::start(int sequences, Batch& batch) const {

@@ -20,9 +20,9 @@ struct ImageOptions {
 
 class ImageData final : public DataSource {
  public:
-  // images: [count][H][W]; labels: [count]. `origin` begins the description. Throws psm::Error unless both are of
+  // images: [count][H][W]; labels: [count]. Throws psm::Error, which begins with `what`, unless both are of
   // these shapes and lengths, patches fit the images, and there are two classes and a held-out image at least.
-  ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& origin);
+  ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& what);
   // Reads IDX files, gzip's or plain.
   static ImageData from_files(const std::string& images, const std::string& labels,
                               const ImageOptions& options);

@@ -15,7 +15,7 @@ struct ClassifierPlan {
   const DataSource& source;  // has classes
   ModelConfig model;         // the attention is set model by model
   int batch = 32;
-  double rate = 1e-3, range_rate = 5e-4;  // of AdamW, the largest
+  double rate = 2e-3, range_rate = 5e-4;  // of AdamW, the largest
   RangeLosses range_losses;
 };
 

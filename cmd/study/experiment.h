@@ -16,7 +16,7 @@ struct Experiment {
   std::string name;  // as the command spells it, and of its files
   std::string title;
   std::string scaled_down;  // what is smaller than in the paper or otherwise, and why
-  bool trains = true;       // takes --minutes; else seconds
+  bool trains = true;       // for --minutes; else seconds to two minutes
   void (*run)(StudyContext& context, StudyResult& result) = nullptr;
 };
 
@@ -29,8 +29,9 @@ const Experiment& experiment_named(const std::string& name);
 struct PaperItem {
   std::string label;  // of LaTeX; or words, where the paper has none
   std::string what;
-  std::string experiment;  // its name; empty: another command shows it
-  std::string command;     // that command, if there is no experiment; "-" for drawings
+  std::string experiment;                     // its name; empty: another command shows it
+  std::string command;                        // that command, if there is no experiment; "-" for drawings
+  std::string budget = {}, scaled_down = {};  // of that command
 };
 
 std::span<const PaperItem> paper_items();

@@ -15,11 +15,14 @@ void list() {
   for (const PaperItem& item : paper_items()) {
     std::printf("%s: %s\n  command      %s\n", item.label.c_str(), item.what.c_str(),
                 command_of(item).c_str());
-    if (item.experiment.empty()) continue;
-    const Experiment& experiment = experiment_named(item.experiment);
-    std::printf("  budget       %s\n  scaled down  %s\n",
-                experiment.trains ? "5 minutes on two cores, or --minutes" : "seconds",
-                experiment.scaled_down.c_str());
+    std::string budget = item.budget, scaled_down = item.scaled_down;
+    if (!item.experiment.empty()) {
+      const Experiment& experiment = experiment_named(item.experiment);
+      budget = experiment.trains ? "5 minutes on two cores, or --minutes" : "seconds to two minutes";
+      scaled_down = experiment.scaled_down;
+    }
+    if (!budget.empty())
+      std::printf("  budget       %s\n  scaled down  %s\n", budget.c_str(), scaled_down.c_str());
   }
 }
 

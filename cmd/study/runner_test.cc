@@ -98,7 +98,11 @@ TEST_CASE("every experiment stands for something in the paper, and every item ha
   for (const PaperItem& item : paper_items()) {
     CAPTURE(item.label);
     CHECK_FALSE(command_of(item).empty());
-    if (item.experiment.empty()) continue;
+    if (item.experiment.empty()) {
+      CHECK(item.budget.empty() == (item.command == "-"));
+      CHECK(item.scaled_down.empty() == (item.command == "-"));
+      continue;
+    }
     CHECK(names.count(item.experiment) == 1);
     used.insert(item.experiment);
   }

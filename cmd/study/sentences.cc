@@ -8,7 +8,7 @@ namespace psm {
 namespace {
 
 constexpr std::size_t kHeldOut = 1000, kLeastWords = 12;
-constexpr int kContext = 48, kLayers = 2, kWidth = 64, kHeads = 4, kPower = 6;
+constexpr int kContext = 48, kLayers = 2, kWidth = 64, kHeads = 4, kPower = 6, kBatch = 16;
 
 void run(StudyContext& context, StudyResult& result) {
   const LabelledSplit split =
@@ -22,9 +22,10 @@ void run(StudyContext& context, StudyResult& result) {
   model.classes = texts.classes();
   model.layers = kLayers, model.width = kWidth, model.heads = kHeads, model.ffn = 4 * kWidth;
   model.power = kPower;
-  compare_classifiers(context,
-                      {.name = "sst2", .source = texts, .model = model, .range_losses = text_range_losses()},
-                      /*share=*/1, result);
+  compare_classifiers(
+      context,
+      {.name = "sst2", .source = texts, .model = model, .batch = kBatch, .range_losses = text_range_losses()},
+      /*share=*/1, result);
 
   Table paper({"in the paper, % right", "SST-2", "QNLI", "MNLI"});
   paper.row({"RoBERTa-base", "94.80", "92.80", "87.60"});
