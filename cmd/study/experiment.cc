@@ -22,6 +22,7 @@ std::span<const Experiment> experiments() {
       softmax_alternatives_experiment(),
       vision_experiment(),
       sentences_experiment(),
+      tasks_experiment(),
   };
   return all;
 }
@@ -68,7 +69,7 @@ std::span<const PaperItem> paper_items() {
       {"fig:powerVsbaseVision", "training curves of ViTs with softmax and PowerSoftmax", "vision", ""},
       {"tab:comparison (images)", "final accuracies of ViTs", "vision", ""},
       {"tab:glue", "sentence classification, to the polynomial model", "sentences", ""},
-      {"tab:pile", "zero- and five-shot tasks: not here yet", "", "-"},
+      {"tab:pile", "zero- and five-shot tasks of the evaluation harness", "tasks", ""},
       {"fig:tt0", "latency of encrypted Pythia 70M, first layer", "", kPlan, kPlanBudget, kPlanScaledDown},
       {"fig:tt1", "latency of encrypted Pythia 70M, other layers", "", kPlan, kPlanBudget, kPlanScaledDown},
       {"App. Experiments over HE",

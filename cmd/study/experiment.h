@@ -51,6 +51,7 @@ Experiment attention_distance_experiment();
 Experiment attention_matrices_experiment();
 Experiment recipe_experiment();
 Experiment softmax_alternatives_experiment();
+Experiment tasks_experiment();
 Experiment vision_experiment();
 Experiment sentences_experiment();
 
