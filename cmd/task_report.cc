@@ -34,12 +34,12 @@ void report(const std::string& form, const LoadedTask& loaded, const HarnessScor
         {"value", metric.value}, {"standard_error", metric.standard_error}, {"chance", metric.chance}};
   }
   const auto note = [&](std::size_t count, const char* what) {
-    if (count > 0) out.notes.push_back(message(form, ", ", name, ": ", count, what));
+    if (count > 0) out.notes.push_back(message(name, ", ", form, ": ", what, ": ", count));
   };
   note(scores.examples.size() - scores.scored(),
-       " examples left out, with a text to score longer than the context");
-  note(scores.cut, " examples with a context cut from the left");
-  note(scores.not_a_number, " likelihoods are no numbers; they count as wrong");
+       "examples left out, their continuation longer than the context");
+  note(scores.cut, "examples with a context cut from the left");
+  note(scores.not_a_number, "likelihoods that are no numbers, which lose against all others");
 }
 
 }  // namespace
@@ -68,6 +68,8 @@ TaskReport score_tasks(const Checkpoint& checkpoint, const Tokenizer& tokenizer,
   TaskReport out{.table = Table({"task", "form", "n", "metric", "value", "+- stderr", "chance"}),
                  .notes = {},
                  .json = {}};
+  out.json["shots"] = static_cast<int64_t>(options.shots);
+  out.json["seed"] = static_cast<int64_t>(options.seed);
   const auto score = [&](const std::string& form, ContinuationScorer& scorer) {
     for (const LoadedTask& task : loaded)
       report(form, task, score_task(task.task, task.examples, task.path, tokenizer, scorer, options),

@@ -109,7 +109,7 @@ TEST_CASE("all tasks are scored on the model and its polynomial form") {
   const std::string table = read_file(path_of("out"), 1 << 16);
   CAPTURE(table);
   CHECK(table.find("piqa     trained  2       acc ") != std::string::npos);
-  CHECK(table.find("trained, piqa: 2 examples with a context cut from the left") != std::string::npos);
+  CHECK(table.find("piqa, trained: examples with a context cut from the left: 2") != std::string::npos);
 }
 
 TEST_CASE("what cannot be scored is refused in one line") {

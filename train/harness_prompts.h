@@ -9,8 +9,8 @@
 // "\n\n"). It takes the shots from a task's training examples where there are any. Files here have none, so that
 // they come from the other examples of the file.
 //
-// Tokens, as the harness's _encode_pair (lm_eval/api/model.py): white space at the context's end belongs to the
-// continuation; context and continuation are encoded as one text, and the tokens behind the first n are the continuation's,
+// Tokens, as the harness's _encode_pair (lm_eval/api/model.py): white space at the context's end (of ASCII)
+// belongs to the continuation; context and continuation are encoded as one text, and the tokens behind the first n are the continuation's,
 // n being the number of tokens of the context alone. A tokenizer's start token stands in front. If that is longer than the
 // model reads, it is cut from the left, the start token first.
 #pragma once

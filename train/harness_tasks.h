@@ -12,6 +12,7 @@
 // The texts here are those of the file; harness_prompts.h makes what a model reads of them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
