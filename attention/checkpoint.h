@@ -2,7 +2,7 @@
 //
 // Tensors have the names and layouts of stored_tensors.h, which are Hugging Face's; the configuration is JSON in the metadata ("config"), and so are the measured
 // ranges ("ranges") and the options of the polynomial form ("polynomial") where there are any. Everything
-// else that describes the model (its alphabet, how it was trained) is `notes`: strings under keys of their
+// else that describes the model (its tokenizer, how it was trained) is `notes`: strings under keys of their
 // own.
 #pragma once
 

@@ -94,7 +94,10 @@ int evaluate_command(int argc, char** argv) {
                                       .seed = static_cast<uint64_t>(seed)}));
     return 0;
   }
-  if (const auto tokenizer = tokenizer_of(checkpoint); tokenizer && !has_scores(checkpoint)) {
+  const auto tokenizer = tokenizer_of(checkpoint);
+  if (flags.given("windows") && !(tokenizer && has_scores(checkpoint)))
+    throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
+  if (tokenizer && !has_scores(checkpoint)) {
     common.write_json(evaluate_documents(checkpoint, *tokenizer, text));
     return 0;
   }

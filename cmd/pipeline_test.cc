@@ -17,6 +17,7 @@
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/prompts.h"
 #include "doctest/doctest.h"
+#include "nn/alphabet.h"
 
 namespace psm {
 namespace {
@@ -102,6 +103,33 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   CHECK(comparison.at("relative_rms", "json").number("relative_rms") < 0x1p-7);
   CHECK(comparison.at("relative_rms", "json").number("relative_rms") > 0);
   CHECK(comparison.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
+}
+
+TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
+  keys();
+  // The same model, whose eight tokens are letters now; the server's file need not know.
+  const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct"), answer = path_of("said.ct");
+  Checkpoint checkpoint = load_checkpoint(kModel);
+  checkpoint.notes.erase("recall");
+  PromptCodec(std::make_shared<const Alphabet>("abcdefgh")).write_notes(checkpoint);
+  save_checkpoint(model, checkpoint);
+  const std::string client = "--model " + model + " --keys " + keys() + " --prompt aea --insecure";
+  for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
+           {"encrypt", client + " --out " + prompts},
+           {"infer", "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + prompts + " --out " + answer +
+                         " --insecure"},
+           {"decrypt", client + " --in " + answer + " --json " + path_of("said.json")}}) {
+    const Outcome outcome = run(command, arguments);
+    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  }
+  const Json json = parse_json(read_file(path_of("said.json"), 1 << 20), "said.json");
+  const std::string said = json.at("answers", "json").array("answers").at(0).string("answer");
+  CHECK(said.size() == 3);
+  CHECK(said.find_first_not_of("abcdefgh") == std::string::npos);
+  CHECK(json.at("encrypted_vs_twin", "json").at("positions", "json").integer("positions", 0, 100) == 3);
+  const Outcome unknown = run("encrypt", "--model " + model + " --keys " + keys() + " --prompt aex --insecure --out " + prompts);
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.err.find("the text has \"x\"") != std::string::npos);
 }
 
 TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {

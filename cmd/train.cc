@@ -46,6 +46,8 @@ int train(int argc, char** argv) {
   require_given(flags, {"out"});
   if (flags.given("valid") && text.empty()) throw Error("--valid holds out a text; it needs --text");
   if (flags.given("tokenizer") && text.empty()) throw Error("--tokenizer makes tokens of a text; it needs --text");
+  if (flags.given("merges") && !flags.given("tokenizer"))
+    throw Error("--merges belong to GPT-2's vocabulary; give that with --tokenizer");
   if (flags.given("tokenizer") && flags.given("from"))
     throw Error("--tokenizer is decided by the model of --from; leave it out");
 

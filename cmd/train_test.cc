@@ -78,6 +78,7 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   std::string error;
   CHECK(run("evaluate --model " + path, error) == 0);
   CHECK(error == "");
+  refused("evaluate --windows 2 --model " + path, "leave it out for this model");
   // Each is written anew with a checksum that fits.
   Safetensors file = whole;
   file.tensors[0].values[0] = std::nanf("");
@@ -191,6 +192,7 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK(all.at("positions", "json").integer("positions", 0, 1000) > 3 * 8);
 
   refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
+  refused("train --out " + path_of("none") + " --text " + text + " --merges " + text, "give that with --tokenizer");
   refused("train --out " + path_of("none") + " --text " + text + " --tokenizer " + text, text);
   write_file(path_of("bytes.txt"), kText + "\xff");
   refused("train --out " + path_of("none") + " --text " + path_of("bytes.txt") + " --tokenizer " + tokenizer, "not UTF-8");
