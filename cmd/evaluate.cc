@@ -80,8 +80,8 @@ int evaluate_command(int argc, char** argv) {
       if (flags.given(flag)) throw Error(message("--", flag, " is for --tasks; give both or neither"));
   } else {
     require_given(flags, {"dir"});
-    if (!text.empty() || !valid.empty())
-      throw Error("--tasks are read from --dir; leave out --text and --valid");
+    for (const char* flag : {"text", "valid", "windows"})
+      if (flags.given(flag)) throw Error(message("--tasks are read from --dir; leave out --", flag));
   }
   const std::vector<HarnessTask> wanted = tasks.empty() ? std::vector<HarnessTask>{} : tasks_from(tasks);
 
@@ -95,9 +95,9 @@ int evaluate_command(int argc, char** argv) {
     return 0;
   }
   const auto tokenizer = tokenizer_of(checkpoint);
-  if (flags.given("windows") && !(tokenizer && has_scores(checkpoint)))
+  if (flags.given("windows") && !(tokenizer && trained_here(checkpoint)))
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
-  if (tokenizer && !has_scores(checkpoint)) {
+  if (tokenizer && !trained_here(checkpoint)) {
     common.write_json(evaluate_documents(checkpoint, *tokenizer, text));
     return 0;
   }

@@ -27,8 +27,9 @@ int train(int argc, char** argv) {
               "short time (continual\n"
               "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
               "The task is\n"
-              "in-context recall, or with --text the characters of a file, or its tokens with --tokenizer. An interrupted training goes on "
-              "where it was.");
+              "in-context recall, or with --text the characters of a file, with --tokenizer its tokens. An "
+              "interrupted\n"
+              "training goes on where it was.");
   const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
   const std::string& text = flags.text("text", "", "train a language model of this text");
   const std::string& valid =

@@ -208,7 +208,11 @@ TEST_CASE("a character model from before there were tokenizers is read") {
   CHECK(codec.symbol(0) == "\\n");
   CHECK(codec.symbol(2) == "b");
   checkpoint.weights.config.vocab = 2;
-  CHECK_THROWS_AS(PromptCodec{checkpoint}, Error);
+  CHECK_THROWS_WITH_AS(PromptCodec{checkpoint}, doctest::Contains("the tokenizer has 3 tokens and the model 2"), Error);
+  // A model may have more tokens than its tokenizer.
+  checkpoint.weights.config.vocab = 4;
+  CHECK(PromptCodec(checkpoint).decode(std::vector<int>{1, 3, 2}) == "ab");
+  CHECK(PromptCodec(checkpoint).symbol(3) == "");
 }
 
 TEST_CASE("a training killed in the middle and begun again ends with the same bytes") {

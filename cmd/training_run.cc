@@ -185,19 +185,23 @@ void write_scores(const TaskScores& scores, Checkpoint& checkpoint) {
   checkpoint.notes[kScoresNote] = scores_json(scores).dump(0);
 }
 
-bool has_scores(const Checkpoint& checkpoint) { return checkpoint.notes.contains(kScoresNote); }
-
 TaskScores read_scores(const Checkpoint& checkpoint) {
   TaskScores scores;
   scores.attention = checkpoint.weights.config.attention;
-  if (!has_scores(checkpoint)) return scores;
-  const Json json = parse_json(checkpoint.notes.at(kScoresNote), "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
+  const auto found = checkpoint.notes.find(kScoresNote);
+  if (found == checkpoint.notes.end()) return scores;
+  const Json json = parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
   if (const Json* data = json.find("data")) scores.data = data->string("data");
   for_each_score(scores, [&](const char* name, StageScore& score) {
     if (const Json* entry = json.find(name)) score = score_from(*entry);
   });
   if (const Json* trained = json.find("power_softmax")) scores.trained = score_from(*trained);  // in older checkpoints
   return scores;
+}
+
+bool trained_here(const Checkpoint& checkpoint) {
+  const TaskScores scores = read_scores(checkpoint);
+  return scores.softmax.scored + scores.trained.scored + scores.ranges.scored > 0;
 }
 
 std::string scores_table(const Task& task, const TaskScores& scores) {

@@ -69,7 +69,8 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
 // What a checkpoint remembers of its training: the scores of the models that it came from.
 void write_scores(const TaskScores& scores, Checkpoint& checkpoint);
 TaskScores read_scores(const Checkpoint& checkpoint);  // zero where the checkpoint does not say
-bool has_scores(const Checkpoint& checkpoint);         // was it trained here, and not imported?
+// Did //cmd:train make it, on the data of its scores? Of an imported model at most the polynomial form was scored.
+bool trained_here(const Checkpoint& checkpoint);
 
 // The table of stages: tokens seen, accuracy or perplexity and its ratio to softmax's, bits a byte, chance.
 std::string scores_table(const Task& task, const TaskScores& scores);

@@ -13,8 +13,8 @@
 // merged tokens in order of their merges. No two merges make the same bytes: how a token came about does not depend on
 // what stands around it.
 //
-// A heap holds the pairs and every pair the places where it stood, so the cost follows the places that change and not
-// the text: n bytes of distinct words take 4 n bytes, 8 for each place, and O(n log n) steps but for what merges redo.
+// A heap holds the pairs and every pair the places where it stood, so that a merge costs as much as the places that it
+// changes, whatever the text. Beside the text that takes 4 bytes for each byte of its distinct words and 8 for each place.
 #pragma once
 
 #include <string>
