@@ -101,9 +101,12 @@ Json train(const TokenizerFlags& flags) {
   }
   const std::string text = flags.input();
   const double start = seconds_now();
-  const ByteBpe tokenizer(train_byte_bpe(text, options), "the trained tokenizer");
+  const std::string file = tokenizer_json(train_byte_bpe(text, options), 1);
   const double seconds = seconds_now() - start;
-  flags.write(tokenizer_json(tokenizer.spec(), 1));
+  // Read again before it is written: a vocabulary can be larger than files that are read.
+  const char* what = "the trained tokenizer";
+  const ByteBpe tokenizer(spec_from_tokenizer_json(file, what), what);
+  flags.write(file);
   Json json = statistics(tokenizer, text, tokenizer.encode(text));
   json["seconds"] = seconds;
   if (tokenizer.vocab() < options.vocab)
