@@ -85,7 +85,6 @@ std::vector<std::vector<int>> generate(const ModelWeights& weights, std::span<co
         text.push_back(sample_token(logits, options, random[s]));
       }
     }
-#pragma omp critical(psm_sampling_progress)
     progress.advance();
   });
   return texts;

@@ -8,6 +8,8 @@
 #include "approx/activation.h"
 #include "approx/inverse.h"
 #include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
 
 namespace psm {
 
@@ -139,25 +141,38 @@ struct RangeUses {
   }
 };
 
+Interval hull(Interval a, Interval b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
+
+// Counts `values` more, that lie in `seen`.
+void add(RangeUse& use, Interval seen, long long values, long long outside) {
+  if (values == 0) return;
+  use.seen = use.values == 0 ? seen : hull(use.seen, seen);
+  use.values += values;
+  use.outside += outside;
+}
+
 template <typename Example>
 std::vector<RangeUse> count_leaves(const PolynomialModel& model, std::span<const Example> examples) {
-  RangeUses counted(model);
-  ReferenceHooks hooks = polynomial_hooks(model);
-  hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
-    const auto found = counted.index.find({site, layer});
-    if (found == counted.index.end()) return;
-    const bool norm = site == Site::kVariance || site == Site::kSecondVariance;
-    if (norm && inverse_sqrt_at(model, site, layer) == nullptr) return;
-    RangeUse& use = counted.uses[found->second];
-    for (double value : values) {
-      use.seen = use.values == 0 ? Interval{value, value}
-                                 : Interval{std::min(use.seen.lo, value), std::max(use.seen.hi, value)};
-      ++use.values;
-      use.outside += !use.interval.contains(value);
-    }
-  };
-  for (const Example& example : examples) reference_forward(model.weights, std::span(example), hooks);
-  return counted.uses;
+  const RangeUses uses(model);
+  std::vector<std::vector<RangeUse>> counted(examples.size(), uses.uses);
+  Progress progress("counting values outside the intervals", static_cast<double>(examples.size()));
+  parallel_for(0, examples.size(), [&](std::size_t i) {
+    ReferenceHooks hooks = polynomial_hooks(model);
+    hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
+      const auto found = uses.index.find({site, layer});
+      if (found == uses.index.end()) return;
+      const bool norm = site == Site::kVariance || site == Site::kSecondVariance;
+      if (norm && inverse_sqrt_at(model, site, layer) == nullptr) return;
+      RangeUse& use = counted[i][found->second];
+      for (double value : values) add(use, {value, value}, 1, !use.interval.contains(value));
+    };
+    reference_forward(model.weights, std::span(examples[i]), hooks);
+    progress.advance();
+  });
+  std::vector<RangeUse> all = uses.uses;
+  for (const std::vector<RangeUse>& one : counted)
+    for (std::size_t u = 0; u < all.size(); ++u) add(all[u], one[u].seen, one[u].values, one[u].outside);
+  return all;
 }
 
 }  // namespace
@@ -257,14 +272,15 @@ PolynomialOptions options_from_json(const Json& json) {
   const std::string what = "options of the polynomials";
   // Missing in checkpoints of before there was a choice.
   const Json *division = json.find("division"), *softmax = json.find("softmax");
-  return {.margin = json.at("margin", what).number(what),
-          .norm_error = json.at("norm_error", what).number(what),
-          .inverse_error = json.at("inverse_error", what).number(what),
-          .gelu_error = json.at("gelu_error", what).number(what),
-          .division = division == nullptr ? DivisionForm::kRelaxed : division_form_from(division->string(what)),
-          .softmax =
-              softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
-          .client_norm = json.at("client_norm", what).truth(what)};
+  return {
+      .margin = json.at("margin", what).number(what),
+      .norm_error = json.at("norm_error", what).number(what),
+      .inverse_error = json.at("inverse_error", what).number(what),
+      .gelu_error = json.at("gelu_error", what).number(what),
+      .division = division == nullptr ? DivisionForm::kRelaxed : division_form_from(division->string(what)),
+      .softmax =
+          softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
+      .client_norm = json.at("client_norm", what).truth(what)};
 }
 
 }  // namespace psm

@@ -7,6 +7,7 @@
 #include "attention/reference_forward.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
 
 namespace psm {
 
@@ -46,6 +47,7 @@ Ranges measure(const ModelWeights& weights, std::span<const Example> sequences) 
   if (sequences.empty()) throw Error("no sequences to measure ranges on; give at least one");
   const int layers = weights.config.layers;
   std::vector<Ranges> measured(sequences.size(), nothing(weights.config));
+  Progress progress("measuring ranges", static_cast<double>(sequences.size()));
   parallel_for(0, sequences.size(), [&](std::size_t i) {
     Ranges& ranges = measured[i];
     ReferenceHooks hooks;
@@ -86,6 +88,7 @@ Ranges measure(const ModelWeights& weights, std::span<const Example> sequences) 
       }
     };
     reference_forward(weights, std::span(sequences[i]), hooks);
+    progress.advance();
   });
   Ranges all = measured[0];
   for (std::size_t i = 1; i < measured.size(); ++i) all = join(all, measured[i]);

@@ -4,6 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
 #include "cmd/common_flags.h"
 #include "cmd/table.h"
 #include "train/bits_per_byte.h"
@@ -88,6 +89,7 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
   const std::vector<std::vector<float>> images = batch.images();
   const size_t rows = static_cast<size_t>(config.outputs(batch.length));
   const size_t logits = static_cast<size_t>(config.classes > 0 ? config.classes : config.vocab);
+  Progress progress("scoring the polynomial model", static_cast<double>(parts.size()));
   parallel_for(0, parts.size(), [&](size_t s) {
     const ForwardResult result =
         texts.empty() ? polynomial_forward(model, images[s]) : polynomial_forward(model, texts[s]);
@@ -99,6 +101,7 @@ Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch)
       parts[s].correct += score.greedy;
       ++parts[s].scored;
     }
+    progress.advance();
   });
   Evaluation out;
   for (const Part& part : parts) {

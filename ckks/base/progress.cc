@@ -14,8 +14,24 @@ Progress::~Progress() {
   if (drawn_) std::fputs("\r\033[K", stderr);
 }
 
+void Progress::advance(double amount) {
+  const std::lock_guard lock(mutex_);
+  done_ += amount;
+  show();
+}
+
 void Progress::set(double done) {
+  const std::lock_guard lock(mutex_);
   done_ = done;
+  show();
+}
+
+void Progress::note(std::string text) {
+  const std::lock_guard lock(mutex_);
+  note_ = std::move(text);
+}
+
+void Progress::show() {
   const auto now = Clock::now();
   const double seconds = std::chrono::duration<double>(now - start_).count();
   if (!terminal_ || seconds < 2 || now - last_ < std::chrono::milliseconds(100)) return;

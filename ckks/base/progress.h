@@ -2,9 +2,12 @@
 //
 //     Progress progress("generating keys", 57);
 //     for (...) progress.advance();
+//
+// Thread-safe.
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <string>
 
 namespace psm {
@@ -17,13 +20,16 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void advance(double amount = 1) { set(done_ + amount); }
+  void advance(double amount = 1);
   void set(double done);
   // Shown after the bar: "loss 1.23".
-  void note(std::string text) { note_ = std::move(text); }
+  void note(std::string text);
 
  private:
   using Clock = std::chrono::steady_clock;
+  void show();  // with the mutex held
+
+  std::mutex mutex_;
   std::string what_, note_;
   double total_, done_ = 0;
   bool terminal_, drawn_ = false;

@@ -3,19 +3,16 @@
 // Values are in units of the message; a component is the real or the imaginary part of a slot. The error of a
 // component is d(I, z) + g: z the component, I the multiple of q_0 that it carries through EvalMod.
 //
-//   d   what EvalMod's polynomial leaves, gain d_r(I + z / R) - z (eval_mod.h): the sine's cubic term and the
-//   fit. g   rounding, taken as normal, its variance the sum over all steps of what the noise model
-//       (scheme/noise.h) gives for the step, times the square of the derivative of the result by that step:
-//         SlotsToCoeffs    a factor's error, after B butterflies, shrinks by 2^B in variance until it is one
-//         of a
+//   d   what EvalMod's polynomial leaves, gain d_r(I + z / R) - z (eval_mod.h): the sine's cubic term and the fit.
+//   g   rounding, taken as normal, its variance the sum over all steps of what the noise model (scheme/noise.h)
+//       gives for the step, times the square of the derivative of the result by that step:
+//         SlotsToCoeffs    a factor's error, after B butterflies, shrinks by 2^B in variance until it is one of a
 //                          coefficient; encoded diagonals, digits of the babies, the division at the end
 //         ModRaise         N-th part of the variance of a slot
 //         CoeffsToSlots    a factor's error shrinks by 2^B, B the butterflies that follow
-//         EvalMod          errors of the nodes of the series and of the double angles, carried to the result
-//         by
+//         EvalMod          errors of the nodes of the series and of the double angles, carried to the result by
 //                          derivatives (backwards through the plan), which depend on I and z
-//       Re and Im of the two halves' errors mix in re + i im: a component has the complex variance of one
-//       half.
+//       Re and Im of the two halves' errors mix in re + i im: a component has the complex variance of one half.
 //
 // P(I) is exact: I is a sum of h~ + 1 variables uniform in (-1/2, 1/2), rounded to an integer, so P(I) is the
 // cardinal B-spline of order h~ + 2 at I. Averages over I and z give the mean; the worst component is where

@@ -6,8 +6,7 @@
 //
 // Work, for inputs at level l:
 //   1. decompose c_1 of each input that is rotated (once, whatever the number of rotations);
-//   2. limb by limb of Q_l P: switch the key of every source, multiply the sources with the plaintexts of
-//   every
+//   2. limb by limb of Q_l P: switch the key of every source, multiply the sources with the plaintexts of every
 //      accumulator (a matrix product of giants x babies; a limb's sources stay in cache), all before any
 //      division by P;
 //   3. Horner over the giants: one division of c_1 by P and one key switch each;

@@ -14,15 +14,13 @@
 //   seeded        e                                           c = sigma_e
 //   division      by q_l (rescale) or P: both polynomials     c = sqrt((1 + h) / 12)
 //                 are rounded
-//   drop          product by round(g), g = S_t q_{t+1} / S_l,  a value's error is its size times |round(g) /
-//   g - 1|,
-//                 and a division                                and the division's
+//   drop          product by round(g), g = S_t q_{t+1} / S_l,  a value's error is its size times |round(g) / g - 1|,
+//                 and a division                               and the division's
 //   digits        sum over digits, each uniform in            c^2 = N sigma_e^2 sum_D D^2 / (12 P^2)
 //                 [-D/2, D/2], times an error, over P
 //   key switch    digits and a division by P
 //   giant step    the same on c_1 alone, c_0 keeps its P      c^2 = digits + h / 12
-//   ModRaise      to the ephemeral secret at q_0 p_0, back    c^2 = N sigma_e^2 q_0^2 / (12 p_0^2) + (1 + h~)
-//   / 12
+//   ModRaise      to the ephemeral secret at q_0 p_0, back    c^2 = N sigma_e^2 q_0^2 / (12 p_0^2) + (1 + h~) / 12
 //                 at Q_L P                                          + a key switch at level L
 #pragma once
 

@@ -8,11 +8,10 @@
 //     used by the PowerSoftmax paper (HEaaN "FGb"). The sets that Bossuat, Troncoso-Pastoriza and Hubaux
 //     (ePrint 2022/024) estimate against the hybrid primal and dual attacks have 1546 to 1553. Such sparse
 //     secrets are outside the standard tables;
-//   * the ephemeral secret of weight 32 around ModRaise (ePrint 2022/024) at N = 2^16: 121 bits. It is the
-//   modulus
+//   * the ephemeral secret of weight 32 around ModRaise (ePrint 2022/024) at N = 2^16: 121 bits. It is the modulus
 //     of the one key under it in the sets of that paper, q_0 of 60 and p_0 of 61 bits; their library states
 //     "over 128-bit security for an evaluation key of modulus 121 bits" (Lattigo v6,
-//     circuits/ckks/bootstrapping/ parameters_literal.go). OpenFHE runs the same weight at 126 bits and
+//     circuits/ckks/bootstrapping/parameters_literal.go). OpenFHE runs the same weight at 126 bits and
 //     quotes an estimator for it (openfhe-development, issue 1041). Primes of at most 50 bits keep ours at
 //     100. The key generator makes exactly one key under it, at the modulus q_0 p_0.
 //
