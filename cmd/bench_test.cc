@@ -1,8 +1,5 @@
 // The command as its users call it, in a small ring that offers no security: names and members of its rows.
-#include <sys/wait.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -12,27 +9,20 @@
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/key_file.h"
 #include "ckks/wire/secret_key_file.h"
+#include "cmd/test_commands.h"
 #include "doctest/doctest.h"
 
 namespace psm {
 namespace {
 
-std::string path_of(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
-
-int run(const std::string& arguments) {
-  const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/bench";
-  return WEXITSTATUS(
-      std::system((binary + " " + arguments + " >" + path_of("out") + " 2>&1 </dev/null").c_str()));
-}
+int run(const std::string& arguments) { return run_command_line("bench " + arguments).exit_code; }
 
 const std::string kSmall = " --insecure --log-n 11 --repetitions 1 --bootstrap-repetitions 1";
 
 TEST_CASE("the suite ckks has a row for every operation, with times and a roofline") {
   const std::string json_path = path_of("rows.json");
   const int exit_code = run("--suite ckks --threads 2 --backend scalar --json " + json_path + kSmall);
-  INFO(read_file(path_of("out"), 1 << 20));
+  INFO(read_file(path_of("err"), 1 << 20));
   REQUIRE(exit_code == 0);
   const Json json = parse_json(read_file(json_path, 1 << 20), "rows");
   std::vector<std::string> names;

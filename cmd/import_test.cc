@@ -1,8 +1,5 @@
 // //cmd:import, //cmd:evaluate on a text's documents, and //cmd:self_train, as their users call them.
-#include <sys/wait.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -13,37 +10,16 @@
 #include "ckks/base/json.h"
 #include "ckks/base/shared_data.h"
 #include "cmd/model_tokenizer.h"
+#include "cmd/test_commands.h"
 #include "doctest/doctest.h"
 #include "nn/tokenizer_file.h"
 
 namespace psm {
 namespace {
 
-std::string path_of(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
-
-int run(const std::string& arguments) {
-  const std::string folder = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/";
-  return WEXITSTATUS(std::system(
-      (folder + arguments + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str()));
-}
-
 Json run_for_json(const std::string& arguments) {
-  CAPTURE(arguments);
-  const int code = run(arguments + " --json " + path_of("figures.json"));
-  REQUIRE_MESSAGE(code == 0, read_file(path_of("err"), 1 << 16));
+  output_of(arguments + " --json " + path_of("figures.json"));
   return parse_json(read_file(path_of("figures.json"), 1 << 20), "figures");
-}
-
-void refused(const std::string& arguments, const std::string& why) {
-  CAPTURE(arguments);
-  CHECK(run(arguments) == 2);
-  const std::string error = read_file(path_of("err"), 1 << 16);
-  CAPTURE(error);
-  CHECK(error.starts_with("error: "));
-  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
-  CHECK(error.find(why) != std::string::npos);
 }
 
 ModelWeights tiny(std::string_view family) {
@@ -74,18 +50,18 @@ TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   const std::string folder = path_of("roberta"), out = path_of("refused.safetensors"), to = " --out " + out;
   std::filesystem::create_directories(folder);
   write_hugging_face(folder, tiny("roberta"));
-  refused("import --from " + folder, "--out is needed");
-  refused("import --from " + path_of("nowhere") + to, "nowhere");
-  refused("import --from " + folder + " --format gpt-neox" + to,
-          "holds a roberta model and --format says gpt-neox");
-  refused("import --from " + folder + " --format onnx" + to,
-          "use auto, gpt-neox, llama, roberta, llama2c or checkpoint");
+  check_refused("import --from " + folder, "--out is needed");
+  check_refused("import --from " + path_of("nowhere") + to, "nowhere");
+  check_refused("import --from " + folder + " --format gpt-neox" + to,
+                "holds a roberta model and --format says gpt-neox");
+  check_refused("import --from " + folder + " --format onnx" + to,
+                "use auto, gpt-neox, llama, roberta, llama2c or checkpoint");
   write_file(path_of("short.bin"), "abc");
-  refused("import --from " + path_of("short.bin") + to, "is not a model of llama2.c");
+  check_refused("import --from " + path_of("short.bin") + to, "is not a model of llama2.c");
   write_file(folder + "/model.safetensors", std::string(8, '\x7f'));
-  refused("import --from " + folder + to, "is not a safetensors file");
+  check_refused("import --from " + folder + to, "is not a safetensors file");
   write_file(folder + "/config.json", "{}");
-  refused("import --from " + folder + to, "model_type");
+  check_refused("import --from " + folder + to, "model_type");
   CHECK_FALSE(std::filesystem::exists(out));
 }
 
@@ -110,9 +86,10 @@ TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place 
   const Checkpoint powered = load_checkpoint(path_of("powered") + "/power_softmax.safetensors");
   CHECK(powered.weights.config.attention == AttentionKind::kPowerSoftmax);
   CHECK(tokenizer_of(powered) != nullptr);
-  refused("self_train --from " + path_of("powered") + "/power_softmax.safetensors --out " + path_of("again"),
-          "has no softmax to replace");
-  refused("evaluate --model " + checkpoint, "give it with --text");
+  check_refused(
+      "self_train --from " + path_of("powered") + "/power_softmax.safetensors --out " + path_of("again"),
+      "has no softmax to replace");
+  check_refused("evaluate --model " + checkpoint, "give it with --text");
 }
 
 TEST_CASE("a note that is no tokenizer, and one of more tokens than the model has, are refused") {

@@ -16,27 +16,15 @@
 #include "ckks/base/json.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/prompts.h"
+#include "cmd/test_commands.h"
 #include "doctest/doctest.h"
 #include "nn/alphabet.h"
 
 namespace psm {
 namespace {
 
-std::string path_of(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
-
-struct Outcome {
-  int exit_code;
-  std::string out, err;
-};
-
 Outcome run(const std::string& command, const std::string& arguments) {
-  const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/" + command;
-  const std::string line = binary + " " + arguments + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null";
-  const int status = std::system(line.c_str());
-  constexpr uint64_t kMaxOutput = 1 << 20;
-  return {WEXITSTATUS(status), read_file(path_of("out"), kMaxOutput), read_file(path_of("err"), kMaxOutput)};
+  return run_command_line(command + " " + arguments);
 }
 
 // A recall model of random weights whose ranges were measured on the prompts that it will be given.

@@ -1,10 +1,6 @@
 // //cmd:evaluate --tasks as its users call it, on a small model and files of a few lines.
 #include "cmd/task_report.h"
 
-#include <sys/wait.h>
-
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "attention/ranges.h"
@@ -12,31 +8,17 @@
 #include "ckks/base/file.h"
 #include "ckks/base/json.h"
 #include "cmd/model_tokenizer.h"
+#include "cmd/test_commands.h"
 #include "doctest/doctest.h"
 #include "nn/byte_bpe.h"
 
 namespace psm {
 namespace {
 
-std::string path_of(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
-
-int run(const std::string& arguments) {
-  const std::string command =
-      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/evaluate " + arguments;
-  return WEXITSTATUS(
-      std::system((command + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str()));
-}
+int run(const std::string& arguments) { return run_command_line("evaluate " + arguments).exit_code; }
 
 void refused(const std::string& arguments, const std::string& why) {
-  CAPTURE(arguments);
-  CHECK(run(arguments) == 2);
-  const std::string error = read_file(path_of("err"), 1 << 16);
-  CAPTURE(error);
-  CHECK(error.starts_with("error: "));
-  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
-  CHECK(error.find(why) != std::string::npos);
+  check_refused("evaluate " + arguments, why);
 }
 
 // A model of bytes; polynomial too, if asked for.

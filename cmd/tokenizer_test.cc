@@ -1,13 +1,11 @@
 // //cmd:tokenizer, as its users call it.
-#include <sys/wait.h>
 
-#include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
 #include "ckks/base/file.h"
 #include "ckks/base/json.h"
+#include "cmd/test_commands.h"
 #include "doctest/doctest.h"
 #include "nn/tokenizer_file.h"
 
@@ -16,31 +14,10 @@ namespace {
 
 const std::string kText = "the theatre, then the thé<|endoftext|>\nthe end of the text\n";
 
-std::string path_of(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
-
-int run(const std::string& arguments) {
-  const std::string command = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/tokenizer ";
-  return WEXITSTATUS(
-      std::system((command + arguments + " >" + path_of("out") + " 2>" + path_of("err")).c_str()));
-}
-
-std::string output(const std::string& arguments) {
-  CAPTURE(arguments);
-  const int code = run(arguments);
-  REQUIRE_MESSAGE(code == 0, read_file(path_of("err"), 1 << 16));
-  return read_file(path_of("out"), 1 << 20);
-}
+std::string output(const std::string& arguments) { return output_of("tokenizer " + arguments); }
 
 void refused(const std::string& arguments, const std::string& why) {
-  CAPTURE(arguments);
-  CHECK(run(arguments) == 2);
-  const std::string error = read_file(path_of("err"), 1 << 16);
-  CAPTURE(error);
-  CHECK(error.starts_with("error: "));
-  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
-  CHECK(error.find(why) != std::string::npos);
+  check_refused("tokenizer " + arguments, why);
 }
 
 // A trained tokenizer and its text.

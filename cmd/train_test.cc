@@ -1,9 +1,6 @@
 // //cmd:train and //cmd:evaluate as their users call them: what they refuse, with one clear line and exit code 2.
-#include <sys/wait.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -12,6 +9,7 @@
 #include "ckks/base/file.h"
 #include "ckks/base/json.h"
 #include "cmd/prompts.h"
+#include "cmd/test_commands.h"
 #include "doctest/doctest.h"
 #include "nn/bpe_trainer.h"
 #include "nn/byte_bpe.h"
@@ -21,27 +19,11 @@
 namespace psm {
 namespace {
 
-std::string path_of(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
-
 // Runs the command, after `before` in the same shell; what it wrote to stderr comes back in `error`.
 int run(const std::string& arguments, std::string& error, const std::string& before = "") {
-  const std::string folder = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/";
-  const int status = std::system(
-      (before + folder + arguments + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str());
-  error = read_file(path_of("err"), 1 << 16);
-  return WEXITSTATUS(status);
-}
-
-void refused(const std::string& arguments, const std::string& why) {
-  std::string error;
-  CAPTURE(arguments);
-  CHECK(run(arguments, error) == 2);
-  CAPTURE(error);
-  CHECK(error.rfind("error: ", 0) == 0);
-  CHECK(std::count(error.begin(), error.end(), '\n') == 1);
-  CHECK(error.find(why) != std::string::npos);
+  Outcome outcome = run_command_line(arguments, before);
+  error = std::move(outcome.err);
+  return outcome.exit_code;
 }
 
 const std::string kText = [] {
@@ -53,14 +35,14 @@ const std::string kText = [] {
 TEST_CASE("a text shorter than the context, an empty and a missing one are refused") {
   write_file(path_of("short.txt"), "shorter than a window of the context");
   write_file(path_of("empty.txt"), "");
-  refused("train --out " + path_of("a") + " --text " + path_of("short.txt"), "too few for windows of 65");
-  refused("train --out " + path_of("a") + " --text " + path_of("empty.txt"), "too few for windows of 65");
-  refused("train --out " + path_of("a") + " --text " + path_of("missing.txt"), "cannot read");
+  check_refused("train --out " + path_of("a") + " --text " + path_of("short.txt"), "too few for windows of 65");
+  check_refused("train --out " + path_of("a") + " --text " + path_of("empty.txt"), "too few for windows of 65");
+  check_refused("train --out " + path_of("a") + " --text " + path_of("missing.txt"), "cannot read");
 }
 
 TEST_CASE("an odd power and a power that is none are refused before anything is trained") {
-  refused("train --out " + path_of("b") + " --power 3", "power = 3 is not an even number from 2 to 16");
-  refused("train --out " + path_of("b") + " --power 0", "--power");
+  check_refused("train --out " + path_of("b") + " --power 3", "power = 3 is not an even number from 2 to 16");
+  check_refused("train --out " + path_of("b") + " --power 0", "--power");
   CHECK_FALSE(std::filesystem::exists(path_of("b")));
 }
 
@@ -78,14 +60,14 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   std::string error;
   CHECK(run("evaluate --model " + path, error) == 0);
   CHECK(error == "");
-  refused("evaluate --windows 2 --model " + path, "leave it out for this model");
+  check_refused("evaluate --windows 2 --model " + path, "leave it out for this model");
   // Each is written anew with a checksum that fits.
   Safetensors file = whole;
   file.tensors[0].values[0] = std::nanf("");
   write_safetensors(path, file);
   const std::string why = path + ": tensor " + file.tensors[0].name + " holds a value that is not finite";
-  refused("evaluate --model " + path, why);
-  refused("train --from " + path + " --out " + path_of("c"), why);
+  check_refused("evaluate --model " + path, why);
+  check_refused("train --from " + path + " --out " + path_of("c"), why);
   CHECK_FALSE(std::filesystem::exists(path_of("c")));
   const auto with = [&](const std::string& from, const std::string& to) {
     Safetensors changed = whole;
@@ -96,9 +78,9 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
     write_safetensors(path, changed);
   };
   with("\"power\":4", "\"power\":5");
-  refused("evaluate --model " + path, "power = 5 is not an even number");
+  check_refused("evaluate --model " + path, "power = 5 is not an even number");
   with("\"width\":16", "\"width\":32");
-  refused("evaluate --model " + path, "the file is of another model");
+  check_refused("evaluate --model " + path, "the file is of another model");
 }
 
 TEST_CASE("a saved training of another shape is refused, and a full disk is one line and exit code 1") {
@@ -114,7 +96,7 @@ TEST_CASE("a saved training of another shape is refused, and a full disk is one 
   CHECK(error.find("no state was saved before") != std::string::npos);
   CHECK(std::filesystem::is_empty(folder));
   REQUIRE(run(arguments, error) == 0);
-  refused("train --out " + folder + " --text " + text + " --steps 2 --power 2", "of another model, data set or options");
+  check_refused("train --out " + folder + " --text " + text + " --steps 2 --power 2", "of another model, data set or options");
 }
 
 TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes out of that has its ranges minimised") {
@@ -147,18 +129,18 @@ TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes o
 
   // What cannot be continued.
   const std::string to = "train --out " + path_of("refused") + " --from ";
-  refused(to + power, "needs the text that it was trained on");
-  refused(to + power + " --text " + text + " --power 6", "was trained with 4");
-  refused(to + power + " --text " + text + " --width 32", "decided by the model of --from");
-  refused(to + power + " --text " + text + " --attention relu", "cannot be continued with relu");
-  refused(to + softmax + " --text " + text + " --power 5", "power = 5 is not an even number");
-  refused(to + path_of("scratch/softmax.training") + " --text " + text, "is not a model of this program");
-  refused(to + text + " --text " + text, text);
-  refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
+  check_refused(to + power, "needs the text that it was trained on");
+  check_refused(to + power + " --text " + text + " --power 6", "was trained with 4");
+  check_refused(to + power + " --text " + text + " --width 32", "decided by the model of --from");
+  check_refused(to + power + " --text " + text + " --attention relu", "cannot be continued with relu");
+  check_refused(to + softmax + " --text " + text + " --power 5", "power = 5 is not an even number");
+  check_refused(to + path_of("scratch/softmax.training") + " --text " + text, "is not a model of this program");
+  check_refused(to + text + " --text " + text, text);
+  check_refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
   write_file(path_of("other.txt"), kText + "!");
-  refused(to + power + " --text " + path_of("other.txt"), "\"!\", which is not among the");
-  refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
-  refused(to + power + " --text " + text + " --tokenizer " + text, "decided by the model of --from");
+  check_refused(to + power + " --text " + path_of("other.txt"), "\"!\", which is not among the");
+  check_refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
+  check_refused(to + power + " --text " + text + " --tokenizer " + text, "decided by the model of --from");
   CHECK_FALSE(std::filesystem::exists(path_of("refused")));
 }
 
@@ -191,11 +173,11 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   const Json all = parse_json(read_file(json, 1 << 16), "json").at("trained", "json");
   CHECK(all.at("positions", "json").integer("positions", 0, 1000) > 3 * 8);
 
-  refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
-  refused("train --out " + path_of("none") + " --text " + text + " --merges " + text, "give that with --tokenizer");
-  refused("train --out " + path_of("none") + " --text " + text + " --tokenizer " + text, text);
+  check_refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
+  check_refused("train --out " + path_of("none") + " --text " + text + " --merges " + text, "give that with --tokenizer");
+  check_refused("train --out " + path_of("none") + " --text " + text + " --tokenizer " + text, text);
   write_file(path_of("bytes.txt"), kText + "\xff");
-  refused("train --out " + path_of("none") + " --text " + path_of("bytes.txt") + " --tokenizer " + tokenizer, "not UTF-8");
+  check_refused("train --out " + path_of("none") + " --text " + path_of("bytes.txt") + " --tokenizer " + tokenizer, "not UTF-8");
   CHECK_FALSE(std::filesystem::exists(path_of("none")));
 }
 
