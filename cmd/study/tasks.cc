@@ -145,20 +145,29 @@ class Tasks {
               "the polynomial model"));
     result_.table("the models on held-out novels", models);
 
+    std::size_t both = 0, agreed = 0;  // examples that PowerSoftmax and its polynomial form are scored on
     for (const Budget& budget : kBudgets) {
       Table table(
           {"task", "model", "n", "metric", "value", "+- stderr", "minus softmax", "+- stderr", "chance"});
       for (std::size_t t = 0; t < examples_.size(); ++t) {
-        const Scored base =
-            score("softmax", *trained_scorer(softmax.weights), t, budget.shots, budget.trained);
+        const auto scored = [&](const char* name, ContinuationScorer& scorer, double a_minute) {
+          return score(name, scorer, t, budget.shots, a_minute);
+        };
+        const Scored base = scored("softmax", *trained_scorer(softmax.weights), budget.trained);
+        const Scored ours = scored("PowerSoftmax", *trained_scorer(ranged.weights), budget.trained);
+        const Scored replaced = scored("polynomial", *polynomial_scorer(polynomial), budget.polynomial);
         add(table, t, "softmax", base, nullptr);
-        add(table, t, "PowerSoftmax",
-            score("PowerSoftmax", *trained_scorer(ranged.weights), t, budget.shots, budget.trained), &base);
-        add(table, t, "polynomial",
-            score("polynomial", *polynomial_scorer(polynomial), t, budget.shots, budget.polynomial), &base);
+        add(table, t, "PowerSoftmax", ours, &base);
+        add(table, t, "polynomial", replaced, &base);
+        for (std::size_t i = 0; i < std::min(ours.correct.size(), replaced.correct.size()); ++i)
+          ++both, agreed += ours.correct[i] == replaced.correct[i];
       }
       result_.table(message(budget.shots, "-shot; differences of acc on the same examples"), table);
     }
+    result_.note(message("Of the ", both,
+                         " examples that both are scored on, the polynomial form is right or wrong "
+                         "where PowerSoftmax is on ",
+                         agreed, "."));
     const Json outside = context_.once("outside", [&] { return count_outside(polynomial); });
     result_.note(
         message(outside.at("outside", "outside").integer("outside", 0, INT64_MAX), " of ",
