@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kHeldOut = 1000, kRangeExamples = 2000;
 constexpr double kRangeShare = 0.5;  // steps of range minimisation for each one before
+// Of the intervals (attention/polynomial_model.h): one image in a thousand left those of the default, 1.25, and its
+// logits with them.
+constexpr double kMargin = 1.5;
 // Standard deviation of fresh tables of tokens, positions and the class token (random_weights: 1). BERT and ViT begin
 // with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it was drawn.
 constexpr float kTableDeviation = 0.1f;
@@ -121,7 +124,8 @@ class Classifiers {
   // The polynomial model's evaluation, and "outside": {function: [values, those outside]}, over the layers.
   Json measure_polynomial(const ModelWeights& weights) const {
     const PolynomialModel model =
-        make_polynomial(weights, measure_ranges(weights, plan_.source, context_.examples(kRangeExamples)));
+        make_polynomial(weights, measure_ranges(weights, plan_.source, context_.examples(kRangeExamples)),
+                        {.margin = kMargin});
     Json measured = evaluation_json(evaluate_polynomial(model, held_out_));
     std::map<std::string, std::array<std::int64_t, 2>> counts;
     const std::vector<RangeUse> uses = held_out_.patches.empty()

@@ -53,7 +53,7 @@ Experiment sentences_experiment() {
               "p = 6 as "
               "in the paper. SST-2's own validation file is not at hand, a part of its training file is held "
               "out. "
-              "QNLI and MNLI are not learnt without pre-training.",
+              "QNLI and MNLI are left out.",
           .run = run};
 }
 
