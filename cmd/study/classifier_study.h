@@ -19,13 +19,8 @@ struct ClassifierPlan {
   RangeLosses range_losses;
 };
 
-// The plan's experiment has `share` of the minutes. Adds to the result: curves of held-out accuracy, a table of all
-// stages with accuracies and their standard errors, and how many values of held-out examples leave the polynomials'
-// intervals.
-void compare_classifiers(StudyContext& context, const ClassifierPlan& plan, double share,
-                         StudyResult& result);
-
-// "96.2% +- 0.6": a share of `examples` and the standard error that drawing them gives it, sqrt(a (1 - a) / n).
-std::string accuracy_text(double accuracy, double examples);
+// Adds to the result: curves of held-out accuracy, a table of all stages with accuracies and their standard errors,
+// and how many values of held-out examples leave the polynomials' intervals.
+void compare_classifiers(StudyContext& context, const ClassifierPlan& plan, StudyResult& result);
 
 }  // namespace psm

@@ -25,7 +25,7 @@ void run(StudyContext& context, StudyResult& result) {
   compare_classifiers(
       context,
       {.name = "sst2", .source = texts, .model = model, .batch = kBatch, .range_losses = text_range_losses()},
-      /*share=*/1, result);
+      result);
 
   Table paper({"in the paper, % right", "SST-2", "QNLI", "MNLI"});
   paper.row({"RoBERTa-base", "94.80", "92.80", "87.60"});

@@ -19,7 +19,7 @@ void run(StudyContext& context, StudyResult& result) {
   model.layers = kLayers, model.width = kWidth, model.heads = kHeads, model.ffn = 4 * kWidth;
   compare_classifiers(
       context, {.name = "mnist", .source = images, .model = model, .range_losses = text_range_losses()},
-      /*share=*/1, result);
+      result);
 
   Table paper({"in the paper, % right", "softmax", "PowerSoftmax", "difference"});
   paper.row({"Tiny-ImageNet", "59.48", "59.58", "+0.10"});
