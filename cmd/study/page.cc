@@ -82,9 +82,10 @@ std::string study_section(const Json& document, const std::string& what) {
   if (!document.at("finished", what).truth(what + ": finished"))
     return out + "<p>Not finished: the same command goes on where it was.</p>\n</section>\n";
   for (const Json& item : document.at("items", what).array(what + ": items")) out += html_of(item, what);
-  out += "<p class=\"facts\">Seeds 1 to " + format("%.0f", number("seeds")) + ", " +
-         seconds_text(number("seconds")) + " on " + format("%.0f", number("threads")) + " threads of " +
-         xml_escape(text("processor"));
+  out += "<p class=\"facts\">" +
+         std::string(number("seeds") == 1 ? "Seed 1" : "Seeds 1 to " + format("%.0f", number("seeds"))) +
+         ", " + seconds_text(number("seconds")) + " on " + format("%.0f", number("threads")) +
+         " threads of " + xml_escape(text("processor"));
   if (!text("commit").empty()) out += ", commit " + xml_escape(text("commit"));
   return out + ".</p>\n</section>\n";
 }
