@@ -137,11 +137,9 @@ int decrypt(int argc, char** argv) {
   Json answers = Json::Array();
   for (const auto& group : note.lengths) {
     for (const int length : group) {
-      std::string line;
-      for (const int t : codec.scored_positions(length)) {
-        const int best = argmax(logits[row + static_cast<size_t>(t)]);
-        line += (codec.is_recall() && !line.empty() ? " " : "") + codec.symbol(best);
-      }
+      std::vector<int> predicted;
+      for (const int t : codec.scored_positions(length)) predicted.push_back(argmax(logits[row + static_cast<size_t>(t)]));
+      const std::string line = codec.list(predicted);
       std::printf("prompt %zu: %s\n", number++, line.c_str());
       answers.push_back(line);
       row += static_cast<size_t>(length);

@@ -281,13 +281,12 @@ int demo(int argc, char** argv) {
         task->recall_task()->test(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
     encrypted_accuracy = accuracy(batch, scored);
     std::printf("  prompt 0     %s\n", codec.decode(prompts[0]).c_str());
-    std::string answers, truth;
-    size_t row = 0;
+    std::vector<int> answers, truth;
     for (const int t : codec.scored_positions(context_length)) {
-      answers += codec.symbol(argmax(scored[row++])) + " ";
-      truth += codec.symbol(batch.targets[static_cast<size_t>(t)]) + " ";
+      answers.push_back(argmax(scored[answers.size()]));
+      truth.push_back(batch.targets[static_cast<size_t>(t)]);
     }
-    std::printf("  encrypted    %s\n  truth        %s\n", answers.c_str(), truth.c_str());
+    std::printf("  encrypted    %s\n  truth        %s\n", codec.list(answers).c_str(), codec.list(truth).c_str());
     std::printf("  recall on ciphertexts: %s of %zu queries; the polynomial model in the clear: %s of %zu\n",
                 percent(encrypted_accuracy).c_str(), scored.size(),
                 percent(scores.polynomial.accuracy()).c_str(), scores.polynomial.scored);
@@ -302,17 +301,17 @@ int demo(int argc, char** argv) {
       predict(run.logits({encrypted_text}), encrypted_text);
       predict(run_twin_on(deployment, {plain_text}).logits, plain_text);
     }
-    std::string encrypted_line, twin_line;
-    for (size_t t = 0; t < scored.size(); ++t) {
-      encrypted_line += codec.symbol(argmax(scored[t]));
-      twin_line += codec.symbol(argmax(twin.scored(codec)[t]));
-    }
+    const auto next_tokens = [&](const LogitRows& logits) {
+      std::vector<int> tokens;
+      for (const auto& row : logits) tokens.push_back(argmax(row));
+      return codec.list(tokens);
+    };
     const auto tail = [&](const std::vector<int>& text) {
       return codec.decode(std::span<const int>(text).subspan(prompts[0].size()));
     };
     std::printf("  prompt                              %s\n", codec.decode(prompts[0]).c_str());
-    std::printf("  next at each position, encrypted    %s\n", encrypted_line.c_str());
-    std::printf("  next at each position, in the clear %s\n", twin_line.c_str());
+    std::printf("  next at each position, encrypted    %s\n", next_tokens(scored).c_str());
+    std::printf("  next at each position, in the clear %s\n", next_tokens(twin.scored(codec)).c_str());
     std::printf("  continued, encrypted                [%s]\n", tail(encrypted_text).c_str());
     std::printf("  continued, in the clear             [%s]\n", tail(plain_text).c_str());
   }

@@ -1,5 +1,6 @@
 #include "cmd/prompts.h"
 
+#include <algorithm>
 #include <charconv>
 #include <sstream>
 
@@ -85,6 +86,14 @@ std::string PromptCodec::symbol(int token) const {
     return token < recall_->keys ? "k" + std::to_string(token) : "v" + std::to_string(token - recall_->keys);
   }
   return token < tokenizer_->vocab() ? printable(tokenizer_->bytes(token)) : "";
+}
+
+std::string PromptCodec::list(std::span<const int> tokens) const {
+  const auto is_byte = [&](int token) { return token < tokenizer_->vocab() && tokenizer_->bytes(token).size() <= 1; };
+  const char* between = recall_ ? " " : std::all_of(tokens.begin(), tokens.end(), is_byte) ? "" : "|";
+  std::string text;
+  for (std::size_t i = 0; i < tokens.size(); ++i) text += (i == 0 ? "" : between) + symbol(tokens[i]);
+  return text;
 }
 
 std::string PromptCodec::decode(std::span<const int> tokens) const {

@@ -36,6 +36,9 @@ class PromptCodec {
   // A model may have more tokens than its tokenizer; they stand for nothing.
   std::string decode(std::span<const int> tokens) const;
   std::string symbol(int token) const;  // one token, printable
+  // Tokens that are no text together, such as a prediction at each position: words with spaces between them, characters
+  // without, tokens of several bytes with bars.
+  std::string list(std::span<const int> tokens) const;
 
   // The positions at which a prompt of this length asks for an answer.
   std::vector<int> scored_positions(int length) const;

@@ -33,8 +33,7 @@ RecipeFlags::RecipeFlags(Flags& flags)
           flags.integer("range-steps", 0, 0, 10000000,
                         "steps of range minimisation; 0: 400 for recall, half of --steps for a text")),
       batch_(flags.integer("batch", 0, 0, 65536, "sequences a step")),
-      rate_(flags.number("rate", 0, 0, 1,
-                         "peak learning rate; a third of the recipe's for continual training")),
+      rate_(flags.number("rate", 0, 0, 1, "peak learning rate")),
       range_rate_(flags.number("range-rate", 0, 0, 1, "peak learning rate of range minimisation")),
       range_loss_(flags.text(
           "range-loss", "",
@@ -62,8 +61,7 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
   const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
   RecipeOptions options =
       recall ? recall_recipe(*task.recall_task(), seed) : text_recipe(*task.text_data(), from_scratch, seed);
-  if (recall && context_ > 0)
-    throw Error("--context is for text models; recall has sequences of 64 tokens");
+  if (recall && context_ > 0) throw Error("--context is for text models; recall has sequences of 64 tokens");
   ModelConfig& model = options.model;
   model.attention = attention_kind_from(attention_);
   model.power = static_cast<int>(power_);

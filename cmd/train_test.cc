@@ -181,6 +181,17 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK_FALSE(std::filesystem::exists(path_of("none")));
 }
 
+TEST_CASE("predictions that are no text together show where one ends") {
+  ByteBpeSpec spec;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  spec.tokens.emplace_back("ab");
+  spec.merges = {{'a', 'b'}};
+  const PromptCodec bpe(std::make_shared<const ByteBpe>(spec, "test"));
+  CHECK(bpe.list(std::vector<int>{'a', 256, '\n'}) == "a|ab|\\n");
+  const PromptCodec recall(RecallOptions{});
+  CHECK(recall.list(std::vector<int>{0, 1}) == "k0 k1");
+}
+
 TEST_CASE("a character model from before there were tokenizers is read") {
   Checkpoint checkpoint;
   checkpoint.weights.config.vocab = 3;
@@ -189,6 +200,7 @@ TEST_CASE("a character model from before there were tokenizers is read") {
   CHECK(codec.encode("ab\n") == std::vector<int>{1, 2, 0});
   CHECK(codec.symbol(0) == "\\n");
   CHECK(codec.symbol(2) == "b");
+  CHECK(codec.list(std::vector<int>{1, 2, 0}) == "ab\\n");
   checkpoint.weights.config.vocab = 2;
   CHECK_THROWS_WITH_AS(PromptCodec{checkpoint}, doctest::Contains("the tokenizer has 3 tokens and the model 2"), Error);
   // A model may have more tokens than its tokenizer.

@@ -139,7 +139,6 @@ void set_steps(RecipeOptions& options, std::size_t steps, std::size_t range_step
 
 void make_continual(RecipeOptions& options) {
   set_steps(options, (options.steps + 3) / 4, options.range_steps);
-  options.training.rate.peak /= 3;
 }
 
 TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,

@@ -49,7 +49,8 @@ RecipeOptions text_recipe(const TextData& data, std::size_t steps, std::uint64_t
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, std::size_t steps, std::size_t range_steps);
 
-// For stage 2 by continual training: a quarter of the steps, a third of the learning rate.
+// For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels (train/README.md) 300 steps
+// from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a third, all, twice and 3.3 times of it.
 void make_continual(RecipeOptions& options);
 
 struct StageReport {
