@@ -1,6 +1,8 @@
 // A closed interval [lo, hi] of the real line: where an approximation holds.
 #pragma once
 
+#include <algorithm>
+
 namespace psm {
 
 struct Interval {
@@ -23,5 +25,10 @@ struct Interval {
 
   friend bool operator==(const Interval&, const Interval&) = default;
 };
+
+// The smallest interval that holds both.
+inline Interval hull(const Interval& a, const Interval& b) {
+  return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
+}
 
 }  // namespace psm

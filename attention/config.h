@@ -92,6 +92,8 @@ struct ModelConfig {
   }
   // Rows of logits for each sequence of `length` tokens.
   int outputs(int length) const { return classes > 0 ? 1 : length; }
+  // Does each token's row of logits say which token comes next?
+  bool is_causal_language_model() const { return causal && classes == 0 && patch_inputs == 0; }
   bool has_final_norm() const { return block != BlockKind::kPostNorm; }
   // Throws psm::Error on sizes that no model can have, and on parts that do not fit together (from a file or
   // a flag).

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kGroup = 32;  // sequences that are read together
 
 void check(const ModelConfig& config, std::span<const std::vector<int>> prompts, int length) {
-  if (!config.causal || config.classes > 0 || config.patch_inputs > 0)
+  if (!config.is_causal_language_model())
     throw Error("only a causal language model can write text; give one");
   if (length < 1 || length > config.context)
     throw Error(message("a text of ", length, " tokens does not fit the model's context of ", config.context,

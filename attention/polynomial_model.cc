@@ -141,8 +141,6 @@ struct RangeUses {
   }
 };
 
-Interval hull(Interval a, Interval b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
-
 // Counts `values` more, that lie in `seen`.
 void add(RangeUse& use, Interval seen, long long values, long long outside) {
   if (values == 0) return;

@@ -16,7 +16,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void include(Interval& interval, double value) {
-  interval = {std::min(interval.lo, value), std::max(interval.hi, value)};
+  interval = hull(interval, {value, value});
 }
 
 Ranges nothing(const ModelConfig& config) {
@@ -108,19 +108,18 @@ Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<f
 Ranges join(const Ranges& a, const Ranges& b) {
   PSM_CHECK(a.residual.size() == b.residual.size() && a.layers.size() == b.layers.size(), "ranges of ",
             a.layers.size(), " and ", b.layers.size(), " layers");
-  auto both = [](Interval x, Interval y) { return Interval{std::min(x.lo, y.lo), std::max(x.hi, y.hi)}; };
   Ranges joined = a;
   for (std::size_t f = 0; f < a.residual.size(); ++f)
     joined.residual[f] = std::max(a.residual[f], b.residual[f]);
   for (std::size_t n = 0; n < a.layers.size(); ++n) {
     const LayerRanges &x = a.layers[n], &y = b.layers[n];
-    joined.layers[n] = {.variance = both(x.variance, y.variance),
-                        .denominator = both(x.denominator, y.denominator),
+    joined.layers[n] = {.variance = hull(x.variance, y.variance),
+                        .denominator = hull(x.denominator, y.denominator),
                         .score = std::max(x.score, y.score),
                         .gelu_input = std::max(x.gelu_input, y.gelu_input),
-                        .second_variance = both(x.second_variance, y.second_variance)};
+                        .second_variance = hull(x.second_variance, y.second_variance)};
   }
-  joined.final_variance = both(a.final_variance, b.final_variance);
+  joined.final_variance = hull(a.final_variance, b.final_variance);
   joined.pooler_input = std::max(a.pooler_input, b.pooler_input);
   return joined;
 }

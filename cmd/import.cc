@@ -68,8 +68,7 @@ Imported read_model(const Source& source, const FreshHead& head) {
 // there is none.
 std::shared_ptr<const Tokenizer> find_tokenizer(const std::string& asked, const std::string& merges,
                                                 const Source& source, const Checkpoint& checkpoint) {
-  if (!asked.empty())
-    return load_tokenizer(resolve_user_path(asked), merges.empty() ? "" : resolve_user_path(merges));
+  if (!asked.empty()) return load_user_tokenizer(asked, merges);
   if (source.format == "checkpoint" || source.format == "llama2c") return tokenizer_of(checkpoint);
   const fs::path folder =
       fs::is_directory(source.path) ? fs::path(source.path) : fs::path(source.path).parent_path();

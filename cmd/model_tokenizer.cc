@@ -20,6 +20,11 @@ void require_fitting(const Tokenizer& tokenizer, const ModelConfig& config) {
 
 }  // namespace
 
+std::shared_ptr<const Tokenizer> load_user_tokenizer(const std::string& tokenizer,
+                                                     const std::string& merges) {
+  return load_tokenizer(resolve_user_path(tokenizer), merges.empty() ? "" : resolve_user_path(merges));
+}
+
 void keep_tokenizer(const Tokenizer& tokenizer, Checkpoint& checkpoint) {
   require_fitting(tokenizer, checkpoint.weights.config);
   checkpoint.notes[kNote] = tokenizer.to_string();

@@ -11,6 +11,9 @@
 
 namespace psm {
 
+// The tokenizer file of a command's --tokenizer, and of --merges unless that is empty.
+std::shared_ptr<const Tokenizer> load_user_tokenizer(const std::string& tokenizer, const std::string& merges);
+
 // Keeps it; throws Error if it has more tokens than the model.
 void keep_tokenizer(const Tokenizer& tokenizer, Checkpoint& checkpoint);
 

@@ -13,22 +13,13 @@
 #include "cmd/table.h"
 #include "train/evaluation.h"
 #include "train/loop.h"
+#include "train/recipe.h"
 #include "train/sequence_data.h"
 
 namespace psm {
 namespace {
 
 constexpr int kValidation = 64;  // held-out samples that models are compared on
-
-// The stable and Lipschitz form, which stage 2 of the recipe trains (train/recipe.h).
-ModelWeights with_power_softmax(ModelWeights weights, int power, double epsilon) {
-  weights.config.attention = AttentionKind::kPowerSoftmax;
-  weights.config.form = PowerForm::kStable;
-  weights.config.power = power;
-  weights.config.epsilon = epsilon;
-  weights.config.validate();
-  return weights;
-}
 
 int self_train(int argc, char** argv) {
   Flags flags("bazel run //cmd:self_train -- --from SOFTMAX.safetensors --out FOLDER [--text FILE] [flags]",
@@ -66,7 +57,9 @@ int self_train(int argc, char** argv) {
   if (!tokenizer || !tokenizer->start())
     throw Error(
         "the model of --from keeps no tokenizer with a token that begins a text; import it with --tokenizer");
-  const ModelWeights replaced = with_power_softmax(softmax, static_cast<int>(power), epsilon);
+  const ModelWeights replaced =
+      with_attention(softmax, AttentionKind::kPowerSoftmax, static_cast<int>(power), epsilon);
+  replaced.config.validate();
   std::optional<Batch> documents;
   if (!text.empty()) documents = read_documents(resolve_user_path(text), *tokenizer, softmax.config);
   const std::string folder = resolve_user_path(out);

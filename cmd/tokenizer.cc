@@ -18,7 +18,6 @@
 #include "nn/bpe_trainer.h"
 #include "nn/byte_bpe.h"
 #include "nn/byte_bpe_files.h"
-#include "nn/tokenizer_file.h"
 
 namespace psm {
 namespace {
@@ -49,10 +48,8 @@ struct TokenizerFlags {
 
   std::shared_ptr<const Tokenizer> load() const {
     require_given(flags, {"tokenizer"});
-    const std::string path = resolve_user_path(tokenizer);
-    if (!path.ends_with(".safetensors"))
-      return load_tokenizer(path, merges.empty() ? "" : resolve_user_path(merges));
-    auto kept = tokenizer_of(load_checkpoint(path));
+    if (!tokenizer.ends_with(".safetensors")) return load_user_tokenizer(tokenizer, merges);
+    auto kept = tokenizer_of(load_checkpoint(resolve_user_path(tokenizer)));
     if (!kept) throw Error(message(tokenizer, " keeps no tokenizer; give the tokenizer's own file"));
     return kept;
   }

@@ -9,11 +9,11 @@
 #include "ckks/base/file.h"
 #include "ckks/base/flags.h"
 #include "cmd/common_flags.h"
+#include "cmd/model_tokenizer.h"
 #include "cmd/range_report.h"
 #include "cmd/recipe_flags.h"
 #include "cmd/table.h"
 #include "cmd/training_run.h"
-#include "nn/tokenizer_file.h"
 
 namespace psm {
 namespace {
@@ -57,7 +57,7 @@ int train(int argc, char** argv) {
   const std::string text_path = resolve_user_path(text), valid_path = resolve_user_path(valid);
   std::shared_ptr<const Tokenizer> tokenizer;
   if (flags.given("tokenizer"))
-    tokenizer = load_tokenizer(resolve_user_path(tokenizer_path), merges.empty() ? "" : resolve_user_path(merges));
+    tokenizer = load_user_tokenizer(tokenizer_path, merges);
   const Task task = from           ? Task::of(*from, text_path, valid_path)
                     : text.empty() ? Task::recall()
                                    : Task::text(text_path, valid_path, recipe_flags.context_or_default(), tokenizer);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kPositions = 1024, kLogits = std::size_t{1} << 24;
 
 void require_causal(const ModelConfig& config) {
-  if (!config.causal || config.classes > 0 || config.patch_inputs > 0)
+  if (!config.is_causal_language_model())
     throw Error("only a causal language model can be asked how likely a text goes on; give one");
 }
 

@@ -141,6 +141,14 @@ void make_continual(RecipeOptions& options) {
   set_steps(options, (options.steps + 3) / 4, options.range_steps);
 }
 
+ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon) {
+  weights.config.attention = attention;
+  weights.config.form = PowerForm::kStable;
+  weights.config.power = power;
+  weights.config.epsilon = epsilon;
+  return weights;
+}
+
 TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
                          const std::function<void(const StageReport&)>& report) {
   Recipe recipe(options, source, report);
@@ -179,11 +187,7 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
   } else {
     models.softmax = start;
     recipe.evaluate_only("softmax", start);
-    models.replaced = start;
-    models.replaced.config.attention = attention;
-    models.replaced.config.form = PowerForm::kStable;
-    models.replaced.config.power = options.model.power;
-    models.replaced.config.epsilon = options.training_epsilon;
+    models.replaced = with_attention(start, attention, options.model.power, options.training_epsilon);
     recipe.evaluate_only("replaced", models.replaced);
     models.trained = recipe.train(models.replaced);
   }

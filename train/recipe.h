@@ -53,6 +53,9 @@ void set_steps(RecipeOptions& options, std::size_t steps, std::size_t range_step
 // from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a third, all, twice and 3.3 times of it.
 void make_continual(RecipeOptions& options);
 
+// The same weights with another attention in its training form (stage 2), as continual training begins.
+ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon);
+
 struct StageReport {
   std::string name;
   Evaluation validation;

@@ -28,6 +28,13 @@ SequenceData::SequenceData(const std::vector<std::vector<int>>& sequences, int v
                          checksum64(tokens_.data(), tokens_.size() * sizeof(int)));
 }
 
+void SequenceData::start(int sequences, Batch& batch) const {
+  batch.sequences = sequences;
+  batch.length = context();
+  batch.tokens.resize(static_cast<std::size_t>(sequences) * static_cast<std::size_t>(context()));
+  batch.targets.resize(batch.tokens.size());
+}
+
 void SequenceData::copy(std::size_t from, int to, Batch& batch) const {
   const auto source = tokens_.begin() + static_cast<std::ptrdiff_t>(from) * length_;
   const std::ptrdiff_t target = static_cast<std::ptrdiff_t>(to) * context();
@@ -36,20 +43,14 @@ void SequenceData::copy(std::size_t from, int to, Batch& batch) const {
 }
 
 void SequenceData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
-  batch.sequences = sequences;
-  batch.length = context();
-  batch.tokens.resize(static_cast<std::size_t>(sequences) * static_cast<std::size_t>(context()));
-  batch.targets.resize(batch.tokens.size());
+  start(sequences, batch);
   for (int s = 0; s < sequences; ++s) copy(random.integer(training_), s, batch);
 }
 
 Batch SequenceData::validation(int sequences) const {
   Batch batch;
-  batch.sequences =
-      static_cast<int>(std::min<std::size_t>(total_ - training_, static_cast<std::size_t>(sequences)));
-  batch.length = context();
-  batch.tokens.resize(static_cast<std::size_t>(batch.sequences) * static_cast<std::size_t>(context()));
-  batch.targets.resize(batch.tokens.size());
+  start(static_cast<int>(std::min<std::size_t>(total_ - training_, static_cast<std::size_t>(sequences))),
+        batch);
   for (int s = 0; s < batch.sequences; ++s) copy(training_ + static_cast<std::size_t>(s), s, batch);
   return batch;
 }

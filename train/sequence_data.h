@@ -25,6 +25,8 @@ class SequenceData final : public DataSource {
   Batch validation(int sequences) const override;
 
  private:
+  // Makes room for so many sequences.
+  void start(int sequences, Batch& batch) const;
   void copy(std::size_t from, int to, Batch& batch) const;
 
   int vocab_, length_ = 0;

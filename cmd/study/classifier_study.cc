@@ -39,7 +39,7 @@ class Classifiers {
   Classifiers(StudyContext& context, const ClassifierPlan& plan)
       : context_(context),
         plan_(plan),
-        steps_(context.steps((std::size(kAttentions) + kRangeShare) *
+        steps_(context.steps((std::size(kComparedAttentions) + kRangeShare) *
                              training_step_flops(plan.model, plan.batch))),
         range_steps_(
             std::max<std::size_t>(4, static_cast<std::size_t>(kRangeShare * static_cast<double>(steps_)))),
@@ -51,7 +51,7 @@ class Classifiers {
     panel.x_label = seen_label("training examples");
     panel.y_label = "% right, held out";
     Trainings power;
-    for (const auto& [label, attention] : kAttentions) {
+    for (const auto& [label, attention] : kComparedAttentions) {
       Trainings trainings = train(label, attention);
       panel.line(label, mean_curve(trainings, percent_correct));
       add(label, steps_, trainings);
@@ -59,29 +59,30 @@ class Classifiers {
     }
     result.plot(panel);
     const std::size_t all_steps = steps_ + range_steps_;
-    const Trainings form =
-        each("the same weights in the encrypted form", power, [&](const Trained& start, std::uint64_t) {
-          Trained trained;
-          trained.weights = inference_form(start.weights, plan_.source);
-          trained.final = evaluate(trained.weights, held_out_);
-          return trained;
-        });
+    const Trainings form = follow_seeds(context_, "the same weights in the encrypted form", power,
+                                        [&](const Trained& start, std::uint64_t) {
+                                          Trained trained;
+                                          trained.weights = inference_form(start.weights, plan_.source);
+                                          trained.final = evaluate(trained.weights, held_out_);
+                                          return trained;
+                                        });
     add(form.label, steps_, form);
-    const Trainings ranged =
-        each("after range minimisation", form, [&](const Trained& start, std::uint64_t seed) {
+    const Trainings ranged = follow_seeds(
+        context_, "after range minimisation", form, [&](const Trained& start, std::uint64_t seed) {
           return psm::train(context_, plan_.name + "-ranges-s" + std::to_string(seed), start.weights,
                             plan_.source, options(seed, plan_.range_rate, range_steps_, plan_.range_losses),
                             range_steps_);
         });
     add(ranged.label, all_steps, ranged);
-    const Trainings polynomial = each("polynomial", ranged, [&](const Trained& start, std::uint64_t seed) {
-      const Json found = context_.once(message(plan_.name, ", polynomial, seed ", seed),
-                                       [&] { return measure_polynomial(start.weights); });
-      if (seed == 1) add_outside(found.at("outside", "the polynomial model"));
-      Trained trained;
-      trained.final = evaluation_from(found, "the polynomial model");
-      return trained;
-    });
+    const Trainings polynomial =
+        follow_seeds(context_, "polynomial", ranged, [&](const Trained& start, std::uint64_t seed) {
+          const Json found = context_.once(message(plan_.name, ", polynomial, seed ", seed),
+                                           [&] { return measure_polynomial(start.weights); });
+          if (seed == 1) add_outside(found.at("outside", "the polynomial model"));
+          Trained trained;
+          trained.final = evaluation_from(found, "the polynomial model");
+          return trained;
+        });
     add(polynomial.label, all_steps, polynomial);
     result.table(
         message(plan_.name, ": ", held_out_.sequences, " held-out examples; batches of ", plan_.batch),
@@ -91,11 +92,6 @@ class Classifiers {
   }
 
  private:
-  static constexpr std::pair<const char*, AttentionKind> kAttentions[] = {
-      {"softmax", AttentionKind::kSoftmax},
-      {"PowerSoftmax", AttentionKind::kPowerSoftmax},
-      {"scaled ReLU", AttentionKind::kScaledRelu}};
-
   TrainerOptions options(std::uint64_t seed, double rate, std::size_t steps,
                          const RangeLosses& ranges) const {
     TrainerOptions options;
@@ -114,15 +110,6 @@ class Classifiers {
       return psm::train(context_, message(plan_.name, "-", name_of(attention), "-s", seed),
                         fresh_weights(model, seed), plan_.source, options(seed, plan_.rate, steps_, {}),
                         steps_);
-    });
-  }
-
-  // What follows from each seed's model that there is.
-  template <typename Next>
-  Trainings each(const char* label, const Trainings& from, const Next& next) const {
-    return train_seeds(context_, label, [&](std::uint64_t seed) {
-      const Trained& start = from.seeds[seed - 1];
-      return start.diverged.empty() ? next(start, seed) : start;
     });
   }
 

@@ -13,28 +13,20 @@ void run(StudyContext& context, StudyResult& result) {
   const std::size_t steps = std::max<std::size_t>(4, text.family_steps() / 4);
   const Trainings softmax = text.softmax();
   const Batch held_out = text.data().validation(context.examples(kSequences));
-  // Of a seed whose softmax model there is.
-  const auto continued = [&](const std::string& label, const auto& go_on) {
-    return train_seeds(context, label, [&](std::uint64_t seed) {
-      const Trained& start = softmax.seeds[seed - 1];
-      if (!start.diverged.empty()) return start;
-      return go_on(start.weights, seed);
-    });
-  };
   const Trainings replaced =
-      continued("right after the replacement", [&](const ModelWeights& weights, std::uint64_t) {
+      follow_seeds(context, "right after the replacement", softmax, [&](const Trained& start, std::uint64_t) {
         Trained trained;
-        trained.weights = TextStudy::with_power_softmax(weights);
+        trained.weights = TextStudy::with_power_softmax(start.weights);
         trained.final = evaluate(trained.weights, held_out);
         return trained;
       });
-  const Trainings tuned =
-      continued("PowerSoftmax from softmax's weights", [&](const ModelWeights& weights, std::uint64_t seed) {
-        return text.replace_attention(message("continual-s", seed), weights, steps, seed);
+  const Trainings tuned = follow_seeds(
+      context, "PowerSoftmax from softmax's weights", softmax, [&](const Trained& start, std::uint64_t seed) {
+        return text.replace_attention(message("continual-s", seed), start.weights, steps, seed);
       });
-  const Trainings longer =
-      continued("softmax trained on alike", [&](const ModelWeights& weights, std::uint64_t seed) {
-        return text.train_on(message("continual-softmax-s", seed), weights, steps, seed);
+  const Trainings longer = follow_seeds(
+      context, "softmax trained on alike", softmax, [&](const Trained& start, std::uint64_t seed) {
+        return text.train_on(message("continual-softmax-s", seed), start.weights, steps, seed);
       });
   const Trainings scratch = text.power(4);
 

@@ -15,12 +15,10 @@ double perplexity(const Evaluation& evaluation) { return evaluation.perplexity()
 
 void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
-  const std::pair<const char*, AttentionKind> kinds[] = {{"softmax", AttentionKind::kSoftmax},
-                                                         {"PowerSoftmax", AttentionKind::kPowerSoftmax},
-                                                         {"scaled ReLU", AttentionKind::kScaledRelu}};
   double flops = 0;
   for (const int layers : kLayers)
-    for (const auto& [label, kind] : kinds) flops += text.flops(text.model(kind, layers, kWidth));
+    for (const auto& [label, kind] : kComparedAttentions)
+      flops += text.flops(text.model(kind, layers, kWidth));
   const std::size_t steps = context.steps(flops);
 
   Table table({"layers", "softmax", "PowerSoftmax", "scaled ReLU", "perplexity, PowerSoftmax / softmax",
@@ -32,7 +30,7 @@ void run(StudyContext& context, StudyResult& result) {
     panel.y_label = "bits a character, held out";
     std::vector<std::string> row = {std::to_string(layers)};
     std::vector<double> perplexities;
-    for (const auto& [label, kind] : kinds) {
+    for (const auto& [label, kind] : kComparedAttentions) {
       const Trainings trainings = text.train(label, text.model(kind, layers, kWidth), steps);
       panel.line(label, mean_curve(trainings, bits_per_token));
       row.push_back(final_text(trainings, bits_per_token));

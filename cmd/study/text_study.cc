@@ -77,10 +77,9 @@ Trainings TextStudy::unstable_power(int p) const {
 }
 
 ModelWeights TextStudy::with_power_softmax(ModelWeights weights) {
-  weights.config.attention = AttentionKind::kPowerSoftmax;
-  weights.config.form = PowerForm::kStable;
-  weights.config.epsilon = RecipeOptions{}.training_epsilon;
-  return weights;
+  const int power = weights.config.power;
+  return with_attention(std::move(weights), AttentionKind::kPowerSoftmax, power,
+                        RecipeOptions{}.training_epsilon);
 }
 
 ModelWeights TextStudy::inference_form(ModelWeights weights, bool scaled) const {
@@ -89,11 +88,10 @@ ModelWeights TextStudy::inference_form(ModelWeights weights, bool scaled) const 
 
 Trained TextStudy::train_on(const std::string& name, const ModelWeights& weights, std::size_t steps,
                             std::uint64_t seed) const {
-  RecipeOptions recipe = text_recipe(data_, 4 * steps, seed);
-  make_continual(recipe);  // takes a quarter of the steps
-  recipe.training.batch = kBatch;
-  recipe.training.seed = data_seed(seed);
-  return psm::train(context_, name, weights, data_, recipe.training, recipe.steps);
+  TrainerOptions options = text_recipe(data_, steps, seed).training;
+  options.batch = kBatch;
+  options.seed = data_seed(seed);
+  return psm::train(context_, name, weights, data_, options, steps);
 }
 
 Trained TextStudy::replace_attention(const std::string& name, ModelWeights weights, std::size_t steps,

@@ -110,6 +110,14 @@ Trainings train_seeds(const StudyContext& context, const std::string& label,
   return trainings;
 }
 
+Trainings follow_seeds(const StudyContext& context, const std::string& label, const Trainings& from,
+                       const std::function<Trained(const Trained& start, std::uint64_t seed)>& next) {
+  return train_seeds(context, label, [&](std::uint64_t seed) {
+    const Trained& start = from.seeds[seed - 1];
+    return start.diverged.empty() ? next(start, seed) : start;
+  });
+}
+
 ModelWeights inference_form(ModelWeights weights, const DataSource& source, bool scaled) {
   const RecipeOptions recipe;
   weights.config.form = PowerForm::kLengthAgnostic;

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cmd/study/context.h"
@@ -50,8 +51,18 @@ struct Trainings {
   const Trained& first() const { return seeds.front(); }
 };
 
+// The attentions that experiments compare, as their labels call them.
+inline constexpr std::pair<const char*, AttentionKind> kComparedAttentions[] = {
+    {"softmax", AttentionKind::kSoftmax},
+    {"PowerSoftmax", AttentionKind::kPowerSoftmax},
+    {"scaled ReLU", AttentionKind::kScaledRelu}};
+
 Trainings train_seeds(const StudyContext& context, const std::string& label,
                       const std::function<Trained(std::uint64_t seed)>& train_one);
+
+// What next(model, seed) makes of each seed's model; of one that diverged nothing is made.
+Trainings follow_seeds(const StudyContext& context, const std::string& label, const Trainings& from,
+                       const std::function<Trained(const Trained& start, std::uint64_t seed)>& next);
 
 // What is plotted and tabulated of an evaluation.
 double bits_per_token(const Evaluation& evaluation);
