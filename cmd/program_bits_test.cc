@@ -1,0 +1,73 @@
+// The bits of the demonstration's program: keys, inputs and every instruction's results from a stream that repeats.
+//
+// The digest of the outputs is printed, not asserted: the encoder's floating point (and so the last bit of a plaintext)
+// may differ from processor to processor. Whoever changes what should change no bits runs this before and after on one
+// machine: `bazel test --test_output=all //cmd:program_bits_test`; at full size with `//cmd:secure_program_bits_test`.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "attention/encrypted_model.h"
+#include "ckks/base/file.h"
+#include "ckks/base/hex.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/repeatable_random.h"
+#include "ckks/base/sha256.h"
+#include "ckks/program/encrypted_machine.h"
+#include "ckks/ring/backend.h"
+#include "ckks/scheme/test_party.h"
+#include "cmd/client.h"
+#include "cmd/deployment.h"
+#include "cmd/server.h"
+#include "doctest/doctest.h"
+#include "train/recall_task.h"
+
+namespace psm {
+namespace {
+
+std::string digest_of_run(const std::string& model, const ParameterSpec& spec) {
+  restart_kernel_randomness();
+  const Deployment deployment(load_checkpoint(model), spec);
+  const TestParty party(spec, deployment.keys);
+  const Bootstrapper bootstrapper(party.context, party.encoder);
+  program::EncryptedMachine machine(deployment.plan, party.encoder, *party.evaluator, &bootstrapper);
+
+  const auto prompts = RecallTask({}).test(deployment.packing.prompts, 7).texts();
+  Encryptor encryptor(party.context, party.public_key);
+  const auto inputs = encrypt_inputs(deployment, party.encoder, encryptor,
+                                     client_inputs(deployment.model, deployment.packing, prompts));
+  Sha256 sum;
+  const auto add = [&](const Ciphertext& ciphertext) {
+    for (const RnsPoly& c : ciphertext.c) {
+      for (int j = 0; j < c.limbs(); ++j) sum.update(c.limb(j), c.n() * sizeof(uint64_t));
+    }
+  };
+  program::RunOptions options;
+  options.observe = [&](size_t, program::Value, const Ciphertext& result) { add(result); };
+  machine.run(inputs, options);
+  return hex(sum.digest().data(), 8);
+}
+
+TEST_CASE("the demonstration's program gives the same bits with every backend and any number of threads") {
+  const char* full = std::getenv("PSM_FULL_SIZE");
+  const ParameterSpec spec = full ? secure_n16() : insecure_version(secure_n16(), 12);
+  const std::string model = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const std::string expected = digest_of_run(model, spec);
+  std::printf("%s: %s\n", spec.name.c_str(), expected.c_str());
+  CHECK(digest_of_run(model, spec) == expected);
+  if (full) return;
+  const int threads = thread_count();
+  set_thread_count(3);
+  CHECK(digest_of_run(model, spec) == expected);
+  set_thread_count(threads);
+  const std::string fastest = kernels().name;
+  for (const Kernels* backend : available_backends()) {
+    CAPTURE(backend->name);
+    select_backend(backend->name);
+    CHECK(digest_of_run(model, spec) == expected);
+  }
+  select_backend(fastest);
+}
+
+}  // namespace
+}  // namespace psm
