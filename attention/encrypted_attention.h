@@ -68,7 +68,4 @@ class AttentionMasks {
 // 0.
 std::vector<double> rotary_angles(const ModelConfig&, const Packing&);
 
-// x^p by repeated squaring, depth ceil(log2 p).
-program::Value power_of(program::Builder&, program::Value x, int p);
-
 }  // namespace psm

@@ -6,6 +6,7 @@
 
 #include "ckks/program/twin.h"
 #include "doctest/doctest.h"
+#include "nn/encrypted_power.h"
 
 namespace psm {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nn/encrypted_gelu.h"
+#include "nn/encrypted_power.h"
 
 namespace psm {
 

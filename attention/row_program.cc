@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "approx/maximum.h"
-#include "attention/encrypted_attention.h"
 #include "ckks/base/error.h"
+#include "nn/encrypted_power.h"
 #include "nn/encrypted_sum.h"
 
 namespace psm {
