@@ -184,7 +184,7 @@ Approximation sigmoid_series(double radius, int degree, Fit fit) {
   const RealFunction f = scaled_sigmoid(radius);
   Coefficients c = fit_series(f, degree, fit);
   c[0] = 0.5L;
-  for (std::size_t k = 2; k < c.size(); k += 2) c[k] = 0;  // sigmoid - 1/2 is odd, and so is its best fit
+  for (size_t k = 2; k < c.size(); k += 2) c[k] = 0;  // sigmoid - 1/2 is odd, and so is its best fit
   SigmoidRecipe recipe{to_double(c)};
   const double error =
       certified_error(recipe.coefficients, f, {.rho = ellipse_rho(radius, kPi / 2), .bound = 1});

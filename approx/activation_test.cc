@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "approx/testing.h"
+#include "approx/testing/testing.h"
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
@@ -70,7 +70,8 @@ TEST_CASE("the design takes the least degree that has the error") {
 }
 
 TEST_CASE("SiLU is GELU of a wider interval, and GELU with the error function keeps its certificate") {
-  const Approximation silu_8 = design_silu(8, 1e-4), gelu_narrow = design_gelu(8 / kGeluSlope, 1e-4 / kGeluSlope);
+  const Approximation silu_8 = design_silu(8, 1e-4),
+                      gelu_narrow = design_gelu(8 / kGeluSlope, 1e-4 / kGeluSlope);
   check_promises(silu_8);
   CHECK(silu_8.function() == "silu");
   CHECK(silu_8.degree() == gelu_narrow.degree());

@@ -36,7 +36,7 @@ int series_multiplications(const std::vector<double>& coefficients) {
   if (series.degree() == 0) return 0;
   // Any scale and primes of its size will do: they decide nothing but constants.
   constexpr int kScaleBits = 40;
-  const std::vector<std::uint64_t> primes(series.depth() + 1, std::uint64_t{1} << kScaleBits);
+  const std::vector<uint64_t> primes(series.depth() + 1, uint64_t{1} << kScaleBits);
   const double scale = std::ldexp(1.0, kScaleBits);
   return plan_series(series, series.depth(), scale, scale, primes).relinearisations();
 }

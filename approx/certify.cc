@@ -26,7 +26,7 @@ double certified_error(std::span<const double> series, const RealFunction& f,
   const long double tail = 4 * bound * std::pow(rho, -static_cast<long double>(degree)) / (rho - 1);
   Coefficients difference = chebyshev_interpolate(f, degree);
   const long double size = sum_of_absolute(difference);
-  for (std::size_t k = 0; k < p.size(); ++k) difference[k] -= p[k];
+  for (size_t k = 0; k < p.size(); ++k) difference[k] -= p[k];
   // A first look at the error decides how fine the proof has to be.
   long double seen = 0;
   for (int i = 0; i <= 256; ++i) {

@@ -12,7 +12,7 @@ constexpr long double kPi = std::numbers::pi_v<long double>;
 
 // cos(pi * j / (2 * n)) for j = 0 .. 4n - 1, so that cos(k * theta_i) is a table look-up.
 std::vector<long double> quarter_cosines(int n) {
-  std::vector<long double> table(static_cast<std::size_t>(4) * n);
+  std::vector<long double> table(static_cast<size_t>(4) * n);
   for (int j = 0; j < 4 * n; ++j) table[j] = std::cos(kPi * j / (2 * n));
   return table;
 }
@@ -61,8 +61,8 @@ Coefficients chebyshev_derivative(std::span<const long double> c) {
 Coefficients chebyshev_product(std::span<const long double> a, std::span<const long double> b) {
   PSM_CHECK(!a.empty() && !b.empty());
   Coefficients product(a.size() + b.size() - 1, 0);
-  for (std::size_t j = 0; j < a.size(); ++j)
-    for (std::size_t k = 0; k < b.size(); ++k) {
+  for (size_t j = 0; j < a.size(); ++j)
+    for (size_t k = 0; k < b.size(); ++k) {
       const long double half = a[j] * b[k] / 2;
       product[j + k] += half;
       product[j > k ? j - k : k - j] += half;
@@ -73,16 +73,16 @@ Coefficients chebyshev_product(std::span<const long double> a, std::span<const l
 Coefficients chebyshev_from_monomial(std::span<const long double> a) {
   // Horner: p <- p * t + a_k, with t * T_k = (T_{k+1} + T_{k-1}) / 2.
   Coefficients p{0};
-  for (std::size_t k = a.size(); k-- > 0;) {
+  for (size_t k = a.size(); k-- > 0;) {
     Coefficients next(p.size() + 1, 0);
-    for (std::size_t j = 0; j < p.size(); ++j) {
+    for (size_t j = 0; j < p.size(); ++j) {
       next[j + 1] += j == 0 ? p[j] : p[j] / 2;
       if (j > 0) next[j - 1] += p[j] / 2;
     }
     next[0] += a[k];
     p = std::move(next);
   }
-  p.resize(std::max<std::size_t>(a.size(), 1));
+  p.resize(std::max<size_t>(a.size(), 1));
   return p;
 }
 
@@ -93,10 +93,10 @@ Coefficients chebyshev_to_monomial(std::span<const long double> c) {
   sum[0] = c[0];
   if (c.size() == 1) return sum;
   current[1] = 1;
-  for (std::size_t k = 1; k < c.size(); ++k) {
-    for (std::size_t j = 0; j < c.size(); ++j) sum[j] += c[k] * current[j];
+  for (size_t k = 1; k < c.size(); ++k) {
+    for (size_t j = 0; j < c.size(); ++j) sum[j] += c[k] * current[j];
     Coefficients next(c.size(), 0);
-    for (std::size_t j = 0; j < c.size(); ++j) next[j] = (j > 0 ? 2 * current[j - 1] : 0) - previous[j];
+    for (size_t j = 0; j < c.size(); ++j) next[j] = (j > 0 ? 2 * current[j - 1] : 0) - previous[j];
     previous = std::move(current);
     current = std::move(next);
   }
@@ -111,7 +111,7 @@ long double sum_of_absolute(std::span<const long double> c) {
 
 long double bound_second_angular_derivative(std::span<const long double> c) {
   long double sum = 0;
-  for (std::size_t k = 0; k < c.size(); ++k) sum += static_cast<long double>(k) * k * std::fabs(c[k]);
+  for (size_t k = 0; k < c.size(); ++k) sum += static_cast<long double>(k) * k * std::fabs(c[k]);
   return sum;
 }
 

@@ -19,7 +19,7 @@ using RealFunction = std::function<long double(long double)>;
 template <typename Real, typename Container>
 Real clenshaw(const Container& c, Real t) {
   Real next = 0, after = 0;
-  for (std::size_t k = c.size(); k-- > 1;) {
+  for (size_t k = c.size(); k-- > 1;) {
     const Real current = static_cast<Real>(c[k]) + 2 * t * next - after;
     after = next;
     next = current;

@@ -22,14 +22,14 @@ TEST_CASE("clenshaw evaluates T_k(cos theta) = cos(k theta)") {
 TEST_CASE("interpolation reproduces polynomials of its degree") {
   const Coefficients c{0.5L, -1, 0.25L, 2, -0.125L};
   const Coefficients found = chebyshev_interpolate([&](long double t) { return clenshaw(c, t); }, 4);
-  for (std::size_t k = 0; k < c.size(); ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
+  for (size_t k = 0; k < c.size(); ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
 }
 
 TEST_CASE("least squares drops the components of higher degree and keeps the others") {
   const Coefficients c{0.5L, -1, 0.25L, 2, -0.125L};
   const Coefficients found = chebyshev_least_squares([&](long double t) { return clenshaw(c, t); }, 2, 20);
   REQUIRE(found.size() == 3);
-  for (std::size_t k = 0; k < 3; ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
+  for (size_t k = 0; k < 3; ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
 }
 
 TEST_CASE("truncation moves the polynomial by no more than the tolerance") {
@@ -61,7 +61,7 @@ TEST_CASE("conversion to monomials and back is the identity, T_3 is 4 t^3 - 3 t"
   const Coefficients c{0.5L, -1, 0.25L, 2, -0.125L, 0.75L, 3};
   const Coefficients back = chebyshev_from_monomial(chebyshev_to_monomial(c));
   REQUIRE(back.size() == c.size());
-  for (std::size_t k = 0; k < c.size(); ++k) CHECK(std::fabs(back[k] - c[k]) < 1e-15L);
+  for (size_t k = 0; k < c.size(); ++k) CHECK(std::fabs(back[k] - c[k]) < 1e-15L);
 }
 
 TEST_CASE("a certified range contains the polynomial and is no wider than it has to be") {

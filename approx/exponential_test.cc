@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "approx/testing.h"
+#include "approx/testing/testing.h"
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 

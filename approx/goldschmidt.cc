@@ -23,7 +23,7 @@ struct Folded {
   template <typename Arithmetic>
   typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value u) const {
     typename Arithmetic::Value out = a.add_constant(u, lambda[0]);
-    for (std::size_t i = 1; i < lambda.size(); ++i) {
+    for (size_t i = 1; i < lambda.size(); ++i) {
       if (i > 1) a.refresh(u, out);
       u = times_integer(a, a.multiply(u, u), multiple[i]);
       if (constant[i] != 0) u = a.add_constant(u, constant[i]);

@@ -35,7 +35,7 @@ struct Folded {
     const bool started = !start.empty();
     auto b = started ? m.series(v, start_core) : v;
     auto z = started ? m.series(v, start) : v;
-    for (std::size_t i = 0; i < a.size(); ++i) {
+    for (size_t i = 0; i < a.size(); ++i) {
       if (i > 0 || started) m.refresh(b, z);
       const auto f = m.add_constant(m.negate(b), a[i]);
       z = i > 0 || started ? m.multiply(z, f) : f;

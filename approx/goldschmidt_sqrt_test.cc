@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "approx/testing.h"
+#include "approx/testing/testing.h"
 #include "doctest/doctest.h"
 
 namespace psm {

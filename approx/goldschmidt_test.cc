@@ -3,8 +3,8 @@
 #include <cmath>
 #include <vector>
 
-#include "approx/testing.h"
-#include "ckks/program/planner.h"
+#include "approx/testing/testing.h"
+#include "ckks/program/planning/planner.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -19,7 +19,7 @@ int least_levels(double ratio, double error, int (*relaxed_levels)(int)) {
 TEST_CASE("levels for relative error 2^-12 are those of the table for ranges 1e2 to 1e5") {
   const std::vector<double> ratio{1e2, 1e3, 1e4, 1e5};
   const std::vector<int> plain{10, 14, 17, 20}, relaxed{6, 8, 9, 11}, start{6, 9, 12, 15};
-  for (std::size_t i = 0; i < ratio.size(); ++i) {
+  for (size_t i = 0; i < ratio.size(); ++i) {
     CAPTURE(ratio[i]);
     CHECK(least_levels(ratio[i], 0x1p-12, [](int) { return 0; }) == plain[i]);
     CHECK(least_levels(ratio[i], 0x1p-12, [](int levels) { return levels; }) == relaxed[i]);

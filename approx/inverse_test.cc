@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "approx/testing.h"
+#include "approx/testing/testing.h"
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
@@ -57,8 +57,9 @@ TEST_CASE("families are listed best first, the paper's iteration among them") {
 
 TEST_CASE("bad intervals and errors are refused in one line") {
   const double infinity = std::numeric_limits<double>::infinity();
-  for (const Interval bad : {Interval{0, 1}, Interval{-1, 1}, Interval{2, 1}, Interval{1, 1},
-                             Interval{1, infinity}, Interval{1e-300, 1e300}, Interval{std::numeric_limits<double>::quiet_NaN(), 1}}) {
+  for (const Interval bad :
+       {Interval{0, 1}, Interval{-1, 1}, Interval{2, 1}, Interval{1, 1}, Interval{1, infinity},
+        Interval{1e-300, 1e300}, Interval{std::numeric_limits<double>::quiet_NaN(), 1}}) {
     CHECK_THROWS_AS(design_inverse(bad, 1e-3), Error);
     CHECK_THROWS_AS(design_inverse_sqrt(bad, 1e-3), Error);
   }

@@ -69,7 +69,7 @@ struct AbsoluteRecipe {
   template <typename Arithmetic>
   typename Arithmetic::Value run(Arithmetic& m, typename Arithmetic::Value v) const {
     auto x = v;
-    for (std::size_t i = 0; i < a.size(); ++i) {
+    for (size_t i = 0; i < a.size(); ++i) {
       if (i > 0) m.refresh(x);
       const auto factor = m.add_constant(m.negate(m.multiply(x, x)), a[i]);
       const auto left = i + 1 == a.size() ? m.multiply(v, x) : x;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "approx/testing.h"
+#include "approx/testing/testing.h"
 #include "ckks/base/error.h"
-#include "ckks/program/twin.h"
+#include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
 
 namespace psm {

@@ -18,12 +18,12 @@ class Trial {
  public:
   Trial(std::vector<long double> nodes, const RealFunction& f, const RealFunction& weight)
       : nodes_(std::move(nodes)), values_(nodes_.size()), barycentric_(nodes_.size()) {
-    const std::size_t n = nodes_.size();
+    const size_t n = nodes_.size();
     long double numerator = 0, denominator = 0;
-    for (std::size_t j = 0; j < n; ++j) {
+    for (size_t j = 0; j < n; ++j) {
       long double product =
           1;  // factors doubled: the interval has capacity 1/2, so the product stays moderate
-      for (std::size_t i = 0; i < n; ++i)
+      for (size_t i = 0; i < n; ++i)
         if (i != j) product *= 2 * (nodes_[j] - nodes_[i]);
       barycentric_[j] = 1 / product;
       values_[j] = f(nodes_[j]);
@@ -31,14 +31,14 @@ class Trial {
       denominator += barycentric_[j] * (j % 2 == 0 ? 1 : -1) / weight(nodes_[j]);
     }
     levelled_ = numerator / denominator;
-    for (std::size_t j = 0; j < n; ++j) values_[j] -= (j % 2 == 0 ? 1 : -1) * levelled_ / weight(nodes_[j]);
+    for (size_t j = 0; j < n; ++j) values_[j] -= (j % 2 == 0 ? 1 : -1) * levelled_ / weight(nodes_[j]);
   }
 
   long double levelled() const { return std::fabs(levelled_); }
 
   long double operator()(long double t) const {
     long double numerator = 0, denominator = 0;
-    for (std::size_t j = 0; j < nodes_.size(); ++j) {
+    for (size_t j = 0; j < nodes_.size(); ++j) {
       const long double distance = t - nodes_[j];
       if (distance == 0) return values_[j];
       const long double share = barycentric_[j] / distance;
@@ -91,15 +91,15 @@ std::vector<Extremum> alternating_extrema(const Error& error_at, int count) {
 }
 
 // Leaves `count` alternating extrema: drops the smaller end, or the neighbouring pair that matters least.
-void thin(std::vector<Extremum>& extrema, std::size_t count) {
-  const auto size = [&](std::size_t i) { return std::fabs(extrema[i].error); };
+void thin(std::vector<Extremum>& extrema, size_t count) {
+  const auto size = [&](size_t i) { return std::fabs(extrema[i].error); };
   while (extrema.size() > count) {
     if (extrema.size() == count + 1) {
       extrema.erase(size(0) < size(extrema.size() - 1) ? extrema.begin() : extrema.end() - 1);
       continue;
     }
-    std::size_t weakest = 0;
-    for (std::size_t i = 0; i + 1 < extrema.size(); ++i)
+    size_t weakest = 0;
+    for (size_t i = 0; i + 1 < extrema.size(); ++i)
       if (std::max(size(i), size(i + 1)) < std::max(size(weakest), size(weakest + 1))) weakest = i;
     extrema.erase(extrema.begin() + weakest, extrema.begin() + weakest + 2);
   }

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
-#include "cmd/approx_report.h"
-#include "cmd/common_flags.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/reports/approx_report.h"
+#include "cmd/terminal/common_flags.h"
 
 namespace psm {
 namespace {

@@ -5,19 +5,19 @@
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/base/flags.h"
+#include "ckks/base/files/flags.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/processor.h"
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/ring/backend.h"
+#include "ckks/ring/kernels/backend.h"
 #include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
-#include "ckks/wire/secret_key_file.h"
-#include "cmd/bench_suite.h"
-#include "cmd/common_flags.h"
-#include "cmd/deployment.h"
-#include "cmd/table.h"
-#include "cmd/train_suite.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "cmd/timing/bench_suite.h"
+#include "cmd/timing/train_suite.h"
 
 namespace psm {
 namespace {
@@ -65,18 +65,20 @@ void bench_training(int steps, const CommonFlags& common) {
   TrainSuiteOptions options = default_train_suite();
   options.steps = steps;
   options.starting = [](const TrainRow& row) {
-    std::fprintf(stderr, "timing %s, %s, threads: %d\n", row.name.c_str(), row.attention.c_str(), row.threads);
+    std::fprintf(stderr, "timing %s, %s, threads: %d\n", row.name.c_str(), row.attention.c_str(),
+                 row.threads);
   };
   const ModelConfig& m = options.model;
-  std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d, fp32\n", processor_name().c_str(),
-              m.width, m.layers, m.heads, m.context, options.batch, m.vocab);
-  Table table({"operation", "attention", "backend", "threads", "tokens/s", "forward ms", "backward ms", "optimiser ms",
-               "Gflop/s", "peak", "of peak"});
+  std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d, fp32\n",
+              processor_name().c_str(), m.width, m.layers, m.heads, m.context, options.batch, m.vocab);
+  Table table({"operation", "attention", "backend", "threads", "tokens/s", "forward ms", "backward ms",
+               "optimiser ms", "Gflop/s", "peak", "of peak"});
   Json json = Json(Json::Array{});
   for (const TrainRow& row : train_suite(options)) {
-    table.row({row.name, row.attention, row.backend, std::to_string(row.threads), format("%.0f", row.tokens_per_second),
-               format("%.1f", row.forward_ms), format("%.1f", row.backward_ms), format("%.1f", row.optimiser_ms),
-               format("%.1f", row.gflops), format("%.1f", row.peak_gflops), percent(row.gflops / row.peak_gflops)});
+    table.row({row.name, row.attention, row.backend, std::to_string(row.threads),
+               format("%.0f", row.tokens_per_second), format("%.1f", row.forward_ms),
+               format("%.1f", row.backward_ms), format("%.1f", row.optimiser_ms), format("%.1f", row.gflops),
+               format("%.1f", row.peak_gflops), percent(row.gflops / row.peak_gflops)});
     json.push_back(row.json());
   }
   std::printf("\n%s", table.text().c_str());
@@ -89,7 +91,8 @@ int bench(int argc, char** argv) {
       "Times the operations of the encryption scheme, medians and minima by the clock, beside their\n"
       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory\n"
       "bandwidth and the multiply-accumulate rate measured on this machine. Takes about a minute.\n"
-      "--suite train: a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one thread\n"
+      "--suite train: a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one "
+      "thread\n"
       "and on all, beside the rate of fp32 multiply-adds measured on this machine.");
   const std::string& suite = flags.text("suite", "ckks", "what to time: ckks or train");
   const int64_t& repetitions = flags.integer("repetitions", 7, 1, 1000, "runs of each operation, at least");

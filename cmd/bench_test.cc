@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "ckks/base/file.h"
-#include "ckks/base/json.h"
-#include "ckks/scheme/context.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "ckks/scheme/chain/context.h"
 #include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
-#include "ckks/wire/secret_key_file.h"
-#include "cmd/test_commands.h"
+#include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -42,10 +42,9 @@ TEST_CASE("the suite ckks has a row for every operation, with times and a roofli
   CHECK(names == std::vector<std::string>{"ntt_forward 1", "ntt_inverse 1", "encode 10", "rotate 10",
                                           "rotate 20", "rotate_hoisted 20", "multiply_relinearise 10",
                                           "multiply_relinearise 20", "multiply_plain 20", "rescale 20",
-                                          "weighted_rotations 8", "bootstrap_keygen 28",
-                                          "bootstrap_full 16", "bootstrap_sparse 15",
-                                          "bootstrap_sparse_two_pass 14"});
-  const Json& sparse = json.array("rows")[names.size() - 2], &two_pass = json.array("rows").back();
+                                          "weighted_rotations 8", "bootstrap_keygen 28", "bootstrap_full 16",
+                                          "bootstrap_sparse 15", "bootstrap_sparse_two_pass 14"});
+  const Json &sparse = json.array("rows")[names.size() - 2], &two_pass = json.array("rows").back();
   CHECK(sparse.at("slots", "row").integer("slots", 1, 1 << 10) == 256);
   CHECK(sparse.at("usable_levels", "row").integer("usable_levels", 0, 100) >= 12);
   const double one_pass = sparse.at("precision_mean_bits", "row").number("precision_mean_bits");

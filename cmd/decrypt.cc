@@ -4,18 +4,18 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/flags.h"
+#include "ckks/base/files/flags.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "ckks/wire/secret_key_file.h"
-#include "cmd/ciphertext_note.h"
-#include "cmd/client.h"
-#include "cmd/common_flags.h"
-#include "cmd/comparison.h"
-#include "cmd/key_files.h"
-#include "cmd/prompts.h"
-#include "cmd/sharing.h"
-#include "cmd/table.h"
-#include "cmd/twin_run.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/deployment/client/sharing.h"
+#include "cmd/deployment/comparison.h"
+#include "cmd/deployment/key_files.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/deployment/twin_run.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
 
 namespace psm {
 namespace {
@@ -28,10 +28,9 @@ std::vector<std::vector<int>> placeholders(const std::vector<int>& lengths) {
 }
 
 // Says what was done, and fills in the figures.
-std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(const Deployment& deployment, const KeyFiles& files,
-                                                                   const SecretKey& secret, const Encoder& encoder,
-                                                                   const SharingTerms& terms,
-                                                                   const std::vector<Ciphertext>& answers, Json& json) {
+std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
+    const Deployment& deployment, const KeyFiles& files, const SecretKey& secret, const Encoder& encoder,
+    const SharingTerms& terms, const std::vector<Ciphertext>& answers, Json& json) {
   const std::vector<Flooding> floodings = plan_sharing(deployment, terms);
   SharingRecord record(files, secret.fingerprint().key);
   auto slots = share(SharingDecryptor(secret, encoder), record, terms.queries, answers, floodings);
@@ -42,8 +41,9 @@ std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(const Deploym
   for (size_t i = 0; i < floodings.size(); ++i) {
     const Flooding& flooding = floodings[i];
     const std::string& name = deployment.plan.program.outputs[i].name;
-    std::printf("%s: worst-case error 2^%.1f, noise of deviation 2^%.1f in every coefficient, %.1f bits left\n",
-                name.c_str(), std::log2(flooding.error), std::log2(flooding.deviation), flooding.precision_bits);
+    std::printf(
+        "%s: worst-case error 2^%.1f, noise of deviation 2^%.1f in every coefficient, %.1f bits left\n",
+        name.c_str(), std::log2(flooding.error), std::log2(flooding.deviation), flooding.precision_bits);
     Json output;
     output["name"] = name;
     output["worst_case_error"] = flooding.error;
@@ -52,27 +52,33 @@ std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(const Deploym
     json["outputs"].push_back(std::move(output));
   }
   std::printf("%llu of %llu ciphertexts shared under this key, with %d bits of statistical security\n",
-              static_cast<unsigned long long>(record.shared()), static_cast<unsigned long long>(record.limit()),
-              terms.statistical_bits);
+              static_cast<unsigned long long>(record.shared()),
+              static_cast<unsigned long long>(record.limit()), terms.statistical_bits);
   return slots;
 }
 
 int decrypt(int argc, char** argv) {
   Flags flags("bazel run //cmd:decrypt -- --model MODEL --keys FOLDER --in FILE [flags]",
-              "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored position. Given the\n"
-              "prompts again, it also runs the twin (the same program in the clear) and prints how close the two are.\n"
-              "What it prints must not be shown to others: it carries the error of the encryption, which depends on the\n"
-              "key. With --share that error is hidden under noise sized from its worst-case bound (128 bits of statistical\n"
-              "security), for a limited number of answers, which is kept beside the secret key; refused where fewer bits\n"
+              "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored "
+              "position. Given the\n"
+              "prompts again, it also runs the twin (the same program in the clear) and prints how close the "
+              "two are.\n"
+              "What it prints must not be shown to others: it carries the error of the encryption, which "
+              "depends on the\n"
+              "key. With --share that error is hidden under noise sized from its worst-case bound (128 bits "
+              "of statistical\n"
+              "security), for a limited number of answers, which is kept beside the secret key; refused "
+              "where fewer bits\n"
               "are left than --precision.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& in = flags.text("in", "", "encrypted answers (from //cmd:infer)");
   const bool& sharing = flags.truth("share", false, "decrypt answers so that they may be shown to others");
-  const int64_t& queries = flags.integer("queries", 0, 0, SharingTerms::kMaxQueries,
-                                         "with --share: ciphertexts that will ever be shared under this key, all runs together");
-  const double& precision =
-      flags.number("precision", 0, -100, 50, "with --share: bits after the binary point that the answers must keep");
+  const int64_t& queries =
+      flags.integer("queries", 0, 0, SharingTerms::kMaxQueries,
+                    "with --share: ciphertexts that will ever be shared under this key, all runs together");
+  const double& precision = flags.number(
+      "precision", 0, -100, 50, "with --share: bits after the binary point that the answers must keep");
   const PromptFlags prompt_flags(flags);
   const RingFlags ring(flags);
   const CommonFlags common(flags);
@@ -101,7 +107,8 @@ int decrypt(int argc, char** argv) {
     throw Error(message(in, " is the answer of another model than ", model_path));
   }
   if (note.ciphertexts() != file.ciphertexts.size()) {
-    throw Error(message(in, " holds ", file.ciphertexts.size(), " ciphertexts, its note lists ", note.ciphertexts()));
+    throw Error(
+        message(in, " holds ", file.ciphertexts.size(), " ciphertexts, its note lists ", note.ciphertexts()));
   }
   std::vector<std::vector<int>> prompts;
   if (prompt_flags.given()) {
@@ -109,7 +116,8 @@ int decrypt(int argc, char** argv) {
     std::vector<int> expected, lengths;
     for (const auto& prompt : prompts) lengths.push_back(static_cast<int>(prompt.size()));
     for (const auto& group : note.lengths) expected.insert(expected.end(), group.begin(), group.end());
-    if (lengths != expected) throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
+    if (lengths != expected)
+      throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
   }
 
   const Encoder encoder(context);
@@ -138,7 +146,8 @@ int decrypt(int argc, char** argv) {
   for (const auto& group : note.lengths) {
     for (const int length : group) {
       std::vector<int> predicted;
-      for (const int t : codec.scored_positions(length)) predicted.push_back(argmax(logits[row + static_cast<size_t>(t)]));
+      for (const int t : codec.scored_positions(length))
+        predicted.push_back(argmax(logits[row + static_cast<size_t>(t)]));
       const std::string line = codec.list(predicted);
       std::printf("prompt %zu: %s\n", number++, line.c_str());
       answers.push_back(line);
@@ -149,13 +158,18 @@ int decrypt(int argc, char** argv) {
   json["seconds"] = seconds;
   if (!prompts.empty()) {
     const TwinRun twin = run_twin_on(deployment, prompts);
-    const Comparison c = compare_logits(twin.scored(codec), scored_rows(codec, prompts, logits), twin.predicted_std);
-    std::printf("compared with the twin at %d positions: relative RMS error 2^%.1f, max |error| %.2g, same argmax in %s\n",
-                c.positions, std::log2(c.relative_rms), c.max_abs, percent(c.agreement_all()).c_str());
+    const Comparison c =
+        compare_logits(twin.scored(codec), scored_rows(codec, prompts, logits), twin.predicted_std);
+    std::printf(
+        "compared with the twin at %d positions: relative RMS error 2^%.1f, max |error| %.2g, same argmax in "
+        "%s\n",
+        c.positions, std::log2(c.relative_rms), c.max_abs, percent(c.agreement_all()).c_str());
     json["encrypted_vs_twin"] = c.json();
   }
   if (!sharing) {
-    std::printf("Do not share decrypted values: they carry the error of the encryption (see README, threat model; --share).\n");
+    std::printf(
+        "Do not share decrypted values: they carry the error of the encryption (see README, threat model; "
+        "--share).\n");
   }
   common.write_json(json);
   return 0;

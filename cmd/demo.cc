@@ -4,21 +4,21 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
-#include "ckks/program/calibrate.h"
-#include "ckks/program/scheme_figures.h"
-#include "cmd/ciphertext_note.h"
-#include "cmd/client.h"
-#include "cmd/common_flags.h"
-#include "cmd/comparison.h"
-#include "cmd/polynomial_report.h"
-#include "cmd/server.h"
-#include "cmd/table.h"
-#include "cmd/training_run.h"
-#include "cmd/twin_run.h"
+#include "ckks/program/planning/calibrate.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/deployment/comparison.h"
+#include "cmd/deployment/server.h"
+#include "cmd/deployment/twin_run.h"
+#include "cmd/reports/polynomial_report.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "cmd/training/training_run.h"
 
 namespace psm {
 namespace {
@@ -286,7 +286,8 @@ int demo(int argc, char** argv) {
       answers.push_back(argmax(scored[answers.size()]));
       truth.push_back(batch.targets[static_cast<size_t>(t)]);
     }
-    std::printf("  encrypted    %s\n  truth        %s\n", codec.list(answers).c_str(), codec.list(truth).c_str());
+    std::printf("  encrypted    %s\n  truth        %s\n", codec.list(answers).c_str(),
+                codec.list(truth).c_str());
     std::printf("  recall on ciphertexts: %s of %zu queries; the polynomial model in the clear: %s of %zu\n",
                 percent(encrypted_accuracy).c_str(), scored.size(),
                 percent(scores.polynomial.accuracy()).c_str(), scores.polynomial.scored);
@@ -321,8 +322,7 @@ int demo(int argc, char** argv) {
               seconds_text(seconds.train).c_str(), seconds_text(seconds.keygen).c_str(),
               seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
               seconds_text(seconds.decrypt).c_str(), seconds_text(total).c_str());
-  std::printf("  %s; peak memory %s\n",
-              counted(static_cast<std::size_t>(run.bootstraps()), "bootstrap").c_str(),
+  std::printf("  %s; peak memory %s\n", counted(static_cast<size_t>(run.bootstraps()), "bootstrap").c_str(),
               bytes_text(static_cast<double>(peak_resident_bytes())).c_str());
 
   Json json;

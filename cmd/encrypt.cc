@@ -2,16 +2,16 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/ciphertext_note.h"
-#include "cmd/client.h"
-#include "cmd/common_flags.h"
-#include "cmd/key_files.h"
-#include "cmd/prompts.h"
-#include "cmd/table.h"
-#include "cmd/twin_run.h"
+#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/deployment/key_files.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/deployment/twin_run.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
 
 namespace psm {
 namespace {

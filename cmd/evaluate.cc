@@ -2,27 +2,29 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
-#include "cmd/common_flags.h"
-#include "cmd/model_tokenizer.h"
-#include "cmd/table.h"
-#include "cmd/task_report.h"
-#include "cmd/training_run.h"
-#include "train/bits_per_byte.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/deployment/model_tokenizer.h"
+#include "cmd/reports/task_report.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "cmd/training/training_run.h"
+#include "train/evaluation/bits_per_byte.h"
 
 namespace psm {
 namespace {
 
 // An imported model, on the documents of a text: nats a token.
-Json evaluate_documents(const Checkpoint& checkpoint, const Tokenizer& tokenizer, const std::string& text_path) {
+Json evaluate_documents(const Checkpoint& checkpoint, const Tokenizer& tokenizer,
+                        const std::string& text_path) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
   const Batch batch = read_documents(resolve_user_path(text_path), tokenizer, checkpoint.weights.config);
   const Evaluation e = evaluate(checkpoint.weights, batch);
   const double bits = bits_per_byte(e, bytes_per_target(batch, tokenizer));
   Table table({"attention", "nats a token", "perplexity", "bits a byte", "accuracy", "tokens"});
   table.row({std::string(name_of(checkpoint.weights.config.attention)), format("%.4f", e.cross_entropy),
-             format("%.4f", e.perplexity()), format("%.4f", bits), percent(e.accuracy()), std::to_string(e.scored)});
+             format("%.4f", e.perplexity()), format("%.4f", bits), percent(e.accuracy()),
+             std::to_string(e.scored)});
   std::printf("%s", table.text().c_str());
   Json json;
   json["nats_a_token"] = e.cross_entropy;
@@ -46,16 +48,17 @@ Json evaluate_tasks(const Checkpoint& checkpoint, const Tokenizer* tokenizer,
 }
 
 int evaluate_command(int argc, char** argv) {
-  Flags flags("bazel run //cmd:evaluate -- --model MODEL [--text FILE | --tasks NAMES --dir FOLDER] [flags]",
-              "Scores a model on unseen data: recall on drawn sequences, perplexity a token and bits a byte on "
-              "windows of the\n"
-              "held-out part of a text that //cmd:train was given, or for an imported model on every token of "
-              "the text's\n"
-              "documents (<|endoftext|> ends one). Bits a byte compare models of other tokenizers on the same "
-              "text.\n"
-              "With --tasks: accuracies on tasks of the evaluation harness, with standard errors. A "
-              "polynomial form is scored too, in\n"
-              "double precision, text by text: --limit keeps that short.");
+  Flags flags(
+      "bazel run //cmd:evaluate -- --model MODEL [--text FILE | --tasks NAMES --dir FOLDER] [flags]",
+      "Scores a model on unseen data: recall on drawn sequences, perplexity a token and bits a byte on "
+      "windows of the\n"
+      "held-out part of a text that //cmd:train was given, or for an imported model on every token of "
+      "the text's\n"
+      "documents (<|endoftext|> ends one). Bits a byte compare models of other tokenizers on the same "
+      "text.\n"
+      "With --tasks: accuracies on tasks of the evaluation harness, with standard errors. A "
+      "polynomial form is scored too, in\n"
+      "double precision, text by text: --limit keeps that short.");
   const std::string& model_path =
       flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
   const std::string& text =
@@ -69,7 +72,8 @@ int evaluate_command(int argc, char** argv) {
                                         "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc");
   const std::string& dir = flags.text("dir", "", "the folder of the tasks' files, NAME.jsonl each");
   const int64_t& shots = flags.integer("shots", 0, 0, 100, "solved examples in front of each of a task's");
-  const int64_t& limit = flags.integer("limit", 0, 0, 1 << 20, "score the first so many examples of a task; 0: all");
+  const int64_t& limit =
+      flags.integer("limit", 0, 0, 1 << 20, "score the first so many examples of a task; 0: all");
   const int64_t& seed = flags.integer("seed", 1, 0, INT64_MAX, "of the choice of shots");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
@@ -110,7 +114,8 @@ int evaluate_command(int argc, char** argv) {
   Table table(heading);
   Json json;
   const auto row = [&](const char* name, const Evaluation& e) {
-    std::vector<std::string> cells = {name, percent(e.accuracy()), format("%.4f", e.perplexity()), std::to_string(e.scored)};
+    std::vector<std::string> cells = {name, percent(e.accuracy()), format("%.4f", e.perplexity()),
+                                      std::to_string(e.scored)};
     if (!recall) cells.push_back(format("%.4f", bits_per_byte(e, bytes)));
     table.row(cells);
     json[name]["accuracy"] = e.accuracy();
@@ -121,7 +126,8 @@ int evaluate_command(int argc, char** argv) {
   row("trained", evaluate(checkpoint.weights, test));
   if (checkpoint.ranges && checkpoint.polynomial) {
     row("polynomial",
-        evaluate_polynomial(make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial), test));
+        evaluate_polynomial(make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial),
+                            test));
   }
   std::printf("%s", table.text().c_str());
   common.write_json(json);

@@ -1,15 +1,15 @@
-// Fuzz targets of what the commands read beside models and keys (ckks/base/fuzz.h says how they are run for long).
+// Fuzz targets of what the commands read beside models and keys (ckks/base/testing/fuzz.h says how they are run for long).
 #include <cstdlib>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/program/scheme_figures.h"
-#include "ckks/scheme/test_party.h"
-#include "ckks/wire/fuzz_container.h"
-#include "cmd/ciphertext_note.h"
-#include "cmd/inference_state.h"
-#include "cmd/prompts.h"
-#include "cmd/training_run.h"
+#include "ckks/base/files/file.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "ckks/wire/testing/fuzz_container.h"
+#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/deployment/inference_state.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -42,9 +42,12 @@ TEST_CASE("the note of a ciphertext file") {
 TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
   FuzzTarget target;
   target.name = "notes and prompts";
-  target.corpus = {"{\"keys\":8,\"values\":4,\"pairs\":2,\"length\":8}|k0 v1 k7 v3 k0|{\"softmax\":{\"loss\":1,\"scored\":2,\"correct\":1}}"};
+  target.corpus = {
+      "{\"keys\":8,\"values\":4,\"pairs\":2,\"length\":8}|k0 v1 k7 v3 "
+      "k0|{\"softmax\":{\"loss\":1,\"scored\":2,\"correct\":1}}"};
   target.decode = [](std::string_view text) {
-    const size_t first = std::min(text.find('|'), text.size()), second = std::min(text.find('|', first + 1), text.size());
+    const size_t first = std::min(text.find('|'), text.size()),
+                 second = std::min(text.find('|', first + 1), text.size());
     Checkpoint checkpoint;
     checkpoint.weights.config.vocab = 12;
     checkpoint.notes["recall"] = text.substr(0, first);
@@ -69,7 +72,8 @@ TEST_CASE("the state of an interrupted run") {
   builder.output("sum", builder.add(builder.square(square), x));
   const program::Plan plan = program::plan(std::move(builder).finish(), program::budget_of(party.context),
                                            program::CostModel(program::shape_of(party.context)));
-  const RunIdentity identity{.keys = party.secret.fingerprint(), .model = 7, .request = ~uint64_t{0}, .groups = 2};
+  const RunIdentity identity{
+      .keys = party.secret.fingerprint(), .model = 7, .request = ~uint64_t{0}, .groups = 2};
   const auto encrypted = [&](program::Value value) {
     return party.encrypt(party.random_slots(1), plan.level[static_cast<size_t>(value.id)]);
   };
@@ -106,7 +110,8 @@ TEST_CASE("the state of an interrupted run") {
   CHECK(saved.checkpoint->live.size() == needed.size());
   RunIdentity other = identity;
   other.groups = 0;
-  CHECK_THROWS_WITH_AS(read_run(path, party.context, plan, other), doctest::Contains("what its note lists"), Error);
+  CHECK_THROWS_WITH_AS(read_run(path, party.context, plan, other), doctest::Contains("what its note lists"),
+                       Error);
   other = identity, other.request = 5;
   CHECK_THROWS_WITH_AS(read_run(path, party.context, plan, other), doctest::Contains("another run"), Error);
 }

@@ -5,17 +5,17 @@
 #include <memory>
 #include <utility>
 
-#include "attention/checkpoint.h"
-#include "attention/hugging_face.h"
-#include "attention/llama2c.h"
-#include "attention/stored_tensors.h"
+#include "attention/files/checkpoint.h"
+#include "attention/files/hugging_face.h"
+#include "attention/files/llama2c.h"
+#include "attention/files/stored_tensors.h"
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
-#include "cmd/common_flags.h"
-#include "cmd/model_tokenizer.h"
-#include "cmd/table.h"
-#include "nn/tokenizer_file.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/deployment/model_tokenizer.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "nn/text/tokenizer_file.h"
 
 namespace psm {
 namespace {
@@ -77,9 +77,9 @@ std::shared_ptr<const Tokenizer> find_tokenizer(const std::string& asked, const 
 }
 
 std::string list_text(const std::vector<std::string>& names) {
-  constexpr std::size_t kShown = 3;
+  constexpr size_t kShown = 3;
   std::string text = names.empty() ? "nothing" : message(names.size(), ": ");
-  for (std::size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i > 0 ? ", " : "") + names[i];
+  for (size_t i = 0; i < std::min(kShown, names.size()); ++i) text += (i > 0 ? ", " : "") + names[i];
   return names.size() > kShown ? text + ", ..." : text;
 }
 

@@ -3,16 +3,16 @@
 #include <filesystem>
 #include <string>
 
-#include "attention/checkpoint.h"
-#include "attention/hugging_face.h"
+#include "attention/files/checkpoint.h"
+#include "attention/files/hugging_face.h"
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/json.h"
-#include "ckks/base/shared_data.h"
-#include "cmd/model_tokenizer.h"
-#include "cmd/test_commands.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "ckks/base/testing/shared_data.h"
+#include "cmd/deployment/model_tokenizer.h"
+#include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
-#include "nn/tokenizer_file.h"
+#include "nn/text/tokenizer_file.h"
 
 namespace psm {
 namespace {

@@ -2,16 +2,16 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/ciphertext_note.h"
-#include "cmd/common_flags.h"
-#include "cmd/inference_state.h"
-#include "cmd/server.h"
-#include "cmd/table.h"
+#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/deployment/inference_state.h"
+#include "cmd/deployment/server.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
 
 namespace psm {
 namespace {
@@ -107,7 +107,7 @@ int infer(int argc, char** argv) {
   std::printf("%s\n%s", context.describe().c_str(), program::text(ledger.summary()).c_str());
   std::printf("%s of %s; read keys %s, inferred %s; peak memory %s; wrote %s\n",
               note.lengths.size() == 1 ? "1 pass" : message(note.lengths.size(), " passes").c_str(),
-              counted(static_cast<std::size_t>(plan.bootstraps), "bootstrap").c_str(),
+              counted(static_cast<size_t>(plan.bootstraps), "bootstrap").c_str(),
               seconds_text(loaded - start).c_str(), seconds_text(inferred - loaded).c_str(),
               bytes_text(static_cast<double>(peak_resident_bytes())).c_str(), out.c_str());
   Json json;

@@ -4,25 +4,26 @@
 #include <filesystem>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
 #include "ckks/base/progress.h"
-#include "ckks/scheme/key_generator.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
-#include "ckks/wire/secret_key_file.h"
-#include "cmd/common_flags.h"
-#include "cmd/deployment.h"
-#include "cmd/key_files.h"
-#include "cmd/sharing_record.h"
-#include "cmd/table.h"
+#include "cmd/deployment/client/sharing_record.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/deployment/key_files.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
 
 namespace psm {
 namespace {
 
 int keygen(int argc, char** argv) {
-  Flags flags("bazel run //cmd:keygen -- --model MODEL --out FOLDER [flags]",
-              "Makes the keys for running a polynomial model encrypted: secret.key and public.key for the client,\n"
-              "evaluation.keys for the server. The secret key never leaves the client.");
+  Flags flags(
+      "bazel run //cmd:keygen -- --model MODEL --out FOLDER [flags]",
+      "Makes the keys for running a polynomial model encrypted: secret.key and public.key for the client,\n"
+      "evaluation.keys for the server. The secret key never leaves the client.");
   const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& out = flags.text("out", "", "folder for the keys; made if it is missing");
   const RingFlags ring(flags);

@@ -8,7 +8,7 @@ if [ -s infer_to_secret_key ]; then
   cat infer_to_secret_key
   exit 1
 fi
-if ! grep -q '^//ckks/scheme:secret_key$' decrypt_to_secret_key; then
+if ! grep -q '^//ckks/scheme/client:client$' decrypt_to_secret_key; then
   echo "the query finds no path from //cmd:decrypt to the secret key, so it would find none from //cmd:infer either"
   exit 1
 fi

@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-#include "attention/checkpoint.h"
-#include "ckks/base/checksum.h"
-#include "ckks/base/file.h"
-#include "ckks/base/json.h"
+#include "attention/files/checkpoint.h"
+#include "ckks/base/files/checksum.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/prompts.h"
-#include "cmd/test_commands.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
-#include "nn/alphabet.h"
+#include "nn/text/alphabet.h"
 
 namespace psm {
 namespace {
@@ -33,14 +33,16 @@ void make_model(const std::string& path, uint64_t seed, double denominators = 1)
   RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
   ModelConfig config;
-  config.vocab = 8, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
+  config.vocab = 8, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2,
+  config.ffn = 16;
   config.rotary_fraction = 0.5, config.rotary_base = 20, config.epsilon = 0.2;
   const PromptCodec codec(task);
   Checkpoint checkpoint;
   checkpoint.weights = random_weights(config, seed);
   checkpoint.ranges = measure_ranges(checkpoint.weights, codec.sample(64, 1));
   for (LayerRanges& layer : checkpoint.ranges->layers) {
-    layer.denominator.hi = layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
+    layer.denominator.hi =
+        layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
   }
   checkpoint.polynomial = PolynomialOptions{};
   codec.write_notes(checkpoint);
@@ -50,7 +52,9 @@ void make_model(const std::string& path, uint64_t seed, double denominators = 1)
 const std::string kModel = path_of("model.safetensors");
 const std::string kRing = " --insecure --log-n 11";
 
-std::string keygen_arguments(const std::string& folder) { return "--model " + kModel + " --out " + folder + kRing; }
+std::string keygen_arguments(const std::string& folder) {
+  return "--model " + kModel + " --out " + folder + kRing;
+}
 
 // Keys and encrypted prompts, made once for all cases.
 const std::string& keys() {
@@ -67,8 +71,8 @@ const std::string& keys() {
 }
 
 std::string infer_arguments(const std::string& out) {
-  return "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + path_of("prompts.ct") + " --out " +
-         path_of(out) + " --insecure";
+  return "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + path_of("prompts.ct") +
+         " --out " + path_of(out) + " --insecure";
 }
 
 void replace(std::string& text, const std::string& what, const std::string& by) {
@@ -82,8 +86,9 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   const Outcome inferred = run("infer", infer_arguments("answer.ct") + " --backend scalar");
   REQUIRE_MESSAGE(inferred.exit_code == 0, inferred.err);
   CHECK(inferred.err.find("INSECURE") != std::string::npos);
-  const Outcome decrypted = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("answer.ct") +
-                                               " --sample 12 --insecure --json " + path_of("decrypt.json"));
+  const Outcome decrypted =
+      run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("answer.ct") +
+                         " --sample 12 --insecure --json " + path_of("decrypt.json"));
   REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
   const Json json = parse_json(read_file(path_of("decrypt.json"), 1 << 20), "decrypt.json");
   const Json& comparison = json.at("encrypted_vs_twin", "json");
@@ -96,7 +101,8 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
   keys();
   // The same model, whose eight tokens are letters now; the server's file need not know.
-  const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct"), answer = path_of("said.ct");
+  const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct"),
+                    answer = path_of("said.ct");
   Checkpoint checkpoint = load_checkpoint(kModel);
   checkpoint.notes.erase("recall");
   PromptCodec(std::make_shared<const Alphabet>("abcdefgh")).write_notes(checkpoint);
@@ -104,8 +110,8 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
   const std::string client = "--model " + model + " --keys " + keys() + " --prompt aea --insecure";
   for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
            {"encrypt", client + " --out " + prompts},
-           {"infer", "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + prompts + " --out " + answer +
-                         " --insecure"},
+           {"infer", "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + prompts +
+                         " --out " + answer + " --insecure"},
            {"decrypt", client + " --in " + answer + " --json " + path_of("said.json")}}) {
     const Outcome outcome = run(command, arguments);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
@@ -115,21 +121,24 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
   CHECK(said.size() == 3);
   CHECK(said.find_first_not_of("abcdefgh") == std::string::npos);
   CHECK(json.at("encrypted_vs_twin", "json").at("positions", "json").integer("positions", 0, 100) == 3);
-  const Outcome unknown = run("encrypt", "--model " + model + " --keys " + keys() + " --prompt aex --insecure --out " + prompts);
+  const Outcome unknown =
+      run("encrypt", "--model " + model + " --keys " + keys() + " --prompt aex --insecure --out " + prompts);
   CHECK(unknown.exit_code == 2);
   CHECK(unknown.err.find("the text has \"x\"") != std::string::npos);
 }
 
 TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {
   keys();
-  const std::string folder = path_of("dense"), prompts = path_of("dense.ct"), answer = path_of("dense_answer.ct");
+  const std::string folder = path_of("dense"), prompts = path_of("dense.ct"),
+                    answer = path_of("dense_answer.ct");
   const std::string model = "--model " + kModel + " --insecure ";
   for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
            {"keygen", keygen_arguments(folder) + " --secret dense"},
            {"encrypt", model + "--keys " + folder + " --out " + prompts + " --sample 12"},
            {"infer", model + "--keys " + folder + "/evaluation.keys --in " + prompts + " --out " + answer +
                          " --json " + path_of("dense_run.json")},
-           {"decrypt", model + "--keys " + folder + " --in " + answer + " --sample 12 --json " + path_of("dense.json")}}) {
+           {"decrypt", model + "--keys " + folder + " --in " + answer + " --sample 12 --json " +
+                           path_of("dense.json")}}) {
     const Outcome outcome = run(command, arguments);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
   }
@@ -152,8 +161,8 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
   std::set<uint64_t> seen;
   size_t polynomials = 0;
   for (const std::string name : {"once.ct", "again.ct"}) {
-    const Outcome encrypted = run("encrypt", "--model " + kModel + " --keys " + keys() + " --out " + path_of(name) +
-                                                 " --prompt \"k0 v0 k0\" --insecure");
+    const Outcome encrypted = run("encrypt", "--model " + kModel + " --keys " + keys() + " --out " +
+                                                 path_of(name) + " --prompt \"k0 v0 k0\" --insecure");
     REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
     const wire::CiphertextFile file = wire::read_ciphertexts(path_of(name), *context, 100);
     for (const Ciphertext& c : file.ciphertexts) {
@@ -172,16 +181,20 @@ TEST_CASE("sharing a bootstrapped answer, whose error has no bound, is refused a
   REQUIRE(run("infer", infer_arguments("unshared.ct")).exit_code == 0);
   const std::string record = read_file(keys() + "/sharing.json", 1 << 12);
   CHECK(record.find("\"shared\": 0") != std::string::npos);
-  const std::string decrypt = "--model " + kModel + " --keys " + keys() + " --in " + path_of("unshared.ct") + " --insecure";
+  const std::string decrypt =
+      "--model " + kModel + " --keys " + keys() + " --in " + path_of("unshared.ct") + " --insecure";
   const Outcome refused = run("decrypt", decrypt + " --share --queries 4 --precision 3");
   CHECK(refused.exit_code == 2);
   CHECK(refused.out.empty());
-  CHECK(refused.err.find("error: not safe to share: the worst-case error of the result is beyond all bounds") != std::string::npos);
+  CHECK(
+      refused.err.find("error: not safe to share: the worst-case error of the result is beyond all bounds") !=
+      std::string::npos);
   CHECK(read_file(keys() + "/sharing.json", 1 << 12) == record);
   const Outcome unshared = run("decrypt", decrypt);
   CHECK(unshared.exit_code == 0);
   CHECK(unshared.out.find("Do not share decrypted values") != std::string::npos);
-  CHECK(run("decrypt", decrypt + " --share --queries 4").err.find("--precision is needed") != std::string::npos);
+  CHECK(run("decrypt", decrypt + " --share --queries 4").err.find("--precision is needed") !=
+        std::string::npos);
   CHECK(run("decrypt", decrypt + " --queries 4").err.find("add --share") != std::string::npos);
 }
 
@@ -190,14 +203,16 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
   const std::string state = path_of("state");
   // Killed by a time limit somewhere in the middle; if it was done before, nothing is left to resume.
   const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/infer";
-  const int status = std::system(("timeout -s KILL 3 " + binary + " " + infer_arguments("resumed.ct") + " --state " +
-                                  state + " >/dev/null 2>&1").c_str());
+  const int status = std::system(("timeout -s KILL 3 " + binary + " " + infer_arguments("resumed.ct") +
+                                  " --state " + state + " >/dev/null 2>&1")
+                                     .c_str());
   CHECK(WIFEXITED(status));
   const Outcome resumed = run("infer", infer_arguments("resumed.ct") + " --state " + state);
   REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.err);
   CHECK_FALSE(std::filesystem::exists(state));
-  const Outcome decrypted = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("resumed.ct") +
-                                               " --sample 12 --insecure --json " + path_of("resumed.json"));
+  const Outcome decrypted =
+      run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("resumed.ct") +
+                         " --sample 12 --insecure --json " + path_of("resumed.json"));
   REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
   const Json json = parse_json(read_file(path_of("resumed.json"), 1 << 20), "resumed.json");
   CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
@@ -210,7 +225,8 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   keys();
   make_model(path_of("other.safetensors"), 2);
   REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys2") + kRing).exit_code == 0);
-  REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys12") + " --insecure --log-n 12").exit_code == 0);
+  REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys12") + " --insecure --log-n 12")
+              .exit_code == 0);
   make_model(path_of("narrow.safetensors"), 1, 0.01);
   Checkpoint coarse = load_checkpoint(kModel);  // the same weights and ranges, other polynomials
   coarse.polynomial->gelu_error *= 2;
@@ -227,7 +243,8 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   for (int i = 0; i < 80000; ++i) many += "k0 v0 k1 v1 k0\n";
   write_file(path_of("many.txt"), many);
 
-  const std::string encrypt = "--model " + kModel + " --keys " + keys() + " --out " + path_of("x.ct") + " --insecure ";
+  const std::string encrypt =
+      "--model " + kModel + " --keys " + keys() + " --out " + path_of("x.ct") + " --insecure ";
   std::string other_key = infer_arguments("x.ct"), other_model = other_key, other_polynomials = other_key,
               damaged = other_key, cut = other_key, secure = other_key;
   replace(other_key, keys() + "/evaluation.keys", path_of("keys2/evaluation.keys"));
@@ -249,16 +266,20 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"demo", "--text /nowhere.txt --prompt x", "/nowhere.txt"},
       {"keygen", "--out x", "--model is needed"},
       {"keygen", keygen_arguments(keys()), "exists already"},
-      {"keygen", "--model " + path_of("truncated.safetensors") + " --out " + path_of("k"), "truncated.safetensors"},
+      {"keygen", "--model " + path_of("truncated.safetensors") + " --out " + path_of("k"),
+       "truncated.safetensors"},
       {"keygen", "--model " + kModel + " --out " + path_of("k") + " --log-n 11", "offers no security"},
       {"encrypt", encrypt, "exactly one of"},
       {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
       {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"", "17 tokens"},
       {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
       {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
-      {"encrypt", "--model " + path_of("narrow.safetensors") + " --keys " + keys() + " --out " + path_of("x.ct") +
-                      " --insecure --sample 12", "layer"},
-      {"decrypt", "--model " + kModel + " --keys " + path_of("keys12") + " --in " + path_of("answer.ct") + " --insecure",
+      {"encrypt",
+       "--model " + path_of("narrow.safetensors") + " --keys " + keys() + " --out " + path_of("x.ct") +
+           " --insecure --sample 12",
+       "layer"},
+      {"decrypt",
+       "--model " + kModel + " --keys " + path_of("keys12") + " --in " + path_of("answer.ct") + " --insecure",
        "other parameters"},
       {"infer", other_key, "another key pair"},
       {"infer", other_model, "another model"},
@@ -267,7 +288,8 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"infer", cut, "truncated"},
       {"infer", secure, "no security"},
       {"infer", infer_arguments("nowhere/x.ct"), "cannot write"},
-      {"decrypt", "--model " + kModel + " --keys " + path_of("keys2") + " --in " + path_of("answer.ct") + " --insecure",
+      {"decrypt",
+       "--model " + kModel + " --keys " + path_of("keys2") + " --in " + path_of("answer.ct") + " --insecure",
        "key"},
       {"plan", "--shape pythia-7m", "unknown shape"},
       {"plan", "", "exactly one of"},
@@ -293,14 +315,16 @@ TEST_CASE("too little memory is said before the work starts") {
   // One arena: each further one reserves 64 MB of address space, and how many there are depends on which thread is first.
   keys();
   const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/infer";
-  const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 OMP_NUM_THREADS=1 " + binary + " " + infer_arguments("x.ct") +
-                                  " >/dev/null 2>" + path_of("err")).c_str());
+  const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 OMP_NUM_THREADS=1 " + binary + " " +
+                                  infer_arguments("x.ct") + " >/dev/null 2>" + path_of("err"))
+                                     .c_str());
   CHECK(WEXITSTATUS(status) == 2);
   CHECK(read_file(path_of("err"), 1 << 20).find("of memory") != std::string::npos);
 }
 
 TEST_CASE("every command explains itself") {
-  for (const char* command : {"demo", "train", "polynomialise", "evaluate", "plan", "keygen", "encrypt", "infer", "decrypt"}) {
+  for (const char* command :
+       {"demo", "train", "polynomialise", "evaluate", "plan", "keygen", "encrypt", "infer", "decrypt"}) {
     const Outcome outcome = run(command, "--help");
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.out.find("usage: bazel run //cmd:" + std::string(command)) != std::string::npos);

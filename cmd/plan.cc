@@ -4,14 +4,14 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
-#include "ckks/program/calibrate.h"
-#include "ckks/program/scheme_figures.h"
-#include "cmd/common_flags.h"
-#include "cmd/deployment.h"
-#include "cmd/parameter_report.h"
-#include "cmd/table.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "ckks/program/planning/calibrate.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/reports/parameter_report.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
 
 namespace psm {
 namespace {
@@ -44,15 +44,17 @@ ModelConfig config_of(const Shape& shape, int tokens) {
 }
 
 void print_counts(const char* what, const program::Counts& c) {
-  std::printf("  %-24s %lld hoisted, %lld full, %lld relinearisations, %lld conjugations; %lld plaintext and %lld "
-              "ciphertext products, %lld rescales\n",
-              what, static_cast<long long>(c.hoisted_key_switches), static_cast<long long>(c.full_key_switches),
-              static_cast<long long>(c.relinearisations), static_cast<long long>(c.conjugations),
-              static_cast<long long>(c.plaintext_products), static_cast<long long>(c.ciphertext_products),
-              static_cast<long long>(c.rescales));
+  std::printf(
+      "  %-24s %lld hoisted, %lld full, %lld relinearisations, %lld conjugations; %lld plaintext and %lld "
+      "ciphertext products, %lld rescales\n",
+      what, static_cast<long long>(c.hoisted_key_switches), static_cast<long long>(c.full_key_switches),
+      static_cast<long long>(c.relinearisations), static_cast<long long>(c.conjugations),
+      static_cast<long long>(c.plaintext_products), static_cast<long long>(c.ciphertext_products),
+      static_cast<long long>(c.rescales));
 }
 
-void propose_parameters(const program::ParameterWish& wish, const std::string& secret, const CommonFlags& common) {
+void propose_parameters(const program::ParameterWish& wish, const std::string& secret,
+                        const CommonFlags& common) {
   const std::vector<int> secrets = secrets_named(secret);
   std::fprintf(stderr, "calibrating ...\n");
   const program::KernelSeconds kernels = program::calibrate(Context(secure_n16()));
@@ -68,9 +70,11 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
     }
   }
   if (searches.empty()) throw Error(refused);
-  std::printf("parameters for %d levels at scale 2^%d with %g bits after a bootstrap, by predicted time a level\n", wish.levels,
-              wish.log_scale, wish.precision_bits);
-  for (const program::ParameterSearch& search : searches) std::printf("\n%s", parameter_report(search).c_str());
+  std::printf(
+      "parameters for %d levels at scale 2^%d with %g bits after a bootstrap, by predicted time a level\n",
+      wish.levels, wish.log_scale, wish.precision_bits);
+  for (const program::ParameterSearch& search : searches)
+    std::printf("\n%s", parameter_report(search).c_str());
   if (!refused.empty()) std::printf("\n%s\n", refused.c_str());
   common.write_json(parameter_json(wish, searches));
 }
@@ -78,30 +82,35 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
 int plan_command(int argc, char** argv) {
   std::string names;
   for (const Shape& shape : kShapes) names += std::string(names.empty() ? "" : ", ") + shape.name;
-  Flags flags("bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL | --params [--levels L]) [flags]",
-              "Meters a whole encrypted model with this machine's calibration, before any key exists: levels,\n"
-              "key-switches, bootstraps, rotation keys and their bytes, peak memory, seconds by block. With --params,\n"
-              "searches instead for the chains that bootstrap fastest within the security bounds: primes, digits,\n"
-              "factors, and why; --secret may then be both as well, and is unless given.");
+  Flags flags(
+      "bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL | --params [--levels L]) [flags]",
+      "Meters a whole encrypted model with this machine's calibration, before any key exists: levels,\n"
+      "key-switches, bootstraps, rotation keys and their bytes, peak memory, seconds by block. With "
+      "--params,\n"
+      "searches instead for the chains that bootstrap fastest within the security bounds: primes, digits,\n"
+      "factors, and why; --secret may then be both as well, and is unless given.");
   const std::string& shape_name = flags.text("shape", "", "a published shape: " + names);
   const int64_t& tokens = flags.integer("tokens", 128, 2, 4096, "sequence length of a shape, a power of two");
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
-  const double& bootstrap_seconds =
-      flags.number("bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
+  const double& bootstrap_seconds = flags.number(
+      "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
   const bool& params = flags.truth("params", false, "propose parameters instead of metering a model");
   const program::ParameterWish usual;
-  const int64_t& wanted = flags.integer("levels", usual.levels, 1, 40, "--params: usable levels between two bootstraps");
+  const int64_t& wanted =
+      flags.integer("levels", usual.levels, 1, 40, "--params: usable levels between two bootstraps");
   const int64_t& scale = flags.integer("scale", usual.log_scale, 20, 49, "--params: log2 of the scale");
   const double& bits = flags.number("precision", usual.precision_bits, 1, 60,
                                     "--params: bits of the mean error after a bootstrap");
-  const int64_t& security = flags.integer("security", usual.security_bits, 1, 1024, "--params: bits of security");
+  const int64_t& security =
+      flags.integer("security", usual.security_bits, 1, 1024, "--params: bits of security");
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
   if (params) {
-    if (flags.given("shape") || flags.given("model")) throw Error("--params goes without --shape and --model");
+    if (flags.given("shape") || flags.given("model"))
+      throw Error("--params goes without --shape and --model");
     propose_parameters({.levels = static_cast<int>(wanted),
                         .log_scale = static_cast<int>(scale),
                         .precision_bits = bits,
@@ -109,7 +118,8 @@ int plan_command(int argc, char** argv) {
                        flags.given("secret") ? ring.secret : "both", common);
     return 0;
   }
-  if (flags.given("shape") == flags.given("model")) throw Error("exactly one of --shape, --model and --params is needed");
+  if (flags.given("shape") == flags.given("model"))
+    throw Error("exactly one of --shape, --model and --params is needed");
 
   const Context context(ring.spec());
   ring.require_security(context);
@@ -126,12 +136,13 @@ int plan_command(int argc, char** argv) {
   if (flags.given("shape")) {
     const auto shape = std::find_if(std::begin(kShapes), std::end(kShapes),
                                     [&](const Shape& s) { return shape_name == s.name; });
-    if (shape == std::end(kShapes)) throw Error(message("unknown shape '", shape_name, "'; there are ", names));
+    if (shape == std::end(kShapes))
+      throw Error(message("unknown shape '", shape_name, "'; there are ", names));
     const ModelConfig config = config_of(*shape, static_cast<int>(tokens));
     packing = make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()));
     program = build_shape_program(config, packing);
-    title = message(shape->what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads, " heads, ",
-                    tokens, " tokens");
+    title = message(shape->what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
+                    " heads, ", tokens, " tokens");
   } else {
     const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
     const Deployment deployment(checkpoint, ring.spec());
@@ -149,12 +160,14 @@ int plan_command(int argc, char** argv) {
   std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
               static_cast<long long>(reading.counts.bootstraps), seconds_text(figures.seconds).c_str(),
               reading.input_level, reading.lowest_level, reading.highest_level);
-  std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys", reading.program_rotation_keys,
-              bytes_text(reading.program_key_bytes).c_str(), bytes_text(reading.bootstrap_key_bytes).c_str());
-  std::printf("  %-24s %s: keys %s, ciphertexts and scratch %s (%s), encoded plaintexts %s, bootstrap %s\n", "peak memory",
-              bytes_text(reading.peak_bytes()).c_str(), bytes_text(reading.key_bytes()).c_str(),
-              bytes_text(reading.peak_ciphertext_bytes).c_str(), reading.peak_operation.c_str(),
-              bytes_text(reading.plaintext_bytes).c_str(), bytes_text(reading.bootstrap_bytes).c_str());
+  std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys",
+              reading.program_rotation_keys, bytes_text(reading.program_key_bytes).c_str(),
+              bytes_text(reading.bootstrap_key_bytes).c_str());
+  std::printf("  %-24s %s: keys %s, ciphertexts and scratch %s (%s), encoded plaintexts %s, bootstrap %s\n",
+              "peak memory", bytes_text(reading.peak_bytes()).c_str(),
+              bytes_text(reading.key_bytes()).c_str(), bytes_text(reading.peak_ciphertext_bytes).c_str(),
+              reading.peak_operation.c_str(), bytes_text(reading.plaintext_bytes).c_str(),
+              bytes_text(reading.bootstrap_bytes).c_str());
   std::printf("  %-24s %s predicted, %s a prompt\n", "time", seconds_text(reading.seconds).c_str(),
               seconds_text(reading.seconds / packing.prompts).c_str());
   Table levels({"keys for level", "keys", "bytes"});
@@ -164,9 +177,10 @@ int plan_command(int argc, char** argv) {
   Table blocks({"block", "instructions", "key-switches", "bootstraps", "seconds"});
   for (const program::BlockFigures& block : reading.blocks) {
     const program::Counts& c = block.counts;
-    blocks.row({block.block, std::to_string(block.instructions),
-                std::to_string(c.hoisted_key_switches + c.full_key_switches + c.relinearisations + c.conjugations),
-                std::to_string(c.bootstraps), format("%.2f", block.seconds)});
+    blocks.row(
+        {block.block, std::to_string(block.instructions),
+         std::to_string(c.hoisted_key_switches + c.full_key_switches + c.relinearisations + c.conjugations),
+         std::to_string(c.bootstraps), format("%.2f", block.seconds)});
   }
   std::printf("%s%s", levels.text().c_str(), blocks.text().c_str());
   Json json = program::to_json(reading);

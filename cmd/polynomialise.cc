@@ -3,16 +3,16 @@
 #include <bit>
 #include <cstdio>
 
-#include "attention/critical_path.h"
-#include "attention/encrypted_model.h"
+#include "attention/encrypted/critical_path.h"
+#include "attention/encrypted/encrypted_model.h"
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
-#include "cmd/common_flags.h"
-#include "cmd/polynomial_report.h"
-#include "cmd/prompts.h"
-#include "cmd/table.h"
-#include "cmd/training_run.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/reports/polynomial_report.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "cmd/training/training_run.h"
 
 namespace psm {
 namespace {
@@ -20,25 +20,33 @@ namespace {
 constexpr size_t kSlots = size_t{1} << 15;  // of the ring for which levels are counted
 
 int polynomialise(int argc, char** argv) {
-  Flags flags("bazel run //cmd:polynomialise -- --model MODEL --out FILE [flags]",
-              "Makes a trained model (final.safetensors of //cmd:train) polynomial: chooses for each function the\n"
-              "polynomial of fewest levels that keeps the error bound on the model's measured range, widened by a margin,\n"
-              "and prints its certificate and how often unseen data leaves the interval.");
+  Flags flags(
+      "bazel run //cmd:polynomialise -- --model MODEL --out FILE [flags]",
+      "Makes a trained model (final.safetensors of //cmd:train) polynomial: chooses for each function the\n"
+      "polynomial of fewest levels that keeps the error bound on the model's measured range, widened by a "
+      "margin,\n"
+      "and prints its certificate and how often unseen data leaves the interval.");
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
   const std::string& out = flags.text("out", "", "file for the polynomial model");
-  const std::string& text = flags.text("text", "", "the text of a text model, to check the ranges on its held-out part");
-  const std::string& valid = flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  const std::string& text =
+      flags.text("text", "", "the text of a text model, to check the ranges on its held-out part");
+  const std::string& valid =
+      flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
   const PolynomialOptions defaults;
-  const double& margin = flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
-  const double& norm_error = flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
-  const double& inverse_error = flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
+  const double& margin =
+      flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
+  const double& norm_error =
+      flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
+  const double& inverse_error =
+      flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
   const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1,
-                                            "absolute error of GELU, of SiLU and of the head's sigmoid");
+                                          "absolute error of GELU, of SiLU and of the head's sigmoid");
   const std::string& softmax = flags.text("softmax", std::string(name_of(defaults.softmax)),
                                           "of softmax models: taylor_goldschmidt or normalise_square");
-  const std::string& division = flags.text("division", std::string(name_of(defaults.division)),
-                                           "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 "
-                                           "iterations)");
+  const std::string& division =
+      flags.text("division", std::string(name_of(defaults.division)),
+                 "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 "
+                 "iterations)");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -56,7 +64,8 @@ int polynomialise(int argc, char** argv) {
   options.division = division_form_from(division);
   options.softmax = softmax_form_from(softmax);
   const PolynomialModel model = make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
-  std::printf("intervals: as measured on training data, %.4g times wider\n%s", margin, approximations_table(model).c_str());
+  std::printf("intervals: as measured on training data, %.4g times wider\n%s", margin,
+              approximations_table(model).c_str());
   Json json;
   json["margin"] = margin;
   json["approximations"] = approximations_json(model);

@@ -7,20 +7,20 @@
 #include <cstdlib>
 #include <string>
 
-#include "attention/encrypted_model.h"
-#include "ckks/base/file.h"
-#include "ckks/base/hex.h"
+#include "attention/encrypted/encrypted_model.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/hex.h"
 #include "ckks/base/parallel.h"
-#include "ckks/base/repeatable_random.h"
-#include "ckks/base/sha256.h"
-#include "ckks/program/encrypted_machine.h"
-#include "ckks/ring/backend.h"
-#include "ckks/scheme/test_party.h"
-#include "cmd/client.h"
-#include "cmd/deployment.h"
-#include "cmd/server.h"
+#include "ckks/base/random/sha256.h"
+#include "ckks/base/testing/repeatable_random.h"
+#include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/deployment/server.h"
 #include "doctest/doctest.h"
-#include "train/recall_task.h"
+#include "train/data/recall_task.h"
 
 namespace psm {
 namespace {
@@ -51,7 +51,8 @@ std::string digest_of_run(const std::string& model, const ParameterSpec& spec) {
 TEST_CASE("the demonstration's program gives the same bits with every backend and any number of threads") {
   const char* full = std::getenv("PSM_FULL_SIZE");
   const ParameterSpec spec = full ? secure_n16() : insecure_version(secure_n16(), 12);
-  const std::string model = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const std::string model =
+      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
   const std::string expected = digest_of_run(model, spec);
   std::printf("%s: %s\n", spec.name.c_str(), expected.c_str());
   CHECK(digest_of_run(model, spec) == expected);

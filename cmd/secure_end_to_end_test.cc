@@ -2,8 +2,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "ckks/base/file.h"
-#include "ckks/base/json.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
 #include "doctest/doctest.h"
 
 namespace psm {

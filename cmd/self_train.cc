@@ -4,17 +4,17 @@
 #include <filesystem>
 #include <optional>
 
-#include "attention/generate.h"
+#include "attention/trained/generate.h"
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
-#include "cmd/common_flags.h"
-#include "cmd/model_tokenizer.h"
-#include "cmd/table.h"
-#include "train/evaluation.h"
-#include "train/loop.h"
-#include "train/recipe.h"
-#include "train/sequence_data.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/deployment/model_tokenizer.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "train/data/sequence_data.h"
+#include "train/evaluation/evaluation.h"
+#include "train/stages/loop.h"
+#include "train/stages/recipe.h"
 
 namespace psm {
 namespace {

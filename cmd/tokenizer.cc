@@ -8,16 +8,16 @@
 #include <string_view>
 #include <vector>
 
-#include "attention/checkpoint.h"
+#include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
-#include "cmd/common_flags.h"
-#include "cmd/model_tokenizer.h"
-#include "cmd/table.h"
-#include "nn/bpe_trainer.h"
-#include "nn/byte_bpe.h"
-#include "nn/byte_bpe_files.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/deployment/model_tokenizer.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "nn/text/bpe_trainer.h"
+#include "nn/text/byte_bpe.h"
+#include "nn/text/byte_bpe_files.h"
 
 namespace psm {
 namespace {
@@ -91,8 +91,8 @@ Json statistics(const Tokenizer& tokenizer, const std::string& text, const std::
 Json train(const TokenizerFlags& flags) {
   require_given(flags.flags, {"out"});
   BpeTrainerOptions options{.vocab = static_cast<int>(flags.vocab), .special = {}};
-  for (std::size_t at = 0; at < flags.special.size();) {
-    const std::size_t end = std::min(flags.special.find(',', at), flags.special.size());
+  for (size_t at = 0; at < flags.special.size();) {
+    const size_t end = std::min(flags.special.find(',', at), flags.special.size());
     options.special.push_back(flags.special.substr(at, end - at));
     at = end + 1;
   }
@@ -134,7 +134,7 @@ Json encode(const TokenizerFlags& flags) {
 std::vector<int> read_tokens(std::string_view text, int vocab) {
   constexpr const char* kSpace = " \t\r\n";
   std::vector<int> tokens;
-  for (std::size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;
+  for (size_t at = text.find_first_not_of(kSpace); at != std::string_view::npos;
        at = text.find_first_not_of(kSpace, at)) {
     const std::string_view word = text.substr(at, text.find_first_of(kSpace, at) - at);
     int token = -1;

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <string>
 
-#include "ckks/base/file.h"
-#include "ckks/base/json.h"
-#include "cmd/test_commands.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
-#include "nn/tokenizer_file.h"
+#include "nn/text/tokenizer_file.h"
 
 namespace psm {
 namespace {

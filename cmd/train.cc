@@ -6,14 +6,14 @@
 #include <optional>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
-#include "cmd/common_flags.h"
-#include "cmd/model_tokenizer.h"
-#include "cmd/range_report.h"
-#include "cmd/recipe_flags.h"
-#include "cmd/table.h"
-#include "cmd/training_run.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/deployment/model_tokenizer.h"
+#include "cmd/reports/range_report.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "cmd/training/recipe_flags.h"
+#include "cmd/training/training_run.h"
 
 namespace psm {
 namespace {
@@ -46,7 +46,8 @@ int train(int argc, char** argv) {
   common.apply();
   require_given(flags, {"out"});
   if (flags.given("valid") && text.empty()) throw Error("--valid holds out a text; it needs --text");
-  if (flags.given("tokenizer") && text.empty()) throw Error("--tokenizer makes tokens of a text; it needs --text");
+  if (flags.given("tokenizer") && text.empty())
+    throw Error("--tokenizer makes tokens of a text; it needs --text");
   if (flags.given("merges") && !flags.given("tokenizer"))
     throw Error("--merges belong to GPT-2's vocabulary; give that with --tokenizer");
   if (flags.given("tokenizer") && flags.given("from"))
@@ -56,11 +57,11 @@ int train(int argc, char** argv) {
   if (!from_path.empty()) from = load_checkpoint(resolve_user_path(from_path));
   const std::string text_path = resolve_user_path(text), valid_path = resolve_user_path(valid);
   std::shared_ptr<const Tokenizer> tokenizer;
-  if (flags.given("tokenizer"))
-    tokenizer = load_user_tokenizer(tokenizer_path, merges);
-  const Task task = from           ? Task::of(*from, text_path, valid_path)
-                    : text.empty() ? Task::recall()
-                                   : Task::text(text_path, valid_path, recipe_flags.context_or_default(), tokenizer);
+  if (flags.given("tokenizer")) tokenizer = load_user_tokenizer(tokenizer_path, merges);
+  const Task task = from ? Task::of(*from, text_path, valid_path)
+                    : text.empty()
+                        ? Task::recall()
+                        : Task::text(text_path, valid_path, recipe_flags.context_or_default(), tokenizer);
   RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
   const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);

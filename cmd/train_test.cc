@@ -4,17 +4,17 @@
 #include <filesystem>
 #include <string>
 
-#include "attention/checkpoint.h"
+#include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/json.h"
-#include "cmd/prompts.h"
-#include "cmd/test_commands.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
-#include "nn/bpe_trainer.h"
-#include "nn/byte_bpe.h"
-#include "nn/byte_bpe_files.h"
-#include "nn/safetensors.h"
+#include "nn/files/safetensors.h"
+#include "nn/text/bpe_trainer.h"
+#include "nn/text/byte_bpe.h"
+#include "nn/text/byte_bpe_files.h"
 
 namespace psm {
 namespace {
@@ -35,8 +35,10 @@ const std::string kText = [] {
 TEST_CASE("a text shorter than the context, an empty and a missing one are refused") {
   write_file(path_of("short.txt"), "shorter than a window of the context");
   write_file(path_of("empty.txt"), "");
-  check_refused("train --out " + path_of("a") + " --text " + path_of("short.txt"), "too few for windows of 65");
-  check_refused("train --out " + path_of("a") + " --text " + path_of("empty.txt"), "too few for windows of 65");
+  check_refused("train --out " + path_of("a") + " --text " + path_of("short.txt"),
+                "too few for windows of 65");
+  check_refused("train --out " + path_of("a") + " --text " + path_of("empty.txt"),
+                "too few for windows of 65");
   check_refused("train --out " + path_of("a") + " --text " + path_of("missing.txt"), "cannot read");
 }
 
@@ -51,7 +53,8 @@ TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refus
   RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
   ModelConfig config;
-  config.vocab = 8, config.context = 16, config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16;
+  config.vocab = 8, config.context = 16, config.layers = 1, config.width = 16, config.heads = 2,
+  config.ffn = 16;
   Checkpoint checkpoint;
   checkpoint.weights = random_weights(config, 1);
   PromptCodec(task).write_notes(checkpoint);
@@ -87,8 +90,8 @@ TEST_CASE("a saved training of another shape is refused, and a full disk is one 
   const std::string folder = path_of("c"), text = path_of("fox.txt");
   write_file(text, kText);
   std::string error;
-  const std::string arguments = "train --out " + folder + " --text " + text +
-                                " --steps 2 --layers 1 --width 64 --ffn 128 --context 16";
+  const std::string arguments =
+      "train --out " + folder + " --text " + text + " --steps 2 --layers 1 --width 64 --ffn 128 --context 16";
   // In blocks of 512 bytes or 1 KiB: far less than a state needs.
   CHECK(run(arguments, error, "trap '' XFSZ; ulimit -f 100; ") == 1);
   CAPTURE(error);
@@ -96,18 +99,24 @@ TEST_CASE("a saved training of another shape is refused, and a full disk is one 
   CHECK(error.find("no state was saved before") != std::string::npos);
   CHECK(std::filesystem::is_empty(folder));
   REQUIRE(run(arguments, error) == 0);
-  check_refused("train --out " + folder + " --text " + text + " --steps 2 --power 2", "of another model, data set or options");
+  check_refused("train --out " + folder + " --text " + text + " --steps 2 --power 2",
+                "of another model, data set or options");
 }
 
-TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes out of that has its ranges minimised") {
-  const std::string text = path_of("from.txt"), small = " --text " + text +
-      " --steps 3 --range-steps 2 --batch 4 --threads 1";
+TEST_CASE(
+    "a softmax checkpoint is continued with PowerSoftmax, and what comes out of that has its ranges "
+    "minimised") {
+  const std::string text = path_of("from.txt"),
+                    small = " --text " + text + " --steps 3 --range-steps 2 --batch 4 --threads 1";
   write_file(text, kText);
   std::string error;
-  REQUIRE(run("train --out " + path_of("scratch") + small + " --layers 1 --width 16 --heads 2 --ffn 16 --context 16", error) == 0);
+  REQUIRE(run("train --out " + path_of("scratch") + small +
+                  " --layers 1 --width 16 --heads 2 --ffn 16 --context 16",
+              error) == 0);
   const std::string softmax = path_of("scratch/softmax.safetensors");
   const std::string json = path_of("from.json");
-  REQUIRE(run("train --out " + path_of("continued") + small + " --from " + softmax + " --json " + json, error) == 0);
+  REQUIRE(run("train --out " + path_of("continued") + small + " --from " + softmax + " --json " + json,
+              error) == 0);
   const Checkpoint trained = load_checkpoint(path_of("continued/power_softmax.safetensors"));
   CHECK(trained.weights.config.context == 16);
   CHECK(trained.weights.config.power == 4);
@@ -125,7 +134,8 @@ TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes o
   // The same weights, entering at the ranges: the same end.
   const std::string power = path_of("continued/power_softmax.safetensors");
   REQUIRE(run("train --out " + path_of("ranged") + small + " --from " + power, error) == 0);
-  CHECK(read_file(path_of("ranged/final.safetensors"), 1 << 20) == read_file(path_of("continued/final.safetensors"), 1 << 20));
+  CHECK(read_file(path_of("ranged/final.safetensors"), 1 << 20) ==
+        read_file(path_of("continued/final.safetensors"), 1 << 20));
 
   // What cannot be continued.
   const std::string to = "train --out " + path_of("refused") + " --from ";
@@ -134,7 +144,8 @@ TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes o
   check_refused(to + power + " --text " + text + " --width 32", "decided by the model of --from");
   check_refused(to + power + " --text " + text + " --attention relu", "cannot be continued with relu");
   check_refused(to + softmax + " --text " + text + " --power 5", "power = 5 is not an even number");
-  check_refused(to + path_of("scratch/softmax.training") + " --text " + text, "is not a model of this program");
+  check_refused(to + path_of("scratch/softmax.training") + " --text " + text,
+                "is not a model of this program");
   check_refused(to + text + " --text " + text, text);
   check_refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
   write_file(path_of("other.txt"), kText + "!");
@@ -145,12 +156,15 @@ TEST_CASE("a softmax checkpoint is continued with PowerSoftmax, and what comes o
 }
 
 TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in bits a byte") {
-  const std::string text = path_of("tokens.txt"), tokenizer = path_of("tokenizer.json"), json = path_of("tokens.json");
+  const std::string text = path_of("tokens.txt"), tokenizer = path_of("tokenizer.json"),
+                    json = path_of("tokens.json");
   write_file(text, kText);
   const ByteBpeSpec spec = train_byte_bpe(kText, {.vocab = 270});
   write_file(tokenizer, tokenizer_json(spec, 1));
-  const std::string folder = path_of("tokens"), small = " --steps 2 --range-steps 2 --batch 2 --layers 1 --width 16 "
-      "--heads 2 --ffn 16 --context 8 --threads 1";
+  const std::string folder = path_of("tokens"),
+                    small =
+                        " --steps 2 --range-steps 2 --batch 2 --layers 1 --width 16 "
+                        "--heads 2 --ffn 16 --context 8 --threads 1";
   std::string error;
   REQUIRE(run("train --out " + folder + " --text " + text + " --tokenizer " + tokenizer + small, error) == 0);
   const Checkpoint checkpoint = load_checkpoint(folder + "/final.safetensors");
@@ -160,7 +174,8 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK(codec.encode("the quick") == ByteBpe(spec, "test").encode("the quick"));
   CHECK(codec.decode(codec.encode("the quick")) == "the quick");
 
-  const std::string evaluate = "evaluate --model " + folder + "/final.safetensors --text " + text + " --json " + json;
+  const std::string evaluate =
+      "evaluate --model " + folder + "/final.safetensors --text " + text + " --json " + json;
   REQUIRE(run(evaluate + " --windows 3", error) == 0);
   CHECK(read_file(path_of("out"), 1 << 16).find("bits a byte") != std::string::npos);
   const Json scores = parse_json(read_file(json, 1 << 16), "json").at("trained", "json");
@@ -174,10 +189,13 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   CHECK(all.at("positions", "json").integer("positions", 0, 1000) > 3 * 8);
 
   check_refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
-  check_refused("train --out " + path_of("none") + " --text " + text + " --merges " + text, "give that with --tokenizer");
+  check_refused("train --out " + path_of("none") + " --text " + text + " --merges " + text,
+                "give that with --tokenizer");
   check_refused("train --out " + path_of("none") + " --text " + text + " --tokenizer " + text, text);
   write_file(path_of("bytes.txt"), kText + "\xff");
-  check_refused("train --out " + path_of("none") + " --text " + path_of("bytes.txt") + " --tokenizer " + tokenizer, "not UTF-8");
+  check_refused(
+      "train --out " + path_of("none") + " --text " + path_of("bytes.txt") + " --tokenizer " + tokenizer,
+      "not UTF-8");
   CHECK_FALSE(std::filesystem::exists(path_of("none")));
 }
 
@@ -202,7 +220,8 @@ TEST_CASE("a character model from before there were tokenizers is read") {
   CHECK(codec.symbol(2) == "b");
   CHECK(codec.list(std::vector<int>{1, 2, 0}) == "ab\\n");
   checkpoint.weights.config.vocab = 2;
-  CHECK_THROWS_WITH_AS(PromptCodec{checkpoint}, doctest::Contains("the tokenizer has 3 tokens and the model 2"), Error);
+  CHECK_THROWS_WITH_AS(PromptCodec{checkpoint},
+                       doctest::Contains("the tokenizer has 3 tokens and the model 2"), Error);
   // A model may have more tokens than its tokenizer.
   checkpoint.weights.config.vocab = 4;
   CHECK(PromptCodec(checkpoint).decode(std::vector<int>{1, 3, 2}) == "ab");
@@ -214,7 +233,8 @@ TEST_CASE("a training killed in the middle and begun again ends with the same by
   write_file(text, kText);
   const auto arguments = [&](const std::string& folder) {
     return "train --out " + folder + " --text " + text +
-           " --steps 1000 --range-steps 10 --batch 4 --layers 1 --width 16 --heads 2 --ffn 16 --context 16 --threads 1";
+           " --steps 1000 --range-steps 10 --batch 4 --layers 1 --width 16 --heads 2 --ffn 16 --context 16 "
+           "--threads 1";
   };
   // The child kills itself by the signal that nothing can catch, once its first state is on the disk.
   const std::string state = killed + "/softmax.training";

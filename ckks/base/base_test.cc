@@ -1,4 +1,4 @@
-// The small pieces: SHA-256, hexadecimal digits, UTF-8, threads, secrets, buffers.
+// Threads, secrets, buffers.
 #include <cstring>
 #include <string>
 #include <thread>
@@ -6,64 +6,13 @@
 
 #include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
-#include "ckks/base/hex.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/secret.h"
-#include "ckks/base/sha256.h"
-#include "ckks/base/utf8.h"
 #include "doctest/doctest.h"
 
 namespace psm {
 namespace {
-
-std::string sha256_hex(const std::string& text) {
-  const Sha256::Digest digest = sha256(text.data(), text.size());
-  return hex(digest.data(), digest.size());
-}
-
-TEST_CASE("hexadecimal digits bring bytes back, and what is none is refused") {
-  const std::string bytes("\x00\x7f\xff", 3);
-  CHECK(hex(bytes.data(), bytes.size()) == "007fff");
-  CHECK(from_hex("007fff") == bytes);
-  CHECK(from_hex("") == "");
-  for (const char* bad : {"0", "0g", "FF", "00 "}) CHECK(!from_hex(bad));
-}
-
-TEST_CASE("every code point comes back from its UTF-8, and no other bytes are taken for one") {
-  for (char32_t code = 0; code <= 0x10FFFF; ++code) {
-    if (code >= 0xD800 && code < 0xE000) continue;
-    std::string text;
-    append_utf8(text, code);
-    const Utf8Character character = utf8_at(text, 0);
-    REQUIRE(character.code == code);
-    REQUIRE(character.bytes == static_cast<int>(text.size()));
-  }
-  for (const std::string bad : {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xe2\x82z", "\xf0\x80\x80\x80",
-                                "\xf4\x90\x80\x80", "\xff"}) {
-    CHECK(utf8_at(bad, 0).bytes == 0);
-    CHECK(utf8_valid_prefix("ab" + bad) == 2);
-  }
-}
-
-TEST_CASE("SHA-256 of the standard's examples") {
-  CHECK(sha256_hex("") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-  CHECK(sha256_hex("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-  CHECK(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq") ==
-        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
-  CHECK(sha256_hex(std::string(1000000, 'a')) ==
-        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
-}
-
-TEST_CASE("SHA-256 does not depend on how the bytes arrive") {
-  std::string text(1000, '\0');
-  for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(i * 37);
-  Sha256 hash;
-  for (size_t at = 0, step = 1; at < text.size(); at += step, ++step) {
-    hash.update(text.data() + at, std::min(step, text.size() - at));
-  }
-  CHECK(hash.digest() == sha256(text.data(), text.size()));
-}
 
 TEST_CASE("a parallel loop visits every index once, with any number of threads, nested too") {
   for (int threads : {1, 2, 5}) {

@@ -41,8 +41,8 @@ std::string message(const Parts&... parts) {
 }  // namespace psm
 
 // Invariants of our own code; stays on in optimised builds. The message is built only on failure.
-#define PSM_CHECK(condition, ...)                                                             \
-  do {                                                                                        \
-    if (!(condition)) [[unlikely]]                                                            \
+#define PSM_CHECK(condition, ...)                                                                         \
+  do {                                                                                                    \
+    if (!(condition)) [[unlikely]]                                                                        \
       ::psm::check_failed(#condition, __FILE__, __LINE__, ::psm::message("" __VA_OPT__(, ) __VA_ARGS__)); \
   } while (0)

@@ -5,7 +5,7 @@
 
 namespace psm {
 
-uint64_t peak_resident_bytes();    // of this process so far
+uint64_t peak_resident_bytes();  // of this process so far
 uint64_t current_resident_bytes();
 // That could be taken without swapping and within the limits of the container and of this process.
 uint64_t available_memory_bytes();

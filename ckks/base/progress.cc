@@ -8,7 +8,11 @@
 namespace psm {
 
 Progress::Progress(std::string what, double total)
-    : what_(std::move(what)), total_(total), terminal_(isatty(STDERR_FILENO) == 1), start_(Clock::now()), last_(start_) {}
+    : what_(std::move(what)),
+      total_(total),
+      terminal_(isatty(STDERR_FILENO) == 1),
+      start_(Clock::now()),
+      last_(start_) {}
 
 Progress::~Progress() {
   if (drawn_) std::fputs("\r\033[K", stderr);
@@ -43,8 +47,8 @@ void Progress::show() {
   for (int i = 0; i < kWidth; ++i) bar[i] = i < fraction * kWidth ? '#' : '.';
   bar[kWidth] = 0;
   const double left = fraction > 0 ? seconds * (1 - fraction) / fraction : 0;
-  std::fprintf(stderr, "\r\033[K%s [%s] %3.0f%%  %.0f s, about %.0f s left  %s", what_.c_str(), bar, 100 * fraction,
-               seconds, left, note_.c_str());
+  std::fprintf(stderr, "\r\033[K%s [%s] %3.0f%%  %.0f s, about %.0f s left  %s", what_.c_str(), bar,
+               100 * fraction, seconds, left, note_.c_str());
   std::fflush(stderr);
 }
 

@@ -10,10 +10,10 @@
 namespace psm {
 namespace {
 
-SlotBound through(const WorstCaseModel& model, const std::vector<PlacedTransform>& transforms,
-                  SlotBound x) {
+SlotBound through(const WorstCaseModel& model, const std::vector<PlacedTransform>& transforms, SlotBound x) {
   for (const PlacedTransform& t : transforms) {
-    x = worst_case_transform(model, t.transform, t.schedule, t.level, t.input_scale, t.output_scale, {&x, 1})[0];
+    x = worst_case_transform(model, t.transform, t.schedule, t.level, t.input_scale, t.output_scale,
+                             {&x, 1})[0];
   }
   return x;
 }
@@ -43,7 +43,8 @@ double worst_case_bootstrap(const WorstCaseModel& model, const BootstrapPlan& pl
     const double size = std::sqrt(2 * lambda) * (1 + 0x1p-6);  // lambda_{k-1}
     const double product_scale = scale * scale;
     scale = product_scale / static_cast<double>(context.q(level));
-    e = WorstCaseModel::product(size, e, size, e) + model.key_switch(level, product_scale) + model.rescale(scale);
+    e = WorstCaseModel::product(size, e, size, e) + model.key_switch(level, product_scale) +
+        model.rescale(scale);
     --level;
   }
   e *= scale / context.scale(plan.output_level());

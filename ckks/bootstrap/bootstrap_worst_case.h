@@ -15,7 +15,7 @@
 #pragma once
 
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/scheme/worst_case.h"
+#include "ckks/scheme/errors/worst_case.h"
 
 namespace psm {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ckks/base/error.h"
-#include "ckks/scheme/noise.h"
+#include "ckks/scheme/errors/noise.h"
 
 namespace psm {
 namespace {

@@ -4,7 +4,7 @@
 // component is d(I, z) + g: z the component, I the multiple of q_0 that it carries through EvalMod.
 //
 //   d   what EvalMod's polynomial leaves, gain d_r(I + z / R) - z (eval_mod.h): the sine's cubic term and the fit.
-//   g   rounding, taken as normal, its variance the sum over all steps of what the noise model (scheme/noise.h)
+//   g   rounding, taken as normal, its variance the sum over all steps of what the noise model (scheme/errors/noise.h)
 //       gives for the step, times the square of the derivative of the result by that step:
 //         SlotsToCoeffs    a factor's error, after B butterflies, shrinks by 2^B in variance until it is one of a
 //                          coefficient; encoded diagonals, digits of the babies, the division at the end

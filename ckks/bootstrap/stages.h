@@ -11,8 +11,8 @@
 #include "ckks/bootstrap/eval_mod.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/poly/evaluate_series.h"
-#include "ckks/scheme/encoder.h"
-#include "ckks/scheme/evaluator.h"
+#include "ckks/scheme/encoding/encoder.h"
+#include "ckks/scheme/server/evaluator.h"
 
 namespace psm {
 

@@ -2,9 +2,9 @@
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/precision.h"
-#include "ckks/scheme/decryptor.h"
-#include "ckks/scheme/key_generator.h"
-#include "ckks/scheme/seeded_encryptor.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
 #include "doctest/doctest.h"
 
 namespace psm {

@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/ring/backend.h"
+#include "ckks/ring/kernels/backend.h"
 
 namespace psm {
 namespace {

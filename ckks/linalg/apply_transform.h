@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "ckks/linalg/linear_transform.h"
-#include "ckks/scheme/encoder.h"
-#include "ckks/scheme/evaluator.h"
+#include "ckks/scheme/encoding/encoder.h"
+#include "ckks/scheme/server/evaluator.h"
 
 namespace psm {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/scheme/decryptor.h"
-#include "ckks/scheme/encryptor.h"
-#include "ckks/scheme/key_generator.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/encryptor.h"
+#include "ckks/scheme/client/key_generator.h"
 #include "doctest/doctest.h"
 
 namespace psm {

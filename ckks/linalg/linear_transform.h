@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "ckks/linalg/diagonal_matrix.h"
-#include "ckks/scheme/context.h"
-#include "ckks/scheme/keys.h"
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/public/keys.h"
 
 namespace psm {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ckks/linalg/linear_transform.h"
-#include "ckks/scheme/worst_case.h"
+#include "ckks/scheme/errors/worst_case.h"
 
 namespace psm {
 

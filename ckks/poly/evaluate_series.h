@@ -9,7 +9,7 @@
 #pragma once
 
 #include "ckks/poly/series_plan.h"
-#include "ckks/scheme/evaluator.h"
+#include "ckks/scheme/server/evaluator.h"
 
 namespace psm {
 

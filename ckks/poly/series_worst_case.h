@@ -9,7 +9,7 @@
 #pragma once
 
 #include "ckks/poly/series_plan.h"
-#include "ckks/scheme/worst_case.h"
+#include "ckks/scheme/errors/worst_case.h"
 
 namespace psm {
 

@@ -7,7 +7,7 @@
 
 namespace psm::program {
 
-Builder::Builder(std::size_t slots) {
+Builder::Builder(size_t slots) {
   if (slots < 2 || !std::has_single_bit(slots))
     throw Error(message("a program on ", slots, " slots: their number must be a power of two, at least 2"));
   program_.slots = slots;
@@ -36,12 +36,11 @@ Value Builder::append(Instruction instruction, bool real) {
 
 bool Builder::is_real(Value value) const {
   require(value);
-  return program_.value_is_real[static_cast<std::size_t>(value.id)];
+  return program_.value_is_real[static_cast<size_t>(value.id)];
 }
 
 bool Builder::conjugates(Value a, Value b) const {
-  return conjugate_of_[static_cast<std::size_t>(a.id)] == b.id ||
-         conjugate_of_[static_cast<std::size_t>(b.id)] == a.id;
+  return conjugate_of_[static_cast<size_t>(a.id)] == b.id || conjugate_of_[static_cast<size_t>(b.id)] == a.id;
 }
 
 Value Builder::input(const std::string& name, bool real) {
@@ -66,7 +65,7 @@ Value Builder::add_all(std::span<const Value> values) {
   require(row[0]);
   while (row.size() > 1) {
     std::vector<Value> next;
-    for (std::size_t i = 0; i + 1 < row.size(); i += 2) next.push_back(add(row[i], row[i + 1]));
+    for (size_t i = 0; i + 1 < row.size(); i += 2) next.push_back(add(row[i], row[i + 1]));
     if (row.size() % 2 != 0) next.push_back(row.back());
     row = std::move(next);
   }
@@ -151,7 +150,7 @@ std::vector<Value> Builder::rotate_all(Value a, std::span<const int> offsets) {
 Value Builder::conjugate(Value a) {
   if (is_real(a)) return a;
   const Value result = append({.opcode = Opcode::kConjugate, .arguments = {a}}, false);
-  conjugate_of_[static_cast<std::size_t>(result.id)] = a.id;
+  conjugate_of_[static_cast<size_t>(result.id)] = a.id;
   return result;
 }
 
@@ -164,15 +163,15 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearMap map)
     throw Error(message("linear [", label_, "]: a map needs inputs and outputs"));
   for (Value input : inputs) require(input);
   const int n = static_cast<int>(program_.slots);
-  std::vector<char> real(static_cast<std::size_t>(map.outputs), 1);
+  std::vector<char> real(static_cast<size_t>(map.outputs), 1);
   for (LinearTerm& term : map.terms) {
     term.baby = ((term.baby % n) + n) % n;
-    const bool known = term.input >= 0 && static_cast<std::size_t>(term.input) < inputs.size() &&
+    const bool known = term.input >= 0 && static_cast<size_t>(term.input) < inputs.size() &&
                        term.output >= 0 && term.output < map.outputs;
     if (!known) continue;  // refused by validate_linear, with its words
-    const bool input_real = is_real(inputs[static_cast<std::size_t>(term.input)]);
+    const bool input_real = is_real(inputs[static_cast<size_t>(term.input)]);
     if (input_real) term.conjugate = false;
-    if (!input_real || !term.weight.real()) real[static_cast<std::size_t>(term.output)] = 0;
+    if (!input_real || !term.weight.real()) real[static_cast<size_t>(term.output)] = 0;
   }
   for (char is_output_real : real) instruction.results.push_back(new_value(is_output_real));
   validate_linear(map, instruction, program_.slots, describe(instruction));
@@ -222,7 +221,7 @@ void Builder::check_range(Value value, double lo, double hi, std::string what, P
 
 Value Builder::mark_real(Value value) {
   require(value);
-  program_.value_is_real[static_cast<std::size_t>(value.id)] = 1;
+  program_.value_is_real[static_cast<size_t>(value.id)] = 1;
   return value;
 }
 

@@ -24,7 +24,7 @@ Plain::Plain(std::vector<Complex> one_period) : period_(one_period.size()) {
 
 Plain Plain::constant(Complex value) { return Plain(std::vector<Complex>{value}); }
 
-Plain Plain::shape_only(std::size_t period, bool real) {
+Plain Plain::shape_only(size_t period, bool real) {
   if (!std::has_single_bit(period))
     throw Error(message("a plaintext shape of ", period, " slots: one period must be a power of two"));
   Plain shape;
@@ -137,7 +137,7 @@ Arity arity(Opcode opcode) {
 
 }  // namespace
 
-void validate_plain(const Plain& plain, std::size_t slots, const std::string& where) {
+void validate_plain(const Plain& plain, size_t slots, const std::string& where) {
   if (plain.period() == 0)
     throw Error(message(where, ": the plaintext operand is empty; give it one period of values"));
   if (plain.period() > slots)
@@ -145,9 +145,9 @@ void validate_plain(const Plain& plain, std::size_t slots, const std::string& wh
                         " slots; use a larger ring or a shorter period"));
 }
 
-void validate_linear(const LinearMap& map, const Instruction& instruction, std::size_t slots,
+void validate_linear(const LinearMap& map, const Instruction& instruction, size_t slots,
                      const std::string& where) {
-  if (static_cast<std::size_t>(map.outputs) != instruction.results.size())
+  if (static_cast<size_t>(map.outputs) != instruction.results.size())
     throw Error(message(where, ": the map has ", map.outputs, " outputs but ", instruction.results.size(),
                         " results"));
   std::vector<char> reached(instruction.results.size(), 0);
@@ -155,13 +155,13 @@ void validate_linear(const LinearMap& map, const Instruction& instruction, std::
     if (term.output < 0 || term.output >= map.outputs)
       throw Error(
           message(where, ": a term for output ", term.output, " of ", map.outputs, "; outputs count from 0"));
-    if (term.input < 0 || static_cast<std::size_t>(term.input) >= instruction.arguments.size())
+    if (term.input < 0 || static_cast<size_t>(term.input) >= instruction.arguments.size())
       throw Error(message(where, ": a term of input ", term.input, " of ", instruction.arguments.size(),
                           "; inputs count from 0"));
     validate_plain(term.weight, slots, where);
-    reached[static_cast<std::size_t>(term.output)] = 1;
+    reached[static_cast<size_t>(term.output)] = 1;
   }
-  for (std::size_t output = 0; output < reached.size(); ++output)
+  for (size_t output = 0; output < reached.size(); ++output)
     if (!reached[output])
       throw Error(
           message(where, ": output ", output, " has no term; drop it, or give it a term of weight zero"));
@@ -173,14 +173,14 @@ void validate(const Program& program) {
         message("a program on ", program.slots, " slots: their number must be a power of two, at least 2"));
   std::vector<char> defined(program.value_is_real.size(), 0);
   auto is_defined = [&](Value value) {
-    return value.id >= 0 && value.id < program.value_count() && defined[static_cast<std::size_t>(value.id)];
+    return value.id >= 0 && value.id < program.value_count() && defined[static_cast<size_t>(value.id)];
   };
-  for (std::size_t index = 0; index < program.instructions.size(); ++index) {
+  for (size_t index = 0; index < program.instructions.size(); ++index) {
     const Instruction& instruction = program.instructions[index];
     const std::string where = message("instruction ", index, ", ", describe(instruction));
     const Arity expected = arity(instruction.opcode);
-    auto fits = [](std::size_t count, int wanted) {
-      return wanted < 0 ? count > 0 : count == static_cast<std::size_t>(wanted);
+    auto fits = [](size_t count, int wanted) {
+      return wanted < 0 ? count > 0 : count == static_cast<size_t>(wanted);
     };
     if (!fits(instruction.arguments.size(), expected.arguments) ||
         !fits(instruction.results.size(), expected.results))
@@ -227,7 +227,7 @@ void validate(const Program& program) {
               message(where, ": ", instruction.arguments.size(), " values; one bootstrap takes at most two"));
         if (instruction.opcode == Opcode::kBootstrap && instruction.arguments.size() == 2)
           for (Value argument : instruction.arguments)
-            if (!program.value_is_real[static_cast<std::size_t>(argument.id)])
+            if (!program.value_is_real[static_cast<size_t>(argument.id)])
               throw Error(message(where, ": value ", argument.id,
                                   " is complex; only two real values share a bootstrap"));
         break;
@@ -239,7 +239,7 @@ void validate(const Program& program) {
         throw Error(
             message(where, ": result ", result.id, " is outside the ", program.value_count(), " values"));
       if (is_defined(result)) throw Error(message(where, ": value ", result.id, " is defined twice"));
-      defined[static_cast<std::size_t>(result.id)] = 1;
+      defined[static_cast<size_t>(result.id)] = 1;
     }
   }
   auto named = [&](const std::vector<NamedValue>& values, const char* kind) {

@@ -11,7 +11,7 @@
 //   1   MultiplyPlain, Multiply, SumOfProducts, Linear   (one rescale each, after all sums)
 //   ceil(log2(degree + 1))   Series
 //   0   everything else.
-// Scales are canonical (scheme/context.h), so they are no concern of a program either.
+// Scales are canonical (scheme/chain/context.h), so they are no concern of a program either.
 //
 // Ranges. A value that is refreshed must have |re| <= 1 and |im| <= 1, and the argument of a Series lies in
 // [-1, 1]: constants are folded into neighbouring plaintexts, where they cost no level.
@@ -39,18 +39,18 @@ class Plain {
   Plain() = default;
   explicit Plain(std::vector<Complex> one_period);
   static Plain constant(Complex value);
-  static Plain shape_only(std::size_t period, bool real);
+  static Plain shape_only(size_t period, bool real);
 
-  std::size_t period() const { return period_; }
+  size_t period() const { return period_; }
   bool real() const { return real_; }
   bool has_data() const { return data_ != nullptr; }
-  Complex at(std::size_t slot) const { return (*data_)[slot & (period_ - 1)]; }
+  Complex at(size_t slot) const { return (*data_)[slot & (period_ - 1)]; }
   std::span<const Complex> values() const { return *data_; }
   double max_abs() const;
 
  private:
   std::shared_ptr<const std::vector<Complex>> data_;
-  std::size_t period_ = 0;
+  size_t period_ = 0;
   bool real_ = true;
 };
 
@@ -133,7 +133,7 @@ struct NamedValue {
 };
 
 struct Program {
-  std::size_t slots = 0;
+  size_t slots = 0;
   std::vector<Instruction> instructions;  // in an order that defines before it uses
   std::vector<NamedValue> inputs, outputs;
   std::vector<RangeCheck> checks;
@@ -159,7 +159,7 @@ std::string describe(const Instruction&);
 // values with real weights are real, and so are x * conj(x) and x + conj(x).
 class Builder {
  public:
-  explicit Builder(std::size_t slots);
+  explicit Builder(size_t slots);
 
   Value input(const std::string& name, bool real = false);
   void output(const std::string& name, Value);
@@ -189,7 +189,7 @@ class Builder {
   // The imaginary part is known to vanish although the rules of inference cannot see it.
   Value mark_real(Value);
 
-  std::size_t slots() const { return program_.slots; }
+  size_t slots() const { return program_.slots; }
   bool is_real(Value) const;
   Program finish() &&;
 
@@ -203,7 +203,7 @@ class Builder {
 
    private:
     Builder& builder_;
-    std::size_t previous_length_;
+    size_t previous_length_;
   };
 
  private:

@@ -60,7 +60,7 @@ TEST_CASE("rotations are taken modulo the slots, shared, and free where they are
 TEST_CASE("a series of degree d consumes ceil(log2(d + 1)) levels") {
   auto depth_of = [](int degree) {
     Builder b(8);
-    std::vector<double> c(static_cast<std::size_t>(degree) + 1, 1.0);
+    std::vector<double> c(static_cast<size_t>(degree) + 1, 1.0);
     b.series(b.input("x", true), {c});
     return depth(std::move(b).finish().instructions.back());
   };

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "ckks/ring/backend.h"
+#include "ckks/ring/kernels/backend.h"
 
 namespace psm {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "ckks/base/training_random.h"
-#include "ckks/ring/backend.h"
-#include "ckks/ring/primes.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/ring/arithmetic/primes.h"
+#include "ckks/ring/kernels/backend.h"
 #include "doctest/doctest.h"
 
 namespace psm {

@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "ckks/base/buffer.h"
-#include "ckks/base/flags.h"
+#include "ckks/base/files/flags.h"
 #include "ckks/base/processor.h"
-#include "ckks/base/training_random.h"
-#include "ckks/ring/backend.h"
-#include "ckks/ring/primes.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/ring/arithmetic/primes.h"
+#include "ckks/ring/kernels/backend.h"
 
 namespace psm {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/ring/packing.h"
+#include "ckks/ring/arithmetic/packing.h"
 
 namespace psm {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ckks/base/parallel.h"
-#include "ckks/ring/backend.h"
+#include "ckks/ring/kernels/backend.h"
 
 namespace psm {
 namespace {
@@ -65,7 +65,8 @@ void RnsPoly::drop_q_limbs(int q_count) {
 void to_ntt(RnsPoly& a) {
   PSM_CHECK(a.form() == Form::kCoefficient);
   parallel_for(0, a.limbs(), [&](size_t j) {
-    kernels().ntt_forward(a.limb(static_cast<int>(j)), a.limb(static_cast<int>(j)), a.ring().ntt(a.prime_index(static_cast<int>(j))));
+    kernels().ntt_forward(a.limb(static_cast<int>(j)), a.limb(static_cast<int>(j)),
+                          a.ring().ntt(a.prime_index(static_cast<int>(j))));
   });
   a.set_form(Form::kNtt);
 }
@@ -73,7 +74,8 @@ void to_ntt(RnsPoly& a) {
 void to_coefficients(RnsPoly& a) {
   PSM_CHECK(a.form() == Form::kNtt);
   parallel_for(0, a.limbs(), [&](size_t j) {
-    kernels().ntt_inverse(a.limb(static_cast<int>(j)), a.limb(static_cast<int>(j)), a.ring().ntt(a.prime_index(static_cast<int>(j))));
+    kernels().ntt_inverse(a.limb(static_cast<int>(j)), a.limb(static_cast<int>(j)),
+                          a.ring().ntt(a.prime_index(static_cast<int>(j))));
   });
   a.set_form(Form::kCoefficient);
 }

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "ckks/base/buffer.h"
-#include "ckks/ring/automorphism.h"
+#include "ckks/ring/arithmetic/automorphism.h"
 #include "ckks/ring/ring.h"
 
 namespace psm {

@@ -1,7 +1,7 @@
 #include "ckks/ring/poly.h"
 
-#include "ckks/base/training_random.h"
-#include "ckks/ring/primes.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
 namespace psm {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "ckks/ring/modulus.h"
-#include "ckks/ring/ntt.h"
+#include "ckks/ring/arithmetic/modulus.h"
+#include "ckks/ring/arithmetic/ntt.h"
 
 namespace psm {
 

@@ -1,7 +1,7 @@
 // Random polynomials: uniform residues, errors, secrets.
 //
 // Secrets and errors are drawn without branches or addresses that depend on what was drawn
-// (scheme/secret_independence_test.cc runs the compiled code step by step). Two exceptions, neither of which tells
+// (scheme/client/secret_independence_test.cc runs the compiled code step by step). Two exceptions, neither of which tells
 // anything: uniform residues are public, so rejection may take as long as it takes; and sample_ternary_weight begins
 // anew, once in 2^31 draws, if two of the random keys that it sorts by are equal.
 #pragma once
@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ckks/base/chacha.h"
-#include "ckks/base/random.h"
+#include "ckks/base/random/chacha.h"
+#include "ckks/base/random/random.h"
 #include "ckks/base/secret.h"
-#include "ckks/ring/modulus.h"
+#include "ckks/ring/arithmetic/modulus.h"
 
 namespace psm {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "ckks/ring/primes.h"
+#include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
 namespace psm {

@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/base/random.h"
+#include "ckks/base/random/random.h"
 
 namespace psm {
 namespace wide_gaussian_internal {
@@ -17,7 +17,8 @@ constexpr uint128_t kOne = uint128_t{1} << 127;
 // a b / 2^127, rounded down; a, b <= 2^127.
 uint128_t multiply(uint128_t a, uint128_t b) {
   constexpr uint128_t kLow = ~uint64_t{0};
-  const uint128_t low = (a & kLow) * (b & kLow), cross1 = (a >> 64) * (b & kLow), cross2 = (a & kLow) * (b >> 64);
+  const uint128_t low = (a & kLow) * (b & kLow), cross1 = (a >> 64) * (b & kLow),
+                  cross2 = (a & kLow) * (b >> 64);
   const uint128_t middle = (low >> 64) + (cross1 & kLow) + (cross2 & kLow);
   const uint128_t high = (a >> 64) * (b >> 64) + (cross1 >> 64) + (cross2 >> 64) + (middle >> 64);
   return high << 1 | (middle >> 63 & 1);
@@ -101,7 +102,8 @@ SecretVector<int128_t> WideGaussian::sample(size_t n) const {
       for (size_t i = 0; i < count; ++i) {
         const uint128_t uniform = words[i] >> 1;
         const int64_t sign = static_cast<int64_t>(words[i] & 1);
-        int64_t magnitude = 0;  // entries at most `uniform`; both are at most 2^127, so the top bit is the borrow
+        int64_t magnitude =
+            0;  // entries at most `uniform`; both are at most 2^127, so the top bit is the borrow
         for (const uint128_t entry : table) magnitude += static_cast<int64_t>((entry - 1 - uniform) >> 127);
         out[begin + i] += multiplier * ((magnitude ^ -sign) + sign);
       }

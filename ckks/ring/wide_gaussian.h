@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "ckks/base/secret.h"
-#include "ckks/ring/modulus.h"
+#include "ckks/ring/arithmetic/modulus.h"
 
 namespace psm {
 

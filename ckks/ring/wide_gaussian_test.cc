@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "ckks/base/error.h"
-#include "ckks/ring/primes.h"
+#include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -14,7 +14,9 @@ namespace {
 using wide_gaussian_internal::base_table;
 using wide_gaussian_internal::kBaseDeviation;
 
-TEST_CASE("the base table holds the discrete Gaussian's cumulative probabilities to the last bit of a long double") {
+TEST_CASE(
+    "the base table holds the discrete Gaussian's cumulative probabilities to the last bit of a long "
+    "double") {
   const long double variance = -1 / (2 * std::log1p(-0x1p-11L));
   CHECK(std::abs(std::sqrt(variance) - kBaseDeviation) < 1e-8);
   long double total = 0;
@@ -33,7 +35,8 @@ TEST_CASE("the base table holds the discrete Gaussian's cumulative probabilities
   CHECK(table.back() == uint128_t{1} << 127);
   // What the table leaves out, by a geometric series.
   const long double edge = static_cast<long double>(table.size());
-  const long double beyond = 2 * std::exp(-edge * edge / (2 * variance)) / (1 - std::exp(-edge / variance)) / total;
+  const long double beyond =
+      2 * std::exp(-edge * edge / (2 * variance)) / (1 - std::exp(-edge / variance)) / total;
   CHECK(beyond < 0x1p-126L);
 }
 
@@ -85,13 +88,20 @@ TEST_CASE("samples have mean zero, the stated deviation, normal tails, and even 
 
 TEST_CASE("wide signed values become their residues") {
   const Modulus q(prime_near(0x1p40, 10));
-  const std::array<int128_t, 8> values = {0, 1, -1, int128_t{1} << 100, -(int128_t{1} << 100),
-                                          (int128_t{5} << 64) - 3, -((int128_t{5} << 64) + 3), int128_t{-7} << 70};
+  const std::array<int128_t, 8> values = {0,
+                                          1,
+                                          -1,
+                                          int128_t{1} << 100,
+                                          -(int128_t{1} << 100),
+                                          (int128_t{5} << 64) - 3,
+                                          -((int128_t{5} << 64) + 3),
+                                          int128_t{-7} << 70};
   std::array<uint64_t, 8> residues;
   signed_to_residues(residues.data(), values.data(), values.size(), q);
   for (size_t i = 0; i < values.size(); ++i) {
     const int128_t expected = values[i] % static_cast<int128_t>(q.q);
-    CHECK(residues[i] == static_cast<uint64_t>(expected < 0 ? expected + static_cast<int128_t>(q.q) : expected));
+    CHECK(residues[i] ==
+          static_cast<uint64_t>(expected < 0 ? expected + static_cast<int128_t>(q.q) : expected));
   }
 }
 

@@ -33,7 +33,8 @@ void read_prefix(ContainerReader& reader, const Context& context, int& level, do
   reader.read(bytes, kPrefixBytes);
   const uint8_t* in = bytes;
   const auto level_bits = get<uint32_t>(in);
-  if (level_bits > static_cast<uint32_t>(context.max_level())) reader.refuse("a ciphertext's level does not exist");
+  if (level_bits > static_cast<uint32_t>(context.max_level()))
+    reader.refuse("a ciphertext's level does not exist");
   level = static_cast<int>(level_bits);
   scale = get<double>(in);
   if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
@@ -48,7 +49,9 @@ void write_note(ContainerWriter& writer, const std::string& note) {
 
 }  // namespace
 
-uint64_t ciphertext_bytes(const Context& context, int level) { return record_bytes(payload_bytes(context, level)); }
+uint64_t ciphertext_bytes(const Context& context, int level) {
+  return record_bytes(payload_bytes(context, level));
+}
 uint64_t seeded_ciphertext_bytes(const Context& context, int level) {
   return record_bytes(seeded_payload_bytes(context, level));
 }
@@ -93,8 +96,10 @@ CiphertextFile read_ciphertexts(ByteSource source, const Context& context, size_
   reader.read(file.note.data(), file.note.size());
   reader.end();
   while (reader.next(record)) {
-    if (file.ciphertexts.size() == max_count) reader.refuse(message("it holds more than ", max_count, " ciphertexts"));
-    if (record.tag != kCiphertext && record.tag != kSeededCiphertext) reader.refuse("it holds an unknown record");
+    if (file.ciphertexts.size() == max_count)
+      reader.refuse(message("it holds more than ", max_count, " ciphertexts"));
+    if (record.tag != kCiphertext && record.tag != kSeededCiphertext)
+      reader.refuse("it holds an unknown record");
     int level = 0;
     double scale = 0;
     if (record.length < kPrefixBytes) reader.refuse("a ciphertext record is too short");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ckks/scheme/seeded_ciphertext.h"
+#include "ckks/scheme/public/seeded_ciphertext.h"
 #include "ckks/wire/key_file.h"
 
 namespace psm::wire {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "ckks/base/checksum.h"
 #include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
 #include "ckks/wire/bytes.h"
 
 namespace psm::wire {
@@ -48,24 +48,32 @@ std::vector<uint8_t> encode(const Header& header) {
 
 const char* name(FileKind kind) {
   switch (kind) {
-    case FileKind::kSecretKey: return "a secret key";
-    case FileKind::kPublicKey: return "a public key";
-    case FileKind::kEvaluationKeys: return "evaluation keys";
-    case FileKind::kCiphertexts: return "ciphertexts";
+    case FileKind::kSecretKey:
+      return "a secret key";
+    case FileKind::kPublicKey:
+      return "a public key";
+    case FileKind::kEvaluationKeys:
+      return "evaluation keys";
+    case FileKind::kCiphertexts:
+      return "ciphertexts";
   }
   return "something unknown";
 }
 
 // The tables of the usual way would be read at places that a secret decides.
 static uint64_t payload_checksum(FileKind kind, const void* data, size_t bytes, uint64_t seed) {
-  return kind == FileKind::kSecretKey ? checksum64_of_secret(data, bytes, seed) : checksum64(data, bytes, seed);
+  return kind == FileKind::kSecretKey ? checksum64_of_secret(data, bytes, seed)
+                                      : checksum64(data, bytes, seed);
 }
 
-uint64_t container_bytes(const ParameterSpec& spec) { return kFixedHeader + spec.name.size() + 8 + record_bytes(0); }
+uint64_t container_bytes(const ParameterSpec& spec) {
+  return kFixedHeader + spec.name.size() + 8 + record_bytes(0);
+}
 uint64_t record_bytes(uint64_t payload) { return 4 + 8 + payload + 8; }
 
 ContainerWriter::ContainerWriter(const std::string& path, const Header& header, bool secret)
-    : file_(path, secret ? AtomicFile::Access::kOwnerOnly : AtomicFile::Access::kDefault), kind_(header.kind) {
+    : file_(path, secret ? AtomicFile::Access::kOwnerOnly : AtomicFile::Access::kDefault),
+      kind_(header.kind) {
   std::vector<uint8_t> bytes = encode(header);
   put(bytes, checksum64(bytes.data(), bytes.size()));
   raw(bytes.data(), bytes.size());
@@ -146,7 +154,9 @@ ContainerReader::ContainerReader(ByteSource source, FileKind kind) : source_(std
   if (header_.kind != kind) refuse(message("it holds ", name(header_.kind), ", expected ", name(kind)));
 }
 
-void ContainerReader::refuse(const std::string& why) const { throw Error(message("cannot use ", source_.name(), ": ", why)); }
+void ContainerReader::refuse(const std::string& why) const {
+  throw Error(message("cannot use ", source_.name(), ": ", why));
+}
 
 void ContainerReader::raw(void* data, size_t bytes) {
   if (!source_.read(data, bytes)) refuse("it is truncated");
@@ -161,7 +171,8 @@ bool ContainerReader::next(RecordHeader& record) {
   record.tag = get<uint32_t>(in);
   record.length = get<uint64_t>(in);
   if (record.tag != kEndTag) {
-    if (source_.left() < kChecksumBytes || record.length > source_.left() - kChecksumBytes) refuse("it is truncated");
+    if (source_.left() < kChecksumBytes || record.length > source_.left() - kChecksumBytes)
+      refuse("it is truncated");
     left_ = record.length;
     return true;
   }
@@ -169,7 +180,8 @@ bool ContainerReader::next(RecordHeader& record) {
   raw(stored.data(), stored.size());
   in = stored.data();
   if (get<uint64_t>(in) != checksum_) refuse("its end is damaged (checksum)");
-  if (record.length != records_) refuse(message("it should hold ", record.length, " records, found ", records_));
+  if (record.length != records_)
+    refuse(message("it should hold ", record.length, " records, found ", records_));
   if (source_.left() > 0) refuse("there is something after its end");
   return false;
 }

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <string>
 
-#include "ckks/base/byte_source.h"
-#include "ckks/base/file.h"
-#include "ckks/scheme/ciphertext.h"
-#include "ckks/scheme/parameters.h"
+#include "ckks/base/files/byte_source.h"
+#include "ckks/base/files/file.h"
+#include "ckks/scheme/chain/parameters.h"
+#include "ckks/scheme/public/ciphertext.h"
 
 namespace psm::wire {
 

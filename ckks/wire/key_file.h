@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "ckks/scheme/context.h"
-#include "ckks/scheme/keys.h"
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/public/keys.h"
 #include "ckks/wire/container.h"
 
 namespace psm::wire {

@@ -1,4 +1,4 @@
-// Polynomials inside a record: limb after limb, residues bit-packed (ckks/ring/packing.h).
+// Polynomials inside a record: limb after limb, residues bit-packed (ckks/ring/arithmetic/packing.h).
 #pragma once
 
 #include "ckks/ring/packed_poly.h"

@@ -1,17 +1,17 @@
-// A fuzz target for every file of ckks/wire (ckks/base/fuzz.h says how they are run for long).
+// A fuzz target for every file of ckks/wire (ckks/base/testing/fuzz.h says how they are run for long).
 #include <cstdlib>
 #include <filesystem>
 
 #include "ckks/base/buffer.h"
-#include "ckks/base/allocation_meter.h"
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/scheme/seeded_encryptor.h"
-#include "ckks/scheme/test_party.h"
-#include "ckks/ring/packing.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/testing/allocation_meter.h"
+#include "ckks/ring/arithmetic/packing.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "ckks/wire/fuzz_container.h"
-#include "ckks/wire/secret_key_file.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/testing/fuzz_container.h"
 #include "doctest/doctest.h"
 
 namespace psm::wire {
@@ -47,7 +47,8 @@ struct Corpus {
     CiphertextFile file;
     file.note = R"({"prompts": 1})";
     file.fingerprint = party.secret.fingerprint();
-    for (int level = 0; level <= 2; ++level) file.ciphertexts.push_back(party.encrypt(party.random_slots(1), level));
+    for (int level = 0; level <= 2; ++level)
+      file.ciphertexts.push_back(party.encrypt(party.random_slots(1), level));
     write_ciphertexts(path, party.context, file);
     ciphertexts = taken();
     SeededEncryptor encryptor(party.secret);
@@ -96,13 +97,17 @@ void run(const FuzzTarget& target, uint64_t inputs = kInputs) {
 
 TEST_CASE("a secret key's file") {
   FuzzTarget target = corpus().target("secret key", {corpus().secret});
-  target.decode = [](std::string_view bytes) { read_secret_key(ByteSource("input", bytes), corpus().party.context); };
+  target.decode = [](std::string_view bytes) {
+    read_secret_key(ByteSource("input", bytes), corpus().party.context);
+  };
   run(target);
 }
 
 TEST_CASE("a public key's file") {
   FuzzTarget target = corpus().target("public key", {corpus().public_key});
-  target.decode = [](std::string_view bytes) { read_public_key(ByteSource("input", bytes), corpus().party.context); };
+  target.decode = [](std::string_view bytes) {
+    read_public_key(ByteSource("input", bytes), corpus().party.context);
+  };
   run(target);
 }
 
@@ -124,7 +129,8 @@ TEST_CASE("a file of ciphertexts, full and seeded") {
 }
 
 TEST_CASE("a header's parameters: no specification takes more than the largest ring does") {
-  FuzzTarget target = corpus().target("parameters", {corpus().secret.substr(0, 160), corpus().public_key.substr(0, 160)});
+  FuzzTarget target =
+      corpus().target("parameters", {corpus().secret.substr(0, 160), corpus().public_key.substr(0, 160)});
   target.decode = [](std::string_view bytes) {
     const auto kind = bytes.size() > 12 && bytes[12] == 1 ? FileKind::kSecretKey : FileKind::kPublicKey;
     read_context(ByteSource("input", bytes), kind);

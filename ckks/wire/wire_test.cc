@@ -4,12 +4,12 @@
 
 #include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/training_random.h"
-#include "ckks/scheme/seeded_encryptor.h"
-#include "ckks/scheme/test_party.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "ckks/wire/secret_key_file.h"
+#include "ckks/wire/client/secret_key_file.h"
 #include "doctest/doctest.h"
 
 namespace psm::wire {
@@ -37,10 +37,18 @@ EvaluationKeys read_evaluation_keys(ByteSource source, const Context& context) {
   for (const auto& entry : reader.entries()) {
     KeySwitchKey key = reader.load(entry);
     switch (entry.role) {
-      case KeyRole::kRelinearisation: keys.relinearisation.emplace(context.band(entry.level), std::move(key)); break;
-      case KeyRole::kGalois: keys.galois.emplace(std::pair{entry.element, context.band(entry.level)}, std::move(key)); break;
-      case KeyRole::kToEphemeral: keys.to_ephemeral = std::move(key); break;
-      case KeyRole::kFromEphemeral: keys.from_ephemeral = std::move(key); break;
+      case KeyRole::kRelinearisation:
+        keys.relinearisation.emplace(context.band(entry.level), std::move(key));
+        break;
+      case KeyRole::kGalois:
+        keys.galois.emplace(std::pair{entry.element, context.band(entry.level)}, std::move(key));
+        break;
+      case KeyRole::kToEphemeral:
+        keys.to_ephemeral = std::move(key);
+        break;
+      case KeyRole::kFromEphemeral:
+        keys.from_ephemeral = std::move(key);
+        break;
     }
   }
   return keys;
@@ -114,7 +122,8 @@ TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its l
   full.ciphertexts.push_back(files.party.encrypt(files.values, 3));
   const std::string path = scratch("full");
   write_ciphertexts(path, files.party.context, full);
-  CHECK(std::filesystem::file_size(files.seeded) < 0.7 * static_cast<double>(std::filesystem::file_size(path)));
+  CHECK(std::filesystem::file_size(files.seeded) <
+        0.7 * static_cast<double>(std::filesystem::file_size(path)));
 }
 
 TEST_CASE("a request's keys are read and no others; a file that lacks one says which") {
@@ -128,18 +137,22 @@ TEST_CASE("a request's keys are read and no others; a file that lacks one says w
   CHECK(keys.relinearisation.empty());
   KeyRequest higher;
   higher.need_galois(galois_element(context, 1), 3);
-  CHECK_THROWS_WITH_AS(reader.load(higher), doctest::Contains("serves levels up to 2, level 3 is needed"), Error);
+  CHECK_THROWS_WITH_AS(reader.load(higher), doctest::Contains("serves levels up to 2, level 3 is needed"),
+                       Error);
   KeyRequest other;
   other.need_galois(galois_element(context, 2), 1);
-  CHECK_THROWS_WITH_AS(reader.load(other), doctest::Contains("lacks the key of the Galois element 25"), Error);
+  CHECK_THROWS_WITH_AS(reader.load(other), doctest::Contains("lacks the key of the Galois element 25"),
+                       Error);
 }
 
 TEST_CASE("two keys with one role and Galois element are refused") {
   Files files;
   EvaluationKeysWriter writer(scratch("twice"), files.party.context, files.party.keys.fingerprint);
-  for (int i = 0; i < 2; ++i) writer.relinearisation(*files.party.keys.find_relinearisation(files.party.context, 3));
+  for (int i = 0; i < 2; ++i)
+    writer.relinearisation(*files.party.keys.find_relinearisation(files.party.context, 3));
   writer.commit();
-  CHECK_THROWS_WITH_AS(EvaluationKeysReader(scratch("twice"), files.party.context), doctest::Contains("two keys"), Error);
+  CHECK_THROWS_WITH_AS(EvaluationKeysReader(scratch("twice"), files.party.context),
+                       doctest::Contains("two keys"), Error);
 }
 
 TEST_CASE("a file of many keys passes through the memory of one, in any order") {
@@ -168,7 +181,8 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
     one.fingerprint = reader.fingerprint();
     one.galois.emplace(std::pair{entry->element, context.band(entry->level)}, reader.load(*entry));
     const Evaluator evaluator(context, one);
-    CHECK(max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)), values) < 1e-6);
+    CHECK(max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)), values) <
+          1e-6);
   }
   // With what makes and uses a key beside it: far from the file's 24.
   CHECK(buffer_pool::statistics().peak_in_use - before < 4 * one_key);
@@ -180,12 +194,14 @@ TEST_CASE("the sizes of files are what the functions say") {
   const Context& context = files.party.context;
   CHECK(std::filesystem::file_size(files.secret) == secret_key_file_bytes(context));
   CHECK(std::filesystem::file_size(files.public_key) == public_key_file_bytes(context));
-  CHECK(std::filesystem::file_size(files.evaluation) == evaluation_keys_file_bytes(context, some_keys(context)));
+  CHECK(std::filesystem::file_size(files.evaluation) ==
+        evaluation_keys_file_bytes(context, some_keys(context)));
   const uint64_t container = container_bytes(context.spec());
   const std::string note = R"({"prompts": 1})";
   CHECK(std::filesystem::file_size(files.ciphertexts) ==
         container + record_bytes(note.size()) + ciphertext_bytes(context, 2));
-  CHECK(std::filesystem::file_size(files.seeded) == container + record_bytes(2) + seeded_ciphertext_bytes(context, 3));
+  CHECK(std::filesystem::file_size(files.seeded) ==
+        container + record_bytes(2) + seeded_ciphertext_bytes(context, 3));
   KeyRequest encapsulation;
   encapsulation.encapsulation = true;
   files.party.add_keys(encapsulation);
@@ -193,7 +209,8 @@ TEST_CASE("the sizes of files are what the functions say") {
   writer.to_ephemeral(*files.party.keys.to_ephemeral);
   writer.from_ephemeral(*files.party.keys.from_ephemeral);
   writer.commit();
-  CHECK(std::filesystem::file_size(scratch("ephemeral")) == evaluation_keys_file_bytes(context, encapsulation));
+  CHECK(std::filesystem::file_size(scratch("ephemeral")) ==
+        evaluation_keys_file_bytes(context, encapsulation));
 }
 
 TEST_CASE("a file of another kind, other parameters or too many ciphertexts is refused and says so") {
@@ -201,18 +218,24 @@ TEST_CASE("a file of another kind, other parameters or too many ciphertexts is r
   const Context& context = files.party.context;
   CHECK_THROWS_WITH_AS(read_public_key(files.secret, context),
                        doctest::Contains("it holds a secret key, expected a public key"), Error);
-  CHECK_THROWS_WITH_AS(read_ciphertexts("/nowhere", context, 1), doctest::Contains("cannot read /nowhere"), Error);
-  CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, context, 0), doctest::Contains("more than 0"), Error);
+  CHECK_THROWS_WITH_AS(read_ciphertexts("/nowhere", context, 1), doctest::Contains("cannot read /nowhere"),
+                       Error);
+  CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, context, 0), doctest::Contains("more than 0"),
+                       Error);
   const Context other(insecure_leveled(6, 4));
-  CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, other, 1), doctest::Contains("other parameters"), Error);
+  CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, other, 1), doctest::Contains("other parameters"),
+                       Error);
   const std::string text = scratch("text");
-  write_file(text, "this is no key, but it is longer than a header would be, so that the magic decides ............");
+  write_file(
+      text,
+      "this is no key, but it is longer than a header would be, so that the magic decides ............");
   CHECK_THROWS_WITH_AS(read_public_key(text, context), doctest::Contains("not a file of keys"), Error);
 }
 
 TEST_CASE("every truncation is refused") {
   Files files;
-  for (const std::string& path : {files.secret, files.public_key, files.evaluation, files.ciphertexts, files.seeded}) {
+  for (const std::string& path :
+       {files.secret, files.public_key, files.evaluation, files.ciphertexts, files.seeded}) {
     const std::string whole = read_file(path, kAnySize);
     for (size_t length = 0; length < whole.size(); length += 1 + whole.size() / 97) {
       const auto cut = [&] { return ByteSource("cut", std::string_view(whole).substr(0, length)); };
@@ -283,7 +306,8 @@ TEST_CASE("something after the end is refused") {
   Files files;
   const std::string path = scratch("longer");
   write_file(path, read_file(files.ciphertexts, kAnySize) + "x");
-  CHECK_THROWS_WITH_AS(read_ciphertexts(path, files.party.context, 9), doctest::Contains("after its end"), Error);
+  CHECK_THROWS_WITH_AS(read_ciphertexts(path, files.party.context, 9), doctest::Contains("after its end"),
+                       Error);
 }
 
 }  // namespace

@@ -3,10 +3,10 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/file.h"
-#include "ckks/base/flags.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
 #include "ckks/base/parallel.h"
-#include "cmd/study/runner.h"
+#include "cmd/study/experiments/runner.h"
 
 namespace psm {
 namespace {

@@ -1,6 +1,7 @@
 """The rules every BUILD file of this repository uses: one place to touch on an upgrade.
 
-Targets are small: one concept, one library, its test beside it.
+A room is a folder with one purpose. psm_room() makes of it one library, named like the folder, and one test for
+each file that ends in _test.cc.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
@@ -31,10 +32,11 @@ def psm_library(name, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def psm_test(name, srcs = None, copts = [], deps = [], **kwargs):
+def psm_test(name, srcs = None, size = "medium", copts = [], deps = [], **kwargs):
     """A doctest test: `name.cc` beside the code it tests; the main function is shared."""
     cc_test(
         name = name,
+        size = size,
         srcs = srcs or [name + ".cc"],
         copts = _COPTS + copts,
         linkstatic = _LINKSTATIC,
@@ -42,12 +44,41 @@ def psm_test(name, srcs = None, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def psm_binary(name, copts = [], deps = [], **kwargs):
-    """A command: `bazel run //cmd:name`."""
+def psm_binary(name, srcs = None, copts = [], deps = [], **kwargs):
+    """A command, `bazel run //cmd:name`, whose main function is in `name.cc`."""
     cc_binary(
         name = name,
+        srcs = srcs or [name + ".cc"],
         copts = _COPTS + copts,
         linkstatic = _LINKSTATIC,
         deps = deps + [_OPENMP],
         **kwargs
     )
+
+def psm_room(deps = [], test_deps = [], tests = {}, exclude = [], testonly = False, **kwargs):
+    """The library of a folder and its tests.
+
+    Args:
+      deps: the rooms that its files include.
+      test_deps: further rooms that its tests include.
+      tests: attributes of tests that need any, by name; a test whose source is not `name.cc` says `srcs`.
+      exclude: files that belong to other targets of the folder.
+      testonly: whether tests alone may use it.
+      **kwargs: further attributes of the library.
+    """
+    name = native.package_name().split("/")[-1]
+    psm_library(
+        name = name,
+        testonly = testonly,
+        srcs = native.glob(["*.cc"], exclude = ["*_test.cc"] + exclude),
+        hdrs = native.glob(["*.h"], exclude = exclude),
+        deps = deps,
+        **kwargs
+    )
+    names = [file[:-len(".cc")] for file in native.glob(["*_test.cc"])]
+    for test in names + [test for test in tests if test not in names]:
+        psm_test(
+            name = test,
+            deps = [":" + name] + deps + test_deps,
+            **tests.get(test, {})
+        )

@@ -1,0 +1,72 @@
+#include "approx/testing/testing.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/program/machines/twin.h"
+
+namespace psm {
+
+std::vector<double> points_of(const Interval& domain, int count) {
+  std::vector<double> points(count);
+  for (int i = 0; i < count; ++i) {
+    const double share = static_cast<double>(i) / (count - 1);
+    points[i] = domain.lo > 0 ? domain.lo * std::pow(domain.hi / domain.lo, share)
+                              : domain.lo + share * domain.width();
+  }
+  points.back() = domain.hi;
+  return points;
+}
+
+int longest_path(const program::Program& program) {
+  std::vector<int> level(program.value_count(), 0);
+  for (const program::Instruction& instruction : program.instructions) {
+    int deepest = 0;
+    for (const program::Value v : instruction.arguments) deepest = std::max(deepest, level[v.id]);
+    for (size_t i = 0; i < instruction.results.size(); ++i) {
+      const bool refresh = instruction.opcode == program::Opcode::kRefresh;  // its values do not meet
+      const int before = refresh ? level[instruction.arguments[i].id] : deepest;
+      level[instruction.results[i].id] = before + program::depth(instruction);
+    }
+  }
+  PSM_CHECK(program.outputs.size() == 1, program.outputs.size());
+  return level[program.outputs[0].value.id];
+}
+
+ProgramReport run_program(const Approximation& approximation) {
+  constexpr int kSlots = 1024;
+  program::Builder builder(kSlots);
+  const program::Value v = builder.input("v", true);
+  builder.output("out", approximation.build(builder, v, "input of " + approximation.name()));
+  const program::Program program = std::move(builder).finish();
+
+  const std::vector<double> x = points_of(approximation.domain(), kSlots);
+  program::SlotVector input(kSlots);
+  for (int i = 0; i < kSlots; ++i)
+    input[i] = approximation.input_scale() * x[i] + approximation.input_offset();
+  const program::TwinResult result = program::run_twin(program, {{"v", input}});
+
+  ProgramReport report;
+  for (int i = 0; i < kSlots; ++i) {
+    const program::Complex out = result.outputs.at("out")[i];
+    report.worst_difference =
+        std::max(report.worst_difference, std::abs(out - approximation.evaluate_normalised(input[i].real())));
+    report.largest = std::max(report.largest, std::abs(out));
+  }
+  report.depth = longest_path(program);
+  for (const program::Instruction& instruction : program.instructions) {
+    report.refreshes += instruction.opcode == program::Opcode::kRefresh;
+    report.products += instruction.opcode == program::Opcode::kMultiply;
+  }
+  return report;
+}
+
+double worst_error(const Approximation& approximation, int count) {
+  double worst = 0;
+  for (const double x : points_of(approximation.domain(), count))
+    worst = std::max(worst, approximation.error_at(x));
+  return worst;
+}
+
+}  // namespace psm

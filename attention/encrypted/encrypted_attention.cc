@@ -1,0 +1,174 @@
+#include "attention/encrypted/encrypted_attention.h"
+
+#include <cmath>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "nn/encrypted/encrypted_sum.h"
+
+namespace psm {
+
+using program::Builder;
+using program::Complex;
+using program::LinearMap;
+using program::Plain;
+using program::Value;
+
+namespace {
+
+size_t wrap(long index, size_t period) {
+  const long n = static_cast<long>(period);
+  return static_cast<size_t>((index % n + n) % n);
+}
+
+}  // namespace
+
+AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta, std::vector<double> scale)
+    : tokens_(packing.tokens),
+      features_(packing.features),
+      head_features_(packing.head_features),
+      score_ciphertexts_(packing.score_ciphertexts()),
+      // Long sums of hoisted rotations want few babies, short ones few relinearisations.
+      babies_(head_features_ > 16 ? head_features_ / 2 : head_features_),
+      theta_(std::move(theta)),
+      scale_(std::move(scale)) {
+  PSM_CHECK(static_cast<int>(theta_.size()) == head_features_ && static_cast<int>(scale_.size()) == tokens_,
+            theta_.size(), " angles, ", scale_.size(), " scales");
+  const int C = head_features_, F = features_, B = babies_;
+  // K~_m = rot_{-mCF} sum_f mask . rot_{-fF}(conj k); V~ likewise with m = 0.
+  skew_keys_.outputs = score_ciphertexts_;
+  for (int f = 0; f < C; ++f) {
+    for (int m = 0; m < score_ciphertexts_; ++m)
+      skew_keys_.terms.push_back(
+          {.output = m, .giant = -m * C * F, .baby = -f * F, .weight = key_mask(m, f, -m * C * F)});
+    std::vector<Complex> one(static_cast<size_t>(F));
+    for (int at = f; at < F; at += C) one[static_cast<size_t>(at)] = 1;
+    skew_values_.terms.push_back({.baby = -f * F, .weight = Plain(std::move(one))});
+  }
+  // Inputs are q and V~ rotated by the giants, one for each g; outputs (g, b) in this order.
+  mask_queries_.outputs = mask_values_.outputs = 0;
+  for (int g = 0; g < giants(); ++g)
+    for (int b = 0; b < B; ++b) {
+      const int query = (g - C / B) * B + b, value = (g + 1 - C / B) * B - b;
+      if (std::abs(query) < C)
+        mask_queries_.terms.push_back({.output = mask_queries_.outputs++,
+                                       .input = g,
+                                       .baby = b,
+                                       .weight = query_mask(query, (query - b) * (1 + F))});
+      if (std::abs(value) < C)
+        mask_values_.terms.push_back({.output = mask_values_.outputs++,
+                                      .input = g,
+                                      .baby = -b * F,
+                                      .weight = value_mask(value, -(value + b))});
+    }
+}
+
+// mask_i before the outer rotation by `giant_offset`.
+Plain AttentionMasks::query_mask(int i, int giant_offset) const {
+  const size_t period = static_cast<size_t>(tokens_) * static_cast<size_t>(features_);
+  std::vector<Complex> mask(period);
+  for (int t = 0; t < tokens_; ++t)
+    for (int f = 0; f < features_; ++f) {
+      const int j = f % head_features_, source = j + i;
+      if (source < 0 || source >= head_features_ || t < j) continue;
+      mask[wrap(static_cast<long>(t) * features_ + f + giant_offset, period)] =
+          std::polar(scale_[static_cast<size_t>(t)] / 2, -theta_[static_cast<size_t>(source)] * i);
+    }
+  return Plain(std::move(mask));
+}
+
+Plain AttentionMasks::value_mask(int i, int giant_offset) const {
+  const size_t period = static_cast<size_t>(features_);
+  std::vector<Complex> mask(period);
+  for (int f = 0; f < features_; ++f) {
+    const int j = f % head_features_ - i;
+    if (j >= 0 && j < head_features_) mask[wrap(f + giant_offset, period)] = 1;
+  }
+  return Plain(std::move(mask));
+}
+
+Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const {
+  const size_t period = static_cast<size_t>(tokens_) * static_cast<size_t>(features_);
+  std::vector<Complex> mask(period);
+  const int step = m * head_features_;
+  for (int t = 0; t < tokens_; ++t) {
+    if (wrap(t - feature, static_cast<size_t>(tokens_)) < static_cast<size_t>(step)) continue;
+    for (int f = feature; f < features_; f += head_features_)
+      mask[wrap(static_cast<long>(t) * features_ + f + giant_offset, period)] =
+          std::polar(1.0, theta_[static_cast<size_t>(feature)] * (step + feature));
+  }
+  return Plain(std::move(mask));
+}
+
+std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) const {
+  const int C = head_features_, F = features_, B = babies_;
+  const std::vector<Value> keys = builder.linear(std::vector<Value>{builder.conjugate(k)}, skew_keys_);
+  std::vector<int> giant_offsets, baby_offsets;
+  for (int g = 0; g < giants(); ++g) giant_offsets.push_back((g - C / B) * B);
+  for (int b = 0; b < B; ++b) baby_offsets.push_back(b * (1 + F));
+  std::vector<int> query_offsets;
+  for (int offset : giant_offsets) query_offsets.push_back(-offset * F);
+  const std::vector<Value> queries = builder.linear(builder.rotate_all(q, query_offsets), mask_queries_);
+  std::vector<Value> scores;
+  for (Value key : keys) {
+    const std::vector<Value> rotated = builder.rotate_all(key, baby_offsets);
+    std::vector<Value> sums;
+    size_t next = 0;
+    for (int offset : giant_offsets) {
+      std::vector<std::pair<Value, Value>> pairs;
+      for (int b = 0; b < B; ++b)
+        if (std::abs(offset + b) < C) pairs.emplace_back(queries[next++], rotated[static_cast<size_t>(b)]);
+      sums.push_back(builder.rotate(builder.sum_of_products(pairs), offset * (1 + F)));
+    }
+    // The masks carry half the scale, so twice the real part is the score.
+    scores.push_back(builder.twice_real_part(builder.add_all(sums)));
+  }
+  return scores;
+}
+
+Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, Value v) const {
+  const int C = head_features_, F = features_, B = babies_;
+  const Value skewed = builder.linear(std::vector<Value>{v}, skew_values_)[0];
+  std::vector<int> giant_offsets, value_offsets, baby_offsets;
+  for (int g = 0; g < giants(); ++g) {
+    giant_offsets.push_back((g + 1 - C / B) * B);
+    value_offsets.push_back(giant_offsets.back() * (1 + F));
+  }
+  for (int b = 0; b < B; ++b) baby_offsets.push_back(b);
+  const std::vector<Value> values = builder.linear(builder.rotate_all(skewed, value_offsets), mask_values_);
+  std::vector<Value> outputs;
+  for (int m = 0; m < score_ciphertexts_; ++m) {
+    const Value power = builder.rotate(powers[static_cast<size_t>(m)], m * C * F);
+    const std::vector<Value> rotated = builder.rotate_all(power, baby_offsets);
+    std::vector<Value> sums;
+    size_t next = 0;
+    for (int offset : giant_offsets) {
+      std::vector<std::pair<Value, Value>> pairs;
+      for (int b = 0; b < B; ++b)
+        if (std::abs(offset - b) < C) pairs.emplace_back(rotated[static_cast<size_t>(b)], values[next++]);
+      sums.push_back(builder.rotate(builder.sum_of_products(pairs), -offset));
+    }
+    outputs.push_back(builder.add_all(sums));
+  }
+  // Horner over m: one rotation key.
+  Value sum = outputs.back();
+  for (int m = score_ciphertexts_ - 2; m >= 0; --m)
+    sum = builder.add(builder.rotate(sum, -C * F), outputs[static_cast<size_t>(m)]);
+  return sum;
+}
+
+Value AttentionMasks::row_sums(Builder& builder, const std::vector<Value>& powers, double factor) const {
+  const std::vector<double> weight(static_cast<size_t>(features_), factor);
+  return builder.linear(std::vector<Value>{builder.add_all(powers)},
+                        block_sum_map(weight, head_features_))[0];
+}
+
+std::vector<double> rotary_angles(const ModelConfig& config, const Packing& packing) {
+  std::vector<double> theta(static_cast<size_t>(packing.head_features));
+  const int dims = config.rotary_dims();
+  for (int c = 0; 2 * c < dims; ++c)
+    theta[static_cast<size_t>(c)] = std::pow(config.rotary_base, -2.0 * c / dims);
+  return theta;
+}
+
+}  // namespace psm

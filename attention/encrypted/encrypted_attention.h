@@ -1,0 +1,71 @@
+// PowerSoftmax attention on ciphertexts in token-major packing (packing.h), after RoPE, causal, for all heads
+// and all prompts of a ciphertext at once.
+//
+// Notation: T tokens, F features a ciphertext, C complex features a head, M = ceil(T / C); q, k, v the
+// complex features before RoPE, theta_f the angle of feature f of a head (0: not rotated); i runs over (-C,
+// C) and is cut into giant and baby steps. [..] is 1 where the condition holds, else 0.
+//
+//   skew        K~_m[t, f] = conj k[t - (mC + f), f] e^{i theta_f (mC + f)} [(t - f) mod T >= mC]
+//               V~[t, f]   = v[t - f, f]
+//   scores      T_m = Re sum_i  mask_i . rot_i(q)  *  rot_{i (1 + F)}(K~_m)
+//               mask_i[t, j] = scale[t] e^{-i theta_{j+i} i} [0 <= j + i < C] [t >= j]
+//               slot (t, j) of T_m is scale[t] times the score of token t with token t - (mC + j), zero
+//               where that does not exist: the two masks together are the causal mask, without a level
+//   powers      P_m = T_m^p                                                 eq. PolyAttention
+//   row sums    D[t] = sum_m sum_j P_m[t, j], replicated over the head
+//   output      O[t, f] = sum_m sum_i  rot_{-i}(P_m) * [0 <= f - i < C] rot_{-F (mC - i)}(V~)
+//                       = sum_j P[t, j] v[t - j, f]
+//   attention   O / (D + epsilon)                                           eq. LengthAgnosticAttention
+//
+// scale[t] = (t + 1)^{-1/p} makes D the mean of the length-agnostic form. A prompt's neighbour enters masked
+// slots only.
+//
+// Baby steps b and giant steps g; each sum over b is one relinearisation:
+//   scores, i = g B + b:   T_m = Re sum_g rot_{gB(1+F)} sum_b [mask'_i rot_{b-gBF}(q)] * rot_{b(1+F)}(K~_m)
+//   output, i = g B - b:   O = sum_m rot_{-mCF} sum_g rot_{-gB}
+//                              sum_b rot_b(rot_{mCF} P_m) * [mask'_i rot_{gB(1+F)-bF}(V~)]
+//
+// Levels: scores 2 (skew and masks 1, products 1), power ceil(log2 p), row sums 1, output 1 (and before it V~
+// and its masks 2, which do not depend on the scores).
+#pragma once
+
+#include <vector>
+
+#include "attention/encrypted/packing.h"
+#include "ckks/program/program.h"
+
+namespace psm {
+
+// The plaintexts and offsets of attention, the same for every layer of a model.
+class AttentionMasks {
+ public:
+  // theta[f] for the C features of a head; scale[t] for the T tokens.
+  AttentionMasks(const Packing&, std::vector<double> theta, std::vector<double> scale);
+
+  // T_m, m = 0 .. M - 1, of one ciphertext of heads. The imaginary parts are zero.
+  std::vector<program::Value> scores(program::Builder&, program::Value q, program::Value k) const;
+  // O from the powers P_m and v.
+  program::Value weigh(program::Builder&, const std::vector<program::Value>& powers, program::Value v) const;
+  // factor * D.
+  program::Value row_sums(program::Builder&, const std::vector<program::Value>& powers, double factor) const;
+
+  int score_ciphertexts() const { return score_ciphertexts_; }
+  // Of one ciphertext of heads, for tests: g of the two loops.
+  int giants() const { return 2 * head_features_ / babies_; }
+  int babies() const { return babies_; }
+
+ private:
+  program::Plain query_mask(int i, int giant_offset) const;
+  program::Plain value_mask(int i, int giant_offset) const;
+  program::Plain key_mask(int m, int feature, int giant_offset) const;
+
+  int tokens_, features_, head_features_, score_ciphertexts_, babies_;
+  std::vector<double> theta_, scale_;
+  program::LinearMap skew_keys_, skew_values_, mask_queries_, mask_values_;
+};
+
+// The angle of each complex feature of a head: rotary_base^(-2 c / rotary_dims) for c < rotary_dims / 2, else
+// 0.
+std::vector<double> rotary_angles(const ModelConfig&, const Packing&);
+
+}  // namespace psm

@@ -1,0 +1,132 @@
+#include "attention/encrypted/encrypted_attention.h"
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "ckks/program/machines/twin.h"
+#include "doctest/doctest.h"
+#include "nn/encrypted/encrypted_power.h"
+
+namespace psm {
+namespace {
+
+using program::Builder;
+using program::Complex;
+using program::Opcode;
+using program::SlotVector;
+using program::Value;
+
+ModelConfig shape(int width, int heads) {
+  return {.vocab = 2,
+          .context = 64,
+          .layers = 1,
+          .width = width,
+          .heads = heads,
+          .ffn = width,
+          .rotary_fraction = 0.5};
+}
+
+struct Case {
+  int tokens, width, heads;
+  size_t slots;
+  int power;
+};
+
+// O and D of every prompt against the definition, in complex numbers.
+void compare(const Case& c) {
+  CAPTURE(c.tokens);
+  CAPTURE(c.heads);
+  CAPTURE(c.slots);
+  const ModelConfig config = shape(c.width, c.heads);
+  const Packing packing = make_packing(config, c.tokens, c.slots);
+  const int T = packing.tokens, F = packing.features, C = packing.head_features;
+  REQUIRE(static_cast<size_t>(packing.prompts * T * F) == c.slots);
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  std::vector<double> scale;
+  for (int t = 0; t < T; ++t) scale.push_back(std::pow(t + 1.0, -1.0 / c.power));
+  const std::vector<double> theta = rotary_angles(config, packing);
+  const AttentionMasks masks(packing, theta, scale);
+  std::map<std::string, SlotVector> in;
+  for (const char* name : {"q", "k", "v"})
+    for (size_t s = 0; s < c.slots; ++s) in[name].emplace_back(0.3 * normal(random), 0.3 * normal(random));
+
+  Builder builder(c.slots);
+  const Value q = builder.input("q"), k = builder.input("k"), v = builder.input("v");
+  std::vector<Value> powers;
+  for (Value score : masks.scores(builder, q, k)) powers.push_back(power_of(builder, score, c.power));
+  builder.output("o", masks.weigh(builder, powers, v));
+  builder.output("d", masks.row_sums(builder, powers, 2.0));
+  const auto result = program::run_twin(std::move(builder).finish(), in);
+  const SlotVector &o = result.outputs.at("o"), &d = result.outputs.at("d");
+
+  double worst_o = 0, worst_d = 0;
+  for (int p = 0; p < packing.prompts; ++p)
+    for (int t = 0; t < T; ++t)
+      for (int head = 0; head < F / C; ++head) {
+        auto at = [&](int token, int f) { return static_cast<size_t>((p * T + token) * F + head * C + f); };
+        std::vector<Complex> expected(static_cast<size_t>(C));
+        double sum = 0;
+        for (int u = 0; u <= t; ++u) {
+          double score = 0;
+          for (int f = 0; f < C; ++f)
+            score += (in["q"][at(t, f)] * std::polar(1.0, theta[static_cast<size_t>(f)] * (t - u)) *
+                      std::conj(in["k"][at(u, f)]))
+                         .real();
+          const double power = std::pow(score, c.power) / (t + 1);
+          sum += power;
+          for (int f = 0; f < C; ++f) expected[static_cast<size_t>(f)] += power * in["v"][at(u, f)];
+        }
+        for (int f = 0; f < C; ++f) {
+          worst_o = std::max(worst_o, std::abs(o[at(t, f)] - expected[static_cast<size_t>(f)]));
+          worst_d = std::max(worst_d, std::abs(d[at(t, f)] - 2 * sum));
+        }
+      }
+  CHECK(worst_o < 1e-12);
+  CHECK(worst_d < 1e-12);
+}
+
+TEST_CASE("causal PowerSoftmax sums agree with their definition, prompts of one ciphertext kept apart") {
+  compare({16, 16, 2, 512, 4});    // 4 score ciphertexts, 4 prompts
+  compare({8, 16, 1, 64, 2});      // one score ciphertext, one prompt
+  compare({4, 32, 2, 256, 4});     // fewer tokens than features of a head
+  compare({16, 128, 2, 2048, 6});  // C = 32: four giants, a power that is no power of two
+  compare({16, 64, 4, 256, 4});    // features of the model spread over two ciphertexts
+}
+
+TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switches") {
+  const Packing packing = make_packing(shape(16, 2), 16, 512);
+  const AttentionMasks masks(packing, rotary_angles(shape(16, 2), packing), std::vector<double>(16, 1.0));
+  REQUIRE(masks.score_ciphertexts() == 4);
+  Builder builder(512);
+  const Value q = builder.input("q"), k = builder.input("k"), v = builder.input("v");
+  std::vector<Value> powers;
+  for (Value score : masks.scores(builder, q, k)) {
+    CHECK(builder.is_real(score));
+    powers.push_back(power_of(builder, score, 4));
+  }
+  masks.weigh(builder, powers, v);
+  const program::Program program = std::move(builder).finish();
+  int relinearised = 0, products = 0, rotations = 0, hoisted = 0, conjugations = 0, linear = 0;
+  for (const auto& instruction : program.instructions) {
+    if (instruction.opcode == Opcode::kSumOfProducts) {
+      ++relinearised;
+      products += static_cast<int>(instruction.arguments.size() / 2);
+    }
+    relinearised += instruction.opcode == Opcode::kMultiply;
+    conjugations += instruction.opcode == Opcode::kConjugate;
+    linear += instruction.opcode == Opcode::kLinear;
+    if (instruction.opcode == Opcode::kRotate)
+      (instruction.offsets.size() == 1 ? rotations : hoisted) += static_cast<int>(instruction.offsets.size());
+  }
+  CHECK(products == 2 * 4 * 7);          // 2 C - 1 for each m, in scores and in output
+  CHECK(relinearised == 2 * 4 * 2 + 8);  // two giants each, and two squarings of four powers
+  CHECK(rotations == 2 + 8 + 3 + 3);  // giants of q and V~, outer rotations, rot_{mCF} before, Horner after
+  CHECK(hoisted == 2 * 4 * 3);        // babies of K~_m and P_m
+  CHECK(conjugations == 5);           // k, and one real part for each score ciphertext
+  CHECK(linear == 4);
+}
+
+}  // namespace
+}  // namespace psm

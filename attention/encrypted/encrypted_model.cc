@@ -1,0 +1,175 @@
+#include "attention/encrypted/encrypted_model.h"
+
+#include <cmath>
+
+#include "approx/activation.h"
+#include "approx/inverse.h"
+#include "attention/encrypted/encrypted_block.h"
+#include "ckks/base/error.h"
+#include "nn/encrypted/encrypted_norm.h"
+
+namespace psm {
+
+using program::Builder;
+using program::Program;
+using program::Value;
+
+namespace {
+
+std::string input_name(const Packing& packing, const char* name, int ciphertext) {
+  return packing.state_ciphertexts() == 1 ? name : name + std::to_string(ciphertext);
+}
+
+// (t + 1)^{-1/p}: the row's length, so that row sums are means.
+std::vector<double> row_scale(int tokens, int power) {
+  std::vector<double> scale;
+  for (int t = 0; t < tokens; ++t) scale.push_back(std::pow(t + 1.0, -1.0 / power));
+  return scale;
+}
+
+// folded(n), polynomials(n): layer n's.
+template <typename Folded, typename Polynomials>
+Program build(const ModelConfig& config, const Packing& packing, bool client_norm, const Folded& folded,
+              const Polynomials& polynomials) {
+  Builder builder(packing.slots);
+  std::vector<Value> x, h;
+  for (int c = 0; c < packing.state_ciphertexts(); ++c)
+    x.push_back(builder.input(input_name(packing, "x", c)));
+  if (client_norm)
+    for (int c = 0; c < packing.state_ciphertexts(); ++c)
+      h.push_back(builder.input(input_name(packing, "h", c)));
+  const AttentionMasks masks(packing, rotary_angles(config, packing),
+                             row_scale(packing.tokens, config.power));
+  for (int n = 0; n < config.layers; ++n) {
+    Builder::Scope scope(builder, "layer " + std::to_string(n));
+    const FoldedLayer& layer = folded(n);
+    const LayerApproximations& functions = polynomials(n);
+    if (n > 0 || !client_norm) {
+      x = builder.refresh(x);
+      h = encrypted_norm(builder, x, layer.variance_weight, layer.variance_offset, functions.inverse_sqrt);
+    }
+    x = encrypted_block(builder, x, h, layer, functions, masks, config.power, packing);
+  }
+  for (int c = 0; c < packing.state_ciphertexts(); ++c)
+    builder.output(input_name(packing, "x", c), x[static_cast<size_t>(c)]);
+  return std::move(builder).finish();
+}
+
+// Rows less their mean, and the variance of each.
+struct Centred {
+  std::vector<double> x;
+  std::vector<double> variance;
+};
+Centred centre(std::span<const double> x, size_t d) {
+  Centred result{{x.begin(), x.end()}, {}};
+  for (size_t row = 0; row < x.size(); row += d) {
+    double mean = 0, variance = 0;
+    for (size_t f = 0; f < d; ++f) mean += x[row + f] / static_cast<double>(d);
+    for (size_t f = 0; f < d; ++f) {
+      result.x[row + f] -= mean;
+      variance += result.x[row + f] * result.x[row + f] / static_cast<double>(d);
+    }
+    result.variance.push_back(variance);
+  }
+  return result;
+}
+
+}  // namespace
+
+Program build_program(const PolynomialModel& model, const Packing& packing) {
+  FoldedLayer folded;
+  return build(
+      model.weights.config, packing, model.options.client_norm,
+      [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
+      [&](int n) -> const LayerApproximations& { return model.layers[static_cast<size_t>(n)]; });
+}
+
+Program build_shape_program(const ModelConfig& config, const Packing& packing, const ShapeRanges& ranges,
+                            const PolynomialOptions& options) {
+  const FoldedLayer folded = shape_of_layer(config, packing);
+  const LayerApproximations polynomials{
+      design_inverse_sqrt(ranges.variance, options.norm_error),
+      power_softmax_polynomial(config, ranges.denominator, options.inverse_error),
+      design_gelu(ranges.gelu_input, options.gelu_error)};
+  return build(
+      config, packing, options.client_norm, [&](int) -> const FoldedLayer& { return folded; },
+      [&](int) -> const LayerApproximations& { return polynomials; });
+}
+
+SlotVectors client_inputs(const PolynomialModel& model, const Packing& packing,
+                          std::span<const std::vector<int>> prompts) {
+  const ModelConfig& config = model.weights.config;
+  const size_t d = static_cast<size_t>(config.width);
+  const std::vector<double> scale = residual_scale(model, packing);
+  std::vector<std::vector<double>> states, normalised;
+  for (const std::vector<int>& prompt : prompts) {
+    std::vector<double> embedded;
+    for (int token : prompt) {
+      if (token < 0 || token >= config.vocab)
+        throw Error(message("token ", token, " is not in the model's vocabulary of ", config.vocab,
+                            "; use tokens from 0 to ", config.vocab - 1));
+      const float* row = model.weights.embedding.data() + static_cast<size_t>(token) * d;
+      embedded.insert(embedded.end(), row, row + d);
+    }
+    Centred state = centre(embedded, d);
+    std::vector<double> norm = state.x;
+    for (size_t i = 0; i < norm.size(); ++i) {
+      norm[i] /= std::sqrt(state.variance[i / d] + config.norm_epsilon);
+      state.x[i] /= scale[i % d];
+    }
+    states.push_back(std::move(state.x));
+    normalised.push_back(std::move(norm));
+  }
+  SlotVectors inputs;
+  auto pack = [&](const char* name, std::span<const std::vector<double>> of_prompts) {
+    auto packed = pack_states(packing, config.width, of_prompts);
+    for (int c = 0; c < packing.state_ciphertexts(); ++c)
+      inputs[input_name(packing, name, c)] = std::move(packed[static_cast<size_t>(c)]);
+  };
+  pack("x", states);
+  if (model.options.client_norm) pack("h", normalised);
+  return inputs;
+}
+
+std::vector<std::vector<double>> client_hidden(const PolynomialModel& model, const Packing& packing,
+                                               const SlotVectors& outputs, int prompts) {
+  const ModelConfig& config = model.weights.config;
+  std::vector<std::vector<std::complex<double>>> ciphertexts;
+  for (int c = 0; c < packing.state_ciphertexts(); ++c) {
+    const std::string name = input_name(packing, "x", c);
+    const auto found = outputs.find(name);
+    if (found == outputs.end())
+      throw Error("the answer lacks the output '" + name + "'; run the whole program");
+    ciphertexts.push_back(found->second);
+  }
+  std::vector<std::vector<double>> hidden = unpack_states(packing, config.width, ciphertexts, prompts);
+  const std::vector<double> scale = residual_scale(model, packing);
+  for (std::vector<double>& state : hidden)
+    for (size_t i = 0; i < state.size(); ++i) state[i] *= scale[i % scale.size()];
+  return hidden;
+}
+
+std::vector<std::vector<double>> client_logits(const PolynomialModel& model, const Packing& packing,
+                                               const SlotVectors& outputs,
+                                               std::span<const std::vector<int>> prompts) {
+  const ModelWeights& w = model.weights;
+  const size_t d = static_cast<size_t>(w.config.width), vocab = static_cast<size_t>(w.config.vocab);
+  const auto hidden = client_hidden(model, packing, outputs, static_cast<int>(prompts.size()));
+  std::vector<std::vector<double>> logits;
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    const Centred x = centre(hidden[p], d);
+    std::vector<double> of_prompt(prompts[p].size() * vocab);
+    for (size_t t = 0; t < prompts[p].size(); ++t) {
+      const double r = 1 / std::sqrt(x.variance[t] + w.config.norm_epsilon);
+      for (size_t i = 0; i < vocab; ++i)
+        for (size_t f = 0; f < d; ++f)
+          of_prompt[t * vocab + i] += static_cast<double>(w.unembedding[i * d + f]) *
+                                      (x.x[t * d + f] * r * static_cast<double>(w.final_gamma[f]) +
+                                       static_cast<double>(w.final_beta[f]));
+    }
+    logits.push_back(std::move(of_prompt));
+  }
+  return logits;
+}
+
+}  // namespace psm

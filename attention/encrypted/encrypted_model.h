@@ -1,0 +1,48 @@
+// The whole model as a slot program, and the client's two ends of it.
+//
+// The client embeds its prompts, removes the mean of every token's features, and sends
+//     x'  = (E[token] - mean) / R         (residual_scale; input "x", or "x0", "x1" ... of a wide model)
+//     h'  = LayerNorm without gamma, beta  (input "h" ..., with PolynomialOptions::client_norm)
+// The server runs all layers. The client decrypts x' after the last one, multiplies by R and applies the
+// final norm and the unembedding. Embedding and unembedding are the client's, as in the paper's timing.
+#pragma once
+
+#include <complex>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attention/encrypted/packing.h"
+#include "attention/reference/polynomial_model.h"
+#include "ckks/program/program.h"
+
+namespace psm {
+
+using SlotVectors = std::map<std::string, std::vector<std::complex<double>>>;
+
+program::Program build_program(const PolynomialModel&, const Packing&);
+
+// A model that exists only as a shape, for the meter: weights without entries, and the polynomials that a
+// model with the ranges of ShapeRanges would need.
+struct ShapeRanges {
+  Interval variance{0.1, 10};
+  Interval denominator{1e-3, 1};
+  double gelu_input = 6;
+};
+program::Program build_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},
+                                     const PolynomialOptions& = {});
+
+// The inputs of the program by name. Throws psm::Error on prompts that are empty, too long, too many, or have
+// tokens that the model lacks.
+SlotVectors client_inputs(const PolynomialModel&, const Packing&, std::span<const std::vector<int>> prompts);
+
+// From the outputs of the program: logits [tokens of the prompt][vocab] of each prompt.
+std::vector<std::vector<double>> client_logits(const PolynomialModel&, const Packing&,
+                                               const SlotVectors& outputs,
+                                               std::span<const std::vector<int>> prompts);
+// The residual stream itself, centred, [T][d] of each of the first `prompts` prompts.
+std::vector<std::vector<double>> client_hidden(const PolynomialModel&, const Packing&,
+                                               const SlotVectors& outputs, int prompts);
+
+}  // namespace psm

@@ -1,0 +1,165 @@
+#include "attention/encrypted/encrypted_model.h"
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "ckks/base/error.h"
+#include "ckks/program/machines/twin.h"
+#include "ckks/program/planning/planner.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelConfig small(int width, int heads, int ffn) {
+  return {.vocab = 13,
+          .context = 16,
+          .layers = 2,
+          .width = width,
+          .heads = heads,
+          .ffn = ffn,
+          .rotary_fraction = 0.5,
+          .norm_epsilon = 1e-5};
+}
+
+// Random weights with biases, gammas and betas that are not neutral.
+ModelWeights lively_weights(const ModelConfig& config, uint64_t seed) {
+  ModelWeights weights = random_weights(config, seed);
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  for (LayerWeights& layer : weights.layers)
+    for (auto* vector : {&layer.norm1_gamma, &layer.norm1_beta, &layer.norm2_gamma, &layer.norm2_beta,
+                         &layer.bq, &layer.bk, &layer.bv, &layer.bo, &layer.b_up, &layer.b_down})
+      for (float& x : *vector) x += 0.2f * normal(random);
+  for (float& x : weights.final_beta) x += 0.2f * normal(random);
+  return weights;
+}
+
+std::vector<std::vector<int>> sequences(int count, int length, int vocab, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<int>> result(static_cast<size_t>(count));
+  for (auto& sequence : result)
+    for (int t = 0; t < length; ++t)
+      sequence.push_back(static_cast<int>(random() % static_cast<unsigned>(vocab)));
+  return result;
+}
+
+double worst_difference(std::span<const double> a, std::span<const double> b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+  return worst;
+}
+
+// Logits of the twin of the program against the polynomial model, for prompts of several lengths.
+double twin_against_polynomial(const ModelConfig& config, size_t slots, bool client_norm) {
+  const ModelWeights weights = lively_weights(config, 3);
+  const PolynomialModel model =
+      make_polynomial(weights, measure_ranges(weights, sequences(64, config.context, config.vocab, 1)),
+                      {.margin = 2,
+                       .norm_error = 1e-3,
+                       .inverse_error = 1e-3,
+                       .gelu_error = 1e-3,
+                       .client_norm = client_norm});
+  const Packing packing = make_packing(config, config.context, slots);
+  std::vector<std::vector<int>> prompts = sequences(packing.prompts, config.context, config.vocab, 2);
+  for (size_t p = 1; p < prompts.size(); ++p) prompts[p].resize(prompts[p].size() / (p + 1) + 1);
+  const auto result =
+      program::run_twin(build_program(model, packing), client_inputs(model, packing, prompts));
+  const auto logits = client_logits(model, packing, result.outputs, prompts);
+  double worst = 0;
+  for (size_t p = 0; p < prompts.size(); ++p)
+    worst = std::max(worst, worst_difference(logits[p], polynomial_forward(model, prompts[p]).logits));
+  return worst;
+}
+
+TEST_CASE("the slot program computes the polynomial model, for several prompts of different lengths") {
+  CHECK(twin_against_polynomial(small(16, 2, 32), 512, true) < 1e-9);  // 4 prompts
+  CHECK(twin_against_polynomial(small(16, 2, 32), 512, false) <
+        1e-9);  // the server normalises the first layer too
+  ModelConfig square = small(16, 2, 32), sixth = square;
+  square.power = 2, sixth.power = 6;
+  CHECK(twin_against_polynomial(square, 512, true) < 1e-9);
+  CHECK(twin_against_polynomial(sixth, 512, true) < 1e-8);  // the wider division is rounded more
+}
+
+TEST_CASE("a model wider than a ciphertext spreads over several, and padded heads and units do no harm") {
+  CHECK(twin_against_polynomial(small(32, 4, 48), 128, true) < 1e-9);   // F = 8: 2 ciphertexts, ffn 3
+  CHECK(twin_against_polynomial(small(24, 3, 40), 128, false) < 1e-9);  // three heads in places for four
+}
+
+// Levels on the longest way from an input to each value, nothing refreshed.
+std::vector<int> depths(const program::Program& program) {
+  std::vector<int> depth(static_cast<size_t>(program.value_count()), 0);
+  const auto of = [&](program::Value value) -> int& { return depth[static_cast<size_t>(value.id)]; };
+  for (const program::Instruction& instruction : program.instructions) {
+    int deepest = 0;
+    for (program::Value a : instruction.arguments) deepest = std::max(deepest, of(a));
+    for (size_t i = 0; i < instruction.results.size(); ++i)
+      of(instruction.results[i]) = instruction.opcode == program::Opcode::kRefresh
+                                       ? of(instruction.arguments[i])
+                                       : deepest + program::depth(instruction);
+  }
+  return depth;
+}
+
+ModelConfig demonstration(int layers) {
+  return {.vocab = 2, .context = 64, .layers = layers, .width = 64, .heads = 2, .ffn = 128};
+}
+
+// 1/x of depth 4, 1/sqrt of depth 3, gelu of depth 4 with the default errors.
+constexpr ShapeRanges kNarrow{.variance = {1, 4}, .denominator = {0.05, 1}, .gelu_input = 2};
+
+TEST_CASE("a layer is 12 levels deep through attention, and 6 more where the server normalises") {
+  const Packing packing = make_packing(demonstration(1), 64, 1 << 15);
+  const auto deepest = [&](bool client_norm) {
+    const program::Program program =
+        build_shape_program(demonstration(1), packing, kNarrow, {.client_norm = client_norm});
+    return depths(program)[static_cast<size_t>(program.outputs[0].value.id)];
+  };
+  // q, k, v 1; skew and masks 1; scores 1; power 2; row sums 1; 1/x 4; division 1; output 1.
+  CHECK(deepest(true) == 12);
+  // square 1; sum 1; 1/sqrt 3; product 1.
+  CHECK(deepest(false) == 18);
+}
+
+TEST_CASE("two layers of width 64 on 64 tokens cost these instructions") {
+  const ModelConfig config = demonstration(2);
+  const program::Program program =
+      build_shape_program(config, make_packing(config, 64, 1 << 15), kNarrow, {.client_norm = true});
+  std::map<program::Opcode, int> count;
+  for (const program::Instruction& instruction : program.instructions) count[instruction.opcode]++;
+  CHECK(program.inputs.size() == 2);
+  CHECK(count[program::Opcode::kLinear] == 2 * 7 + 1);  // q k v up; 4 of attention; D; output; one norm
+  CHECK(count[program::Opcode::kSumOfProducts] == 2 * 2 * 4 * 2);  // scores and output, 4 m, 2 giants
+  CHECK(count[program::Opcode::kConjugate] == 2 * (1 + 1 + 4 + 4 + 3) + 1);
+}
+
+TEST_CASE("with 12 levels between bootstraps, two layers take two bootstraps and 56 Galois keys") {
+  const ModelConfig config = demonstration(2);
+  const program::Plan plan = program::plan(
+      build_shape_program(config, make_packing(config, 64, 1 << 15), kNarrow, {.client_norm = true}));
+  CHECK(plan.bootstraps == 2);
+  CHECK(plan.keys.galois_levels.size() == 56);
+}
+
+TEST_CASE("prompts that do not fit, and tokens that the model lacks, are refused") {
+  const ModelConfig config = small(16, 2, 32);
+  const ModelWeights weights = random_weights(config, 1);
+  const PolynomialModel model =
+      make_polynomial(weights, measure_ranges(weights, sequences(8, config.context, config.vocab, 1)));
+  const Packing packing = make_packing(config, config.context, 128);
+  REQUIRE(packing.prompts == 1);
+  using Prompts = std::vector<std::vector<int>>;
+  CHECK_NOTHROW(client_inputs(model, packing, Prompts{{1, 2, 3}}));
+  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{{1, 13}}), Error);
+  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{{-1}}), Error);
+  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{{}}), Error);
+  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{{1}, {2}}), Error);
+  CHECK_THROWS_AS(client_inputs(model, packing, Prompts{std::vector<int>(17, 1)}), Error);
+  CHECK_THROWS_AS(client_logits(model, packing, {}, Prompts{{1}}), Error);
+}
+
+}  // namespace
+}  // namespace psm

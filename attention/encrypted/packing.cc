@@ -1,0 +1,124 @@
+#include "attention/encrypted/packing.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+namespace {
+
+int bit_ceil(int value) { return static_cast<int>(std::bit_ceil(static_cast<unsigned>(value))); }
+
+// `real_features` two by two, (i, i + half), in whole ciphertexts of F.
+FeatureLayout halves(int real_features, int features) {
+  const int half = (real_features + 1) / 2;
+  const int size = (half + features - 1) / features * features;
+  FeatureLayout layout{std::vector<int>(static_cast<size_t>(size), -1),
+                       std::vector<int>(static_cast<size_t>(size), -1)};
+  for (int f = 0; f < half; ++f) {
+    layout.re[static_cast<size_t>(f)] = f;
+    if (f + half < real_features) layout.im[static_cast<size_t>(f)] = f + half;
+  }
+  return layout;
+}
+
+FeatureLayout head_layout(const ModelConfig& config, int head_features, int features) {
+  const int dims = config.head_dim(), pairs = config.rotary_dims() / 2;
+  const int size = (config.heads * head_features + features - 1) / features * features;
+  FeatureLayout layout{std::vector<int>(static_cast<size_t>(size), -1),
+                       std::vector<int>(static_cast<size_t>(size), -1)};
+  for (int h = 0; h < config.heads; ++h)
+    for (int c = 0; 2 * c < dims; ++c) {
+      const size_t f = static_cast<size_t>(h * head_features + c);
+      const int re = c < pairs ? c : 2 * c;
+      const int im = c < pairs ? c + pairs : 2 * c + 1;
+      layout.re[f] = h * dims + re;
+      if (im < dims) layout.im[f] = h * dims + im;
+    }
+  return layout;
+}
+
+}  // namespace
+
+Packing make_packing(const ModelConfig& config, int tokens, size_t slots) {
+  if (tokens < 1 || config.width < 1 || config.heads < 1 || config.ffn < 1)
+    throw Error(message("packing a model of width ", config.width, ", ", config.heads, " heads, ffn ",
+                        config.ffn, " for ", tokens, " tokens: all must be positive"));
+  if (const std::string other = config.departure_from_gpt_neox(); !other.empty())
+    throw Error(message("this model has no encrypted form: ", other,
+                        ", and only GPT-NeoX's architecture runs encrypted; train one of those, or evaluate "
+                        "this one in the clear"));
+  Packing packing;
+  packing.slots = slots;
+  packing.tokens = bit_ceil(tokens);
+  packing.head_features = bit_ceil((config.head_dim() + 1) / 2);
+  const int room = static_cast<int>(slots / static_cast<size_t>(packing.tokens));
+  packing.features = std::min(
+      std::max(bit_ceil((config.width + 1) / 2), bit_ceil(config.heads) * packing.head_features), room);
+  if (packing.features < packing.head_features)
+    throw Error(message(packing.tokens, " tokens of a head of ", config.head_dim(), " dimensions do not fit ",
+                        slots, " slots; use fewer tokens or a larger ring"));
+  packing.prompts = room / packing.features;
+  packing.state = halves(config.width, packing.features);
+  packing.heads = head_layout(config, packing.head_features, packing.features);
+  packing.ffn = halves(config.ffn, packing.features);
+  return packing;
+}
+
+std::vector<std::vector<std::complex<double>>> pack_states(const Packing& packing, int width,
+                                                           std::span<const std::vector<double>> states) {
+  const size_t d = static_cast<size_t>(width);
+  if (states.empty() || states.size() > static_cast<size_t>(packing.prompts))
+    throw Error(message(states.size(), " prompts for a packing of ", packing.prompts,
+                        "; give at least one and no more than fit"));
+  for (const std::vector<double>& state : states)
+    if (state.empty() || state.size() % d != 0 || state.size() / d > static_cast<size_t>(packing.tokens))
+      throw Error(message("a prompt of ", state.size() / d, " tokens; give 1 to ", packing.tokens));
+  std::vector<std::vector<std::complex<double>>> packed(static_cast<size_t>(packing.state_ciphertexts()));
+  for (int c = 0; c < packing.state_ciphertexts(); ++c) {
+    auto& slots = packed[static_cast<size_t>(c)];
+    slots.reserve(packing.slots);
+    for (int p = 0; p < packing.prompts; ++p) {
+      const std::vector<double>& state = states[static_cast<size_t>(p) % states.size()];
+      const size_t length = state.size() / d;
+      for (int t = 0; t < packing.tokens; ++t) {
+        const double* token = state.data() + static_cast<size_t>(t) % length * d;
+        auto part = [&](int real) { return real < 0 ? 0.0 : token[real]; };
+        for (int f = 0; f < packing.features; ++f) {
+          const size_t feature = static_cast<size_t>(c * packing.features + f);
+          slots.emplace_back(part(packing.state.re[feature]), part(packing.state.im[feature]));
+        }
+      }
+    }
+  }
+  return packed;
+}
+
+std::vector<std::vector<double>> unpack_states(const Packing& packing, int width,
+                                               std::span<const std::vector<std::complex<double>>> ciphertexts,
+                                               int prompts) {
+  PSM_CHECK(static_cast<int>(ciphertexts.size()) == packing.state_ciphertexts() && prompts <= packing.prompts,
+            ciphertexts.size(), " ciphertexts, ", prompts, " prompts");
+  const size_t d = static_cast<size_t>(width);
+  std::vector<std::vector<double>> states(static_cast<size_t>(prompts));
+  for (int p = 0; p < prompts; ++p) {
+    std::vector<double>& state = states[static_cast<size_t>(p)];
+    state.assign(static_cast<size_t>(packing.tokens) * d, 0.0);
+    for (int t = 0; t < packing.tokens; ++t)
+      for (int feature = 0; feature < packing.state.size(); ++feature) {
+        const size_t slot =
+            static_cast<size_t>((p * packing.tokens + t) * packing.features + feature % packing.features);
+        const std::complex<double> z = ciphertexts[static_cast<size_t>(feature / packing.features)][slot];
+        double* token = state.data() + static_cast<size_t>(t) * d;
+        const int re = packing.state.re[static_cast<size_t>(feature)];
+        const int im = packing.state.im[static_cast<size_t>(feature)];
+        if (re >= 0) token[re] = z.real();
+        if (im >= 0) token[im] = z.imag();
+      }
+  }
+  return states;
+}
+
+}  // namespace psm

@@ -1,0 +1,61 @@
+// Where everything sits: the token-major complex packing of a model's vectors in ciphertexts.
+//
+//     slot = prompt (T F) + t F + f      of ciphertext c,  for complex feature c F + f of token t of a prompt
+//
+// T tokens (a power of two), F complex features a ciphertext (a power of two), prompts = slots / (T F). A
+// complex feature holds two real ones, in re and im:
+//   state  (residual stream)   features i and i + d/2
+//   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
+//                              twos; head h is the C = bit_ceil(head_dim / 2) complex features from h C
+//   ffn                        hidden units i and i + ffn/2
+// A rotation by k F moves tokens and runs into the neighbouring prompt; the causal mask removes just that.
+// Models wider than a ciphertext (T d / 2 > slots) spread over several ciphertexts, whole heads in each.
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "attention/shape/config.h"
+
+namespace psm {
+
+// The real features in the real and in the imaginary parts; -1 where there is none (zero).
+struct FeatureLayout {
+  std::vector<int> re, im;
+  int size() const { return static_cast<int>(re.size()); }
+};
+
+struct Packing {
+  size_t slots = 0;
+  int tokens = 0;         // T
+  int features = 0;       // F
+  int prompts = 0;        // that share the ciphertexts
+  int head_features = 0;  // C
+  FeatureLayout state, heads, ffn;
+
+  int state_ciphertexts() const { return state.size() / features; }
+  int head_ciphertexts() const { return heads.size() / features; }
+  int ffn_ciphertexts() const { return ffn.size() / features; }
+  // M: ciphertexts of scores for each ciphertext of heads; slot (t, h C + j) of number m is the pair (t, t -
+  // m C - j).
+  int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }
+};
+
+// Throws psm::Error if `slots` cannot hold the model, T tokens of one head at least, and on every
+// architecture but GPT-NeoX's.
+Packing make_packing(const ModelConfig&, int tokens, size_t slots);
+
+// A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most
+// `prompts` prompts, at least one). The vectors of all state ciphertexts, `slots` entries each. Prompts
+// shorter than T are continued by their own tokens from the start and unused places repeat the prompts: what
+// runs there is never read, but must stay inside the ranges of the polynomials.
+std::vector<std::vector<std::complex<double>>> pack_states(const Packing&, int width,
+                                                           std::span<const std::vector<double>> states);
+// The inverse, for the first `prompts` prompts of T tokens each.
+std::vector<std::vector<double>> unpack_states(const Packing&, int width,
+                                               std::span<const std::vector<std::complex<double>>> ciphertexts,
+                                               int prompts);
+
+}  // namespace psm

@@ -1,0 +1,101 @@
+#include "attention/encrypted/packing.h"
+
+#include <set>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelConfig shape(int width, int heads, int ffn) {
+  return {.vocab = 2, .context = 512, .layers = 1, .width = width, .heads = heads, .ffn = ffn};
+}
+
+TEST_CASE("the Pythia-70M shape with 128 tokens fills one ciphertext of 2^15 slots") {
+  const Packing p = make_packing(shape(512, 8, 2048), 128, 1 << 15);
+  CHECK(p.features == 256);
+  CHECK(p.prompts == 1);
+  CHECK(p.state_ciphertexts() == 1);
+  CHECK(p.head_ciphertexts() == 1);
+  CHECK(p.ffn_ciphertexts() == 4);
+  CHECK(p.head_features == 32);
+  CHECK(p.score_ciphertexts() == 4);
+}
+
+TEST_CASE("wide models spread over ciphertexts of whole heads, small ones share a ciphertext among prompts") {
+  const Packing wide = make_packing(shape(4096, 32, 11008), 128, 1 << 15);
+  CHECK(wide.features == 256);
+  CHECK(wide.state_ciphertexts() == 8);
+  CHECK(wide.head_ciphertexts() == 8);
+  CHECK(wide.ffn_ciphertexts() == 22);
+  const Packing small = make_packing(shape(64, 2, 128), 60, 1 << 15);
+  CHECK(small.tokens == 64);
+  CHECK(small.features == 32);
+  CHECK(small.prompts == 16);
+  CHECK(small.ffn_ciphertexts() == 2);
+}
+
+TEST_CASE("every real feature has one place, and rotary pairs share a slot") {
+  for (const ModelConfig& config : {shape(48, 3, 100), shape(512, 8, 2048), shape(20, 4, 8)}) {
+    const Packing p = make_packing(config, 16, 1 << 10);
+    auto features = [](const FeatureLayout& layout) {
+      std::multiset<int> all;
+      for (int i = 0; i < layout.size(); ++i)
+        for (int real : {layout.re[static_cast<size_t>(i)], layout.im[static_cast<size_t>(i)]})
+          if (real >= 0) all.insert(real);
+      return all;
+    };
+    auto numbers = [](int count) {
+      std::multiset<int> all;
+      for (int i = 0; i < count; ++i) all.insert(i);
+      return all;
+    };
+    CHECK(features(p.state) == numbers(config.width));
+    CHECK(features(p.heads) == numbers(config.width));
+    CHECK(features(p.ffn) == numbers(config.ffn));
+    for (int h = 0; h < config.heads; ++h)
+      for (int c = 0; 2 * c < config.rotary_dims(); ++c) {
+        const size_t f = static_cast<size_t>(h * p.head_features + c);
+        CHECK(p.heads.re[f] == h * config.head_dim() + c);
+        CHECK(p.heads.im[f] == h * config.head_dim() + c + config.rotary_dims() / 2);
+      }
+  }
+}
+
+TEST_CASE("unpacking undoes packing; short prompts continue with their own tokens") {
+  const ModelConfig config = shape(12, 2, 8);
+  const Packing p = make_packing(config, 8, 128);
+  REQUIRE(p.prompts == 2);
+  std::vector<double> whole, part;
+  for (int i = 0; i < 8 * 12; ++i) whole.push_back(0.5 + i);
+  for (int i = 0; i < 3 * 12; ++i) part.push_back(-1.0 - i);
+  const std::vector<double> states[] = {whole, part};
+  const auto back = unpack_states(p, 12, pack_states(p, 12, states), 2);
+  CHECK(back[0] == whole);
+  for (size_t i = 0; i < back[1].size(); ++i) CHECK(back[1][i] == part[i % part.size()]);
+  const std::vector<double> alone[] = {part};
+  const auto filled = unpack_states(p, 12, pack_states(p, 12, alone), 2);
+  CHECK(filled[0] == filled[1]);
+}
+
+TEST_CASE("an architecture without an encrypted form is refused with what differs") {
+  ModelConfig config = shape(16, 4, 8);
+  config.kv_heads = 2;
+  CHECK_THROWS_WITH_AS(make_packing(config, 8, 128), doctest::Contains("kv_heads is 2"), Error);
+  config.kv_heads = 4;
+  CHECK_NOTHROW(make_packing(config, 8, 128));
+}
+
+TEST_CASE("what does not fit is refused") {
+  CHECK_THROWS_AS(make_packing(shape(512, 2, 512), 128, 1 << 10), Error);
+  const Packing p = make_packing(shape(12, 2, 8), 8, 128);
+  const std::vector<double> longer(9 * 12, 0.0), good(12, 0.0);
+  const std::vector<double> too_long[] = {longer}, too_many[] = {good, good, good};
+  CHECK_THROWS_AS(pack_states(p, 12, too_long), Error);
+  CHECK_THROWS_AS(pack_states(p, 12, too_many), Error);
+  CHECK_THROWS_AS(pack_states(p, 12, {}), Error);
+}
+
+}  // namespace
+}  // namespace psm

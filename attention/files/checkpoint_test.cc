@@ -1,0 +1,142 @@
+#include "attention/files/checkpoint.h"
+
+#include <cstdlib>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string scratch(const char* name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return std::string(folder ? folder : "/tmp") + "/" + name;
+}
+
+ModelWeights example() {
+  ModelConfig config;
+  config.vocab = 5, config.context = 4, config.layers = 2, config.width = 8, config.heads = 2,
+  config.ffn = 12;
+  config.epsilon = 0.1, config.form = PowerForm::kStable;
+  ModelWeights weights = random_weights(config, 3);
+  for (LayerWeights& layer : weights.layers)
+    for (int i = 0; i < 8; ++i)
+      layer.bq[i] = static_cast<float>(i), layer.bk[i] = 10.0f + i, layer.bv[i] = 20.0f + i;
+  return weights;
+}
+
+TEST_CASE("a model comes back from its file bit for bit, with its notes and ranges") {
+  const std::string path = scratch("model.safetensors");
+  Checkpoint checkpoint;
+  checkpoint.weights = example();
+  checkpoint.notes = {{"alphabet", "abc"}};
+  save_checkpoint(path, checkpoint);
+  Checkpoint read = load_checkpoint(path);
+  CHECK(read.weights.config == checkpoint.weights.config);
+  for_each_parameter(read.weights, [&](const std::string& name, const std::vector<float>& values, int, int) {
+    for_each_parameter(checkpoint.weights,
+                       [&](const std::string& other, const std::vector<float>& expected, int, int) {
+                         if (name == other) CHECK(values == expected);
+                       });
+  });
+  CHECK(read.notes == checkpoint.notes);
+  CHECK_FALSE(read.ranges.has_value());
+
+  const std::vector<std::vector<int>> prompts = {{1, 2, 3}, {4, 0}};
+  checkpoint.ranges = measure_ranges(checkpoint.weights, prompts);
+  checkpoint.polynomial = PolynomialOptions{.margin = 1.5};
+  save_checkpoint(path, checkpoint);
+  read = load_checkpoint(path);
+  REQUIRE(read.ranges.has_value());
+  REQUIRE(read.polynomial.has_value());
+  CHECK(read.polynomial->margin == 1.5);
+  CHECK(read.ranges->residual == checkpoint.ranges->residual);
+  CHECK(read.ranges->layers[1].variance == checkpoint.ranges->layers[1].variance);
+  CHECK(read.ranges->layers[0].gelu_input == checkpoint.ranges->layers[0].gelu_input);
+  CHECK(read.ranges->final_variance == checkpoint.ranges->final_variance);
+}
+
+TEST_CASE(
+    "every kind of attention comes back from its file, with the ranges of a model that divides by nothing") {
+  const std::string path = scratch("kind.safetensors");
+  for (AttentionKind kind :
+       {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu}) {
+    Checkpoint checkpoint;
+    checkpoint.weights = example();
+    checkpoint.weights.config.attention = kind, checkpoint.weights.config.power = 8;
+    checkpoint.ranges = measure_ranges(checkpoint.weights, std::vector<std::vector<int>>{{1, 2, 3}});
+    save_checkpoint(path, checkpoint);
+    const Checkpoint read = load_checkpoint(path);
+    CHECK(read.weights.config == checkpoint.weights.config);
+    CHECK(read.ranges->layers[1].score == checkpoint.ranges->layers[1].score);
+    CHECK((read.ranges->layers[1].denominator.hi > 0) == (kind == AttentionKind::kPowerSoftmax));
+  }
+}
+
+TEST_CASE(
+    "the configuration of every family survives its JSON, and one without the later fields is GPT-NeoX's") {
+  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+    ModelConfig config = preset(family);
+    config.vocab = 8, config.context = 5, config.layers = 1, config.width = 16, config.heads = 4,
+    config.ffn = 16;
+    config.feed_forward = config.biases ? FeedForwardKind::kGeluErf : FeedForwardKind::kSwiGlu;
+    if (config.causal) config.kv_heads = 2;
+    if (!config.causal) config.classes = 3;
+    if (config.block == BlockKind::kPreNorm && !config.causal) config.vocab = 0, config.patch_inputs = 9;
+    CHECK(config_from_json(config_to_json(config), "test") == config);
+  }
+  const std::string text = config_to_json(example().config);
+  const std::string before = text.substr(0, text.find(",\"block\"")) + "}";
+  CHECK(before != text);
+  CHECK(config_from_json(before, "test") == example().config);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string changed = text;
+    REQUIRE(changed.find(from) != std::string::npos);
+    CHECK_THROWS_AS(config_from_json(changed.replace(changed.find(from), from.size(), to), "test"), Error);
+  };
+  refused("\"norm\":\"layer_norm\"", "\"norm\":\"batch_norm\"");
+  refused("\"causal\":true", "\"causal\":1");
+  refused("\"kv_heads\":0", "\"kv_heads\":-1");
+  refused("\"classes\":0", "\"classes\":2");
+}
+
+TEST_CASE("query, key and value of each head lie together in the file") {
+  const std::string path = scratch("qkv.safetensors");
+  save_checkpoint(path, {example(), {}, {}, {}});
+  const int64_t shape[] = {24};
+  const std::vector<float> bias =
+      read_safetensors(path).at("gpt_neox.layers.0.attention.query_key_value.bias", shape, path);
+  CHECK(bias == std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23,
+                                   4, 5, 6, 7, 14, 15, 16, 17, 24, 25, 26, 27});
+}
+
+TEST_CASE("files of another model are refused") {
+  const std::string path = scratch("other.safetensors");
+  save_checkpoint(path, {example(), {}, {}, {}});
+  const Safetensors good = read_safetensors(path);
+  auto refused = [&](auto change) {
+    Safetensors bad = good;
+    change(bad);
+    write_safetensors(path, bad);
+    CHECK_THROWS_AS(load_checkpoint(path), Error);
+  };
+  refused([](Safetensors& f) { f.metadata.erase("config"); });
+  refused([](Safetensors& f) { f.metadata["config"] = "{}"; });
+  refused([](Safetensors& f) {
+    f.metadata["config"].replace(f.metadata["config"].find("\"layers\":2"), 10, "\"layers\":3");
+  });
+  refused([](Safetensors& f) {
+    f.metadata["config"].replace(f.metadata["config"].find("stable\""), 6, "stably");
+  });
+  refused([](Safetensors& f) {
+    f.metadata["config"].replace(f.metadata["config"].find("\"power\":4"), 9, "\"power\":5");
+  });
+  refused([](Safetensors& f) { f.metadata["ranges"] = "{\"residual\":[]}"; });
+  refused([](Safetensors& f) { f.tensors.pop_back(); });
+  refused([](Safetensors& f) { f.tensors[0].shape = {8, 5}; });
+  refused([](Safetensors& f) { f.tensors[0].name = "gpt_neox.embed.weight"; });
+}
+
+}  // namespace
+}  // namespace psm

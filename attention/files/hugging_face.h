@@ -1,0 +1,44 @@
+// Models in the files of Hugging Face's transformers: config.json and model.safetensors.
+//
+// Tensors have the names of stored_tensors.h. Where they mean another thing than ours, they are converted:
+//
+//     RoBERTa's positions    a table with unused rows in front, which are dropped, and the one row of the
+//                            table of token types, which every token gets, is added to all others
+//     RoBERTa's classifier   tanh z = 2 sigmoid(2z) - 1 there, sigmoid in a pooler of ours (config.h):
+//                            2D, 2e, 2C and c - sum of each row of C
+//     a tied unembedding     is copied from the embedding
+//
+// Left out: buffers that some versions keep (causal masks, rotary frequencies, position numbers), RoBERTa's
+// head for masked words and its pooler of pre-training. A RoBERTa file without a classifier gets a fresh one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attention/shape/weights.h"
+
+namespace psm {
+
+struct ImportedModel {
+  ModelWeights weights;
+  std::vector<std::string> ignored;  // tensors that are not part of the model
+  std::vector<std::string> changed;  // for people: what was converted, in a few words each
+};
+
+struct FreshHead {
+  int classes = 2;
+  uint64_t seed = 1;
+};
+
+// `path` is a folder with config.json and model.safetensors (or its parts, as model.safetensors.index.json
+// lists them), or such a .safetensors file beside its config.json. Throws psm::Error on files that are
+// missing, damaged, hostile or of another kind of model; tensors that are missing or unknown are named. Takes
+// the memory of the values in fp32 and of one tensor.
+ImportedModel read_hugging_face(const std::string& path, const FreshHead& head = {});
+
+// Writes both files into the folder, which exists, so that transformers reads the same model; each whole or
+// not at all. Throws psm::Error on a model that transformers does not have (hugging_face_config.h).
+void write_hugging_face(const std::string& folder, const ModelWeights& weights);
+
+}  // namespace psm

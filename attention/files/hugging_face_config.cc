@@ -1,0 +1,209 @@
+#include "attention/files/hugging_face_config.h"
+
+#include <string_view>
+
+#include "attention/files/stored_tensors.h"
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+constexpr int kMostSize = 1 << 20;
+constexpr int kPaddingRow = 1;  // RoBERTa's pad_token_id: positions count from the row behind it
+
+// Reads members with defaults, each error beginning with where it stands.
+class Reader {
+ public:
+  Reader(const Json& json, std::string what) : json_(json), what_(std::move(what)) {}
+
+  int size(const char* key) const { return whole(json_.at(key, what_), key, 1); }
+  int size_or(const char* key, int otherwise, int lowest = 1) const {
+    const Json* value = find(key);
+    return value == nullptr ? otherwise : whole(*value, key, lowest);
+  }
+  double number_or(const char* key, double otherwise) const {
+    const Json* value = find(key);
+    return value == nullptr ? otherwise : value->number(at(key));
+  }
+  bool truth_or(const char* key, bool otherwise) const {
+    const Json* value = find(key);
+    return value == nullptr ? otherwise : value->truth(at(key));
+  }
+  std::string text_or(const char* key, const char* otherwise) const {
+    const Json* value = find(key);
+    return value == nullptr ? otherwise : value->string(at(key));
+  }
+  // Null counts as missing.
+  const Json* find(const char* key) const {
+    const Json* value = json_.find(key);
+    return value == nullptr || value->is_null() ? nullptr : value;
+  }
+  std::string at(const char* key) const { return what_ + ", " + key; }
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw Error(message(what_, ": ", why, ", which is not made here; give another model"));
+  }
+  void require_text(const char* key, const char* only) const {
+    const std::string value = text_or(key, only);
+    if (value != only) refuse(message(key, " is ", value));
+  }
+  void require_false(const char* key) const {
+    if (truth_or(key, false)) refuse(message(key, " is true"));
+  }
+
+ private:
+  int whole(const Json& value, const char* key, int lowest) const {
+    return static_cast<int>(value.integer(at(key), lowest, kMostSize));
+  }
+
+  const Json& json_;
+  std::string what_;
+};
+
+FeedForwardKind gelu_kind(const Reader& read) {
+  const std::string name = read.text_or("hidden_act", "gelu");
+  if (name == "gelu") return FeedForwardKind::kGeluErf;
+  if (name == "quick_gelu") return FeedForwardKind::kGelu;
+  read.refuse(message("hidden_act is ", name));
+}
+
+void read_sizes(const Reader& read, ModelConfig& model) {
+  model.vocab = read.size("vocab_size");
+  model.layers = read.size("num_hidden_layers");
+  model.width = read.size("hidden_size");
+  model.heads = read.size("num_attention_heads");
+  model.ffn = read.size("intermediate_size");
+  model.context = read.size("max_position_embeddings");
+}
+
+// `fraction` and `base` name the keys of older versions.
+void read_rotary(const Reader& read, const char* fraction, const char* base, ModelConfig& model) {
+  if (read.find("rope_scaling") != nullptr) read.refuse("rope_scaling is given");
+  model.rotary_fraction = read.number_or(fraction, model.rotary_fraction);
+  model.rotary_base = read.number_or("rope_theta", read.number_or(base, model.rotary_base));
+  if (const Json* newer = read.find("rope_parameters")) {
+    const Reader inner(*newer, read.at("rope_parameters"));
+    inner.require_text("rope_type", "default");
+    model.rotary_fraction = inner.number_or("partial_rotary_factor", model.rotary_fraction);
+    model.rotary_base = inner.number_or("rope_theta", model.rotary_base);
+  }
+}
+
+HuggingFaceConfig read_gpt_neox(const Reader& read) {
+  HuggingFaceConfig config{preset("gpt-neox")};
+  ModelConfig& model = config.model;
+  read_sizes(read, model);
+  read_rotary(read, "rotary_pct", "rotary_emb_base", model);
+  model.block = read.truth_or("use_parallel_residual", true) ? BlockKind::kParallel : BlockKind::kPreNorm;
+  model.norm_epsilon = read.number_or("layer_norm_eps", 1e-5);
+  model.feed_forward = gelu_kind(read);
+  if (!read.truth_or("attention_bias", true)) read.refuse("attention_bias is false");
+  config.tied = read.truth_or("tie_word_embeddings", false);
+  return config;
+}
+
+HuggingFaceConfig read_llama(const Reader& read) {
+  HuggingFaceConfig config{preset("llama")};
+  ModelConfig& model = config.model;
+  read_sizes(read, model);
+  read_rotary(read, "partial_rotary_factor", "rope_theta", model);
+  model.kv_heads = read.size_or("num_key_value_heads", 0);
+  model.norm_epsilon = read.number_or("rms_norm_eps", 1e-6);
+  read.require_text("hidden_act", "silu");
+  read.require_false("attention_bias");
+  read.require_false("mlp_bias");
+  if (const int dims = read.size_or("head_dim", model.head_dim()); dims != model.head_dim())
+    read.refuse(message("head_dim is ", dims, " and not hidden_size / num_attention_heads"));
+  config.tied = read.truth_or("tie_word_embeddings", false);
+  return config;
+}
+
+HuggingFaceConfig read_roberta(const Reader& read) {
+  HuggingFaceConfig config{preset("roberta")};
+  ModelConfig& model = config.model;
+  read_sizes(read, model);
+  config.position_rows = read.size_or("pad_token_id", kPaddingRow, 0) + 1;
+  config.token_types = read.size_or("type_vocab_size", 1);
+  model.context -= config.position_rows;
+  if (model.context < 1)
+    read.refuse(message("max_position_embeddings leaves no position behind pad_token_id"));
+  model.pooler = false;
+  model.norm_epsilon = read.number_or("layer_norm_eps", 1e-12);
+  model.feed_forward = gelu_kind(read);
+  read.require_text("position_embedding_type", "absolute");
+  read.require_false("is_decoder");
+  return config;
+}
+
+}  // namespace
+
+HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const std::string& what) {
+  const Json json = parse_json(text, what);
+  const Reader read(json, what);
+  const std::string& type = json.at("model_type", what).string(what + ", model_type");
+  HuggingFaceConfig config;
+  if (type == "gpt_neox") {
+    config = read_gpt_neox(read);
+  } else if (type == "llama") {
+    config = read_llama(read);
+  } else if (type == "roberta") {
+    config = read_roberta(read);
+  } else {
+    throw Error(
+        message(what, ": model_type is ", type, "; of gpt_neox, llama and roberta a model can be read"));
+  }
+  config.model.attention = AttentionKind::kSoftmax;
+  config.model.validate();
+  return config;
+}
+
+Json hugging_face_config_to_json(const ModelConfig& config) {
+  const std::string_view family = family_of(config);
+  Json json;
+  json["vocab_size"] = config.vocab;
+  json["hidden_size"] = config.width;
+  json["num_hidden_layers"] = config.layers;
+  json["num_attention_heads"] = config.heads;
+  json["intermediate_size"] = config.ffn;
+  json["max_position_embeddings"] = config.context;
+  json["hidden_act"] = config.feed_forward == FeedForwardKind::kGelu ? "quick_gelu" : "gelu";
+  json["tie_word_embeddings"] = false;
+  if (family == "llama") {
+    json["model_type"] = "llama";
+    json["architectures"].push_back("LlamaForCausalLM");
+    json["hidden_act"] = "silu";
+    json["num_key_value_heads"] = config.key_heads();
+    json["rope_theta"] = config.rotary_base;
+    json["rms_norm_eps"] = config.norm_epsilon;
+  } else if (family == "roberta") {
+    json["model_type"] = "roberta";
+    json["architectures"].push_back("RobertaForSequenceClassification");
+    json["max_position_embeddings"] = config.context + kPaddingRow + 1;
+    json["pad_token_id"] = kPaddingRow;
+    json["type_vocab_size"] = 1;
+    json["num_labels"] = config.classes;
+    json["layer_norm_eps"] = config.norm_epsilon;
+  } else {
+    json["model_type"] = "gpt_neox";
+    json["architectures"].push_back("GPTNeoXForCausalLM");
+    json["use_parallel_residual"] = config.block == BlockKind::kParallel;
+    json["rotary_pct"] = config.rotary_fraction;
+    json["rotary_emb_base"] = config.rotary_base;
+    json["layer_norm_eps"] = config.norm_epsilon;
+  }
+  // Whatever these keys cannot say comes back otherwise.
+  ModelConfig said = hugging_face_config_from_json(json.dump(0), "the configuration to be written").model;
+  if (family == "roberta") {
+    said.classes = config.classes, said.pooler = config.classes > 0;
+    said.rotary_fraction = config.rotary_fraction, said.rotary_base = config.rotary_base;
+  }
+  if (said.key_heads() == config.key_heads()) said.kv_heads = config.kv_heads;
+  said.form = config.form, said.power = config.power, said.epsilon = config.epsilon;
+  said.stable_delta = config.stable_delta;
+  if (said != config || (family == "roberta" && config.classes == 0))
+    throw Error(message(
+        "transformers has no such ", family, " model (attention ", name_of(config.attention),
+        "): it must be softmax, with the family's own parts; keep it as a checkpoint of this program"));
+  return json;
+}
+
+}  // namespace psm

@@ -1,0 +1,37 @@
+// config.json of Hugging Face's transformers: GPT-NeoX (Pythia), Llama and RoBERTa models.
+//
+//     model_type   architecture (config.h)                      keys read beside the sizes
+//     gpt_neox     kParallel or kPreNorm, LayerNorm,            use_parallel_residual, rotary_pct,
+//                  RoPE on a part of each head                  rotary_emb_base, layer_norm_eps
+//     llama        kPreNorm, RMSNorm, SwiGLU, RoPE,             num_key_value_heads, rope_theta,
+//                  grouped keys                                 rms_norm_eps
+//     roberta      kPostNorm, LayerNorm, learned positions,     type_vocab_size, pad_token_id,
+//                  bidirectional                                layer_norm_eps
+//
+// RoPE's numbers are read from rope_parameters too, where newer versions keep them. Attention is softmax.
+// hidden_act "gelu" is the one with the error function, "quick_gelu" is x sigmoid(1.702 x). What would change
+// the result and is not made here (scaled RoPE, biases in Llama, another activation) is refused.
+#pragma once
+
+#include <string>
+
+#include "attention/shape/config.h"
+#include "ckks/base/files/json.h"
+
+namespace psm {
+
+struct HuggingFaceConfig {
+  ModelConfig model;      // RoBERTa: without the head, which only the tensors tell
+  bool tied = false;      // the unembedding is the embedding
+  int position_rows = 0;  // RoBERTa: rows of its table of positions before the first that is used
+  int token_types = 0;    // RoBERTa: rows of the table whose first is added to every token
+};
+
+// Throws psm::Error that begins with `what` on text that is not such a configuration.
+HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const std::string& what);
+
+// What transformers needs to read such a model. Throws psm::Error on a model that it does not have: one with
+// another attention than softmax, or in parts another than its family's.
+Json hugging_face_config_to_json(const ModelConfig& config);
+
+}  // namespace psm

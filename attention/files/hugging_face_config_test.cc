@@ -1,0 +1,130 @@
+#include "attention/files/hugging_face_config.h"
+
+#include "ckks/base/error.h"
+#include "ckks/base/testing/fuzz.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+// EleutherAI/pythia-70m's, roberta-base's and a Llama's, as their folders have them (the keys that are not
+// read left out).
+constexpr const char* kPythia =
+    R"({"architectures": ["GPTNeoXForCausalLM"], "bos_token_id": 0, "hidden_act": "gelu",
+  "hidden_size": 512, "intermediate_size": 2048, "layer_norm_eps": 1e-05, "max_position_embeddings": 2048,
+  "model_type": "gpt_neox", "num_attention_heads": 8, "num_hidden_layers": 6, "rotary_emb_base": 10000,
+  "rotary_pct": 0.25, "tie_word_embeddings": false, "torch_dtype": "float16", "use_cache": true,
+  "use_parallel_residual": true, "vocab_size": 50304})";
+constexpr const char* kRoberta =
+    R"({"architectures": ["RobertaForMaskedLM"], "hidden_act": "gelu", "hidden_size": 768,
+  "intermediate_size": 3072, "layer_norm_eps": 1e-05, "max_position_embeddings": 514, "model_type": "roberta",
+  "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 1, "type_vocab_size": 1, "vocab_size": 50265})";
+constexpr const char* kLlama = R"({"hidden_act": "silu", "hidden_size": 64, "intermediate_size": 172,
+  "max_position_embeddings": 512, "model_type": "llama", "num_attention_heads": 8, "num_hidden_layers": 5,
+  "num_key_value_heads": 4, "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 10000.0,
+  "tie_word_embeddings": true, "vocab_size": 512, "head_dim": 8, "attention_bias": false})";
+
+HuggingFaceConfig parsed(const std::string& text) {
+  return hugging_face_config_from_json(text, "config.json");
+}
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  REQUIRE(text.find(from) != std::string::npos);
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST_CASE("Pythia's configuration") {
+  const HuggingFaceConfig config = parsed(kPythia);
+  ModelConfig expected = preset("gpt-neox");
+  expected.vocab = 50304, expected.context = 2048, expected.layers = 6, expected.width = 512,
+  expected.heads = 8;
+  expected.ffn = 2048, expected.feed_forward = FeedForwardKind::kGeluErf;
+  expected.attention = AttentionKind::kSoftmax;
+  CHECK(config.model == expected);
+  CHECK_FALSE(config.tied);
+  CHECK(parsed(with(kPythia, "\"use_parallel_residual\": true", "\"use_parallel_residual\": false"))
+            .model.block == BlockKind::kPreNorm);
+  CHECK(parsed(with(kPythia, "\"gelu\"", "\"quick_gelu\"")).model.feed_forward == FeedForwardKind::kGelu);
+}
+
+TEST_CASE("rotary numbers are found where newer versions keep them") {
+  const std::string newer =
+      R"("rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5, "rope_theta": 500000.0})";
+  const HuggingFaceConfig config = parsed(with(kPythia, "\"rotary_emb_base\": 10000", newer));
+  CHECK(config.model.rotary_fraction == 0.5);
+  CHECK(config.model.rotary_base == 500000.0);
+  CHECK_THROWS_WITH_AS(
+      parsed(with(kPythia, "\"rotary_emb_base\": 10000", with(newer, "default", "yarn"))),
+      "config.json, rope_parameters: rope_type is yarn, which is not made here; give another model", Error);
+}
+
+TEST_CASE("RoBERTa's positions begin behind the padding's") {
+  const HuggingFaceConfig config = parsed(kRoberta);
+  CHECK(config.model.context == 512);
+  CHECK(config.position_rows == 2);
+  CHECK(config.token_types == 1);
+  CHECK(config.model.block == BlockKind::kPostNorm);
+  CHECK_FALSE(config.model.causal);
+  CHECK(config.model.norm_epsilon == 1e-5);
+}
+
+TEST_CASE("a Llama has grouped keys and may be tied") {
+  const HuggingFaceConfig config = parsed(kLlama);
+  CHECK(config.tied);
+  CHECK(config.model.key_heads() == 4);
+  CHECK(config.model.rotary_dims() == 8);
+  CHECK(config.model.norm == NormKind::kRmsNorm);
+}
+
+TEST_CASE("what is not made here is refused by the key that says it") {
+  const auto refused = [](const std::string& text, const char* why) {
+    CHECK_THROWS_WITH_AS(parsed(text), doctest::Contains(why), Error);
+  };
+  refused(with(kPythia, "gpt_neox", "gptj"),
+          "model_type is gptj; of gpt_neox, llama and roberta a model can be read");
+  refused(with(kPythia, "\"gelu\"", "\"relu\""), "hidden_act is relu, which is not made here");
+  refused(with(kPythia, "\"hidden_size\": 512", "\"hidden_size\": 513"),
+          "width 513 is not a multiple of heads 8");
+  refused(with(kPythia, "\"vocab_size\": 50304", "\"vocab_size\": -1"), "vocab_size");
+  refused(with(kPythia, "\"vocab_size\": 50304", "\"vocab_size\": 1e300"), "vocab_size");
+  refused(with(kPythia, "\"vocab_size\": 50304", "\"size\": 1"), "vocab_size");
+  refused(with(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"), "attention_bias is true");
+  refused(with(kLlama, "\"rope_scaling\": null", "\"rope_scaling\": {}"), "rope_scaling is given");
+  refused(with(kLlama, "\"head_dim\": 8", "\"head_dim\": 16"), "head_dim is 16");
+  refused(with(kRoberta, "514", "2"), "leaves no position behind pad_token_id");
+  refused("[]", "config.json");
+  refused("{", "not valid JSON");
+}
+
+TEST_CASE("a configuration that is written is read back, and what transformers has not is not written") {
+  for (const char* text : {kPythia, kLlama}) {
+    const ModelConfig config = parsed(text).model;
+    CHECK(parsed(hugging_face_config_to_json(config).dump()).model == config);
+  }
+  ModelConfig roberta = parsed(kRoberta).model;
+  CHECK_THROWS_AS(hugging_face_config_to_json(roberta), Error);
+  roberta.classes = 3, roberta.pooler = true;
+  CHECK(hugging_face_config_to_json(roberta).at("max_position_embeddings", "").integer("", 0, 1000) == 514);
+  ModelConfig powered = parsed(kPythia).model;
+  powered.attention = AttentionKind::kPowerSoftmax;
+  CHECK_THROWS_WITH_AS(hugging_face_config_to_json(powered), doctest::Contains("no such gpt-neox model"),
+                       Error);
+  ModelConfig bare = parsed(kPythia).model;
+  bare.biases = false;
+  CHECK_THROWS_AS(hugging_face_config_to_json(bare), Error);
+}
+
+TEST_CASE("whatever stands in config.json, it is refused or makes a model's shape") {
+  FuzzTarget target;
+  target.name = "config.json";
+  target.corpus = {kPythia, kRoberta, kLlama};
+  target.decode = [](std::string_view text) { parsed(std::string(text)).model.validate(); };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  const FuzzReport report = fuzz(target, 4000);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > report.accepted);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,181 @@
+#include "attention/files/hugging_face.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <tuple>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "doctest/doctest.h"
+#include "nn/files/safetensors.h"
+
+namespace psm {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string fresh_folder(const char* name) {
+  const char* root = std::getenv("TEST_TMPDIR");
+  const fs::path folder = fs::path(root ? root : "/tmp") / name;
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  return folder.string();
+}
+
+ModelWeights tiny(std::string_view family) {
+  ModelConfig config = preset(family);
+  config.vocab = 7, config.context = 5, config.layers = 2, config.width = 8, config.heads = 4,
+  config.ffn = 12;
+  config.attention = AttentionKind::kSoftmax;
+  if (family == "llama") config.kv_heads = 2;
+  if (family == "roberta") config.classes = 3;
+  return random_weights(config, 3);
+}
+
+// Values are the same, or close where a conversion rounds.
+void check_same(const ModelWeights& read, const ModelWeights& expected, float tolerance) {
+  CHECK(read.config == expected.config);
+  const std::vector<float>*fields[2][200], **end[2] = {fields[0], fields[1]};
+  for_each_parameter(read,
+                     [&](const std::string&, const std::vector<float>& v, int, int) { *end[0]++ = &v; });
+  for_each_parameter(expected,
+                     [&](const std::string&, const std::vector<float>& v, int, int) { *end[1]++ = &v; });
+  REQUIRE(end[0] - fields[0] == end[1] - fields[1]);
+  for (std::ptrdiff_t k = 0; k < end[0] - fields[0]; ++k) {
+    REQUIRE(fields[0][k]->size() == fields[1][k]->size());
+    for (size_t i = 0; i < fields[0][k]->size(); ++i)
+      CHECK(std::abs((*fields[0][k])[i] - (*fields[1][k])[i]) <= tolerance);
+  }
+}
+
+TEST_CASE("a model of every family comes back from transformers' files") {
+  for (const char* family : {"gpt-neox", "llama", "roberta"}) {
+    CAPTURE(family);
+    const std::string folder = fresh_folder(family);
+    const ModelWeights weights = tiny(family);
+    write_hugging_face(folder, weights);
+    const ImportedModel read = read_hugging_face(folder);
+    check_same(read.weights, weights, std::string_view(family) == "roberta" ? 1e-6f : 0.0f);
+    CHECK(read.ignored.empty());
+    check_same(read_hugging_face(folder + "/model.safetensors").weights, read.weights, 0.0f);
+  }
+}
+
+// Rewrites a folder's tensors.
+template <typename Change>
+void change_tensors(const std::string& folder, Change change) {
+  const std::string path = folder + "/model.safetensors";
+  Safetensors file = read_safetensors(path);
+  change(file);
+  write_safetensors(path, file);
+}
+
+TEST_CASE("buffers of older versions are ignored and named, other tensors refused by name") {
+  const std::string folder = fresh_folder("buffers");
+  const ModelWeights weights = tiny("gpt-neox");
+  write_hugging_face(folder, weights);
+  change_tensors(folder, [](Safetensors& file) {
+    file.tensors.push_back({"gpt_neox.layers.0.attention.rotary_emb.inv_freq", {1}, {1}});
+    file.tensors.push_back({"gpt_neox.layers.0.attention.masked_bias", {}, {-1e9f}});
+  });
+  const ImportedModel read = read_hugging_face(folder);
+  CHECK(read.ignored == std::vector<std::string>{"gpt_neox.layers.0.attention.rotary_emb.inv_freq",
+                                                 "gpt_neox.layers.0.attention.masked_bias"});
+  check_same(read.weights, weights, 0.0f);
+  change_tensors(folder, [](Safetensors& file) { file.tensors[0].name = "gpt_neox.embed.weight"; });
+  CHECK_THROWS_WITH_AS(
+      read_hugging_face(folder),
+      doctest::Contains("1 missing (gpt_neox.embed_in.weight), 1 unknown (gpt_neox.embed.weight)"), Error);
+}
+
+TEST_CASE(
+    "RoBERTa before it is given a task gets a fresh classifier; token types and padding rows are folded") {
+  const std::string folder = fresh_folder("masked");
+  const ModelWeights weights = tiny("roberta");
+  write_hugging_face(folder, weights);
+  change_tensors(folder, [](Safetensors& file) {
+    std::erase_if(file.tensors,
+                  [](const NamedTensor& tensor) { return tensor.name.starts_with("classifier."); });
+    file.tensors.push_back({"lm_head.bias", {7}, std::vector<float>(7)});
+    for (NamedTensor& tensor : file.tensors)
+      if (tensor.name.ends_with("token_type_embeddings.weight")) tensor.values.assign(8, 0.5f);
+  });
+  const ImportedModel read = read_hugging_face(folder, {.classes = 4, .seed = 2});
+  CHECK(read.ignored == std::vector<std::string>{"lm_head.bias"});
+  CHECK(read.weights.config.classes == 4);
+  CHECK(read.weights.class_weight.size() == 32);
+  CHECK(read.weights.class_weight !=
+        read_hugging_face(folder, {.classes = 4, .seed = 3}).weights.class_weight);
+  for (size_t i = 0; i < weights.position_embedding.size(); ++i)
+    CHECK(read.weights.position_embedding[i] == weights.position_embedding[i] + 0.5f);
+}
+
+TEST_CASE("a tensor with a value that is not finite is named, with its file") {
+  for (const auto& [family, name, value] :
+       {std::tuple{"gpt-neox", "gpt_neox.layers.1.attention.query_key_value.weight", NAN},
+        {"llama", "model.layers.0.mlp.gate_proj.weight", HUGE_VALF},
+        {"roberta", "roberta.embeddings.token_type_embeddings.weight", NAN},
+        {"roberta", "classifier.out_proj.bias", -HUGE_VALF}}) {
+    CAPTURE(name);
+    const std::string folder = fresh_folder("nan");
+    write_hugging_face(folder, tiny(family));
+    change_tensors(folder, [&, name = std::string(name), value = value](Safetensors& file) {
+      for (NamedTensor& tensor : file.tensors)
+        if (tensor.name == name) tensor.values[2] = value;
+    });
+    const std::string line =
+        folder + "/model.safetensors: tensor " + name + " holds a value that is not finite (number 2 of ";
+    CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains(line.c_str()), Error);
+  }
+}
+
+TEST_CASE("a tied unembedding is the embedding") {
+  const std::string folder = fresh_folder("tied");
+  const ModelWeights weights = tiny("llama");
+  write_hugging_face(folder, weights);
+  change_tensors(folder, [](Safetensors& file) {
+    std::erase_if(file.tensors, [](const NamedTensor& tensor) { return tensor.name == "lm_head.weight"; });
+  });
+  CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains("1 missing (lm_head.weight)"), Error);
+  std::string config = read_file(folder + "/config.json", 1 << 16);
+  const std::string untied = "\"tie_word_embeddings\": false";
+  config.replace(config.find(untied), untied.size(), "\"tie_word_embeddings\": true");
+  write_file(folder + "/config.json", config);
+  CHECK(read_hugging_face(folder).weights.unembedding == weights.embedding);
+}
+
+TEST_CASE("a model in parts is read through its index, which names no other folder") {
+  const std::string folder = fresh_folder("parts");
+  const ModelWeights weights = tiny("llama");
+  write_hugging_face(folder, weights);
+  Safetensors first = read_safetensors(folder + "/model.safetensors"), second;
+  second.tensors.assign(first.tensors.begin() + 5, first.tensors.end());
+  first.tensors.resize(5);
+  fs::remove(folder + "/model.safetensors");
+  write_safetensors(folder + "/model-1.safetensors", first);
+  write_safetensors(folder + "/model-2.safetensors", second);
+  const std::string index = folder + "/model.safetensors.index.json";
+  write_file(index, R"({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}})");
+  check_same(read_hugging_face(folder).weights, weights, 0.0f);
+  write_file(index, R"({"weight_map": {"a": "model-1.safetensors"}})");
+  CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains(" missing ("), Error);
+  for (const char* bad : {"../model-1.safetensors", "/etc/passwd", "", "config.json"}) {
+    write_file(index, message(R"({"weight_map": {"a": ")", bad, R"("}})"));
+    CHECK_THROWS_WITH_AS(read_hugging_face(folder),
+                         doctest::Contains("is no .safetensors file of this folder"), Error);
+  }
+}
+
+TEST_CASE("a folder without the files, and a model that transformers does not have, are refused") {
+  const std::string folder = fresh_folder("empty");
+  CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains("config.json"), Error);
+  ModelWeights powered = tiny("gpt-neox");
+  powered.config.attention = AttentionKind::kPowerSoftmax;
+  CHECK_THROWS_AS(write_hugging_face(folder, powered), Error);
+  CHECK(fs::is_empty(folder));
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,137 @@
+#include "attention/files/llama2c.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+
+#include "ckks/base/error.h"
+#include "ckks/base/testing/fuzz.h"
+#include "ckks/base/testing/shared_data.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelWeights tiny(bool tied) {
+  ModelConfig config = preset("llama");
+  config.vocab = 5, config.context = 3, config.layers = 2, config.width = 16, config.heads = 4,
+  config.kv_heads = 2;
+  config.ffn = 6, config.attention = AttentionKind::kSoftmax;
+  ModelWeights weights = random_weights(config, 3);
+  if (tied) weights.unembedding = weights.embedding;
+  return weights;
+}
+
+// Row 2i + b of a head there is row i + b * head_dim / 2 here; heads have 4 dimensions.
+std::vector<float> neighbours(const std::vector<float>& rows) {
+  constexpr int kOrder[] = {0, 2, 1, 3}, kColumns = 16;
+  std::vector<float> result;
+  for (size_t head = 0; head < rows.size() / (4 * kColumns); ++head)
+    for (int row : kOrder) {
+      const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(head * 4 + row) * kColumns;
+      result.insert(result.end(), begin, begin + kColumns);
+    }
+  return result;
+}
+
+std::string file_of(const ModelWeights& weights, bool tied, bool tables) {
+  const ModelConfig& c = weights.config;
+  const int32_t header[] = {c.width,  c.ffn, c.layers, c.heads, c.key_heads(), tied ? c.vocab : -c.vocab,
+                            c.context};
+  std::string bytes(reinterpret_cast<const char*>(header), sizeof header);
+  const auto add = [&](const std::vector<float>& values) {
+    bytes.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  };
+  add(weights.embedding);
+  for (const LayerWeights& layer : weights.layers) add(layer.norm1_gamma);
+  for (const LayerWeights& layer : weights.layers) add(neighbours(layer.wq));
+  for (const LayerWeights& layer : weights.layers) add(neighbours(layer.wk));
+  for (const LayerWeights& layer : weights.layers) add(layer.wv);
+  for (const LayerWeights& layer : weights.layers) add(layer.wo);
+  for (const LayerWeights& layer : weights.layers) add(layer.norm2_gamma);
+  for (const LayerWeights& layer : weights.layers) add(layer.w_gate);
+  for (const LayerWeights& layer : weights.layers) add(layer.w_down);
+  for (const LayerWeights& layer : weights.layers) add(layer.w_up);
+  add(weights.final_gamma);
+  if (tables) add(std::vector<float>(static_cast<size_t>(c.context * c.head_dim()), 7.0f));
+  if (!tied) add(weights.unembedding);
+  return bytes;
+}
+
+ModelWeights read(const std::string& bytes) { return read_llama2c(ByteSource("model.bin", bytes)); }
+
+TEST_CASE("a model is read with and without the tables, tied and untied") {
+  for (bool tied : {true, false})
+    for (bool tables : {true, false}) {
+      const ModelWeights expected = tiny(tied), found = read(file_of(expected, tied, tables));
+      CHECK(found.config == expected.config);
+      std::vector<const std::vector<float>*> fields;
+      for_each_parameter(expected,
+                         [&](const auto&, const auto& values, int, int) { fields.push_back(&values); });
+      size_t k = 0;
+      for_each_parameter(found, [&](const std::string& name, const auto& values, int, int) {
+        CHECK_MESSAGE(values == *fields[k++], name);
+      });
+    }
+}
+
+TEST_CASE("a file that is longer or shorter than its header says is refused") {
+  const std::string good = file_of(tiny(true), true, true);
+  for (size_t length = 0; length < good.size(); length += 97)
+    CHECK_THROWS_AS(read(good.substr(0, length)), Error);
+  CHECK_THROWS_WITH_AS(read(good + "x"), doctest::Contains("bytes of values"), Error);
+}
+
+TEST_CASE("a header that lies is refused before memory is taken") {
+  const std::string good = file_of(tiny(true), true, true);
+  const auto refused = [&](size_t field, int32_t value, const char* why) {
+    std::string bad = good;
+    std::memcpy(bad.data() + 4 * field, &value, 4);
+    CHECK_THROWS_WITH_AS(read(bad), doctest::Contains(why), Error);
+  };
+  refused(0, 0, "dim = 0");
+  refused(0, 1 << 30, "dim = 1073741824");
+  refused(0, 18, "not a multiple of heads");
+  refused(0, 24, "its header asks for");
+  refused(0, 12, "have no pairs");
+  refused(1, -1, "hidden_dim = -1");
+  refused(2, 1 << 20, "its header asks for");
+  refused(4, 3, "kv_heads 3 does not divide heads 4");
+  refused(5, INT32_MIN, "vocab_size");
+  refused(5, 0, "vocab_size = 0");
+  refused(6, 1 << 20, "its header asks for");
+  refused(0, 0x616b3432, "dim = ");  // the magic number of later versions
+}
+
+TEST_CASE("a value that is not finite is refused with its file and parameter") {
+  ModelWeights weights = tiny(true);
+  weights.layers[1].w_up[0] = std::nanf("");
+  CHECK_THROWS_WITH_AS(
+      read(file_of(weights, true, true)),
+      doctest::Contains("model.bin: parameter layers.1.w_up holds a value that is not finite"), Error);
+}
+
+TEST_CASE("stories260K is read with all its parameters") {
+  const auto path = shared_data("model/stories260K.bin");
+  if (!path) return;
+  const ModelWeights weights = read_llama2c(*path);
+  CHECK(weights.config.layers == 5);
+  CHECK(weights.config.key_heads() == 4);
+  CHECK(weights.parameters() == 260032 + 512 * 64);  // the unembedding is counted, though it is the embedding
+}
+
+TEST_CASE("whatever the header says, what is read is no larger than the file") {
+  FuzzTarget target;
+  target.name = "llama2.c model";
+  target.corpus = {file_of(tiny(true), true, true), file_of(tiny(false), false, false)};
+  target.marks = [](const std::string&) { return std::vector<size_t>{0, 4, 8, 12, 16, 20, 24, 28}; };
+  target.decode = [](std::string_view bytes) { read_llama2c(ByteSource("input", bytes)).validate(); };
+  target.fixed_bytes = 16384, target.bytes_per_byte = 4;
+  const FuzzReport report = fuzz(target, 4000);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > 0);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,32 @@
+// The parameters of a model as tensors of a file, with the names and layouts of Hugging Face's models.
+//
+//     family     models that have    names begin with        query, key and value
+//     vit        patches             vit., classifier.       a tensor each
+//     roberta    post-norm blocks    roberta., classifier.   a tensor each
+//     llama      SwiGLU              model., lm_head.        a tensor each
+//     gpt-neox   none of these       gpt_neox., embed_out.   one tensor, a head's three parts together
+//
+// Values are those of ModelWeights; where Hugging Face's models mean another thing by a name, hugging_face.h
+// says so and converts. A parameter that the family's models do not have there is called "psm." and its name
+// in weights.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attention/shape/weights.h"
+#include "nn/files/safetensors.h"
+
+namespace psm {
+
+std::string_view family_of(const ModelConfig& config);
+
+std::vector<NamedTensor> stored_tensors(const ModelWeights& weights);
+
+// Moves the file's values into `weights`, which has nothing but its configuration yet. Throws psm::Error in
+// one line with the tensors that are missing, that nothing is known of, or that have another shape or type;
+// `path` stands in it.
+void take_stored_tensors(Safetensors& file, ModelWeights& weights, const std::string& path);
+
+}  // namespace psm

@@ -1,0 +1,134 @@
+#include "attention/files/stored_tensors.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelWeights tiny(std::string_view family) {
+  ModelConfig config = preset(family);
+  config.vocab = 5, config.context = 4, config.layers = 2, config.width = 8, config.heads = 4,
+  config.ffn = 12;
+  if (family == "roberta") config.classes = 3;
+  if (family == "vit") config.classes = 3, config.vocab = 0, config.patch_inputs = 6;
+  return random_weights(config, 3);
+}
+
+const NamedTensor& named(const std::vector<NamedTensor>& tensors, const std::string& name) {
+  const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                  [&](const NamedTensor& tensor) { return tensor.name == name; });
+  REQUIRE_MESSAGE(found != tensors.end(), name);
+  return *found;
+}
+
+void check_same(const ModelWeights& read, const ModelWeights& expected) {
+  CHECK(read.config == expected.config);
+  CHECK(read.parameters() == expected.parameters());
+  for_each_parameter(read, [&](const std::string& name, const std::vector<float>& values, int, int) {
+    for_each_parameter(expected, [&](const std::string& other, const std::vector<float>& field, int, int) {
+      if (name == other) CHECK_MESSAGE(values == field, name);
+    });
+  });
+}
+
+ModelWeights taken(Safetensors file, const ModelConfig& config) {
+  ModelWeights weights;
+  weights.config = config;
+  take_stored_tensors(file, weights, "here");
+  weights.validate();
+  CHECK(file.tensors.empty());
+  return weights;
+}
+
+TEST_CASE(
+    "a model of every family comes back from its tensors, none of them without a name of the family's") {
+  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+    CAPTURE(family);
+    const ModelWeights weights = tiny(family);
+    CHECK(family_of(weights.config) == family);
+    Safetensors file;
+    file.tensors = stored_tensors(weights);
+    for (const NamedTensor& tensor : file.tensors) CHECK_FALSE(tensor.name.starts_with("psm."));
+    check_same(taken(file, weights.config), weights);
+  }
+}
+
+TEST_CASE("names and shapes are those that transformers gives them") {
+  const auto neox = stored_tensors(tiny("gpt-neox")), llama = stored_tensors(tiny("llama")),
+             roberta = stored_tensors(tiny("roberta"));
+  using Shape = std::vector<int64_t>;
+  CHECK(named(neox, "gpt_neox.layers.1.attention.query_key_value.weight").shape == Shape{24, 8});
+  CHECK(named(neox, "gpt_neox.layers.0.mlp.dense_4h_to_h.weight").shape == Shape{8, 12});
+  CHECK(named(neox, "embed_out.weight").shape == Shape{5, 8});
+  CHECK(named(llama, "model.layers.1.mlp.gate_proj.weight").shape == Shape{12, 8});
+  CHECK(named(llama, "model.norm.weight").shape == Shape{8});
+  CHECK(named(roberta, "roberta.encoder.layer.1.attention.output.LayerNorm.bias").shape == Shape{8});
+  CHECK(named(roberta, "classifier.out_proj.weight").shape == Shape{3, 8});
+}
+
+TEST_CASE("a matrix of one row stays a matrix") {
+  ModelConfig config = preset("llama");
+  config.vocab = 1, config.context = 4, config.layers = 1, config.width = 2, config.heads = 1, config.ffn = 1;
+  const auto tensors = stored_tensors(random_weights(config, 1));
+  CHECK(named(tensors, "lm_head.weight").shape == std::vector<int64_t>{1, 2});
+  CHECK(named(tensors, "model.layers.0.mlp.up_proj.weight").shape == std::vector<int64_t>{1, 2});
+}
+
+TEST_CASE("query, key and value of each head lie together in GPT-NeoX's tensor") {
+  ModelWeights weights = tiny("gpt-neox");
+  for (int i = 0; i < 8; ++i) {
+    const float x = static_cast<float>(i);
+    weights.layers[0].bq[i] = x, weights.layers[0].bk[i] = 10 + x, weights.layers[0].bv[i] = 20 + x;
+  }
+  CHECK(named(stored_tensors(weights), "gpt_neox.layers.0.attention.query_key_value.bias").values ==
+        std::vector<float>{0, 1, 10, 11, 20, 21, 2, 3, 12, 13, 22, 23,
+                           4, 5, 14, 15, 24, 25, 6, 7, 16, 17, 26, 27});
+}
+
+TEST_CASE("what no family has is stored under our own name") {
+  ModelWeights weights = tiny("gpt-neox");
+  ModelConfig config = weights.config;
+  config.positions = PositionKind::kLearned, config.kv_heads = 2;
+  weights = random_weights(config, 1);
+  Safetensors file;
+  file.tensors = stored_tensors(weights);
+  CHECK(named(file.tensors, "psm.position_embedding").shape == std::vector<int64_t>{4, 8});
+  CHECK(named(file.tensors, "psm.layers.1.wk").shape == std::vector<int64_t>{4, 8});
+  check_same(taken(file, config), weights);
+}
+
+TEST_CASE("one line tells which tensors are missing and which are unknown") {
+  const ModelWeights weights = tiny("gpt-neox");
+  Safetensors file;
+  file.tensors = stored_tensors(weights);
+  file.tensors[0].name = "gpt_neox.embed.weight";
+  file.tensors.pop_back();
+  file.skipped.push_back({"mask", "BOOL", {2}});
+  CHECK_THROWS_WITH_AS(
+      taken(file, weights.config),
+      "here: the tensors are not those of a gpt-neox model with this configuration: 2 missing "
+      "(gpt_neox.embed_in.weight, gpt_neox.layers.1.attention.query_key_value.bias), 2 unknown "
+      "(gpt_neox.embed.weight, mask of type BOOL); give the configuration that belongs to the file",
+      Error);
+  file.tensors = stored_tensors(tiny("llama"));
+  CHECK_THROWS_WITH_AS(taken(file, weights.config), doctest::Contains("28 missing (embed_out.weight, "),
+                       Error);
+}
+
+TEST_CASE("a wrong shape is refused, and more layers than tensors before any is made") {
+  const ModelWeights weights = tiny("roberta");
+  Safetensors file;
+  file.tensors = stored_tensors(weights);
+  std::swap(file.tensors[0].shape[0], file.tensors[0].shape[1]);
+  CHECK_THROWS_WITH_AS(taken(file, weights.config),
+                       doctest::Contains("has shape [8, 5] where the model needs [5, 8]"), Error);
+  ModelConfig config = weights.config;
+  config.layers = 1 << 20;
+  CHECK_THROWS_WITH_AS(taken(file, config), doctest::Contains("which does not fit 1048576 layers"), Error);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,124 @@
+// Logits of transformers' own models, which ours must give for the same files.
+//
+// A small model of each family gets its weights from `value`, a formula of the tensor's name and the place in the
+// tensor: exact in fp32, and nothing that a mistake here could share with one there. The numbers below are the
+// logits of transformers 5.23.0 (PyTorch 2.15.0, from_pretrained on a folder with the configuration of the case and
+// tensors by the formula, then .double(), attn_implementation="eager"): for a language model the last token's for
+// the last three words, for a classifier all. It takes RoPE's angles, RMSNorm and softmax in fp32 in places, so
+// they are compared to 2e-6.
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "attention/files/hugging_face.h"
+#include "attention/files/stored_tensors.h"
+#include "attention/reference/reference_forward.h"
+#include "ckks/base/files/file.h"
+#include "doctest/doctest.h"
+#include "nn/files/safetensors.h"
+
+namespace psm {
+namespace {
+
+// In [-1/2, 1/2), a multiple of 2^-16; that plus 1 for the factors of norms.
+float value(const std::string& tensor, size_t index) {
+  uint32_t x = 0;
+  for (const char c : tensor) x = x * 131 + static_cast<unsigned char>(c);
+  x += static_cast<uint32_t>(index) * 2654435761u;
+  x ^= x >> 15;
+  x *= 0x2c1b3c6du;
+  x ^= x >> 12;
+  const auto centred = static_cast<float>(static_cast<int>(x >> 16) - 32768) / 65536;
+  const bool factor = tensor.ends_with("weight") &&
+                      (tensor.find("norm") != std::string::npos || tensor.find("Norm") != std::string::npos);
+  return centred + (factor ? 1.0f : 0.0f);
+}
+
+void fill(std::vector<NamedTensor>& tensors) {
+  for (NamedTensor& tensor : tensors)
+    for (size_t i = 0; i < tensor.values.size(); ++i) tensor.values[i] = value(tensor.name, i);
+}
+
+ModelConfig tiny(std::string_view family) {
+  ModelConfig config = preset(family);
+  config.vocab = 13, config.context = 8, config.layers = 2, config.width = 16, config.heads = 4,
+  config.ffn = 24;
+  config.attention = AttentionKind::kSoftmax;
+  config.norm_epsilon = 1e-5;
+  if (family == "llama") config.kv_heads = 2;
+  if (!config.causal) config.classes = 3;
+  return config;
+}
+
+// The model that is read from a folder with this configuration and tensors by the formula; ours say only which
+// tensors there are.
+ModelWeights model_from_files(std::string_view family, const std::string& config_json) {
+  const char* root = std::getenv("TEST_TMPDIR");
+  const std::filesystem::path folder = std::filesystem::path(root ? root : "/tmp") / family;
+  std::filesystem::create_directories(folder);
+  const std::string file = (folder / "model.safetensors").string();
+  write_hugging_face(folder.string(), random_weights(tiny(family), 1));
+  Safetensors content = read_safetensors(file);
+  fill(content.tensors);
+  write_safetensors(file, content);
+  write_file((folder / "config.json").string(), config_json);
+  return read_hugging_face(folder.string()).weights;
+}
+
+void check_last(const std::vector<double>& logits, const std::vector<double>& expected) {
+  REQUIRE(logits.size() >= expected.size());
+  for (size_t i = 0; i < expected.size(); ++i)
+    CHECK(std::abs(logits[logits.size() - expected.size() + i] - expected[i]) < 2e-6);
+}
+
+const std::vector<int> kTokens = {3, 0, 7, 12, 5, 5, 9};
+
+TEST_CASE("GPT-NeoX's logits are those of transformers") {
+  const ModelWeights weights = model_from_files("gpt-neox", R"({"model_type": "gpt_neox", "vocab_size": 13,
+      "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
+      "max_position_embeddings": 8, "rotary_pct": 0.5, "rotary_emb_base": 100, "hidden_act": "gelu",
+      "use_parallel_residual": true, "layer_norm_eps": 1e-5, "tie_word_embeddings": false})");
+  check_last(reference_forward(weights, kTokens).logits, {-1.129718851, -0.461209402, 0.647554134});
+}
+
+TEST_CASE("Llama's logits with grouped keys are those of transformers") {
+  const ModelWeights weights = model_from_files("llama", R"({"model_type": "llama", "vocab_size": 13,
+      "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+      "intermediate_size": 24, "max_position_embeddings": 8, "rope_theta": 100.0, "hidden_act": "silu",
+      "rms_norm_eps": 1e-5, "tie_word_embeddings": false})");
+  check_last(reference_forward(weights, kTokens).logits, {-0.03964385, 2.916541428, 1.442867796});
+}
+
+TEST_CASE("RoBERTa's classes are those of transformers, for a short text too") {
+  const ModelWeights weights = model_from_files("roberta", R"({"model_type": "roberta", "vocab_size": 13,
+      "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
+      "max_position_embeddings": 10, "pad_token_id": 1, "type_vocab_size": 1, "hidden_act": "gelu",
+      "layer_norm_eps": 1e-5, "id2label": {"0": "a", "1": "b", "2": "c"}})");
+  check_last(reference_forward(weights, kTokens).logits, {0.327568311, 1.536899987, -0.622923475});
+  // Alone as in a batch there, filled up with token 1.
+  check_last(reference_forward(weights, std::span(kTokens).first(5)).logits,
+             {0.305704822, 1.276125321, -0.811966755});
+}
+
+// hidden_size 16, num_hidden_layers 2, num_attention_heads 4, intermediate_size 24, image_size 4, patch_size 2,
+// num_channels 1, hidden_act "gelu", layer_norm_eps 1e-5, three labels; ViT's config.json is not read here.
+TEST_CASE("ViT's classes are those of transformers") {
+  ModelConfig config = tiny("vit");
+  config.vocab = 0, config.context = 5, config.patch_inputs = 4;
+  config.feed_forward = FeedForwardKind::kGeluErf;
+  Safetensors file;
+  file.tensors = stored_tensors(random_weights(config, 1));
+  fill(file.tensors);
+  ModelWeights weights;
+  weights.config = config;
+  take_stored_tensors(file, weights, "a ViT");
+  // An image of 4 x 4 pixels in patches of 2 x 2, both row by row.
+  std::vector<float> patches;
+  for (const int corner : {0, 2, 8, 10})
+    for (const int pixel : {0, 1, 4, 5}) patches.push_back(value("pixels", corner + pixel));
+  check_last(reference_forward(weights, std::span<const float>(patches)).logits,
+             {0.640426997, 0.541692104, -0.262634634});
+}
+
+}  // namespace
+}  // namespace psm

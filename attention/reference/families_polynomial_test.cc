@@ -1,0 +1,269 @@
+// The polynomial forms of Llama, RoBERTa and ViT: what polynomial_model_test.cc shows of GPT-NeoX, and the functions that
+// only they have.
+#include <algorithm>
+#include <cmath>
+
+#include "attention/reference/polynomial_model.h"
+#include "attention/rows/row_weights.h"
+#include "attention/trained/model.h"
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+// What a model reads: texts of lengths 5, 4, 3, or images.
+struct Data {
+  std::vector<std::vector<int>> texts;
+  std::vector<std::vector<float>> images;
+};
+
+constexpr int kLength = 5, kExamples = 6, kPatchInputs = 3;
+
+ModelConfig small(std::string_view family) {
+  ModelConfig config = preset(family);
+  config.vocab = 7, config.context = kLength, config.layers = 2, config.width = 16, config.heads = 4,
+  config.ffn = 12;
+  config.epsilon = 0.05;
+  if (family == "llama") config.kv_heads = 2;
+  if (family == "vit")
+    config.vocab = 0, config.patch_inputs = kPatchInputs, config.feed_forward = FeedForwardKind::kGeluErf;
+  if (!config.causal) config.classes = 3;
+  return config;
+}
+
+// No bias is zero and no gamma is 1, and the scores are small, as range minimisation leaves them.
+ModelWeights weights_of(const ModelConfig& config) {
+  std::vector<float> values = flatten(random_weights(config, 3));
+  TrainingRandom random(4);
+  for (float& value : values) value += static_cast<float>(0.1 * random.normal());
+  ModelWeights weights = unflatten(config, values);
+  for (LayerWeights& layer : weights.layers)
+    for (float& value : layer.wq) value *= 0.2f;
+  return weights;
+}
+
+Data data_of(const ModelConfig& config) {
+  Data data;
+  TrainingRandom random(5);
+  for (int i = 0; i < kExamples; ++i) {
+    data.texts.emplace_back();
+    data.images.emplace_back();
+    for (int t = 0; t < kLength - i % 3; ++t)
+      data.texts.back().push_back(static_cast<int>(random.next_u64() % 7));
+    for (int k = 0; k < (kLength - 1) * kPatchInputs; ++k)
+      data.images.back().push_back(static_cast<float>(random.normal()));
+  }
+  return config.patch_inputs > 0 ? Data{{}, data.images} : Data{data.texts, {}};
+}
+
+// Calls use(examples), which are of the kind that the model reads.
+template <typename Use>
+auto with_examples(const Data& data, Use&& use) {
+  return data.images.empty() ? use(std::span(data.texts)) : use(std::span(data.images));
+}
+
+Ranges ranges_of(const ModelWeights& weights, const Data& data) {
+  return with_examples(data, [&](auto examples) { return measure_ranges(weights, examples); });
+}
+
+std::vector<RangeUse> uses_of(const PolynomialModel& model, const Data& data) {
+  return with_examples(data, [&](auto examples) { return count_range_leaves(model, examples); });
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+  double worst = 0;
+  for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]));
+  return worst;
+}
+
+// The exact functions, the value number `wrong` of all in an example off by its polynomial's error bound.
+struct Perturbed {
+  const PolynomialModel& model;
+  long long wrong, next = 0;
+
+  double error(double bound) { return next++ == wrong ? bound : 0.0; }
+
+  template <typename Example>
+  std::vector<double> logits(const Example& example) {
+    next = 0;
+    const int layers = model.weights.config.layers;
+    ReferenceHooks hooks;
+    hooks.inverse_square_root = [&](Site site, int n, double v) {
+      const double exact = 1 / std::sqrt(v);
+      if (n == layers)
+        return model.final_inverse_sqrt ? exact * (1 + error(model.final_inverse_sqrt->error_bound()))
+                                        : exact;
+      const LayerApproximations& layer = model.layers[n];
+      const Approximation& polynomial =
+          site == Site::kSecondVariance ? *layer.second_inverse_sqrt : layer.inverse_sqrt;
+      return exact * (1 + error(polynomial.error_bound()));
+    };
+    hooks.weights = [&](int n, std::span<double> row) {
+      const std::vector<double> scores(row.begin(), row.end());
+      row_weights(model.weights.config, scores.data(), static_cast<int>(row.size()), row.data());
+      const double factor = 1 + error(model.layers[n].attention.error_bound);
+      for (double& weight : row) weight *= factor;
+    };
+    hooks.gelu = [&](int n, double z) {
+      return model.layers[n].gelu.exact(z) + error(model.layers[n].gelu.error_bound());
+    };
+    hooks.pooler = [&](double z) { return model.pooler->exact(z) + error(model.pooler->error_bound()); };
+    return reference_forward(model.weights, std::span(example), hooks).logits;
+  }
+};
+
+// The most by which logits may differ, to first order in the error bounds: each logit's changes summed over all values.
+template <typename Example>
+double explained(const PolynomialModel& model, const Example& example) {
+  Perturbed perturbed{model, -1};
+  const std::vector<double> exact = perturbed.logits(example);
+  const long long values = perturbed.next;
+  std::vector<double> sum(exact.size());
+  for (perturbed.wrong = 0; perturbed.wrong < values; ++perturbed.wrong) {
+    const std::vector<double> logits = perturbed.logits(example);
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += std::abs(logits[i] - exact[i]);
+  }
+  return *std::max_element(sum.begin(), sum.end());
+}
+
+TEST_CASE("a family's polynomial model differs from its model by no more than the error bounds explain") {
+  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+    CAPTURE(family);
+    const ModelWeights weights = weights_of(small(family));
+    const Data data = data_of(weights.config);
+    for (double error : {1e-3, 1e-5}) {
+      CAPTURE(error);
+      const PolynomialModel model = make_polynomial(
+          weights, ranges_of(weights, data),
+          {.norm_error = error, .inverse_error = error, .gelu_error = error, .client_norm = false});
+      with_examples(data, [&](auto examples) {
+        for (const auto& example : examples.first(3)) {
+          const std::vector<double> exact = reference_forward(weights, std::span(example)).logits;
+          const double off = distance(polynomial_forward(model, std::span(example)).logits, exact);
+          CHECK(off <= 1.1 * explained(model, example));
+          CHECK(off > 0);
+        }
+      });
+    }
+  }
+}
+
+TEST_CASE("the polynomial of a padded batch's sequence is close to training's batched model") {
+  const ModelWeights weights = weights_of(small("roberta"));
+  const Data data = data_of(weights.config);
+  const PolynomialModel polynomial = make_polynomial(
+      weights, ranges_of(weights, data), {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
+  std::vector<int> tokens, lengths;
+  for (const std::vector<int>& text : data.texts) {
+    tokens.insert(tokens.end(), text.begin(), text.end());
+    tokens.resize(tokens.size() + kLength - text.size());
+    lengths.push_back(static_cast<int>(text.size()));
+  }
+  REQUIRE(*std::min_element(lengths.begin(), lengths.end()) < kLength);
+  std::vector<float> values = flatten(weights), grads(values.size());
+  const Model<float> batched(weights.config, values.data(), grads.data());
+  Tape<float> tape;
+  ForwardTensors<float> out;
+  batched.forward(tape, {.length = kLength, .tokens = tokens, .lengths = lengths}, out);
+  for (int s = 0; s < kExamples; ++s) {
+    const std::vector<double> logits = polynomial_forward(polynomial, data.texts[s]).logits;
+    REQUIRE(logits.size() == 3);
+    for (int i = 0; i < 3; ++i) CHECK(out.logits.row(s)[i] == doctest::Approx(logits[i]).epsilon(1e-4));
+  }
+}
+
+// Functions of a layer and after the last, in order; their values in an example of `length` tokens.
+struct Expected {
+  std::string function;
+  int layer;
+  long long values;
+};
+
+std::vector<Expected> expected_uses(const ModelConfig& config, long long length) {
+  const bool client = config.block != BlockKind::kPostNorm;  // normalises for layer 0
+  std::vector<Expected> expected;
+  for (int n = 0; n < config.layers; ++n) {
+    expected.push_back({"1/sqrt(variance)", n, n == 0 && client ? 0 : length});
+    expected.push_back({"1/denominator", n, config.heads * length});
+    expected.push_back({"1/sqrt(second variance)", n, length});
+    expected.push_back(
+        {config.feed_forward == FeedForwardKind::kSwiGlu ? "silu" : "gelu", n, config.ffn * length});
+  }
+  if (config.classes > 0 && config.has_final_norm())
+    expected.push_back({"1/sqrt(variance)", config.layers, 1});
+  if (config.pooler) expected.push_back({"sigmoid", config.layers, config.width});
+  return expected;
+}
+
+TEST_CASE("every function of a family is counted, and none of its values lies outside the measured ranges") {
+  for (const char* family : {"llama", "roberta", "vit"}) {
+    CAPTURE(family);
+    const ModelWeights weights = weights_of(small(family));
+    const Data data = data_of(weights.config);
+    const PolynomialModel model = make_polynomial(weights, ranges_of(weights, data));
+    std::vector<Expected> expected = expected_uses(weights.config, kLength);
+    std::vector<RangeUse> uses =
+        with_examples(data, [&](auto examples) { return count_range_leaves(model, examples.first(1)); });
+    REQUIRE(uses.size() == expected.size());
+    for (size_t i = 0; i < uses.size(); ++i) {
+      CAPTURE(expected[i].function);
+      CHECK(uses[i].function == expected[i].function);
+      CHECK(uses[i].layer == expected[i].layer);
+      CHECK(uses[i].values == expected[i].values);
+    }
+    for (const RangeUse& use : uses_of(model, data)) CHECK(use.outside == 0);
+  }
+}
+
+TEST_CASE("a range that is too narrow is found at its own function and layer") {
+  struct Shrunk {
+    const char *family, *function;
+    int layer;
+    void (*shrink)(Ranges&);
+  };
+  for (const Shrunk& c : {
+           Shrunk{"llama", "1/sqrt(second variance)", 1,
+                  [](Ranges& r) { r.layers[1].second_variance.hi = r.layers[1].second_variance.lo; }},
+           Shrunk{"llama", "silu", 0, [](Ranges& r) { r.layers[0].gelu_input /= 8; }},
+           Shrunk{"roberta", "1/sqrt(variance)", 0,
+                  [](Ranges& r) { r.layers[0].variance.hi = r.layers[0].variance.lo; }},
+           Shrunk{"roberta", "sigmoid", 2, [](Ranges& r) { r.pooler_input /= 8; }},
+           Shrunk{"vit", "1/sqrt(variance)", 2, [](Ranges& r) { r.final_variance.hi = r.final_variance.lo; }},
+       }) {
+    CAPTURE(c.family);
+    CAPTURE(c.function);
+    const ModelWeights weights = weights_of(small(c.family));
+    const Data data = data_of(weights.config);
+    PolynomialModel model = make_polynomial(weights, ranges_of(weights, data));
+    c.shrink(model.ranges);
+    for (const RangeUse& use : uses_of(model, data))
+      CHECK((use.outside > 0) == (use.layer == c.layer && use.function == c.function));
+  }
+}
+
+TEST_CASE("a family's ranges survive their JSON bit by bit") {
+  for (const char* family : {"llama", "roberta", "vit"}) {
+    CAPTURE(family);
+    const ModelWeights weights = weights_of(small(family));
+    const Ranges ranges = ranges_of(weights, data_of(weights.config));
+    const Ranges back = ranges_from_json(parse_json(ranges_to_json(ranges).dump(), "test"), weights.config);
+    CHECK(back.residual == ranges.residual);
+    for (size_t n = 0; n < 2; ++n) {
+      const LayerRanges &a = back.layers[n], &b = ranges.layers[n];
+      CHECK(a.variance == b.variance);
+      CHECK(a.denominator == b.denominator);
+      CHECK(a.score == b.score);
+      CHECK(a.gelu_input == b.gelu_input);
+      CHECK(a.second_variance == b.second_variance);
+      CHECK(b.second_variance.lo > 0);
+    }
+    CHECK(back.final_variance == ranges.final_variance);
+    CHECK((ranges.final_variance.hi > 0) == weights.config.has_final_norm());
+    CHECK(back.pooler_input == ranges.pooler_input);
+    CHECK((ranges.pooler_input > 0) == weights.config.pooler);
+  }
+}
+
+}  // namespace
+}  // namespace psm

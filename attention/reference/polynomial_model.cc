@@ -1,0 +1,284 @@
+#include "attention/reference/polynomial_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "approx/activation.h"
+#include "approx/inverse.h"
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
+
+namespace psm {
+
+namespace {
+
+Ranges widened(Ranges ranges, const PolynomialOptions& options, const ModelConfig& config) {
+  auto widen = [&](Interval x, double least) {
+    return Interval{std::max(least, x.lo / options.margin), x.hi * options.margin};
+  };
+  const double largest = *std::max_element(ranges.residual.begin(), ranges.residual.end());
+  // A feature that hardly moved when it was measured gets a floor.
+  for (double& x : ranges.residual) x = std::max(x, largest / 16) * options.margin;
+  for (LayerRanges& layer : ranges.layers) {
+    layer.variance = widen(layer.variance, config.norm_epsilon);
+    layer.denominator = widen(layer.denominator, config.epsilon);
+    layer.score *= options.margin;
+    layer.gelu_input *= options.margin;
+    layer.second_variance = widen(layer.second_variance, config.norm_epsilon);
+  }
+  ranges.final_variance = widen(ranges.final_variance, config.norm_epsilon);
+  ranges.pooler_input *= options.margin;
+  return ranges;
+}
+
+void check_shape(const Ranges& ranges, const ModelConfig& config) {
+  if (ranges.layers.size() != static_cast<size_t>(config.layers) ||
+      ranges.residual.size() != static_cast<size_t>(config.width))
+    throw Error(message("ranges of ", ranges.layers.size(), " layers and width ", ranges.residual.size(),
+                        " for a model of ", config.layers, " layers and width ", config.width,
+                        "; measure them again"));
+}
+
+Json interval_to_json(Interval interval) { return Json(Json::Array{interval.lo, interval.hi}); }
+
+Interval interval_from_json(const Json& json, const std::string& what) {
+  const Json::Array& ends = json.array(what);
+  if (ends.size() != 2)
+    throw Error(message(what, ": an interval of ", ends.size(), " numbers; give its two ends"));
+  const Interval interval{ends[0].number(what), ends[1].number(what)};
+  if (!(interval.lo <= interval.hi))
+    throw Error(message(what, ": an interval from ", interval.lo, " to ", interval.hi,
+                        "; give the lesser end first"));
+  return interval;
+}
+
+PolynomialWeights attention_of(const ModelConfig& config, const LayerRanges& ranges,
+                               const PolynomialOptions& options) {
+  const double error = options.inverse_error;
+  switch (config.attention) {
+    case AttentionKind::kPowerSoftmax:
+      return power_softmax_polynomial(config, ranges.denominator, error, options.division);
+    case AttentionKind::kScaledRelu:
+      return scaled_relu_polynomial(ranges.score, error * ranges.score);
+    case AttentionKind::kSoftmax:
+      break;
+  }
+  return options.softmax == SoftmaxForm::kTaylorGoldschmidt
+             ? taylor_goldschmidt_softmax(ranges.score, config.context, error)
+             : normalise_square_softmax(ranges.score, config.context, error);
+}
+
+Approximation activation_of(const ModelConfig& config, double radius, double error) {
+  switch (config.feed_forward) {
+    case FeedForwardKind::kGelu:
+      return design_gelu(radius, error);
+    case FeedForwardKind::kGeluErf:
+      return design_gelu_erf(radius, error);
+    case FeedForwardKind::kSwiGlu:
+      return design_silu(radius, error);
+  }
+  PSM_CHECK(false, "unknown feed-forward part ", static_cast<int>(config.feed_forward));
+  return design_gelu(radius, error);
+}
+
+// The polynomial in place of 1/sqrt at a norm; nullptr where it stays exact because the client computes it.
+const Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, int layer) {
+  const ModelConfig& config = model.weights.config;
+  if (layer == config.layers) return model.final_inverse_sqrt ? &*model.final_inverse_sqrt : nullptr;
+  const LayerApproximations& at = model.layers[static_cast<size_t>(layer)];
+  if (site == Site::kSecondVariance) return &*at.second_inverse_sqrt;
+  return layer == 0 && model.client_normalises() ? nullptr : &at.inverse_sqrt;
+}
+
+ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
+  ReferenceHooks hooks;
+  hooks.inverse_square_root = [&model](Site site, int layer, double variance) {
+    const Approximation* polynomial = inverse_sqrt_at(model, site, layer);
+    return polynomial ? polynomial->evaluate(variance) : 1 / std::sqrt(variance);
+  };
+  hooks.weights = [&model](int layer, std::span<double> row) {
+    model.layers[static_cast<size_t>(layer)].attention.evaluate(row);
+  };
+  hooks.gelu = [&model](int layer, double z) {
+    return model.layers[static_cast<size_t>(layer)].gelu.evaluate(z);
+  };
+  if (model.pooler) hooks.pooler = [&model](double z) { return model.pooler->evaluate(z); };
+  return hooks;
+}
+
+// Where each value that has an interval is counted: the uses of a model, and which of them a site is.
+struct RangeUses {
+  std::vector<RangeUse> uses;
+  std::map<std::pair<Site, int>, size_t> index;
+
+  explicit RangeUses(const PolynomialModel& model) {
+    const ModelConfig& config = model.weights.config;
+    const bool divides = config.attention == AttentionKind::kPowerSoftmax;
+    const auto add = [&](Site site, int layer, const char* function, Interval interval) {
+      index[{site, layer}] = uses.size();
+      uses.push_back({.layer = layer, .function = function, .interval = interval});
+    };
+    const auto around_zero = [](double radius) { return Interval{-radius, radius}; };
+    for (int n = 0; n < config.layers; ++n) {
+      const LayerRanges& ranges = model.ranges.layers[static_cast<size_t>(n)];
+      add(Site::kVariance, n, "1/sqrt(variance)", ranges.variance);
+      if (divides)
+        add(Site::kDenominator, n, "1/denominator", ranges.denominator);
+      else
+        add(Site::kScores, n, "score", around_zero(ranges.score));
+      if (config.block != BlockKind::kParallel)
+        add(Site::kSecondVariance, n, "1/sqrt(second variance)", ranges.second_variance);
+      add(Site::kGeluInput, n, config.feed_forward == FeedForwardKind::kSwiGlu ? "silu" : "gelu",
+          around_zero(ranges.gelu_input));
+    }
+    if (model.final_inverse_sqrt)
+      add(Site::kVariance, config.layers, "1/sqrt(variance)", model.ranges.final_variance);
+    if (model.pooler)
+      add(Site::kPoolerInput, config.layers, "sigmoid", around_zero(model.ranges.pooler_input));
+  }
+};
+
+// Counts `values` more, that lie in `seen`.
+void add(RangeUse& use, Interval seen, long long values, long long outside) {
+  if (values == 0) return;
+  use.seen = use.values == 0 ? seen : hull(use.seen, seen);
+  use.values += values;
+  use.outside += outside;
+}
+
+template <typename Example>
+std::vector<RangeUse> count_leaves(const PolynomialModel& model, std::span<const Example> examples) {
+  const RangeUses uses(model);
+  std::vector<std::vector<RangeUse>> counted(examples.size(), uses.uses);
+  Progress progress("counting values outside the intervals", static_cast<double>(examples.size()));
+  parallel_for(0, examples.size(), [&](size_t i) {
+    ReferenceHooks hooks = polynomial_hooks(model);
+    hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
+      const auto found = uses.index.find({site, layer});
+      if (found == uses.index.end()) return;
+      const bool norm = site == Site::kVariance || site == Site::kSecondVariance;
+      if (norm && inverse_sqrt_at(model, site, layer) == nullptr) return;
+      RangeUse& use = counted[i][found->second];
+      for (double value : values) add(use, {value, value}, 1, !use.interval.contains(value));
+    };
+    reference_forward(model.weights, std::span(examples[i]), hooks);
+    progress.advance();
+  });
+  std::vector<RangeUse> all = uses.uses;
+  for (const std::vector<RangeUse>& one : counted)
+    for (size_t u = 0; u < all.size(); ++u) add(all[u], one[u].seen, one[u].values, one[u].outside);
+  return all;
+}
+
+}  // namespace
+
+PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measured,
+                                const PolynomialOptions& options) {
+  const ModelConfig& config = weights.config;
+  if (config.attention == AttentionKind::kPowerSoftmax && config.form != PowerForm::kLengthAgnostic)
+    throw Error(message("a model with attention ", name_of(config.attention), ", form ", name_of(config.form),
+                        " is no polynomial; train its last stage as power-softmax, length-agnostic"));
+  check_shape(measured, config);
+  if (!(options.margin >= 1))
+    throw Error(message("a margin of ", options.margin, " shrinks the ranges; give 1 or more"));
+  PolynomialModel model{weights, widened(measured, options, config), options, {}};
+  for (const LayerRanges& layer : model.ranges.layers) {
+    model.layers.push_back({design_inverse_sqrt(layer.variance, options.norm_error),
+                            attention_of(config, layer, options),
+                            activation_of(config, layer.gelu_input, options.gelu_error)});
+    if (config.block != BlockKind::kParallel)
+      model.layers.back().second_inverse_sqrt =
+          design_inverse_sqrt(layer.second_variance, options.norm_error);
+  }
+  if (config.classes > 0 && config.has_final_norm())
+    model.final_inverse_sqrt = design_inverse_sqrt(model.ranges.final_variance, options.norm_error);
+  if (config.pooler) model.pooler = design_sigmoid(model.ranges.pooler_input, options.gelu_error);
+  return model;
+}
+
+ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const int> tokens) {
+  return reference_forward(model.weights, tokens, polynomial_hooks(model));
+}
+
+ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const float> patches) {
+  return reference_forward(model.weights, patches, polynomial_hooks(model));
+}
+
+std::vector<RangeUse> count_range_leaves(const PolynomialModel& model,
+                                         std::span<const std::vector<int>> sequences) {
+  return count_leaves(model, sequences);
+}
+std::vector<RangeUse> count_range_leaves(const PolynomialModel& model,
+                                         std::span<const std::vector<float>> images) {
+  return count_leaves(model, images);
+}
+
+Json ranges_to_json(const Ranges& ranges) {
+  Json json;
+  Json::Array residual, layers;
+  for (double x : ranges.residual) residual.emplace_back(x);
+  for (const LayerRanges& layer : ranges.layers) {
+    Json entry;
+    entry["variance"] = interval_to_json(layer.variance);
+    entry["denominator"] = interval_to_json(layer.denominator);
+    entry["score"] = layer.score;
+    entry["gelu_input"] = layer.gelu_input;
+    entry["second_variance"] = interval_to_json(layer.second_variance);
+    layers.push_back(std::move(entry));
+  }
+  json["residual"] = std::move(residual);
+  json["layers"] = std::move(layers);
+  json["final_variance"] = interval_to_json(ranges.final_variance);
+  json["pooler_input"] = ranges.pooler_input;
+  return json;
+}
+
+Ranges ranges_from_json(const Json& json, const ModelConfig& config) {
+  const std::string what = "ranges of the model";
+  Ranges ranges;
+  for (const Json& x : json.at("residual", what).array(what)) ranges.residual.push_back(x.number(what));
+  for (const Json& entry : json.at("layers", what).array(what)) {
+    ranges.layers.push_back({.variance = interval_from_json(entry.at("variance", what), what),
+                             .denominator = interval_from_json(entry.at("denominator", what), what),
+                             .score = entry.at("score", what).number(what),
+                             .gelu_input = entry.at("gelu_input", what).number(what)});
+    if (const Json* second = entry.find("second_variance"))  // missing where there were parallel blocks only
+      ranges.layers.back().second_variance = interval_from_json(*second, what);
+  }
+  if (const Json* pooler = json.find("pooler_input")) ranges.pooler_input = pooler->number(what);
+  ranges.final_variance = interval_from_json(json.at("final_variance", what), what);
+  check_shape(ranges, config);
+  return ranges;
+}
+
+Json options_to_json(const PolynomialOptions& options) {
+  Json json;
+  json["margin"] = options.margin;
+  json["norm_error"] = options.norm_error;
+  json["inverse_error"] = options.inverse_error;
+  json["gelu_error"] = options.gelu_error;
+  json["division"] = std::string(name_of(options.division));
+  json["softmax"] = std::string(name_of(options.softmax));
+  json["client_norm"] = options.client_norm;
+  return json;
+}
+
+PolynomialOptions options_from_json(const Json& json) {
+  const std::string what = "options of the polynomials";
+  // Missing in checkpoints of before there was a choice.
+  const Json *division = json.find("division"), *softmax = json.find("softmax");
+  return {
+      .margin = json.at("margin", what).number(what),
+      .norm_error = json.at("norm_error", what).number(what),
+      .inverse_error = json.at("inverse_error", what).number(what),
+      .gelu_error = json.at("gelu_error", what).number(what),
+      .division = division == nullptr ? DivisionForm::kRelaxed : division_form_from(division->string(what)),
+      .softmax =
+          softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
+      .client_norm = json.at("client_norm", what).truth(what)};
+}
+
+}  // namespace psm

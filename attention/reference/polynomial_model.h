@@ -1,0 +1,89 @@
+// The polynomial form of a trained model: its weights, and a polynomial for each function that
+// is none.
+//
+// In each layer: 1/sqrt(variance) of its norms, the weights of attention (polynomial_weights.h; for
+// PowerSoftmax 1/x of its denominator, and only that runs encrypted), and GELU in the form that the model was
+// trained with, or SiLU. All else is sums and products already. What acts on the client's own data stays exact: the
+// norm of the embedding (kPostNorm), the first layer's first norm, and a language model's final norm. A
+// classifier is polynomial to its end: 1/sqrt of its final norm, and the sigmoid of its head.
+//
+// Intervals: measured ranges, widened by a margin. They, not the polynomials, are what is stored with a
+// checkpoint; the polynomials follow from them.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "approx/approximation.h"
+#include "attention/reference/ranges.h"
+#include "attention/reference/reference_forward.h"
+#include "attention/rows/polynomial_weights.h"
+#include "ckks/base/files/json.h"
+
+namespace psm {
+
+struct PolynomialOptions {
+  double margin = 1.25;           // lo / margin, hi * margin of each interval
+  double norm_error = 0x1p-10;    // relative, of 1/sqrt
+  double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
+  double gelu_error = 0x1p-10;    // absolute; of SiLU and of the head's sigmoid too
+  DivisionForm division = DivisionForm::kRelaxed;
+  SoftmaxForm softmax = SoftmaxForm::kNormaliseSquare;  // of softmax models; error as inverse_error
+  bool client_norm = true;  // the client sends the first layer's normalised state too
+};
+
+// The polynomials of one layer.
+struct LayerApproximations {
+  Approximation inverse_sqrt;
+  PolynomialWeights attention;
+  Approximation gelu;                                     // or SiLU
+  std::optional<Approximation> second_inverse_sqrt = {};  // of a sequential block's N2
+
+  const Approximation& inverse() const { return attention.parts.front(); }  // PowerSoftmax models only
+};
+
+struct PolynomialModel {
+  ModelWeights weights;
+  Ranges ranges;  // with the margin
+  PolynomialOptions options;
+  std::vector<LayerApproximations> layers;
+  std::optional<Approximation> final_inverse_sqrt = {}, pooler = {};  // of a classifier
+
+  // Whether the first layer's first norm is computed by the client, exactly.
+  bool client_normalises() const {
+    return options.client_norm && weights.config.block != BlockKind::kPostNorm;
+  }
+};
+
+// Throws psm::Error if the model is PowerSoftmax in another form than the length-agnostic one, or the ranges
+// are not of this model.
+PolynomialModel make_polynomial(const ModelWeights&, const Ranges& measured, const PolynomialOptions& = {});
+
+// The polynomial model in plain double precision, token by token: what the slot program must reproduce.
+ForwardResult polynomial_forward(const PolynomialModel&, std::span<const int> tokens);
+ForwardResult polynomial_forward(const PolynomialModel&, std::span<const float> patches);
+
+// How often a value leaves its interval: for each layer and function, over the values seen. The first line
+// that counts anything says which layer to blame.
+struct RangeUse {
+  int layer = 0;         // the number of layers: the head
+  std::string function;  // "1/sqrt(variance)", "1/sqrt(second variance)", "1/denominator" or "score" (all but
+                         // PowerSoftmax), "gelu" or "silu", "sigmoid"
+  Interval interval;
+  Interval seen{};
+  long long values = 0, outside = 0;
+};
+std::vector<RangeUse> count_range_leaves(const PolynomialModel&, std::span<const std::vector<int>> sequences);
+std::vector<RangeUse> count_range_leaves(const PolynomialModel&, std::span<const std::vector<float>> images);
+
+// Ranges (as measured, without the margin) and options as JSON, for the metadata of a checkpoint; doubles
+// come back bit by bit. Reading throws psm::Error on members that are missing or malformed, or not of this
+// model.
+Json ranges_to_json(const Ranges&);
+Ranges ranges_from_json(const Json&, const ModelConfig&);
+Json options_to_json(const PolynomialOptions&);
+PolynomialOptions options_from_json(const Json&);
+
+}  // namespace psm

@@ -1,0 +1,149 @@
+#include "attention/reference/polynomial_model.h"
+
+#include <cmath>
+#include <random>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelConfig small() {
+  return {.vocab = 11, .context = 8, .layers = 2, .width = 16, .heads = 2, .ffn = 32, .rotary_fraction = 0.5};
+}
+
+std::vector<std::vector<int>> sequences(int count, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<int>> result(static_cast<size_t>(count));
+  for (auto& sequence : result)
+    for (int t = 0; t < 8; ++t) sequence.push_back(static_cast<int>(random() % 11));
+  return result;
+}
+
+double distance(const PolynomialModel& model, const std::vector<int>& tokens) {
+  const ForwardResult exact = reference_forward(model.weights, tokens),
+                      polynomial = polynomial_forward(model, tokens);
+  double worst = 0;
+  for (size_t i = 0; i < exact.logits.size(); ++i)
+    worst = std::max(worst, std::abs(exact.logits[i] - polynomial.logits[i]));
+  return worst;
+}
+
+TEST_CASE("the polynomial model comes closer to the model as its polynomials are given less error") {
+  const ModelWeights weights = random_weights(small(), 5);
+  const auto data = sequences(32, 1);
+  const Ranges ranges = measure_ranges(weights, data);
+  const PolynomialModel coarse =
+      make_polynomial(weights, ranges, {.norm_error = 1e-2, .inverse_error = 1e-2, .gelu_error = 1e-2});
+  const PolynomialModel fine =
+      make_polynomial(weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
+  for (size_t i = 0; i < 4; ++i) {
+    CHECK(distance(coarse, data[i]) < 0.3);
+    CHECK(distance(coarse, data[i]) > 1e-5);
+    CHECK(distance(fine, data[i]) < 1e-4);
+  }
+}
+
+TEST_CASE("with several even powers the polynomial model is close to the model") {
+  for (int power : {2, 4, 6, 8, 10}) {
+    CAPTURE(power);
+    ModelConfig config = small();
+    config.power = power, config.epsilon = 0.2;
+    ModelWeights weights = random_weights(config, 5);
+    for (LayerWeights& layer : weights.layers)
+      for (float& value : layer.wq) value *= 0.02f;  // smaller scores, as range minimisation leaves them
+    const auto data = sequences(16, 1);
+    const PolynomialModel model =
+        make_polynomial(weights, measure_ranges(weights, data),
+                        {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
+    for (size_t i = 0; i < 4; ++i) CHECK(distance(model, data[i]) < 1e-4);
+  }
+}
+
+TEST_CASE(
+    "softmax and scaled-ReLU models become polynomials after training, and their scores stay in range") {
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kScaledRelu})
+    for (SoftmaxForm form : {SoftmaxForm::kTaylorGoldschmidt, SoftmaxForm::kNormaliseSquare}) {
+      CAPTURE(name_of(kind));
+      CAPTURE(name_of(form));
+      ModelConfig config = small();
+      config.attention = kind;
+      ModelWeights weights = random_weights(config, 5);
+      for (LayerWeights& layer : weights.layers)
+        for (float& value : layer.wq) value *= 0.1f;  // smaller scores, as range minimisation leaves them
+      const auto data = sequences(16, 1);
+      const Ranges ranges = measure_ranges(weights, data);
+      const PolynomialModel coarse = make_polynomial(
+          weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-2, .gelu_error = 1e-6, .softmax = form});
+      const PolynomialModel fine = make_polynomial(
+          weights, ranges, {.norm_error = 1e-6, .inverse_error = 1e-5, .gelu_error = 1e-6, .softmax = form});
+      CHECK(distance(coarse, data[0]) < 0.3);
+      CHECK(distance(fine, data[0]) < 1e-3);
+      CHECK(distance(fine, data[0]) < distance(coarse, data[0]));
+      for (const RangeUse& use : count_range_leaves(fine, std::span(data).first(4))) CHECK(use.outside == 0);
+    }
+}
+
+TEST_CASE("values that leave their intervals are counted, layer by layer and function by function") {
+  const ModelWeights weights = random_weights(small(), 5);
+  const auto seen = sequences(64, 1);
+  const PolynomialModel model = make_polynomial(weights, measure_ranges(weights, seen), {.margin = 1.5});
+  for (const RangeUse& use : count_range_leaves(model, std::span(seen).first(8))) {
+    CHECK(use.outside == 0);
+    // The client normalises the first layer itself.
+    const bool exact = use.layer == 0 && use.function == "1/sqrt(variance)";
+    CHECK((use.values == 0) == exact);
+    if (!exact) CHECK((use.interval.lo <= use.seen.lo && use.seen.hi <= use.interval.hi));
+  }
+  PolynomialModel narrow = model;
+  narrow.ranges.layers[1].gelu_input /= 8;
+  for (const RangeUse& use : count_range_leaves(narrow, std::span(seen).first(8)))
+    CHECK((use.outside > 0) == (use.layer == 1 && use.function == "gelu"));
+}
+
+TEST_CASE("ranges and options survive their JSON bit by bit") {
+  const ModelWeights weights = random_weights(small(), 5);
+  const Ranges ranges = measure_ranges(weights, sequences(4, 1));
+  const Json json = parse_json(ranges_to_json(ranges).dump(), "test");
+  const Ranges back = ranges_from_json(json, small());
+  CHECK(back.residual == ranges.residual);
+  CHECK(back.final_variance == ranges.final_variance);
+  for (size_t n = 0; n < 2; ++n) {
+    CHECK(back.layers[n].variance == ranges.layers[n].variance);
+    CHECK(back.layers[n].denominator == ranges.layers[n].denominator);
+    CHECK(back.layers[n].score == ranges.layers[n].score);
+    CHECK(back.layers[n].gelu_input == ranges.layers[n].gelu_input);
+  }
+  const PolynomialOptions options{.margin = 1.1,
+                                  .norm_error = 0.1,
+                                  .gelu_error = 3e-5,
+                                  .softmax = SoftmaxForm::kTaylorGoldschmidt,
+                                  .client_norm = false};
+  const PolynomialOptions read = options_from_json(options_to_json(options));
+  CHECK(read.margin == options.margin);
+  CHECK(read.norm_error == options.norm_error);
+  CHECK(read.inverse_error == options.inverse_error);
+  CHECK(read.gelu_error == options.gelu_error);
+  CHECK(read.softmax == options.softmax);
+  CHECK(read.client_norm == options.client_norm);
+}
+
+TEST_CASE("a model that is no polynomial, ranges of another model and reversed intervals are refused") {
+  const ModelWeights weights = random_weights(small(), 5);
+  const Ranges ranges = measure_ranges(weights, sequences(4, 1));
+  ModelWeights stable = weights;
+  stable.config.form = PowerForm::kStable;
+  CHECK_THROWS_AS(make_polynomial(stable, ranges), Error);
+  CHECK_THROWS_AS(make_polynomial(weights, ranges, {.margin = 0.5}), Error);
+  ModelConfig deeper = small();
+  deeper.layers = 3;
+  CHECK_THROWS_AS(ranges_from_json(ranges_to_json(ranges), deeper), Error);
+  CHECK_THROWS_AS(ranges_from_json(Json::Object{}, small()), Error);
+  Ranges reversed = ranges;
+  std::swap(reversed.layers[0].variance.lo, reversed.layers[0].variance.hi);
+  CHECK_THROWS_AS(ranges_from_json(ranges_to_json(reversed), small()), Error);
+}
+
+}  // namespace
+}  // namespace psm

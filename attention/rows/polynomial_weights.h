@@ -1,0 +1,74 @@
+// The weights of one row of scores as a polynomial, for every attention of row_weights.h: built of the
+// certified functions of approx/, with the levels counted and the error bounded for all rows in range.
+//
+// R = score bound, |x_j| <= R; L = length of the row, 1 <= L <= context. Sums over a row cost no level.
+//
+//   PowerSoftmax            x_j^p (1/D), D the denominator of the form: ceil(log2 p) + d(1/x) + 1 levels.
+//                           The stable form is for training alone: it has
+//                           the maximum that the others avoid, and without epsilon is the same function.
+//   scaled ReLU             (x_j + |x_j|) / (2 L): d(|x|) levels.
+//   Taylor and Goldschmidt  (NEXUS, ePrint 2024/136, with the paper's Taylor series of degree 8)
+//                           e_j = exp(x_j - m),  m ~ max_i x_i by a tree of pairs,  w_j = e_j (1 / sum_i e_i):
+//                           ceil(log2 context) d(|x|) + d(exp) + d(1/x) + 1 levels
+//   normalise and square    (Cho, Hanrot, Kim, Park, Stehle, ePrint 2024/953)
+//                           y_j = exp((x_j - R) / 2^k), then k times  y_j <- (y_j (1 / sqrt(sum_i y_i^2)))^2:
+//                           d(exp) + sum over the rounds of (d(1/sqrt) + 3) levels
+//
+// Bounds of the last two, with exact arithmetic between approximations. A factor common to a row changes what
+// its weights add up to and not their ratios, and the next normalisation removes it. So the error of the
+// maximum cancels (it only widens the intervals of exp and 1/x, by 1 at most), and so do those of all inverse
+// roots but the last. With 1 + eta = what exp's error has grown to after 2^k-th powers (k = 0 for Taylor and
+// Goldschmidt) and 1 + r = the last normalisation's factor,
+//
+//     w_j / softmax_j  lies within  ((1 - eta) / (1 + eta)) (1 - r)  ..  ((1 + eta) / (1 - eta)) (1 + r),
+//
+// where 1 + r = 1 + eps for 1/x and (1 + eps)^2 for the inverse root, which is squared.
+//
+// Evaluated in the clear here; slot programs of all are in row_program.h, and of PowerSoftmax's length-agnostic
+// form in the transformer's packing in encrypted_attention.h. Immutable, thread-safe.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "approx/approximation.h"
+#include "attention/shape/config.h"
+
+namespace psm {
+
+// What takes the place of softmax in a model that was trained with it.
+enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
+std::string_view name_of(SoftmaxForm form);
+SoftmaxForm softmax_form_from(std::string_view name);  // throws psm::Error on anything else
+
+// How PowerSoftmax divides: by the iteration of the fewest levels that has the error (approx/inverse.h), or by
+// the paper's, whatever the error: 21 plain iterations, 22 levels.
+enum class DivisionForm { kRelaxed, kGoldschmidt };
+std::string_view name_of(DivisionForm form);
+DivisionForm division_form_from(std::string_view name);  // throws psm::Error on anything else
+
+struct PolynomialWeights {
+  std::string method;
+  std::vector<Approximation> parts;  // in the order in which they are used
+  int levels = 0;                    // between scores and weights
+  // Of each weight against row_weights(): relative, for scaled ReLU absolute.
+  ErrorKind error_kind = ErrorKind::kRelative;
+  double error_bound = 0;
+  std::function<void(std::span<double> row)> evaluate;  // scores to weights, in place
+};
+
+// D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon as the form says; it lies in `denominators`. Throws
+// psm::Error for the stable form.
+PolynomialWeights power_softmax_polynomial(const ModelConfig&, Interval denominators, double relative_error,
+                                           DivisionForm division = DivisionForm::kRelaxed);
+// The error is absolute, of a row of length 1.
+PolynomialWeights scaled_relu_polynomial(double score_bound, double absolute_error);
+// Either throws psm::Error if the bound or the error is not positive, or nothing reaches the error.
+PolynomialWeights taylor_goldschmidt_softmax(double score_bound, int context, double relative_error);
+// The number of rounds k is that of the fewest levels.
+PolynomialWeights normalise_square_softmax(double score_bound, int context, double relative_error);
+
+}  // namespace psm

@@ -1,0 +1,188 @@
+#include "attention/rows/polynomial_weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/rows/row_weights.h"
+#include "ckks/base/error.h"
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+using Row = std::vector<double>;
+
+// Rows of lengths up to `context` with scores in [-bound, bound]: drawn, all equal, and one score far above the rest.
+std::vector<Row> rows_within(double bound, int context) {
+  TrainingRandom random(7);
+  std::vector<Row> rows;
+  for (int length : {1, 2, 3, context / 2 + 1, context}) {
+    if (length > context) continue;
+    for (int draw = 0; draw < 20; ++draw) {
+      Row row(static_cast<size_t>(length));
+      for (double& x : row) x = std::clamp(0.5 * bound * random.normal(), -bound, bound);
+      rows.push_back(row);
+    }
+    for (double level : {-bound, 0.0, bound}) rows.emplace_back(length, level);
+    Row peak(static_cast<size_t>(length), -bound);
+    peak.back() = bound;
+    rows.push_back(peak);
+  }
+  return rows;
+}
+
+double worst_error(const ModelConfig& config, const PolynomialWeights& polynomial,
+                   const std::vector<Row>& rows) {
+  double worst = 0;
+  for (const Row& scores : rows) {
+    Row exact(scores.size()), approximate = scores;
+    row_weights(config, scores.data(), static_cast<int>(scores.size()), exact.data());
+    polynomial.evaluate(approximate);
+    for (size_t j = 0; j < scores.size(); ++j) {
+      const double scale = polynomial.error_kind == ErrorKind::kRelative ? exact[j] : 1;
+      if (scale == 0) continue;
+      const double error = std::abs(approximate[j] - exact[j]) / scale;
+      worst = std::max(worst, std::isnan(error) ? HUGE_VAL : error);
+    }
+  }
+  return worst;
+}
+
+TEST_CASE("both replacements of softmax are within their bound of it, for rows of every length") {
+  ModelConfig softmax;
+  softmax.attention = AttentionKind::kSoftmax;
+  for (double bound : {0.5, 10.0})
+    for (int context : {1, 64})
+      for (double error : {0x1p-6, 0x1p-12}) {
+        CAPTURE(bound);
+        CAPTURE(context);
+        CAPTURE(error);
+        for (const PolynomialWeights& polynomial : {taylor_goldschmidt_softmax(bound, context, error),
+                                                    normalise_square_softmax(bound, context, error)}) {
+          CAPTURE(polynomial.method);
+          CHECK(polynomial.error_bound <= error);
+          const double worst = worst_error(softmax, polynomial, rows_within(bound, context));
+          CHECK(worst <= polynomial.error_bound);
+          if (context > 1) CHECK(worst > 0);
+        }
+      }
+}
+
+TEST_CASE("every approximation within a replacement of softmax stays on its interval") {
+  const PolynomialWeights square = normalise_square_softmax(6, 32, 0x1p-8);
+  for (Row row : rows_within(6, 32)) {
+    const double fold = std::ldexp(1.0, static_cast<int>(square.parts.size()) - 1);
+    for (double& x : row) {
+      CHECK(square.parts[0].domain().contains((x - 6) / fold));
+      x = square.parts[0].evaluate((x - 6) / fold);
+    }
+    for (size_t round = 1; round < square.parts.size(); ++round) {
+      double sum = 0;
+      for (double y : row) sum += y * y;
+      CHECK(square.parts[round].domain().contains(sum));
+      const double scale = square.parts[round].evaluate(sum);
+      for (double& y : row) y = (y * scale) * (y * scale);
+    }
+  }
+}
+
+TEST_CASE("scores beyond the bound break the replacements of softmax") {
+  ModelConfig softmax;
+  softmax.attention = AttentionKind::kSoftmax;
+  const std::vector<Row> rows = {{-20, 0, 20}};
+  for (const PolynomialWeights& polynomial :
+       {taylor_goldschmidt_softmax(2, 8, 0x1p-8), normalise_square_softmax(2, 8, 0x1p-8)})
+    CHECK(!(worst_error(softmax, polynomial, rows) <= polynomial.error_bound));
+}
+
+TEST_CASE("levels are counted from the parts") {
+  const PolynomialWeights taylor = taylor_goldschmidt_softmax(4, 64, 0x1p-8);
+  REQUIRE(taylor.parts.size() == 3);
+  CHECK(taylor.parts[1].method().starts_with("Taylor of degree 8"));
+  CHECK(taylor.levels == 6 * taylor.parts[0].depth() + taylor.parts[1].depth() + taylor.parts[2].depth() + 1);
+  const PolynomialWeights square = normalise_square_softmax(4, 64, 0x1p-8);
+  int levels = square.parts[0].depth();
+  for (size_t round = 1; round < square.parts.size(); ++round) levels += square.parts[round].depth() + 3;
+  CHECK(square.levels == levels);
+  CHECK(square.levels < taylor.levels);
+}
+
+TEST_CASE("PowerSoftmax as a polynomial is within the division's error of each form, for every even power") {
+  for (PowerForm form : {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kLengthAgnostic})
+    for (int power = 2; power <= 16; power += 2) {
+      CAPTURE(name_of(form));
+      CAPTURE(power);
+      ModelConfig config;
+      config.form = form, config.power = power, config.epsilon = 0.25;
+      std::vector<Row> rows = rows_within(1.2, 24);
+      if (form == PowerForm::kPlain)  // it divides by zero where all scores are; here they are not
+        std::erase_if(rows, [](const Row& row) {
+          return std::ranges::none_of(row, [](double x) { return std::abs(x) > 0.9; });
+        });
+      Interval seen{1e300, 0};
+      for (const Row& row : rows) {
+        double sum = 0;
+        for (double x : row) sum += std::pow(x, power);
+        if (form == PowerForm::kLengthAgnostic) sum /= static_cast<double>(row.size());
+        if (form != PowerForm::kPlain) sum += config.epsilon;
+        seen = {std::min(seen.lo, sum), std::max(seen.hi, sum)};
+      }
+      const PolynomialWeights polynomial =
+          power_softmax_polynomial(config, {0.99 * seen.lo, 1.01 * seen.hi}, 0x1p-10);
+      CHECK(polynomial.error_bound <= 0x1p-10);
+      const double worst = worst_error(config, polynomial, rows);
+      CHECK(worst <= polynomial.error_bound + 1e-12);
+      CHECK(worst > 0);
+    }
+  ModelConfig stable;
+  stable.form = PowerForm::kStable;
+  CHECK_THROWS_WITH_AS(power_softmax_polynomial(stable, {0.1, 1}, 0.1), doctest::Contains("for training"),
+                       Error);
+}
+
+TEST_CASE("scaled ReLU as a polynomial is within its bound and takes the levels of |x|") {
+  ModelConfig relu;
+  relu.attention = AttentionKind::kScaledRelu;
+  const PolynomialWeights polynomial = scaled_relu_polynomial(5, 0.02);
+  const double worst = worst_error(relu, polynomial, rows_within(5, 16));
+  CHECK(worst <= polynomial.error_bound);
+  CHECK(worst > 0.1 * polynomial.error_bound);
+  CHECK(polynomial.error_bound <= 0.02);
+  CHECK(polynomial.levels == polynomial.parts[0].depth());
+}
+
+TEST_CASE("numbers of rounds that leave an inverse root no interval are passed over") {
+  CHECK(normalise_square_softmax(8, 128, 0x1p-8).error_bound <= 0x1p-8);
+}
+
+TEST_CASE("ranges and errors that make no sense are refused, names parse back") {
+  CHECK_THROWS_AS(taylor_goldschmidt_softmax(0, 8, 0.1), Error);
+  CHECK_THROWS_AS(normalise_square_softmax(std::nan(""), 8, 0.1), Error);
+  CHECK_THROWS_AS(normalise_square_softmax(1, 8, 0), Error);
+  CHECK_THROWS_WITH_AS(normalise_square_softmax(1e9, 8, 0.1), doctest::Contains("smaller scores"), Error);
+  for (SoftmaxForm form : {SoftmaxForm::kTaylorGoldschmidt, SoftmaxForm::kNormaliseSquare})
+    CHECK(softmax_form_from(name_of(form)) == form);
+  CHECK_THROWS_AS(softmax_form_from("taylor"), Error);
+}
+
+TEST_CASE(
+    "the paper's division has 21 iterations whatever the error, the relaxed one as few levels as the error "
+    "asks for") {
+  const ModelConfig config{.form = PowerForm::kLengthAgnostic, .power = 4, .epsilon = 1e-3};
+  const Interval denominators{1e-3, 8};
+  const PolynomialWeights relaxed = power_softmax_polynomial(config, denominators, 0x1p-8),
+                          paper = power_softmax_polynomial(config, denominators, 0x1p-8,
+                                                           DivisionForm::kGoldschmidt);
+  CHECK(relaxed.error_bound <= 0x1p-8);
+  CHECK(paper.parts[0].depth() == 22);
+  CHECK(paper.levels - relaxed.levels == 22 - relaxed.parts[0].depth());
+  CHECK(relaxed.levels < paper.levels - 10);
+  CHECK(paper.error_bound < relaxed.error_bound);
+  for (DivisionForm form : {DivisionForm::kRelaxed, DivisionForm::kGoldschmidt})
+    CHECK(division_form_from(name_of(form)) == form);
+  CHECK_THROWS_AS(division_form_from("newton"), Error);
+}
+
+}  // namespace
+}  // namespace psm

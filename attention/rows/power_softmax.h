@@ -1,0 +1,66 @@
+// PowerSoftmax over one row of scores: the paper's forms, each a small differentiable operation with its
+// forward and its vector-Jacobian product side by side.
+//
+// Notation: x_0 .. x_{L-1} the row's scores (after 1/sqrt(d_k) and the causal mask, which multiplies and so
+// removes the masked terms from every sum: L = t + 1 for the query at position t), p = power (even),
+// w_j the attention weight, D the denominator, g = dL/dw the incoming gradient.
+//
+// All forms are  w_j = y_j^p / D  with a scaled row y, so all share one vector-Jacobian product:
+//
+//     dL/dy_j = (p y_j^{p-1} / D) (g_j - sum_i g_i w_i)                                   (*)
+//
+// Scalar is float in training and double in the reference and in gradient checks. Thread-safe: no state.
+#pragma once
+
+#include "attention/shape/config.h"
+
+namespace psm {
+
+struct PowerParameters {
+  int power = 4;
+  double epsilon = 1e-3;
+  double delta = 1e-6;
+
+  static PowerParameters of(const ModelConfig& config) {
+    return {config.power, config.epsilon, config.stable_delta};
+  }
+};
+
+// x^p for even p by repeated squaring: the multiplications that the encrypted form makes too.
+template <typename Scalar>
+Scalar even_power(Scalar x, int power);
+
+// eq. PolyAttention:  w_j = x_j^p / sum_i x_i^p.  Undefined (NaN) where all scores are zero.
+template <typename Scalar>
+void power_softmax_plain(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
+
+// eq. LipschitzPolyAttention:  w_j = x_j^p / (epsilon + sum_i x_i^p); 1/D is 1/epsilon^2-Lipschitz.
+template <typename Scalar>
+void power_softmax_lipschitz(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
+
+// eq. stableeVariant with the Lipschitz denominator, the form of the first training stage:
+//     y = x / c,  c = max_i |x_i| + delta,  w_j = y_j^p / (epsilon + sum_i y_i^p).
+// c is differentiated, not held constant: with epsilon = 0 the form does not depend on c and both give the
+// same, with epsilon > 0 only the full derivative is the gradient of what is computed. Where several |x_i|
+// are the largest, the first of them gets c's share (a subgradient).
+template <typename Scalar>
+void power_softmax_stable(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
+
+// eq. LengthAgnosticAttention with the Lipschitz epsilon, the form that runs encrypted and in the last
+// training stage:  w_j = (x_j^p / L) / (epsilon + mean_i x_i^p).  Epsilon is added to the mean: no constant
+// in the stable form equals it, because there it is divided by c^p of the row.
+template <typename Scalar>
+void power_softmax_length_agnostic(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
+
+// The form chosen at run time, and its vector-Jacobian product (*) from x, w and g: grad_x <- dL/dx.
+template <typename Scalar>
+void power_softmax(PowerForm form, const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
+template <typename Scalar>
+void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const Scalar* g, int length,
+                       const PowerParameters& parameters, Scalar* grad_x);
+
+// mean_i x_i^p + epsilon: what the encrypted form divides by. Its range decides the depth of that division.
+template <typename Scalar>
+Scalar length_agnostic_denominator(const Scalar* x, int length, const PowerParameters& parameters);
+
+}  // namespace psm

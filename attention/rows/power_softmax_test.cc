@@ -1,0 +1,137 @@
+#include "attention/rows/power_softmax.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "attention/rows/softmax.h"
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+using Row = std::vector<double>;
+constexpr PowerForm kAllForms[] = {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable,
+                                   PowerForm::kLengthAgnostic};
+
+Row random_row(int length, uint64_t seed) {
+  TrainingRandom random(seed);
+  Row row(length);
+  for (double& x : row) x = random.normal();
+  return row;
+}
+
+Row weigh(PowerForm form, const Row& x, const PowerParameters& parameters) {
+  Row w(x.size());
+  power_softmax(form, x.data(), static_cast<int>(x.size()), parameters, w.data());
+  return w;
+}
+
+double total(const Row& w) {
+  double sum = 0;
+  for (double x : w) sum += x;
+  return sum;
+}
+
+TEST_CASE("plain PowerSoftmax is x^p over the sum of x^p and sums to one") {
+  const Row w = weigh(PowerForm::kPlain, {1, -2, 0, 3}, {4, 0, 0});
+  CHECK(w[0] == doctest::Approx(1.0 / 98));
+  CHECK(w[1] == doctest::Approx(16.0 / 98));
+  CHECK(w[2] == 0);
+  CHECK(w[3] == doctest::Approx(81.0 / 98));
+  CHECK(total(weigh(PowerForm::kPlain, random_row(9, 1), {6, 0, 0})) == doctest::Approx(1));
+}
+
+TEST_CASE("without epsilon all forms are the same function") {
+  const PowerParameters parameters{4, 0, 1e-6};
+  const Row x = random_row(11, 2), plain = weigh(PowerForm::kPlain, x, parameters);
+  for (PowerForm form : kAllForms) {
+    const Row w = weigh(form, x, parameters);
+    for (size_t j = 0; j < x.size(); ++j) CHECK(w[j] == doctest::Approx(plain[j]));
+  }
+}
+
+TEST_CASE("epsilon is added to the sum in the Lipschitz form and to the mean in the length-agnostic one") {
+  const PowerParameters parameters{2, 0.5, 1e-6};
+  CHECK(weigh(PowerForm::kLipschitz, {1, 2}, parameters)[1] == doctest::Approx(4 / 5.5));
+  CHECK(weigh(PowerForm::kLengthAgnostic, {1, 2}, parameters)[1] == doctest::Approx(4.0 / 2 / (2.5 + 0.5)));
+  CHECK(length_agnostic_denominator(Row{1, 2}.data(), 2, parameters) == doctest::Approx(3));
+}
+
+TEST_CASE("repeating a row leaves the length-agnostic denominator as it is and halves the weights") {
+  const PowerParameters parameters{4, 0.1, 1e-6};
+  const Row x = random_row(5, 3);
+  Row twice = x;
+  twice.insert(twice.end(), x.begin(), x.end());
+  CHECK(length_agnostic_denominator(twice.data(), 10, parameters) ==
+        doctest::Approx(length_agnostic_denominator(x.data(), 5, parameters)));
+  CHECK(weigh(PowerForm::kLengthAgnostic, twice, parameters)[2] ==
+        doctest::Approx(weigh(PowerForm::kLengthAgnostic, x, parameters)[2] / 2));
+}
+
+TEST_CASE("the stable form survives scores whose power leaves float's range") {
+  const std::vector<float> x = {1e12f, -5e11f, 0};
+  std::vector<float> w(3), grad(3);
+  const std::vector<float> g = {1, -1, 2};
+  const PowerParameters parameters{4, 1e-3, 1e-6};
+  power_softmax_stable(x.data(), 3, parameters, w.data());
+  CHECK(w[0] == doctest::Approx(1 / (1 + 0.0625 + 1e-3)));
+  power_softmax_vjp(PowerForm::kStable, x.data(), w.data(), g.data(), 3, parameters, grad.data());
+  for (float v : grad) CHECK(std::isfinite(v));
+  power_softmax_lipschitz(x.data(), 3, parameters, w.data());
+  CHECK_FALSE(std::isfinite(w[0]));
+}
+
+template <typename Forward, typename Vjp>
+void check_gradient(const Row& x, Forward forward, Vjp vjp) {
+  const int length = static_cast<int>(x.size());
+  const Row g = random_row(length, 99);
+  Row w(length), grad(length);
+  forward(x, w);
+  vjp(x, w, g, grad);
+  for (int j = 0; j < length; ++j) {
+    const double step = 1e-6;
+    Row up = x, down = x, w_up(length), w_down(length);
+    up[j] += step, down[j] -= step;
+    forward(up, w_up);
+    forward(down, w_down);
+    double numeric = 0;
+    for (int i = 0; i < length; ++i) numeric += g[i] * (w_up[i] - w_down[i]) / (2 * step);
+    CHECK(grad[j] == doctest::Approx(numeric).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("the gradient of every form agrees with finite differences") {
+  for (PowerForm form : kAllForms)
+    for (int power : {2, 4, 6})
+      for (int length : {1, 2, 7}) {
+        CAPTURE(name_of(form));
+        CAPTURE(power);
+        CAPTURE(length);
+        const PowerParameters parameters{power, 0.3, 0.05};
+        check_gradient(
+            random_row(length, 10 + power), [&](const Row& x, Row& w) { w = weigh(form, x, parameters); },
+            [&](const Row& x, const Row& w, const Row& g, Row& grad) {
+              power_softmax_vjp(form, x.data(), w.data(), g.data(), length, parameters, grad.data());
+            });
+      }
+}
+
+TEST_CASE("softmax sums to one, ignores a shift, and its gradient agrees with finite differences") {
+  Row x = random_row(6, 5), w(6), shifted(6);
+  softmax_row(x.data(), 6, w.data());
+  CHECK(total(w) == doctest::Approx(1));
+  CHECK(w[1] / w[0] == doctest::Approx(std::exp(x[1] - x[0])));
+  for (int j = 0; j < 6; ++j) shifted[j] = x[j] + 1000;
+  softmax_row(shifted.data(), 6, shifted.data());
+  for (int j = 0; j < 6; ++j) CHECK(shifted[j] == doctest::Approx(w[j]));
+  check_gradient(
+      x, [](const Row& in, Row& out) { softmax_row(in.data(), static_cast<int>(in.size()), out.data()); },
+      [](const Row&, const Row& weights, const Row& g, Row& grad) {
+        softmax_row_vjp(weights.data(), g.data(), static_cast<int>(g.size()), grad.data());
+      });
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,163 @@
+#include "attention/shape/config.h"
+
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+void require(bool good, const std::string& what, const std::string& advice) {
+  if (!good) throw Error(message("model configuration: ", what, "; ", advice));
+}
+
+bool finite_positive(double x) { return std::isfinite(x) && x > 0; }
+
+constexpr std::pair<AttentionKind, std::string_view> kKinds[] = {
+    {AttentionKind::kSoftmax, "softmax"},
+    {AttentionKind::kPowerSoftmax, "power_softmax"},
+    {AttentionKind::kScaledRelu, "relu"}};
+constexpr std::pair<PowerForm, std::string_view> kForms[] = {{PowerForm::kPlain, "plain"},
+                                                             {PowerForm::kLipschitz, "lipschitz"},
+                                                             {PowerForm::kStable, "stable"},
+                                                             {PowerForm::kLengthAgnostic, "length_agnostic"}};
+constexpr std::pair<BlockKind, std::string_view> kBlocks[] = {{BlockKind::kParallel, "parallel"},
+                                                              {BlockKind::kPreNorm, "pre_norm"},
+                                                              {BlockKind::kPostNorm, "post_norm"}};
+constexpr std::pair<NormKind, std::string_view> kNorms[] = {{NormKind::kLayerNorm, "layer_norm"},
+                                                            {NormKind::kRmsNorm, "rms_norm"}};
+constexpr std::pair<FeedForwardKind, std::string_view> kFeedForwards[] = {
+    {FeedForwardKind::kGelu, "gelu"},
+    {FeedForwardKind::kGeluErf, "gelu_erf"},
+    {FeedForwardKind::kSwiGlu, "swiglu"}};
+constexpr std::pair<PositionKind, std::string_view> kPositions[] = {{PositionKind::kRotary, "rotary"},
+                                                                    {PositionKind::kLearned, "learned"}};
+
+ModelConfig gpt_neox_preset() { return {}; }
+
+ModelConfig llama_preset() {
+  ModelConfig config;
+  config.rotary_fraction = 1;
+  config.block = BlockKind::kPreNorm, config.norm = NormKind::kRmsNorm;
+  config.feed_forward = FeedForwardKind::kSwiGlu, config.biases = false;
+  return config;
+}
+
+ModelConfig roberta_preset() {
+  ModelConfig config;
+  config.block = BlockKind::kPostNorm, config.positions = PositionKind::kLearned;
+  config.causal = false, config.pooler = true;
+  return config;
+}
+
+ModelConfig vit_preset() {
+  ModelConfig config;
+  config.block = BlockKind::kPreNorm, config.positions = PositionKind::kLearned;
+  config.causal = false, config.norm_epsilon = 1e-12;
+  return config;
+}
+
+constexpr std::pair<ModelConfig (*)(), std::string_view> kPresets[] = {
+    {gpt_neox_preset, "gpt-neox"}, {llama_preset, "llama"}, {roberta_preset, "roberta"}, {vit_preset, "vit"}};
+
+template <typename Table, typename Value>
+std::string_view find_name(const Table& table, Value value) {
+  for (const auto& [entry, name] : table)
+    if (entry == value) return name;
+  PSM_CHECK(false, "unnamed value ", static_cast<int>(value));
+  return {};
+}
+
+template <typename Table>
+auto find_value(const Table& table, std::string_view name, std::string_view what) {
+  std::string known;
+  for (const auto& [entry, entry_name] : table) {
+    if (entry_name == name) return entry;
+    known += (known.empty() ? "" : ", ") + std::string(entry_name);
+  }
+  throw Error(message("unknown ", what, " \"", name, "\"; use one of: ", known));
+}
+
+}  // namespace
+
+void ModelConfig::validate() const {
+  constexpr int kMost = 1 << 20;
+  for (auto [value, name] : std::initializer_list<std::pair<int, const char*>>{
+           {context, "context"}, {layers, "layers"}, {width, "width"}, {heads, "heads"}, {ffn, "ffn"}}) {
+    require(value >= 1 && value <= kMost, message(name, " = ", value, " is not a size"),
+            message("give a number from 1 to ", kMost));
+  }
+  const bool patches = patch_inputs != 0;
+  require(patches ? vocab == 0 : vocab >= 1 && vocab <= kMost, message("vocab = ", vocab, " is not a size"),
+          patches ? std::string("a model of patches has none: give 0")
+                  : message("give a number from 1 to ", kMost));
+  require(patch_inputs >= 0 && patch_inputs <= kMost,
+          message("patch_inputs = ", patch_inputs, " is not a size"),
+          "give the numbers in a patch, or 0 for tokens");
+  require(classes >= 0 && classes != 1 && classes <= kMost,
+          message("classes = ", classes, " is no number of classes"),
+          "give 2 or more, or 0 for a language model");
+  require(width % heads == 0, message("width ", width, " is not a multiple of heads ", heads),
+          "choose a width that the heads divide");
+  require(kv_heads >= 0 && heads % key_heads() == 0,
+          message("kv_heads ", kv_heads, " does not divide heads ", heads),
+          "choose a number that divides the heads, or 0 for as many");
+  require(!patches || classes > 0, "patches without classes", "give the classes: patches have no next token");
+  require(!patches || context >= 2,
+          message("a context of ", context, " has no room for a patch and the class token"),
+          "give 1 more than the patches");
+  require(classes == 0 || !causal, "a causal classifier would see nothing but its first token",
+          "make it bidirectional");
+  require(!pooler || classes > 0, "a pooler without classes", "give the classes or leave the pooler out");
+  require(feed_forward != FeedForwardKind::kSwiGlu || !biases, "SwiGLU with biases is not made here",
+          "leave the biases out");
+  require(std::isfinite(rotary_fraction) && rotary_fraction >= 0 && rotary_fraction <= 1,
+          message("rotary_fraction = ", rotary_fraction, " is not a fraction"), "give a number from 0 to 1");
+  require(finite_positive(rotary_base), message("rotary_base = ", rotary_base, " is not positive"),
+          "10000 is customary");
+  require(power >= 2 && power <= 16 && power % 2 == 0,
+          message("power = ", power, " is not an even number from 2 to 16"), "the paper uses 4");
+  require(std::isfinite(epsilon) && epsilon >= 0,
+          message("epsilon = ", epsilon, " is negative or not a number"), "1e-3 is customary");
+  require(finite_positive(stable_delta), message("stable_delta = ", stable_delta, " is not positive"),
+          "1e-6 is customary");
+  require(finite_positive(norm_epsilon), message("norm_epsilon = ", norm_epsilon, " is not positive"),
+          "1e-5 is customary");
+}
+
+std::string ModelConfig::departure_from_gpt_neox() const {
+  const ModelConfig neox;
+  if (block != neox.block) return message("block is ", name_of(block));
+  if (norm != neox.norm) return message("norm is ", name_of(norm));
+  if (feed_forward != neox.feed_forward) return message("feed_forward is ", name_of(feed_forward));
+  if (positions != neox.positions) return message("positions is ", name_of(positions));
+  if (!causal) return "it is not causal";
+  if (!biases) return "it has no biases";
+  if (key_heads() != heads) return message("kv_heads is ", kv_heads);
+  if (classes > 0) return message("classes is ", classes);
+  if (patch_inputs > 0) return message("patch_inputs is ", patch_inputs);
+  return {};
+}
+
+std::string_view name_of(AttentionKind kind) { return find_name(kKinds, kind); }
+std::string_view name_of(PowerForm form) { return find_name(kForms, form); }
+AttentionKind attention_kind_from(std::string_view name) { return find_value(kKinds, name, "attention"); }
+PowerForm power_form_from(std::string_view name) { return find_value(kForms, name, "PowerSoftmax form"); }
+std::string_view name_of(BlockKind kind) { return find_name(kBlocks, kind); }
+std::string_view name_of(NormKind kind) { return find_name(kNorms, kind); }
+std::string_view name_of(FeedForwardKind kind) { return find_name(kFeedForwards, kind); }
+std::string_view name_of(PositionKind kind) { return find_name(kPositions, kind); }
+BlockKind block_kind_from(std::string_view name) { return find_value(kBlocks, name, "kind of block"); }
+NormKind norm_kind_from(std::string_view name) { return find_value(kNorms, name, "norm"); }
+FeedForwardKind feed_forward_kind_from(std::string_view name) {
+  return find_value(kFeedForwards, name, "feed-forward part");
+}
+PositionKind position_kind_from(std::string_view name) {
+  return find_value(kPositions, name, "kind of positions");
+}
+
+ModelConfig preset(std::string_view family) { return find_value(kPresets, family, "family of models")(); }
+
+}  // namespace psm

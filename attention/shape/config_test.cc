@@ -1,0 +1,119 @@
+#include "attention/shape/config.h"
+
+#include <limits>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelConfig small() {
+  ModelConfig config;
+  config.vocab = 8, config.context = 4, config.layers = 1, config.width = 8, config.heads = 2,
+  config.ffn = 16;
+  return config;
+}
+
+TEST_CASE("a small configuration is accepted and answers its derived sizes") {
+  ModelConfig config = small();
+  CHECK_NOTHROW(config.validate());
+  CHECK(config.head_dim() == 4);
+  CHECK(config.rotary_dims() == 0);
+  config.rotary_fraction = 1.0;
+  CHECK(config.rotary_dims() == 4);
+}
+
+TEST_CASE("impossible configurations are refused with bad input") {
+  auto refused = [](auto change) {
+    ModelConfig config = small();
+    change(config);
+    CHECK_THROWS_AS(config.validate(), Error);
+  };
+  refused([](ModelConfig& c) { c.vocab = 0; });
+  refused([](ModelConfig& c) { c.layers = -1; });
+  refused([](ModelConfig& c) { c.heads = 3; });
+  for (int power : {-2, 0, 1, 3, 5, 18}) refused([=](ModelConfig& c) { c.power = power; });
+  refused([](ModelConfig& c) { c.rotary_fraction = 1.5; });
+  refused([](ModelConfig& c) { c.epsilon = std::numeric_limits<double>::quiet_NaN(); });
+  refused([](ModelConfig& c) { c.norm_epsilon = 0; });
+  ModelConfig odd = small();
+  odd.power = 5;
+  CHECK_THROWS_WITH_AS(odd.validate(), doctest::Contains("power = 5 is not an even number from 2 to 16"),
+                       Error);
+  for (int power = 2; power <= 16; power += 2) {
+    ModelConfig even = small();
+    even.power = power;
+    CHECK_NOTHROW(even.validate());
+  }
+}
+
+TEST_CASE("the presets become whole with their sizes, and only GPT-NeoX's departs from nothing") {
+  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+    CAPTURE(family);
+    ModelConfig config = preset(family);
+    config.vocab = 8, config.context = 5, config.layers = 1, config.width = 16, config.heads = 4,
+    config.ffn = 16;
+    if (!config.causal) config.classes = 2;
+    if (config.block == BlockKind::kPreNorm && !config.causal) config.vocab = 0, config.patch_inputs = 9;
+    CHECK_NOTHROW(config.validate());
+    CHECK(config.departure_from_gpt_neox().empty() == (std::string_view(family) == "gpt-neox"));
+    CHECK(config.outputs(5) == (config.causal ? 5 : 1));
+  }
+  CHECK(preset("gpt-neox") == ModelConfig{});
+  CHECK(preset("llama").departure_from_gpt_neox() == "block is pre_norm");
+  CHECK_THROWS_AS(preset("gpt-5"), Error);
+}
+
+TEST_CASE("grouped queries share keys, and learned positions rotate nothing") {
+  ModelConfig config = small();
+  config.width = 16, config.heads = 4;
+  CHECK(config.key_heads() == 4);
+  config.kv_heads = 2, config.rotary_fraction = 1;
+  CHECK(config.key_width() == 8);
+  CHECK(config.rotary_dims() == 4);
+  CHECK(config.departure_from_gpt_neox() == "kv_heads is 2");
+  config.kv_heads = 4;
+  CHECK(config.departure_from_gpt_neox() == "");
+  config.positions = PositionKind::kLearned;
+  CHECK(config.rotary_dims() == 0);
+}
+
+TEST_CASE("parts that do not fit together are refused with the reason") {
+  auto refused = [](const char* why, auto change) {
+    ModelConfig config = small();
+    change(config);
+    CHECK_THROWS_WITH_AS(config.validate(), doctest::Contains(why), Error);
+  };
+  refused("kv_heads 3 does not divide heads 2", [](ModelConfig& c) { c.kv_heads = 3; });
+  refused("kv_heads -1", [](ModelConfig& c) { c.kv_heads = -1; });
+  refused("a causal classifier", [](ModelConfig& c) { c.classes = 2; });
+  refused("classes = 1", [](ModelConfig& c) { c.classes = 1, c.causal = false; });
+  refused("a pooler without classes", [](ModelConfig& c) { c.pooler = true; });
+  refused("patches without classes", [](ModelConfig& c) { c.patch_inputs = 4, c.vocab = 0; });
+  refused("vocab = 8", [](ModelConfig& c) { c.patch_inputs = 4, c.classes = 2, c.causal = false; });
+  refused("SwiGLU with biases", [](ModelConfig& c) { c.feed_forward = FeedForwardKind::kSwiGlu; });
+  refused("no room for a patch", [](ModelConfig& c) {
+    c.patch_inputs = 4, c.classes = 2, c.causal = false, c.vocab = 0, c.context = 1;
+  });
+}
+
+TEST_CASE("every name parses back to its value and others are refused") {
+  for (auto kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu})
+    CHECK(attention_kind_from(name_of(kind)) == kind);
+  for (auto form : {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic})
+    CHECK(power_form_from(name_of(form)) == form);
+  for (auto kind : {BlockKind::kParallel, BlockKind::kPreNorm, BlockKind::kPostNorm})
+    CHECK(block_kind_from(name_of(kind)) == kind);
+  for (auto kind : {NormKind::kLayerNorm, NormKind::kRmsNorm}) CHECK(norm_kind_from(name_of(kind)) == kind);
+  for (auto kind : {FeedForwardKind::kGelu, FeedForwardKind::kGeluErf, FeedForwardKind::kSwiGlu})
+    CHECK(feed_forward_kind_from(name_of(kind)) == kind);
+  for (auto kind : {PositionKind::kRotary, PositionKind::kLearned})
+    CHECK(position_kind_from(name_of(kind)) == kind);
+  CHECK_THROWS_AS(attention_kind_from("softmix"), Error);
+  CHECK_THROWS_AS(norm_kind_from("batch_norm"), Error);
+  CHECK_THROWS_AS(power_form_from(""), Error);
+}
+
+}  // namespace
+}  // namespace psm

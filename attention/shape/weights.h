@@ -1,0 +1,109 @@
+// The weights of a model, plain: the form in which training hands them to everything else (checkpoints, the
+// reference forward pass, the encrypted compiler). Matrices are row-major [out][in] and act as y = W x + b.
+//
+// Notation of config.h. Parameters that a model's configuration does not have are empty vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attention/shape/config.h"
+
+namespace psm {
+
+struct LayerWeights {
+  std::vector<float> norm1_gamma, norm1_beta;  // [d], of attention; no beta in RMSNorm
+  std::vector<float> norm2_gamma, norm2_beta;  // [d], of the feed-forward part
+  std::vector<float> wq, bq;                   // [d][d], [d]; output feature = head * head_dim + dimension
+  std::vector<float> wk, bk, wv, bv;           // [key_width][d], [key_width]
+  std::vector<float> wo, bo;                   // [d][d], [d]
+  std::vector<float> w_gate;                   // [ffn][d], SwiGLU
+  std::vector<float> w_up, b_up;               // [ffn][d], [ffn]
+  std::vector<float> w_down, b_down;           // [d][ffn], [d]
+};
+
+struct ModelWeights {
+  ModelConfig config;
+  std::vector<float> embedding;                        // [vocab][d]
+  std::vector<float> patch_weight, patch_bias;         // [d][patch_inputs], [d]
+  std::vector<float> class_token;                      // [d], before the patches
+  std::vector<float> position_embedding;               // [context][d], learned positions
+  std::vector<float> embedding_gamma, embedding_beta;  // [d], kPostNorm: the norm before the first block
+  std::vector<LayerWeights> layers;
+  std::vector<float> final_gamma, final_beta;     // [d]; none in kPostNorm
+  std::vector<float> unembedding;                 // [vocab][d], language models
+  std::vector<float> pooler_weight, pooler_bias;  // D, e: [d][d], [d]
+  std::vector<float> class_weight, class_bias;    // C, c: [classes][d], [classes]
+
+  // Sets every vector to the size that the configuration asks for, with zeros.
+  void resize(const ModelConfig& shape);
+  // Throws psm::Error if a vector's size disagrees with the configuration or an entry is not finite; `file`, where
+  // the weights are from, begins its line.
+  void validate(const std::string& file = {}) const;
+  size_t parameters() const;
+};
+
+// Weights as a fresh model has them, from the seed alone: matrices normal with standard deviation
+// 1/sqrt(in), those that write to the residual stream (W_o, W_down) smaller by sqrt(2 * layers) unless a norm
+// follows them, tables of tokens, positions and the class token normal with 1, the unembedding and the head
+// with 1/sqrt(d); gammas 1, betas and biases 0 except those of queries and keys where positions rotate,
+// normal with 1: two biases turned by RoPE attend by distance alone, and from zero, where the gradient of
+// their product vanishes, a model finds "the token before" late or never.
+ModelWeights random_weights(const ModelConfig& config, uint64_t seed);
+
+// Calls visit(name, field, rows, columns) for each parameter that the configuration has, in a fixed order;
+// vectors have one row; names as "layers.3.w_up". Model is anything with the members of ModelWeights.
+template <typename Model, typename Visit>
+void for_each_parameter(Model& model, Visit&& visit) {
+  const ModelConfig& config = model.config;
+  const int d = config.width, ffn = config.ffn, key_width = config.key_width();
+  const bool betas = config.norm == NormKind::kLayerNorm;
+  const auto norm = [&](const std::string& name, auto& gamma, auto& beta) {
+    visit(name + "_gamma", gamma, 1, d);
+    if (betas) visit(name + "_beta", beta, 1, d);
+  };
+  const auto bias = [&](const std::string& name, auto& values, int size) {
+    if (config.biases) visit(name, values, 1, size);
+  };
+  if (config.patch_inputs > 0) {
+    visit(std::string("patch_weight"), model.patch_weight, d, config.patch_inputs);
+    visit(std::string("patch_bias"), model.patch_bias, 1, d);
+    visit(std::string("class_token"), model.class_token, 1, d);
+  } else {
+    visit(std::string("embedding"), model.embedding, config.vocab, d);
+  }
+  if (config.positions == PositionKind::kLearned)
+    visit(std::string("position_embedding"), model.position_embedding, config.context, d);
+  if (config.block == BlockKind::kPostNorm) norm("embedding", model.embedding_gamma, model.embedding_beta);
+  for (size_t n = 0; n < model.layers.size(); ++n) {
+    auto& layer = model.layers[n];
+    const std::string prefix = "layers." + std::to_string(n) + ".";
+    norm(prefix + "norm1", layer.norm1_gamma, layer.norm1_beta);
+    norm(prefix + "norm2", layer.norm2_gamma, layer.norm2_beta);
+    visit(prefix + "wq", layer.wq, d, d);
+    bias(prefix + "bq", layer.bq, d);
+    visit(prefix + "wk", layer.wk, key_width, d);
+    bias(prefix + "bk", layer.bk, key_width);
+    visit(prefix + "wv", layer.wv, key_width, d);
+    bias(prefix + "bv", layer.bv, key_width);
+    visit(prefix + "wo", layer.wo, d, d);
+    bias(prefix + "bo", layer.bo, d);
+    if (config.feed_forward == FeedForwardKind::kSwiGlu) visit(prefix + "w_gate", layer.w_gate, ffn, d);
+    visit(prefix + "w_up", layer.w_up, ffn, d);
+    bias(prefix + "b_up", layer.b_up, ffn);
+    visit(prefix + "w_down", layer.w_down, d, ffn);
+    bias(prefix + "b_down", layer.b_down, d);
+  }
+  if (config.has_final_norm()) norm("final", model.final_gamma, model.final_beta);
+  if (config.classes == 0) return visit(std::string("unembedding"), model.unembedding, config.vocab, d);
+  if (config.pooler) {
+    visit(std::string("pooler_weight"), model.pooler_weight, d, d);
+    visit(std::string("pooler_bias"), model.pooler_bias, 1, d);
+  }
+  visit(std::string("class_weight"), model.class_weight, config.classes, d);
+  visit(std::string("class_bias"), model.class_bias, 1, config.classes);
+}
+
+}  // namespace psm

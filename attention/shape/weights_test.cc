@@ -1,0 +1,76 @@
+#include "attention/shape/weights.h"
+
+#include <limits>
+#include <set>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelConfig small() {
+  ModelConfig config;
+  config.vocab = 8, config.context = 4, config.layers = 2, config.width = 8, config.heads = 2,
+  config.ffn = 16;
+  return config;
+}
+
+TEST_CASE("random weights have the configuration's sizes, distinct names and validate") {
+  const ModelWeights weights = random_weights(small(), 1);
+  CHECK_NOTHROW(weights.validate());
+  CHECK(weights.parameters() == 2 * 8 * 8 + 2 * 8 + 2 * (4 * 8 + 4 * (64 + 8) + 2 * 16 * 8 + 16 + 8));
+  std::set<std::string> names;
+  for_each_parameter(weights, [&](const std::string& name, const auto&, int, int) { names.insert(name); });
+  CHECK(names.size() == 2 * 16 + 4);
+  CHECK(weights.layers[1].wq == random_weights(small(), 1).layers[1].wq);
+  CHECK(weights.layers[1].wq != random_weights(small(), 2).layers[1].wq);
+}
+
+TEST_CASE("each family has the parameters of its architecture and no others") {
+  const auto names = [](const char* family, auto change) {
+    ModelConfig config = preset(family);
+    config.vocab = 8, config.context = 4, config.layers = 1, config.width = 8, config.heads = 4,
+    config.ffn = 16;
+    change(config);
+    ModelWeights weights = random_weights(config, 1);
+    CHECK_NOTHROW(weights.validate());
+    std::string all;
+    for_each_parameter(weights,
+                       [&](const std::string& name, const std::vector<float>& values, int rows, int columns) {
+                         all += message(name, " ", rows, "x", columns, " ");
+                         CHECK(values.size() == static_cast<size_t>(rows * columns));
+                       });
+    return all;
+  };
+  CHECK(names("llama", [](ModelConfig& c) { c.kv_heads = 2; }) ==
+        "embedding 8x8 layers.0.norm1_gamma 1x8 layers.0.norm2_gamma 1x8 layers.0.wq 8x8 layers.0.wk 4x8 "
+        "layers.0.wv 4x8 layers.0.wo 8x8 layers.0.w_gate 16x8 layers.0.w_up 16x8 layers.0.w_down 8x16 "
+        "final_gamma 1x8 unembedding 8x8 ");
+  const std::string block =
+      "layers.0.norm1_gamma 1x8 layers.0.norm1_beta 1x8 layers.0.norm2_gamma 1x8 layers.0.norm2_beta 1x8 "
+      "layers.0.wq 8x8 layers.0.bq 1x8 layers.0.wk 8x8 layers.0.bk 1x8 layers.0.wv 8x8 layers.0.bv 1x8 "
+      "layers.0.wo 8x8 layers.0.bo 1x8 layers.0.w_up 16x8 layers.0.b_up 1x16 layers.0.w_down 8x16 "
+      "layers.0.b_down 1x8 ";
+  CHECK(names("roberta", [](ModelConfig& c) { c.classes = 3; }) ==
+        "embedding 8x8 position_embedding 4x8 embedding_gamma 1x8 embedding_beta 1x8 " + block +
+            "pooler_weight 8x8 pooler_bias 1x8 class_weight 3x8 class_bias 1x3 ");
+  CHECK(names("vit", [](ModelConfig& c) { c.classes = 3, c.vocab = 0, c.patch_inputs = 9; }) ==
+        "patch_weight 8x9 patch_bias 1x8 class_token 1x8 position_embedding 4x8 " + block +
+            "final_gamma 1x8 final_beta 1x8 class_weight 3x8 class_bias 1x3 ");
+}
+
+TEST_CASE("weights of another size or with infinities are refused") {
+  ModelWeights weights = random_weights(small(), 1);
+  weights.layers[0].wo.pop_back();
+  CHECK_THROWS_AS(weights.validate(), Error);
+  weights = random_weights(small(), 1);
+  weights.layers.pop_back();
+  CHECK_THROWS_AS(weights.validate(), Error);
+  weights = random_weights(small(), 1);
+  weights.unembedding[3] = std::numeric_limits<float>::infinity();
+  CHECK_THROWS_AS(weights.validate(), Error);
+}
+
+}  // namespace
+}  // namespace psm

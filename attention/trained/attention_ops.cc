@@ -1,0 +1,233 @@
+#include "attention/trained/attention_ops.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/rows/power_softmax.h"
+#include "attention/rows/row_weights.h"
+#include "nn/kernels/gemm.h"
+
+namespace psm {
+namespace {
+
+// Where the block of head h of sequence b starts: in tensors of queries, of keys and of scores.
+struct Block {
+  int sequence;
+  size_t queries, keys, scores;
+};
+
+// Rows of queries that are computed at once: they read no key after the last that one of them sees, and their
+// weights stay in the second-level cache.
+constexpr int kQueries = 64;
+
+// visit(block, first, rows, columns): the real queries first .. first + rows of one head of one sequence, in
+// order. Of a block's T x T scores they see the first `columns` of each row at most.
+template <typename Visit>
+void for_each_block(const AttentionShape& shape, Visit visit) {
+  const size_t dims = shape.head_dim, length = shape.length;
+  const size_t d = shape.heads * dims, key_width = shape.key_heads() * dims;
+  for (int b = 0; b < shape.sequences; ++b)
+    for (int h = 0; h < shape.heads; ++h) {
+      const size_t key_head = static_cast<size_t>(h) * shape.key_heads() / shape.heads;
+      const Block block{b, b * length * d + h * dims, b * length * key_width + key_head * dims,
+                        (static_cast<size_t>(b) * shape.heads + h) * length * length};
+      const int queries = shape.real_tokens(b);
+      for (int first = 0; first < queries; first += kQueries) {
+        const int rows = std::min(kQueries, queries - first);
+        visit(block, first, rows, shape.keys(b, first + rows - 1));
+      }
+    }
+}
+
+// s <- q k' / sqrt(d_k) and its vector-Jacobian product for the rows of one visit; s and ds begin at the
+// first row.
+template <typename Scalar>
+struct ScoreProducts {
+  AttentionShape shape;
+  Tensor<Scalar> q, k;
+
+  Scalar scale() const { return 1 / std::sqrt(static_cast<Scalar>(shape.head_dim)); }
+  size_t queries(Block at, int first) const { return at.queries + static_cast<size_t>(first) * q.columns; }
+
+  void forward(Block at, int first, int rows, int columns, Scalar* s) const {
+    gemm(Transpose::kNo, Transpose::kYes, {rows, columns, shape.head_dim}, scale(),
+         q.value + queries(at, first), q.columns, k.value + at.keys, k.columns, Scalar(0), s, shape.length);
+  }
+
+  // ds is zero where the mask is.
+  void backward(Block at, int first, int rows, int columns, const Scalar* ds) const {
+    gemm(Transpose::kNo, Transpose::kNo, {rows, shape.head_dim, columns}, scale(), ds, shape.length,
+         k.value + at.keys, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
+    gemm(Transpose::kYes, Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds, shape.length,
+         q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.keys, k.columns);
+  }
+};
+
+template <typename Scalar>
+struct ScoresOp final : Operation {
+  ScoreProducts<Scalar> products;
+  Tensor<Scalar> s;
+  ScoresOp(const AttentionShape& shape, Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> s_)
+      : products{shape, q, k}, s(s_) {}
+
+  void forward() {
+    const AttentionShape& shape = products.shape;
+    const int T = shape.length;
+    if (shape.lengths) std::fill_n(s.value, s.size(), Scalar(0));  // the rows that no visit comes to
+    for_each_block(shape, [&](Block at, int first, int rows, int columns) {
+      Scalar* out = s.value + at.scores + static_cast<size_t>(first) * T;
+      products.forward(at, first, rows, columns, out);
+      for (int i = 0; i < rows; ++i)
+        std::fill(out + i * T + shape.keys(at.sequence, first + i), out + (i + 1) * T, Scalar(0));
+    });
+  }
+
+  // Whoever uses s leaves the gradient of the masked entries at zero.
+  void backward() override {
+    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
+      products.backward(at, first, rows, columns,
+                        s.grad + at.scores + static_cast<size_t>(first) * products.shape.length);
+    });
+  }
+};
+
+template <typename Scalar>
+struct AttentionOp final : Operation {
+  ModelConfig config;
+  ScoreProducts<Scalar> products;
+  Tensor<Scalar> v, s, o;                // s.value == nullptr: scores are not kept
+  Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
+  AttentionOp(const AttentionShape& shape, const ModelConfig& config_, Tensor<Scalar> q, Tensor<Scalar> k,
+              Tensor<Scalar> v_, Tensor<Scalar> s_, Tensor<Scalar> o_, Scalar* scratch)
+      : config(config_),
+        products{shape, q, k},
+        v(v_),
+        s(s_),
+        o(o_),
+        scores(scratch),
+        weights(scores + static_cast<size_t>(kQueries) * shape.length),
+        gradients(weights + static_cast<size_t>(kQueries) * shape.length) {}
+
+  // The scores of a visit, its weights in `weights`.
+  const Scalar* weigh(Block at, int first, int rows, int columns) const {
+    const int T = products.shape.length;
+    const Scalar* x = scores;
+    if (s.value)
+      x = s.value + at.scores + static_cast<size_t>(first) * T;
+    else
+      products.forward(at, first, rows, columns, scores);
+    for (int i = 0; i < rows; ++i) {
+      const int active = products.shape.keys(at.sequence, first + i);
+      Scalar* w = weights + static_cast<size_t>(i) * T;
+      row_weights(config, x + static_cast<size_t>(i) * T, active, w);
+      std::fill(w + active, w + columns, Scalar(0));
+    }
+    return x;
+  }
+
+  void forward() {
+    const int T = products.shape.length, dims = products.shape.head_dim;
+    if (products.shape.lengths) std::fill_n(o.value, o.size(), Scalar(0));  // the rows that no visit comes to
+    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
+      weigh(at, first, rows, columns);
+      gemm(Transpose::kNo, Transpose::kNo, {rows, dims, columns}, Scalar(1), weights, T, v.value + at.keys,
+           v.columns, Scalar(0), o.value + products.queries(at, first), o.columns);
+    });
+  }
+
+  void backward() override {
+    const int T = products.shape.length, dims = products.shape.head_dim;
+    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
+      const Scalar* x = weigh(at, first, rows, columns);
+      const Scalar* grad_o = o.grad + products.queries(at, first);
+      gemm(Transpose::kYes, Transpose::kNo, {columns, dims, rows}, Scalar(1), weights, T, grad_o, o.columns,
+           Scalar(1), v.grad + at.keys, v.columns);
+      gemm(Transpose::kNo, Transpose::kYes, {rows, columns, dims}, Scalar(1), grad_o, o.columns,
+           v.value + at.keys, v.columns, Scalar(0), gradients, T);
+      for (int i = 0; i < rows; ++i) {
+        const size_t row = static_cast<size_t>(i) * T;
+        const int active = products.shape.keys(at.sequence, first + i);
+        Scalar* g = gradients + row;  // of the weights, then in place of the scores
+        row_weights_vjp(config, x + row, weights + row, g, active, g);
+        std::fill(g + active, g + columns, Scalar(0));
+        if (!s.value) continue;
+        Scalar* ds = s.grad + at.scores + static_cast<size_t>(first + i) * T;
+#pragma omp simd
+        for (int j = 0; j < active; ++j) ds[j] += g[j];
+      }
+      if (!s.value) products.backward(at, first, rows, columns, gradients);
+    });
+  }
+};
+
+template <typename Scalar>
+struct DenominatorsOp final : Operation {
+  AttentionShape shape;
+  PowerParameters parameters;
+  Tensor<Scalar> s, denominators;
+  DenominatorsOp(const AttentionShape& shape_, const ModelConfig& config, Tensor<Scalar> s_,
+                 Tensor<Scalar> denominators_)
+      : shape(shape_), parameters(PowerParameters::of(config)), s(s_), denominators(denominators_) {}
+
+  int keys(int r) const { return shape.keys(r / (shape.heads * shape.length), r % shape.length); }
+
+  void forward() {
+    for (int r = 0; r < s.rows; ++r)
+      denominators.value[r] = length_agnostic_denominator(s.row(r), keys(r), parameters);
+  }
+
+  void backward() override {
+    const int p = parameters.power;
+    for (int r = 0; r < s.rows; ++r) {
+      const int active = keys(r);
+      const Scalar scale = denominators.grad[r] * p / active;
+      if (scale == 0) continue;
+      const Scalar* x = s.row(r);
+      Scalar* ds = s.grad_row(r);
+      for (int j = 0; j < active; ++j) ds[j] += scale * x[j] * even_power(x[j], p - 2);
+    }
+  }
+};
+
+}  // namespace
+
+template <typename Scalar>
+Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> q,
+                                Tensor<Scalar> k) {
+  PSM_CHECK(q.rows == shape.sequences * shape.length && q.columns == shape.heads * shape.head_dim &&
+                k.columns == shape.key_heads() * shape.head_dim,
+            q.rows, " ", k.columns);
+  Tensor<Scalar> s = tape.tensor(shape.sequences * shape.heads * shape.length, shape.length);
+  tape.record(ScoresOp<Scalar>(shape, q, k, s));
+  return s;
+}
+
+template <typename Scalar>
+Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
+                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores) {
+  Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
+  Scalar* scratch = tape.array(size_t{3} * kQueries * shape.length);
+  tape.record(AttentionOp<Scalar>(shape, config, q, k, v, scores, o, scratch));
+  return o;
+}
+
+template <typename Scalar>
+Tensor<Scalar> attention_denominators(Tape<Scalar>& tape, const AttentionShape& shape,
+                                      const ModelConfig& config, Tensor<Scalar> scores) {
+  Tensor<Scalar> denominators = tape.tensor(scores.rows, 1);
+  tape.record(DenominatorsOp<Scalar>(shape, config, scores, denominators));
+  return denominators;
+}
+
+#define PSM_INSTANTIATE(Scalar)                                                                            \
+  template Tensor<Scalar> attention_scores(Tape<Scalar>&, const AttentionShape&, Tensor<Scalar>,           \
+                                           Tensor<Scalar>);                                                \
+  template Tensor<Scalar> attention(Tape<Scalar>&, const AttentionShape&, const ModelConfig&,              \
+                                    Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>);       \
+  template Tensor<Scalar> attention_denominators(Tape<Scalar>&, const AttentionShape&, const ModelConfig&, \
+                                                 Tensor<Scalar>);
+PSM_INSTANTIATE(float)
+PSM_INSTANTIATE(double)
+#undef PSM_INSTANTIATE
+
+}  // namespace psm

@@ -1,0 +1,168 @@
+#include "attention/trained/attention_ops.h"
+
+#include <algorithm>
+
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+#include "nn/layers/range_loss.h"
+#include "nn/testing/gradient_check.h"
+
+namespace psm {
+namespace {
+
+using Inputs = std::vector<Tensor<double>>;
+
+const AttentionShape kShape{2, 3, 2, 2};  // 2 sequences of 3 tokens, 2 heads of 2
+
+ModelConfig with(AttentionKind kind, PowerForm form) {
+  ModelConfig config;
+  config.attention = kind, config.form = form, config.epsilon = 0.2, config.stable_delta = 0.05;
+  return config;
+}
+
+TEST_CASE("the gradient of attention with every kind of weights agrees with finite differences") {
+  for (AttentionKind kind :
+       {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax, AttentionKind::kScaledRelu})
+    for (PowerForm form :
+         {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic}) {
+      CAPTURE(name_of(kind));
+      CAPTURE(name_of(form));
+      const ModelConfig config = with(kind, form);
+      GradientCheck({{6, 4}, {6, 4}, {6, 4}})
+          .run(
+              [&](Tape<double>& tape, const Inputs& in) {
+                const Tensor<double> scores = attention_scores(tape, kShape, in[0], in[1]);
+                return attention(tape, kShape, config, in[0], in[1], in[2], scores);
+              },
+              1e-5);
+    }
+}
+
+TEST_CASE("the gradient of the denominators agrees with finite differences") {
+  for (int power : {2, 4, 6}) {
+    ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
+    config.power = power;
+    GradientCheck({{6, 4}, {6, 4}})
+        .run(
+            [&](Tape<double>& tape, const Inputs& in) {
+              return attention_denominators(tape, kShape, config,
+                                            attention_scores(tape, kShape, in[0], in[1]));
+            },
+            1e-5);
+  }
+}
+
+TEST_CASE("the gradients of grouped, bidirectional and padded attention agree with finite differences") {
+  const int lengths[] = {3, 2};
+  for (const bool causal : {true, false})
+    for (const bool padded : {false, true})
+      for (const bool kept : {false, true}) {
+        const AttentionShape shape{2, 3, 4, 2, 2, causal, padded ? lengths : nullptr};
+        const ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
+        GradientCheck({{6, 8}, {6, 4}, {6, 4}})
+            .run(
+                [&](Tape<double>& tape, const Inputs& in) {
+                  const Tensor<double> scores =
+                      kept ? attention_scores(tape, shape, in[0], in[1]) : Tensor<double>{};
+                  return attention(tape, shape, config, in[0], in[1], in[2], scores);
+                },
+                1e-5);
+        GradientCheck({{6, 8}, {6, 4}})
+            .run(
+                [&](Tape<double>& tape, const Inputs& in) {
+                  return attention_denominators(tape, shape, config,
+                                                attention_scores(tape, shape, in[0], in[1]));
+                },
+                1e-5);
+      }
+}
+
+// Length 150: several blocks of queries, the last one not whole.
+const AttentionShape kLong{2, 150, 2, 4};
+
+std::vector<float> random_values(size_t count, uint64_t seed) {
+  TrainingRandom random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.normal());
+  return values;
+}
+
+TEST_CASE("scores that are kept and scores that are not give the same bits, forward and backward") {
+  const size_t size = size_t{2} * 150 * 8;
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
+    std::vector<float> results[2];
+    for (const bool kept : {false, true}) {
+      std::vector<float> values = random_values(3 * size, 5), grads(3 * size, 0.0f);
+      Tensor<float> in[3];
+      for (size_t i = 0; i < 3; ++i) in[i] = {values.data() + i * size, grads.data() + i * size, 300, 8};
+      Tape<float> tape;
+      const Tensor<float> scores = kept ? attention_scores(tape, kLong, in[0], in[1]) : Tensor<float>{};
+      const Tensor<float> o =
+          attention(tape, kLong, with(kind, PowerForm::kStable), in[0], in[1], in[2], scores);
+      tape.backward(excess_loss(tape, o, nullptr, 0.1, 1.0));
+      results[kept] = grads;
+      results[kept].insert(results[kept].end(), o.value, o.value + o.size());
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(results[0][size - 1] != 0);
+  }
+}
+
+TEST_CASE("what comes after a query does not reach it, and a softmax row's weights sum to one") {
+  const size_t size = size_t{2} * 150 * 8;
+  const std::vector<float> q = random_values(size, 1), k = random_values(size, 2), v = random_values(size, 3);
+  // The output of the sequences where row t and all later rows of k and v are changed to `to`.
+  const auto output = [&](int t, float to, bool change) {
+    std::vector<float> keys = k, values = v, queries = q, grad(size);
+    for (int b = 0; b < 2 && change; ++b)
+      for (int i = (b * 150 + t) * 8; i < (b + 1) * 150 * 8; ++i) keys[i] = values[i] = to;
+    Tape<float> tape;
+    const Tensor<float> o = attention<float>(
+        tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable), {queries.data(), grad.data(), 300, 8},
+        {keys.data(), grad.data(), 300, 8}, {values.data(), grad.data(), 300, 8}, {});
+    return std::vector<float>(o.value, o.value + o.size());
+  };
+  const std::vector<float> whole = output(0, 0, false);
+  for (const int t : {1, 63, 64, 65, 149}) {
+    const std::vector<float> changed = output(t, 5.0f, true);
+    for (int b = 0; b < 2; ++b) {
+      CHECK(
+          std::equal(whole.begin() + b * 1200, whole.begin() + b * 1200 + t * 8, changed.begin() + b * 1200));
+      CHECK(whole[b * 1200 + t * 8] != changed[b * 1200 + t * 8]);
+    }
+  }
+  for (const float o : output(0, 1.0f, true)) CHECK(o == doctest::Approx(1));  // every value is one
+}
+
+TEST_CASE(
+    "a padded sequence gives what it gives alone, and zeros behind it; another head of its group other "
+    "values") {
+  const size_t size = size_t{150} * 8;
+  std::vector<float> q = random_values(2 * size, 1), k = random_values(size, 2), v = random_values(size, 3),
+                     grad(2 * size);
+  const auto output = [&](int length, const int* lengths) {
+    Tape<float> tape;
+    const Tensor<float> o = attention<float>(
+        tape, {1, length, 4, 4, 2, false, lengths},
+        with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic), {q.data(), grad.data(), length, 16},
+        {k.data(), grad.data(), length, 8}, {v.data(), grad.data(), length, 8}, {});
+    return std::vector<float>(o.value, o.value + o.size());
+  };
+  const int real = 90;
+  const std::vector<float> padded = output(150, &real), alone = output(real, nullptr),
+                           whole = output(150, nullptr);
+  CHECK(std::equal(alone.begin(), alone.end(), padded.begin()));
+  CHECK(std::all_of(padded.begin() + real * 16, padded.end(), [](float x) { return x == 0; }));
+  CHECK(whole[0] != padded[0]);
+  // Heads 0 and 1 share keys: with equal queries they give the same, heads 1 and 2 do not.
+  for (size_t t = 0; t < 150; ++t)
+    for (size_t f = 0; f < 4; ++f) q[t * 16 + 4 + f] = q[t * 16 + 8 + f] = q[t * 16 + f];
+  const std::vector<float> equal = output(150, nullptr);
+  for (size_t f = 0; f < 4; ++f) {
+    CHECK(equal[f] == equal[4 + f]);
+    CHECK(equal[f] != equal[8 + f]);
+  }
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,117 @@
+#include "attention/trained/generate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "attention/reference/reference_forward.h"
+#include "attention/trained/key_value_cache.h"
+#include "attention/trained/model.h"
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelWeights tiny(ModelConfig config) {
+  config.vocab = 11, config.context = 12, config.layers = 2, config.width = 16, config.heads = 4,
+  config.ffn = 24;
+  return random_weights(config, 5);
+}
+
+std::vector<ModelWeights> causal_models() {
+  ModelConfig grouped = preset("llama"), learned, sequential;
+  grouped.kv_heads = 2, grouped.attention = AttentionKind::kSoftmax;
+  learned.positions = PositionKind::kLearned, learned.attention = AttentionKind::kScaledRelu;
+  sequential.block = BlockKind::kPreNorm, sequential.feed_forward = FeedForwardKind::kGeluErf;
+  return {tiny({}), tiny(grouped), tiny(learned), tiny(sequential)};
+}
+
+TEST_CASE("reading token by token gives the logits of the whole sequence, in every causal architecture") {
+  const std::vector<int> tokens = {3, 0, 7, 7, 10, 2, 5, 1}, others = {1, 9, 4, 4, 0, 8, 3, 6};
+  for (const ModelWeights& weights : causal_models()) {
+    std::vector<float> flat = flatten(weights);
+    std::vector<double> values(flat.begin(), flat.end()), grads(values.size());
+    const Model<double> model(weights.config, values.data(), grads.data());
+    KeyValueCache<double> past(weights.config, 2, 8);
+    Tape<double> tape;
+    ForwardTensors<double> out;
+    const ForwardResult expected = reference_forward(weights, tokens),
+                        second = reference_forward(weights, others);
+    for (size_t t = 0; t < tokens.size(); ++t) {
+      const int next[] = {tokens[t], others[t]};
+      tape.restart();
+      model.read_next(tape, next, past, out);
+      for (size_t j = 0; j < 11; ++j) {
+        CHECK(out.logits.row(0)[j] == doctest::Approx(expected.logits[t * 11 + j]).epsilon(1e-9));
+        CHECK(out.logits.row(1)[j] == doctest::Approx(second.logits[t * 11 + j]).epsilon(1e-9));
+      }
+    }
+  }
+}
+
+TEST_CASE("tokens are drawn as often as softmax says, and none outside the largest k") {
+  const std::vector<float> logits = {0.0f, 1.0f, 2.0f, -1.0f};
+  TrainingRandom random(3);
+  const auto frequencies = [&](const SamplingOptions& options) {
+    std::map<int, double> seen;
+    for (int i = 0; i < 20000; ++i) seen[sample_token(logits, options, random)] += 1 / 20000.0;
+    return seen;
+  };
+  auto all = frequencies({.temperature = 2});
+  const double total = 1 + std::exp(0.5) + std::exp(1.0) + std::exp(-0.5);
+  CHECK(all[0] == doctest::Approx(1 / total).epsilon(0.05));
+  CHECK(all[2] == doctest::Approx(std::exp(1.0) / total).epsilon(0.05));
+  auto two = frequencies({.top_k = 2});
+  CHECK(two.size() == 2);
+  CHECK(two[1] == doctest::Approx(1 / (1 + std::exp(1.0))).epsilon(0.05));
+  CHECK(frequencies({.temperature = 0}).size() == 1);
+  CHECK(sample_token(std::vector<float>{1, 3, 3}, {.temperature = 0}, random) == 1);
+}
+
+TEST_CASE("greedy text is the argmax of the reference, prompts of any length are continued to the same") {
+  const ModelWeights weights = tiny({});
+  const std::vector<std::vector<int>> prompts = {{1}, {4, 2, 9}};
+  const auto texts = generate(weights, prompts, 7, {.temperature = 0});
+  for (size_t s = 0; s < 2; ++s) {
+    std::vector<int> expected = prompts[s];
+    while (expected.size() < 7) {
+      const ForwardResult result = reference_forward(weights, expected);
+      expected.push_back(static_cast<int>(std::max_element(result.logits.end() - 11, result.logits.end()) -
+                                          (result.logits.end() - 11)));
+    }
+    CHECK(texts[s] == expected);
+  }
+}
+
+TEST_CASE("the same seed gives the same text for any number of threads, another seed another") {
+  const ModelWeights weights = tiny({});
+  const std::vector<std::vector<int>> prompts(70, {1});
+  const int before = thread_count();
+  set_thread_count(1);
+  const auto one = generate(weights, prompts, 12, {.seed = 4});
+  set_thread_count(3);
+  CHECK(generate(weights, prompts, 12, {.seed = 4}) == one);
+  CHECK(generate(weights, prompts, 12, {.seed = 5}) != one);
+  set_thread_count(before);
+  CHECK(one[0] != one[1]);
+  CHECK(std::all_of(one.begin(), one.end(), [](const auto& text) { return text.size() == 12; }));
+}
+
+TEST_CASE("what cannot be continued is refused") {
+  const ModelWeights weights = tiny({});
+  const auto refused = [&](const ModelWeights& model, std::vector<std::vector<int>> prompts, int length) {
+    CHECK_THROWS_AS(generate(model, prompts, length, {}), Error);
+  };
+  refused(weights, {{}}, 5);
+  refused(weights, {{1, 2, 3}}, 2);
+  refused(weights, {{11}}, 5);
+  refused(weights, {{1}}, 13);
+  ModelConfig both_ways;
+  both_ways.causal = false;
+  refused(tiny(both_ways), {{1}}, 5);
+}
+
+}  // namespace
+}  // namespace psm

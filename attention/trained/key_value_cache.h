@@ -1,0 +1,39 @@
+// Keys and values of the tokens that a model has read, for reading on one token at a time: what a forward pass of t + 1
+// tokens would compute for the last of them, at the cost of that one.
+//
+//     K <- [K; k_t],  V <- [V; v_t]      o_t = N(sigma(q_t K' / sqrt(d_k))) V      per sequence and head
+//
+// Notation of attention_ops.h. Causal models alone: no earlier token sees a later one, so nothing kept ever changes. Keys
+// are kept after their rotation. For a forward pass only: the mixture has no gradient.
+#pragma once
+
+#include <vector>
+
+#include "attention/shape/config.h"
+#include "nn/autograd/tape.h"
+
+namespace psm {
+
+template <typename Scalar>
+class KeyValueCache {
+ public:
+  // For so many sequences of at most `capacity` tokens each.
+  KeyValueCache(const ModelConfig& config, int sequences, int capacity);
+
+  // Tokens of each sequence that all layers have read: the position of the next one.
+  int tokens() const { return tokens_; }
+  // Keeps k and v of the next token, a row for each sequence, and returns o.
+  Tensor<Scalar> attend(Tape<Scalar>& tape, size_t layer, Tensor<Scalar> q, Tensor<Scalar> k,
+                        Tensor<Scalar> v);
+  // After all layers have.
+  void advance() { ++tokens_; }
+
+ private:
+  ModelConfig config_;
+  int capacity_, tokens_ = 0;
+  size_t key_width_;
+  std::vector<std::vector<Scalar>> keys_, values_;  // [layer][sequence][capacity][key_width]
+  std::vector<Scalar> scores_, weights_;            // of one row
+};
+
+}  // namespace psm

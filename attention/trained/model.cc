@@ -1,0 +1,207 @@
+#include "attention/trained/model.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "nn/layers/activations.h"
+#include "nn/layers/class_token.h"
+#include "nn/layers/embedding.h"
+#include "nn/layers/gelu_erf.h"
+#include "nn/layers/layer_norm.h"
+#include "nn/layers/learned_positions.h"
+#include "nn/layers/linear.h"
+#include "nn/layers/rms_norm.h"
+
+namespace psm {
+
+std::vector<ParameterSlice> parameter_slices(const ModelConfig& config) {
+  ModelWeights empty;  // for_each_parameter only needs the number of layers
+  empty.config = config;
+  empty.layers.resize(config.layers);
+  std::vector<ParameterSlice> slices;
+  size_t begin = 0;
+  for_each_parameter(empty, [&](const std::string& name, const auto&, int rows, int columns) {
+    slices.push_back({name, begin, rows, columns});
+    begin += slices.back().size();
+  });
+  return slices;
+}
+
+std::vector<float> flatten(const ModelWeights& weights) {
+  std::vector<float> values;
+  values.reserve(weights.parameters());
+  for_each_parameter(weights, [&](const std::string&, const std::vector<float>& field, int, int) {
+    values.insert(values.end(), field.begin(), field.end());
+  });
+  return values;
+}
+
+ModelWeights unflatten(const ModelConfig& config, std::span<const float> values) {
+  ModelWeights weights;
+  weights.resize(config);
+  PSM_CHECK(values.size() == weights.parameters(), values.size());
+  size_t begin = 0;
+  for_each_parameter(weights, [&](const std::string&, std::vector<float>& field, int, int) {
+    std::copy_n(values.begin() + begin, field.size(), field.begin());
+    begin += field.size();
+  });
+  return weights;
+}
+
+template <typename Scalar>
+Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
+    : config(shape), layers(shape.layers), rotary_(shape.context, shape.rotary_dims(), shape.rotary_base) {
+  size_t begin = 0;
+  for_each_parameter(*this, [&](const std::string&, Tensor<Scalar>& tensor, int rows, int columns) {
+    tensor = {values + begin, grads + begin, rows, columns};
+    begin += tensor.size();
+  });
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::embedded(Tape<Scalar>& tape, const ModelInput& input, int first) const {
+  Tensor<Scalar> x;
+  if (config.patch_inputs > 0) {
+    const int patches = input.length - 1, rows = static_cast<int>(input.patches.size()) / config.patch_inputs;
+    const Tensor<Scalar> pixels = tape.tensor(rows, config.patch_inputs);
+    std::copy(input.patches.begin(), input.patches.end(), pixels.value);
+    x = prepend_row(tape, class_token, linear(tape, pixels, patch_weight, patch_bias), patches);
+  } else {
+    x = embed(tape, input.tokens, embedding);
+  }
+  if (config.positions == PositionKind::kLearned) {
+    const Tensor<Scalar> rows{position_embedding.row(first), position_embedding.grad_row(first),
+                              position_embedding.rows - first, position_embedding.columns};
+    x = add_positions(tape, x, rows, input.length);
+  }
+  if (config.block == BlockKind::kPostNorm) x = norm(tape, x, embedding_gamma, embedding_beta);
+  return x;
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma,
+                                   Tensor<Scalar> beta) const {
+  return config.norm == NormKind::kRmsNorm ? rms_norm(tape, x, gamma, config.norm_epsilon)
+                                           : layer_norm(tape, x, gamma, beta, config.norm_epsilon);
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer,
+                                     Tensor<Scalar> n, KeyValueCache<Scalar>* past,
+                                     ForwardTensors<Scalar>& out) const {
+  const int first = past ? past->tokens() : 0;
+  const auto rotated = [&](Tensor<Scalar> w, Tensor<Scalar> b, int heads) {
+    return rotate(tape, rotary_, linear(tape, n, w, b), shape.length, heads, first);
+  };
+  const auto q = rotated(layer.wq, layer.bq, config.heads),
+             k = rotated(layer.wk, layer.bk, config.key_heads());
+  const auto v = linear(tape, n, layer.wv, layer.bv);
+  const auto scores = out.keep_scores && !past ? attention_scores(tape, shape, q, k) : Tensor<Scalar>{};
+  const auto mixed = past ? past->attend(tape, static_cast<size_t>(&layer - layers.data()), q, k, v)
+                          : attention(tape, shape, config, q, k, v, scores);
+  out.queries.push_back(q);
+  out.keys.push_back(k);
+  out.values.push_back(v);
+  out.scores.push_back(scores);
+  out.mixed.push_back(mixed);
+  return linear(tape, mixed, layer.wo, layer.bo);
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::feed(Tape<Scalar>& tape, const Layer& layer, Tensor<Scalar> n,
+                                   ForwardTensors<Scalar>& out) const {
+  const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu;
+  const auto up = linear(tape, n, layer.w_up, layer.b_up);
+  const auto input = gated ? linear(tape, n, layer.w_gate, Tensor<Scalar>{}) : up;
+  const auto hidden = gated ? multiply(tape, silu(tape, input), up)
+                      : config.feed_forward == FeedForwardKind::kGeluErf ? gelu_erf(tape, input)
+                                                                         : gelu(tape, input);
+  out.gelu_inputs.push_back(input);
+  return linear(tape, hidden, layer.w_down, layer.b_down);
+}
+
+template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::head(Tape<Scalar>& tape, Tensor<Scalar> x, int length,
+                                   ForwardTensors<Scalar>& out) const {
+  if (config.classes > 0) x = first_rows(tape, x, length);
+  if (config.has_final_norm()) {
+    out.final_norm_input = x;
+    x = norm(tape, x, final_gamma, final_beta);
+  }
+  if (config.classes == 0) return linear(tape, x, unembedding, Tensor<Scalar>{});
+  if (config.pooler) {
+    out.pooler_inputs = linear(tape, x, pooler_weight, pooler_bias);
+    x = sigmoid(tape, out.pooler_inputs);
+  }
+  return linear(tape, x, class_weight, class_bias);
+}
+
+template <typename Scalar>
+void Model<Scalar>::forward(Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const {
+  const int length = input.length;
+  const bool patches = config.patch_inputs > 0;
+  const size_t one = patches ? (length - size_t{1}) * config.patch_inputs : size_t(length);
+  const size_t size = patches ? input.patches.size() : input.tokens.size();
+  PSM_CHECK(length > 0 && length <= config.context && one > 0 && size % one == 0, size, " ", length);
+  PSM_CHECK(input.lengths.empty() || input.lengths.size() == size / one, input.lengths.size());
+  const AttentionShape shape{static_cast<int>(size / one),
+                             length,
+                             config.heads,
+                             config.head_dim(),
+                             config.kv_heads,
+                             config.causal,
+                             input.lengths.empty() ? nullptr : input.lengths.data()};
+  out.clear();
+  blocks(tape, shape, embedded(tape, input, 0), nullptr, out);
+  out.logits = head(tape, out.residual.back(), length, out);
+}
+
+template <typename Scalar>
+void Model<Scalar>::read_next(Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
+                              ForwardTensors<Scalar>& out) const {
+  PSM_CHECK(config.causal && config.patch_inputs == 0);
+  const AttentionShape shape{static_cast<int>(tokens.size()), 1, config.heads, config.head_dim(),
+                             config.kv_heads};
+  out.clear();
+  blocks(tape, shape, embedded(tape, {.length = 1, .tokens = tokens}, past.tokens()), &past, out);
+  out.logits = head(tape, out.residual.back(), 1, out);
+  past.advance();
+}
+
+template <typename Scalar>
+void Model<Scalar>::blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> x,
+                           KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const {
+  for (const Layer& layer : layers) {
+    const auto norm1 = [&](Tensor<Scalar> y) {
+      out.norm1_inputs.push_back(y);
+      return norm(tape, y, layer.norm1_gamma, layer.norm1_beta);
+    };
+    const auto norm2 = [&](Tensor<Scalar> y) {
+      out.norm2_inputs.push_back(y);
+      return norm(tape, y, layer.norm2_gamma, layer.norm2_beta);
+    };
+    out.residual.push_back(x);
+    switch (config.block) {
+      case BlockKind::kParallel: {
+        const auto n1 = norm1(x), n2 = norm2(x);
+        const auto attended = attend(tape, shape, layer, n1, past, out);
+        x = add(tape, x, attended, feed(tape, layer, n2, out));
+        break;
+      }
+      case BlockKind::kPreNorm:
+        x = add(tape, x, attend(tape, shape, layer, norm1(x), past, out));
+        x = add(tape, x, feed(tape, layer, norm2(x), out));
+        break;
+      case BlockKind::kPostNorm:
+        x = norm1(add(tape, x, attend(tape, shape, layer, x, past, out)));
+        x = norm2(add(tape, x, feed(tape, layer, x, out)));
+        break;
+    }
+  }
+  out.residual.push_back(x);
+}
+
+template class Model<float>;
+template class Model<double>;
+
+}  // namespace psm

@@ -1,0 +1,107 @@
+// The trainable model: the equations of config.h recorded on a tape, batched over sequences of equal length,
+// or of different lengths filled up to the same.
+//
+// Parameters live in one flat array in the order of for_each_parameter, so that the optimiser, the gradient's
+// norm and the sum over the parts of a batch are plain loops. Several tapes may read the same values at once,
+// each with gradients of its own.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attention/shape/weights.h"
+#include "attention/trained/attention_ops.h"
+#include "attention/trained/key_value_cache.h"
+#include "nn/autograd/tape.h"
+#include "nn/layers/rotary.h"
+
+namespace psm {
+
+// A stretch of the flat array: one parameter.
+struct ParameterSlice {
+  std::string name;
+  size_t begin;
+  int rows, columns;
+  size_t size() const { return static_cast<size_t>(rows) * columns; }
+};
+
+std::vector<ParameterSlice> parameter_slices(const ModelConfig& config);
+std::vector<float> flatten(const ModelWeights& weights);
+ModelWeights unflatten(const ModelConfig& config, std::span<const float> values);
+
+// What a forward pass reads: tokens, or the patches of a model that has them, sequence by sequence. All of it
+// outlives the backward pass.
+struct ModelInput {
+  int length = 0;                     // of each sequence, with the class token where there is one
+  std::span<const int> tokens = {};   // sequences * length
+  std::span<const int> lengths = {};  // real tokens of each sequence, the first ones; empty: all of `length`
+  std::span<const float> patches = {};  // sequences * (length - 1) * patch_inputs
+};
+
+// What a forward pass leaves for losses and measurements. Per layer, unless said otherwise; rows are
+// sequences * length.
+template <typename Scalar>
+struct ForwardTensors {
+  bool keep_scores = true;  // asked of the forward pass: without it `scores` are empty tensors
+  Tensor<Scalar> logits;    // a row for each token and column for each word, or the classes of each sequence
+  std::vector<Tensor<Scalar>> residual;  // x entering the layer, and leaving the last: layers + 1
+  std::vector<Tensor<Scalar>> norm1_inputs, norm2_inputs;  // what the layer's norms are taken of
+  std::vector<Tensor<Scalar>> queries, keys, values;       // after the rotation
+  std::vector<Tensor<Scalar>> scores;                      // (sequences * heads * length) x length
+  std::vector<Tensor<Scalar>> mixed;                       // weights * values, before W_o
+  std::vector<Tensor<Scalar>> gelu_inputs;                 // the argument of GELU or SiLU, ffn columns
+  Tensor<Scalar> final_norm_input;  // a row for each row of logits; empty where there is no final norm
+  Tensor<Scalar> pooler_inputs;     // the argument of the head's sigmoid; empty without a pooler
+
+  void clear() {
+    for (auto* list :
+         {&residual, &norm1_inputs, &norm2_inputs, &queries, &keys, &values, &scores, &mixed, &gelu_inputs})
+      list->clear();
+    logits = final_norm_input = pooler_inputs = {};
+  }
+};
+
+// Tensors of all parameters over given arrays of values and gradients. Same member names as ModelWeights;
+// those that the configuration does not have stay default tensors.
+template <typename Scalar>
+class Model {
+ public:
+  struct Layer {
+    Tensor<Scalar> norm1_gamma, norm1_beta, norm2_gamma, norm2_beta;
+    Tensor<Scalar> wq, bq, wk, bk, wv, bv, wo, bo, w_gate, w_up, b_up, w_down, b_down;
+  };
+
+  // values and grads hold all parameters, flat; both outlive the model.
+  Model(const ModelConfig& shape, Scalar* values, Scalar* grads);
+
+  // Records the forward pass and fills `out`, whose vectors keep their capacity from step to step.
+  void forward(Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const;
+  // Reads the next token of each sequence of a causal model of tokens: the row of logits behind each of them. Has no
+  // backward pass.
+  void read_next(Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
+                 ForwardTensors<Scalar>& out) const;
+
+  ModelConfig config;
+  Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
+  Tensor<Scalar> embedding_gamma, embedding_beta;
+  std::vector<Layer> layers;
+  Tensor<Scalar> final_gamma, final_beta, unembedding;
+  Tensor<Scalar> pooler_weight, pooler_bias, class_weight, class_bias;
+
+ private:
+  // Of the tokens from position `first` on.
+  Tensor<Scalar> embedded(Tape<Scalar>& tape, const ModelInput& input, int first) const;
+  Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, Tensor<Scalar> beta) const;
+  // past: tokens before the shape's, or null.
+  Tensor<Scalar> attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer, Tensor<Scalar> n,
+                        KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const;
+  void blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> x, KeyValueCache<Scalar>* past,
+              ForwardTensors<Scalar>& out) const;
+  Tensor<Scalar> feed(Tape<Scalar>& tape, const Layer& layer, Tensor<Scalar> n,
+                      ForwardTensors<Scalar>& out) const;
+  Tensor<Scalar> head(Tape<Scalar>& tape, Tensor<Scalar> x, int length, ForwardTensors<Scalar>& out) const;
+
+  RotaryTable<Scalar> rotary_;
+};
+
+}  // namespace psm

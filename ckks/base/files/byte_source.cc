@@ -1,0 +1,54 @@
+#include "ckks/base/files/byte_source.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+ByteSource::ByteSource(const std::string& path) : name_(path), file_(std::fopen(path.c_str(), "rb")) {
+  struct stat status;
+  if (!file_ || fstat(fileno(file_.get()), &status) != 0) {
+    throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
+  }
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(
+        message("cannot read ", path, ": it is ", S_ISDIR(status.st_mode) ? "a folder" : "no regular file"));
+  }
+  size_ = static_cast<uint64_t>(status.st_size);
+}
+
+ByteSource::ByteSource(std::string name, std::string_view bytes)
+    : name_(std::move(name)), bytes_(bytes), size_(bytes.size()) {}
+
+bool ByteSource::read(void* data, size_t bytes) {
+  if (bytes > left()) return false;
+  if (file_) {
+    if (std::fread(data, 1, bytes, file_.get()) != bytes) {
+      if (std::feof(file_.get())) return false;  // it was cut while it was read
+      throw Error(message("cannot read ", name_, ": ", std::strerror(errno)), Error::Kind::kFailed);
+    }
+  } else if (bytes > 0) {
+    std::memcpy(data, bytes_.data() + position_, bytes);
+  }
+  position_ += bytes;
+  return true;
+}
+
+void ByteSource::seek(uint64_t position) {
+  PSM_CHECK(position <= size_, position, " ", size_);
+  if (file_ && fseeko(file_.get(), static_cast<off_t>(position), SEEK_SET) != 0) {
+    throw Error(message("cannot read ", name_, ": ", std::strerror(errno)), Error::Kind::kFailed);
+  }
+  position_ = position;
+}
+
+void ByteSource::set_unbuffered() {
+  if (file_) std::setvbuf(file_.get(), nullptr, _IONBF, 0);
+}
+
+}  // namespace psm

@@ -1,0 +1,121 @@
+#include "ckks/base/files/file.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
+#include "ckks/base/memory.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string scratch(const std::string& name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return (std::filesystem::path(folder ? folder : "/tmp") / name).string();
+}
+
+TEST_CASE("a file is there after commit and not before") {
+  const std::string path = scratch("atomic");
+  {
+    AtomicFile file(path);
+    file.write("hello");
+    CHECK_FALSE(std::filesystem::exists(path));
+    file.commit();
+  }
+  CHECK(read_file(path, 100) == "hello");
+}
+
+TEST_CASE("a write that is given up leaves what was there, and nothing beside it") {
+  const std::string folder = scratch("given_up");
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/file";
+  write_file(path, "old");
+  {
+    AtomicFile file(path);
+    file.write("new");
+  }
+  CHECK(read_file(path, 100) == "old");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+}
+
+TEST_CASE("what a killed process of the same number left behind is no obstacle") {
+  const std::string path = scratch("left_behind"), left = path + ".part-" + std::to_string(getpid());
+  std::ofstream(left) << "half";
+  write_file(path, "whole");
+  CHECK(read_file(path, 100) == "whole");
+  CHECK_FALSE(std::filesystem::exists(left));
+}
+
+TEST_CASE("a secret file is its owner's alone") {
+  const std::string path = scratch("secret");
+  AtomicFile file(path, AtomicFile::Access::kOwnerOnly);
+  file.write("s");
+  file.commit();
+  struct stat status;
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  CHECK((status.st_mode & 0777) == 0600);
+}
+
+TEST_CASE("missing files, folders and files that are too large are refused") {
+  CHECK_THROWS_AS(read_file(scratch("missing"), 100), Error);
+  CHECK_THROWS_AS(read_file(scratch(""), 100), Error);
+  const std::string path = scratch("large");
+  write_file(path, std::string(101, 'x'));
+  CHECK_THROWS_AS(read_file(path, 100), Error);
+  CHECK_THROWS_AS(AtomicFile("/nowhere/at/all"), Error);
+  CHECK_THROWS_AS(AtomicFile(""), Error);
+}
+
+TEST_CASE("a full disk is an error, and nothing half-written stays") {
+  if (!std::filesystem::exists("/dev/full")) return;
+  // The device accepts no byte; the temporary file beside it cannot be made either, and that is said.
+  CHECK_THROWS_AS(write_file("/proc/full", "x"), Error);
+}
+
+TEST_CASE("relative paths are the user's") {
+  setenv("BUILD_WORKING_DIRECTORY", "/home/user", 1);
+  CHECK(resolve_user_path("model.bin") == "/home/user/model.bin");
+  CHECK(resolve_user_path("/abs/model.bin") == "/abs/model.bin");
+  unsetenv("BUILD_WORKING_DIRECTORY");
+  CHECK(resolve_user_path("model.bin") == "model.bin");
+}
+
+TEST_CASE("the checksum is CRC-64/XZ, and can be taken in pieces") {
+  CHECK(checksum64("123456789", 9) == 0x995DC9BBDF1939FA);  // the check value of the catalogue of CRCs
+  const std::string text = "the quick brown fox jumps over the lazy dog";
+  const uint64_t whole = checksum64(text.data(), text.size());
+  for (size_t cut = 0; cut <= text.size(); ++cut) {
+    CHECK(checksum64(text.data() + cut, text.size() - cut, checksum64(text.data(), cut)) == whole);
+  }
+}
+
+TEST_CASE("pages of files leave a container's memory available, and no limit is none") {
+  const std::string folder = scratch("group");
+  std::filesystem::create_directory(folder);
+  CHECK(control_group_available_bytes(folder.c_str()) == UINT64_MAX);
+  write_file(folder + "/memory.max", "max\n");
+  CHECK(control_group_available_bytes(folder.c_str()) == UINT64_MAX);
+  write_file(folder + "/memory.max", "1000\n");
+  write_file(folder + "/memory.current", "900\n");
+  CHECK(control_group_available_bytes(folder.c_str()) == 100);
+  write_file(folder + "/memory.stat", "anon 300\nfile 600\ninactive_file 400\nactive_file 200\n");
+  CHECK(control_group_available_bytes(folder.c_str()) == 700);
+  write_file(folder + "/memory.current", "2000\n");
+  CHECK(control_group_available_bytes(folder.c_str()) == 0);
+}
+
+TEST_CASE("this process uses memory") {
+  CHECK(peak_resident_bytes() >= current_resident_bytes());
+  CHECK(current_resident_bytes() > 0);
+  CHECK(available_memory_bytes() > 0);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,193 @@
+#include "ckks/base/files/flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+#include <numeric>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+// Levenshtein distance: insertions, deletions and substitutions between two words.
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t substitution = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substitution});
+    }
+  }
+  return row.back();
+}
+
+template <typename Number>
+Number parse_number(const std::string& name, const std::string& text, Number lo, Number hi,
+                    const char* kind) {
+  Number value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, problem] = std::from_chars(text.data(), end, value);
+  if (problem != std::errc() || stop != end || !(value >= lo && value <= hi)) {
+    throw Error(message("--", name, " takes ", kind, " from ", lo, " to ", hi, ", not '", text, "'"));
+  }
+  return value;
+}
+
+std::string shown(double value) { return message(value); }
+
+}  // namespace
+
+Flags::Flags(std::string usage, std::string description)
+    : usage_(std::move(usage)), description_(std::move(description)) {}
+
+void Flags::add(const std::string& name, const std::string& help, const std::string& shown_default,
+                bool is_truth, std::function<void(const std::string&)> assign) {
+  PSM_CHECK(find(name) == nullptr, name);
+  flags_.push_back({name, help, shown_default, is_truth, false, std::move(assign)});
+}
+
+const std::string& Flags::text(const std::string& name, const std::string& value, const std::string& help) {
+  std::string& slot = texts_.emplace_back(value);
+  add(name, help, value, false, [&slot](const std::string& text) { slot = text; });
+  return slot;
+}
+
+const int64_t& Flags::integer(const std::string& name, int64_t value, int64_t lo, int64_t hi,
+                              const std::string& help) {
+  int64_t& slot = integers_.emplace_back(value);
+  add(name, help, std::to_string(value), false, [&slot, name, lo, hi](const std::string& text) {
+    slot = parse_number(name, text, lo, hi, "a whole number");
+  });
+  return slot;
+}
+
+const double& Flags::number(const std::string& name, double value, double lo, double hi,
+                            const std::string& help) {
+  double& slot = numbers_.emplace_back(value);
+  add(name, help, shown(value), false, [&slot, name, lo, hi](const std::string& text) {
+    slot = parse_number(name, text, lo, hi, "a number");
+  });
+  return slot;
+}
+
+const bool& Flags::truth(const std::string& name, bool value, const std::string& help) {
+  bool& slot = truths_.emplace_back(value);
+  add(name, help, value ? "true" : "false", true, [&slot, name](const std::string& text) {
+    if (text != "true" && text != "false")
+      throw Error(message("--", name, " takes true or false, not '", text, "'"));
+    slot = text == "true";
+  });
+  return slot;
+}
+
+const std::vector<std::string>& Flags::words(const std::string& name, size_t min, size_t max,
+                                             const std::string& help) {
+  words_name_ = name, words_help_ = help, words_min_ = min, words_max_ = max;
+  return words_;
+}
+
+Flags::Flag* Flags::find(const std::string& name) {
+  for (Flag& flag : flags_) {
+    if (flag.name == name) return &flag;
+  }
+  return nullptr;
+}
+
+const Flags::Flag* Flags::find(const std::string& name) const { return const_cast<Flags*>(this)->find(name); }
+
+bool Flags::given(const std::string& name) const {
+  const Flag* flag = find(name);
+  PSM_CHECK(flag != nullptr, name);
+  return flag->given;
+}
+
+void Flags::parse(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i];
+    if (word == "--help" || word == "-h") {
+      std::fputs(help().c_str(), stdout);
+      std::exit(0);
+    }
+    if (word.rfind("--", 0) != 0) {
+      if (words_.size() == words_max_) throw Error(message("unexpected '", word, "'; see --help"));
+      words_.push_back(word);
+      continue;
+    }
+    word.erase(0, 2);
+    std::string value;
+    bool has_value = false;
+    if (const size_t equals = word.find('='); equals != std::string::npos) {
+      value = word.substr(equals + 1), word.resize(equals), has_value = true;
+    }
+    Flag* flag = find(word);
+    if (flag == nullptr && !has_value && word.rfind("no-", 0) == 0) {
+      flag = find(word.substr(3));
+      if (flag != nullptr && !flag->is_truth) flag = nullptr;
+      value = "false", has_value = flag != nullptr;
+    }
+    if (flag == nullptr) {
+      std::string hint = "; see --help";
+      size_t best = 4;  // farther is no likeness
+      for (const Flag& candidate : flags_) {
+        const size_t distance = edit_distance(word, candidate.name);
+        if (distance < best) best = distance, hint = message("; did you mean --", candidate.name, "?");
+      }
+      throw Error(message("unknown flag --", word, hint));
+    }
+    if (flag->given) throw Error(message("--", flag->name, " is given twice"));
+    if (!has_value) {
+      if (flag->is_truth) {
+        value = "true";
+      } else if (i + 1 < argc) {
+        value = argv[++i];
+      } else {
+        throw Error(message("--", flag->name, " needs a value; see --help"));
+      }
+    }
+    flag->assign(value);
+    flag->given = true;
+  }
+  if (words_.size() < words_min_) throw Error(message("missing ", words_name_, ": ", words_help_));
+}
+
+std::string Flags::help() const {
+  std::string out = description_ + "\n\nusage: " + usage_ + "\n\n";
+  if (words_max_ > 0) out += "  " + words_name_ + "\n        " + words_help_ + "\n";
+  for (const Flag& flag : flags_) {
+    out += "  --" + flag.name + "\n        " + flag.help;
+    if (!flag.shown_default.empty()) out += " (default " + flag.shown_default + ")";
+    out += "\n";
+  }
+  return out + "  --help\n        prints this\n";
+}
+
+int run_command(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return error.exit_code();
+  } catch (const std::filesystem::filesystem_error& error) {
+    // A folder that cannot be made or a path that cannot be looked at: what the user named.
+    std::fprintf(stderr, "error: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: out of memory\n");
+    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
+
+}  // namespace psm

@@ -1,0 +1,64 @@
+// Command lines: flags declared with a default and a sentence of help, parsed strictly.
+//
+//     Flags flags("bazel run //cmd:keygen -- [flags]", "Generates the keys that a model needs.");
+//     const std::string& model = flags.text("model", "", "checkpoint of a polynomial model");
+//     const int& threads = flags.integer("threads", 2, 1, 256, "threads to compute with");
+//     flags.parse(argc, argv);           // prints help and exits 0 on --help
+//
+// Accepts --name value and --name=value; a truth flag alone means true, --no-name means false. Anything unknown,
+// malformed or out of range throws psm::Error that names the flag (and the nearest known one).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace psm {
+
+class Flags {
+ public:
+  Flags(std::string usage, std::string description);
+
+  // The references stay valid while the Flags live and hold the parsed values after parse().
+  const std::string& text(const std::string& name, const std::string& value, const std::string& help);
+  const int64_t& integer(const std::string& name, int64_t value, int64_t lo, int64_t hi,
+                         const std::string& help);
+  const double& number(const std::string& name, double value, double lo, double hi, const std::string& help);
+  const bool& truth(const std::string& name, bool value, const std::string& help);
+  // Words that stand without a flag, such as the function of //cmd:approx; none are allowed unless asked for.
+  const std::vector<std::string>& words(const std::string& name, size_t min, size_t max,
+                                        const std::string& help);
+
+  void parse(int argc, char** argv);
+  // Was the flag on the command line?
+  bool given(const std::string& name) const;
+  std::string help() const;
+
+ private:
+  struct Flag {
+    std::string name, help, shown_default;
+    bool is_truth = false, given = false;
+    std::function<void(const std::string&)> assign;
+  };
+  Flag* find(const std::string& name);
+  const Flag* find(const std::string& name) const;
+  void add(const std::string& name, const std::string& help, const std::string& shown_default, bool is_truth,
+           std::function<void(const std::string&)> assign);
+
+  std::string usage_, description_;
+  std::deque<Flag> flags_;
+  std::deque<std::string> texts_;
+  std::deque<int64_t> integers_;
+  std::deque<double> numbers_;
+  std::deque<bool> truths_;
+  std::vector<std::string> words_;
+  std::string words_name_, words_help_;
+  size_t words_min_ = 0, words_max_ = 0;
+};
+
+// Runs a command's main function: prints "error: ..." for an exception and returns the exit code.
+int run_command(const std::function<int()>& body);
+
+}  // namespace psm

@@ -1,0 +1,15 @@
+// Bytes as hexadecimal digits, two a byte.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace psm {
+
+std::string hex(const void* bytes, size_t count);
+// The bytes that hex() was given; nothing if the text is no pairs of the digits 0-9 and a-f.
+std::optional<std::string> from_hex(std::string_view digits);
+
+}  // namespace psm

@@ -1,0 +1,361 @@
+#include "ckks/base/files/json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/utf8.h"
+
+namespace psm {
+namespace {
+
+void write_string(std::string& out, std::string_view text) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          char escape[8];
+          std::snprintf(escape, sizeof escape, "\\u%04x",
+                        static_cast<unsigned>(static_cast<unsigned char>(c)));
+          out += escape;
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+// Recursive descent over the grammar of RFC 8259.
+class Parser {
+ public:
+  Parser(std::string_view text, std::string_view what, JsonLimits limits)
+      : text_(text), what_(what), limits_(limits) {}
+
+  Json document() {
+    Json value = parse_value(0);
+    skip_space();
+    if (at_ != text_.size()) refuse("text after the end");
+    return value;
+  }
+
+ private:
+  [[noreturn]] void refuse(const char* why) const {
+    throw Error(message(what_, ": not valid JSON at byte ", at_, ": ", why));
+  }
+
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  void skip_space() {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+      ++at_;
+  }
+
+  bool accept(std::string_view word) {
+    if (text_.substr(at_, word.size()) != word) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  Json parse_value(int depth) {
+    if (depth > limits_.max_depth) refuse("nested too deep");
+    if (++values_ > limits_.max_values) refuse("too many values");
+    skip_space();
+    switch (peek()) {
+      case '{':
+        return parse_object(depth);
+      case '[':
+        return parse_array(depth);
+      case '"':
+        return Json(parse_string());
+      case 't':
+        if (accept("true")) return Json(true);
+        break;
+      case 'f':
+        if (accept("false")) return Json(false);
+        break;
+      case 'n':
+        if (accept("null")) return Json();
+        break;
+      default:
+        return parse_number();
+    }
+    refuse("unknown word");
+  }
+
+  Json parse_object(int depth) {
+    ++at_;
+    Json::Object members;
+    skip_space();
+    if (accept("}")) return Json(std::move(members));
+    do {
+      skip_space();
+      if (peek() != '"') refuse("expected a member's name");
+      std::string key = parse_string();
+      skip_space();
+      if (!accept(":")) refuse("expected ':'");
+      members.emplace_back(std::move(key), parse_value(depth + 1));
+      skip_space();
+    } while (accept(","));
+    if (!accept("}")) refuse("expected ',' or '}'");
+    std::vector<std::string_view> names;
+    names.reserve(members.size());
+    for (const auto& member : members) names.push_back(member.first);
+    std::sort(names.begin(), names.end());
+    if (std::adjacent_find(names.begin(), names.end()) != names.end()) refuse("a member stands twice");
+    return Json(std::move(members));
+  }
+
+  Json parse_array(int depth) {
+    ++at_;
+    Json::Array items;
+    skip_space();
+    if (accept("]")) return Json(std::move(items));
+    do {
+      items.push_back(parse_value(depth + 1));
+      skip_space();
+    } while (accept(","));
+    if (!accept("]")) refuse("expected ',' or ']'");
+    return Json(std::move(items));
+  }
+
+  uint32_t parse_hex4() {
+    uint32_t code = 0;
+    for (int i = 0; i < 4; ++i, ++at_) {
+      const char c = peek();
+      const int digit = c >= '0' && c <= '9'   ? c - '0'
+                        : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                        : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                               : -1;
+      if (digit < 0) refuse("expected four hexadecimal digits");
+      code = code * 16 + static_cast<uint32_t>(digit);
+    }
+    return code;
+  }
+
+  std::string parse_string() {
+    ++at_;
+    std::string out;
+    for (;;) {
+      if (at_ >= text_.size()) refuse("a string does not end");
+      const char c = text_[at_++];
+      if (c == '"') return out;
+      if (static_cast<unsigned char>(c) < 0x20) refuse("a control character in a string");
+      if (c != '\\') {
+        out += c;
+        continue;
+      }
+      const char escape = peek();
+      ++at_;
+      switch (escape) {
+        case '"':
+        case '\\':
+        case '/':
+          out += escape;
+          break;
+        case 'b':
+          out += '\b';
+          break;
+        case 'f':
+          out += '\f';
+          break;
+        case 'n':
+          out += '\n';
+          break;
+        case 'r':
+          out += '\r';
+          break;
+        case 't':
+          out += '\t';
+          break;
+        case 'u': {
+          uint32_t code = parse_hex4();
+          if (code >= 0xDC00 && code < 0xE000) refuse("half of a surrogate pair");
+          if (code >= 0xD800 && code < 0xDC00) {
+            if (!accept("\\u")) refuse("half of a surrogate pair");
+            const uint32_t low = parse_hex4();
+            if (low < 0xDC00 || low >= 0xE000) refuse("half of a surrogate pair");
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+          }
+          append_utf8(out, code);
+          break;
+        }
+        default:
+          refuse("unknown escape");
+      }
+    }
+  }
+
+  void digits() {
+    const size_t begin = at_;
+    while (peek() >= '0' && peek() <= '9') ++at_;
+    if (at_ == begin) refuse("expected a value");
+  }
+
+  Json parse_number() {
+    const size_t begin = at_;
+    accept("-");
+    if (!accept("0")) digits();
+    bool integral = true;
+    if (accept(".")) digits(), integral = false;
+    if (peek() == 'e' || peek() == 'E') {
+      ++at_, integral = false;
+      if (peek() == '+' || peek() == '-') ++at_;
+      digits();
+    }
+    const char* first = text_.data() + begin;
+    const char* last = text_.data() + at_;
+    if (int64_t value; integral && std::from_chars(first, last, value).ec == std::errc()) return Json(value);
+    double value = 0;
+    if (std::from_chars(first, last, value).ec != std::errc()) refuse("a number out of range");
+    return Json(value);
+  }
+
+  std::string_view text_, what_;
+  JsonLimits limits_;
+  size_t at_ = 0;
+  uint64_t values_ = 0;
+};
+
+}  // namespace
+
+const Json::Object& Json::object(std::string_view what) const {
+  if (const auto* value = std::get_if<Object>(&value_)) return *value;
+  throw Error(message(what, " must be an object"));
+}
+
+const Json::Array& Json::array(std::string_view what) const {
+  if (const auto* value = std::get_if<Array>(&value_)) return *value;
+  throw Error(message(what, " must be an array"));
+}
+
+const std::string& Json::string(std::string_view what) const {
+  if (const auto* value = std::get_if<std::string>(&value_)) return *value;
+  throw Error(message(what, " must be a string"));
+}
+
+double Json::number(std::string_view what) const {
+  if (const auto* value = std::get_if<int64_t>(&value_)) return static_cast<double>(*value);
+  if (const auto* value = std::get_if<double>(&value_); value != nullptr && std::isfinite(*value))
+    return *value;
+  throw Error(message(what, " must be a number"));
+}
+
+int64_t Json::integer(std::string_view what, int64_t lo, int64_t hi) const {
+  const auto* value = std::get_if<int64_t>(&value_);
+  if (value == nullptr || *value < lo || *value > hi) {
+    throw Error(message(what, " must be a whole number from ", lo, " to ", hi));
+  }
+  return *value;
+}
+
+bool Json::truth(std::string_view what) const {
+  if (const auto* value = std::get_if<bool>(&value_)) return *value;
+  throw Error(message(what, " must be true or false"));
+}
+
+const Json* Json::find(std::string_view key) const {
+  if (const auto* members = std::get_if<Object>(&value_)) {
+    for (const auto& [name, value] : *members) {
+      if (name == key) return &value;
+    }
+  }
+  return nullptr;
+}
+
+const Json& Json::at(std::string_view key, std::string_view what) const {
+  if (const Json* value = find(key)) return *value;
+  throw Error(message(what, " lacks '", key, "'"));
+}
+
+Json& Json::operator[](std::string_view key) {
+  if (is_null()) value_ = Object();
+  auto* members = std::get_if<Object>(&value_);
+  PSM_CHECK(members != nullptr, "member ", key, " of something that is no object");
+  for (auto& [name, value] : *members) {
+    if (name == key) return value;
+  }
+  return members->emplace_back(std::string(key), Json()).second;
+}
+
+void Json::push_back(Json value) {
+  if (is_null()) value_ = Array();
+  auto* items = std::get_if<Array>(&value_);
+  PSM_CHECK(items != nullptr);
+  items->push_back(std::move(value));
+}
+
+void Json::dump_to(std::string& out, int indent, int depth) const {
+  const auto new_line = [&](int level) {
+    if (indent > 0) out += '\n', out.append(static_cast<size_t>(indent * level), ' ');
+  };
+  if (const auto* truth = std::get_if<bool>(&value_)) {
+    out += *truth ? "true" : "false";
+  } else if (const auto* integer = std::get_if<int64_t>(&value_)) {
+    out += std::to_string(*integer);
+  } else if (const auto* number = std::get_if<double>(&value_); number != nullptr && std::isfinite(*number)) {
+    char digits[32];
+    const auto result = std::to_chars(digits, digits + sizeof digits, *number);
+    out.append(digits, result.ptr);
+    if (*number == 0 && std::signbit(*number)) out += ".0";  // "-0" would come back as the whole number 0
+  } else if (const auto* text = std::get_if<std::string>(&value_)) {
+    write_string(out, *text);
+  } else if (const auto* items = std::get_if<Array>(&value_)) {
+    out += '[';
+    for (size_t i = 0; i < items->size(); ++i) {
+      if (i > 0) out += ',';
+      new_line(depth + 1);
+      (*items)[i].dump_to(out, indent, depth + 1);
+    }
+    if (!items->empty()) new_line(depth);
+    out += ']';
+  } else if (const auto* members = std::get_if<Object>(&value_)) {
+    out += '{';
+    for (size_t i = 0; i < members->size(); ++i) {
+      if (i > 0) out += ',';
+      new_line(depth + 1);
+      write_string(out, (*members)[i].first);
+      out += indent > 0 ? ": " : ":";
+      (*members)[i].second.dump_to(out, indent, depth + 1);
+    }
+    if (!members->empty()) new_line(depth);
+    out += '}';
+  } else {
+    out += "null";
+  }
+}
+
+std::string Json::dump(int indent) const {
+  std::string out;
+  dump_to(out, indent, 0);
+  return out;
+}
+
+Json parse_json(std::string_view text, std::string_view what, JsonLimits limits) {
+  if (text.size() > limits.max_bytes) {
+    throw Error(
+        message(what, ": ", text.size(), " bytes of JSON, at most ", limits.max_bytes, " are accepted"));
+  }
+  return Parser(text, what, limits).document();
+}
+
+}  // namespace psm

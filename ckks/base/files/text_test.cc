@@ -1,0 +1,37 @@
+// Hexadecimal digits and UTF-8.
+#include <string>
+#include <vector>
+
+#include "ckks/base/files/hex.h"
+#include "ckks/base/files/utf8.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("hexadecimal digits bring bytes back, and what is none is refused") {
+  const std::string bytes("\x00\x7f\xff", 3);
+  CHECK(hex(bytes.data(), bytes.size()) == "007fff");
+  CHECK(from_hex("007fff") == bytes);
+  CHECK(from_hex("") == "");
+  for (const char* bad : {"0", "0g", "FF", "00 "}) CHECK(!from_hex(bad));
+}
+
+TEST_CASE("every code point comes back from its UTF-8, and no other bytes are taken for one") {
+  for (char32_t code = 0; code <= 0x10FFFF; ++code) {
+    if (code >= 0xD800 && code < 0xE000) continue;
+    std::string text;
+    append_utf8(text, code);
+    const Utf8Character character = utf8_at(text, 0);
+    REQUIRE(character.code == code);
+    REQUIRE(character.bytes == static_cast<int>(text.size()));
+  }
+  for (const std::string bad : {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xe2\x82z",
+                                "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xff"}) {
+    CHECK(utf8_at(bad, 0).bytes == 0);
+    CHECK(utf8_valid_prefix("ab" + bad) == 2);
+  }
+}
+
+}  // namespace
+}  // namespace psm

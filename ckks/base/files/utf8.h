@@ -1,0 +1,59 @@
+// UTF-8 (RFC 3629): the length and the code point of the character at a place, strictly: no overlong forms,
+// no surrogates, nothing above U+10FFFF.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace psm {
+
+struct Utf8Character {
+  char32_t code = 0;
+  int bytes = 0;  // 0: what stands there is no character
+};
+
+// The character that begins at text[at], at < text.size().
+inline Utf8Character utf8_at(std::string_view text, size_t at) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x80) return {first, 1};
+  const int bytes = first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
+  if (bytes == 0 || text.size() - at < static_cast<size_t>(bytes)) return {};
+  char32_t code = first & (0x7Fu >> bytes);
+  for (int i = 1; i < bytes; ++i) {
+    if ((byte(at + i) & 0xC0) != 0x80) return {};
+    code = code << 6 | (byte(at + i) & 0x3Fu);
+  }
+  if (bytes == 3 && (code < 0x800 || (code >= 0xD800 && code < 0xE000))) return {};
+  if (bytes == 4 && (code < 0x10000 || code > 0x10FFFF)) return {};
+  return {code, bytes};
+}
+
+// The place of the first byte that is no UTF-8; text.size() if all of it is.
+inline size_t utf8_valid_prefix(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const int bytes = utf8_at(text, at).bytes;
+    if (bytes == 0) break;
+    at += static_cast<size_t>(bytes);
+  }
+  return at;
+}
+
+// Appends a character; code is a code point that is no surrogate.
+inline void append_utf8(std::string& text, char32_t code) {
+  const auto put = [&](char32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6), put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12), put(0x80 | (code >> 6 & 0x3F)), put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | code >> 18), put(0x80 | (code >> 12 & 0x3F)), put(0x80 | (code >> 6 & 0x3F)),
+        put(0x80 | (code & 0x3F));
+  }
+}
+
+}  // namespace psm

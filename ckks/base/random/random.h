@@ -1,0 +1,70 @@
+// Randomness for cryptography, from the kernel (getrandom(2)). Two types, so that public and secret bytes
+// cannot be mixed up:
+//
+//   SecureRandom      secrets and errors: ChaCha20 keyed by the kernel
+//   PublicSeedSource  seeds that are published: each one straight from the kernel
+//
+// They share no state: whoever knows every seed ever published knows nothing of a secret stream. `--seed`
+// flags reach neither: there is no way to seed them, and neither can be copied or stored.
+//
+// Repetition. An error or a seed that is used twice can give the secret away.
+//   fork      the child re-keys before it draws; seeds have no state that a fork could copy.
+//   resume    of a process image (a virtual machine's snapshot): what was buffered is drawn again. Therefore
+//             everything that encrypts calls renew() before it draws its errors, and has no buffered byte from
+//             before; a snapshot taken between renew() and the end of that one encryption is not covered.
+//   a file    holds no state of either; a run that goes on from a file draws anew.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "ckks/base/random/chacha.h"
+
+namespace psm {
+
+// The stream of secrets and errors. Each refill replaces its own key by the first 32 bytes it produced and
+// wipes what it gives out, so a later leak of the state reveals nothing drawn before. No branch and no address
+// depends on what is drawn.
+//
+// Not thread-safe; make one per thread (construction costs one system call).
+class SecureRandom {
+ public:
+  SecureRandom();
+  ~SecureRandom();
+  SecureRandom(const SecureRandom&) = delete;
+  SecureRandom& operator=(const SecureRandom&) = delete;
+
+  void fill(void* out, size_t bytes);
+  uint64_t next_u64();
+  // Forgets key and buffer and takes a new key from the kernel: one system call.
+  void renew();
+
+ private:
+  static constexpr size_t kBufferBlocks = 64;
+
+  void refill();
+
+  std::array<uint32_t, 8> key_;
+  size_t used_ = 0;  // bytes of buffer_ already given out
+  pid_t process_ = 0;
+  uint64_t fork_generation_ = 0;
+  alignas(64) std::array<uint8_t, kBufferBlocks * 64> buffer_;
+};
+
+// Seeds of the uniform halves `a` of keys and ciphertexts. A seed is for one key or one ciphertext, whose
+// digits and limbs are streams of their own (expand_seed in scheme/public/keys.h). Thread-safe: it has no state.
+class PublicSeedSource {
+ public:
+  PublicSeedSource() = default;
+  PublicSeedSource(const PublicSeedSource&) = delete;
+  PublicSeedSource& operator=(const PublicSeedSource&) = delete;
+
+  Seed fresh();
+  // A public name drawn at random, never 0.
+  uint64_t identifier();
+};
+
+}  // namespace psm

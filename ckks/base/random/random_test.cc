@@ -1,0 +1,180 @@
+#include "ckks/base/random/random.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "ckks/base/files/hex.h"
+#include "ckks/base/random/chacha_backends.h"
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("the ChaCha20 block of RFC 8439, section 2.3.2") {
+  std::array<uint32_t, 8> key;
+  uint8_t key_bytes[32];
+  for (int i = 0; i < 32; ++i) key_bytes[i] = static_cast<uint8_t>(i);
+  std::memcpy(key.data(), key_bytes, 32);
+  // There: a 32-bit counter of 1 and the nonce 000000090000004a00000000; word 13 is the upper half of ours.
+  uint8_t block[64];
+  chacha20_blocks(key, 0x000000004a000000, uint64_t{0x09000000} << 32 | 1, block, 1);
+  CHECK(hex(block, 64) ==
+        "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
+        "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e");
+}
+
+TEST_CASE("the fast block function gives the reference's bytes for any number of blocks") {
+  const std::array<uint32_t, 8> key = {1, 2, 3, 4, 5, 6, 7, 0xffffffff};
+  for (uint64_t counter : {uint64_t{0}, uint64_t{0xfffffff8}, ~uint64_t{0} - 7}) {
+    for (size_t blocks : {1, 3, 7, 8, 9, 15, 16, 17, 32, 40, 67}) {
+      std::vector<uint8_t> expected(64 * blocks), actual(64 * blocks);
+      chacha_internal::blocks_scalar(key.data(), 0x0123456789abcdef, counter, expected.data(), blocks);
+      chacha20_blocks(key, 0x0123456789abcdef, counter, actual.data(), blocks);
+      CAPTURE(counter);
+      CAPTURE(blocks);
+      REQUIRE(actual == expected);
+    }
+  }
+}
+
+TEST_CASE("a stream gives the same bytes however they are asked for") {
+  Seed seed;
+  seed.bytes[5] = 9;
+  std::vector<uint8_t> whole(20000), pieces(20000);
+  ChaChaStream(seed, 3).fill(whole.data(), whole.size());
+  ChaChaStream stream(seed, 3);
+  for (size_t at = 0, step = 1; at < pieces.size(); at += step, step = step * 3 % 5003 + 1) {
+    step = std::min(step, pieces.size() - at);
+    stream.fill(pieces.data() + at, step);
+  }
+  CHECK(whole == pieces);
+}
+
+TEST_CASE("streams of different domains or seeds differ") {
+  Seed seed;
+  std::set<uint64_t> first;
+  for (uint64_t domain = 0; domain < 100; ++domain) first.insert(ChaChaStream(seed, domain).next_u64());
+  seed.bytes[0] = 1;
+  first.insert(ChaChaStream(seed, 0).next_u64());
+  CHECK(first.size() == 101);
+}
+
+TEST_CASE("secure random words do not repeat, within a source or between two") {
+  SecureRandom a, b;
+  std::set<uint64_t> seen;
+  for (int i = 0; i < 5000; ++i) seen.insert({a.next_u64(), b.next_u64()});
+  CHECK(seen.size() == 10000);
+}
+
+TEST_CASE("after a fork parent and child draw different bytes") {
+  SecureRandom random;
+  random.next_u64();
+  int channel[2];
+  REQUIRE(pipe(channel) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const uint64_t drawn = random.next_u64();
+    const ssize_t sent = write(channel[1], &drawn, sizeof drawn);
+    _exit(sent == sizeof drawn ? 0 : 1);
+  }
+  const uint64_t own = random.next_u64();
+  uint64_t childs = 0;
+  REQUIRE(read(channel[0], &childs, sizeof childs) == sizeof childs);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  CHECK(own != childs);
+}
+
+TEST_CASE("seeds never repeat, in one source, in two, or after a fork") {
+  PublicSeedSource a, b;
+  std::set<std::array<uint8_t, 32>> seen;
+  for (int i = 0; i < 200; ++i) seen.insert({a.fresh().bytes, b.fresh().bytes});
+  int channel[2];
+  REQUIRE(pipe(channel) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Seed drawn = a.fresh();
+    const ssize_t sent = write(channel[1], drawn.bytes.data(), drawn.bytes.size());
+    _exit(sent == static_cast<ssize_t>(drawn.bytes.size()) ? 0 : 1);
+  }
+  Seed childs;
+  REQUIRE(read(channel[0], childs.bytes.data(), childs.bytes.size()) ==
+          static_cast<ssize_t>(childs.bytes.size()));
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+  seen.insert({childs.bytes, a.fresh().bytes});
+  CHECK(seen.size() == 402);
+  CHECK(a.identifier() != a.identifier());
+}
+
+TEST_CASE("seeds and secrets are separate types without state that could be copied or stored") {
+  CHECK_FALSE(std::is_base_of_v<SecureRandom, PublicSeedSource>);
+  CHECK_FALSE(std::is_convertible_v<SecureRandom*, PublicSeedSource*>);
+  CHECK_FALSE(std::is_copy_constructible_v<SecureRandom>);
+  CHECK_FALSE(std::is_move_constructible_v<SecureRandom>);
+  CHECK_FALSE(std::is_copy_constructible_v<PublicSeedSource>);
+  CHECK(std::is_empty_v<PublicSeedSource>);
+}
+
+TEST_CASE("a resumed process image repeats what was buffered, but nothing after renew") {
+  SecureRandom random;
+  random.next_u64();
+  std::vector<uint8_t> image(sizeof random);
+  std::memcpy(image.data(), static_cast<const void*>(&random), sizeof random);
+  const auto resume = [&] { std::memcpy(static_cast<void*>(&random), image.data(), sizeof random); };
+  const uint64_t first = random.next_u64();
+  resume();
+  CHECK(random.next_u64() == first);  // why renew exists
+  std::set<uint64_t> seen = {first};
+  for (int i = 0; i < 3; ++i) {
+    resume();
+    random.renew();
+    seen.insert(random.next_u64());
+  }
+  CHECK(seen.size() == 4);
+}
+
+TEST_CASE("training random numbers are fixed by the seed and can be resumed") {
+  TrainingRandom a(42), b(42), c(43);
+  CHECK(a.next_u64() == b.next_u64());
+  CHECK(a.next_u64() != c.next_u64());
+  TrainingRandom resumed = TrainingRandom::resume(a.state());
+  CHECK(resumed.next_u64() == a.next_u64());
+  CHECK(a.split(1).next_u64() != a.split(2).next_u64());
+}
+
+TEST_CASE("training random numbers have the moments of their distributions") {
+  TrainingRandom random(7);
+  constexpr int kDraws = 200000;
+  double sum = 0, normal_sum = 0, normal_squares = 0;
+  std::array<int, 6> dice{};
+  for (int i = 0; i < kDraws; ++i) {
+    sum += random.uniform();
+    const double z = random.normal();
+    normal_sum += z;
+    normal_squares += z * z;
+    ++dice[random.integer(6)];
+  }
+  CHECK(std::abs(sum / kDraws - 0.5) < 0.005);
+  CHECK(std::abs(normal_sum / kDraws) < 0.01);
+  CHECK(std::abs(normal_squares / kDraws - 1) < 0.02);
+  for (int count : dice) CHECK(std::abs(count - kDraws / 6.0) < 1000);
+  std::vector<int> items = {0, 1, 2, 3, 4, 5, 6, 7};
+  random.shuffle(items);
+  std::sort(items.begin(), items.end());
+  CHECK(items == std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7});
+}
+
+}  // namespace
+}  // namespace psm

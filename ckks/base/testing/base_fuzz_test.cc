@@ -1,0 +1,87 @@
+// Fuzz targets of the decoders of ckks/base (fuzz.h says how they are run for long).
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/flags.h"
+#include "ckks/base/files/json.h"
+#include "ckks/base/testing/allocation_meter.h"
+#include "ckks/base/testing/fuzz.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+void run(const FuzzTarget& target, uint64_t inputs) {
+  const FuzzReport report = fuzz(target, inputs);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > 0);
+}
+
+TEST_CASE("JSON: what is accepted is written and read again as the same") {
+  FuzzTarget target;
+  target.name = "JSON";
+  target.corpus = {
+      R"({"name": "a \"quoted\"\nline \u00e9\ud83d\ude00", "list": [1, -2.5e-3, true, false, null], "deep": [[[[{}]]]]})",
+      R"([0, 9223372036854775807, -9223372036854775808, 1e308, 0.1, "", {"": []}])",
+      R"({"model":"0123456789abcdef","names":["x","y"],"lengths":[[3,4],[5]]})"};
+  target.decode = [](std::string_view text) {
+    const std::string once =
+        parse_json(text, "input", {.max_bytes = 4096, .max_depth = 6, .max_values = 200}).dump(0);
+    PSM_CHECK(parse_json(once, "its own text").dump(0) == once);
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 200;
+  run(target, 5000);
+}
+
+TEST_CASE("JSON takes the memory that its limits state, whatever the text is made of") {
+  constexpr size_t kItems = 30000;
+  // An item of an array, and the values that it has.
+  for (const auto& [item, values] :
+       {std::pair{"0", 1}, {"[]", 1}, {"[0]", 2}, {"{\"\":\"\"}", 2}, {"\"\"", 1}}) {
+    std::string text = "[";
+    for (size_t i = 0; i < kItems; ++i) text += std::string(item) + ",";
+    text.back() = ']';
+    const AllocationMeter meter;
+    parse_json(text, "input");
+    CAPTURE(item);
+    CHECK(meter.peak_bytes() <= text.size() + 256 * (kItems * values + 1));
+  }
+  std::string text = "{";
+  for (size_t i = 0; i < kItems; ++i) text += "\"" + std::to_string(i) + "\":0,";
+  text.back() = '}';
+  const AllocationMeter meter;
+  parse_json(text, "input");
+  CHECK(meter.peak_bytes() <= text.size() + 256 * (kItems + 1));
+}
+
+TEST_CASE("command lines") {
+  FuzzTarget target;
+  target.name = "flags";
+  target.corpus = {"--model\nm.safetensors\n--threads=4\n--insecure\n--rate\n1e-3",
+                   "word\n--no-insecure\n--threads\n12"};
+  target.decode = [](std::string_view text) {
+    std::vector<std::string> words{"command"};
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find('\n', begin), text.size());
+      const std::string word(text.substr(begin, end - begin));
+      if (word != "--help" && word != "-h") words.push_back(word.c_str());  // these print and leave
+      begin = end + 1;
+    }
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    Flags flags("command", "Does nothing.");
+    flags.text("model", "", "text");
+    const int64_t& threads = flags.integer("threads", 1, 1, 64, "whole number");
+    const double& rate = flags.number("rate", 0.5, 0, 1, "number");
+    flags.truth("insecure", false, "truth");
+    flags.words("words", 0, 2, "words");
+    flags.parse(static_cast<int>(arguments.size()), arguments.data());
+    PSM_CHECK(threads >= 1 && threads <= 64 && rate >= 0 && rate <= 1, threads, " ", rate);
+  };
+  target.fixed_bytes = 64 << 10, target.bytes_per_byte = 500;
+  run(target, 5000);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,54 @@
+// Fuzzing of decoders: valid inputs are mutated and decoded; whatever they are, a decoder returns or throws psm::Error
+// with a message of one line, and takes no more memory than is stated for an input of that size.
+//
+// Mutations: bits flipped, bytes and little-endian numbers set to extremes, decimal numbers replaced, chunks removed,
+// repeated, moved, inserted from other inputs, ends cut off; half of them at the places that matter (`marks`). Half of
+// the inputs are then repaired (checksums, counts, lengths), so that they reach what lies behind a checksum.
+//
+// The mutations of input k depend on the seed and k alone; input 0 is a valid one. A run takes the number of inputs that
+// the test gives or, for long runs, the environment:
+//
+//     bazel test --config=asan --test_env=PSM_FUZZ_INPUTS=100000 --test_env=PSM_FUZZ_SEED=1 //ckks/wire:wire_fuzz_test
+//
+// An input that fails or crashes is kept in a file; PSM_FUZZ_FILE=file decodes that one alone, with every target.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ckks/base/random/training_random.h"
+
+namespace psm {
+
+struct FuzzTarget {
+  std::string name;
+  std::vector<std::string> corpus;  // valid inputs: they must decode
+  // Decodes; throws psm::Error to refuse. The bytes end where their memory ends.
+  std::function<void(std::string_view)> decode;
+  // Makes a mutated input consistent again, in part or in whole; may be empty.
+  std::function<void(std::string&, TrainingRandom&)> repair;
+  // Where the fields and parts of a valid input begin; may be empty.
+  std::function<std::vector<size_t>(const std::string&)> marks;
+  // The memory that decoding takes at most: this much, and so many bytes for each byte of the input.
+  size_t fixed_bytes = 0, bytes_per_byte = 0;
+};
+
+struct FuzzReport {
+  uint64_t inputs = 0, accepted = 0, refused = 0;
+  size_t peak_bytes = 0;
+  double slowest_seconds = 0;  // of the processor
+  std::string failure;         // the first one; empty if there is none
+};
+
+// Runs `inputs` mutated inputs, or as many as the environment asks for, and prints one line of the report. Links
+// allocation_meter.h.
+FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs);
+
+// Mutates once; for tests of what is above.
+void mutate(std::string& bytes, const std::vector<std::string>& corpus, const std::vector<size_t>& marks,
+            TrainingRandom& random);
+
+}  // namespace psm

@@ -1,0 +1,225 @@
+#include "ckks/program/errors/ledger.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "ckks/base/error.h"
+#include "ckks/program/planning/meter.h"
+
+namespace psm::program {
+namespace {
+
+// "2^-21.3"; "-" where nothing is known.
+std::string bits(const std::optional<double>& value) {
+  if (!value) return "-";
+  if (*value == 0) return "0";
+  char buffer[32];
+  std::snprintf(buffer, sizeof buffer, "2^%.1f", std::log2(*value));
+  return buffer;
+}
+
+std::string range_text(const std::optional<Observation>& range) {
+  if (!range) return "-";
+  char buffer[48];
+  std::snprintf(buffer, sizeof buffer, "[%.3g, %.3g]", std::min(range->min_re, range->min_im),
+                std::max(range->max_re, range->max_im));
+  return buffer;
+}
+
+template <typename... Parts>
+std::string line(const char* pattern, Parts... parts) {
+  char buffer[512];
+  std::snprintf(buffer, sizeof buffer, pattern, parts...);
+  return buffer;
+}
+
+Json optional_json(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
+
+}  // namespace
+
+Ledger::Ledger(const Plan& plan, std::span<const double> scales) : row_of_value_(plan.level.size(), -1) {
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    const Instruction& instruction = plan.program.instructions[i];
+    for (Value value : instruction.results) {
+      const int level = plan.level[static_cast<size_t>(value.id)];
+      PSM_CHECK(static_cast<size_t>(level) < scales.size(), "level ", level, " of ", scales.size(),
+                " scales");
+      row_of_value_[static_cast<size_t>(value.id)] = static_cast<int>(rows_.size());
+      rows_.push_back({.instruction = i,
+                       .value = value,
+                       .opcode = instruction.opcode,
+                       .label = instruction.label,
+                       .level = level,
+                       .log2_scale = std::log2(scales[static_cast<size_t>(level)])});
+    }
+  }
+}
+
+const LedgerRow& Ledger::row(Value value) const {
+  const int index = value.id >= 0 && static_cast<size_t>(value.id) < row_of_value_.size()
+                        ? row_of_value_[static_cast<size_t>(value.id)]
+                        : -1;
+  if (index < 0)
+    throw Error(message("value ", value.id, " is not in the plan of this ledger; name one that is"));
+  return rows_[static_cast<size_t>(index)];
+}
+
+void Ledger::set_ranges(std::span<const Observation> by_value) {
+  PSM_CHECK(by_value.size() == row_of_value_.size(), by_value.size());
+  for (LedgerRow& row : rows_) row.range = by_value[static_cast<size_t>(row.value.id)];
+}
+
+void Ledger::set_predicted_errors(std::span<const double> own, std::span<const double> accumulated) {
+  PSM_CHECK(own.size() == row_of_value_.size() && accumulated.size() == own.size(), own.size());
+  for (LedgerRow& row : rows_) {
+    row.own_std = own[static_cast<size_t>(row.value.id)];
+    row.predicted_std = accumulated[static_cast<size_t>(row.value.id)];
+  }
+}
+
+void Ledger::set_seconds(std::span<const double> by_instruction) {
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    const bool first = r == 0 || rows_[r - 1].instruction != rows_[r].instruction;
+    rows_[r].seconds = first ? by_instruction[rows_[r].instruction] : 0;
+  }
+}
+
+void Ledger::set_predicted_seconds(std::span<const double> by_instruction) {
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    const bool first = r == 0 || rows_[r - 1].instruction != rows_[r].instruction;
+    rows_[r].predicted_seconds = first ? by_instruction[rows_[r].instruction] : 0;
+  }
+}
+
+void Ledger::set_measured(Value value, std::span<const Complex> decrypted,
+                          std::span<const Complex> expected) {
+  row(value);  // throws for a value that is not here
+  PSM_CHECK(decrypted.size() == expected.size() && !expected.empty(), decrypted.size(), " and ",
+            expected.size());
+  double sum = 0;
+  for (size_t s = 0; s < expected.size(); ++s) sum += std::norm(decrypted[s] - expected[s]);
+  rows_[static_cast<size_t>(row_of_value_[static_cast<size_t>(value.id)])].measured_std =
+      std::sqrt(sum / (2 * static_cast<double>(expected.size())));
+}
+
+std::vector<LedgerSummary> Ledger::summary(int block_parts) const {
+  std::vector<LedgerSummary> blocks;
+  std::map<std::string, size_t> index;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    const LedgerRow& row = rows_[r];
+    const std::string name = block_of(row.label, block_parts);
+    const auto [found, is_new] = index.try_emplace(name, blocks.size());
+    if (is_new) blocks.push_back({.block = name, .highest_level = row.level, .lowest_level = row.level});
+    LedgerSummary& block = blocks[found->second];
+    if (r == 0 || rows_[r - 1].instruction != row.instruction) {
+      ++block.instructions;
+      block.bootstraps += row.opcode == Opcode::kBootstrap;
+    }
+    block.highest_level = std::max(block.highest_level, row.level);
+    block.lowest_level = std::min(block.lowest_level, row.level);
+    if (row.range) block.max_abs = std::max(block.max_abs, row.range->max_abs);
+    if (row.predicted_std)
+      block.largest_predicted_std = std::max(block.largest_predicted_std, *row.predicted_std);
+    if (row.measured_std && row.predicted_std && *row.predicted_std > 0) {
+      const double ratio = *row.measured_std / *row.predicted_std;
+      block.largest_measured_over_predicted =
+          std::max(block.largest_measured_over_predicted.value_or(0), ratio);
+    }
+    block.seconds += row.seconds;
+    block.predicted_seconds += row.predicted_seconds;
+  }
+  return blocks;
+}
+
+std::string Ledger::text() const {
+  std::string out = line("%6s  %-16s %5s %6s  %-22s %9s %9s %9s %9s  %s\n", "value", "operation", "level",
+                         "scale", "range", "adds", "predicted", "measured", "seconds", "label");
+  for (const LedgerRow& row : rows_)
+    out +=
+        line("%6d  %-16s %5d %6.2f  %-22s %9s %9s %9s %9.3f  %s\n", row.value.id, name(row.opcode), row.level,
+             row.log2_scale, range_text(row.range).c_str(), bits(row.own_std).c_str(),
+             bits(row.predicted_std).c_str(), bits(row.measured_std).c_str(), row.seconds, row.label.c_str());
+  return out;
+}
+
+Json Ledger::json() const {
+  Json rows(Json::Array{});
+  for (const LedgerRow& row : rows_) {
+    Json entry;
+    entry["instruction"] = static_cast<int64_t>(row.instruction);
+    entry["value"] = row.value.id;
+    entry["operation"] = name(row.opcode);
+    entry["label"] = row.label;
+    entry["level"] = row.level;
+    entry["log2_scale"] = row.log2_scale;
+    if (row.range) {
+      entry["min_re"] = row.range->min_re;
+      entry["max_re"] = row.range->max_re;
+      entry["min_im"] = row.range->min_im;
+      entry["max_im"] = row.range->max_im;
+      entry["max_abs"] = row.range->max_abs;
+    }
+    entry["own_std"] = optional_json(row.own_std);
+    entry["predicted_std"] = optional_json(row.predicted_std);
+    entry["measured_std"] = optional_json(row.measured_std);
+    entry["seconds"] = row.seconds;
+    entry["predicted_seconds"] = row.predicted_seconds;
+    rows.push_back(std::move(entry));
+  }
+  return rows;
+}
+
+// Columns that nobody filled are left out: a server knows times, the client knows ranges and errors as well.
+std::string text(std::span<const LedgerSummary> blocks) {
+  const auto any = [&](auto member) { return std::any_of(blocks.begin(), blocks.end(), member); };
+  const bool ranges = any([](const LedgerSummary& b) { return b.max_abs > 0; });
+  const bool errors = any([](const LedgerSummary& b) { return b.largest_predicted_std > 0; });
+  const bool measured =
+      any([](const LedgerSummary& b) { return b.largest_measured_over_predicted.has_value(); });
+  const bool predicted = any([](const LedgerSummary& b) { return b.predicted_seconds > 0; });
+  std::string out = line("%-40s %12s %10s %7s", "block", "instructions", "bootstraps", "levels");
+  if (ranges) out += line(" %9s", "max |x|");
+  if (errors) out += line(" %9s", "error");
+  if (measured) out += line(" %10s", "meas/pred");
+  out += line(" %9s", "seconds");
+  if (predicted) out += line(" %9s", "predicted");
+  out += "\n";
+  for (const LedgerSummary& block : blocks) {
+    out += line("%-40s %12d %10d %3d..%-2d", block.block.c_str(), block.instructions, block.bootstraps,
+                block.highest_level, block.lowest_level);
+    if (ranges) out += line(" %9.3g", block.max_abs);
+    if (errors) out += line(" %9s", bits(block.largest_predicted_std).c_str());
+    if (measured) {
+      out += line(" %10s", block.largest_measured_over_predicted
+                               ? line("%.2f", *block.largest_measured_over_predicted).c_str()
+                               : "-");
+    }
+    out += line(" %9.2f", block.seconds);
+    if (predicted) out += line(" %9.2f", block.predicted_seconds);
+    out += "\n";
+  }
+  return out;
+}
+
+Json to_json(std::span<const LedgerSummary> blocks) {
+  Json rows(Json::Array{});
+  for (const LedgerSummary& block : blocks) {
+    Json entry;
+    entry["block"] = block.block;
+    entry["instructions"] = block.instructions;
+    entry["bootstraps"] = block.bootstraps;
+    entry["highest_level"] = block.highest_level;
+    entry["lowest_level"] = block.lowest_level;
+    entry["max_abs"] = block.max_abs;
+    entry["largest_predicted_std"] = block.largest_predicted_std;
+    entry["largest_measured_over_predicted"] = optional_json(block.largest_measured_over_predicted);
+    entry["seconds"] = block.seconds;
+    entry["predicted_seconds"] = block.predicted_seconds;
+    rows.push_back(std::move(entry));
+  }
+  return rows;
+}
+
+}  // namespace psm::program

@@ -1,0 +1,73 @@
+// The ledger: one row for every result of a plan, with its level, scale, range, predicted and measured error
+// and time, and a summary by block.
+//
+// Columns are filled by whoever knows them: ranges by the twin, predicted errors by noise.h, seconds by the
+// encrypted machine and by the meter. Measured errors need a secret key: an oracle in a test, or a client
+// that decrypts named outputs, hands in what it decrypted and what the twin has.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ckks/base/files/json.h"
+#include "ckks/program/machines/twin.h"
+#include "ckks/program/planning/planner.h"
+
+namespace psm::program {
+
+struct LedgerRow {
+  size_t instruction = 0;
+  Value value;
+  Opcode opcode{};
+  std::string label{};
+  int level = 0;
+  double log2_scale = 0;
+  std::optional<Observation> range{};
+  std::optional<double> own_std{};        // error that the instruction adds, of re and of im
+  std::optional<double> predicted_std{};  // accumulated
+  std::optional<double> measured_std{};
+  double seconds = 0;  // of the instruction, in the row of its first result
+  double predicted_seconds = 0;
+};
+
+struct LedgerSummary {
+  std::string block{};
+  int instructions = 0, bootstraps = 0;
+  int highest_level = 0, lowest_level = 0;
+  double max_abs = 0;
+  double largest_predicted_std = 0;
+  std::optional<double> largest_measured_over_predicted{};
+  double seconds = 0, predicted_seconds = 0;
+};
+
+class Ledger {
+ public:
+  // `scales[l]` is the scale of level l. The plan outlives the ledger.
+  Ledger(const Plan&, std::span<const double> scales);
+
+  void set_ranges(std::span<const Observation> by_value);
+  void set_predicted_errors(std::span<const double> own, std::span<const double> accumulated);
+  void set_seconds(std::span<const double> by_instruction);
+  void set_predicted_seconds(std::span<const double> by_instruction);
+  // The error of one value: root mean square of re and im of the difference over all slots.
+  void set_measured(Value, std::span<const Complex> decrypted, std::span<const Complex> expected);
+
+  const std::vector<LedgerRow>& rows() const { return rows_; }
+  const LedgerRow& row(Value) const;
+  // By the first parts of the labels, in order of appearance.
+  std::vector<LedgerSummary> summary(int block_parts = 2) const;
+
+  std::string text() const;  // a line for each row
+  Json json() const;
+
+ private:
+  std::vector<LedgerRow> rows_;
+  std::vector<int> row_of_value_;
+};
+
+std::string text(std::span<const LedgerSummary>);
+Json to_json(std::span<const LedgerSummary>);
+
+}  // namespace psm::program

@@ -1,0 +1,246 @@
+#include "ckks/program/errors/noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ckks/base/error.h"
+#include "ckks/poly/series_plan.h"
+
+namespace psm::program {
+namespace {
+
+size_t id(Value value) { return static_cast<size_t>(value.id); }
+double square(double x) { return x * x; }
+
+// Of a weight among `terms` that are added; weights without values are taken to keep the size of what they
+// act on.
+double rms(const Plain& plain, size_t terms = 1) {
+  if (!plain.has_data()) return 1 / std::sqrt(static_cast<double>(terms));
+  double sum = 0;
+  for (const Complex& value : plain.values()) sum += std::norm(value);
+  return std::sqrt(sum / static_cast<double>(plain.period()));
+}
+
+size_t terms_of(const LinearMap& map, int output) {
+  return static_cast<size_t>(std::count_if(map.terms.begin(), map.terms.end(),
+                                           [&](const LinearTerm& term) { return term.output == output; }));
+}
+
+// Points of the range in which the argument was observed.
+std::vector<double> samples(const Observation& seen) {
+  constexpr int kSamples = 65;
+  const double lo = std::max(-1.0, seen.min_re), hi = std::min(1.0, seen.max_re);
+  std::vector<double> points;
+  for (int i = 0; i < kSamples; ++i) points.push_back(lo + (hi - lo) * i / (kSamples - 1));
+  return points;
+}
+
+// Complex root mean squares, as the noise model has them.
+class Prediction {
+ public:
+  Prediction(const Plan& plan, const NoiseModel& noise, std::span<const Observation> observations)
+      : plan_(plan), noise_(noise), context_(noise.context()), observations_(observations) {
+    PSM_CHECK(observations.size() == plan.level.size(), observations.size(), " observations of ",
+              plan.level.size(), " values");
+  }
+
+  double size(Value value) const { return observations_[id(value)].rms; }
+
+  double own(const Instruction& instruction, int level, double bootstrap_rms) const {
+    const auto size_of = [&](size_t i) { return size(instruction.arguments[i]); };
+    switch (instruction.opcode) {
+      case Opcode::kInput:
+        return noise_.encryption(context_.scale(level));
+      case Opcode::kAddPlain:
+        return instruction.plain.period() == 1 ? 0 : noise_.encoding(context_.scale(level));
+      case Opcode::kMultiplyPlain: {
+        // A number is rounded once, and not coefficient by coefficient.
+        const double scale = context_.scale(level);
+        const double encoding =
+            instruction.plain.period() == 1 ? NoiseModel::scalar(scale) : noise_.encoding(scale);
+        return std::hypot(size_of(0) * encoding, noise_.rescale(context_.scale(level - 1)));
+      }
+      case Opcode::kMultiply:
+      case Opcode::kSumOfProducts:
+        return noise_.relinearise_rescale(level, square(context_.scale(level)), context_.scale(level - 1));
+      case Opcode::kRotate:
+      case Opcode::kConjugate:
+        return noise_.key_switch(level, context_.scale(level));
+      case Opcode::kSeries:
+        return series(instruction, level);
+      case Opcode::kBootstrap:
+        return bootstrap_rms;
+      default:
+        return 0;
+    }
+  }
+
+  // Of one output of a map: key switches of its sources and the encoding of its weights, at the scale before
+  // the rescale.
+  double own_of_output(const Instruction& instruction, int output, int level) const {
+    const double scale = context_.scale(level);
+    const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);
+    const size_t terms = terms_of(*instruction.linear, output);
+    double variance = square(noise_.rescale(context_.scale(level - 1)));
+    for (const LinearTerm& term : instruction.linear->terms) {
+      if (term.output != output) continue;
+      const Value input = instruction.arguments[static_cast<size_t>(term.input)];
+      variance += square(size(input) * encoding);
+      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight, terms) * digits);
+    }
+    return std::sqrt(variance);
+  }
+
+  // mean p'(x)^2 over the observed range.
+  double slope(const Instruction& instruction) const {
+    const Series p{SeriesBasis::kChebyshev, instruction.series->coefficients};
+    constexpr double kStep = 1e-5;
+    double sum = 0;
+    const std::vector<double> points = samples(observations_[id(instruction.arguments[0])]);
+    for (double x : points) {
+      const double at = std::clamp(x, -1 + kStep, 1 - kStep);
+      sum += square(static_cast<double>(evaluate(p, at + kStep) - evaluate(p, at - kStep)) / (2 * kStep));
+    }
+    return std::sqrt(sum / static_cast<double>(points.size()));
+  }
+
+ private:
+  // The error that the nodes of the series' plan add, carried to its result with sizes sampled over the
+  // range.
+  double series(const Instruction& instruction, int level) const {
+    std::vector<uint64_t> primes;
+    for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
+    const SeriesPlan plan =
+        plan_series({SeriesBasis::kChebyshev, instruction.series->coefficients}, level, context_.scale(level),
+                    context_.scale(level - depth(instruction)), primes);
+    const std::vector<double> points = samples(observations_[id(instruction.arguments[0])]);
+    std::vector<double> sizes(plan.nodes.size(), 0), errors(plan.nodes.size(), 0);
+    for (double x : points) {
+      std::vector<double> values{x};
+      for (size_t n = 1; n < plan.nodes.size(); ++n) values.push_back(value_of(plan.nodes[n], values));
+      for (size_t n = 0; n < values.size(); ++n) sizes[n] += square(values[n]);
+    }
+    for (double& size : sizes) size = std::sqrt(size / static_cast<double>(points.size()));
+    for (size_t n = 1; n < plan.nodes.size(); ++n) {
+      const SeriesPlan::Node& node = plan.nodes[n];
+      double variance = square(node.products.empty()
+                                   ? noise_.rescale(node.scale)
+                                   : noise_.relinearise_rescale(node.level + 1, node.sum_scale, node.scale));
+      for (const SeriesPlan::Product& product : node.products) {
+        const auto a = static_cast<size_t>(product.left), b = static_cast<size_t>(product.right);
+        const double weight = product.doubled ? 2 : 1;
+        variance += square(weight) * (a == b ? square(2 * sizes[a] * errors[a])
+                                             : square(sizes[a] * errors[b]) + square(sizes[b] * errors[a]));
+      }
+      for (const SeriesPlan::Term& term : node.terms)
+        variance += square(term.coefficient * errors[static_cast<size_t>(term.node)]);
+      errors[n] = std::sqrt(variance);
+    }
+    return errors.back();
+  }
+
+  static double value_of(const SeriesPlan::Node& node, const std::vector<double>& values) {
+    double value = node.constant;
+    for (const SeriesPlan::Product& product : node.products)
+      value += (product.doubled ? 2 : 1) * values[static_cast<size_t>(product.left)] *
+               values[static_cast<size_t>(product.right)];
+    for (const SeriesPlan::Term& term : node.terms)
+      value += term.coefficient * values[static_cast<size_t>(term.node)];
+    return value;
+  }
+
+  const Plan& plan_;
+  const NoiseModel& noise_;
+  const Context& context_;
+  std::span<const Observation> observations_;
+};
+
+}  // namespace
+
+std::vector<Observation> nominal_observations(const Plan& plan) {
+  const Observation uniform{.max_abs = std::numbers::sqrt2,
+                            .min_re = -1,
+                            .max_re = 1,
+                            .min_im = -1,
+                            .max_im = 1,
+                            .rms = std::sqrt(2.0 / 3)};
+  return std::vector<Observation>(plan.level.size(), uniform);
+}
+
+std::vector<double> predicted_noise(const Plan& plan, const NoiseModel& noise, double bootstrap_std,
+                                    std::span<const Observation> observations) {
+  const Prediction prediction(plan, noise, observations);
+  std::vector<double> own(plan.level.size(), 0);
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    const Instruction& instruction = plan.program.instructions[i];
+    const int level = plan.argument_level[i];
+    for (size_t r = 0; r < instruction.results.size(); ++r) {
+      const double error = instruction.opcode == Opcode::kLinear
+                               ? prediction.own_of_output(instruction, static_cast<int>(r), level)
+                               : prediction.own(instruction, level, std::numbers::sqrt2 * bootstrap_std);
+      own[id(instruction.results[r])] = error / std::numbers::sqrt2;
+    }
+  }
+  return own;
+}
+
+std::vector<double> accumulated_noise(const Plan& plan, const NoiseModel& noise, std::span<const double> own,
+                                      std::span<const Observation> observations) {
+  const Prediction prediction(plan, noise, observations);
+  std::vector<double> total(own.begin(), own.end());
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    const Instruction& instruction = plan.program.instructions[i];
+    const int level = plan.argument_level[i];
+    // What bringing an argument down adds.
+    const auto error = [&](Value argument) {
+      const int from = plan.level[id(argument)];
+      const double lowering = from == level ? 0 : noise.drop(from, level, prediction.size(argument));
+      return std::hypot(total[id(argument)], lowering / std::numbers::sqrt2);
+    };
+    const auto argument_error = [&](size_t k) { return error(instruction.arguments[k]); };
+    for (size_t r = 0; r < instruction.results.size(); ++r) {
+      double variance = square(own[id(instruction.results[r])]);
+      switch (instruction.opcode) {
+        case Opcode::kInput:
+          break;
+        case Opcode::kAdd:
+        case Opcode::kSubtract:
+          variance += square(argument_error(0)) + square(argument_error(1));
+          break;
+        case Opcode::kMultiplyPlain:
+          variance += square(rms(instruction.plain) * argument_error(0));
+          break;
+        case Opcode::kMultiply:
+        case Opcode::kSumOfProducts:
+          for (size_t k = 0; k < instruction.arguments.size(); k += 2) {
+            const Value a = instruction.arguments[k], b = instruction.arguments[k + 1];
+            variance += a == b
+                            ? square(2 * prediction.size(a) * error(a))
+                            : square(prediction.size(a) * error(b)) + square(prediction.size(b) * error(a));
+          }
+          break;
+        case Opcode::kLinear: {
+          const size_t terms = terms_of(*instruction.linear, static_cast<int>(r));
+          for (const LinearTerm& term : instruction.linear->terms)
+            if (term.output == static_cast<int>(r))
+              variance += square(rms(term.weight, terms) * argument_error(static_cast<size_t>(term.input)));
+          break;
+        }
+        case Opcode::kSeries:
+          variance += square(prediction.slope(instruction) * argument_error(0));
+          break;
+        case Opcode::kBootstrap:
+          variance += square(argument_error(r));
+          break;
+        default:
+          variance += square(argument_error(0));
+          break;
+      }
+      total[id(instruction.results[r])] = std::sqrt(variance);
+    }
+  }
+  return total;
+}
+
+}  // namespace psm::program

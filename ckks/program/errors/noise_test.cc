@@ -1,0 +1,129 @@
+#include "ckks/program/errors/noise.h"
+
+#include <cmath>
+
+#include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+constexpr size_t kSlots = 1024;
+
+SlotVector wave(double frequency, bool real = false) {
+  SlotVector x(kSlots);
+  for (size_t s = 0; s < kSlots; ++s) {
+    const double phase = frequency * static_cast<double>(s);
+    x[s] = {0.9 * std::cos(phase), real ? 0 : 0.9 * std::sin(1.7 * phase)};
+  }
+  return x;
+}
+
+Plain random_plain(size_t period, uint64_t seed) {
+  TrainingRandom random(seed);
+  std::vector<Complex> values(period);
+  for (Complex& value : values) value = {random.uniform(-1, 1), random.uniform(-1, 1)};
+  return Plain(std::move(values));
+}
+
+// Root mean square of the components of a - b.
+double deviation(std::span<const Complex> a, std::span<const Complex> b) {
+  double sum = 0;
+  for (size_t s = 0; s < a.size(); ++s) sum += std::norm(a[s] - b[s]);
+  return std::sqrt(sum / (2 * static_cast<double>(a.size())));
+}
+
+// One of each kind, and outputs at several depths.
+Program sample_program() {
+  Builder b(kSlots);
+  const Value x = b.input("x"), r = b.input("r", true);
+  b.output("input", b.negate(x));
+  b.output("plain product", b.multiply_plain(x, random_plain(kSlots, 1)));
+  b.output("product", b.multiply(x, r));
+  b.output("square", b.square(b.square(r)));
+  b.output("rotation", b.rotate(b.multiply_constant(x, 0.01), 5));
+  const std::vector<std::pair<Value, Value>> pairs{{x, r}, {r, r}, {x, x}};
+  b.output("sum of products", b.sum_of_products(pairs));
+  b.output("series", b.series(r, {{0.1, 0.5, -0.3, 0.2, 0.1, -0.1, 0.05, 0.02, 0.3}}));
+  LinearMap map{.outputs = 1, .terms = {}};
+  for (int giant : {0, 16, 32})
+    for (int baby : {0, 1, 2, 3})
+      map.terms.push_back({.giant = giant,
+                           .baby = baby,
+                           .weight = random_plain(64, static_cast<uint64_t>(4 * giant + baby))});
+  b.output("map", b.linear(std::vector<Value>{x}, map)[0]);
+  return std::move(b).finish();
+}
+
+TEST_CASE("the error measured on ciphertexts is within a factor of two of the predicted one") {
+  const ParameterSpec spec = insecure_leveled(11, 6);
+  const Context context(spec);
+  const Plan p = plan(sample_program(), budget_of(context), CostModel(shape_of(context)));
+  TestParty party(spec, key_request(p, nullptr));
+  const std::map<std::string, SlotVector> inputs{{"x", wave(0.13)}, {"r", wave(0.4, true)}};
+  std::map<std::string, Ciphertext> encrypted;
+  for (size_t i = 0; i < p.program.inputs.size(); ++i)
+    encrypted[p.program.inputs[i].name] =
+        party.encrypt(inputs.at(p.program.inputs[i].name), p.input_levels[i]);
+  EncryptedMachine machine(p, party.encoder, *party.evaluator, nullptr);
+  const RunResult result = machine.run(encrypted);
+  const TwinResult twin = run_twin(p.program, inputs);
+  const NoiseModel noise(party.context);
+  const std::vector<double> own = predicted_noise(p, noise, 0, twin.observations);
+  const std::vector<double> total = accumulated_noise(p, noise, own, twin.observations);
+  for (const NamedValue& output : p.program.outputs) {
+    const double measured =
+        deviation(party.decrypt(result.outputs.at(output.name)), twin.outputs.at(output.name));
+    const double predicted = total[static_cast<size_t>(output.value.id)];
+    CAPTURE(output.name);
+    CAPTURE(measured);
+    CAPTURE(predicted);
+    CHECK(measured < 2 * predicted);
+    CHECK(measured > predicted / 2);
+  }
+}
+
+TEST_CASE(
+    "a bootstrap's error is passed on by what follows, and the noisy twin agrees with the propagation") {
+  Builder b(kSlots);
+  Value x = b.input("x", true);
+  for (int i = 0; i < 17; ++i) x = b.refresh(b.multiply_constant(x, -1));
+  b.output("y", b.series(x, {{0, 0.5, 0.25, 0.25}}));
+  const Context context(insecure_bootstrappable(11));
+  const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(shape_of(context)));
+  REQUIRE(p.bootstraps == 1);
+  const std::map<std::string, SlotVector> inputs{{"x", SlotVector(kSlots, 0.85)}};
+  const TwinResult clean = run_twin(p.program, inputs);
+  const NoiseModel noise(context);
+  TwinOptions options;
+  options.slack = 1e-2;
+  options.noise_std = predicted_noise(p, noise, 1e-5, clean.observations);
+  const std::vector<double> total = accumulated_noise(p, noise, options.noise_std, clean.observations);
+  const TwinResult noisy = run_twin(p.program, inputs, options);
+  const double measured = deviation(noisy.outputs.at("y"), clean.outputs.at("y"));
+  const double predicted = total[static_cast<size_t>(p.program.outputs[0].value.id)];
+  CHECK(measured == doctest::Approx(predicted).epsilon(0.25));
+  CHECK(predicted > 1e-6);
+}
+
+TEST_CASE("a shape without weights has a predicted error too, and more terms do not make it grow") {
+  auto predicted = [](int terms) {
+    Builder b(kSlots);
+    LinearMap map{.outputs = 1, .terms = {}};
+    for (int baby = 0; baby < terms; ++baby)
+      map.terms.push_back({.baby = baby, .weight = Plain::shape_only(64, false)});
+    b.output("y", b.linear(std::vector<Value>{b.input("x")}, map)[0]);
+    const Context context(insecure_leveled(11, 3));
+    const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(shape_of(context)));
+    const NoiseModel noise(context);
+    const std::vector<Observation> nominal = nominal_observations(p);
+    return accumulated_noise(p, noise, predicted_noise(p, noise, 0, nominal), nominal).back();
+  };
+  CHECK(predicted(4) > 0);
+  CHECK(predicted(64) < 2 * predicted(4));
+}
+
+}  // namespace
+}  // namespace psm::program

@@ -1,0 +1,178 @@
+#include "ckks/program/errors/worst_case.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ckks/base/error.h"
+#include "ckks/bootstrap/bootstrap_worst_case.h"
+#include "ckks/poly/series_worst_case.h"
+#include "ckks/program/machines/transform_of.h"
+
+namespace psm::program {
+namespace {
+
+// Ranges are checked with a slack of 1e-6 (TwinOptions).
+constexpr double kSlack = 1 + 0x1p-19;
+
+size_t id(Value value) { return static_cast<size_t>(value.id); }
+
+class Pass {
+ public:
+  Pass(const Plan& plan, const WorstCaseModel& model, const BootstrapPlan* bootstrap,
+       const std::map<std::string, double>& input_sizes)
+      : plan_(plan),
+        model_(model),
+        context_(model.context()),
+        bootstrap_(bootstrap),
+        bounds_(plan.level.size()) {
+    for (const NamedValue& input : plan.program.inputs) {
+      const auto found = input_sizes.find(input.name);
+      PSM_CHECK(found != input_sizes.end(), "no size of input ", input.name);
+      set(input.value, {found->second, model.encryption(context_.scale(plan.level[id(input.value)]))});
+    }
+  }
+
+  std::vector<SlotBound> run() && {
+    for (size_t i = 0; i < plan_.program.instructions.size(); ++i) {
+      const Instruction& instruction = plan_.program.instructions[i];
+      if (instruction.opcode == Opcode::kInput) continue;
+      const int level = plan_.argument_level[i];
+      arguments_.clear();
+      for (const Value argument : instruction.arguments) {
+        SlotBound x = bounds_[id(argument)];
+        x.error = model_.drop(plan_.level[id(argument)], level, x.size, x.error);
+        arguments_.push_back(x);
+      }
+      step(instruction, level);
+    }
+    return std::move(bounds_);
+  }
+
+ private:
+  double scale(int level) const { return context_.scale(level); }
+  bool real(Value value) const { return plan_.program.value_is_real[id(value)] != 0; }
+
+  void set(Value value, SlotBound bound) {
+    for (const RangeCheck& check : plan_.program.checks) {
+      if (check.value != value || check.where.period() != 0) continue;
+      const double component = std::max(std::abs(check.lo), std::abs(check.hi)) * kSlack;
+      bound.size = std::min(bound.size, real(value) ? component : std::numbers::sqrt2 * component);
+    }
+    bounds_[id(value)] = bound;
+  }
+
+  void step(const Instruction& instruction, int level) {
+    const auto result = [&](SlotBound bound) { set(instruction.results[0], bound); };
+    const SlotBound& x = arguments_[0];
+    switch (instruction.opcode) {
+      case Opcode::kAdd:
+      case Opcode::kSubtract:
+        return result({x.size + arguments_[1].size, x.error + arguments_[1].error});
+      case Opcode::kNegate:
+      case Opcode::kTimesI:
+        return result(x);
+      case Opcode::kAddPlain:
+        return result({x.size + weight(instruction, level).size, x.error + weight(instruction, level).error});
+      case Opcode::kMultiplyPlain: {
+        const SlotBound w = weight(instruction, level);
+        return result({x.size * w.size, WorstCaseModel::product(x.size, x.error, w.size, w.error) +
+                                            model_.rescale(scale(level - 1))});
+      }
+      case Opcode::kMultiply:
+      case Opcode::kSumOfProducts: {
+        SlotBound sum{
+            0, model_.key_switch(level, scale(level) * scale(level)) + model_.rescale(scale(level - 1))};
+        for (size_t k = 0; k < arguments_.size(); k += 2) {
+          const SlotBound &a = arguments_[k], &b = arguments_[k + 1];
+          sum.size += a.size * b.size;
+          sum.error += WorstCaseModel::product(a.size, a.error, b.size, b.error);
+        }
+        return result(sum);
+      }
+      case Opcode::kRotate:
+      case Opcode::kConjugate:
+        for (const Value value : instruction.results) {
+          set(value, {x.size, x.error + model_.key_switch(level, scale(level))});
+        }
+        return;
+      case Opcode::kLinear:
+        return linear(instruction, level);
+      case Opcode::kSeries:
+        return series(instruction, level);
+      case Opcode::kBootstrap:
+        return bootstrap(instruction);
+      case Opcode::kInput:
+      case Opcode::kRefresh:
+        break;
+    }
+    PSM_CHECK(false, "a plan holds no ", name(instruction.opcode));
+  }
+
+  // The plaintext's largest value and its rounding: coefficient by coefficient, or of one Gaussian integer.
+  SlotBound weight(const Instruction& instruction, int level) const {
+    if (!instruction.plain.has_data()) refuse_shape(instruction);
+    return {instruction.plain.max_abs(),
+            instruction.plain.period() == 1 ? 1 / scale(level) : model_.encoding(scale(level))};
+  }
+
+  void linear(const Instruction& instruction, int level) {
+    for (const LinearTerm& term : instruction.linear->terms) {
+      if (!term.weight.has_data()) refuse_shape(instruction);
+    }
+    const LinearTransform transform = transform_of(*instruction.linear, plan_.program.slots);
+    const std::vector<SlotBound> results = worst_case_transform(model_, transform, schedule(transform), level,
+                                                                scale(level), scale(level - 1), arguments_);
+    for (size_t r = 0; r < results.size(); ++r) set(instruction.results[r], results[r]);
+  }
+
+  void series(const Instruction& instruction, int level) {
+    std::vector<uint64_t> primes;
+    for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
+    const std::vector<double>& coefficients = instruction.series->coefficients;
+    const SeriesPlan plan = plan_series({SeriesBasis::kChebyshev, coefficients}, level, scale(level),
+                                        scale(level - depth(instruction)), primes);
+    double size = 0;
+    for (const double c : coefficients) size += std::abs(c);
+    set(instruction.results[0], {size * kSlack, worst_case_series(model_, plan, arguments_[0].error)});
+  }
+
+  void bootstrap(const Instruction& instruction) {
+    PSM_CHECK(bootstrap_ != nullptr, "a plan with bootstraps needs their bound");
+    // Two real values travel as a + i b; of a complex one both parts come back with an error.
+    const bool packed = arguments_.size() == 2;
+    double error = 0;
+    for (const SlotBound& argument : arguments_) error += argument.error;
+    const double part = worst_case_bootstrap(model_, *bootstrap_, error);
+    for (size_t r = 0; r < instruction.results.size(); ++r) {
+      const double most = (real(instruction.results[r]) ? 1 : std::numbers::sqrt2) * kSlack;
+      const SlotBound fresh{std::min(arguments_[r].size, most), packed ? part : 2 * part};
+      const int to = plan_.level[id(instruction.results[r])];
+      set(instruction.results[r],
+          {fresh.size, model_.drop(context_.compute_level(), to, fresh.size, fresh.error)});
+    }
+  }
+
+  [[noreturn]] static void refuse_shape(const Instruction& instruction) {
+    throw Error(message(describe(instruction),
+                        ": its weights have a shape but no values, so its errors have no bound; ",
+                        "give it a model"));
+  }
+
+  const Plan& plan_;
+  const WorstCaseModel& model_;
+  const Context& context_;
+  const BootstrapPlan* bootstrap_;
+  std::vector<SlotBound> bounds_;
+  std::vector<SlotBound> arguments_;
+};
+
+}  // namespace
+
+std::vector<SlotBound> worst_case_errors(const Plan& plan, const WorstCaseModel& model,
+                                         const BootstrapPlan* bootstrap,
+                                         const std::map<std::string, double>& input_sizes) {
+  return Pass(plan, model, bootstrap, input_sizes).run();
+}
+
+}  // namespace psm::program

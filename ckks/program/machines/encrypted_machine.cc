@@ -1,0 +1,363 @@
+#include "ckks/program/machines/encrypted_machine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+
+#include "ckks/base/error.h"
+#include "ckks/linalg/apply_transform.h"
+#include "ckks/poly/evaluate_series.h"
+#include "ckks/program/machines/transform_of.h"
+
+namespace psm::program {
+namespace {
+
+size_t id(Value value) { return static_cast<size_t>(value.id); }
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void require_data(const Plan& plan) {
+  for (const Instruction& instruction : plan.program.instructions) {
+    bool complete = instruction.plain.period() == 0 || instruction.plain.has_data();
+    if (instruction.linear)
+      for (const LinearTerm& term : instruction.linear->terms) complete = complete && term.weight.has_data();
+    if (!complete)
+      throw Error(message(describe(instruction),
+                          ": its weights have a shape but no values; run a model, meter a shape"));
+  }
+}
+
+}  // namespace
+
+struct EncryptedMachine::Cache {
+  using Key = std::pair<const Complex*, int>;  // the vector and the level; the plan keeps the vector alive
+  std::map<Key, Plaintext> plaintexts;
+  std::map<std::pair<LinearIdentity, int>, std::unique_ptr<EncodedTransform>> transforms;
+  std::map<size_t, SeriesPlan> series;  // by instruction
+  size_t bytes = 0;
+};
+
+// One run: the values that are alive.
+class EncryptedMachine::Run {
+ public:
+  Run(EncryptedMachine& machine, const RunOptions& options)
+      : machine_(machine),
+        plan_(machine.plan_),
+        evaluator_(machine.evaluator_),
+        context_(machine.evaluator_.context()),
+        options_(options),
+        values_(machine.plan_.level.size()) {
+    result_.seconds.resize(plan_.program.instructions.size());
+    result_.encode_seconds.resize(plan_.program.instructions.size());
+  }
+
+  void load(const std::map<std::string, Ciphertext>& inputs) {
+    for (size_t i = 0; i < plan_.program.inputs.size(); ++i) {
+      const NamedValue& input = plan_.program.inputs[i];
+      const auto found = inputs.find(input.name);
+      if (found == inputs.end())
+        throw Error(message("input '", input.name, "' is missing; encrypt and send it"));
+      const int level = found->second.level();
+      if (level < plan_.input_levels[i])
+        throw Error(message("input '", input.name, "' is at level ", level, " but the plan needs ",
+                            plan_.input_levels[i], "; encrypt it at that level"));
+      store(input.value, evaluator_.drop_to_level(found->second, plan_.input_levels[i]));
+    }
+  }
+
+  void load(Checkpoint checkpoint) {
+    if (checkpoint.next_instruction > plan_.program.instructions.size())
+      throw Error("a checkpoint beyond the end of the program; it belongs to another plan");
+    std::vector<Value> expected;
+    if (checkpoint.next_instruction > 0) expected = live_after(plan_, checkpoint.next_instruction - 1);
+    for (auto& [value, ciphertext] : checkpoint.live) {
+      if (std::find(expected.begin(), expected.end(), value) == expected.end() ||
+          ciphertext.level() != plan_.level[id(value)] ||
+          ciphertext.scale != context_.scale(ciphertext.level()))
+        throw Error(message("value ", value.id,
+                            " of the checkpoint does not fit the plan; it belongs to another one"));
+      store(value, std::move(ciphertext));
+    }
+    for (Value value : expected)
+      if (values_[id(value)].c[0].empty())
+        throw Error(message("the checkpoint lacks value ", value.id,
+                            "; it is incomplete or belongs to another plan"));
+    index_ = checkpoint.next_instruction;
+  }
+
+  RunResult execute() {
+    const size_t total = plan_.program.instructions.size();
+    for (; index_ < total; ++index_) {
+      instruction_ = &plan_.program.instructions[index_];
+      const auto start = Clock::now();
+      try {
+        step();
+      } catch (const Error& error) {
+        throw Error(message("instruction ", index_, ", ", describe(*instruction_), ": ", error.what()),
+                    error.kind());
+      }
+      result_.seconds[index_] = seconds_since(start);
+      if (options_.observe)
+        for (Value value : instruction_->results) options_.observe(index_, value, values_[id(value)]);
+      for (Value value : plan_.last_use[index_]) release(value);
+      if (options_.checkpoint &&
+          std::binary_search(options_.checkpoint_after.begin(), options_.checkpoint_after.end(), index_))
+        hand_out_checkpoint();
+      if (options_.progress) options_.progress(index_ + 1, total);
+    }
+    for (const NamedValue& output : plan_.program.outputs)
+      result_.outputs[output.name] = values_[id(output.value)].clone();
+    return std::move(result_);
+  }
+
+ private:
+  void store(Value value, Ciphertext ciphertext) {
+    PSM_CHECK(ciphertext.level() == plan_.level[id(value)], "value ", value.id, " at level ",
+              ciphertext.level(), " instead of ", plan_.level[id(value)]);
+    PSM_CHECK(ciphertext.scale == context_.scale(ciphertext.level()), "value ", value.id, " has the scale ",
+              ciphertext.scale);
+    live_bytes_ += ciphertext.bytes();
+    result_.peak_bytes = std::max(result_.peak_bytes, live_bytes_);
+    values_[id(value)] = std::move(ciphertext);
+  }
+  void store(size_t result, Ciphertext ciphertext) {
+    store(instruction_->results[result], std::move(ciphertext));
+  }
+
+  void release(Value value) {
+    live_bytes_ -= values_[id(value)].bytes();
+    values_[id(value)] = Ciphertext();
+    for (auto at = lowered_.lower_bound({value.id, 0});
+         at != lowered_.end() && at->first.first == value.id;) {
+      live_bytes_ -= at->second.bytes();
+      at = lowered_.erase(at);
+    }
+  }
+
+  const Ciphertext& argument(size_t i) {
+    const Value value = instruction_->arguments[i];
+    const int level = plan_.argument_level[index_];
+    if (plan_.level[id(value)] == level) return values_[id(value)];
+    const auto [found, is_new] = lowered_.try_emplace({value.id, level});
+    if (is_new) {
+      found->second = evaluator_.drop_to_level(values_[id(value)], level);
+      live_bytes_ += found->second.bytes();
+      result_.peak_bytes = std::max(result_.peak_bytes, live_bytes_);
+    }
+    return found->second;
+  }
+
+  void hand_out_checkpoint() {
+    std::vector<std::pair<Value, const Ciphertext*>> live;
+    for (Value value : live_after(plan_, index_)) live.emplace_back(value, &values_[id(value)]);
+    options_.checkpoint(index_ + 1, live);
+  }
+
+  // At the canonical scale of the level: a product with it is canonical again after the rescale.
+  template <typename Use>
+  void with_encoded(const Plain& plain, int level, const Use& use) {
+    Cache& cache = *machine_.cache_;
+    const Cache::Key key{plain.values().data(), level};
+    if (const auto found = cache.plaintexts.find(key); found != cache.plaintexts.end())
+      return use(found->second);
+    const auto start = Clock::now();
+    Plaintext encoded = machine_.encoder_.encode(plain.values(), level);
+    result_.encode_seconds[index_] += seconds_since(start);
+    use(encoded);
+    if (cache.bytes + encoded.bytes() > machine_.options_.encoded_bytes) return;
+    cache.bytes += encoded.bytes();
+    cache.plaintexts.emplace(key, std::move(encoded));
+  }
+
+  void step() {
+    const int level = plan_.argument_level[index_];
+    switch (instruction_->opcode) {
+      case Opcode::kInput:
+        return;  // loaded
+      case Opcode::kAdd:
+        return store(0, evaluator_.add(argument(0), argument(1)));
+      case Opcode::kSubtract:
+        return store(0, evaluator_.sub(argument(0), argument(1)));
+      case Opcode::kNegate:
+        return store(0, evaluator_.negate(argument(0)));
+      case Opcode::kTimesI:
+        return store(0, evaluator_.multiply_by_i(argument(0)));
+      case Opcode::kAddPlain:
+        if (instruction_->plain.period() == 1)
+          return store(0, evaluator_.add_scalar(argument(0), instruction_->plain.at(0)));
+        return with_encoded(instruction_->plain, level,
+                            [&](const Plaintext& p) { store(0, evaluator_.add_plain(argument(0), p)); });
+      case Opcode::kMultiplyPlain: {
+        Ciphertext product;
+        if (instruction_->plain.period() == 1)
+          product = evaluator_.multiply_scalar(argument(0), instruction_->plain.at(0));
+        else
+          with_encoded(instruction_->plain, level,
+                       [&](const Plaintext& p) { product = evaluator_.multiply_plain(argument(0), p); });
+        evaluator_.rescale_inplace(product);
+        return store(0, std::move(product));
+      }
+      case Opcode::kMultiply:
+        if (instruction_->arguments[0] == instruction_->arguments[1])
+          return store(0, evaluator_.square_rescale(argument(0)));
+        return store(0, evaluator_.multiply_rescale(argument(0), argument(1)));
+      case Opcode::kSumOfProducts: {
+        ProductCiphertext sum = evaluator_.multiply_no_relin(argument(0), argument(1));
+        for (size_t i = 2; i < instruction_->arguments.size(); i += 2)
+          evaluator_.multiply_no_relin_add(sum, argument(i), argument(i + 1));
+        return store(0, evaluator_.relinearise_rescale(sum));
+      }
+      case Opcode::kRotate:
+        return rotate();
+      case Opcode::kConjugate:
+        return store(0, evaluator_.conjugate(argument(0)));
+      case Opcode::kLinear:
+        return linear(level);
+      case Opcode::kSeries:
+        return series(level);
+      case Opcode::kBootstrap:
+        return bootstrap();
+      case Opcode::kRefresh:
+        break;
+    }
+    PSM_CHECK(false, "a plan holds no ", name(instruction_->opcode));
+  }
+
+  void rotate() {
+    if (instruction_->offsets.size() == 1)
+      return store(0, evaluator_.rotate(argument(0), instruction_->offsets[0]));
+    const Ciphertext& source = argument(0);
+    const Hoisted hoisted = evaluator_.hoist(source);
+    for (size_t i = 0; i < instruction_->offsets.size(); ++i)
+      store(i, evaluator_.rotate(hoisted, instruction_->offsets[i]));
+  }
+
+  void linear(int level) {
+    Cache& cache = *machine_.cache_;
+    auto key = std::make_pair(same_encoding(*instruction_->linear), level);
+    const auto found = cache.transforms.find(key);
+    std::unique_ptr<EncodedTransform> fresh;
+    if (found == cache.transforms.end()) {
+      const auto start = Clock::now();
+      fresh = std::make_unique<EncodedTransform>(context_, machine_.encoder_,
+                                                 transform_of(*instruction_->linear, plan_.program.slots),
+                                                 level, context_.scale(level), context_.scale(level - 1));
+      result_.encode_seconds[index_] += seconds_since(start);
+    }
+    const EncodedTransform& encoded = fresh ? *fresh : *found->second;
+    std::vector<const Ciphertext*> inputs;
+    for (size_t i = 0; i < instruction_->arguments.size(); ++i) inputs.push_back(&argument(i));
+    std::vector<Ciphertext> outputs = encoded.apply(evaluator_, inputs);
+    for (size_t i = 0; i < outputs.size(); ++i) store(i, std::move(outputs[i]));
+    if (!fresh || cache.bytes + fresh->bytes() > machine_.options_.encoded_bytes) return;
+    cache.bytes += fresh->bytes();
+    cache.transforms.emplace(std::move(key), std::move(fresh));
+  }
+
+  void series(int level) {
+    const auto [found, is_new] = machine_.cache_->series.try_emplace(index_);
+    if (is_new) {
+      std::vector<uint64_t> primes;
+      for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
+      found->second =
+          plan_series({SeriesBasis::kChebyshev, instruction_->series->coefficients}, level,
+                      context_.scale(level), context_.scale(level - depth(*instruction_)), primes);
+    }
+    store(0, evaluate_series(evaluator_, found->second, argument(0)));
+  }
+
+  void bootstrap() {
+    const auto keep = [&](size_t i, const Ciphertext& fresh) {
+      store(i, evaluator_.drop_to_level(fresh, plan_.level[id(instruction_->results[i])]));
+    };
+    if (instruction_->arguments.size() == 1)
+      return keep(0, machine_.bootstrapper_->apply(evaluator_, argument(0)));
+    Ciphertext packed = evaluator_.multiply_by_i(argument(1));
+    evaluator_.add_inplace(packed, argument(0));
+    auto [re, im] = machine_.bootstrapper_->apply_parts(evaluator_, packed);
+    keep(0, re);
+    keep(1, im);
+  }
+
+  EncryptedMachine& machine_;
+  const Plan& plan_;
+  const Evaluator& evaluator_;
+  const Context& context_;
+  const RunOptions& options_;
+  std::vector<Ciphertext> values_;
+  std::map<std::pair<int, int>, Ciphertext> lowered_;  // (value, level)
+  RunResult result_;
+  size_t live_bytes_ = 0;
+  size_t index_ = 0;
+  const Instruction* instruction_ = nullptr;
+};
+
+EncryptedMachine::EncryptedMachine(const Plan& plan, const Encoder& encoder, const Evaluator& evaluator,
+                                   const Bootstrapper* bootstrapper, MachineOptions options)
+    : plan_(plan),
+      encoder_(encoder),
+      evaluator_(evaluator),
+      bootstrapper_(bootstrapper),
+      options_(options),
+      cache_(std::make_unique<Cache>()) {
+  const Context& context = evaluator.context();
+  if (plan.program.slots != static_cast<size_t>(context.slots()))
+    throw Error(message("a plan for ", plan.program.slots, " slots on a ring of ", context.slots(),
+                        "; plan for these parameters"));
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i)
+    if (plan.argument_level[i] > context.max_level())
+      throw Error(message(describe(plan.program.instructions[i]), " is planned at level ",
+                          plan.argument_level[i], " of ", context.max_level(),
+                          "; plan for these parameters"));
+  if (plan.bootstraps > 0 && (bootstrapper == nullptr || plan.budget.entry_level != context.entry_level() ||
+                              plan.budget.max_level > context.compute_level()))
+    throw Error(message("the plan has ", plan.bootstraps, " bootstraps from level ", plan.budget.entry_level,
+                        " to ", plan.budget.max_level,
+                        ", which these parameters do not offer; plan for them"));
+  require_data(plan);
+  const auto require_keys = [&](const std::set<int>& relinearisation_levels,
+                                const std::map<GaloisElement, std::set<int>>& galois_levels) {
+    for (const int level : relinearisation_levels) evaluator.require_relinearisation_key(level);
+    for (const auto& [element, levels] : galois_levels)
+      for (const int level : levels) evaluator.require_galois_key(element, level);
+  };
+  require_keys(plan.keys.relinearisation_levels, plan.keys.galois_levels);
+  if (plan.bootstraps == 0) return;
+  // Now rather than at the first bootstrap, which may be hours away.
+  const KeyRequest needed = bootstrapper->plan().key_request();
+  require_keys(needed.relinearisation_levels, needed.galois_levels);
+  if (!evaluator.keys().to_ephemeral || !evaluator.keys().from_ephemeral)
+    throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
+}
+
+EncryptedMachine::~EncryptedMachine() = default;
+
+RunResult EncryptedMachine::run(const std::map<std::string, Ciphertext>& inputs, const RunOptions& options) {
+  Run run(*this, options);
+  run.load(inputs);
+  return run.execute();
+}
+
+RunResult EncryptedMachine::resume(Checkpoint checkpoint, const RunOptions& options) {
+  Run run(*this, options);
+  run.load(std::move(checkpoint));
+  return run.execute();
+}
+
+size_t EncryptedMachine::encoded_bytes() const { return cache_->bytes; }
+
+std::vector<size_t> block_boundaries(const Plan& plan) {
+  const auto block = [](const Instruction& instruction) {
+    return instruction.label.substr(0, instruction.label.find(" / "));
+  };
+  std::vector<size_t> boundaries;
+  for (size_t i = 0; i + 1 < plan.program.instructions.size(); ++i)
+    if (block(plan.program.instructions[i]) != block(plan.program.instructions[i + 1]))
+      boundaries.push_back(i);
+  return boundaries;
+}
+
+}  // namespace psm::program

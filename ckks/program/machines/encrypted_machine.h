@@ -1,0 +1,90 @@
+// The encrypted machine: runs a Plan on ciphertexts, with public evaluation keys only.
+//
+// Every value stands at its canonical scale at the level that the plan gives it; an argument of a higher
+// level is brought down once and kept until the value's last use. Values are freed at their last use.
+//
+// Plaintexts are encoded at their first use. Encoded ones are kept for further runs and for other
+// instructions with the same vector at the same level, up to Options::encoded_bytes; beyond that they are
+// encoded anew each time.
+//
+// Refusals (psm::Error), before anything is computed: a plan for another ring or other levels, a missing key,
+// a missing input or one below its level. An error inside an instruction names it and its label.
+//
+// Checkpoints. A run can hand out its live ciphertexts after chosen instructions and be resumed from them.
+//
+// Not thread-safe: one run at a time; each operation is parallel inside.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/program/planning/planner.h"
+#include "ckks/scheme/encoding/encoder.h"
+#include "ckks/scheme/server/evaluator.h"
+
+namespace psm::program {
+
+struct MachineOptions {
+  size_t encoded_bytes = size_t{1} << 30;
+};
+
+// State between two instructions.
+struct Checkpoint {
+  size_t next_instruction = 0;
+  std::vector<std::pair<Value, Ciphertext>> live;
+};
+
+struct RunOptions {
+  // After every instruction.
+  std::function<void(size_t done, size_t total)> progress{};
+  // Every result at the level of the plan; for oracles and tests.
+  std::function<void(size_t instruction, Value, const Ciphertext&)> observe{};
+  // After the instructions listed (ascending), with what must be kept.
+  std::vector<size_t> checkpoint_after{};
+  std::function<void(size_t next_instruction, const std::vector<std::pair<Value, const Ciphertext*>>&)>
+      checkpoint{};
+};
+
+struct RunResult {
+  std::map<std::string, Ciphertext> outputs;
+  std::vector<double> seconds;         // by instruction; 0 for those before a resumption
+  std::vector<double> encode_seconds;  // of these, spent encoding plaintexts
+  size_t peak_bytes = 0;               // of live ciphertexts
+};
+
+class EncryptedMachine {
+ public:
+  // All arguments outlive the machine; `bootstrapper` may be null if the plan has no bootstraps.
+  EncryptedMachine(const Plan&, const Encoder&, const Evaluator&, const Bootstrapper* bootstrapper,
+                   MachineOptions = {});
+  ~EncryptedMachine();
+  EncryptedMachine(const EncryptedMachine&) = delete;
+  EncryptedMachine& operator=(const EncryptedMachine&) = delete;
+
+  // Inputs by name, at the plan's input level or above, at a canonical scale.
+  RunResult run(const std::map<std::string, Ciphertext>& inputs, const RunOptions& = {});
+  RunResult resume(Checkpoint, const RunOptions& = {});
+
+  size_t encoded_bytes() const;  // kept
+
+ private:
+  class Run;
+  struct Cache;
+  const Plan& plan_;
+  const Encoder& encoder_;
+  const Evaluator& evaluator_;
+  const Bootstrapper* bootstrapper_;
+  MachineOptions options_;
+  std::unique_ptr<Cache> cache_;
+};
+
+// The last instruction of each run of instructions whose labels begin with the same part ("layer 3 / ..."):
+// places for checkpoints.
+std::vector<size_t> block_boundaries(const Plan&);
+
+}  // namespace psm::program

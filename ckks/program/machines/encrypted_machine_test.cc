@@ -1,0 +1,244 @@
+#include "ckks/program/machines/encrypted_machine.h"
+
+#include <cmath>
+#include <numbers>
+
+#include "ckks/base/error.h"
+#include "ckks/program/machines/twin.h"
+#include "ckks/program/planning/meter.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/program/testing/test_machine.h"
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+constexpr size_t kSlots = 512;  // insecure rings of degree 2^10
+
+SlotVector wave(double frequency, bool real = false) {
+  SlotVector x(kSlots);
+  for (size_t s = 0; s < kSlots; ++s) {
+    const double phase = frequency * static_cast<double>(s);
+    x[s] = {0.9 * std::cos(phase), real ? 0 : 0.9 * std::sin(1.7 * phase)};
+  }
+  return x;
+}
+
+Plain periodic(size_t period, bool real = false) {
+  std::vector<Complex> values(period);
+  for (size_t s = 0; s < period; ++s)
+    values[s] = {std::sin(static_cast<double>(3 * s + 1)), real ? 0 : std::cos(static_cast<double>(s))};
+  return Plain(std::move(values));
+}
+
+TEST_CASE("every operation gives on ciphertexts what it gives in the clear") {
+  Builder b(kSlots);
+  const Value x = b.input("x"), y = b.input("y"), r = b.input("r", true);
+  b.output("add", b.add(x, y));
+  b.output("subtract", b.subtract(x, b.square(y)));  // x comes down a level
+  b.output("negate", b.negate(x));
+  b.output("times i", b.times_i(x));
+  b.output("add plain", b.add_plain(x, periodic(8)));
+  b.output("add constant", b.add_constant(x, {0.25, -1}));
+  b.output("multiply plain", b.multiply_plain(x, periodic(kSlots)));
+  b.output("multiply periodic", b.multiply_plain(x, periodic(16)));
+  b.output("multiply constant", b.multiply_constant(x, {-0.5, 0.125}));
+  b.output("multiply", b.multiply(x, y));
+  b.output("conjugate", b.conjugate(x));
+  b.output("rotate", b.rotate(x, 7));
+  const std::vector<Value> turned = b.rotate_all(y, std::vector<int>{3, -5});
+  b.output("turned", b.add(turned[0], b.multiply(turned[1], x)));
+  const std::vector<std::pair<Value, Value>> pairs{{x, y}, {y, y}, {x, r}};
+  b.output("sum of products", b.sum_of_products(pairs));
+  b.output("series", b.series(r, {{0.3, -0.5, 0.25, 0.125, 0.1, -0.2, 0, 0.05}}));
+  TestMachine setting(insecure_leveled(10, 5), std::move(b).finish());
+  CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}, {"r", wave(0.05, true)}}) < 1e-5);
+}
+
+TEST_CASE(
+    "a linear map of two inputs with babies, giants of both signs and conjugates agrees with the twin") {
+  Builder b(kSlots);
+  const std::vector<Value> inputs{b.input("x"), b.input("y")};
+  LinearMap map{.outputs = 2, .terms = {}};
+  for (int giant : {-16, 0, 16, 32})
+    for (int baby : {0, 1, 5})
+      for (int input : {0, 1})
+        map.terms.push_back({.output = (giant + baby + 16) % 2,
+                             .giant = giant,
+                             .input = input,
+                             .baby = baby,
+                             .conjugate = (giant == 0) && (baby == 1),
+                             .weight = periodic(input == 0 ? 32 : kSlots)});
+  const std::vector<Value> outputs = b.linear(inputs, map);
+  b.output("first", outputs[0]);
+  b.output("second", b.square(outputs[1]));
+  TestMachine setting(insecure_leveled(10, 4), std::move(b).finish());
+  CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}}) < 1e-4);
+}
+
+TEST_CASE("the keys that a linear map is planned with are those that its transform asks for") {
+  LinearMap map{.outputs = 2, .terms = {}};
+  LinearTransform transform;
+  transform.slots = kSlots;
+  transform.outputs = 2;
+  for (int giant : {-64, -32, 0, 32, 96})
+    for (int baby : {-3, 0, 2}) {
+      map.terms.push_back({.output = baby == 2, .giant = giant, .baby = baby, .weight = Plain::constant(1)});
+      transform.terms.push_back({.output = baby == 2, .giant = giant, .baby = baby, .diagonal = {1.0}});
+    }
+  const Context context(insecure_leveled(10, 4));
+  const CostModel model(shape_of(context));
+  Instruction instruction{.opcode = Opcode::kLinear};
+  instruction.linear = std::make_shared<const LinearMap>(map);
+  KeyNeeds needs;
+  model.add_keys(instruction, 3, needs);
+  KeyRequest request;
+  const TransformSchedule steps = schedule(transform);
+  request_keys(steps, context, 3, request);
+  CHECK(needs.galois_levels == request.galois_levels);
+  CHECK(needs.bytes(shape_of(context)) == static_cast<double>(request.bytes(context)));
+  Program program;
+  program.slots = kSlots;
+  const Counts counts = model.effort(instruction, program, 3).counts;
+  CHECK(counts.hoisted_key_switches == steps.hoisted_rotations());
+  CHECK(counts.full_key_switches == steps.giant_rotations());
+}
+
+TEST_CASE("the shape that the cost model assumes without a context is that of the default parameters") {
+  const SchemeShape assumed, actual = shape_of(Context(secure_n16()));
+  REQUIRE(assumed.bands.size() == actual.bands.size());
+  for (size_t i = 0; i < actual.bands.size(); ++i) {
+    CAPTURE(i);
+    CHECK(assumed.bands[i].top == actual.bands[i].top);
+    CHECK(assumed.bands[i].special_primes == actual.bands[i].special_primes);
+    CHECK(assumed.bands[i].digit_ends == actual.bands[i].digit_ends);
+  }
+  CHECK(assumed.p_bits.size() == actual.p_bits.size());
+  for (int level : {3, 9, 15, 19, 23, 27})
+    CHECK(assumed.key_bytes(level) == doctest::Approx(actual.key_bytes(level)).epsilon(0.03));
+}
+
+Program deep_program() {
+  Builder b(kSlots);
+  Value x = b.input("x", true), y = b.input("y", true);
+  for (int i = 0; i < 9; ++i) {
+    x = b.multiply_constant(b.square(x), 0.7);
+    y = b.multiply(y, b.add_constant(x, 0.2));
+    const std::vector<Value> both = b.refresh(std::vector<Value>{x, y});
+    x = b.add_constant(both[0], 0.2), y = both[1];
+  }
+  b.output("x", x);
+  b.output("y", b.rotate(y, 9));
+  return std::move(b).finish();
+}
+
+TEST_CASE("a program that needs bootstraps keeps its values through them, two real ones at a time") {
+  TestMachine setting(insecure_bootstrappable(10), deep_program());
+  CHECK(setting.plan_.bootstraps > 0);
+  CHECK(setting.difference({{"x", wave(0.1, true)}, {"y", wave(0.3, true)}}) < 1e-3);
+}
+
+TEST_CASE("keys that only the bootstraps need are missed before anything runs") {
+  TestMachine setting(insecure_bootstrappable(10), deep_program());
+  EvaluationKeys& keys = setting.party.keys;
+  const auto refusal = [&] {
+    CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
+                                     setting.bootstrapper.get()),
+                    Error);
+  };
+  const GaloisElement before =
+      galois_element(setting.party.context, setting.bootstrapper->plan().pre_rotation());
+  auto rotation =
+      keys.galois.extract({before, setting.party.context.band(setting.party.context.entry_level())});
+  REQUIRE_FALSE(rotation.empty());
+  refusal();
+  keys.galois.insert(std::move(rotation));
+  CHECK_NOTHROW(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
+                                 setting.bootstrapper.get()));
+  keys.to_ephemeral.reset();
+  refusal();
+}
+
+TEST_CASE("a single real value and a complex one are bootstrapped alone") {
+  for (bool real : {true, false}) {
+    Builder b(kSlots);
+    Value x = b.multiply_constant(b.input("x", real), 0.75);
+    for (int i = 0; i < 9; ++i) x = b.refresh(b.multiply_constant(b.square(x), 0.9));
+    b.output("y", b.add_constant(x, 0.5));
+    TestMachine setting(insecure_bootstrappable(10), std::move(b).finish());
+    CHECK(setting.plan_.bootstraps == 1);
+    CHECK(setting.difference({{"x", wave(0.1, real)}}) < 1e-3);
+  }
+}
+
+TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run takes") {
+  TestMachine setting(insecure_leveled(10, 15), [] {
+    Builder b(kSlots);
+    const Value x = b.input("x");
+    Value sum = x;
+    for (int i = 1; i < 6; ++i) sum = b.add(b.square(sum), b.rotate(x, i));
+    b.output("y", sum);
+    return std::move(b).finish();
+  }());
+  const MeterReading reading = meter(setting.plan_, CostModel(shape_of(setting.party.context)));
+  const RunResult result = setting.machine->run(setting.encrypt({{"x", SlotVector(kSlots, 0.1)}}));
+  CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
+  CHECK(reading.peak_ciphertext_bytes >= static_cast<double>(result.peak_bytes));
+  CHECK(reading.peak_ciphertext_bytes < 4 * static_cast<double>(result.peak_bytes));
+}
+
+TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one that was not interrupted") {
+  TestMachine setting(insecure_leveled(10, 6), [] {
+    Builder b(kSlots);
+    Value x = b.input("x");
+    for (int layer = 0; layer < 3; ++layer) {
+      Builder::Scope scope(b, "layer " + std::to_string(layer));
+      x = b.multiply(b.rotate(x, 1 << layer), b.add_constant(x, 0.5));
+    }
+    b.output("y", x);
+    return std::move(b).finish();
+  }());
+  Checkpoint saved;
+  RunOptions options;
+  options.checkpoint_after = block_boundaries(setting.plan_);
+  CHECK(options.checkpoint_after.size() == 3);  // after the input and two layers
+  options.checkpoint = [&](size_t next, const std::vector<std::pair<Value, const Ciphertext*>>& live) {
+    saved.next_instruction = next;
+    saved.live.clear();
+    for (const auto& [value, ciphertext] : live) saved.live.emplace_back(value, ciphertext->clone());
+  };
+  const RunResult whole = setting.machine->run(setting.encrypt({{"x", wave(0.2)}}), options);
+  CHECK(saved.next_instruction == options.checkpoint_after.back() + 1);
+  Checkpoint incomplete;
+  incomplete.next_instruction = saved.next_instruction;
+  CHECK_THROWS_AS(setting.machine->resume(std::move(incomplete)), Error);
+  Checkpoint rescaled;
+  rescaled.next_instruction = saved.next_instruction;
+  for (const auto& [value, ciphertext] : saved.live) rescaled.live.emplace_back(value, ciphertext.clone());
+  rescaled.live.front().second.scale *= 2;
+  CHECK_THROWS_AS(setting.machine->resume(std::move(rescaled)), Error);
+  const RunResult resumed = setting.machine->resume(std::move(saved));
+  CHECK(resumed.seconds.front() == 0);
+  const Ciphertext &a = whole.outputs.at("y"), &c = resumed.outputs.at("y");
+  for (int part = 0; part < 2; ++part)
+    for (int limb = 0; limb <= a.level(); ++limb)
+      CHECK(std::equal(a.c[part].limb(limb), a.c[part].limb(limb) + 2 * kSlots, c.c[part].limb(limb)));
+}
+
+TEST_CASE("missing keys, missing or low inputs and plans for other rings are refused before anything runs") {
+  Builder b(kSlots);
+  b.output("y", b.rotate(b.square(b.input("x")), 3));
+  TestMachine setting(insecure_leveled(10, 3), std::move(b).finish());
+  CHECK_THROWS_AS(setting.machine->run({}), Error);
+  std::map<std::string, Ciphertext> low;
+  low["x"] = setting.party.encrypt(wave(0.1), 0);
+  CHECK_THROWS_WITH_AS(setting.machine->run(low), doctest::Contains("level"), Error);
+  const EvaluationKeys none;
+  const Evaluator keyless(setting.party.context, none);
+  CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, keyless, nullptr), Error);
+  TestParty other(insecure_leveled(11, 3));
+  CHECK_THROWS_AS(EncryptedMachine(setting.plan_, other.encoder, *other.evaluator, nullptr), Error);
+}
+
+}  // namespace
+}  // namespace psm::program

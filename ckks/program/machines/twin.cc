@@ -1,0 +1,401 @@
+#include "ckks/program/machines/twin.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+
+namespace psm::program {
+namespace {
+
+// Slots are worked on in blocks of fixed size, so that sums do not depend on the number of threads.
+constexpr size_t kBlock = 1024;
+
+template <typename Body>
+void for_blocks(size_t slots, const Body& body) {
+  const size_t blocks = (slots + kBlock - 1) / kBlock;
+  parallel_for(0, blocks,
+               [&](size_t block) { body(block, block * kBlock, std::min(slots, (block + 1) * kBlock)); });
+}
+
+template <typename Body>
+void for_slots(size_t slots, const Body& body) {
+  for_blocks(slots, [&](size_t, size_t begin, size_t end) {
+    for (size_t s = begin; s < end; ++s) body(s);
+  });
+}
+
+// Written out, because the library's product looks for infinities.
+inline Complex product(Complex a, Complex b) {
+  return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+
+// sum_k c_k T_k(x) by Clenshaw's recurrence: b_k = c_k + 2 x b_{k+1} - b_{k+2}, result c_0 + x b_1 - b_2.
+Complex chebyshev(const std::vector<double>& c, Complex x) {
+  Complex b1 = 0, b2 = 0;
+  for (size_t k = c.size() - 1; k > 0; --k) {
+    const Complex b0 = c[k] + 2.0 * product(x, b1) - b2;
+    b2 = b1;
+    b1 = b0;
+  }
+  return c[0] + product(x, b1) - b2;
+}
+
+// splitmix64's output function: a bijection that mixes all bits.
+uint64_t mix(uint64_t z) {
+  z += 0x9e3779b97f4a7c15u;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return z ^ (z >> 31);
+}
+
+// A pair of independent standard normals (Box-Muller) that depends on its key alone.
+Complex normal_pair(uint64_t key) {
+  const double u = (static_cast<double>(mix(key) >> 11) + 1) * 0x1p-53;  // in (0, 1]
+  const double v = static_cast<double>(mix(~key) >> 11) * 0x1p-53;
+  return std::polar(std::sqrt(-2 * std::log(u)), 2 * std::numbers::pi * v);
+}
+
+Observation observe_slots(const SlotVector& x) {
+  struct Part {
+    double max_norm = 0, sum = 0;
+    double min_re = std::numeric_limits<double>::infinity(), max_re = -min_re, min_im = min_re,
+           max_im = -min_re;
+    bool finite = true;
+  };
+  std::vector<Part> parts((x.size() + kBlock - 1) / kBlock);
+  for_blocks(x.size(), [&](size_t block, size_t begin, size_t end) {
+    Part part;
+    for (size_t s = begin; s < end; ++s) {
+      const double re = x[s].real(), im = x[s].imag(), norm = re * re + im * im;
+      part.finite = part.finite && std::isfinite(norm);
+      part.max_norm = std::max(part.max_norm, norm);
+      part.sum += norm;
+      part.min_re = std::min(part.min_re, re), part.max_re = std::max(part.max_re, re);
+      part.min_im = std::min(part.min_im, im), part.max_im = std::max(part.max_im, im);
+    }
+    parts[block] = part;
+  });
+  Part all;
+  for (const Part& part : parts) {
+    all.finite = all.finite && part.finite;
+    all.max_norm = std::max(all.max_norm, part.max_norm);
+    all.sum += part.sum;
+    all.min_re = std::min(all.min_re, part.min_re), all.max_re = std::max(all.max_re, part.max_re);
+    all.min_im = std::min(all.min_im, part.min_im), all.max_im = std::max(all.max_im, part.max_im);
+  }
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  return {.max_abs = all.finite ? std::sqrt(all.max_norm) : nan,
+          .min_re = all.min_re,
+          .max_re = all.max_re,
+          .min_im = all.min_im,
+          .max_im = all.max_im,
+          .rms = std::sqrt(all.sum / static_cast<double>(x.size()))};
+}
+
+class Twin {
+ public:
+  Twin(const Program& program, const TwinOptions& options)
+      : program_(program), options_(options), values_(program.value_is_real.size()) {
+    result_.observations.resize(values_.size());
+    last_use_.assign(values_.size(), 0);
+    for (size_t index = 0; index < program.instructions.size(); ++index)
+      for (Value argument : program.instructions[index].arguments) last_use_[id(argument)] = index;
+    for (const NamedValue& output : program.outputs)
+      last_use_[id(output.value)] = program.instructions.size();
+    checks_of_.resize(values_.size());
+    for (const RangeCheck& check : program.checks) checks_of_[id(check.value)].push_back(&check);
+  }
+
+  TwinResult run(const std::map<std::string, SlotVector>& inputs) {
+    for (const NamedValue& input : program_.inputs) load(input, inputs);
+    for (index_ = 0; index_ < program_.instructions.size(); ++index_) {
+      const Instruction& instruction = program_.instructions[index_];
+      instruction_ = &instruction;
+      check_arguments();
+      execute();
+      for (Value result : instruction.results) finish_value(result);
+      for (Value result : instruction.results) free_if_last(result);
+      for (Value argument : instruction.arguments) free_if_last(argument);
+      if (options_.progress) options_.progress(index_ + 1, program_.instructions.size());
+    }
+    for (const NamedValue& output : program_.outputs)
+      result_.outputs[output.name] = values_[id(output.value)];
+    return std::move(result_);
+  }
+
+ private:
+  static size_t id(Value value) { return static_cast<size_t>(value.id); }
+  const SlotVector& argument(size_t i) const { return values_[id(instruction_->arguments[i])]; }
+  SlotVector& result(size_t i = 0) {
+    SlotVector& values = values_[id(instruction_->results[i])];
+    values.resize(program_.slots);
+    return values;
+  }
+
+  void load(const NamedValue& input, const std::map<std::string, SlotVector>& inputs) {
+    const auto found = inputs.find(input.name);
+    if (found == inputs.end())
+      throw Error(message("input '", input.name, "' is missing; give it ", program_.slots, " slots"));
+    if (found->second.size() != program_.slots)
+      throw Error(message("input '", input.name, "' has ", found->second.size(), " slots but the program ",
+                          program_.slots, "; pad or repeat it"));
+    values_[id(input.value)] = found->second;
+  }
+
+  void free_if_last(Value value) {
+    if (last_use_[id(value)] <= index_) SlotVector().swap(values_[id(value)]);
+  }
+
+  // Reports the selected slots whose re (and im, where asked) leaves [lo, hi].
+  template <typename Select>
+  void check(Value value, const std::string& what, double lo, double hi, bool imaginary,
+             const Select& selected) {
+    const SlotVector& x = values_[id(value)];
+    RangeViolation violation{.instruction = index_, .value = value, .what = what};
+    double farthest = -1;
+    for (size_t s = 0; s < x.size(); ++s) {
+      if (!selected(s)) continue;
+      double outside = std::max(lo - x[s].real(), x[s].real() - hi), component = x[s].real();
+      if (imaginary) {
+        const double other = std::max(lo - x[s].imag(), x[s].imag() - hi);
+        if (other > outside) outside = other, component = x[s].imag();
+      }
+      if (outside <= options_.slack) continue;
+      ++violation.slots;
+      if (outside > farthest) farthest = outside, violation.worst = component, violation.slot = s;
+    }
+    if (violation.slots > 0) report(std::move(violation));
+  }
+
+  void report(RangeViolation violation) {
+    violation.operation = describe(*instruction_);
+    if (options_.on_range == TwinOptions::OnRange::kThrow)
+      throw Error(message(describe(violation),
+                          "; widen the interval of its polynomial or scale the model's ranges down"));
+    result_.violations.push_back(std::move(violation));
+  }
+
+  bool inside(Value value, double lo, double hi, bool imaginary) const {
+    const Observation& seen = result_.observations[id(value)];
+    const double slack = options_.slack;
+    return seen.min_re >= lo - slack && seen.max_re <= hi + slack &&
+           (!imaginary || (seen.min_im >= lo - slack && seen.max_im <= hi + slack));
+  }
+
+  void check_arguments() {
+    const auto everywhere = [](size_t) { return true; };
+    switch (instruction_->opcode) {
+      case Opcode::kSeries: {
+        const Value x = instruction_->arguments[0];
+        if (!inside(x, -1, 1, false)) check(x, "argument in [-1, 1]", -1, 1, false, everywhere);
+        check_real(x, "argument is real");
+        break;
+      }
+      case Opcode::kRefresh:
+      case Opcode::kBootstrap:
+        for (Value a : instruction_->arguments)
+          if (!inside(a, -1, 1, true))
+            check(a, "|re| <= 1 and |im| <= 1 of a refreshed value", -1, 1, true, everywhere);
+        break;
+      default:
+        break;
+    }
+  }
+
+  void check_real(Value value, const char* what) {
+    const Observation& seen = result_.observations[id(value)];
+    const double worst = std::max(-seen.min_im, seen.max_im);
+    if (worst <= options_.slack * std::max(1.0, seen.max_abs)) return;
+    RangeViolation violation{.instruction = index_, .value = value, .what = what};
+    const SlotVector& x = values_[id(value)];
+    for (size_t s = 0; s < x.size(); ++s) {
+      if (std::abs(x[s].imag()) > options_.slack * std::max(1.0, seen.max_abs)) ++violation.slots;
+      if (std::abs(x[s].imag()) == worst) violation.slot = s, violation.worst = x[s].imag();
+    }
+    report(std::move(violation));
+  }
+
+  // Noise, observation and the checks of a new value.
+  void finish_value(Value value) {
+    SlotVector& x = values_[id(value)];
+    if (!options_.noise_std.empty() && options_.noise_std[id(value)] > 0) {
+      const double sigma = options_.noise_std[id(value)];
+      const uint64_t stream = mix(mix(options_.noise_seed) ^ id(value));
+      for_slots(x.size(), [&](size_t s) { x[s] += sigma * normal_pair(stream + s); });
+    }
+    const Observation seen = observe_slots(x);
+    if (!std::isfinite(seen.max_abs))
+      throw Error(message("instruction ", index_, ", ", describe(*instruction_),
+                          ": a result is not finite; a polynomial left its interval before this point"));
+    result_.observations[id(value)] = seen;
+    if (program_.value_is_real[id(value)]) check_real(value, "a value marked real is real");
+    for (const RangeCheck* range : checks_of_[id(value)]) {
+      const bool imaginary = !program_.value_is_real[id(value)];
+      if (inside(value, range->lo, range->hi, imaginary)) continue;
+      const Plain& where = range->where;
+      check(value, message(range->what, " in [", range->lo, ", ", range->hi, "]"), range->lo, range->hi,
+            imaginary, [&](size_t s) { return where.period() == 0 || where.at(s) != 0.0; });
+    }
+    if (options_.observe) options_.observe(*instruction_, value, x);
+  }
+
+  const Plain& with_data(const Plain& plain) const {
+    if (!plain.has_data())
+      throw Error(
+          message("instruction ", index_, ", ", describe(*instruction_),
+                  ": its weights have a shape but no values; the twin needs a model, the meter does not"));
+    return plain;
+  }
+
+  template <typename Function>
+  void map_slots(SlotVector& out, const Function& function) {
+    for_slots(program_.slots, [&](size_t s) { out[s] = function(s); });
+  }
+
+  void execute() {
+    const size_t mask = program_.slots - 1;
+    switch (instruction_->opcode) {
+      case Opcode::kInput:
+        break;
+      case Opcode::kAdd: {
+        const SlotVector &a = argument(0), &b = argument(1);
+        return map_slots(result(), [&](size_t s) { return a[s] + b[s]; });
+      }
+      case Opcode::kSubtract: {
+        const SlotVector &a = argument(0), &b = argument(1);
+        return map_slots(result(), [&](size_t s) { return a[s] - b[s]; });
+      }
+      case Opcode::kNegate: {
+        const SlotVector& a = argument(0);
+        return map_slots(result(), [&](size_t s) { return -a[s]; });
+      }
+      case Opcode::kTimesI: {
+        const SlotVector& a = argument(0);
+        return map_slots(result(), [&](size_t s) { return Complex(-a[s].imag(), a[s].real()); });
+      }
+      case Opcode::kAddPlain: {
+        const SlotVector& a = argument(0);
+        const Plain& p = with_data(instruction_->plain);
+        return map_slots(result(), [&](size_t s) { return a[s] + p.at(s); });
+      }
+      case Opcode::kMultiplyPlain: {
+        const SlotVector& a = argument(0);
+        const Plain& p = with_data(instruction_->plain);
+        return map_slots(result(), [&](size_t s) { return product(p.at(s), a[s]); });
+      }
+      case Opcode::kMultiply: {
+        const SlotVector &a = argument(0), &b = argument(1);
+        return map_slots(result(), [&](size_t s) { return product(a[s], b[s]); });
+      }
+      case Opcode::kSumOfProducts:
+        return execute_sum_of_products();
+      case Opcode::kRotate: {
+        const SlotVector& a = argument(0);
+        for (size_t i = 0; i < instruction_->offsets.size(); ++i) {
+          const auto offset = static_cast<size_t>(instruction_->offsets[i]);
+          map_slots(result(i), [&](size_t s) { return a[(s + offset) & mask]; });
+        }
+        return;
+      }
+      case Opcode::kConjugate: {
+        const SlotVector& a = argument(0);
+        return map_slots(result(), [&](size_t s) { return std::conj(a[s]); });
+      }
+      case Opcode::kLinear:
+        return execute_linear();
+      case Opcode::kSeries: {
+        const SlotVector& a = argument(0);
+        const std::vector<double>& c = instruction_->series->coefficients;
+        return map_slots(result(), [&](size_t s) { return chebyshev(c, a[s]); });
+      }
+      case Opcode::kRefresh:
+        for (size_t i = 0; i < instruction_->arguments.size(); ++i) result(i) = argument(i);
+        return;
+      case Opcode::kBootstrap:
+        return execute_bootstrap();
+    }
+  }
+
+  void execute_sum_of_products() {
+    SlotVector& out = result();
+    const size_t factors = instruction_->arguments.size();
+    for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
+      for (size_t s = begin; s < end; ++s) out[s] = product(argument(0)[s], argument(1)[s]);
+      for (size_t i = 2; i < factors; i += 2) {
+        const SlotVector &a = argument(i), &b = argument(i + 1);
+        for (size_t s = begin; s < end; ++s) out[s] += product(a[s], b[s]);
+      }
+    });
+  }
+
+  // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b].
+  void execute_linear() {
+    const size_t mask = program_.slots - 1;
+    for (const LinearTerm& term : instruction_->linear->terms) with_data(term.weight);
+    for (size_t output = 0; output < instruction_->results.size(); ++output) {
+      SlotVector& out = result(output);
+      for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
+        std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
+                  out.begin() + static_cast<std::ptrdiff_t>(end), Complex(0));
+        for (const LinearTerm& term : instruction_->linear->terms) {
+          if (static_cast<size_t>(term.output) != output) continue;
+          const SlotVector& x = argument(static_cast<size_t>(term.input));
+          const auto giant = static_cast<size_t>(term.giant), baby = static_cast<size_t>(term.baby);
+          const double sign = term.conjugate ? -1 : 1;
+          for (size_t s = begin; s < end; ++s) {
+            const Complex value = x[(s + giant + baby) & mask];
+            out[s] += product(term.weight.at(s + giant), {value.real(), sign * value.imag()});
+          }
+        }
+      });
+    }
+  }
+
+  // Of a single real value only the real part comes back. Two travel as c = a + i b and come back as re(c),
+  // im(c).
+  void execute_bootstrap() {
+    if (instruction_->arguments.size() == 1) {
+      const SlotVector& a = argument(0);
+      const bool real = program_.value_is_real[id(instruction_->arguments[0])] != 0;
+      return map_slots(result(), [&](size_t s) { return real ? Complex(a[s].real(), 0) : a[s]; });
+    }
+    const SlotVector &a = argument(0), &b = argument(1);
+    map_slots(result(0), [&](size_t s) { return Complex(a[s].real() - b[s].imag(), 0); });
+    map_slots(result(1), [&](size_t s) { return Complex(b[s].real() + a[s].imag(), 0); });
+  }
+
+  const Program& program_;
+  const TwinOptions& options_;
+  std::vector<SlotVector> values_;
+  std::vector<size_t> last_use_;
+  std::vector<std::vector<const RangeCheck*>> checks_of_;
+  TwinResult result_;
+  size_t index_ = 0;
+  const Instruction* instruction_ = nullptr;
+};
+
+}  // namespace
+
+TwinResult run_twin(const Program& program, const std::map<std::string, SlotVector>& inputs,
+                    const TwinOptions& options) {
+  validate(program);
+  if (!options.noise_std.empty() && options.noise_std.size() != program.value_is_real.size())
+    throw Error(message("noise for ", options.noise_std.size(), " values of a program with ",
+                        program.value_count(), "; predict it for this program"));
+  for (const auto& [name, unused] : inputs)
+    if (std::none_of(program.inputs.begin(), program.inputs.end(),
+                     [&](const NamedValue& input) { return input.name == name; }))
+      throw Error(message("input '", name, "' is not one of the program's; check its name"));
+  return Twin(program, options).run(inputs);
+}
+
+std::string describe(const RangeViolation& violation) {
+  return message(violation.operation, ": ", violation.what, ", left in ", violation.slots, " slots, worst ",
+                 violation.worst, " in slot ", violation.slot);
+}
+
+}  // namespace psm::program

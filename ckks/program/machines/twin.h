@@ -1,0 +1,75 @@
+// The twin: a slot program run in the clear, on vectors of complex doubles.
+//
+// It computes what the encrypted machine computes, without the error of encryption, and says where the
+// program leaves the ranges that encryption relies on:
+//   * every RangeCheck of the program;
+//   * the argument of a Series: lo = -1 <= re <= hi = 1, im = 0;
+//   * a value that is refreshed or bootstrapped: |re| <= 1 and |im| <= 1;
+//   * a value that is marked real: im = 0;
+//   * any value: finite.
+// A range may be left by `slack` (for im = 0: times the largest absolute value of the vector, at least 1).
+//
+// Noise. With noise_std the twin adds to re and im of every slot of value v an independent normal error of
+// standard deviation noise_std[v]: what the instruction that makes v adds by itself, not what it inherits
+// (noise.h predicts it). The error depends on (noise_seed, v, slot) alone.
+//
+// Results are bit-identical for every number of threads. Values are freed at their last use.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ckks/program/program.h"
+
+namespace psm::program {
+
+using SlotVector = std::vector<Complex>;
+
+struct TwinOptions {
+  // kThrow: the first violation throws psm::Error, which names the operation, its label and the value found.
+  // kCount: violations are listed in the result and the run goes on (a vector that is not finite still
+  // throws).
+  enum class OnRange { kThrow, kCount };
+  OnRange on_range = OnRange::kThrow;
+  double slack = 1e-6;
+  std::vector<double> noise_std{};  // by value id; empty: no noise
+  uint64_t noise_seed = 1;
+  std::function<void(size_t done, size_t total)> progress{};                           // instructions
+  std::function<void(const Instruction&, Value, std::span<const Complex>)> observe{};  // every result
+};
+
+// What one value was like.
+struct Observation {
+  double max_abs = 0;
+  double min_re = 0, max_re = 0;
+  double min_im = 0, max_im = 0;
+  double rms = 0;  // sqrt(mean |x|^2) over the slots
+};
+
+struct RangeViolation {
+  size_t instruction = 0;
+  Value value;
+  std::string operation{};  // "series [layer 0 / attention]"
+  std::string what;         // the range that was left
+  double worst = 0;         // the component farthest outside
+  size_t slot = 0;          // and its slot
+  size_t slots = 0;         // how many slots are outside
+};
+
+struct TwinResult {
+  std::map<std::string, SlotVector> outputs;
+  std::vector<Observation> observations;  // by value id
+  std::vector<RangeViolation> violations;
+};
+
+// Every input of the program needs a vector of n slots. Weights without data (shape_only) throw psm::Error.
+TwinResult run_twin(const Program&, const std::map<std::string, SlotVector>& inputs, const TwinOptions& = {});
+
+// One line: "series [layer 0 / norm]: re or im in [-1, 1] left in 3 slots, worst 1.25 in slot 17".
+std::string describe(const RangeViolation&);
+
+}  // namespace psm::program

@@ -1,0 +1,160 @@
+#include "ckks/program/planning/calibrate.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "ckks/base/parallel.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/ring/packed_poly.h"
+#include "ckks/scheme/server/key_switch.h"
+
+namespace psm::program {
+namespace {
+
+// Seconds of each call made within the budget, in ascending order.
+template <typename Call>
+std::vector<double> times_of_calls(double budget, const Call& call) {
+  using Clock = std::chrono::steady_clock;
+  call();  // first touch of memory
+  std::vector<double> times;
+  const auto start = Clock::now();
+  while (times.size() < 16 || std::chrono::duration<double>(Clock::now() - start).count() < budget) {
+    const auto begin = Clock::now();
+    call();
+    times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+// Seconds for one of the `limbs` that a call works on: by the shortest call, which is the one that other processes
+// disturbed least.
+template <typename Call>
+double seconds_for_limb(double budget, double limbs, const Call& call) {
+  return times_of_calls(budget, call).front() / limbs;
+}
+
+RnsPoly filled(const Ring& ring, Basis basis) {
+  RnsPoly poly(ring, basis, Form::kNtt);
+  parallel_for(0, static_cast<size_t>(poly.limbs()), [&](size_t j) {
+    uint64_t state = j + 1;
+    for (size_t i = 0; i < poly.n(); ++i) {
+      state = state * 6364136223846793005u + 1442695040888963407u;
+      poly.limb(static_cast<int>(j))[i] = state >> 34;  // below every prime
+    }
+  });
+  return poly;
+}
+
+// What a rotation takes as a whole, and what its kernels alone would: the sum leaves out that digits and results go
+// through memory and that threads wait for each other. The middle one of `seconds` worth of calls.
+double whole_over_parts(const Context& context, const KernelSeconds& parts, double seconds) {
+  const Ring& ring = context.ring();
+  const int level = context.compute_level();
+  const Basis basis{level + 1, context.p_count(level)};
+  KeySwitchKey key{.seed = {}, .level = level, .p_count = basis.p, .digits = {}, .fingerprint = {}};
+  for (int d = 0; d < context.digit_count(level); ++d)
+    key.digits.push_back({PackedPoly(filled(ring, basis)), PackedPoly(filled(ring, basis))});
+  const RnsPoly c0 = filled(ring, {level + 1, 0}), c1 = filled(ring, {level + 1, 0});
+  const KeySwitcher switcher(context);
+  const GaloisElement element = rotation_element(1, context.log_n());
+  const auto times = times_of_calls(
+      seconds, [&] { switcher.switch_key(c1, key, {.addend0 = &c0, .automorphism = element}); });
+  Program program;
+  program.slots = static_cast<size_t>(context.slots());
+  const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
+  return times[times.size() / 2] / CostModel(shape_of(context), parts).seconds(rotate, program, level);
+}
+
+}  // namespace
+
+KernelSeconds calibrate(const Context& context, double seconds) {
+  const Ring& ring = context.ring();
+  const Basis basis{ring.q_count(), context.p_count(context.max_level())};
+  const auto limbs = static_cast<size_t>(basis.limbs());
+  const double count = static_cast<double>(limbs), each = seconds / static_cast<double>(kKernelCount + 1);
+  const size_t n = ring.n();
+  constexpr size_t kDigits = 4;
+  std::vector<RnsPoly> digits, keys;
+  for (size_t d = 0; d < kDigits; ++d) digits.push_back(filled(ring, basis));
+  for (size_t d = 0; d < 2 * kDigits; ++d) keys.push_back(filled(ring, basis));
+  RnsPoly a = filled(ring, basis), b = filled(ring, basis);
+  const auto parallel_limbs = [&](const auto& body) {
+    parallel_for(0, limbs, [&](size_t j) { body(static_cast<int>(j)); });
+  };
+
+  KernelSeconds result;
+  auto set = [&](Kernel kernel, double value) { result.seconds[static_cast<size_t>(kernel)] = value; };
+  set(Kernel::kNtt, seconds_for_limb(each, 2 * count, [&] {
+        to_coefficients(a);
+        to_ntt(a);
+      }));
+  set(Kernel::kAdd, seconds_for_limb(each, count, [&] { add(a, a, b); }));
+  RnsPoly permuted(ring, basis, Form::kNtt);
+  const GaloisElement element = rotation_element(1, context.log_n());
+  set(Kernel::kPermute, seconds_for_limb(each, count, [&] { automorphism(permuted, b, element); }));
+
+  // Digits times both halves of a key, as a key switch does it: once with a key that stays in the cache, once
+  // with one that comes from memory.
+  std::vector<PackedPoly> packed;
+  for (const RnsPoly& key : keys) packed.emplace_back(key);
+  const auto key_product = [&](bool cold) {
+    return seconds_for_limb(each, 2 * kDigits * count, [&] {
+      parallel_limbs([&](int j) {
+        const uint64_t* d[kDigits];
+        const uint8_t *k0[kDigits], *k1[kDigits];
+        const int limb = cold ? j : a.basis().q - 1;
+        for (size_t i = 0; i < kDigits; ++i) {
+          d[i] = digits[i].limb(limb);
+          k0[i] = packed[cold ? i : 0].limb(limb);
+          k1[i] = packed[cold ? kDigits + i : 0].limb(limb);
+        }
+        kernels().packed_inner_product_pair(a.limb(j), b.limb(j), d, k0, k1, kDigits, n, a.modulus(limb));
+      });
+    });
+  };
+  const double hot = key_product(false);
+  const double packed_limbs =
+      static_cast<double>(packed[0].bytes()) / static_cast<double>(sizeof(uint64_t) * n);
+  set(Kernel::kMultiply, hot);
+  set(Kernel::kKeyRead, std::max(0.0, key_product(true) - hot) * count / packed_limbs);
+
+  // One digit of alpha limbs to all others.
+  const auto sources = static_cast<size_t>(context.gadgets().back().digits[0].end);
+  const size_t targets = limbs - sources;
+  std::vector<uint64_t> factors(sources * targets, 12345);
+  std::vector<Modulus> moduli;
+  for (size_t j = sources; j < limbs; ++j) moduli.push_back(a.modulus(static_cast<int>(j)));
+  constexpr size_t kStretch = 1024;
+  set(Kernel::kConvert, seconds_for_limb(each, static_cast<double>(sources * targets), [&] {
+        parallel_for(0, n / std::min(n, kStretch), [&](size_t part) {
+          const size_t length = std::min(n, kStretch), at = part * length;
+          std::vector<uint64_t*> out(targets);
+          std::vector<const uint64_t*> in(sources);
+          for (size_t j = 0; j < targets; ++j) out[j] = a.limb(static_cast<int>(sources + j)) + at;
+          for (size_t i = 0; i < sources; ++i) in[i] = b.limb(static_cast<int>(i)) + at;
+          kernels().basis_convert(out.data(), targets, in.data(), sources, factors.data(), moduli.data(),
+                                  length);
+        });
+      }));
+
+  // Four sums of eight products with periodic plaintexts each.
+  constexpr size_t kRows = 4, kColumns = kDigits;
+  const size_t run = 64;
+  set(Kernel::kRunProduct, seconds_for_limb(each, kRows * kColumns * count, [&] {
+        parallel_limbs([&](int j) {
+          uint64_t* out[kRows];
+          const uint64_t *in[kColumns], *constants[kRows * kColumns];
+          for (size_t r = 0; r < kRows; ++r) out[r] = keys[r].limb(j);
+          for (size_t c = 0; c < kColumns; ++c) in[c] = digits[c].limb(j);
+          for (size_t i = 0; i < kRows * kColumns; ++i) constants[i] = keys[kRows].limb(j) + i * (n / run);
+          kernels().run_matrix_product(out, kRows, in, kColumns, constants, run, n, a.modulus(j), false);
+        });
+      }));
+  const double factor = whole_over_parts(context, result, each);
+  for (double& kernel : result.seconds) kernel *= factor;
+  return result;
+}
+
+}  // namespace psm::program

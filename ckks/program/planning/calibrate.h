@@ -1,0 +1,13 @@
+// Calibration: what a limb of each kernel takes on this machine, with all threads, at the ring of a context. The
+// kernels are timed alone, then a whole key switch, and all of them are scaled so that it takes what it takes.
+#pragma once
+
+#include "ckks/program/planning/cost_model.h"
+#include "ckks/scheme/chain/context.h"
+
+namespace psm::program {
+
+// Runs every kernel for about `seconds` / 8 on buffers larger than the caches, as the evaluator does.
+KernelSeconds calibrate(const Context&, double seconds = 2);
+
+}  // namespace psm::program

@@ -1,0 +1,28 @@
+#include "ckks/program/planning/calibrate.h"
+
+#include "ckks/base/parallel.h"
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more than twice as long") {
+  set_thread_count(1);  // other processes on a machine of few cores would disturb what waits for all threads
+  const Context small_context(insecure_leveled(11, 4)), large_context(insecure_leveled(13, 4));
+  const KernelSeconds small = calibrate(small_context, 0.5), large = calibrate(large_context, 0.5);
+  const auto of = [](const KernelSeconds& k, Kernel kernel) {
+    return k.seconds[static_cast<size_t>(kernel)];
+  };
+  for (const KernelSeconds* k : {&small, &large}) {
+    for (Kernel kernel : {Kernel::kNtt, Kernel::kMultiply, Kernel::kAdd, Kernel::kConvert, Kernel::kPermute,
+                          Kernel::kRunProduct}) {
+      CAPTURE(name(kernel));
+      CHECK(of(*k, kernel) > 0);
+    }
+    CHECK(of(*k, Kernel::kKeyRead) >= 0);
+  }
+  CHECK(of(large, Kernel::kNtt) > 2 * of(small, Kernel::kNtt));
+}
+
+}  // namespace
+}  // namespace psm::program

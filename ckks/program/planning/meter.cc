@@ -1,0 +1,253 @@
+#include "ckks/program/planning/meter.h"
+
+#include <algorithm>
+#include <set>
+
+namespace psm::program {
+namespace {
+
+size_t id(Value value) { return static_cast<size_t>(value.id); }
+
+// Ciphertexts as the encrypted machine keeps them.
+class Memory {
+ public:
+  Memory(const Plan& plan, const SchemeShape& shape) : plan_(plan), shape_(shape) {}
+
+  void start() {
+    for (const NamedValue& input : plan_.program.inputs) store(input.value);
+  }
+  void store(Value value) { live_ += shape_.ciphertext_bytes(plan_.level[id(value)]); }
+  // True if the value had to be brought down for this instruction.
+  bool lower(Value value, int level) {
+    if (plan_.level[id(value)] == level || !lowered_.insert({value.id, level}).second) return false;
+    live_ += shape_.ciphertext_bytes(level);
+    return true;
+  }
+  void release(Value value) {
+    live_ -= shape_.ciphertext_bytes(plan_.level[id(value)]);
+    for (auto at = lowered_.lower_bound({value.id, 0}); at != lowered_.end() && at->first == value.id;) {
+      live_ -= shape_.ciphertext_bytes(at->second);
+      at = lowered_.erase(at);
+    }
+  }
+  double live() const { return live_; }
+
+ private:
+  const Plan& plan_;
+  const SchemeShape& shape_;
+  std::set<std::pair<int, int>> lowered_;
+  double live_ = 0;
+};
+
+// Bytes of encoded plaintexts; a vector that is met again at the same level is the same plaintext.
+class Plaintexts {
+ public:
+  explicit Plaintexts(const SchemeShape& shape) : shape_(shape) {}
+
+  void add(const Instruction& instruction, int level) {
+    if (instruction.opcode == Opcode::kAddPlain || instruction.opcode == Opcode::kMultiplyPlain) {
+      const Plain& plain = instruction.plain;
+      if (plain.period() < 2) return;  // a number takes no plaintext
+      if (plain.has_data() && !seen_.insert({plain.values().data(), level}).second) return;
+      count(16.0 * static_cast<double>(plain.period()) * (level + 1));
+    }
+    if (instruction.opcode == Opcode::kLinear) {
+      if (!seen_maps_.insert({same_encoding(*instruction.linear), level}).second) return;
+      double periods = 0;
+      for (const LinearTerm& term : instruction.linear->terms)
+        periods += static_cast<double>(term.weight.period());
+      count(16.0 * periods * (level + 1 + shape_.special_primes(level)));
+    }
+  }
+  double bytes() const { return bytes_; }
+  double largest() const { return largest_; }
+
+ private:
+  void count(double bytes) {
+    bytes_ += bytes;
+    largest_ = std::max(largest_, bytes);
+  }
+
+  const SchemeShape& shape_;
+  std::set<std::pair<const Complex*, int>> seen_;
+  std::set<std::pair<LinearIdentity, int>> seen_maps_;
+  double bytes_ = 0, largest_ = 0;
+};
+
+// Decomposed digits, and the accumulators of a linear map.
+double scratch_bytes(const Instruction& instruction, int level, const CostModel& model, size_t slots) {
+  const SchemeShape& shape = model.shape();
+  const double extended = (level + 1 + shape.special_primes(level)) * shape.limb_bytes();
+  switch (instruction.opcode) {
+    case Opcode::kMultiply:
+    case Opcode::kSumOfProducts:
+    case Opcode::kRotate:
+    case Opcode::kConjugate:
+    case Opcode::kSeries:
+      return (shape.digits(level) + 2) * extended;
+    case Opcode::kLinear: {
+      const LinearSchedule plan = schedule(*instruction.linear, slots);
+      const double accumulators = static_cast<double>(plan.steps.size()) + instruction.linear->outputs;
+      return (shape.digits(level) * plan.hoisted_inputs + 2 * accumulators) * extended;
+    }
+    case Opcode::kBootstrap:
+      return model.bootstrap().scratch_bytes;
+    default:
+      return 0;
+  }
+}
+
+void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading) {
+  const SchemeShape& shape = model.shape();
+  reading.keys = plan.keys;
+  reading.program_rotation_keys = static_cast<int>(plan.keys.galois_levels.size());
+  reading.program_key_bytes = plan.keys.bytes(shape);
+  if (plan.bootstraps > 0) {
+    reading.keys.merge(model.bootstrap().keys);
+    reading.bootstrap_key_bytes =
+        reading.keys.bytes(shape) - reading.program_key_bytes + model.bootstrap().other_key_bytes;
+    reading.bootstrap_bytes = model.bootstrap().memory_bytes;
+  }
+  for (const int level : reading.keys.key_levels(shape)) {
+    KeyFigures& figures = reading.keys_by_level[level];
+    ++figures.count;
+    figures.bytes += shape.key_bytes(level);
+  }
+}
+
+}  // namespace
+
+double MeterReading::peak_bytes(double encoded_limit) const {
+  const double kept = std::min(plaintext_bytes, encoded_limit + largest_plaintext_bytes);
+  return peak_ciphertext_bytes + kept + bootstrap_bytes + key_bytes();
+}
+
+std::string block_of(const std::string& label, int parts) {
+  size_t end = 0;
+  for (int part = 0; part < parts; ++part) {
+    const size_t next = label.find(" / ", end);
+    if (next == std::string::npos) return label;
+    end = next + (part + 1 < parts ? 3 : 0);
+  }
+  return label.substr(0, end);
+}
+
+MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
+  MeterReading reading;
+  count_keys(plan, model, reading);
+  Memory memory(plan, model.shape());
+  Plaintexts plaintexts(model.shape());
+  std::map<std::string, size_t> block_index;
+  memory.start();
+  reading.lowest_level = model.shape().max_level;
+  for (int level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
+  const std::vector<Instruction>& instructions = plan.program.instructions;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    const Instruction& instruction = instructions[i];
+    const int level = plan.argument_level[i];
+    const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
+    Effort effort = model.effort(instruction, plan.program, level);
+    double seconds = model.seconds(instruction, plan.program, level);
+    if (bootstrap) {
+      reading.bootstrap_counts += effort.counts;
+      reading.work += effort.work;
+      effort = {};
+      effort.counts.bootstraps = 1;
+    }
+    auto drop_to = [&](int target) {
+      effort += model.drop_effort(target);
+      seconds += model.drop_seconds(target);
+    };
+    for (Value argument : instruction.arguments)
+      if (memory.lower(argument, level)) drop_to(level);
+    if (instruction.opcode != Opcode::kInput)
+      for (Value result : instruction.results) memory.store(result);
+    if (bootstrap)
+      for (Value result : instruction.results)
+        if (plan.level[id(result)] < model.shape().compute_level) drop_to(plan.level[id(result)]);
+    const double bytes = memory.live() + scratch_bytes(instruction, level, model, plan.program.slots);
+    if (bytes > reading.peak_ciphertext_bytes) {
+      reading.peak_ciphertext_bytes = bytes;
+      reading.peak_operation = describe(instruction);
+    }
+    for (Value value : plan.last_use[i]) memory.release(value);
+    plaintexts.add(instruction, level);
+
+    const std::string block = block_of(instruction.label, block_parts);
+    const auto [found, is_new] = block_index.try_emplace(block, reading.blocks.size());
+    if (is_new) reading.blocks.push_back({.block = block, .counts = {}});
+    BlockFigures& figures = reading.blocks[found->second];
+    figures.counts += effort.counts;
+    figures.seconds += seconds;
+    ++figures.instructions;
+    reading.counts += effort.counts;
+    reading.work += effort.work;
+    reading.seconds += seconds;
+    reading.instruction_seconds.push_back(seconds);
+    if (instruction.opcode != Opcode::kInput) {
+      reading.highest_level = std::max(reading.highest_level, level);
+      reading.lowest_level = std::min(reading.lowest_level, level);
+    }
+  }
+  reading.plaintext_bytes = plaintexts.bytes();
+  reading.largest_plaintext_bytes = plaintexts.largest();
+  return reading;
+}
+
+Json to_json(const Counts& counts) {
+  Json json;
+  json["hoisted_key_switches"] = counts.hoisted_key_switches;
+  json["full_key_switches"] = counts.full_key_switches;
+  json["relinearisations"] = counts.relinearisations;
+  json["conjugations"] = counts.conjugations;
+  json["plaintext_products"] = counts.plaintext_products;
+  json["ciphertext_products"] = counts.ciphertext_products;
+  json["rescales"] = counts.rescales;
+  json["level_drops"] = counts.level_drops;
+  json["bootstraps"] = counts.bootstraps;
+  return json;
+}
+
+Json to_json(const MeterReading& reading) {
+  Json json;
+  json["seconds"] = reading.seconds;
+  json["counts"] = to_json(reading.counts);
+  json["bootstrap_counts"] = to_json(reading.bootstrap_counts);
+  json["levels"]["input"] = reading.input_level;
+  json["levels"]["highest"] = reading.highest_level;
+  json["levels"]["lowest"] = reading.lowest_level;
+  json["keys"]["rotation_keys"] = static_cast<int>(reading.keys.galois_levels.size());
+  json["keys"]["program_rotation_keys"] = reading.program_rotation_keys;
+  json["keys"]["program_bytes"] = reading.program_key_bytes;
+  json["keys"]["bootstrap_bytes"] = reading.bootstrap_key_bytes;
+  json["keys"]["bytes"] = reading.key_bytes();
+  json["keys"]["by_level"] = Json(Json::Array{});
+  for (const auto& [level, figures] : reading.keys_by_level) {
+    Json row;
+    row["level"] = level;
+    row["keys"] = figures.count;
+    row["bytes"] = figures.bytes;
+    json["keys"]["by_level"].push_back(std::move(row));
+  }
+  json["memory"]["ciphertext_bytes"] = reading.peak_ciphertext_bytes;
+  json["memory"]["peak_operation"] = reading.peak_operation;
+  json["memory"]["plaintext_bytes"] = reading.plaintext_bytes;
+  json["memory"]["bootstrap_bytes"] = reading.bootstrap_bytes;
+  json["memory"]["key_bytes"] = reading.key_bytes();
+  json["memory"]["peak_bytes"] = reading.peak_bytes();
+  json["blocks"] = Json(Json::Array{});
+  for (const BlockFigures& block : reading.blocks) {
+    Json row;
+    row["block"] = block.block;
+    row["seconds"] = block.seconds;
+    row["instructions"] = block.instructions;
+    row["counts"] = to_json(block.counts);
+    json["blocks"].push_back(std::move(row));
+  }
+  json["kernel_limbs"] = Json(Json::Object{});
+  for (size_t k = 0; k < kKernelCount; ++k)
+    json["kernel_limbs"][name(static_cast<Kernel>(k))] = reading.work[static_cast<Kernel>(k)];
+  return json;
+}
+
+}  // namespace psm::program

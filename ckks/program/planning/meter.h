@@ -1,0 +1,66 @@
+// The meter: what a plan costs, before any key exists: levels, key-switches by kind, rotation keys and their
+// bytes by level, peak memory, seconds by block. Works for programs whose weights are shapes only.
+//
+// Memory is that of the encrypted machine: live ciphertexts (freed at their last use, with the lowered copies
+// that the machine keeps), the scratch of the instruction at hand, all keys, encoded plaintexts, and the
+// encoded transforms of the bootstrap.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ckks/base/files/json.h"
+#include "ckks/program/planning/planner.h"
+
+namespace psm::program {
+
+struct BlockFigures {
+  std::string block;  // label prefix: "layer 0 / attention"
+  Counts counts;
+  int instructions = 0;
+  double seconds = 0;
+};
+
+struct KeyFigures {
+  int count = 0;
+  double bytes = 0;
+};
+
+struct MeterReading {
+  Counts counts;            // of the program; key-switches inside bootstraps are not among them
+  Counts bootstrap_counts;  // of all its bootstraps together
+  Work work;                // of everything
+  double seconds = 0;       // of everything
+  std::vector<double> instruction_seconds;
+  std::vector<BlockFigures> blocks;  // in order of appearance
+
+  KeyNeeds keys;  // of program and bootstrap together
+  std::map<int, KeyFigures> keys_by_level;
+  int program_rotation_keys = 0;  // different Galois elements of the program alone
+  double program_key_bytes = 0;
+  double bootstrap_key_bytes = 0;  // what the bootstrap adds to them, encapsulation included
+
+  double peak_ciphertext_bytes = 0;  // live ciphertexts and scratch
+  std::string peak_operation;
+  double plaintext_bytes = 0;          // encoded once for every vector and level
+  double largest_plaintext_bytes = 0;  // of one linear map or vector
+  double bootstrap_bytes = 0;          // encoded transforms of the bootstrap
+  double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
+  // With as many encoded plaintexts kept as the machine's limit allows (MachineOptions::encoded_bytes).
+  double peak_bytes(double encoded_limit = 0x1p30) const;
+
+  int input_level = 0;                      // highest of all inputs
+  int lowest_level = 0, highest_level = 0;  // at which something is computed
+};
+
+// `block_parts`: how many parts of a label name its block.
+MeterReading meter(const Plan&, const CostModel&, int block_parts = 2);
+
+Json to_json(const Counts&);
+Json to_json(const MeterReading&);
+
+// "layer 0 / attention" of "layer 0 / attention / scores" for two parts.
+std::string block_of(const std::string& label, int parts);
+
+}  // namespace psm::program

@@ -1,0 +1,136 @@
+#include "ckks/program/planning/meter.h"
+
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+constexpr size_t kSlots = 256;
+
+CostModel model() {
+  SchemeShape shape;
+  shape.log_n = 9;
+  BootstrapFigures bootstrap;
+  bootstrap.keys.need_galois(5, 27);
+  bootstrap.keys.need_relinearisation(23);
+  bootstrap.other_key_bytes = 1000;
+  bootstrap.effort.counts.relinearisations = 40;
+  return CostModel(shape, {}, bootstrap);
+}
+
+TEST_CASE("key-switches are counted by kind, exactly") {
+  Builder b(kSlots);
+  const Value x = b.input("x"), y = b.input("y");
+  LinearMap map{.outputs = 1, .terms = {}};
+  for (int giant : {0, 8, 16})
+    for (int baby : {0, 1, 2, 3})
+      map.terms.push_back({.giant = giant, .baby = baby, .weight = Plain::shape_only(16, true)});
+  const Value z = b.linear(std::vector<Value>{x}, map)[0];
+  const std::vector<Value> turned = b.rotate_all(z, std::vector<int>{4, 5, 6});
+  const std::vector<std::pair<Value, Value>> pairs{
+      {turned[0], y}, {turned[1], y}, {turned[2], b.rotate(y, 40)}};
+  b.output("out", b.conjugate(b.sum_of_products(pairs)));
+  const MeterReading reading = meter(plan(std::move(b).finish(), {}, model()), model());
+  CHECK(reading.counts == Counts{.hoisted_key_switches = 3 + 3,
+                                 .full_key_switches = 2 + 1,
+                                 .relinearisations = 1,
+                                 .conjugations = 1,
+                                 .plaintext_products = 12,
+                                 .ciphertext_products = 3,
+                                 .rescales = 2,
+                                 .level_drops = 0,
+                                 .bootstraps = 0});
+  CHECK(reading.program_rotation_keys ==
+        3 + 1 + 3 + 1 + 1);  // babies, giant, offsets, offset 40, conjugation
+  CHECK(reading.input_level == 2);
+  CHECK(reading.bootstrap_key_bytes == 0);
+}
+
+TEST_CASE("a series of degree seven takes six products in three levels, and its key reaches the first") {
+  Builder b(kSlots);
+  b.output("y", b.series(b.input("x", true), {{1, 1, 1, 1, 1, 1, 1, 1}}));
+  const MeterReading reading = meter(plan(std::move(b).finish(), {}, model()), model());
+  CHECK(reading.counts.ciphertext_products <= 6);
+  CHECK(reading.counts.relinearisations >= 3);
+  CHECK(*reading.keys.relinearisation_levels.rbegin() == 3);
+}
+
+TEST_CASE("keys of program and bootstrap are merged: one for each band of levels, at its highest use") {
+  Builder b(kSlots);
+  Value x = b.input("x");
+  for (int i = 0; i < 18; ++i) x = b.refresh(b.square(x));
+  b.output("y", b.rotate(x, 1));  // element 5, which the bootstrap has as well
+  const CostModel m = model();
+  const MeterReading reading = meter(plan(std::move(b).finish(), {}, m), m);
+  CHECK(reading.counts.bootstraps == 1);
+  CHECK(reading.bootstrap_counts.relinearisations == 40);
+  REQUIRE(reading.keys.galois_levels.at(5).size() == 2);  // the program's rotation, and the bootstrap's
+  const int low = *reading.keys.galois_levels.at(5).begin();
+  CHECK(*reading.keys.galois_levels.at(5).rbegin() == 27);
+  CHECK(*reading.keys.relinearisation_levels.rbegin() == 23);
+  CHECK(reading.keys_by_level.at(27).count == 1);
+  std::map<int, int> highest;  // of the relinearisations, by band
+  for (int level : reading.keys.relinearisation_levels) highest[m.shape().band(level)] = level;
+  double bytes = m.shape().key_bytes(27) + m.shape().key_bytes(low) + 1000;
+  for (const auto& [band, level] : highest) bytes += m.shape().key_bytes(level);
+  CHECK(reading.key_bytes() == doctest::Approx(bytes));
+  CHECK(reading.seconds > m.bootstrap().seconds);
+}
+
+TEST_CASE("peak memory is that of the values that live together") {
+  Builder b(kSlots);
+  const Value x = b.input("x");
+  std::vector<Value> sums;
+  for (int i = 0; i < 4; ++i) sums.push_back(b.negate(x));
+  Value sum = sums[0];
+  for (int i = 1; i < 4; ++i) sum = b.add(sum, sums[static_cast<size_t>(i)]);
+  b.output("y", sum);
+  const CostModel m = model();
+  const MeterReading reading = meter(plan(std::move(b).finish(), {}, m), m);
+  CHECK(reading.peak_ciphertext_bytes == 5 * m.shape().ciphertext_bytes(0));
+}
+
+TEST_CASE("a vector shared by instructions is one plaintext, and numbers take none") {
+  Builder b(kSlots);
+  const Value x = b.input("x");
+  const Plain p(std::vector<Complex>(16, 2.0));
+  b.output("a", b.multiply_plain(x, p));
+  b.output("b", b.multiply_plain(b.negate(x), p));
+  b.output("c", b.multiply_constant(x, 3));
+  const MeterReading reading = meter(plan(std::move(b).finish(), {}, model()), model());
+  CHECK(reading.plaintext_bytes == 8 * 32 * 2);  // 2m residues, two limbs
+}
+
+TEST_CASE("seconds by block add up to the whole, and the whole to what the planner predicted") {
+  Builder b(kSlots);
+  Value x = b.input("x"), y = x;
+  for (int layer = 0; layer < 4; ++layer) {
+    Builder::Scope scope(b, "layer " + std::to_string(layer));
+    {
+      Builder::Scope inner(b, "products / deep");
+      for (int i = 0; i < 6; ++i) x = b.square(x);
+    }
+    Builder::Scope inner(b, "rest");
+    x = b.refresh(b.add(b.rotate(x, 3), y));
+  }
+  b.output("y", x);
+  const Plan p = plan(std::move(b).finish(), {}, model());
+  const MeterReading reading = meter(p, model());
+  double total = 0;
+  for (const BlockFigures& block : reading.blocks) total += block.seconds;
+  CHECK(total == doctest::Approx(reading.seconds));
+  CHECK(reading.seconds == doctest::Approx(p.seconds).epsilon(0.01));
+  REQUIRE(reading.blocks.size() >= 3);
+  CHECK(reading.blocks[1].block == "layer 0 / products");
+  CHECK(to_json(reading).at("blocks", "reading").array("blocks").size() == reading.blocks.size());
+}
+
+TEST_CASE("a block is named by the first parts of a label") {
+  CHECK(block_of("a / b / c", 1) == "a");
+  CHECK(block_of("a / b / c", 2) == "a / b");
+  CHECK(block_of("a / b", 3) == "a / b");
+  CHECK(block_of("", 2).empty());
+}
+
+}  // namespace
+}  // namespace psm::program

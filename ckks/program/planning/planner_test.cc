@@ -1,0 +1,276 @@
+#include "ckks/program/planning/planner.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "ckks/base/error.h"
+#include "ckks/program/machines/twin.h"
+#include "ckks/program/planning/placement.h"
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+constexpr size_t kSlots = 256;
+
+CostModel model() {
+  SchemeShape shape;
+  shape.log_n = 9;
+  return CostModel(shape);
+}
+
+Value squares(Builder& b, Value x, int count) {
+  for (int i = 0; i < count; ++i) x = b.square(x);
+  return x;
+}
+
+int count(const Program& program, Opcode opcode) {
+  int found = 0;
+  for (const Instruction& instruction : program.instructions) found += instruction.opcode == opcode;
+  return found;
+}
+
+// Every value exists before it is used, at a level that suffices, and at no higher one than its uses need.
+void check_levels(const Plan& plan) {
+  std::vector<int> needed(plan.level.size(), 0);
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    const Instruction& instruction = plan.program.instructions[i];
+    const int at = plan.argument_level[i];
+    for (Value argument : instruction.arguments) {
+      CHECK(plan.level[static_cast<size_t>(argument.id)] >= at);
+      int& need = needed[static_cast<size_t>(argument.id)];
+      need = std::max(need, at);
+    }
+    for (Value result : instruction.results) {
+      const int level = plan.level[static_cast<size_t>(result.id)];
+      if (instruction.opcode == Opcode::kBootstrap) {
+        CHECK(at == plan.budget.entry_level);
+        CHECK(level <= plan.budget.max_level);
+      } else if (instruction.opcode == Opcode::kInput) {
+        CHECK(level <= plan.budget.input_level);
+      } else {
+        CHECK(level == at - depth(instruction));
+      }
+    }
+  }
+  for (const Instruction& instruction : plan.program.instructions) {
+    int level = 0, need = 0;
+    for (Value result : instruction.results) {
+      level = plan.level[static_cast<size_t>(result.id)];
+      need = std::max(need, needed[static_cast<size_t>(result.id)]);
+    }
+    CHECK(level == need);
+  }
+}
+
+TEST_CASE("a program that fits its levels is not refreshed, and its values lie as low as their uses allow") {
+  Builder b(kSlots);
+  const Value x = b.input("x", true);
+  const Value y = b.refresh(squares(b, x, 3));
+  b.output("y", b.multiply(y, x));
+  const Plan p = plan(std::move(b).finish(), {}, model());
+  CHECK(p.bootstraps == 0);
+  CHECK(p.input_levels == std::vector<int>{4});
+  CHECK(p.level[static_cast<size_t>(p.program.outputs[0].value.id)] == 0);
+  CHECK(*p.keys.relinearisation_levels.rbegin() == 4);
+  check_levels(p);
+}
+
+TEST_CASE("a chain of 40 levels with a candidate after each takes the fewest bootstraps that suffice") {
+  Builder b(kSlots);
+  Value x = b.input("x", true);
+  for (int i = 0; i < 40; ++i) x = b.refresh(b.square(x));
+  b.output("y", x);
+  const Plan p = plan(std::move(b).finish(), {}, model());
+  // 15 levels from the input and 15 after the last bootstrap, 12 between: 12 + 12 + 15 = 39 with two, so
+  // three.
+  CHECK(p.bootstraps == 3);
+  check_levels(p);
+}
+
+TEST_CASE(
+    "two real values share a bootstrap, in a group and across independent groups; complex ones do not") {
+  auto bootstraps = [](bool real, bool one_group, bool dependent) {
+    Builder b(kSlots);
+    Value x = b.input("x", real), y = b.input("y", real);
+    x = squares(b, x, 12);
+    if (!dependent) y = squares(b, y, 12);
+    if (one_group) {
+      const std::vector<Value> both = b.refresh(std::vector<Value>{x, y});
+      x = both[0], y = both[1];
+    } else {
+      x = b.refresh(x);
+      if (dependent) y = squares(b, b.multiply(x, y), 11);
+      y = b.refresh(y);
+    }
+    b.output("x", squares(b, x, 12));
+    b.output("y", squares(b, y, 12));
+    const Plan p = plan(std::move(b).finish(), {}, model());
+    check_levels(p);
+    return p.bootstraps;
+  };
+  CHECK(bootstraps(true, true, false) == 1);
+  CHECK(bootstraps(true, false, false) == 1);
+  CHECK(bootstraps(false, true, false) == 2);
+  CHECK(bootstraps(false, false, false) == 2);
+  CHECK(bootstraps(true, false, true) == 2);
+}
+
+TEST_CASE("only the branch of a diamond that needs it is refreshed") {
+  Builder b(kSlots);
+  const Value x = b.input("x");
+  const std::vector<Value> arms = b.refresh(std::vector<Value>{squares(b, x, 12), b.negate(x)});
+  b.output("y", b.add(squares(b, arms[0], 8), arms[1]));
+  const Plan p = plan(std::move(b).finish(), {}, model());
+  CHECK(p.bootstraps == 1);
+  CHECK(count(p.program, Opcode::kRefresh) == 0);
+  check_levels(p);
+}
+
+TEST_CASE("the search finds what trying every choice finds, on programs of fourteen candidates") {
+  uint64_t state = 7;
+  auto random = [&](int below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<int>((state >> 33) % static_cast<uint64_t>(below));
+  };
+  for (int trial = 0; trial < 8; ++trial) {
+    Builder b(kSlots);
+    std::vector<Value> values{b.input("a", true), b.input("b", true), b.input("c")};
+    for (int candidates = 0; candidates < 14;) {
+      const auto pick = [&] { return static_cast<size_t>(random(static_cast<int>(values.size()))); };
+      const size_t i = pick(), j = pick();
+      values[i] = random(2) ? squares(b, b.multiply(values[i], values[j]), 1 + random(4))
+                            : b.add(values[i], values[j]);
+      if (random(3) != 0) continue;
+      if (random(2) != 0 && candidates <= 11) {
+        values = b.refresh(values);
+        candidates += 3;
+      } else {
+        values[i] = b.refresh(values[i]);
+        ++candidates;
+      }
+    }
+    for (size_t i = 0; i < 3; ++i) b.output("o" + std::to_string(i), values[i]);
+    const Program program = without_dead_code(std::move(b).finish());
+    Placement placement(program, {}, model());
+    const size_t n = placement.candidates().size();
+    Placement::Outcome best = placement.evaluate(Placement::Choice(n, 1));
+    for (uint64_t bits = 0; bits < (uint64_t{1} << n); ++bits) {
+      Placement::Choice choice(n);
+      for (size_t c = 0; c < n; ++c) choice[c] = (bits >> c) & 1;
+      const Placement::Outcome outcome = placement.evaluate(choice);
+      if (outcome.better_than(best)) best = outcome;
+    }
+    const Placement::Outcome found = placement.evaluate(placement.search());
+    CAPTURE(trial);
+    CHECK(found.missing == best.missing);
+    CHECK(found.seconds <= best.seconds * 1.0001);
+    if (best.missing == 0) check_levels(plan(program, {}, model()));
+  }
+}
+
+TEST_CASE("a planned program computes what the original computes") {
+  Builder b(kSlots);
+  Value x = b.input("x", true), y = b.input("y", true);
+  for (int i = 0; i < 20; ++i) {
+    x = b.multiply_constant(b.square(x), 0.9);
+    y = b.multiply_constant(b.multiply(y, x), 1.1);
+    const std::vector<Value> both = b.refresh(std::vector<Value>{x, y});
+    x = b.add_constant(both[0], 0.2), y = both[1];
+  }
+  b.output("x", x);
+  b.output("y", y);
+  const Program program = std::move(b).finish();
+  const Plan p = plan(program, {}, model());
+  CHECK(p.bootstraps > 0);
+  check_levels(p);
+  const SlotVector input(kSlots, 0.5);
+  const TwinResult expected = run_twin(program, {{"x", input}, {"y", input}});
+  const TwinResult planned = run_twin(p.program, {{"x", input}, {"y", input}});
+  CHECK(planned.outputs == expected.outputs);
+}
+
+TEST_CASE("a program without enough levels is refused with the operations at both ends and what is missing") {
+  Builder b(kSlots);
+  Value x = b.input("x");
+  {
+    Builder::Scope scope(b, "layer 0");
+    x = b.refresh(squares(b, x, 8));
+  }
+  {
+    Builder::Scope scope(b, "layer 1");
+    x = squares(b, x, 18);
+  }
+  b.output("y", x);
+  const Program program = std::move(b).finish();
+  CHECK_THROWS_WITH_AS(plan(program, {}, model()), doctest::Contains("refresh [layer 0]"), Error);
+  CHECK_THROWS_WITH_AS(plan(program, {}, model()), doctest::Contains("multiply [layer 1]"), Error);
+  CHECK_THROWS_WITH_AS(plan(program, {}, model()), doctest::Contains("3 more"), Error);
+  CHECK_THROWS_AS(plan(program, {.max_level = 40}, model()), Error);
+  CHECK_THROWS_AS(plan(program, {}, CostModel()), Error);  // another ring
+}
+
+TEST_CASE("what reaches no output is removed: instructions, rotations, outputs of maps, checks") {
+  Builder b(kSlots);
+  const Value x = b.input("x"), y = b.input("y");
+  const std::vector<Value> turned = b.rotate_all(x, std::vector<int>{1, 2, 3});
+  const std::vector<Value> mapped = b.linear(
+      std::vector<Value>{y, turned[1]}, {.outputs = 2,
+                                         .terms = {{.output = 0, .input = 0, .weight = Plain::constant(1)},
+                                                   {.output = 1, .input = 1, .weight = Plain::constant(2)}}});
+  b.check_range(b.negate(y), -1, 1, "unused");
+  b.output("z", mapped[1]);
+  const Program live = without_dead_code(std::move(b).finish());
+  REQUIRE(live.instructions.size() == 4);
+  CHECK(live.instructions[2].offsets == std::vector<int>{2});
+  CHECK(live.instructions[3].arguments == std::vector<Value>{turned[1]});
+  CHECK(live.instructions[3].linear->terms[0].input == 0);
+  CHECK(live.checks.empty());
+  CHECK_NOTHROW(validate(live));
+}
+
+TEST_CASE("each value is freed once, at its last use, and a checkpoint holds what is still needed") {
+  Builder b(kSlots);
+  const Value x = b.input("x");
+  const Value y = b.square(x);
+  const Value z = b.square(y);
+  b.output("out", b.add(z, y));
+  const Plan p = plan(std::move(b).finish(), {}, model());
+  CHECK(p.last_use[0].empty());
+  CHECK(p.last_use[1] == std::vector<Value>{x});
+  CHECK(p.last_use[3] == std::vector<Value>{y, z});
+  CHECK(live_after(p, 1) == std::vector<Value>{y});
+  CHECK(live_after(p, 2) == std::vector<Value>{y, z});
+}
+
+TEST_CASE("Galois elements: rotations are powers of five, conjugation is minus one") {
+  const CostModel m = model();
+  CHECK(m.galois_element(0, false) == 1);
+  CHECK(m.galois_element(1, false) == 5);
+  CHECK(m.galois_element(2, false) == 25);
+  CHECK(m.galois_element(0, true) == 1023);
+  CHECK(m.galois_element(-1, false) * 5 % 1024 == 1);
+  CHECK(m.galois_element(256 + 3, false) == m.galois_element(3, false));
+}
+
+TEST_CASE("giants of a map are taken by Horner's rule with the differences as offsets") {
+  LinearMap map{.outputs = 2, .terms = {}};
+  for (int giant : {-32, 0, 32, 64})
+    for (int baby : {0, 1, 2})
+      for (int output : {0, 1})
+        map.terms.push_back({.output = output, .giant = giant, .baby = baby, .weight = Plain::constant(1)});
+  const LinearSchedule s = schedule(map, kSlots);
+  CHECK(s.sources.size() == 3);
+  CHECK(s.hoisted_inputs == 1);
+  REQUIRE(s.steps.size() == 6);
+  int backwards = 0;
+  for (const auto& step : s.steps) {
+    CHECK(std::abs(step.by) == 32);
+    backwards += step.by < 0;
+  }
+  CHECK(backwards == 2);
+}
+
+}  // namespace
+}  // namespace psm::program

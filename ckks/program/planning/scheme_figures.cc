@@ -1,0 +1,192 @@
+#include "ckks/program/planning/scheme_figures.h"
+
+#include <algorithm>
+#include <span>
+
+#include "ckks/base/error.h"
+
+namespace psm::program {
+
+SchemeShape shape_of(const Context& context) {
+  SchemeShape shape;
+  shape.log_n = context.log_n();
+  shape.entry_level = context.entry_level();
+  shape.compute_level = context.compute_level();
+  shape.max_level = context.max_level();
+  shape.q_bits.clear();
+  shape.p_bits.clear();
+  for (int i = 0; i < context.ring().q_count(); ++i) shape.q_bits.push_back(context.ring().q(i).bits);
+  for (int i = 0; i < context.ring().p_count(); ++i) shape.p_bits.push_back(context.ring().p(i).bits);
+  shape.bands.clear();
+  for (const Gadget& gadget : context.gadgets()) {
+    SchemeShape::Band& band = shape.bands.emplace_back(SchemeShape::Band{gadget.top, gadget.p_count, {}});
+    for (const DigitRange& digit : gadget.digits) band.digit_ends.push_back(digit.end);
+  }
+  return shape;
+}
+
+LevelBudget budget_of(const Context& context) {
+  return {.max_level = context.compute_level(),
+          .entry_level = context.entry_level(),
+          .input_level = context.compute_level(),
+          .output_level = 0};
+}
+
+namespace {
+
+// The effort of a bootstrap's steps, summed up. Levels are those of the context; in a chain of another shape
+// what lies above SlotsToCoeffs moves with the computing levels.
+class BootstrapEffort {
+ public:
+  BootstrapEffort(const Context& context, const SchemeShape& shape, const KernelSeconds& kernels)
+      : context_(context), model_(shape, kernels) {
+    program_.slots = static_cast<size_t>(context.slots());
+  }
+
+  int placed(int level) const {
+    const int shift = model_.shape().compute_level - context_.compute_level();
+    return level > context_.entry_level() ? level + shift : level;
+  }
+  Effort effort;
+
+  void transforms(std::span<const PlacedTransform> transforms) {
+    for (const PlacedTransform& t : transforms) {
+      LinearMap map{.outputs = t.transform.outputs, .terms = {}};
+      for (const TransformTerm& term : t.transform.terms)
+        map.terms.push_back({.output = term.output,
+                             .giant = term.giant,
+                             .input = term.input,
+                             .baby = term.baby,
+                             .conjugate = term.conjugate,
+                             .weight = Plain::shape_only(term.diagonal.size(), false)});
+      Instruction linear{.opcode = Opcode::kLinear,
+                         .linear = std::make_shared<const LinearMap>(std::move(map))};
+      effort += model_.effort(linear, program_, placed(t.level));
+    }
+  }
+  void rotation(int level) {
+    const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
+    effort += model_.effort(rotate, program_, placed(level));
+  }
+  // Counted as linear maps; the products by constants that these have and the sums have not weigh little.
+  void rotation_sum(const RotationSum& sum, int level) {
+    for (const auto& elements : sum.sums(context_)) {
+      LinearMap map{.outputs = 1, .terms = {}};
+      for (size_t r = 0; r < elements.size(); ++r)
+        map.terms.push_back({.baby = static_cast<int>(r), .weight = Plain::shape_only(1, false)});
+      const Instruction linear{.opcode = Opcode::kLinear,
+                               .linear = std::make_shared<const LinearMap>(std::move(map))};
+      effort += model_.effort(linear, program_, placed(level));
+    }
+  }
+  void conjugation(int level) {
+    const Instruction conjugate{.opcode = Opcode::kConjugate};
+    effort += model_.effort(conjugate, program_, placed(level));
+  }
+  void mod_raise(int level) {
+    rotation(level);                       // from the ephemeral secret
+    effort.counts.full_key_switches += 1;  // to it, at level 0
+  }
+  void eval_mod(const EvalModStage& stage) {
+    const Instruction square{.opcode = Opcode::kMultiply, .arguments = {Value{0}, Value{0}}};
+    for (const SeriesPlan::Node& node : stage.series().nodes) {
+      for (size_t i = 0; i < node.products.size(); ++i) {
+        Effort product = model_.effort(square, program_, placed(node.level) + 1);
+        if (i > 0) {  // only the first pays for the relinearisation and the rescale
+          product = {};
+          product.work[Kernel::kMultiply] = 4.0 * (placed(node.level) + 2);
+          product.counts.ciphertext_products = 1;
+        }
+        effort += product;
+      }
+      effort.work[Kernel::kAdd] += 2.0 * (placed(node.level) + 2) * static_cast<double>(node.terms.size());
+      effort.counts.plaintext_products += static_cast<int64_t>(node.terms.size());
+    }
+    for (int k = stage.polynomial().spec().double_angles; k > 0; --k)
+      effort += model_.effort(square, program_, placed(context_.compute_level()) + k);
+  }
+
+ private:
+  const Context& context_;
+  CostModel model_;
+  Program program_;  // only its number of slots is asked for
+};
+
+}  // namespace
+
+BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kernels) {
+  return figures_of(plan, shape_of(plan.context()), kernels);
+}
+
+BootstrapFigures figures_of(const BootstrapPlan& plan, const SchemeShape& shape,
+                            const KernelSeconds& kernels) {
+  const Context& context = plan.context();
+  BootstrapEffort sum(context, shape, kernels);
+  sum.rotation(plan.entry_level());
+  sum.transforms(plan.slots_to_coeffs());
+  sum.mod_raise(context.max_level());
+  sum.transforms(plan.coeffs_to_slots());
+  sum.conjugation(context.evalmod_level());
+  sum.eval_mod(plan.eval_mod());
+  BootstrapFigures figures;
+  figures.real_effort = sum.effort;
+  sum.eval_mod(plan.eval_mod());
+  figures.effort = sum.effort;
+
+  const auto extended_limbs = [&](const PlacedTransform& t) {
+    const int level = sum.placed(t.level);
+    return level + 1 + shape.special_primes(level);
+  };
+  for (const auto* transforms : {&plan.slots_to_coeffs(), &plan.coeffs_to_slots()}) {
+    for (const PlacedTransform& t : *transforms) {
+      for (const TransformTerm& term : t.transform.terms)
+        figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * extended_limbs(t);
+    }
+  }
+  for (const PlacedTransform& t : plan.coeffs_to_slots()) {
+    const double polynomials =
+        shape.digits(sum.placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
+    figures.scratch_bytes =
+        std::max(figures.scratch_bytes, polynomials * extended_limbs(t) * shape.limb_bytes());
+  }
+  figures.seconds = kernels.of(figures.effort.work);
+  figures.real_seconds = kernels.of(figures.real_effort.work);
+  const KeyRequest request = plan.key_request();
+  for (const int level : request.relinearisation_levels) figures.keys.need_relinearisation(sum.placed(level));
+  for (const auto& [element, levels] : request.galois_levels)
+    for (const int level : levels) figures.keys.need_galois(element, sum.placed(level));
+  // Around ModRaise: a digit of two limbs at q_0 p_0, two polynomials, and a key at the top.
+  figures.other_key_bytes = shape.key_bytes(shape.max_level) +
+                            2 * (shape.q_bits.front() + shape.p_bits.front()) / 64.0 * shape.limb_bytes();
+  return figures;
+}
+
+Effort effort_of(const SparseBootstrapPlan& plan, const KernelSeconds& kernels) {
+  const Context& context = plan.context();
+  BootstrapEffort sum(context, shape_of(context), kernels);
+  sum.rotation(plan.entry_level());
+  sum.transforms(plan.slots_to_coeffs());
+  sum.mod_raise(plan.raised_level());
+  sum.transforms(plan.coeffs_to_slots());
+  sum.rotation_sum(plan.first_sum(), plan.coeffs_to_slots().back().level);
+  sum.rotation_sum(plan.last_sum(), context.evalmod_level());
+  sum.conjugation(context.evalmod_level());
+  sum.eval_mod(plan.eval_mod());
+  sum.transforms(std::vector{plan.recombination(context.scale(plan.output_level()))});
+  return sum.effort;
+}
+
+KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap) {
+  KeyRequest request;
+  request.relinearisation_levels = plan.keys.relinearisation_levels;
+  request.galois_levels = plan.keys.galois_levels;
+  if (plan.bootstraps > 0) {
+    if (bootstrap == nullptr)
+      throw Error(
+          message("the plan has ", plan.bootstraps, " bootstraps, and these parameters none; take others"));
+    request.merge(bootstrap->key_request());
+  }
+  return request;
+}
+
+}  // namespace psm::program

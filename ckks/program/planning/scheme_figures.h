@@ -1,0 +1,31 @@
+// From the scheme to plain figures and back: what the planner and the meter need to know of a context and of
+// its bootstrap, and the keys that a plan asks for.
+#pragma once
+
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/program/planning/planner.h"
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/public/keys.h"
+
+namespace psm::program {
+
+SchemeShape shape_of(const Context&);
+
+// Results at most at the level after a bootstrap, outputs at level 0.
+LevelBudget budget_of(const Context&);
+
+// Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; replace them by a
+// measured time where there is one.
+BootstrapFigures figures_of(const BootstrapPlan&, const KernelSeconds&);
+// The same bootstrap in a chain of another shape: with more or fewer computing levels, other special primes and
+// digits.
+BootstrapFigures figures_of(const BootstrapPlan&, const SchemeShape&, const KernelSeconds&);
+
+// Work and key-switches of one sparse bootstrap.
+Effort effort_of(const SparseBootstrapPlan&, const KernelSeconds&);
+
+// Every key that running the plan takes; `bootstrap` may be null if the plan has none.
+KeyRequest key_request(const Plan&, const BootstrapPlan* bootstrap);
+
+}  // namespace psm::program

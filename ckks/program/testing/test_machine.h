@@ -1,0 +1,31 @@
+// A program planned for given parameters, with the keys that the plan asks for and no others, and the machine
+// that runs it: what a test of an encrypted program needs. For tests alone.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/program/machines/twin.h"
+#include "ckks/scheme/testing/test_party.h"
+
+namespace psm::program {
+
+struct TestMachine {
+  TestMachine(const ParameterSpec& spec, Program source);
+
+  std::map<std::string, Ciphertext> encrypt(const std::map<std::string, SlotVector>& inputs);
+  // What the machine makes of an input, decrypted.
+  std::map<std::string, SlotVector> run(const std::map<std::string, SlotVector>& inputs);
+  // The largest difference from what the twin makes of it.
+  double difference(const std::map<std::string, SlotVector>& inputs);
+
+  Program program;
+  Plan plan_;
+  TestParty party;
+  std::unique_ptr<Bootstrapper> bootstrapper;  // if the plan has bootstraps
+  std::unique_ptr<EncryptedMachine> machine;
+};
+
+}  // namespace psm::program

@@ -1,0 +1,103 @@
+// Arithmetic modulo one prime, primality, and the elements of the Galois group.
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include "ckks/base/random/training_random.h"
+#include "ckks/ring/arithmetic/automorphism.h"
+#include "ckks/ring/arithmetic/modulus.h"
+#include "ckks/ring/arithmetic/primes.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("reductions agree with division over their whole range") {
+  TrainingRandom random(1);
+  for (uint64_t prime :
+       {uint64_t{11}, uint64_t{12289}, uint64_t{1099511627791}, prime_near(0x1p50 - 0x1p30, 16)}) {
+    const Modulus q(prime);
+    for (int i = 0; i < 20000; ++i) {
+      const uint128_t limit = uint128_t{prime} << 62;
+      const uint128_t wide =
+          i == 0 ? limit - 1 : ((uint128_t{random.next_u64()} << 64) | random.next_u64()) % limit;
+      REQUIRE(reduce_wide(wide, q) == static_cast<uint64_t>(wide % prime));
+      const uint64_t x = i == 0 ? ~uint64_t{0} : random.next_u64();
+      REQUIRE(reduce_mod(x, q) == x % prime);
+      const uint64_t w = i == 1 ? prime - 1 : random.integer(prime);
+      REQUIRE(mul_mod(x, make_multiplier(w, q), q) == static_cast<uint64_t>(uint128_t{x} * w % prime));
+      REQUIRE(mul_lazy(x, make_multiplier(w, q), q) < 2 * prime);
+      const int64_t s = static_cast<int64_t>(x);
+      const __int128 expected = ((__int128{s} % prime) + prime) % prime;
+      REQUIRE(reduce_signed(s, q) == static_cast<uint64_t>(expected));
+    }
+    CHECK(reduce_signed(INT64_MIN, q) == (prime - (uint64_t{1} << 63) % prime) % prime);
+  }
+}
+
+TEST_CASE("inverses, powers and centred representatives") {
+  const Modulus q(prime_near(0x1p40, 16));
+  TrainingRandom random(2);
+  for (int i = 0; i < 100; ++i) {
+    const uint64_t a = 1 + random.integer(q.q - 1);
+    CHECK(mul_mod(a, inverse_mod(a, q), q) == 1);
+  }
+  CHECK(pow_mod(3, 0, q) == 1);
+  CHECK(pow_mod(3, 5, q) == 243);
+  CHECK(centered(q.q - 1, q) == -1);
+  CHECK(centered(q.q / 2, q) == static_cast<int64_t>(q.q / 2));
+  CHECK(centered(q.q / 2 + 1, q) == -static_cast<int64_t>(q.q / 2));
+}
+
+TEST_CASE("primality agrees with a sieve, with strong pseudoprimes and with known primes") {
+  constexpr size_t kLimit = 20000;
+  std::vector<bool> composite(kLimit, false);
+  for (size_t p = 2; p < kLimit; ++p) {
+    REQUIRE(is_prime(p) == !composite[p]);
+    for (size_t multiple = 2 * p; multiple < kLimit; multiple += p) composite[multiple] = true;
+  }
+  CHECK_FALSE(is_prime(0));
+  CHECK_FALSE(is_prime(1));
+  CHECK_FALSE(is_prime(3215031751));           // a strong pseudoprime to the bases 2, 3, 5, 7
+  CHECK_FALSE(is_prime(3825123056546413051));  // and to the first nine
+  CHECK(is_prime(18446744073709551557u));      // the largest below 2^64
+  CHECK_FALSE(is_prime(4611686014132420609));  // (2^31 - 1)^2
+}
+
+TEST_CASE("primes for the transform are the nearest of their form, distinct, and never beyond 50 bits") {
+  const std::vector<uint64_t> primes = ntt_primes(40, 16, 30);
+  CHECK(std::set<uint64_t>(primes.begin(), primes.end()).size() == 30);
+  for (uint64_t q : primes) {
+    CHECK(is_prime(q));
+    CHECK(q % (uint64_t{1} << 17) == 1);
+  }
+  // Brute force: no prime of the form lies nearer to the target.
+  const double target = 1.3e9;
+  const uint64_t nearest = prime_near(target, 10);
+  const double distance = std::abs(static_cast<double>(nearest) - target);
+  for (uint64_t q = 2049; q < uint64_t{1400000000}; q += 2048) {
+    if (std::abs(static_cast<double>(q) - target) < distance) REQUIRE_FALSE(is_prime(q));
+  }
+  CHECK(prime_near(0x1p50, 16) < (uint64_t{1} << 50));
+  CHECK(prime_near(target, 10, {nearest}) != nearest);
+  CHECK_THROWS_WITH_AS(prime_near(100, 16), doctest::Contains("no unused prime = 1 mod 131072"), Error);
+}
+
+TEST_CASE("rotation elements add up, wrap, and are undone by their inverses") {
+  for (int log_n : {4, 10, 16}) {
+    const uint64_t two_n = uint64_t{2} << log_n;
+    const int64_t slots = int64_t{1} << (log_n - 1);
+    CHECK(rotation_element(0, log_n) == 1);
+    CHECK(rotation_element(1, log_n) == 5);
+    CHECK(rotation_element(slots, log_n) == 1);
+    CHECK(rotation_element(-1, log_n) == rotation_element(slots - 1, log_n));
+    CHECK(rotation_element(3, log_n) * rotation_element(4, log_n) % two_n == rotation_element(7, log_n));
+    for (GaloisElement g : {rotation_element(5, log_n), conjugation_element(log_n), GaloisElement{3}}) {
+      CHECK(g * inverse_element(g, log_n) % two_n == 1);
+    }
+    CHECK(automorphism_table(5, log_n) == automorphism_table(5, log_n));
+  }
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,83 @@
+#include "ckks/ring/arithmetic/primes.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/ring/arithmetic/modulus.h"
+
+namespace psm {
+namespace {
+
+uint64_t mul_any(uint64_t a, uint64_t b, uint64_t n) { return static_cast<uint64_t>(uint128_t{a} * b % n); }
+
+uint64_t pow_any(uint64_t base, uint64_t exponent, uint64_t n) {
+  uint64_t result = 1;
+  for (base %= n; exponent > 0; exponent >>= 1, base = mul_any(base, base, n)) {
+    if (exponent & 1) result = mul_any(result, base, n);
+  }
+  return result;
+}
+
+// n - 1 = odd * 2^twos; whether `base` shows that n is composite.
+bool is_witness(uint64_t base, uint64_t n, uint64_t odd, int twos) {
+  uint64_t x = pow_any(base, odd, n);
+  if (x == 1 || x == n - 1) return false;
+  for (int i = 1; i < twos; ++i) {
+    x = mul_any(x, x, n);
+    if (x == n - 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool is_prime(uint64_t n) {
+  constexpr uint64_t kBases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37};
+  if (n < 2) return false;
+  for (uint64_t p : kBases) {
+    if (n % p == 0) return n == p;
+  }
+  const int twos = std::countr_zero(n - 1);
+  const uint64_t odd = (n - 1) >> twos;
+  return std::none_of(std::begin(kBases), std::end(kBases),
+                      [&](uint64_t base) { return is_witness(base, n, odd, twos); });
+}
+
+uint64_t prime_near(double target, int log_n, const std::vector<uint64_t>& excluded) {
+  PSM_CHECK(target > 0 && log_n >= 1 && log_n < 30, "target ", target, " log_n ", log_n);
+  const uint64_t step = uint64_t{2} << log_n;
+  const uint64_t limit = uint64_t{1} << kMaxModulusBits;
+  const auto usable = [&](uint64_t q) {
+    return q > step && q < limit && is_prime(q) &&
+           std::find(excluded.begin(), excluded.end(), q) == excluded.end();
+  };
+  // Candidates c * step + 1, outwards from the target.
+  const uint64_t center = static_cast<uint64_t>(target / static_cast<double>(step));
+  for (uint64_t distance = 0; distance <= center / 2 + 1; ++distance) {
+    const uint64_t above = (center + distance) * step + 1;
+    const uint64_t below = distance <= center ? (center - distance) * step + 1 : 0;
+    const bool above_usable = usable(above), below_usable = usable(below);
+    if (above_usable && below_usable) {
+      return std::abs(static_cast<double>(above) - target) < std::abs(static_cast<double>(below) - target)
+                 ? above
+                 : below;
+    }
+    if (above_usable) return above;
+    if (below_usable) return below;
+  }
+  throw Error(message("no unused prime = 1 mod ", step, " below 2^", kMaxModulusBits, " lies near ", target,
+                      "; use fewer primes or another size"));
+}
+
+std::vector<uint64_t> ntt_primes(int bits, int log_n, int count, std::vector<uint64_t> excluded) {
+  std::vector<uint64_t> primes;
+  for (int i = 0; i < count; ++i) {
+    primes.push_back(prime_near(std::ldexp(1.0, bits), log_n, excluded));
+    excluded.push_back(primes.back());
+  }
+  return primes;
+}
+
+}  // namespace psm

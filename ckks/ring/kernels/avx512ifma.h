@@ -1,0 +1,101 @@
+// Eight residues at a time with the 52-bit multipliers of AVX-512-IFMA. Included only by *_avx512ifma.cc,
+// which are compiled for that instruction set; everything is in an unnamed namespace, so nothing of it leaves
+// those files.
+//
+// madd52lo(a, x, y) and madd52hi(a, x, y) are a + (low, high) 52 bits of x * y, of which they take the low 52
+// bits.
+#pragma once
+
+#include <immintrin.h>
+
+#include "ckks/ring/arithmetic/kernel_types.h"
+
+namespace psm {
+namespace {
+
+using Vector = __m512i;
+
+inline Vector load(const uint64_t* p) { return _mm512_loadu_si512(p); }
+inline void store(uint64_t* p, Vector x) { _mm512_storeu_si512(p, x); }
+inline Vector broadcast(uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
+inline Vector add(Vector a, Vector b) { return _mm512_add_epi64(a, b); }
+inline Vector sub(Vector a, Vector b) { return _mm512_sub_epi64(a, b); }
+inline Vector min(Vector a, Vector b) { return _mm512_min_epu64(a, b); }
+inline Vector madd_lo(Vector a, Vector x, Vector y) { return _mm512_madd52lo_epu64(a, x, y); }
+inline Vector madd_hi(Vector a, Vector x, Vector y) { return _mm512_madd52hi_epu64(a, x, y); }
+inline Vector low_52(Vector x) { return _mm512_and_si512(x, broadcast((uint64_t{1} << 52) - 1)); }
+
+// x - c where that does not go below zero, else x: where it does, it wraps to something larger.
+inline Vector subtract_if_at_least(Vector x, Vector c) { return min(x, sub(x, c)); }
+
+// A constant and its 52-bit quotient floor(w 2^52 / q), in every lane.
+struct VectorMultiplier {
+  Vector value, quotient;
+};
+inline VectorMultiplier broadcast(const Multiplier& w) {
+  return {broadcast(w.value), broadcast(w.quotient >> 12)};
+}
+
+struct VectorModulus {
+  Vector q, two_q, minus_q;  // minus_q = 2^52 - q
+  VectorMultiplier one, two_52;
+};
+inline VectorModulus broadcast(const Modulus& m) {
+  return {broadcast(m.q), broadcast(2 * m.q), broadcast((uint64_t{1} << 52) - m.q), broadcast(m.one),
+          broadcast(m.two_52)};
+}
+
+// a + x w - floor(x w' / 2^52) q: congruent to a + x w modulo q, in a + [0, 2q), but for a possible multiple
+// of 2^52. x is taken modulo 2^52.
+inline Vector multiply_add_raw(Vector a, Vector x, const VectorMultiplier& w, const VectorModulus& m) {
+  const Vector quotient = madd_hi(_mm512_setzero_si512(), x, w.quotient);
+  return madd_lo(madd_lo(a, x, w.value), quotient, m.minus_q);
+}
+
+// x w in [0, 2q), for any x (modulo 2^52).
+inline Vector multiply_lazy(Vector x, const VectorMultiplier& w, const VectorModulus& m) {
+  return low_52(multiply_add_raw(_mm512_setzero_si512(), x, w, m));
+}
+inline Vector multiply(Vector x, const VectorMultiplier& w, const VectorModulus& m) {
+  return subtract_if_at_least(multiply_lazy(x, w, m), m.q);
+}
+
+// [0, 4q) -> [0, q).
+inline Vector reduce_four_q(Vector x, const VectorModulus& m) {
+  return subtract_if_at_least(subtract_if_at_least(x, m.two_q), m.q);
+}
+
+// high 2^52 + low modulo q, in [0, 4q), for high < 2^52 and low < 2^52: high (2^52 mod q) + low * 1, each of
+// them by its quotient, as in multiply_add_raw; together below 4q < 2^52, so nothing is lost modulo 2^52.
+inline Vector reduce_double(Vector high, Vector low, const VectorModulus& m) {
+  const Vector high_quotient = madd_hi(_mm512_setzero_si512(), high, m.two_52.quotient);
+  const Vector quotient = madd_hi(high_quotient, low, m.one.quotient);
+  return low_52(madd_lo(madd_lo(low, high, m.two_52.value), quotient, m.minus_q));
+}
+
+// A sum of products: high 2^52 + low, both growing beyond 52 bits. With factors below 2^50 a product is below
+// 2^100, so its high part is below 2^48; after at most kMaxProducts products, high with the carry is still
+// below 2^52. With both factors below 2^b it takes max_products(b): the high part is below 2^(2b-52).
+struct WideSum {
+  static constexpr size_t kMaxProducts = 15;
+  static constexpr size_t max_products(int bits) {
+    return bits >= 50 ? kMaxProducts : bits <= 46 ? 4095 : (size_t{1} << (104 - 2 * bits)) - 1;
+  }
+
+  Vector high, low;
+
+  void start(Vector residue) { high = _mm512_setzero_si512(), low = residue; }  // residue < 2^52
+  void add_product(Vector x, Vector y) {
+    high = madd_hi(high, x, y);
+    low = madd_lo(low, x, y);
+  }
+  // In [0, 4q).
+  Vector reduce(const VectorModulus& m) const {
+    return reduce_double(add(high, _mm512_srli_epi64(low, 52)), low_52(low), m);
+  }
+  // Makes room for as many more.
+  void fold(const VectorModulus& m) { start(reduce(m)); }
+};
+
+}  // namespace
+}  // namespace psm

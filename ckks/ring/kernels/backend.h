@@ -1,0 +1,24 @@
+// Which kernels (kernels.h) are in use: the choice among backends at run time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ckks/ring/arithmetic/automorphism.h"
+#include "ckks/ring/arithmetic/modulus.h"
+#include "ckks/ring/arithmetic/ntt.h"
+#include "ckks/ring/kernels/kernels.h"
+
+namespace psm {
+
+// The kernels in use: the fastest this processor can run, unless select_backend chose another.
+const Kernels& kernels();
+
+// The backends this processor can run, the reference first, the fastest last.
+std::vector<const Kernels*> available_backends();
+
+// "scalar", "avx2" or "avx512ifma"; throws Error where this processor or build lacks it. Not while others
+// compute.
+void select_backend(const std::string& name);
+
+}  // namespace psm

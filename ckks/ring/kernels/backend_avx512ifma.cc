@@ -1,0 +1,160 @@
+// The AVX-512-IFMA backend: eight residues at a time; see avx512ifma.h for the arithmetic and its ranges.
+#include "ckks/ring/kernels/avx512ifma.h"
+#include "ckks/ring/kernels/backend_list.h"
+#include "ckks/ring/kernels/ntt_avx512ifma.h"
+#include "ckks/ring/kernels/sums_avx512ifma.h"
+
+namespace psm {
+namespace {
+
+void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
+  if (tables.log_n < 4) return kScalarKernels.ntt_forward(out, a, tables);
+  ntt_forward_avx512ifma(out, a, tables);
+}
+
+void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
+  if (tables.log_n < 4) return kScalarKernels.ntt_inverse(out, a, tables);
+  ntt_inverse_avx512ifma(out, a, tables);
+}
+
+void add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const Vector q = broadcast(modulus.q);
+  for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(add(load(a + i), load(b + i)), q));
+}
+
+void subtract_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const Vector q = broadcast(modulus.q);
+  for (size_t i = 0; i < n; i += 8) {
+    const Vector difference = sub(load(a + i), load(b + i));
+    store(out + i, min(difference, add(difference, q)));  // below zero it wraps, and adding q unwraps it
+  }
+}
+
+void negate_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
+  const Vector q = broadcast(modulus.q);
+  for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(sub(q, load(a + i)), q));
+}
+
+inline Vector product(Vector a, Vector b, Vector added, const VectorModulus& m) {
+  WideSum sum;
+  sum.start(added);
+  sum.add_product(a, b);
+  return reduce_four_q(sum.reduce(m), m);
+}
+
+void multiply_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  for (size_t i = 0; i < n; i += 8)
+    store(out + i, product(load(a + i), load(b + i), _mm512_setzero_si512(), m));
+}
+
+void multiply_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n,
+                        const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  for (size_t i = 0; i < n; i += 8) store(out + i, product(load(a + i), load(b + i), load(out + i), m));
+}
+
+void scale_limb(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const VectorMultiplier w = broadcast(c);
+  for (size_t i = 0; i < n; i += 8) store(out + i, multiply(load(a + i), w, m));
+}
+
+void scale_add_limb(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const VectorMultiplier w = broadcast(c);
+  for (size_t i = 0; i < n; i += 8) {
+    const Vector sum = add(load(out + i), multiply_lazy(load(a + i), w, m));  // below 3q
+    store(out + i, reduce_four_q(sum, m));
+  }
+}
+
+void subtract_scale_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
+                          const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const VectorMultiplier w = broadcast(c);
+  for (size_t i = 0; i < n; i += 8) {
+    store(out + i, multiply(add(sub(load(a + i), load(b + i)), m.q), w, m));
+  }
+}
+
+void subtract_scale_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c,
+                              const uint64_t* d, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const VectorMultiplier w = broadcast(c);
+  for (size_t i = 0; i < n; i += 8) {
+    const Vector product = multiply_lazy(add(sub(load(a + i), load(b + i)), m.q), w, m);
+    store(out + i, reduce_four_q(add(product, load(d + i)), m));  // below 3q
+  }
+}
+
+void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
+                       size_t n) {
+  const __m512d magic = _mm512_set1_pd(0x1p52);  // an integer below it is the low bits of the sum with it
+  const Vector exponent = broadcast(uint64_t{0x433} << 52);
+  for (size_t k = 0; k < n; k += 8) {
+    __m512d sum = _mm512_setzero_pd();
+    for (size_t i = 0; i < count; ++i) {
+      const Vector shifted = _mm512_or_si512(load(y[i] + k), exponent);
+      const __m512d value = _mm512_sub_pd(_mm512_castsi512_pd(shifted), magic);
+      sum = _mm512_add_pd(sum, _mm512_mul_pd(value, _mm512_set1_pd(reciprocals[i])));
+    }
+    store(u + k, _mm512_xor_si512(_mm512_castpd_si512(_mm512_add_pd(sum, magic)), exponent));
+  }
+}
+
+void reduce_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus&, const Modulus& to) {
+  const VectorModulus m = broadcast(to);
+  for (size_t i = 0; i < n; i += 8) store(out + i, multiply(load(a + i), m.one, m));
+}
+
+void reduce_centered_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from,
+                          const Modulus& to) {
+  const VectorModulus m = broadcast(to);
+  const Vector half = broadcast(from.q / 2), from_q = broadcast(from.q);
+  for (size_t i = 0; i < n; i += 8) {
+    const Vector x = load(a + i);
+    const __mmask8 negative = _mm512_cmpgt_epu64_mask(x, half);
+    // The magnitude is reduced; a negative residue r becomes q - r, and q itself zero.
+    const Vector r = multiply(_mm512_mask_sub_epi64(x, negative, from_q, x), m.one, m);
+    store(out + i, subtract_if_at_least(_mm512_mask_sub_epi64(r, negative, m.q, r), m.q));
+  }
+}
+
+void automorphism_limb(uint64_t* out, const uint64_t* a, const AutomorphismView& table) {
+  Vector places[8];
+#pragma GCC unroll 8
+  for (int s = 0; s < 8; ++s) places[s] = load(table.permutations[s]);
+  for (size_t block = 0; block < table.n / 8; ++block) {
+    const uint32_t entry = table.blocks[block];
+    store(out + 8 * block,
+          _mm512_permutexvar_epi64(places[entry % 8], load(a + 8 * (entry / 8 - table.first_block))));
+  }
+}
+
+}  // namespace
+
+const Kernels kAvx512IfmaKernels = {
+    .name = "avx512ifma",
+    .ntt_forward = ntt_forward,
+    .ntt_inverse = ntt_inverse,
+    .add = add_limbs,
+    .subtract = subtract_limbs,
+    .negate = negate_limb,
+    .multiply = multiply_limbs,
+    .multiply_add = multiply_add_limbs,
+    .scale = scale_limb,
+    .scale_add = scale_add_limb,
+    .subtract_scale = subtract_scale_limbs,
+    .subtract_scale_add = subtract_scale_add_limbs,
+    .inner_product = inner_product_avx512ifma,
+    .packed_inner_product_pair = packed_inner_product_pair_avx512ifma,
+    .basis_convert = basis_convert_avx512ifma,
+    .nearest_multiples = nearest_multiples,
+    .reduce = reduce_limb,
+    .reduce_centered = reduce_centered_limb,
+    .automorphism = automorphism_limb,
+    .run_matrix_product = run_matrix_product_avx512ifma,
+};
+
+}  // namespace psm

@@ -1,0 +1,439 @@
+#include "ckks/ring/kernels/backend.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckks/base/random/training_random.h"
+#include "ckks/ring/arithmetic/packing.h"
+#include "ckks/ring/arithmetic/primes.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+using Limb = std::vector<uint64_t>;
+
+// Random residues, with 0 and q - 1 at the ends and sprinkled between.
+Limb random_limb(size_t n, const Modulus& q, TrainingRandom& random) {
+  Limb limb(n);
+  for (uint64_t& x : limb) {
+    const uint64_t kind = random.integer(8);
+    x = kind == 0 ? 0 : kind == 1 ? q.q - 1 : random.integer(q.q);
+  }
+  limb.front() = q.q - 1;
+  limb.back() = q.q - 1;
+  return limb;
+}
+
+std::vector<const uint64_t*> pointers(const std::vector<Limb>& limbs) {
+  std::vector<const uint64_t*> result;
+  for (const Limb& limb : limbs) result.push_back(limb.data());
+  return result;
+}
+std::vector<uint64_t*> pointers(std::vector<Limb>& limbs) {
+  std::vector<uint64_t*> result;
+  for (Limb& limb : limbs) result.push_back(limb.data());
+  return result;
+}
+
+// The definition: c_k = sum_{i+j=k} a_i b_j - sum_{i+j=k+n} a_i b_j.
+Limb schoolbook_product(const Limb& a, const Limb& b, const Modulus& q) {
+  const size_t n = a.size();
+  Limb c(n, 0);
+  for (size_t i = 0; i < n; ++i) {
+    for (size_t j = 0; j < n; ++j) {
+      const uint64_t product = mul_mod(a[i], b[j], q);
+      uint64_t& target = c[(i + j) % n];
+      target = i + j < n ? add_mod(target, product, q) : sub_mod(target, product, q);
+    }
+  }
+  return c;
+}
+
+// Calls body(kernels, log_n, q) for each backend, over ring sizes and prime sizes from the smallest to the
+// largest.
+void for_each_setting(const std::function<void(const Kernels&, int, const Modulus&)>& body) {
+  for (const Kernels* backend : available_backends()) {
+    for (int log_n : {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16}) {
+      for (int bits : {24, 36, 40, 49, 50}) {
+        const double target = bits == 50 ? 0x1.fffp49 : static_cast<double>(uint64_t{1} << bits);
+        const Modulus q(prime_near(target, log_n));
+        CAPTURE(std::string(backend->name));
+        CAPTURE(log_n);
+        CAPTURE(q.q);
+        body(*backend, log_n, q);
+      }
+    }
+  }
+}
+
+TEST_CASE("the transform evaluates at the odd powers of psi in bit-reversed order") {
+  for (const Kernels* backend : available_backends()) {
+    for (int log_n : {3, 4, 6, 8}) {
+      const Modulus q(prime_near(0x1p50 - 0x1p30, log_n));
+      const NttTables tables(log_n, q);
+      TrainingRandom random(1);
+      const Limb a = random_limb(tables.n(), q, random);
+      Limb transformed = a;
+      backend->ntt_forward(transformed.data(), transformed.data(), tables);
+      for (size_t j = 0; j < tables.n(); ++j) {
+        const uint64_t point = pow_mod(tables.psi(), 2 * reverse_bits(j, log_n) + 1, q);
+        uint64_t value = 0;
+        for (size_t i = tables.n(); i-- > 0;) value = add_mod(mul_mod(value, point, q), a[i], q);
+        REQUIRE(transformed[j] == value);
+      }
+    }
+  }
+}
+
+TEST_CASE("the product of transforms is the transform of the negacyclic product") {
+  for (const Kernels* backend : available_backends()) {
+    for (int log_n : {3, 5, 8, 10}) {
+      const Modulus q(prime_near(0x1p50 - 0x1p30, log_n));
+      const NttTables tables(log_n, q);
+      TrainingRandom random(2);
+      Limb a = random_limb(tables.n(), q, random), b = random_limb(tables.n(), q, random);
+      const Limb expected = schoolbook_product(a, b, q);
+      backend->ntt_forward(a.data(), a.data(), tables);
+      backend->ntt_forward(b.data(), b.data(), tables);
+      backend->multiply(a.data(), a.data(), b.data(), a.size(), q);
+      backend->ntt_inverse(a.data(), a.data(), tables);
+      CHECK(a == expected);
+    }
+  }
+}
+
+TEST_CASE("every backend transforms to the reference's bits and back") {
+  const Kernels& reference = *available_backends().front();
+  for_each_setting([&](const Kernels& backend, int log_n, const Modulus& q) {
+    const NttTables tables(log_n, q);
+    TrainingRandom random(3);
+    for (const Limb& a :
+         {random_limb(tables.n(), q, random), Limb(tables.n(), q.q - 1), Limb(tables.n(), 0)}) {
+      Limb expected = a, actual = a, elsewhere(a.size());
+      reference.ntt_forward(expected.data(), expected.data(), tables);
+      backend.ntt_forward(elsewhere.data(), a.data(), tables);
+      REQUIRE(elsewhere == expected);
+      backend.ntt_forward(actual.data(), actual.data(), tables);
+      REQUIRE(actual == expected);
+      backend.ntt_inverse(elsewhere.data(), actual.data(), tables);
+      REQUIRE(elsewhere == a);
+      backend.ntt_inverse(actual.data(), actual.data(), tables);
+      REQUIRE(actual == a);
+    }
+  });
+}
+
+// Where lazy values come nearest to their limits: the primes = 1 mod 2^(log_n + 1) next below 2^bits and next
+// above 2^(bits - 1), and those on both sides of 2^50 - 2^40, above which a backend may take other ways.
+std::vector<uint64_t> extreme_primes(int bits, int log_n) {
+  const uint64_t step = uint64_t{2} << log_n;
+  const auto next = [&](uint64_t from, uint64_t stride) {
+    uint64_t candidate = from + 1;
+    do candidate += stride;
+    while (!is_prime(candidate));
+    return candidate;
+  };
+  const uint64_t end = uint64_t{1} << bits;
+  std::vector<uint64_t> primes = {next(end, 0 - step), next(end / 2, step)};
+  if (bits == 50) {
+    const uint64_t middle = end - (uint64_t{1} << 40);
+    primes.insert(primes.end(), {next(middle, 0 - step), next(middle, step)});
+  }
+  return primes;
+}
+
+TEST_CASE("transforms hold for the largest and the smallest primes of every length") {
+  const Kernels& reference = *available_backends().front();
+  const auto check = [&](int bits, int log_n) {
+    for (uint64_t prime : extreme_primes(bits, log_n)) {
+      const Modulus q(prime);
+      const NttTables tables(log_n, q);
+      TrainingRandom random(11);
+      Limb half = random_limb(tables.n(), q, random);
+      std::fill(half.begin(), half.begin() + static_cast<ptrdiff_t>(half.size() / 2), q.q - 1);
+      for (const Limb& a : {Limb(tables.n(), q.q - 1), half}) {
+        Limb expected = a, back = a;
+        reference.ntt_forward(expected.data(), expected.data(), tables);
+        reference.ntt_inverse(back.data(), back.data(), tables);
+        for (const Kernels* backend : available_backends()) {
+          CAPTURE(std::string(backend->name));
+          CAPTURE(log_n);
+          CAPTURE(prime);
+          Limb forward = a, inverse = a;
+          backend->ntt_forward(forward.data(), forward.data(), tables);
+          backend->ntt_inverse(inverse.data(), inverse.data(), tables);
+          REQUIRE(forward == expected);
+          REQUIRE(inverse == back);
+          backend->ntt_inverse(forward.data(), forward.data(), tables);
+          REQUIRE(forward == a);
+        }
+      }
+    }
+  };
+  for (int bits = 30; bits <= 50; ++bits) {
+    for (int log_n : {3, 4, 7, 11, 12}) check(bits, log_n);
+  }
+  for (int log_n : {13, 14, 15, 16, 17}) {
+    for (int bits : {40, 45, 49, 50}) check(bits, log_n);
+  }
+}
+
+TEST_CASE("elementwise kernels agree with arithmetic on single residues") {
+  for_each_setting([&](const Kernels& backend, int log_n, const Modulus& q) {
+    const size_t n = size_t{1} << log_n;
+    TrainingRandom random(4);
+    const Limb a = random_limb(n, q, random), b = random_limb(n, q, random),
+               start = random_limb(n, q, random);
+    for (uint64_t constant : {uint64_t{0}, uint64_t{1}, random.integer(q.q), q.q - 1}) {
+      const Multiplier c = make_multiplier(constant, q);
+      Limb sum(n), difference(n), negative(n), product(n), product_sum = start, scaled(n), scaled_sum = start,
+                                                           difference_scaled(n), difference_scaled_sum(n);
+      backend.add(sum.data(), a.data(), b.data(), n, q);
+      backend.subtract(difference.data(), a.data(), b.data(), n, q);
+      backend.negate(negative.data(), a.data(), n, q);
+      backend.multiply(product.data(), a.data(), b.data(), n, q);
+      backend.multiply_add(product_sum.data(), a.data(), b.data(), n, q);
+      backend.scale(scaled.data(), a.data(), c, n, q);
+      backend.scale_add(scaled_sum.data(), a.data(), c, n, q);
+      backend.subtract_scale(difference_scaled.data(), a.data(), b.data(), c, n, q);
+      backend.subtract_scale_add(difference_scaled_sum.data(), a.data(), b.data(), c, start.data(), n, q);
+      bool equal = true;
+      for (size_t i = 0; i < n; ++i) {
+        const uint64_t x = a[i], y = b[i], s = start[i];
+        equal &=
+            sum[i] == (x + y) % q.q && difference[i] == (x + q.q - y) % q.q &&
+            negative[i] == (q.q - x) % q.q && product[i] == static_cast<uint64_t>(uint128_t{x} * y % q.q) &&
+            product_sum[i] == static_cast<uint64_t>((uint128_t{x} * y + s) % q.q) &&
+            scaled[i] == static_cast<uint64_t>(uint128_t{x} * constant % q.q) &&
+            scaled_sum[i] == static_cast<uint64_t>((uint128_t{x} * constant + s) % q.q) &&
+            difference_scaled[i] == static_cast<uint64_t>(uint128_t{(x + q.q - y) % q.q} * constant % q.q) &&
+            difference_scaled_sum[i] == (difference_scaled[i] + s) % q.q;
+      }
+      REQUIRE(equal);
+    }
+  });
+}
+
+TEST_CASE("inner products reduce the exact sum, whatever the number of terms") {
+  for (const Kernels* backend : available_backends()) {
+    for (size_t count : {1, 2, 3, 7, 8, 15, 16, 17, 31, 40, 100, 300}) {
+      for (double size : {0x1p24, 0x1p40, 0x1p41, 0x1p47, 0x1p50 - 0x1p30}) {
+        const size_t n = 72;  // not a multiple of what a loop takes at once
+        const Modulus q(prime_near(size, 5));
+        TrainingRandom random(5);
+        std::vector<Limb> a(count), b0(count), b1(count);
+        std::vector<std::vector<uint8_t>> packed0(count), packed1(count);
+        std::vector<const uint8_t*> pointers0, pointers1;
+        for (size_t k = 0; k < count; ++k) {
+          a[k] = count % 2 ? Limb(n, q.q - 1) : random_limb(n, q, random);
+          b0[k] = count % 3 ? Limb(n, q.q - 1) : random_limb(n, q, random);
+          b1[k] = random_limb(n, q, random);
+          for (auto* packed : {&packed0[k], &packed1[k]}) packed->assign(packed_bytes(n, q.q) + 64, 0xff);
+          pack_residues(packed0[k].data(), b0[k].data(), n, q.q);
+          pack_residues(packed1[k].data(), b1[k].data(), n, q.q);
+          pointers0.push_back(packed0[k].data());
+          pointers1.push_back(packed1[k].data());
+        }
+        Limb single(n), pair0(n), pair1(n);
+        backend->inner_product(single.data(), pointers(std::as_const(a)).data(),
+                               pointers(std::as_const(b0)).data(), count, n, q);
+        backend->packed_inner_product_pair(pair0.data(), pair1.data(), pointers(std::as_const(a)).data(),
+                                           pointers0.data(), pointers1.data(), count, n, q);
+        for (size_t i = 0; i < n; ++i) {
+          uint128_t sum0 = 0, sum1 = 0;
+          for (size_t k = 0; k < count; ++k) {
+            sum0 += uint128_t{a[k][i]} * b0[k][i];
+            sum1 += uint128_t{a[k][i]} * b1[k][i];
+          }
+          REQUIRE(single[i] == static_cast<uint64_t>(sum0 % q.q));
+          REQUIRE(pair0[i] == static_cast<uint64_t>(sum0 % q.q));
+          REQUIRE(pair1[i] == static_cast<uint64_t>(sum1 % q.q));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("basis conversion is the exact sum of digits times constants modulo each output prime") {
+  for (const Kernels* backend : available_backends()) {
+    for (size_t in_count : {1, 5, 6, 16, 17, 33}) {
+      for (size_t out_count : {1, 2, 3, 4, 5, 7}) {
+        const size_t n = 264;  // not a multiple of any tile
+        const std::vector<uint64_t> primes = ntt_primes(48, 5, static_cast<int>(in_count + out_count));
+        TrainingRandom random(6);
+        std::vector<Limb> y, out(out_count, Limb(n));
+        std::vector<Modulus> p;
+        Limb c;
+        // The digits are larger than some of the outputs' primes.
+        const Modulus largest(prime_near(0x1p50 - 0x1p30, 5));
+        for (size_t i = 0; i < in_count; ++i) y.push_back(random_limb(n, largest, random));
+        for (size_t j = 0; j < out_count; ++j)
+          p.emplace_back(j % 2 ? prime_near(0x1p30, 5) : primes[in_count + j]);
+        for (size_t j = 0; j < out_count; ++j) {
+          for (size_t i = 0; i < in_count; ++i) c.push_back(i == 0 ? p[j].q - 1 : random.integer(p[j].q));
+        }
+        backend->basis_convert(pointers(out).data(), out_count, pointers(std::as_const(y)).data(), in_count,
+                               c.data(), p.data(), n);
+        for (size_t j = 0; j < out_count; ++j) {
+          for (size_t i = 0; i < n; ++i) {
+            uint128_t sum = 0;
+            for (size_t k = 0; k < in_count; ++k) sum += uint128_t{y[k][i]} * c[j * in_count + k];
+            REQUIRE(out[j][i] == static_cast<uint64_t>(sum % p[j].q));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the nearest multiple of a sum of quotients is the reference's, halves included") {
+  const Kernels& reference = *available_backends().front();
+  for (const Kernels* backend : available_backends()) {
+    for (size_t count : {1, 2, 7, 16}) {
+      const size_t n = 264;
+      TrainingRandom random(11);
+      std::vector<Limb> y;
+      std::vector<double> reciprocals;
+      for (size_t i = 0; i < count; ++i) {
+        const Modulus q(prime_near(i % 2 ? 0x1p40 : 0x1p50 - 0x1p30, 5));
+        y.push_back(random_limb(n, q, random));
+        y.back()[3] = q.q / 2;
+        y.back()[4] = q.q / 2 + 1;
+        reciprocals.push_back(1.0 / static_cast<double>(q.q));
+      }
+      Limb expected(n), actual(n);
+      reference.nearest_multiples(expected.data(), pointers(std::as_const(y)).data(), reciprocals.data(),
+                                  count, n);
+      backend->nearest_multiples(actual.data(), pointers(std::as_const(y)).data(), reciprocals.data(), count,
+                                 n);
+      CHECK(actual == expected);
+      CHECK(expected[0] == count);  // every y is q - 1
+    }
+  }
+}
+
+TEST_CASE("residues reduce into another modulus as numbers and as centred numbers") {
+  for (const Kernels* backend : available_backends()) {
+    for (double from_size : {0x1p28, 0x1p40, 0x1p50 - 0x1p30}) {
+      for (double to_size : {0x1p27, 0x1p41, 0x1p50 - 0x1p31}) {
+        const Modulus from(prime_near(from_size, 5)), to(prime_near(to_size, 5));
+        TrainingRandom random(7);
+        Limb a = random_limb(256, from, random), plain(256), centred(256);
+        a[1] = from.q / 2;
+        a[2] = from.q / 2 + 1;
+        backend->reduce(plain.data(), a.data(), a.size(), from, to);
+        backend->reduce_centered(centred.data(), a.data(), a.size(), from, to);
+        for (size_t i = 0; i < a.size(); ++i) {
+          REQUIRE(plain[i] == a[i] % to.q);
+          const __int128 value = a[i] > from.q / 2 ? static_cast<__int128>(a[i]) - from.q : a[i];
+          REQUIRE(centred[i] == static_cast<uint64_t>(((value % to.q) + to.q) % to.q));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("the automorphism of a transform is the transform of a(X^g)") {
+  for (const Kernels* backend : available_backends()) {
+    for (int log_n : {3, 4, 5, 8, 12}) {
+      const Modulus q(prime_near(0x1p40, log_n));
+      const NttTables tables(log_n, q);
+      const size_t n = tables.n();
+      TrainingRandom random(8);
+      const Limb a = random_limb(n, q, random);
+      for (GaloisElement g :
+           {GaloisElement{1}, GaloisElement{3}, rotation_element(1, log_n), rotation_element(-3, log_n),
+            rotation_element(5, log_n), conjugation_element(log_n)}) {
+        Limb expected(n);
+        for (size_t i = 0; i < n; ++i) {
+          const size_t exponent = i * g % (2 * n);
+          expected[exponent % n] = exponent < n ? a[i] : negate_mod(a[i], q);
+        }
+        backend->ntt_forward(expected.data(), expected.data(), tables);
+        Limb transformed = a, moved(n);
+        backend->ntt_forward(transformed.data(), transformed.data(), tables);
+        backend->automorphism(moved.data(), transformed.data(), *automorphism_table(g, log_n));
+        CAPTURE(g);
+        REQUIRE(moved == expected);
+        // Tile by tile.
+        for (size_t size = 8; size <= n; size *= 4) {
+          const auto table = automorphism_table(g, log_n);
+          Limb tiled(n);
+          for (size_t begin = 0; begin < n; begin += size) {
+            backend->automorphism(tiled.data() + begin, transformed.data() + table->source_begin(begin, size),
+                                  table->tile(begin, size));
+          }
+          REQUIRE(tiled == expected);
+        }
+        // And back.
+        Limb back(n);
+        backend->automorphism(back.data(), moved.data(),
+                              *automorphism_table(inverse_element(g, log_n), log_n));
+        REQUIRE(back == transformed);
+      }
+    }
+  }
+}
+
+TEST_CASE("a polynomial in X^r has a transform that is constant on runs of r residues") {
+  const int log_n = 8;
+  const Modulus q(prime_near(0x1p40, log_n));
+  const NttTables tables(log_n, q);
+  TrainingRandom random(9);
+  for (size_t run : {2, 8, 32}) {
+    Limb a(tables.n(), 0);
+    for (size_t i = 0; i < a.size(); i += run) a[i] = random.integer(q.q);
+    kernels().ntt_forward(a.data(), a.data(), tables);
+    for (size_t i = 0; i < a.size(); ++i) REQUIRE(a[i] == a[i / run * run]);
+  }
+}
+
+TEST_CASE("run matrix products are matrix products in every run") {
+  for (const Kernels* backend : available_backends()) {
+    for (size_t run : {1, 2, 4, 8, 16, 64, 128}) {
+      for (size_t rows : {1, 2, 3, 4, 5, 9}) {
+        for (size_t cols : {1, 3, 16, 17, 40}) {
+          const size_t n = 512;
+          const Modulus q(prime_near(0x1p50 - 0x1p30, 9));
+          TrainingRandom random(10);
+          std::vector<Limb> a(cols), c(rows * cols), out(rows);
+          for (Limb& limb : a) limb = cols == 40 ? Limb(n, q.q - 1) : random_limb(n, q, random);
+          for (Limb& limb : c) limb = cols == 40 ? Limb(n / run, q.q - 1) : random_limb(n / run, q, random);
+          for (Limb& limb : out) limb = random_limb(n, q, random);
+          const std::vector<Limb> start = out;
+          for (bool accumulate : {false, true}) {
+            out = start;
+            backend->run_matrix_product(pointers(out).data(), rows, pointers(std::as_const(a)).data(), cols,
+                                        pointers(std::as_const(c)).data(), run, n, q, accumulate);
+            bool equal = true;
+            for (size_t r = 0; r < rows; ++r) {
+              for (size_t i = 0; i < n; ++i) {
+                uint128_t sum = accumulate ? start[r][i] : 0;
+                for (size_t k = 0; k < cols; ++k) sum += uint128_t{a[k][i]} * c[r * cols + k][i / run];
+                equal &= out[r][i] == static_cast<uint64_t>(sum % q.q);
+              }
+            }
+            CAPTURE(run);
+            CAPTURE(rows);
+            CAPTURE(cols);
+            REQUIRE(equal);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("a backend that is not there is refused by name, with the ones that are") {
+  CHECK_THROWS_WITH_AS(select_backend("abacus"), doctest::Contains("scalar"), Error);
+  select_backend("scalar");
+  CHECK(std::string(kernels().name) == "scalar");
+  select_backend(available_backends().back()->name);
+}
+
+}  // namespace
+}  // namespace psm

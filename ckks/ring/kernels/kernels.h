@@ -1,0 +1,80 @@
+// The one seam to the machine: a dozen operations on whole limb buffers.
+//
+// A limb is n residues modulo one prime, each in [0, q), n a multiple of 8. Every kernel takes residues in
+// [0, q) and leaves residues in [0, q), so all backends give the same bits; the scalar one is the reference,
+// written for clarity. Elementwise kernels work on any stretch of a limb (a pointer may be advanced by a
+// multiple of 8), so a caller may split a limb among threads. Kernels themselves use one thread and allocate
+// nothing.
+//
+// Outputs may be the same buffers as inputs (not overlapping in other ways) except where said.
+#pragma once
+
+#include "ckks/ring/arithmetic/kernel_types.h"
+
+namespace psm {
+
+struct Kernels {
+  const char* name;
+
+  // out = the transform of a (ntt.h): natural order to bit-reversed order, and back.
+  void (*ntt_forward)(uint64_t* out, const uint64_t* a, const NttView& tables);
+  void (*ntt_inverse)(uint64_t* out, const uint64_t* a, const NttView& tables);
+
+  // out = a + b, a - b, -a, a * b, out + a * b.
+  void (*add)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
+  void (*subtract)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
+  void (*negate)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& q);
+  void (*multiply)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
+  void (*multiply_add)(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& q);
+
+  // out = a * c, out + a * c, (a - b) * c, (a - b) * c + d, for a constant c in [0, q). The last two are what
+  // a rescaling and a ModDown end with.
+  void (*scale)(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& q);
+  void (*scale_add)(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const Modulus& q);
+  void (*subtract_scale)(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
+                         const Modulus& q);
+  void (*subtract_scale_add)(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c,
+                             const uint64_t* d, size_t n, const Modulus& q);
+
+  // out = sum_k a[k] * b[k], k < count <= 4096: products are summed unreduced and reduced once.
+  void (*inner_product)(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count,
+                        size_t n, const Modulus& q);
+  // out0 = sum_k a[k] * b0[k] and out1 = sum_k a[k] * b1[k] in one pass over a: digits times both halves of a
+  // key, whose residues are packed (packing.h). 64 bytes beyond the packed residues may be read.
+  void (*packed_inner_product_pair)(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
+                                    const uint8_t* const* b0, const uint8_t* const* b1, size_t count,
+                                    size_t n, const Modulus& q);
+
+  // The inexact basis conversion (Bajard et al., SAC 2016; Cheon et al., ePrint 2018/931):
+  //     out[j] = sum_i y[i] * c[j * in_count + i]  mod p[j],
+  // y[i] in [0, q_i) being x_i * (Q/q_i)^-1 mod q_i and c the residues of Q/q_i modulo p_j. The result is
+  // that of x + u * Q for some 0 <= u < in_count. No out may be one of the y. in_count <= 4096.
+  void (*basis_convert)(uint64_t* const* out, size_t out_count, const uint64_t* const* y, size_t in_count,
+                        const uint64_t* c, const Modulus* p, size_t n);
+
+  // u = the integer nearest to sum_i y[i] * reciprocals[i], in doubles, added in the order of i: which
+  // multiple of Q the x + u' Q above is too large by. y[i] < 2^52, reciprocals[i] <= 2^-3 and near 1/q_i,
+  // count <= 4096.
+  void (*nearest_multiples)(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
+                            size_t n);
+
+  // Residues modulo `from` taken to modulo `to`: reduce as numbers in [0, from), reduce_centered as numbers
+  // in
+  // (-from/2, from/2), which is the lift of a small signed value and what ModRaise needs.
+  void (*reduce)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to);
+  void (*reduce_centered)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to);
+
+  // The automorphism X -> X^g on a limb in NTT form, or on a tile of it (AutomorphismTable::tile); out must not be a.
+  void (*automorphism)(uint64_t* out, const uint64_t* a, const AutomorphismView& table);
+
+  // Products with a polynomial in X^(n/m), whose NTT is constant on runs of `run` = n/m residues (run a power
+  // of two):
+  //     out[r][i] (+)= sum_k a[k][i] * c[r * cols + k][i / run],   r < rows, k < cols <= 4096,
+  // a modular matrix product for each run. c[.] holds n / run residues each. run = 1 is the plain sum of
+  // products. No out may be one of the a. With accumulate, sums are added to what out holds.
+  void (*run_matrix_product)(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                             const uint64_t* const* c, size_t run, size_t n, const Modulus& q,
+                             bool accumulate);
+};
+
+}  // namespace psm

@@ -1,0 +1,198 @@
+// Butterflies and roots of the negacyclic transform, eight residues at a time. Included only by
+// ntt_avx512ifma.cc.
+//
+// A product with a root w, by its quotient w' = floor(w 2^52 / q), is y w - floor(y w' / 2^52) q: below
+// (1 + y / 2^52) q, so below 2q for any y < 2^52. Three multiply-adds give it modulo 2^52; a fourth
+// instruction, a mask, gives it as a number. How far sums may grow before a value must be brought back, and
+// whether the mask is needed, depends on the room that the prime leaves below 2^52 (Room). All ways end with
+// the same bits.
+//
+// What bounds the transform is the number of vector instructions: two a cycle on Intel's processors, of any
+// kind; on AMD's (Zen 5) two multiply-adds and four in all. A butterfly of eight pairs takes
+//
+//                            forward           inverse        multiply-adds / all
+//     kAmple                  3 / 5            3.2 / 5.8
+//     kMiddle                3.7 / 5.7          5 / 8
+//     kScarce                4.3 / 7.7          5 / 8
+//     kNearPower             4.3 / 7.7         3.8 / 8.3
+//
+// on average over a pass of three layers. The three layers inside vectors, with the computed quotients of
+// their roots and the reduction, take 19 / 37 (kAmple) and 25 / 45 (kNearPower) for 16 residues forward. So a
+// forward transform with N = 2^16 takes 58 / 102 (kAmple) or 80 / 146 (kNearPower) times 4096: at least
+// 209,000 or 299,000 cycles with two units for all, 119,000 or 164,000 on Zen 5.
+#pragma once
+
+#include "ckks/ring/kernels/avx512ifma.h"
+
+namespace psm {
+namespace {
+
+enum class Room {
+  // q < 2^45. Nothing is brought back but at the end (forward), or one sum of eight in each pass (inverse).
+  kAmple,
+  // q < 2^49. Forward, values stay below 8q < 2^52 and settle once a pass; inverse, as kScarce.
+  kMiddle,
+  // q < 2^50. Forward, values stay below 4q < 2^52; inverse, below 2q.
+  kScarce,
+  // 2^50 - 2^40 < q < 2^50. Forward, as kScarce, but values settle below 1.01q, which leaves room for inexact
+  // quotients; inverse, values are 64-bit numbers with room for the sums of a pass.
+  kNearPower,
+};
+
+inline Room room_of(const Modulus& m) {
+  if (m.bits <= 45) return Room::kAmple;
+  if (m.bits < kMaxModulusBits) return Room::kMiddle;
+  return m.q > (uint64_t{1} << 50) - (uint64_t{1} << 40) ? Room::kNearPower : Room::kScarce;
+}
+
+// x in [0, 2^52) -> kTimes q + [0, 2q), or [0, 1.01q) near 2^50, both modulo 2^52: the product with 1, whose
+// quotient floor(2^52 / q) is 4 near 2^50.
+template <int kTimes = 0>
+inline Vector settle(Vector x, const VectorModulus& m) {
+  const Vector start = kTimes == 0 ? _mm512_setzero_si512() : _mm512_set1_epi64(-kTimes);
+  return madd_lo(x, madd_hi(start, x, m.one.quotient), m.minus_q);
+}
+
+// x in [0, 128q], a number -> [0, 1.2q) modulo 2^52, for q near 2^50: with d = 2^50 - q < 2^40,
+// x - floor(x / 2^50) q = (x mod 2^50) + floor(x / 2^50) d < 2^50 + 2^47.
+inline Vector settle_near_power(Vector x, const VectorModulus& m) {
+  return madd_lo(x, _mm512_srli_epi64(x, 50), m.minus_q);
+}
+
+// The residue of x in [0, 2^52), modulo 2^52.
+inline Vector reduced(Vector x, const VectorModulus& m) {
+  return subtract_if_at_least(low_52(settle(x, m)), m.q);
+}
+
+// The same for x < 2^51. With M = floor(2^(51+k) / q) + 1 = (2^(51+k) + e) / q, 0 < e < q < 2^k,
+//     x M / 2^(51+k) = x / q + x e / (q 2^(51+k)),
+// which is less than 1/q more than x / q, so both have the same integer part.
+class ExactDivision {
+ public:
+  explicit ExactDivision(const Modulus& modulus)
+      : reciprocal_(broadcast((modulus.barrett >> 12) + 1)),
+        shift_(broadcast(static_cast<uint64_t>(modulus.bits - 1))) {}
+  Vector residue(Vector x, const VectorModulus& m) const {
+    const Vector quotient = _mm512_srlv_epi64(madd_hi(_mm512_setzero_si512(), x, reciprocal_), shift_);
+    return low_52(madd_lo(x, quotient, m.minus_q));
+  }
+
+ private:
+  Vector reciprocal_, shift_;
+};
+
+// The roots of one direction, as vectors.
+template <Room kRoom>
+class Roots {
+ public:
+  Roots(const uint64_t* values, const uint64_t* quotients, const Modulus& modulus)
+      : values_(values),
+        quotients_(quotients),
+        fraction_(broadcast((modulus.barrett << (53 - modulus.bits)) >> 12)),
+        m_(broadcast(modulus)) {}
+
+  VectorMultiplier broadcast_at(size_t t) const {
+    return {broadcast(values_[t]), _mm512_srli_epi64(broadcast(quotients_[t]), 12)};
+  }
+
+  // Two, four or eight successive roots, over and over. Their quotients are computed: most roots belong to
+  // the last layers, where each is used once, and reading both would double the traffic.
+  VectorMultiplier two_at(size_t t) const {
+    return with_quotient(
+        _mm512_broadcast_i64x2(_mm_loadu_si128(reinterpret_cast<const __m128i*>(values_ + t))));
+  }
+  VectorMultiplier four_at(size_t t) const {
+    return with_quotient(
+        _mm512_broadcast_i64x4(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(values_ + t))));
+  }
+  VectorMultiplier eight_at(size_t t) const { return with_quotient(load(values_ + t)); }
+
+ private:
+  // w floor(R) + floor(w F / 2^52), where R = 2^52 / q and F is the fraction of R to 52 bits (or to k + 11,
+  // where that is less): less than w R by less than 1.3, so floor(w 2^52 / q) or one less. Such a quotient
+  // lets a product come to (1 + 1.3 y / 2^52) q. Where that is too much, the remainder w 2^52 - quotient q,
+  // which is below 2q, tells which it is.
+  VectorMultiplier with_quotient(Vector w) const {
+    const Vector quotient = madd_hi(madd_lo(_mm512_setzero_si512(), w, m_.one.quotient), w, fraction_);
+    if constexpr (kRoom == Room::kAmple || kRoom == Room::kNearPower) return {w, quotient};
+    const Vector remainder = low_52(madd_lo(_mm512_setzero_si512(), quotient, m_.minus_q));
+    const __mmask8 short_by_one = _mm512_cmpge_epu64_mask(remainder, m_.q);
+    return {w, _mm512_mask_add_epi64(quotient, short_by_one, quotient, broadcast(uint64_t{1}))};
+  }
+
+  const uint64_t* values_;
+  const uint64_t* quotients_;
+  Vector fraction_;
+  VectorModulus m_;
+};
+
+// root(t), root(2t), root(2t + 1), root(4t), ...: those of kLayers layers below node t.
+template <int kLayers, class Roots>
+[[gnu::always_inline]] inline void load_roots(const Roots& roots, size_t t, VectorMultiplier* w) {
+#pragma GCC unroll 8
+  for (int i = 1; i < 1 << kLayers; ++i) {
+    const int layer = i >= 4 ? 2 : i >= 2 ? 1 : 0;
+    w[i - 1] = roots.broadcast_at((t << layer) + static_cast<size_t>(i - (1 << layer)));
+  }
+}
+
+// 16 residues a, b by turns from a and from b: place p = 8 v + l, v telling the vector and l the lane, comes
+// from where rotating the four bits of p to the right leads. Residues 8, 4, 2 and 1 apart face each other,
+// lane by lane, before and after one, two and three such steps; four make a whole turn.
+inline void interleave(Vector& a, Vector& b) {
+  const Vector low = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), b);
+  b = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), b);
+  a = low;
+}
+// And back: the even places, the odd places.
+inline void separate(Vector& a, Vector& b) {
+  const Vector even = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14), b);
+  b = _mm512_permutex2var_epi64(a, _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15), b);
+  a = even;
+}
+
+// (x, y) -> (x + w y, x - w y), modulo 2^52. The product comes as b = w y - q in [-q, q), where the
+// multiply-add begins with -q in place of 0, so that both a + b and a - b differ from a by at most q.
+//
+// kAmple begins with x 17q too large (kStart), enough for 17 layers; no value leaves [0, 35q], below 2^51.
+// kMiddle settles x to a in [3q, 5q) in the first layer of a pass; three layers lead to [0, 8q).
+// kScarce settles x to a in [q, 3q) in all layers, which leads to [0, 4q). The first layer of two or three in
+// a pass does so without multiply-adds (kHalve), for the balance of processors that have fewer units for
+// them. kNearPower settles to [q, 2.01q), then [0, 3.01q), in the last layer of a pass and inside vectors, so
+// that products there by inexact quotients (1.3 * 3.01 / 4 < 1) are below 2q too.
+enum class Before { kNothing, kSettle, kHalve };
+constexpr uint64_t kStart = 17;
+
+template <Room kRoom, Before kBefore>
+inline void forward_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, const VectorModulus& m) {
+  constexpr int kTimes = kRoom == Room::kMiddle ? 3 : 1;
+  if constexpr (kBefore == Before::kSettle) x = settle<kTimes>(x, m);
+  if constexpr (kBefore == Before::kHalve) x = add(subtract_if_at_least(low_52(x), m.two_q), m.q);
+  const Vector product = multiply_add_raw(m.minus_q, y, w, m);
+  y = sub(x, product);
+  x = add(x, product);
+}
+
+// (x, y) -> (x + y, (x - y) w), the latter `start` too large, for y at most `bound`; both are multiples of q.
+//
+// kAmple and kNearPower (grows) leave sums as they are, and two products of the layer before meet with x 2q
+// too large, so that their difference needs no bound (kAsIs). kNearPower settles the others (kSettled), but
+// for those of residues (kRaised). kMiddle and kScarce: all values below 2q, bound = 2q, start = 0.
+constexpr bool grows(Room room) { return room == Room::kAmple || room == Room::kNearPower; }
+enum class Difference { kAsIs, kRaised, kSettled };
+
+template <Room kRoom, Difference kDifference>
+inline void inverse_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, Vector bound, Vector start,
+                              const VectorModulus& m) {
+  const Vector sum = add(x, y);
+  Vector factor = sub(kDifference == Difference::kAsIs ? x : add(x, bound), y);
+  if constexpr (kRoom == Room::kNearPower && kDifference == Difference::kSettled) {
+    factor = settle_near_power(factor, m);
+  }
+  y = multiply_add_raw(start, factor, w, m);
+  if constexpr (kRoom == Room::kNearPower) y = low_52(y);
+  x = grows(kRoom) ? sum : settle(sum, m);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,293 @@
+// Sums of products of the AVX-512-IFMA backend: two 64-bit halves a sum, reduced once; see avx512ifma.h.
+#include "ckks/ring/kernels/sums_avx512ifma.h"
+
+#include "ckks/ring/kernels/avx512ifma.h"
+
+namespace psm {
+
+void inner_product_avx512ifma(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count,
+                              size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const size_t most = WideSum::max_products(modulus.bits);
+  for (size_t i = 0; i < n; i += 8) {
+    WideSum sum;
+    sum.start(_mm512_setzero_si512());
+    for (size_t k = 0; k < count; ++k) {
+      if (k > 0 && k % most == 0) sum.fold(m);
+      sum.add_product(load(a[k] + i), load(b[k] + i));
+    }
+    store(out + i, reduce_four_q(sum.reduce(m), m));
+  }
+}
+
+namespace {
+
+// Eight packed residues are `bits` bytes: each lane takes the eight bytes that its residue begins in.
+struct Unpacker {
+  Vector bytes, shifts, mask;
+
+  explicit Unpacker(int bits) : mask(broadcast((uint64_t{1} << bits) - 1)) {
+    alignas(64) uint8_t places[64];
+    alignas(64) uint64_t shift[8];
+    for (int lane = 0; lane < 8; ++lane) {
+      shift[lane] = static_cast<uint64_t>(lane * bits % 8);
+      for (int k = 0; k < 8; ++k) places[8 * lane + k] = static_cast<uint8_t>(lane * bits / 8 + k);
+    }
+    bytes = _mm512_load_si512(places);
+    shifts = _mm512_load_si512(shift);
+  }
+  Vector operator()(const uint8_t* packed) const {
+    const Vector words = _mm512_permutexvar_epi8(bytes, _mm512_loadu_si512(packed));
+    return _mm512_and_si512(_mm512_srlv_epi64(words, shifts), mask);
+  }
+};
+
+constexpr size_t kAhead = 1024;  // bytes of key that are asked for before they are needed
+
+// kVectors vectors at i.
+template <int kVectors>
+[[gnu::always_inline]] inline void packed_pair(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
+                                               const uint8_t* const* b0, const uint8_t* const* b1,
+                                               size_t count, size_t i, size_t bits, const Unpacker& unpack,
+                                               const VectorModulus& m) {
+  WideSum sum0[kVectors], sum1[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    sum0[v].start(_mm512_setzero_si512());
+    sum1[v].start(_mm512_setzero_si512());
+  }
+  for (size_t begin = 0; begin < count; begin += WideSum::kMaxProducts) {
+    const size_t end = count - begin < WideSum::kMaxProducts ? count : begin + WideSum::kMaxProducts;
+    if (begin > 0) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum0[v].fold(m), sum1[v].fold(m);
+    }
+    for (size_t k = begin; k < end; ++k) {
+      const uint8_t* from0 = b0[k] + i / 8 * bits;
+      const uint8_t* from1 = b1[k] + i / 8 * bits;
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        const Vector x = load(a[k] + i + 8 * v);
+        if constexpr (kVectors > 1) {
+          _mm_prefetch(reinterpret_cast<const char*>(from0 + kAhead + v * bits), _MM_HINT_T0);
+          _mm_prefetch(reinterpret_cast<const char*>(from1 + kAhead + v * bits), _MM_HINT_T0);
+        }
+        sum0[v].add_product(x, unpack(from0 + v * bits));
+        sum1[v].add_product(x, unpack(from1 + v * bits));
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) {
+    store(out0 + i + 8 * v, reduce_four_q(sum0[v].reduce(m), m));
+    store(out1 + i + 8 * v, reduce_four_q(sum1[v].reduce(m), m));
+  }
+}
+
+}  // namespace
+
+void packed_inner_product_pair_avx512ifma(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
+                                          const uint8_t* const* b0, const uint8_t* const* b1, size_t count,
+                                          size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const Unpacker unpack(modulus.bits);
+  const size_t bits = static_cast<size_t>(modulus.bits);
+  size_t i = 0;
+  for (; i + 32 <= n; i += 32) packed_pair<4>(out0, out1, a, b0, b1, count, i, bits, unpack, m);
+  for (; i < n; i += 8) packed_pair<1>(out0, out1, a, b0, b1, count, i, bits, unpack, m);
+}
+
+namespace {
+
+// kVectors vectors at i of the outputs p[0], ..., p[kOut - 1] of a basis conversion.
+template <int kOut, int kVectors>
+[[gnu::always_inline]] inline void convert(uint64_t* const* out, const uint64_t* const* y, size_t in_count,
+                                           const uint64_t* c, const Modulus* p, size_t i) {
+  WideSum sums[kOut][kVectors];
+#pragma GCC unroll 4
+  for (int j = 0; j < kOut; ++j) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sums[j][v].start(_mm512_setzero_si512());
+  }
+  for (size_t begin = 0; begin < in_count; begin += WideSum::kMaxProducts) {
+    const size_t end = in_count - begin < WideSum::kMaxProducts ? in_count : begin + WideSum::kMaxProducts;
+    if (begin > 0) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kOut; ++j) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[j][v].fold(broadcast(p[j]));
+      }
+    }
+    for (size_t k = begin; k < end; ++k) {
+      Vector x[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) x[v] = load(y[k] + i + 8 * v);
+#pragma GCC unroll 4
+      for (int j = 0; j < kOut; ++j) {
+        const Vector constant = broadcast(c[static_cast<size_t>(j) * in_count + k]);
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[j][v].add_product(x[v], constant);
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < kOut; ++j) {
+    const VectorModulus m = broadcast(p[j]);
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) store(out[j] + i + 8 * v, reduce_four_q(sums[j][v].reduce(m), m));
+  }
+}
+
+template <int kOut>
+void convert_tile(uint64_t* const* out, const uint64_t* const* y, size_t in_count, const uint64_t* c,
+                  const Modulus* p, size_t begin, size_t end) {
+  size_t i = begin;
+  for (; i + 16 <= end; i += 16) convert<kOut, 2>(out, y, in_count, c, p, i);
+  for (; i < end; i += 8) convert<kOut, 1>(out, y, in_count, c, p, i);
+}
+
+}  // namespace
+
+void basis_convert_avx512ifma(uint64_t* const* out, size_t out_count, const uint64_t* const* y,
+                              size_t in_count, const uint64_t* c, const Modulus* p, size_t n) {
+  // A tile of y, 2 KiB a limb, stays in the first-level cache while the outputs pass over it, four at a time.
+  constexpr size_t kTile = 256;
+  for (size_t begin = 0; begin < n; begin += kTile) {
+    const size_t end = n - begin < kTile ? n : begin + kTile;
+    size_t j = 0;
+    for (; j + 4 <= out_count; j += 4)
+      convert_tile<4>(out + j, y, in_count, c + j * in_count, p + j, begin, end);
+    for (; j < out_count; ++j) convert_tile<1>(out + j, y, in_count, c + j * in_count, p + j, begin, end);
+  }
+}
+
+namespace {
+
+// The eight residues from place i on of a transform that is constant on runs of 2^log_run <= 4, of which c
+// holds one each.
+inline Vector load_short_runs(const uint64_t* c, size_t i, int log_run) {
+  const uint64_t* from = c + (i >> log_run);
+  if (log_run == 0) return load(from);
+  if (log_run == 1) {
+    const Vector four = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
+    return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 1, 1, 2, 2, 3, 3), four);
+  }
+  const Vector two = _mm512_castsi128_si512(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1), two);
+}
+
+constexpr size_t kTileSize = 128;                        // residues
+constexpr size_t kTileCols = 2 * WideSum::kMaxProducts;  // limbs: 30 KiB of a tile
+constexpr size_t kTileRows = 4;
+
+// A tile of up to kTileCols limbs, one after the other. Limbs lie at equal distances in memory, so the same
+// place of many of them competes for the same few cache sets; copied together they do not.
+struct Tile {
+  alignas(64) uint64_t residues[kTileCols * kTileSize];
+  size_t cols;
+};
+
+// kRows x kVectors vectors at i of the tile, from coefficient(r, k, v): out[r] (+)= sum_k tile[k] *
+// coefficient.
+template <int kRows, int kVectors, typename Coefficient>
+[[gnu::always_inline]] inline void tile_products(uint64_t* const* out, const Tile& tile, size_t begin,
+                                                 size_t i, size_t most, bool accumulate,
+                                                 const VectorModulus& m, const Coefficient& coefficient) {
+  WideSum sums[kRows][kVectors];
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v].start(accumulate ? load(out[r] + begin + i + 8 * v) : _mm512_setzero_si512());
+    }
+  }
+  for (size_t first = 0; first < tile.cols; first += most) {
+    const size_t last = tile.cols - first < most ? tile.cols : first + most;
+    if (first > 0) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[r][v].fold(m);
+      }
+    }
+    for (size_t k = first; k < last; ++k) {
+      Vector x[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) x[v] = load(tile.residues + k * kTileSize + i + 8 * v);
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sums[r][v].add_product(x[v], coefficient(r, k, v));
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      store(out[r] + begin + i + 8 * v, reduce_four_q(sums[r][v].reduce(m), m));
+  }
+}
+
+// Rows out[0 .. kRows) over residues [begin, begin + size) with the limbs of the tile; c[r * stride + k] are
+// their runs.
+template <int kRows>
+void tile_rows(uint64_t* const* out, const Tile& tile, const uint64_t* const* c, size_t stride, size_t begin,
+               size_t size, int log_run, size_t most, bool accumulate, const VectorModulus& m) {
+  if (log_run < 3) {
+    for (size_t i = 0; i < size; i += 8) {
+      tile_products<kRows, 1>(out, tile, begin, i, most, accumulate, m, [&](int r, size_t k, int) {
+        return load_short_runs(c[static_cast<size_t>(r) * stride + k], begin + i, log_run);
+      });
+    }
+    return;
+  }
+  const size_t run = size_t{1} << log_run < size ? size_t{1} << log_run : size;
+  uint64_t constants[kRows * kTileCols];
+  for (size_t start = 0; start < size; start += run) {
+    for (size_t k = 0; k < tile.cols; ++k) {
+      for (size_t r = 0; r < kRows; ++r)
+        constants[k * kRows + r] = c[r * stride + k][(begin + start) >> log_run];
+    }
+    const auto constant = [&](int r, size_t k, int) {
+      return broadcast(constants[k * kRows + static_cast<size_t>(r)]);
+    };
+    size_t i = start;
+    for (; i + 16 <= start + run; i += 16)
+      tile_products<kRows, 2>(out, tile, begin, i, most, accumulate, m, constant);
+    for (; i < start + run; i += 8)
+      tile_products<kRows, 1>(out, tile, begin, i, most, accumulate, m, constant);
+  }
+}
+
+}  // namespace
+
+void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                                   const uint64_t* const* c, size_t run, size_t n, const Modulus& modulus,
+                                   bool accumulate) {
+  const VectorModulus m = broadcast(modulus);
+  const int log_run = __builtin_ctzll(run);
+  const size_t most = WideSum::max_products(modulus.bits);
+  Tile tile;
+  for (size_t begin = 0; begin < n; begin += kTileSize) {
+    const size_t size = n - begin < kTileSize ? n - begin : kTileSize;
+    for (size_t first = 0; first < cols; first += kTileCols) {
+      tile.cols = cols - first < kTileCols ? cols - first : kTileCols;
+      for (size_t k = 0; k < tile.cols; ++k) {
+        for (size_t i = 0; i < size; i += 8)
+          store(tile.residues + k * kTileSize + i, load(a[first + k] + begin + i));
+      }
+      const bool add_to_out = accumulate || first > 0;
+      size_t r = 0;
+      for (; r + kTileRows <= rows; r += kTileRows) {
+        tile_rows<kTileRows>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, most,
+                             add_to_out, m);
+      }
+      for (; r < rows; ++r) {
+        tile_rows<1>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, most, add_to_out, m);
+      }
+    }
+  }
+}
+
+}  // namespace psm

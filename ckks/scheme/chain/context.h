@@ -1,0 +1,94 @@
+// Context: a validated, immutable parameter set with everything derived from it.
+//
+// Notation: level l uses the primes q_0 .. q_l (l + 1 limbs); Q_l = q_0 ... q_l; P = p_0 ... p_{k-1}.
+//
+// Canonical scales (Kim, Papadimitriou, Polyakov, ePrint 2020/1118): a ciphertext at level l that is ready
+// for the next operation has the scale S_l = scale(l), where S_{l-1} = S_l^2 / q_l, so that a product of two
+// such ciphertexts is canonical again after Rescale and two operands of one level always have the same scale.
+// Each prime is the one nearest to S_l^2 / 2^bits that is still free, which keeps all S_l within 2^-13 of
+// 2^log_scale. The top of the computing levels has exactly 2^log_scale. The bootstrap's levels (EvalMod, CtS)
+// have a sequence of their own, near 2^bits of their primes; the bootstrap itself moves between the two.
+//
+// Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits
+// whose product stays 8 bits below P, from q_0 upwards (then the error of a key switch is no larger than its
+// rounding). Low levels leave room below the security bound: they may have a larger P than the top and so fewer
+// digits, which means fewer transforms and smaller keys (at 16 limbs a quarter of the time and a third of the bytes).
+// So the chain is cut into a few bands of levels, each with the number of special primes and the partition that
+// cost least at its top (gadget.h). All keys of a band share them, so a hoisted decomposition serves every key; a key
+// is trimmed to the highest level of its use within the band.
+//
+// Thread-safety: immutable after construction. Not copyable; outlives everything made from it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ckks/ring/poly.h"
+#include "ckks/scheme/chain/gadget.h"
+#include "ckks/scheme/chain/parameters.h"
+
+namespace psm {
+
+// The gadget of each band of a chain with primes of these sizes and special primes of log2_p bits at the top. One
+// without digits has a prime that is larger than its P.
+std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p);
+
+class Context {
+ public:
+  // Throws Error for what is impossible or, unless spec.insecure, beyond the security table.
+  explicit Context(const ParameterSpec& spec);
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+  ~Context();
+
+  const ParameterSpec& spec() const { return spec_; }
+  const Ring& ring() const { return *ring_; }
+  int log_n() const { return spec_.log_n; }
+  int n() const { return 1 << spec_.log_n; }
+  int slots() const { return n() / 2; }
+
+  int max_level() const { return max_level_; }                                   // L
+  int compute_level() const { return spec_.stc_levels + spec_.compute_levels; }  // highest after a bootstrap
+  int entry_level() const { return spec_.stc_levels; }                          // needed to enter a bootstrap
+  int evalmod_level() const { return compute_level() + spec_.evalmod_levels; }  // highest level of EvalMod
+  bool can_bootstrap() const { return spec_.evalmod_levels > 0 && spec_.cts_levels > 0; }
+
+  // S_l; exact in the sense that every way to compute it from canonical operations gives these very bits.
+  double scale(int level) const;
+  uint64_t q(int index) const;
+  uint64_t p(int index) const;
+
+  // Key switching at a level: its band, and the special primes p_0 .. p_{p_count-1} and digits used there.
+  int band(int level) const;
+  const std::vector<Gadget>& gadgets() const { return gadgets_; }  // by band
+  int p_count(int level) const { return gadgets_[band(level)].p_count; }
+  int digit_count(int level) const;              // digits that hold a prime of q_0 .. q_level
+  DigitRange digit(int index, int level) const;  // cut off at the level
+
+  double log2_q(int level) const;
+  double log2_p(int level) const;
+  double log2_qp() const;  // the largest Q_l P of all bands
+
+  // Identifies ring, primes, digits, secret distribution and scales; carried by every key and ciphertext.
+  uint64_t fingerprint() const { return fingerprint_; }
+
+  // "N = 2^16, log2(QP) = 1550 = ..., h = 192": one line for reports.
+  std::string describe() const;
+
+  // Bytes of a ciphertext of two polynomials and of a key-switching key, for planning.
+  size_t ciphertext_bytes(int level) const;
+  size_t key_switch_key_bytes(int level) const;
+
+ private:
+  ParameterSpec spec_;
+  int max_level_;
+  std::unique_ptr<const Ring> ring_;
+  std::vector<double> scales_;
+  std::vector<Gadget> gadgets_;
+  uint64_t fingerprint_;
+};
+
+}  // namespace psm

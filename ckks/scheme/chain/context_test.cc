@@ -1,0 +1,258 @@
+#include "ckks/scheme/chain/context.h"
+
+#include <bit>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/scheme/chain/security.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::string refusal(const ParameterSpec& spec) {
+  try {
+    const Context context(spec);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the default offers 128-bit security and twelve levels between two bootstraps") {
+  const Context context(secure_n16());
+  CHECK(context.n() == 65536);
+  CHECK(context.log2_qp() <= 1555);
+  CHECK(context.log2_qp() > 1549);
+  CHECK(context.compute_level() - context.entry_level() == 12);
+  CHECK(context.max_level() == 27);
+  CHECK(claimed_security_bits(context.spec()) == 128);
+  CHECK(contains(context.describe(), "128-bit security"));
+}
+
+TEST_CASE("all primes differ, have at most 50 bits and are 1 modulo 2N") {
+  const Context context(insecure_bootstrappable(12));
+  std::set<uint64_t> primes;
+  for (int i = 0; i <= context.max_level(); ++i) primes.insert(context.q(i));
+  for (int i = 0; i < context.ring().p_count(); ++i) primes.insert(context.p(i));
+  CHECK(primes.size() == static_cast<size_t>(context.max_level() + 1 + context.ring().p_count()));
+  for (uint64_t prime : primes) {
+    CHECK(prime < uint64_t{1} << 50);
+    CHECK(prime % 8192 == 1);
+  }
+}
+
+TEST_CASE("scales follow S_{l-1} = S_l^2 / q_l and stay within 2^-13 of their power of two") {
+  for (int log_n : {10, 13, 16}) {
+    ParameterSpec spec = insecure_bootstrappable(log_n);
+    const Context context(spec);
+    CHECK(context.scale(context.compute_level()) == 0x1p40);
+    for (int l = 0; l < context.max_level(); ++l) {
+      CAPTURE(l);
+      if (l != context.compute_level()) {
+        CHECK(context.scale(l) ==
+              context.scale(l + 1) * context.scale(l + 1) / static_cast<double>(context.q(l + 1)));
+      }
+      const double nominal = l <= context.compute_level() ? 0x1p40 : 0x1p50;
+      CHECK(std::abs(context.scale(l) / nominal - 1) < 0x1p-13);
+    }
+  }
+}
+
+TEST_CASE("a band's digits cover its primes, each no larger than P, and are cut at a level") {
+  const Context context(insecure_bootstrappable(11));
+  int level = 0;
+  for (const Gadget& gadget : context.gadgets()) {
+    int next = 0;
+    for (const DigitRange& digit : gadget.digits) {
+      CHECK(digit.begin == next);
+      double bits = 0;
+      for (int i = digit.begin; i < digit.end; ++i) bits += std::log2(static_cast<double>(context.q(i)));
+      CHECK(bits <= context.log2_p(gadget.top) - 7.9);
+      next = digit.end;
+    }
+    CHECK(next == gadget.top + 1);
+    CHECK(context.log2_q(gadget.top) + context.log2_p(gadget.top) <=
+          context.log2_q(context.max_level()) + context.log2_p(context.max_level()) + 1e-3);
+    for (; level <= gadget.top; ++level) {
+      CHECK(&context.gadgets()[context.band(level)] == &gadget);
+      CHECK(context.p_count(level) == gadget.p_count);
+      CHECK(context.digit(context.digit_count(level) - 1, level).end == level + 1);
+    }
+  }
+  CHECK(level == context.max_level() + 1);
+}
+
+TEST_CASE("below the top, digits are fewer than the top's special primes would allow") {
+  const Context context(secure_n16());
+  CHECK(context.p_count(27) == 6);
+  CHECK(context.digit_count(27) == 5);
+  CHECK(context.digit_count(19) == 2);
+  CHECK(context.digit_count(15) == 2);
+  CHECK(context.digit_count(9) == 1);
+  CHECK(context.log2_qp() < 1550.1);
+}
+
+TEST_CASE("a digit has no more primes than one basis conversion takes, however large P is") {
+  ParameterSpec spec = insecure_leveled(11, 40);
+  spec.log_scale = spec.compute_bits = spec.q0_bits = 30;
+  spec.p_count = 15;  // 750 bits: 24 primes of 30 bits
+  const Context context(spec);
+  for (const DigitRange& digit : context.gadgets().back().digits) CHECK(digit.end - digit.begin <= 16);
+  CHECK(context.gadgets().back().digits.size() == 3);
+}
+
+TEST_CASE("every shipped set keeps within the bound of its secret, with the ephemeral secret at q_0 p_0") {
+  const std::vector<ParameterSpec> specs = shipped_specs();
+  std::set<std::string> names;
+  int dense = 0, bootstrappable = 0;
+  for (const ParameterSpec& spec : specs) {
+    CAPTURE(spec.name);
+    const Context context(spec);  // refuses what is beyond a bound
+    CHECK_FALSE(spec.insecure);
+    CHECK(claimed_security_bits(spec) == 128);
+    CHECK(context.log2_qp() <= max_log2_modulus(spec.log_n, secret_kind(spec.secret_hamming_weight)));
+    dense += spec.secret_hamming_weight == 0;
+    names.insert(spec.name);
+    if (!context.can_bootstrap()) continue;
+    ++bootstrappable;
+    CHECK(context.compute_level() - context.entry_level() >= 12);
+    CHECK(spec.encapsulation_hamming_weight >= 32);
+    const double log2_q0p0 =
+        std::log2(static_cast<double>(context.q(0))) + std::log2(static_cast<double>(context.p(0)));
+    CHECK(log2_q0p0 <= max_log2_modulus(spec.log_n, SecretKind::kEphemeral32));
+  }
+  CHECK(names.size() == specs.size());
+  CHECK(dense >= 1);
+  CHECK(bootstrappable >= 2);
+  CHECK(contains(refusal(secure_n16_leveled(kMaxSecureLeveled + 1)), "exceeds the 1555 bits"));
+}
+
+TEST_CASE("the dense secret's set spends its larger bound on special primes: three digits") {
+  const Context dense(secure_n16_dense()), sparse(secure_n16());
+  CHECK(dense.compute_level() - dense.entry_level() == 12);
+  CHECK(dense.log2_qp() > 1699);
+  CHECK(dense.digit_count(dense.max_level()) == 3);
+  CHECK(sparse.digit_count(sparse.max_level()) == 5);
+  CHECK(3 * dense.key_switch_key_bytes(dense.max_level()) <
+        2 * sparse.key_switch_key_bytes(sparse.max_level()));
+}
+
+TEST_CASE("a modulus beyond the security table is refused, and the bound and its source are named") {
+  ParameterSpec spec = secure_n16();
+  spec.compute_levels = 13;
+  CHECK(contains(refusal(spec), "exceeds the 1555 bits"));
+  CHECK(contains(refusal(spec), "the PowerSoftmax paper's set, ternary secret of weight 192"));
+  spec.insecure = true;
+  CHECK(refusal(spec) == "");
+  spec.insecure = false;
+  spec.secret_hamming_weight = 0;  // dense: up to 1747 bits
+  CHECK(refusal(spec) == "");
+  spec.compute_levels = 20;
+  CHECK(contains(refusal(spec), "exceeds the 1747 bits"));
+  CHECK(contains(refusal(spec), "ePrint 2024/463, dense ternary secret"));
+}
+
+TEST_CASE("an ephemeral secret at too large a q_0 p_0 is refused, and the bound and its source are named") {
+  const auto refused = [](double log2_q0p0) -> std::string {
+    try {
+      check_security(secure_n16(), 1550, log2_q0p0);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK(refused(121) == "");
+  CHECK(contains(refused(121.5), "exceeds the 121 bits"));
+  CHECK(contains(refused(121.5), "ePrint 2022/024"));
+}
+
+TEST_CASE("secrets and rings that no cited estimate covers are refused") {
+  ParameterSpec spec = secure_n16();
+  spec.secret_hamming_weight = 64;
+  CHECK(contains(refusal(spec), "Hamming weight 64"));
+  spec = secure_n16();
+  spec.encapsulation_hamming_weight = 16;
+  CHECK(contains(refusal(spec), "ephemeral secret"));
+  spec = secure_n16();
+  spec.log_n = 15;
+  CHECK(contains(refusal(spec), "exceeds"));
+}
+
+TEST_CASE("the security table grows with the ring and shrinks with the secret's weight") {
+  for (int log_n = 11; log_n <= 16; ++log_n) {
+    CHECK(max_log2_modulus(log_n, SecretKind::kDenseTernary) >
+          1.9 * max_log2_modulus(log_n - 1, SecretKind::kDenseTernary));
+  }
+  CHECK(max_log2_modulus(16, SecretKind::kSparse192) < max_log2_modulus(16, SecretKind::kDenseTernary));
+  CHECK(max_log2_modulus(16, SecretKind::kEphemeral32) < max_log2_modulus(13, SecretKind::kDenseTernary));
+  CHECK(max_log2_modulus(20, SecretKind::kDenseTernary) == 0);
+}
+
+TEST_CASE("impossible shapes are refused with the field's name") {
+  ParameterSpec spec = insecure_leveled(11, 3);
+  spec.log_n = 30;
+  CHECK(contains(refusal(spec), "log_n = 30"));
+  spec = insecure_leveled(11, 0);
+  CHECK(contains(refusal(spec), "compute_levels = 0"));
+  spec = insecure_leveled(11, 3);
+  spec.compute_levels = 0x7fffffff, spec.stc_levels = 0x7fffffff;  // their sum wraps round to a small number
+  CHECK(contains(refusal(spec), "more than 60 primes"));
+  spec = insecure_leveled(11, 3);
+  spec.p_count = 0;
+  CHECK(contains(refusal(spec), "p_count"));
+  spec = insecure_leveled(11, 3);
+  spec.q0_bits = 60;
+  CHECK(contains(refusal(spec), "60 bits"));
+  spec = insecure_leveled(11, 3);
+  spec.compute_bits = 42;
+  CHECK(contains(refusal(spec), "compute_bits"));
+}
+
+TEST_CASE("the fingerprint tells parameter sets apart and is the same for the same set") {
+  const Context a(insecure_leveled(11, 3)), b(insecure_leveled(11, 3)), c(insecure_leveled(11, 4));
+  ParameterSpec other_secret = insecure_leveled(11, 3);
+  other_secret.secret_hamming_weight = 100;
+  const Context d(other_secret);
+  CHECK(a.fingerprint() == b.fingerprint());
+  CHECK(a.fingerprint() != c.fingerprint());
+  CHECK(a.fingerprint() != d.fingerprint());
+}
+
+TEST_CASE("sets that differ in the special primes of the top alone have different fingerprints") {
+  // A lower band brings in special primes that the top does not use: the same list, other keys.
+  std::set<uint64_t> fingerprints;
+  for (int p_count = 1; p_count <= 8; ++p_count) {
+    ParameterSpec spec = insecure_leveled(11, 20);
+    spec.q0_bits = 45;
+    spec.p_count = p_count;
+    fingerprints.insert(Context(spec).fingerprint());
+  }
+  CHECK(fingerprints.size() == 8);
+}
+
+TEST_CASE("bytes of ciphertexts and keys are those of their limbs") {
+  const Context context(insecure_leveled(11, 6));
+  CHECK(context.ciphertext_bytes(3) == 2u * 4 * 2048 * 8);
+  size_t bits = 0;  // keys are packed
+  for (int i = 0; i <= 6; ++i) bits += std::bit_width(context.q(i));
+  for (int i = 0; i < context.p_count(6); ++i) bits += std::bit_width(context.p(i));
+  CHECK(context.key_switch_key_bytes(6) == 2 * static_cast<size_t>(context.digit_count(6)) * bits * 2048 / 8);
+}
+
+TEST_CASE("a specification whose primes lie too far apart to hold the scale is refused") {
+  ParameterSpec spec = insecure_leveled(12, 55);
+  spec.log_scale = spec.compute_bits = 22;
+  CHECK(contains(refusal(spec), "no primes hold the scale"));
+}
+
+}  // namespace psm

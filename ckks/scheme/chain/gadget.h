@@ -1,0 +1,52 @@
+// Gadgets: how key switching decomposes on a band of levels.
+//
+// At level l a key switch with k special primes (product P) and d digits takes (ckks/scheme/server/key_switch.h)
+//
+//     T = d (l + 1 + k) + 2k + 2 (l + 1)   transforms,
+//     K = 2 d (l + 1 + k)                  limbs of key,
+//     C                                    conversions of one limb to another,
+//     E = l + 1 + k                        limbs of an extended polynomial, which linear maps work on,
+//
+// and is correct and quiet when every digit's product stays 8 bits below P. A larger P has fewer digits; it
+// is allowed where Q_l P stays within the Q_L P of the top, which is what the security bound is checked for.
+// Each band takes the k that makes T + K / 6 + C / 32 + E / 2 least at its top: the weights are, in
+// transforms, the time of reading a limb of key from memory, of converting a limb, and of a few products of
+// extended limbs by plaintexts.
+#pragma once
+
+#include <set>
+#include <span>
+#include <vector>
+
+namespace psm {
+
+struct DigitRange {
+  int begin, end;  // the primes q_begin .. q_{end-1}
+};
+
+struct Gadget {
+  int top = 0;      // the band's highest level; the lowest is one above the previous band's top
+  int p_count = 0;  // special primes p_0 .. p_{p_count-1}
+  std::vector<DigitRange> digits;
+};
+
+// Of levels in ascending order, the highest in each band: where keys are made. band(level) tells the band.
+template <typename Band>
+std::vector<int> highest_of_bands(const std::set<int>& levels, const Band& band) {
+  std::vector<int> highest;
+  for (int level : levels) {
+    if (!highest.empty() && band(highest.back()) == band(level)) highest.pop_back();
+    highest.push_back(level);
+  }
+  return highest;
+}
+
+// The partition of primes q_0 .. q_top for a P of p_bits; log2 of the primes. Empty if a prime is larger than
+// P.
+std::vector<DigitRange> partition_digits(std::span<const double> log2_q, int top, double p_bits);
+
+// The best gadget for a band with this top: at most `most` special primes of `bits_each` bits, and Q_top P
+// within `budget_bits`. Without digits if there is none.
+Gadget best_gadget(std::span<const double> log2_q, int top, int most, double bits_each, double budget_bits);
+
+}  // namespace psm

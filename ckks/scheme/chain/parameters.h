@@ -1,0 +1,67 @@
+// Parameters of the scheme: an unchecked description that a Context validates and turns into primes.
+//
+// The modulus chain, from the bottom (level 0) to the top (level L), in the order in which a
+// bootstrapped computation meets it from the top downwards:
+//
+//   level        0 | 1 .. stc | .. compute ..        | .. evalmod ..   | .. cts .. = L
+//   prime       q_0| SlotsToCoeffs  usable levels    | EvalMod         | CoeffsToSlots
+//   bits         50| 3 x 40     12 x 40              | 8 x 50          | 4 x 50            (default)
+//
+// and special primes p_0 .. p_{k-1} (6 x 50 bits), P = prod p_i, that exist only inside key switching.
+// log2(QP) of the default is 1550, within the bound for N = 2^16 and a ternary secret of weight 192
+// (scheme/chain/security.h).
+//
+// Primes have at most 50 bits, so that the products of lazily reduced residues fit the 52-bit multiply-add
+// of AVX-512-IFMA; all of them are = 1 mod 2N.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace psm {
+
+// Unchecked: any values may stand here; Context's constructor refuses what it cannot serve.
+struct ParameterSpec {
+  std::string name;
+  int log_n = 16;  // ring degree N = 2^log_n; N/2 complex slots
+  int q0_bits = 50;
+  int stc_levels = 3, stc_bits = 40;
+  int compute_levels = 12, compute_bits = 40;
+  int evalmod_levels = 8, evalmod_bits = 50;
+  int cts_levels = 4, cts_bits = 50;
+  int p_count = 6, p_bits = 50;
+  int log_scale = 40;                     // scale at the highest computing level is exactly 2^log_scale
+  int secret_hamming_weight = 192;        // ternary secret with exactly this many +-1; 0: dense ternary
+  int encapsulation_hamming_weight = 32;  // the ephemeral secret of ModRaise; lives at modulus q_0 p_0 only
+  bool insecure = false;                  // true: no security is claimed (tests); commands must refuse it
+};
+
+// The default: N = 2^16, 128-bit security, twelve usable levels between two bootstraps.
+ParameterSpec secure_n16();
+
+// The same chain under a dense ternary secret, which standard tables cover. What its larger bound allows is
+// spent on special primes, 9 x 50 bits (log2(QP) = 1700 of 1747): three digits instead of five, so that keys
+// are a third smaller and key switches faster. Divisions round against a denser secret:
+// ckks/bootstrap/README.md says what that costs.
+ParameterSpec secure_n16_dense();
+
+// The same ring and security with a chain that ends below the bootstrap: for what needs few levels.
+ParameterSpec secure_n16_leveled(int compute_levels);
+
+constexpr int kMaxSecureLeveled = 30;  // more compute_levels would exceed the bound
+
+// Every set for which 128 bits of security are claimed.
+std::vector<ParameterSpec> shipped_specs();
+
+// The chain of a set, and how dense its secret is, in a ring of degree 2^log_n (10..15): for tests; offers no
+// security.
+ParameterSpec insecure_version(ParameterSpec spec, int log_n);
+
+// That of the default.
+ParameterSpec insecure_bootstrappable(int log_n);
+
+// A short chain (q_0, `levels` primes of 40 bits, three special primes) without bootstrapping levels: for
+// tests.
+ParameterSpec insecure_leveled(int log_n, int levels);
+
+}  // namespace psm

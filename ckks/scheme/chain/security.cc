@@ -1,0 +1,84 @@
+#include "ckks/scheme/chain/security.h"
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+struct Bound {
+  int log_n;
+  double log2_modulus;
+};
+
+// ePrint 2024/463, ternary secret, classical, 128 bits.
+constexpr Bound kDenseTernary[] = {{10, 26},  {11, 53},  {12, 106}, {13, 214},
+                                   {14, 430}, {15, 868}, {16, 1747}};
+// The PowerSoftmax paper's parameter set (HEaaN FGb), h = 192, 128 bits.
+constexpr Bound kSparse192[] = {{16, 1555}};
+// ePrint 2022/024 as Lattigo v6 ships it: q_0 of 60 bits, p_0 of 61.
+constexpr Bound kEphemeral32[] = {{16, 121}};
+
+template <size_t count>
+double find(const Bound (&table)[count], int log_n) {
+  for (const Bound& bound : table) {
+    if (bound.log_n == log_n) return bound.log2_modulus;
+  }
+  return 0;
+}
+
+void check_bound(const ParameterSpec& spec, SecretKind kind, double log2_modulus) {
+  const double bound = max_log2_modulus(spec.log_n, kind);
+  if (log2_modulus <= bound) return;
+  throw Error(message("parameters '", spec.name, "': a modulus of ", log2_modulus, " bits at N = 2^",
+                      spec.log_n, " exceeds the ", bound, " bits that give 128-bit security (",
+                      security_source(kind),
+                      "); use fewer levels, or a specification marked insecure for experiments"));
+}
+
+}  // namespace
+
+double max_log2_modulus(int log_n, SecretKind kind) {
+  switch (kind) {
+    case SecretKind::kDenseTernary:
+      return find(kDenseTernary, log_n);
+    case SecretKind::kSparse192:
+      return find(kSparse192, log_n);
+    case SecretKind::kEphemeral32:
+      return find(kEphemeral32, log_n);
+  }
+  return 0;
+}
+
+const char* security_source(SecretKind kind) {
+  switch (kind) {
+    case SecretKind::kDenseTernary:
+      return "ePrint 2024/463, dense ternary secret, classical";
+    case SecretKind::kSparse192:
+      return "the PowerSoftmax paper's set, ternary secret of weight 192";
+    case SecretKind::kEphemeral32:
+      return "ePrint 2022/024 as in Lattigo v6, ephemeral secret of weight 32 at q_0 p_0";
+  }
+  return "";
+}
+
+SecretKind secret_kind(int hamming_weight) {
+  if (hamming_weight == 0) return SecretKind::kDenseTernary;
+  if (hamming_weight >= 192) return SecretKind::kSparse192;
+  throw Error(message("no cited estimate covers a secret of Hamming weight ", hamming_weight,
+                      "; use 192 or more, or 0 for a dense ternary secret"));
+}
+
+void check_security(const ParameterSpec& spec, double log2_qp, double log2_q0p0) {
+  if (spec.insecure) return;
+  check_bound(spec, secret_kind(spec.secret_hamming_weight), log2_qp);
+  if (spec.evalmod_levels == 0) return;  // no bootstrap, no ephemeral secret
+  if (spec.encapsulation_hamming_weight < 32) {
+    throw Error(message("parameters '", spec.name, "': the ephemeral secret's Hamming weight is ",
+                        spec.encapsulation_hamming_weight, "; no cited estimate covers less than 32"));
+  }
+  check_bound(spec, SecretKind::kEphemeral32, log2_q0p0);
+}
+
+int claimed_security_bits(const ParameterSpec& spec) { return spec.insecure ? 0 : 128; }
+
+}  // namespace psm

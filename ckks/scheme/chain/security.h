@@ -1,0 +1,50 @@
+// What moduli are allowed: the largest log2(QP) at which a ring of degree N offers 128 bits of security.
+//
+// Sources:
+//   * dense ternary secrets: Bossuat et al., "Security Guidelines for Implementing Homomorphic Encryption",
+//     ePrint 2024/463 (classical attacks, ternary secret, error deviation 3.19), which extends the
+//     HomomorphicEncryption.org standard table (Albrecht et al., 2018; up to N = 2^15) to N = 2^16;
+//   * ternary secrets of Hamming weight >= 192 at N = 2^16: log2(QP) <= 1555, the figure of the parameter set
+//     used by the PowerSoftmax paper (HEaaN "FGb"). The sets that Bossuat, Troncoso-Pastoriza and Hubaux
+//     (ePrint 2022/024) estimate against the hybrid primal and dual attacks have 1546 to 1553. Such sparse
+//     secrets are outside the standard tables;
+//   * the ephemeral secret of weight 32 around ModRaise (ePrint 2022/024) at N = 2^16: 121 bits. It is the modulus
+//     of the one key under it in the sets of that paper, q_0 of 60 and p_0 of 61 bits; their library states
+//     "over 128-bit security for an evaluation key of modulus 121 bits" (Lattigo v6,
+//     circuits/ckks/bootstrapping/parameters_literal.go). OpenFHE runs the same weight at 126 bits and
+//     quotes an estimator for it (openfhe-development, issue 1041). Primes of at most 50 bits keep ours at
+//     100. The key generator makes exactly one key under it, at the modulus q_0 p_0.
+//
+// These are bounds on cited estimates: no estimator runs here. They say nothing of what a decrypted result
+// reveals when it is shared (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
+#pragma once
+
+#include <string>
+
+#include "ckks/scheme/chain/parameters.h"
+
+namespace psm {
+
+enum class SecretKind {
+  kDenseTernary,  // each coefficient uniform in {-1, 0, 1}
+  kSparse192,     // ternary with Hamming weight >= 192
+  kEphemeral32,   // ternary with Hamming weight >= 32; only at modulus q_0 p_0
+};
+
+// Largest log2 of the modulus for 128 bits of security; 0 where no source gives one.
+double max_log2_modulus(int log_n, SecretKind kind);
+
+// Where that figure comes from, in a few words.
+const char* security_source(SecretKind kind);
+
+// What secret a Hamming weight stands for (0 = dense); throws Error for weights no source covers.
+SecretKind secret_kind(int hamming_weight);
+
+// Throws Error, naming the bound and its source, unless log2(QP) = `log2_qp` is allowed for the main secret
+// and log2(q_0 p_0) = `log2_q0p0` for the ephemeral one. Does nothing for an insecure specification.
+void check_security(const ParameterSpec& spec, double log2_qp, double log2_q0p0);
+
+// 128 for a secure specification, 0 for an insecure one (no claim).
+int claimed_security_bits(const ParameterSpec& spec);
+
+}  // namespace psm

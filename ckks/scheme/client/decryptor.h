@@ -1,0 +1,35 @@
+// Decryptor: m = c_0 + c_1 s, and the slots of it.
+//
+// What it returns is for the holder of the key alone: a decrypted CKKS result carries the error, and whoever
+// sees many of them learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533). What is to be shown to
+// others goes through SharingDecryptor.
+//
+// No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder returns,
+// with the encoder's exceptions (encoder.h). What a caller then does with the slots is not covered: printing a number
+// takes a time that depends on it.
+#pragma once
+
+#include <complex>
+#include <vector>
+
+#include "ckks/scheme/client/secret_key.h"
+#include "ckks/scheme/encoding/encoder.h"
+
+namespace psm {
+
+// Throws Error if the ciphertext belongs to other parameters or another key pair than the secret.
+void require_owner(const Ciphertext& ciphertext, const SecretKey& secret);
+
+class Decryptor {
+ public:
+  Decryptor(const SecretKey& secret, const Encoder& encoder);
+  // Both refuse what require_owner() refuses.
+  std::vector<std::complex<double>> decrypt(const Ciphertext& ciphertext) const;
+  Plaintext decrypt_to_plaintext(const Ciphertext& ciphertext) const;
+
+ private:
+  const SecretKey& secret_;
+  const Encoder& encoder_;
+};
+
+}  // namespace psm

@@ -1,0 +1,149 @@
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <type_traits>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TestParty& party() {
+  static TestParty party(insecure_leveled(11, 4));
+  return party;
+}
+
+}  // namespace
+
+TEST_CASE("what was encrypted under the public key is decrypted, at every level") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(1);
+  for (int level = 0; level <= 4; ++level) {
+    const Ciphertext c = t.encrypt(x, level);
+    CHECK(c.level() == level);
+    CHECK(c.scale == t.context.scale(level));
+    CHECK(max_error(t.decrypt(c), x) < 1e-6);
+  }
+}
+
+TEST_CASE("a periodic plaintext encrypts to its repetition") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(2, 8);
+  const Slots y = t.decrypt(t.encrypt(x, 2));
+  double worst = 0;
+  for (size_t i = 0; i < y.size(); ++i) worst = std::max(worst, std::abs(y[i] - x[i % 8]));
+  CHECK(worst < 1e-6);
+}
+
+TEST_CASE("seeded encryption: half the bytes, expanded without the secret, decrypted as usual") {
+  TestParty& t = party();
+  SeededEncryptor encryptor(t.secret);
+  const Slots x = t.random_slots(3);
+  SeededCiphertext first = encryptor.encrypt(t.encoder.encode(x, 3)),
+                   second = encryptor.encrypt(t.encoder.encode(x, 3));
+  CHECK_FALSE(first.seed == second.seed);
+  CHECK(first.c0.bytes() * 2 == t.context.ciphertext_bytes(3));
+  CHECK(max_error(t.decrypt(expand(std::move(first))), x) < 1e-8);
+  CHECK(max_error(t.decrypt(expand(std::move(second))), x) < 1e-8);
+}
+
+TEST_CASE("two encryptions of one message differ in both halves") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(4);
+  const Ciphertext a = t.encrypt(x, 1), b = t.encrypt(x, 1);
+  size_t equal = 0;
+  for (int i : {0, 1}) {
+    for (size_t k = 0; k < a.c[i].n(); ++k) equal += a.c[i].limb(0)[k] == b.c[i].limb(0)[k];
+  }
+  CHECK(equal < 4);
+}
+
+TEST_CASE("a fork gives parent and child encryptions of different seeds, masks and errors") {
+  TestParty& t = party();
+  SeededEncryptor seeded(t.secret);
+  const Plaintext x = t.encoder.encode(t.random_slots(6), 1);
+  // Seed, first residue of the seeded c_0, first residues of the public-key encryption.
+  struct Drawn {
+    Seed seed;
+    uint64_t seeded, c0, c1;
+  };
+  const auto draw = [&] {
+    const SeededCiphertext a = seeded.encrypt(x);
+    const Ciphertext b = t.encryptor.encrypt(x);
+    return Drawn{a.seed, a.c0.limb(0)[0], b.c[0].limb(0)[0], b.c[1].limb(0)[0]};
+  };
+  const int threads = thread_count();
+  set_thread_count(1);  // OpenMP's threads do not survive a fork
+  int channel[2];
+  REQUIRE(pipe(channel) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const Drawn drawn = draw();
+    _exit(write(channel[1], &drawn, sizeof drawn) == sizeof drawn ? 0 : 1);
+  }
+  const Drawn own = draw();
+  Drawn childs;
+  REQUIRE(read(channel[0], &childs, sizeof childs) == sizeof childs);
+  int status = 0;
+  waitpid(child, &status, 0);
+  set_thread_count(threads);
+  CHECK(status == 0);
+  CHECK_FALSE(own.seed == childs.seed);
+  CHECK(own.seeded != childs.seeded);
+  CHECK(own.c0 != childs.c0);
+  CHECK(own.c1 != childs.c1);
+}
+
+TEST_CASE("a resumed process image encrypts with another seed, another mask and other errors") {
+  TestParty& t = party();
+  const Plaintext x = t.encoder.encode(t.random_slots(7), 1);
+  const auto image_of = [](const auto& object) {
+    std::vector<char> image(sizeof object);
+    std::memcpy(image.data(), static_cast<const void*>(&object), sizeof object);
+    return image;
+  };
+  SeededEncryptor seeded(t.secret);
+  Encryptor encryptor(t.context, t.public_key);
+  seeded.encrypt(x);
+  encryptor.encrypt(x);
+  const std::vector<char> seeded_image = image_of(seeded), image = image_of(encryptor);
+  SeededCiphertext a = seeded.encrypt(x);
+  const Ciphertext b = encryptor.encrypt(x);
+  std::memcpy(static_cast<void*>(&seeded), seeded_image.data(), sizeof seeded);
+  std::memcpy(static_cast<void*>(&encryptor), image.data(), sizeof encryptor);
+  SeededCiphertext a_again = seeded.encrypt(x);
+  const Ciphertext b_again = encryptor.encrypt(x);
+  CHECK_FALSE(a.seed == a_again.seed);
+  CHECK(max_error(t.decrypt(expand(std::move(a))), t.decrypt(expand(std::move(a_again)))) > 0);
+  CHECK(max_error(t.decrypt(b), t.decrypt(b_again)) > 0);
+  CHECK(b.c[1].limb(0)[0] != b_again.c[1].limb(0)[0]);
+}
+
+TEST_CASE("without the right secret nothing is learnt: another key pair's decryption is refused or noise") {
+  TestParty& t = party();
+  TestParty stranger(insecure_leveled(11, 4));
+  Ciphertext c = t.encrypt(t.random_slots(5), 2);
+  CHECK_THROWS_AS(stranger.decrypt(c), Error);
+  c.fingerprint = stranger.secret.fingerprint();  // a forged label: the result is of the size of the modulus
+  CHECK(max_error(stranger.decrypt(c), t.random_slots(5)) > 1e6);
+}
+
+TEST_CASE("a public key of other parameters is refused") {
+  TestParty& t = party();
+  const Context other(insecure_leveled(11, 3));
+  CHECK_THROWS_AS(Encryptor(other, t.public_key), Error);
+}
+
+TEST_CASE("secret keys cannot be copied") {
+  CHECK_FALSE(std::is_copy_constructible_v<SecretKey>);
+  CHECK_FALSE(std::is_copy_assignable_v<SecretKey>);
+  CHECK(std::is_nothrow_move_constructible_v<SecretKey>);
+}
+
+}  // namespace psm

@@ -1,0 +1,47 @@
+#include "ckks/scheme/client/encryptor.h"
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/secret.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/ring/sampler.h"
+
+namespace psm {
+
+Encryptor::Encryptor(const Context& context, const PublicKey& key) : context_(context), key_(key) {
+  if (key.fingerprint.parameters != context.fingerprint()) {
+    throw Error("the public key belongs to other parameters; use the key that was made with these");
+  }
+}
+
+Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
+  const Ring& ring = context_.ring();
+  const Basis basis{plaintext.level() + 1, 0};
+  Ciphertext out{{RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)},
+                 plaintext.scale(),
+                 key_.fingerprint};
+  random_.renew();
+  const SecretVector<int32_t> v = sample_ternary(ring.n(), random_);
+  const SecretVector<int32_t> e0 = sample_error(ring.n(), random_);
+  const SecretVector<int32_t> e1 = sample_error(ring.n(), random_);
+  const RnsPoly message = plaintext.expand();
+  const Kernels& k = kernels();
+  parallel_for(0, basis.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const Modulus& m = ring.q(j);
+    Buffer secret = Buffer::zeroising(ring.n());
+    const auto load = [&](uint64_t* limb, const SecretVector<int32_t>& values) {
+      signed_to_residues(limb, values.data(), ring.n(), m);
+      k.ntt_forward(limb, limb, ring.ntt(j));
+    };
+    load(out.c[0].limb(j), e0);
+    load(out.c[1].limb(j), e1);
+    load(secret.data(), v);
+    k.multiply_add(out.c[0].limb(j), secret.data(), key_.b.limb(j), ring.n(), m);
+    k.multiply_add(out.c[1].limb(j), secret.data(), key_.a.limb(j), ring.n(), m);
+    k.add(out.c[0].limb(j), out.c[0].limb(j), message.limb(j), ring.n(), m);
+  });
+  return out;
+}
+
+}  // namespace psm

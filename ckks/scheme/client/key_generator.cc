@@ -1,0 +1,139 @@
+#include "ckks/scheme/client/key_generator.h"
+
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/ring/sampler.h"
+
+namespace psm {
+namespace {
+
+// b = -a s + e, NTT form, for a fresh error e; s may have more limbs than a.
+RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
+  const Ring& ring = a.ring();
+  RnsPoly b(ring, a.basis(), Form::kNtt);
+  random.renew();
+  const SecretVector<int32_t> error = sample_error(ring.n(), random);
+  parallel_for(0, a.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const int prime = a.prime_index(j);
+    const int s_limb = j < a.basis().q ? j : s.basis().q + j - a.basis().q;
+    const Modulus& m = ring.modulus(prime);
+    Buffer product = Buffer::zeroising(ring.n());
+    kernels().multiply(product.data(), a.limb(j), s.limb(s_limb), ring.n(), m);
+    signed_to_residues(b.limb(j), error.data(), ring.n(), m);
+    kernels().ntt_forward(b.limb(j), b.limb(j), ring.ntt(prime));
+    kernels().subtract(b.limb(j), b.limb(j), product.data(), ring.n(), m);
+  });
+  return b;
+}
+
+// The key that switches from s_from to s_to: digit i of b carries P g_i s_from.
+KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const RnsPoly& s_to, int level,
+                           int p_count, const Seed& seed, Fingerprint fingerprint,
+                           SecureRandom& error_random) {
+  const Ring& ring = context.ring();
+  KeySwitchKey key{seed, level, p_count, {}, fingerprint};
+  for (int i = 0; i < context.digit_count(level); ++i) {
+    RnsPoly a(ring, {level + 1, p_count}, Form::kNtt);
+    expand_seed(seed, i, a);
+    RnsPoly b = encrypt_zero(a, s_to, error_random);
+    const DigitRange range = context.digit(i, level);
+    for (int j = range.begin; j < range.end; ++j) {
+      const Modulus& m = ring.q(j);
+      uint64_t p_product = 1;
+      for (int k = 0; k < p_count; ++k) p_product = mul_mod(p_product, reduce_mod(context.p(k), m), m);
+      kernels().scale_add(b.limb(j), s_from.limb(j), make_multiplier(p_product, m), ring.n(), m);
+    }
+    key.digits.push_back({PackedPoly(b), PackedPoly(a)});
+  }
+  return key;
+}
+
+void check_level(const Context& context, int level) {
+  if (level < 0 || level > context.max_level()) {
+    throw Error(
+        message("a key for level ", level, " was asked for, but levels go from 0 to ", context.max_level()));
+  }
+}
+
+}  // namespace
+
+KeyGenerator::KeyGenerator(const SecretKey& secret) : secret_(secret), context_(secret.context()) {}
+
+PublicKey KeyGenerator::public_key() {
+  const Ring& ring = context_.ring();
+  PublicKey key;
+  key.seed = seeds_.fresh();
+  key.fingerprint = secret_.fingerprint();
+  key.a = RnsPoly(ring, {context_.max_level() + 1, 0}, Form::kNtt);
+  expand_seed(key.seed, 0, key.a);
+  key.b = encrypt_zero(key.a, secret_.poly(), error_random_);
+  return key;
+}
+
+KeySwitchKey KeyGenerator::relinearisation(int level) {
+  check_level(context_, level);
+  RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
+  multiply(square, secret_.poly(), secret_.poly());
+  return switching_key(context_, square, secret_.poly(), level, context_.p_count(level), seeds_.fresh(),
+                       secret_.fingerprint(), error_random_);
+}
+
+KeySwitchKey KeyGenerator::galois(GaloisElement g, int level) {
+  check_level(context_, level);
+  RnsPoly target = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
+  automorphism(target, secret_.poly(), inverse_element(g, context_.log_n()));
+  return switching_key(context_, secret_.poly(), target, level, context_.p_count(level), seeds_.fresh(),
+                       secret_.fingerprint(), error_random_);
+}
+
+void KeyGenerator::encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral) {
+  // check_security() has looked at the ephemeral secret of bootstrappable parameters only.
+  if (!context_.can_bootstrap() && !context_.spec().insecure) {
+    throw Error(message("parameters '", context_.spec().name,
+                        "' do not bootstrap: they have no ephemeral secret to make keys for"));
+  }
+  const Ring& ring = context_.ring();
+  error_random_.renew();
+  const SecretVector<int32_t> coefficients =
+      sample_secret(context_, context_.spec().encapsulation_hamming_weight, error_random_);
+  const RnsPoly ephemeral = secret_poly(ring, ring.full_basis(), coefficients);
+  // The one key under the ephemeral secret: modulus q_0 p_0.
+  to_ephemeral = switching_key(context_, secret_.poly(), ephemeral, 0, 1, seeds_.fresh(),
+                               secret_.fingerprint(), error_random_);
+  from_ephemeral = switching_key(context_, ephemeral, secret_.poly(), context_.max_level(),
+                                 context_.p_count(context_.max_level()), seeds_.fresh(),
+                                 secret_.fingerprint(), error_random_);
+}
+
+EvaluationKeys KeyGenerator::evaluation_keys(const KeyRequest& request,
+                                             const std::function<void(int, int)>& progress) {
+  EvaluationKeys keys;
+  keys.fingerprint = secret_.fingerprint();
+  const int total = static_cast<int>(request.count(context_));
+  int done = 0;
+  const auto advance = [&] {
+    ++done;
+    if (progress) progress(done, total);
+  };
+  for (int level : request.relinearisation_keys(context_)) {
+    keys.relinearisation.emplace(context_.band(level), relinearisation(level));
+    advance();
+  }
+  for (const auto& [g, level] : request.galois_keys(context_)) {
+    keys.galois.emplace(std::pair(g, context_.band(level)), galois(g, level));
+    advance();
+  }
+  if (request.encapsulation) {
+    keys.to_ephemeral.emplace();
+    keys.from_ephemeral.emplace();
+    encapsulation(*keys.to_ephemeral, *keys.from_ephemeral);
+    advance();
+  }
+  return keys;
+}
+
+}  // namespace psm

@@ -1,0 +1,40 @@
+// KeyGenerator: all public keys from one secret.
+//
+// Randomness: errors and the ephemeral secret come from a SecureRandom, renewed for every key; public seeds
+// from a PublicSeedSource that shares nothing with it: a fresh seed for every key, separated further by digit
+// and limb.
+//
+// No branch and no address depends on the secret, on an error or on the ephemeral secret.
+#pragma once
+
+#include <functional>
+
+#include "ckks/base/random/random.h"
+#include "ckks/scheme/client/secret_key.h"
+#include "ckks/scheme/public/keys.h"
+
+namespace psm {
+
+class KeyGenerator {
+ public:
+  explicit KeyGenerator(const SecretKey& secret);
+
+  PublicKey public_key();
+  KeySwitchKey relinearisation(int level);
+  KeySwitchKey galois(GaloisElement g, int level);
+  // The two keys around ModRaise (ePrint 2022/024): s -> s~ at modulus q_0 p_0 and s~ -> s at Q_L P. The
+  // ephemeral secret s~ is drawn here and forgotten here.
+  void encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral);
+
+  // Everything a program asked for. `progress(done, total)` may be empty.
+  EvaluationKeys evaluation_keys(const KeyRequest& request,
+                                 const std::function<void(int, int)>& progress = {});
+
+ private:
+  const SecretKey& secret_;
+  const Context& context_;
+  SecureRandom error_random_;
+  PublicSeedSource seeds_;
+};
+
+}  // namespace psm

@@ -1,0 +1,239 @@
+#include "ckks/scheme/client/key_generator.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <set>
+#include <string>
+
+#include "ckks/base/error.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/ring/sampler.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+const Context& context() {
+  static const Context context(insecure_bootstrappable(10));
+  return context;
+}
+
+int hamming_weight(const SecretKey& secret) {
+  int weight = 0;
+  for (int32_t v : secret.coefficients()) weight += v != 0;
+  return weight;
+}
+
+// The largest |coefficient| of b + a s - P g s' modulo limb j, s' and s given in NTT form.
+int64_t largest_error(const KeySwitchKey& key, int digit, int j, const RnsPoly& s_to, const RnsPoly& s_from) {
+  const Ring& ring = context().ring();
+  const struct { RnsPoly b, a; } d{key.digits[digit].b.unpack(), key.digits[digit].a.unpack()};
+  const int prime = d.b.prime_index(j);
+  const int s_limb = prime;  // the secrets hold all limbs of the ring
+  const Modulus& m = ring.modulus(prime);
+  const DigitRange range = context().digit(digit, key.level);
+  uint64_t p = 1;
+  for (int k = 0; k < key.p_count; ++k) p = mul_mod(p, reduce_mod(context().p(k), m), m);
+  RnsPoly error(ring, {1, 0}, Form::kNtt);
+  for (size_t i = 0; i < ring.n(); ++i) {
+    uint64_t e = add_mod(d.b.limb(j)[i], mul_mod(d.a.limb(j)[i], s_to.limb(s_limb)[i], m), m);
+    if (j >= range.begin && j < range.end) e = sub_mod(e, mul_mod(p, s_from.limb(s_limb)[i], m), m);
+    error.limb(0)[i] = e;
+  }
+  kernels().ntt_inverse(error.limb(0), error.limb(0), ring.ntt(prime));
+  int64_t largest = 0;
+  for (size_t i = 0; i < ring.n(); ++i) largest = std::max(largest, std::abs(centered(error.limb(0)[i], m)));
+  return largest;
+}
+
+}  // namespace
+
+TEST_CASE("secrets have the weight that the parameters say") {
+  CHECK(hamming_weight(SecretKey::generate(context())) == 192);
+  ParameterSpec dense = insecure_leveled(12, 2);
+  dense.secret_hamming_weight = 0;
+  const Context dense_context(dense);
+  const int weight = hamming_weight(SecretKey::generate(dense_context));
+  CHECK(std::abs(weight - 2 * 4096 / 3) < 6 * std::sqrt(4096.0 * 2 / 9));
+}
+
+TEST_CASE("two key pairs differ in secret and fingerprint") {
+  const SecretKey a = SecretKey::generate(context()), b = SecretKey::generate(context());
+  CHECK(a.fingerprint().parameters == b.fingerprint().parameters);
+  CHECK(a.fingerprint().key != b.fingerprint().key);
+  bool same = true;
+  for (size_t i = 0; i < a.coefficients().size(); ++i)
+    same = same && a.coefficients()[i] == b.coefficients()[i];
+  CHECK_FALSE(same);
+}
+
+TEST_CASE("a stored secret that is not ternary, or of another weight or size, is refused") {
+  const auto refusal = [](SecretVector<int32_t> coefficients) -> std::string {
+    try {
+      const SecretKey key(context(), std::move(coefficients), 1);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto stored = [](size_t size, int weight, int32_t value) {
+    SecretVector<int32_t> v(size);
+    for (int i = 0; i < weight; ++i) v[i] = i % 2 == 0 ? value : -1;
+    return v;
+  };
+  CHECK(refusal(stored(1024, 192, 1)) == "");
+  CHECK(refusal(stored(1024, 192, 2)) != "");
+  CHECK(refusal(stored(1024, 192, -2)) != "");
+  CHECK(refusal(stored(1024, 192, 1 << 20)) != "");
+  CHECK(refusal(stored(1024, 191, 1)) != "");
+  CHECK(refusal(stored(512, 192, 1)) != "");
+}
+
+TEST_CASE("every limb of a switching key encrypts P g s' with a small error") {
+  const SecretKey secret = SecretKey::generate(context());
+  KeyGenerator generator(secret);
+  const Ring& ring = context().ring();
+  RnsPoly square(ring, ring.full_basis(), Form::kNtt);
+  multiply(square, secret.poly(), secret.poly());
+  for (int level : {0, 5, 15, context().max_level()}) {
+    CAPTURE(level);
+    const KeySwitchKey key = generator.relinearisation(level);
+    CHECK(static_cast<int>(key.digits.size()) == context().digit_count(level));
+    CHECK(key.bytes() == context().key_switch_key_bytes(level));
+    for (int d = 0; d < static_cast<int>(key.digits.size()); ++d) {
+      for (int j = 0; j < level + 1 + context().p_count(level); ++j) {
+        const int64_t largest = largest_error(key, d, j, secret.poly(), square);
+        CHECK(largest >= 1);
+        CHECK(largest <= kErrorBound);
+      }
+    }
+  }
+  const GaloisElement g = galois_element(context(), 3);
+  const KeySwitchKey key = generator.galois(g, 7);
+  RnsPoly turned = automorphism(secret.poly(), inverse_element(g, context().log_n()));
+  for (int j = 0; j < 8; ++j) CHECK(largest_error(key, 0, j, turned, secret.poly()) <= kErrorBound);
+}
+
+TEST_CASE("the only key under the ephemeral secret has the modulus q_0 p_0") {
+  const SecretKey secret = SecretKey::generate(context());
+  KeyGenerator generator(secret);
+  KeyRequest request;
+  request.encapsulation = true;
+  request.need_relinearisation(3);
+  request.need_galois(galois_element(context(), 1), 3);
+  const EvaluationKeys keys = generator.evaluation_keys(request);
+  REQUIRE(keys.to_ephemeral.has_value());
+  REQUIRE(keys.from_ephemeral.has_value());
+  CHECK(keys.to_ephemeral->digits.size() == 1);
+  CHECK(keys.to_ephemeral->digits[0].b.basis() == Basis{1, 1});
+  // All other keys decrypt under the main secret: were one under the ephemeral one, its error would be large.
+  const Ring& ring = context().ring();
+  RnsPoly square(ring, ring.full_basis(), Form::kNtt);
+  multiply(square, secret.poly(), secret.poly());
+  CHECK(largest_error(*keys.find_relinearisation(context(), 3), 0, context().p_count(3), secret.poly(),
+                      square) <= kErrorBound);
+  const RnsPoly nothing = RnsPoly::zero(ring, ring.full_basis(), Form::kNtt);
+  const KeySwitchKey& from = *keys.from_ephemeral;
+  for (int j = 0; j < from.digits[0].b.limbs(); ++j) {
+    // Limbs outside digit 0 hold -a s + e alone.
+    const int prime = from.digits[0].b.prime_index(j);
+    if (prime < context().gadgets().back().digits[0].end) continue;
+    CHECK(largest_error(from, 0, j, secret.poly(), nothing) <= kErrorBound);
+    CHECK(largest_error(from, 0, j, square, nothing) > kErrorBound);
+  }
+}
+
+TEST_CASE(
+    "the halves from seeds: a key's own seed reproduces them, and seeds, digits and limbs separate them") {
+  const SecretKey secret = SecretKey::generate(context());
+  KeyGenerator generator(secret);
+  const KeySwitchKey first = generator.relinearisation(15), second = generator.relinearisation(15);
+  CHECK_FALSE(first.seed == second.seed);
+  REQUIRE(first.digits.size() >= 2);
+  for (int d = 0; d < 2; ++d) {
+    RnsPoly a(context().ring(), first.digits[d].a.basis(), Form::kNtt);
+    expand_seed(first.seed, d, a);
+    const RnsPoly kept = first.digits[d].a.unpack();
+    for (int j = 0; j < a.limbs(); ++j) CHECK(a.limb(j)[5] == kept.limb(j)[5]);
+  }
+  // Every polynomial `a` of a whole key pair: no limb begins like another, not even limbs of one prime.
+  KeyRequest request;
+  request.need_relinearisation(context().max_level());
+  for (GaloisElement g : {GaloisElement{5}, GaloisElement{25}}) request.need_galois(g, context().max_level());
+  request.encapsulation = true;
+  const EvaluationKeys keys = generator.evaluation_keys(request);
+  const PublicKey public_key = generator.public_key();
+  const int top = context().max_level();
+  std::set<uint64_t> seen;
+  std::set<std::array<uint8_t, 32>> seeds = {public_key.seed.bytes};
+  size_t drawn = 0, count = 1;
+  const auto take = [&](const RnsPoly& a) {
+    for (int j = 0; j < a.limbs(); ++j, ++drawn) seen.insert(a.limb(j)[0]);
+  };
+  take(public_key.a);
+  for (const KeySwitchKey* key :
+       {&first, &second, keys.find_relinearisation(context(), top), keys.find_galois(context(), 5, top),
+        keys.find_galois(context(), 25, top), &*keys.to_ephemeral, &*keys.from_ephemeral}) {
+    seeds.insert(key->seed.bytes);
+    ++count;
+    for (const auto& digit : key->digits) take(digit.a.unpack());
+  }
+  CHECK(seen.size() == drawn);
+  CHECK(seeds.size() == count);
+}
+
+TEST_CASE("requests take one key for each band that is used, at its highest level, merge, and count bytes") {
+  KeyRequest a, b;
+  a.need_galois(5, 3);
+  a.need_galois(5, 2);
+  a.need_galois(1, 9);  // the identity needs no key
+  b.need_galois(5, 4);
+  b.need_galois(25, 1);
+  b.need_relinearisation(2);
+  b.encapsulation = true;
+  a.merge(b);
+  CHECK(a.galois_levels.size() == 2);
+  CHECK(a.galois_keys(context()) == std::vector<std::pair<GaloisElement, int>>{{5, 3}, {5, 4}, {25, 1}});
+  CHECK(a.relinearisation_keys(context()) == std::vector<int>{2});
+  const SecretKey secret = SecretKey::generate(context());
+  KeyGenerator generator(secret);
+  int calls = 0;
+  const EvaluationKeys keys = generator.evaluation_keys(a, [&](int done, int total) {
+    ++calls;
+    CHECK(done == calls);
+    CHECK(total == 5);
+  });
+  CHECK(calls == 5);
+  CHECK(keys.bytes() == a.bytes(context()));
+  // Each serves the levels of its band up to its own.
+  REQUIRE(keys.find_galois(context(), 5, 4) != nullptr);
+  CHECK(keys.find_galois(context(), 5, 4)->p_count == context().p_count(4));
+  CHECK(keys.find_galois(context(), 5, 1) == keys.find_galois(context(), 5, 3));
+  CHECK(keys.find_galois(context(), 5, 5) == nullptr);
+  CHECK(keys.find_galois(context(), 25, 2) == nullptr);
+}
+
+TEST_CASE("secure parameters without a bootstrap have no ephemeral secret") {
+  // Their encapsulation weight was never held against the security table.
+  ParameterSpec spec = insecure_leveled(10, 1);
+  spec.q0_bits = 20, spec.p_bits = 22;
+  spec.compute_bits = spec.log_scale = 20;
+  spec.p_count = 1;
+  spec.log_n = 12, spec.secret_hamming_weight = 0, spec.encapsulation_hamming_weight = 1;
+  spec.insecure = false;
+  const Context secure(spec);
+  const SecretKey secret = SecretKey::generate(secure);
+  KeySwitchKey to, from;
+  CHECK_THROWS_AS(KeyGenerator(secret).encapsulation(to, from), Error);
+}
+
+TEST_CASE("keys for levels that do not exist are refused") {
+  const SecretKey secret = SecretKey::generate(context());
+  KeyGenerator generator(secret);
+  CHECK_THROWS_AS(generator.relinearisation(context().max_level() + 1), Error);
+  CHECK_THROWS_AS(generator.galois(5, -1), Error);
+}
+
+}  // namespace psm

@@ -1,0 +1,58 @@
+#include "ckks/scheme/client/secret_key.h"
+
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/random/random.h"
+#include "ckks/ring/sampler.h"
+
+namespace psm {
+
+RnsPoly secret_poly(const Ring& ring, Basis basis, const SecretVector<int32_t>& coefficients) {
+  RnsPoly poly = RnsPoly::secret(ring, basis, Form::kCoefficient);
+  parallel_for(0, poly.limbs(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    signed_to_residues(poly.limb(j), coefficients.data(), coefficients.size(), poly.modulus(j));
+  });
+  to_ntt(poly);
+  return poly;
+}
+
+SecretVector<int32_t> sample_secret(const Context& context, int hamming_weight, SecureRandom& random) {
+  const size_t n = static_cast<size_t>(context.n());
+  return hamming_weight == 0 ? sample_ternary(n, random)
+                             : sample_ternary_weight(n, static_cast<size_t>(hamming_weight), random);
+}
+
+SecretKey SecretKey::generate(const Context& context) {
+  SecureRandom secret_random;
+  return SecretKey(context, sample_secret(context, context.spec().secret_hamming_weight, secret_random),
+                   PublicSeedSource().identifier());
+}
+
+SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients, uint64_t key_fingerprint)
+    : context_(&context),
+      coefficients_(std::move(coefficients)),
+      fingerprint_{context.fingerprint(), key_fingerprint} {
+  if (coefficients_.size() != static_cast<size_t>(context.n())) {
+    throw Error(message("the secret key has ", coefficients_.size(),
+                        " coefficients, but the ring has degree ", context.n(),
+                        "; use the key that belongs to these parameters"));
+  }
+  // No branch on a coefficient: what is out of range sets a bit.
+  uint32_t wrong = 0, weight = 0;
+  for (const int32_t v : coefficients_) {
+    wrong |= static_cast<uint32_t>(v + 1) & ~3u;
+    wrong |= static_cast<uint32_t>(v + 1) == 3u;
+    weight += static_cast<uint32_t>(v & 1);
+  }
+  const uint32_t expected = static_cast<uint32_t>(context.spec().secret_hamming_weight);
+  if (wrong != 0 || (expected != 0 && weight != expected)) {
+    throw Error(
+        "the secret key is not a ternary vector of the weight its parameters say; the file is damaged");
+  }
+  poly_ = secret_poly(context.ring(), context.ring().full_basis(), coefficients_);
+}
+
+}  // namespace psm

@@ -1,0 +1,193 @@
+#include "ckks/scheme/encoding/encoder.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/ring/arithmetic/real_residue.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/scheme/encoding/embedding.h"
+
+namespace psm {
+namespace {
+
+// The negacyclic NTT of size `count` <= N on the tables for N: the polynomial in X^(N/count), one value a
+// run. Small transforms only; the full one is the backend's.
+void ntt_prefix(uint64_t* x, size_t count, const NttTables& tables) {
+  const Modulus& m = tables.modulus();
+  for (size_t blocks = 1, half = count / 2; blocks < count; blocks *= 2, half /= 2) {
+    for (size_t block = 0; block < blocks; ++block) {
+      const Multiplier w{tables.roots()[blocks + block], tables.root_quotients()[blocks + block]};
+      uint64_t* low = x + 2 * half * block;
+      for (size_t i = 0; i < half; ++i) {
+        const uint64_t product = mul_mod(low[i + half], w, m);
+        low[i + half] = sub_mod(low[i], product, m);
+        low[i] = add_mod(low[i], product, m);
+      }
+    }
+  }
+}
+
+// Without a branch.
+inline double select(bool condition, double yes, double no) {
+  const uint64_t mask = 0 - static_cast<uint64_t>(condition);
+  return std::bit_cast<double>((std::bit_cast<uint64_t>(yes) & mask) | (std::bit_cast<uint64_t>(no) & ~mask));
+}
+
+using int128 = __int128;
+
+// Rounded once for |x| < 2^85 and to the last bit beyond. The library's conversion has branches, and so has that of an
+// unsigned number of 64 bits.
+inline double to_double(int128 x) {
+  const auto middle = static_cast<int64_t>(static_cast<uint64_t>(x) >> 32),
+             low = static_cast<int64_t>(x & 0xffffffff);
+  return static_cast<double>(static_cast<int64_t>(x >> 64)) * 0x1p64 + static_cast<double>(middle) * 0x1p32 +
+         static_cast<double>(low);
+}
+
+}  // namespace
+
+struct Encoder::Tables {
+  explicit Tables(int log_slots) : embedding(log_slots) {}
+  Embedding embedding;
+};
+
+Encoder::Encoder(const Context& context)
+    : context_(context), tables_(std::make_unique<const Tables>(context.log_n() - 1)) {}
+Encoder::~Encoder() = default;
+
+Plaintext Encoder::encode(std::span<const std::complex<double>> values, int level) const {
+  return encode(values, level, context_.scale(level));
+}
+
+Plaintext Encoder::encode(std::span<const std::complex<double>> values, int level, double scale,
+                          bool extended) const {
+  const size_t m = values.size();
+  if (m == 0 || !std::has_single_bit(m) || m > static_cast<size_t>(context_.slots())) {
+    throw Error(message("cannot encode a vector of ", m, " values; the size must be a power of two up to ",
+                        context_.slots()));
+  }
+  if (level < 0 || level > context_.max_level()) {
+    throw Error(message("cannot encode at level ", level, "; levels go from 0 to ", context_.max_level()));
+  }
+  if (!(scale >= 1) || !std::isfinite(scale)) throw Error(message("cannot encode at scale ", scale));
+  for (size_t j = 0; j < m; ++j) {
+    if (!std::isfinite(values[j].real()) || !std::isfinite(values[j].imag())) {
+      throw Error(
+          message("cannot encode slot ", j, ": it is not a finite number; the computation before it failed"));
+    }
+  }
+
+  // A constant is a polynomial of degree 0 and N/2: two coefficients, like every vector of period 1.
+  Buffer scratch(2 * m);
+  double* coefficients = reinterpret_cast<double*>(scratch.data());
+  tables_->embedding.coefficients_of_slots(values, coefficients);
+  double largest = 0;
+  for (size_t i = 0; i < 2 * m; ++i) {
+    // Adding and subtracting 1.5 * 2^52 rounds to the nearest integer; larger values are integers already.
+    double c = coefficients[i] * scale;
+    c = select(std::abs(c) < 0x1p51, (c + 0x1.8p52) - 0x1.8p52, c);
+    coefficients[i] = c;
+    largest = std::max(largest, std::abs(c));
+  }
+  if (largest + 1 > std::exp2(context_.log2_q(level) - 1)) {
+    throw Error(message("cannot encode: a coefficient of 2^", std::log2(largest + 1),
+                        " does not fit the modulus of 2^", context_.log2_q(level), " at level ", level,
+                        "; use a higher level or a smaller scale"));
+  }
+
+  const Ring& ring = context_.ring();
+  Plaintext out(ring, {level + 1, extended ? context_.p_count(level) : 0}, static_cast<int>(2 * m), scale);
+  // Small coefficients pass through one prime's residues, which the backend lifts to all others.
+  const Modulus& q0 = ring.q(0);
+  const bool small = largest < 0.49 * static_cast<double>(q0.q) && 2 * m >= 8, medium = largest < 0x1p62;
+  Buffer first(small ? 2 * m : 0);
+  if (small) {
+    for (size_t i = 0; i < 2 * m; ++i) {
+      const int64_t c = static_cast<int64_t>(coefficients[i]);
+      first[i] = static_cast<uint64_t>(c + ((c >> 63) & static_cast<int64_t>(q0.q)));
+    }
+  }
+  parallel_for(0, static_cast<size_t>(out.basis().limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const int prime = ring.prime_index(out.basis(), j);
+    const Modulus& modulus = ring.modulus(prime);
+    uint64_t* limb = out.limb(j);
+    if (small && prime == 0) {
+      std::copy(first.begin(), first.end(), limb);
+    } else if (small) {
+      kernels().reduce_centered(limb, first.data(), 2 * m, q0, modulus);
+    } else if (medium) {
+      for (size_t i = 0; i < 2 * m; ++i)
+        limb[i] = reduce_signed(static_cast<int64_t>(coefficients[i]), modulus);
+    } else {
+      for (size_t i = 0; i < 2 * m; ++i) limb[i] = residue_of(coefficients[i], modulus);
+    }
+    if (2 * m == ring.n()) {
+      kernels().ntt_forward(limb, limb, ring.ntt(prime));
+    } else {
+      ntt_prefix(limb, 2 * m, ring.ntt(prime));
+    }
+  });
+  return out;
+}
+
+Plaintext Encoder::encode_real(std::span<const double> values, int level, double scale, bool extended) const {
+  std::vector<std::complex<double>> complex_values(values.begin(), values.end());
+  return encode(complex_values, level, scale, extended);
+}
+
+std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) const {
+  const Ring& ring = context_.ring();
+  const int limbs = std::min(plaintext.basis().q, kDecodedLimbs);
+  RnsPoly poly = plaintext.expand().clone_prefix({limbs, 0});
+  to_coefficients(poly);
+
+  // Garner's mixed radix: x = v_0 + v_1 q_0 + v_2 q_0 q_1, then the representative nearest to zero.
+  std::array<uint128_t, kDecodedLimbs> radix{1, 0, 0};
+  uint128_t product = 1;
+  std::array<Multiplier, kDecodedLimbs> inverse;
+  for (int i = 0; i < limbs; ++i) {
+    const Modulus& q = ring.q(i);
+    radix[i] = product;
+    uint64_t residue = 1;
+    for (int k = 0; k < i; ++k) residue = mul_mod(residue, reduce_mod(ring.q(k).q, q), q);
+    inverse[i] = make_multiplier(inverse_mod(residue, q), q);
+    product *= q.q;  // may wrap modulo 2^128, as the sum below does
+  }
+  std::vector<double> coefficients(ring.n());
+  parallel_for(0, ring.n() / 8, [&](size_t block) {
+    for (size_t c = 8 * block; c < 8 * block + 8; ++c) {
+      uint128_t value = 0;
+      uint64_t digits[kDecodedLimbs];
+      for (int i = 0; i < limbs; ++i) {
+        const Modulus& q = ring.q(i);
+        uint64_t known = 0, weight = 1;
+        for (int k = 0; k < i; ++k) {
+          known = add_mod(known, mul_mod(reduce_mod(digits[k], q), weight, q), q);
+          weight = mul_mod(weight, reduce_mod(ring.q(k).q, q), q);
+        }
+        digits[i] = mul_mod(sub_mod(poly.limb(i)[c], known, q), inverse[i], q);
+        value += radix[i] * digits[i];
+      }
+      const uint128_t negative =
+          0 - static_cast<uint128_t>((ring.q(limbs - 1).q / 2 - digits[limbs - 1]) >> 63);
+      coefficients[c] = to_double(static_cast<int128>(value - (product & negative)));
+    }
+  });
+  return slots_of_coefficients(coefficients, plaintext.scale());
+}
+
+std::vector<std::complex<double>> Encoder::slots_of_coefficients(std::span<const double> coefficients,
+                                                                 double scale) const {
+  PSM_CHECK(coefficients.size() == static_cast<size_t>(context_.n()), coefficients.size());
+  std::vector<std::complex<double>> slots(static_cast<size_t>(context_.slots()));
+  tables_->embedding.slots_of_coefficients(coefficients.data(), slots);
+  for (auto& slot : slots) slot /= scale;
+  return slots;
+}
+
+}  // namespace psm

@@ -1,0 +1,58 @@
+// Encoder: complex vectors <-> polynomials with integer coefficients.
+//
+// Slot j of the polynomial m(X) is m(zeta^(5^j)) / scale with zeta = exp(i pi / N), j = 0 .. N/2 - 1.
+// Rotation by k therefore moves slot s + k to slot s. Encoding rounds each coefficient to the nearest
+// integer: an error of standard deviation sqrt(N/12) / scale a slot (complex).
+//
+// A vector shorter than N/2 (a power of two m) is repeated with period m and encoded as 2m coefficients.
+//
+// No branch and no address depends on a value, with three exceptions: a refusal says what it found; the size of the
+// largest coefficient (below q_0 / 2, below 2^62, or above) decides how residues are taken, which is the scale's doing
+// as long as values are of the size that the scale is meant for; and the processor may take longer for numbers below
+// 2^-1022.
+//
+// Throws Error: size not a power of two or above N/2, NaN or infinity, a coefficient beyond half the modulus.
+// Thread-safe: const, scratch memory from the pool.
+#pragma once
+
+#include <complex>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/encoding/plaintext.h"
+
+namespace psm {
+
+class Encoder {
+ public:
+  // Decoding reads the residues of at most three primes: about 120 bits, and takes the representative nearest
+  // to zero. Messages are smaller than that by far.
+  static constexpr int kDecodedLimbs = 3;
+
+  explicit Encoder(const Context& context);
+  ~Encoder();
+  Encoder(const Encoder&) = delete;
+  Encoder& operator=(const Encoder&) = delete;
+
+  // At the context's scale for the level unless another is given. `extended`: also modulo the special primes.
+  Plaintext encode(std::span<const std::complex<double>> values, int level) const;
+  Plaintext encode(std::span<const std::complex<double>> values, int level, double scale,
+                   bool extended = false) const;
+  Plaintext encode_real(std::span<const double> values, int level, double scale, bool extended = false) const;
+
+  // All N/2 slots.
+  std::vector<std::complex<double>> decode(const Plaintext& plaintext) const;
+
+  // Slots of integer coefficients given as doubles (N of them), divided by scale; used by the decryptor.
+  std::vector<std::complex<double>> slots_of_coefficients(std::span<const double> coefficients,
+                                                          double scale) const;
+
+ private:
+  struct Tables;
+  const Context& context_;
+  std::unique_ptr<const Tables> tables_;
+};
+
+}  // namespace psm

@@ -1,0 +1,90 @@
+#include "ckks/scheme/errors/noise.h"
+
+#include <cmath>
+
+#include "ckks/ring/sampler.h"
+
+namespace psm {
+namespace {
+
+constexpr double kErrorVariance = kErrorStandardDeviation * kErrorStandardDeviation;
+
+}  // namespace
+
+NoiseModel::NoiseModel(const Context& context)
+    : context_(context),
+      weight_(context.spec().secret_hamming_weight == 0 ? 2.0 * context.n() / 3
+                                                        : context.spec().secret_hamming_weight) {}
+
+double NoiseModel::slots(double coefficient_variance, double scale) const {
+  return std::sqrt(coefficient_variance * context_.n()) / scale;
+}
+
+double NoiseModel::encoding(double scale) const { return slots(1.0 / 12, scale); }
+
+double NoiseModel::encoding(double scale, int slots) const { return std::sqrt(2.0 * slots / 12) / scale; }
+
+double NoiseModel::scalar(double scale) { return std::sqrt(1.0 / 6) / scale; }
+
+double NoiseModel::encryption(double scale) const {
+  return sum(slots(kErrorVariance * (2.0 * context_.n() / 3 + weight_ + 1), scale), encoding(scale));
+}
+
+double NoiseModel::seeded_encryption(double scale) const {
+  return sum(slots(kErrorVariance, scale), encoding(scale));
+}
+
+double NoiseModel::rescale(double scale) const { return slots((1 + weight_) / 12, scale); }
+
+double NoiseModel::drop(int level, int target, double size) const {
+  const double factor =
+      context_.scale(target) * static_cast<double>(context_.q(target + 1)) / context_.scale(level);
+  return sum(size * std::abs(std::round(factor) / factor - 1), rescale(context_.scale(target)));
+}
+
+double NoiseModel::digit_variance(int level) const {
+  double sum = 0;
+  for (int i = 0; i < context_.digit_count(level); ++i) {
+    const DigitRange digit = context_.digit(i, level);
+    double log2_ratio = -context_.log2_p(level);
+    for (int j = digit.begin; j < digit.end; ++j) log2_ratio += std::log2(static_cast<double>(context_.q(j)));
+    sum += std::exp2(2 * log2_ratio);
+  }
+  return context_.n() * kErrorVariance * sum / 12;
+}
+
+double NoiseModel::key_switch(int level, double scale) const {
+  return sum(digits(level, scale), rescale(scale));
+}
+
+double NoiseModel::digits(int level, double scale) const { return slots(digit_variance(level), scale); }
+
+double NoiseModel::relinearise_rescale(int level, double scale, double next_scale) const {
+  return sum(digits(level, scale), rescale(next_scale));
+}
+
+double NoiseModel::giant_step(int level, double scale) const {
+  return slots(digit_variance(level) + weight_ / 12, scale);
+}
+
+double NoiseModel::mod_raise(double scale) const {
+  const double ratio = static_cast<double>(context_.q(0)) / static_cast<double>(context_.p(0));
+  const double to_ephemeral = context_.n() * kErrorVariance * ratio * ratio / 12 +
+                              (1 + context_.spec().encapsulation_hamming_weight) / 12.0;
+  return sum(slots(to_ephemeral, scale), key_switch(context_.max_level(), scale));
+}
+
+double NoiseModel::sum(double error_a, double error_b) { return std::hypot(error_a, error_b); }
+
+double NoiseModel::product(double size_a, double error_a, double size_b, double error_b) {
+  return std::sqrt(size_a * size_a * error_b * error_b + size_b * size_b * error_a * error_a +
+                   error_a * error_a * error_b * error_b);
+}
+
+double NoiseModel::square(double size, double error) { return 2 * size * error; }
+
+double NoiseModel::plain_product(double size, double error, double plain_size, double plain_scale) const {
+  return product(size, error, plain_size, encoding(plain_scale));
+}
+
+}  // namespace psm

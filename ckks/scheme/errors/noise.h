@@ -1,0 +1,71 @@
+// The noise model: what error to expect after each operation.
+//
+// An error polynomial with independent coefficients of standard deviation sigma shows in every slot as a
+// complex number of root mean square sigma sqrt(N) / scale. All figures here are such root mean squares, in
+// units of the encrypted values. They are averages for planning and for ledgers. They are no bounds: nothing
+// that protects a secret may rest on them (USENIX Security 2024, Guo et al.).
+//
+// Notation: sigma_e = 3.24 of an error, h = Hamming weight of the secret (2N/3 if dense), h~ of the ephemeral
+// one, D = product of the primes of a digit, c -> slots as above.
+//   encoding      rounding of coefficients                    c = sqrt(1/12); of a vector of m slots that is
+//                                                             repeated, only 2m coefficients are not 0
+//   scalar        one Gaussian integer                        a slot's error is sqrt(1/6) / scale
+//   encryption    v e + e_1 s + e_0, v ternary dense          c = sigma_e sqrt(2N/3 + h + 1)
+//   seeded        e                                           c = sigma_e
+//   division      by q_l (rescale) or P: both polynomials     c = sqrt((1 + h) / 12)
+//                 are rounded
+//   drop          product by round(g), g = S_t q_{t+1} / S_l,  a value's error is its size times |round(g) / g - 1|,
+//                 and a division                               and the division's
+//   digits        sum over digits, each uniform in            c^2 = N sigma_e^2 sum_D D^2 / (12 P^2)
+//                 [-D/2, D/2], times an error, over P
+//   key switch    digits and a division by P
+//   giant step    the same on c_1 alone, c_0 keeps its P      c^2 = digits + h / 12
+//   ModRaise      to the ephemeral secret at q_0 p_0, back    c^2 = N sigma_e^2 q_0^2 / (12 p_0^2) + (1 + h~) / 12
+//                 at Q_L P                                          + a key switch at level L
+#pragma once
+
+#include "ckks/scheme/chain/context.h"
+
+namespace psm {
+
+class NoiseModel {
+ public:
+  explicit NoiseModel(const Context& context);
+  const Context& context() const { return context_; }
+
+  double encoding(double scale) const;
+  double encoding(double scale, int slots) const;  // of so many slots, repeated
+  static double scalar(double scale);
+  double encryption(double scale) const;  // with the encoding's
+  double seeded_encryption(double scale) const;
+  // Added by a division that leaves `scale`.
+  double rescale(double scale) const;
+  // Added to a value of this root mean square size on its way from one level to a lower one.
+  double drop(int level, int target, double size) const;
+  // Added by a rotation, a conjugation or a relinearisation at this level and scale.
+  double key_switch(int level, double scale) const;
+  // Its digits' part alone: what each rotation adds to a sum in Q P that is divided once, at the end.
+  double digits(int level, double scale) const;
+  // Added to a product of this scale by relinearisation and rescale in one division that leaves `next_scale`.
+  double relinearise_rescale(int level, double scale, double next_scale) const;
+  // Added by a rotation of a sum in Q P; its scale without the P.
+  double giant_step(int level, double scale) const;
+  // Added from level 0 to the top by the two switches around ModRaise.
+  double mod_raise(double scale) const;
+
+  static double sum(double error_a, double error_b);
+  // Root mean square sizes of the factors and their errors, which must be independent.
+  static double product(double size_a, double error_a, double size_b, double error_b);
+  static double square(double size, double error);
+  // Product by a plaintext encoded at plain_scale.
+  double plain_product(double size, double error, double plain_size, double plain_scale) const;
+
+ private:
+  double slots(double coefficient_variance, double scale) const;
+  double digit_variance(int level) const;  // of a coefficient
+
+  const Context& context_;
+  double weight_;  // h
+};
+
+}  // namespace psm

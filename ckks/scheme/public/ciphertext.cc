@@ -1,0 +1,11 @@
+#include "ckks/scheme/public/ciphertext.h"
+
+namespace psm {
+
+Ciphertext Ciphertext::clone() const { return {{c[0].clone(), c[1].clone()}, scale, fingerprint}; }
+
+ExtendedCiphertext ExtendedCiphertext::clone() const {
+  return {{c[0].clone(), c[1].clone()}, scale, fingerprint};
+}
+
+}  // namespace psm

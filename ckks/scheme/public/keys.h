@@ -1,0 +1,91 @@
+// Public keys of the computing side: no secret is needed to hold or use any of them.
+//
+// A key-switching key from s' to s for the digits D_0 .. D_{d-1} of the chain is, for each digit, a pair
+//
+//     b_i = -a_i s + e_i + P g_i s'   mod Q_level P,      g_i = 1 mod the primes of D_i, 0 mod all others,
+//
+// with a_i expanded from a public seed, separated by digit and limb (files store the seed and the b_i).
+// P and the digits are those of a band of levels (gadget.h), so a key serves the levels of one band; it is
+// trimmed to the highest of them at which it is used: fewer limbs and fewer digits.
+//
+// Galois elements: g = 5^k mod 2N moves slot s + k to slot s; g = 2N - 1 conjugates. The key for g switches
+// from s to sigma_g^{-1}(s), and sigma_g is applied to the result, so a rotation permutes two polynomials
+// rather than all digits.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ckks/base/random/chacha.h"
+#include "ckks/ring/arithmetic/automorphism.h"
+#include "ckks/ring/packed_poly.h"
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/public/ciphertext.h"
+
+namespace psm {
+
+// 5^offset mod 2N, any sign of offset; composed with conjugation on request.
+GaloisElement galois_element(const Context& context, int offset, bool conjugate = false);
+
+struct PublicKey {
+  Seed seed;     // of a
+  RnsPoly b, a;  // b = -a s + e mod Q_L, NTT form
+  Fingerprint fingerprint;
+};
+
+struct KeySwitchKey {
+  struct Digit {
+    PackedPoly b, a;  // basis {level + 1, p_count}
+  };
+  Seed seed;
+  int level = -1;
+  int p_count = 0;  // special primes it uses: its band's, or one for the ephemeral secret's key
+  std::vector<Digit> digits;
+  Fingerprint fingerprint;
+
+  size_t bytes() const;
+};
+
+// The levels at which a program uses its keys; filled by the meter. A key is made for each band that is used,
+// at the highest of its levels.
+struct KeyRequest {
+  std::set<int> relinearisation_levels;
+  std::map<GaloisElement, std::set<int>> galois_levels;
+  bool encapsulation = false;  // the two keys around ModRaise
+
+  void need_relinearisation(int level);
+  void need_galois(GaloisElement g, int level);
+  void merge(const KeyRequest& other);
+
+  // What to generate: the level of each relinearisation key, and Galois element and level of each other.
+  std::vector<int> relinearisation_keys(const Context& context) const;
+  std::vector<std::pair<GaloisElement, int>> galois_keys(const Context& context) const;
+  size_t count(const Context& context) const;  // of all keys, the two around ModRaise as one
+  size_t bytes(const Context& context) const;
+};
+
+struct EvaluationKeys {
+  // By band, and by Galois element and band.
+  std::map<int, KeySwitchKey> relinearisation;
+  std::map<std::pair<GaloisElement, int>, KeySwitchKey> galois;
+  std::optional<KeySwitchKey> to_ephemeral;    // s -> s~ at modulus q_0 p_0
+  std::optional<KeySwitchKey> from_ephemeral;  // s~ -> s at modulus Q_L P
+  Fingerprint fingerprint;
+
+  size_t bytes() const;
+  // The key that serves this level; null if there is none.
+  const KeySwitchKey* find_relinearisation(const Context& context, int level) const;
+  const KeySwitchKey* find_galois(const Context& context, GaloisElement g, int level) const;
+};
+
+// The public half of a key or a ciphertext (digit 0): limb by limb the uniform residues of the ChaCha20
+// stream with the seed as key and digit 2^32 + prime as nonce, `prime` the index of the limb's prime in the
+// ring. So the seed separates keys and ciphertexts, the nonce digits and limbs. Public data: takes as long as
+// it takes.
+void expand_seed(const Seed& seed, int digit, RnsPoly& a);
+
+}  // namespace psm

@@ -1,0 +1,19 @@
+// SeededCiphertext: a fresh encryption under the secret key whose c_1 is expanded from a public seed; half
+// the bytes of a ciphertext. Made by SeededEncryptor; expanding it needs no secret.
+#pragma once
+
+#include "ckks/scheme/public/keys.h"
+
+namespace psm {
+
+struct SeededCiphertext {
+  Seed seed;
+  RnsPoly c0;
+  double scale = 0;
+  Fingerprint fingerprint;
+};
+
+// The ciphertext itself: c_1 expanded from the seed.
+Ciphertext expand(SeededCiphertext&& seeded);
+
+}  // namespace psm

@@ -1,0 +1,94 @@
+// Construction, refusals, and what all operations share.
+#include "ckks/scheme/server/evaluator.h"
+
+#include <cmath>
+
+#include "ckks/ring/arithmetic/real_residue.h"
+#include "ckks/scheme/server/evaluator_implementation.h"
+
+namespace psm {
+namespace evaluator_internal {
+
+void check_level(const char* operation, int level, int needed) {
+  if (level >= needed) return;
+  throw Error(message(operation, ": no level is left (the ciphertext is at level ", level, ", ", needed,
+                      " is needed); bootstrap before it, or use parameters with more levels"));
+}
+
+void check_scales(const char* operation, double a, double b) {
+  if (a == b) return;
+  throw Error(message(operation, ": the scales differ, 2^", std::log2(a), " and 2^", std::log2(b),
+                      " (relative ", a / b - 1,
+                      "); rescale first, or bring both to one level with drop_to_level"));
+}
+
+void check_levels(const char* operation, int a, int b) {
+  if (a == b) return;
+  throw Error(message(operation, ": the levels differ, ", a, " and ", b,
+                      "; bring both to one level with drop_to_level"));
+}
+
+void check_fingerprints(const char* operation, const Fingerprint& a, const Fingerprint& b) {
+  if (a == b) return;
+  throw Error(message(operation, ": the operands belong to different ",
+                      a.parameters != b.parameters ? "parameters" : "key pairs",
+                      "; use the files of one run"));
+}
+
+void check_owner(const char* operation, const Fingerprint& a, const Context& context,
+                 const EvaluationKeys& keys) {
+  if (a.parameters != context.fingerprint()) {
+    throw Error(message(operation, ": the ciphertext belongs to other parameters; encrypt it with these"));
+  }
+  if (keys.fingerprint.key != 0 && a.key != keys.fingerprint.key) {
+    throw Error(message(operation,
+                        ": the ciphertext belongs to another key pair than the evaluation keys; "
+                        "use the files of one run"));
+  }
+}
+
+double snap_scale(const Context& context, double scale, int level) {
+  const double canonical = context.scale(level);
+  return std::abs(scale / canonical - 1) < 0x1p-46 ? canonical : scale;
+}
+
+GaussianResidue gaussian_residue(std::complex<double> value, double scale, const NttTables& tables) {
+  const Modulus& m = tables.modulus();
+  const double real = std::nearbyint(value.real() * scale), imag = std::nearbyint(value.imag() * scale);
+  if (!std::isfinite(real) || !std::isfinite(imag)) {
+    throw Error("a scalar operand is not a finite number; the computation before it failed");
+  }
+  const uint64_t a = residue_of(real, m);
+  const uint64_t b = mul_mod(residue_of(imag, m), tables.roots()[1], m);  // roots()[1] = psi^(N/2)
+  return {add_mod(a, b, m), sub_mod(a, b, m)};
+}
+
+}  // namespace evaluator_internal
+
+Evaluator::Evaluator(const Context& context, const EvaluationKeys& keys)
+    : context_(context), keys_(keys), implementation_(std::make_unique<Implementation>(context)) {
+  if (keys.fingerprint.parameters != 0 && keys.fingerprint.parameters != context.fingerprint()) {
+    throw Error("the evaluation keys belong to other parameters; generate them with these");
+  }
+}
+
+Evaluator::~Evaluator() = default;
+
+void Evaluator::require_galois_key(GaloisElement g, int level) const {
+  if (g == 1 || keys_.find_galois(context_, g, level) != nullptr) return;
+  // Which rotation this is: the power of 5, up to conjugation.
+  const GaloisElement two_n = GaloisElement{2} << context_.log_n();
+  const bool conjugated = g % 4 == 3;
+  const GaloisElement rotation = conjugated ? two_n - g : g;
+  int offset = 0;
+  for (GaloisElement power = 1; power != rotation && offset < context_.slots(); ++offset) {
+    power = 5 * power & (two_n - 1);
+  }
+  const std::string name = conjugated ? (offset == 0 ? std::string("conjugation")
+                                                     : message("conjugation and rotation by ", offset))
+                                      : message("rotation by ", offset);
+  throw Error(message("there is no evaluation key for the ", name, " (Galois element ", g,
+                      ") that serves level ", level, "; request it at that level when generating keys"));
+}
+
+}  // namespace psm

@@ -1,0 +1,354 @@
+#include "ckks/scheme/server/evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ckks/scheme/testing/test_party.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+constexpr int kTop = 6;
+
+// One party for all tests of this file; keys for what they use.
+TestParty& party() {
+  static TestParty made(insecure_leveled(11, kTop));
+  static const bool keyed = [] {
+    KeyRequest request;
+    request.need_relinearisation(kTop);
+    for (int offset : {1, 2, 5, 64, -3}) request.need_galois(galois_element(made.context, offset), kTop);
+    request.need_galois(galois_element(made.context, 0, true), kTop);
+    request.need_galois(galois_element(made.context, 5, true), kTop);
+    request.need_galois(galois_element(made.context, 7), 3);
+    made.add_keys(request);
+    return true;
+  }();
+  CHECK(keyed);
+  return made;
+}
+
+template <typename Function>
+Slots map(const Slots& a, Function&& f) {
+  Slots out(a.size());
+  for (size_t i = 0; i < a.size(); ++i) out[i] = f(i);
+  return out;
+}
+
+Slots rotated(const Slots& a, int offset) {
+  const int n = static_cast<int>(a.size());
+  return map(a,
+             [&](size_t i) { return a[static_cast<size_t>(((static_cast<int>(i) + offset) % n + n) % n)]; });
+}
+
+// The message of what `f` throws; empty if nothing.
+template <typename Function>
+std::string refusal(Function&& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+constexpr double kTolerance = 1e-6;
+
+}  // namespace
+
+TEST_CASE("sums, differences and negatives are those of the slots") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(1), y = t.random_slots(2);
+  const Ciphertext a = t.encrypt(x, kTop), b = t.encrypt(y, kTop);
+  const Evaluator& e = *t.evaluator;
+  CHECK(max_error(t.decrypt(e.add(a, b)), map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
+  CHECK(max_error(t.decrypt(e.sub(a, b)), map(x, [&](size_t i) { return x[i] - y[i]; })) < kTolerance);
+  CHECK(max_error(t.decrypt(e.negate(a)), map(x, [&](size_t i) { return -x[i]; })) < kTolerance);
+  Ciphertext c = a.clone();
+  e.add_inplace(c, b);
+  e.sub_inplace(c, a);
+  e.negate_inplace(c);
+  CHECK(max_error(t.decrypt(c), map(y, [&](size_t i) { return -y[i]; })) < kTolerance);
+}
+
+TEST_CASE("a plaintext can be added and subtracted, full or periodic") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(3), y = t.random_slots(4), short_y = t.random_slots(5, 16);
+  const Ciphertext a = t.encrypt(x, 3);
+  const Evaluator& e = *t.evaluator;
+  CHECK(max_error(t.decrypt(e.add_plain(a, t.encoder.encode(y, 3))),
+                  map(x, [&](size_t i) { return x[i] + y[i]; })) < kTolerance);
+  CHECK(max_error(t.decrypt(e.sub_plain(a, t.encoder.encode(short_y, 3))),
+                  map(x, [&](size_t i) { return x[i] - short_y[i % 16]; })) < kTolerance);
+}
+
+TEST_CASE("scalars: addition and product by a complex number, by an integer, by i") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(6);
+  const Ciphertext a = t.encrypt(x, kTop);
+  const Evaluator& e = *t.evaluator;
+  const std::complex<double> c(0.625, -1.75);
+  CHECK(max_error(t.decrypt(e.add_scalar(a, c)), map(x, [&](size_t i) { return x[i] + c; })) < kTolerance);
+  const Ciphertext product = e.rescale(e.multiply_scalar(a, c));
+  CHECK(product.scale == t.context.scale(kTop - 1));
+  CHECK(max_error(t.decrypt(product), map(x, [&](size_t i) { return x[i] * c; })) < kTolerance);
+  Ciphertext sum = e.multiply_scalar(a, c);
+  e.multiply_scalar_add(sum, a, {0, 1}, a.scale);
+  CHECK(max_error(t.decrypt(e.rescale(sum)),
+                  map(x, [&](size_t i) { return x[i] * (c + std::complex<double>(0, 1)); })) < kTolerance);
+  CHECK(max_error(t.decrypt(e.multiply_integer(a, -3)), map(x, [&](size_t i) { return -3.0 * x[i]; })) <
+        kTolerance);
+  const std::complex<double> powers[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+  for (int k : {-1, 0, 1, 2, 3}) {
+    CAPTURE(k);
+    CHECK(max_error(t.decrypt(e.multiply_by_i(a, k)),
+                    map(x, [&](size_t i) { return x[i] * powers[k & 3]; })) < kTolerance);
+  }
+}
+
+TEST_CASE(
+    "a scalar product with the default scale is canonical one level down, across regimes of scale too") {
+  TestParty t(insecure_bootstrappable(10));
+  const Slots x = t.random_slots(27);
+  for (int level : {t.context.compute_level() + 1, t.context.compute_level(), t.context.max_level()}) {
+    CAPTURE(level);
+    const Ciphertext product =
+        t.evaluator->rescale(t.evaluator->multiply_scalar(t.encrypt(x, level), {0, 0.5}));
+    CHECK(product.scale == t.context.scale(level - 1));
+    CHECK(max_error(t.decrypt(product),
+                    map(x, [&](size_t i) { return x[i] * std::complex<double>(0, 0.5); })) < kTolerance);
+  }
+}
+
+TEST_CASE("multiplying by a plaintext, full or periodic, multiplies slots and scales") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(7);
+  const Ciphertext a = t.encrypt(x, kTop);
+  const Evaluator& e = *t.evaluator;
+  for (size_t period : {size_t{1}, size_t{2}, size_t{64}, size_t{1024}}) {
+    CAPTURE(period);
+    const Slots y = t.random_slots(8, period);
+    const Plaintext plain = t.encoder.encode(y, kTop);
+    CHECK(plain.values_per_limb() == static_cast<int>(2 * period));
+    Ciphertext product = e.multiply_plain(a, plain);
+    CHECK(product.scale == a.scale * plain.scale());
+    e.multiply_plain_add(product, a, plain);
+    e.rescale_inplace(product);
+    CHECK(product.scale == t.context.scale(kTop - 1));
+    CHECK(max_error(t.decrypt(product), map(x, [&](size_t i) { return 2.0 * x[i] * y[i % period]; })) <
+          kTolerance);
+  }
+}
+
+TEST_CASE("a product, rescaled, has the canonical scale one level down, all the way to level 0") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(9);
+  Slots expected = x;
+  Ciphertext a = t.encrypt(x, kTop);
+  const Evaluator& e = *t.evaluator;
+  for (int level = kTop; level > 0; --level) {
+    a = level % 2 == 0 ? e.rescale(e.square(a)) : e.square_rescale(a);
+    expected = map(expected, [&](size_t i) { return expected[i] * expected[i]; });
+    CAPTURE(level);
+    CHECK(a.level() == level - 1);
+    CHECK(a.scale == t.context.scale(level - 1));
+    CHECK(max_error(t.decrypt(a), expected) < 4 * kTolerance);
+    // Keep |slots| below 1 by construction: |x|^2 <= 2 at first.
+    if (level > 1) {
+      const double shrink = 0.5;
+      expected = map(expected, [&](size_t i) { return expected[i] * shrink; });
+      a = t.encrypt(expected, level - 1);
+    }
+  }
+}
+
+TEST_CASE("the merged division by P q_l equals relinearisation followed by rescaling") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(10), y = t.random_slots(11);
+  const Ciphertext a = t.encrypt(x, 4), b = t.encrypt(y, 4);
+  const Evaluator& e = *t.evaluator;
+  const Slots expected = map(x, [&](size_t i) { return x[i] * y[i]; });
+  const Ciphertext merged = e.multiply_rescale(a, b), separate = e.rescale(e.multiply(a, b));
+  CHECK(merged.scale == separate.scale);
+  CHECK(merged.level() == separate.level());
+  CHECK(max_error(t.decrypt(merged), expected) < kTolerance);
+  CHECK(max_error(t.decrypt(separate), expected) < kTolerance);
+}
+
+TEST_CASE("a sum of products needs one relinearisation") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(12), y = t.random_slots(13), z = t.random_slots(14);
+  const Ciphertext a = t.encrypt(x, 5), b = t.encrypt(y, 5), c = t.encrypt(z, 5);
+  const Evaluator& e = *t.evaluator;
+  const std::pair<const Ciphertext*, const Ciphertext*> pairs[] = {{&a, &b}, {&b, &c}, {&c, &a}};
+  const Slots expected = map(x, [&](size_t i) { return x[i] * y[i] + y[i] * z[i] + z[i] * x[i]; });
+  CHECK(max_error(t.decrypt(e.rescale(e.sum_of_products(pairs))), expected) < kTolerance);
+}
+
+TEST_CASE("rotating by k moves slot s + k to slot s, at every level, one by one or hoisted") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(15);
+  const Evaluator& e = *t.evaluator;
+  for (int level = 0; level <= kTop; ++level) {
+    CAPTURE(level);
+    const Ciphertext a = t.encrypt(x, level);
+    const int offsets[] = {0, 1, 2, 5, 64, -3};
+    const std::vector<Ciphertext> hoisted = e.rotate_hoisted(a, offsets);
+    for (size_t k = 0; k < std::size(offsets); ++k) {
+      CAPTURE(offsets[k]);
+      CHECK(max_error(t.decrypt(hoisted[k]), rotated(x, offsets[k])) < kTolerance);
+      CHECK(max_error(t.decrypt(e.rotate(a, offsets[k])), rotated(x, offsets[k])) < kTolerance);
+    }
+  }
+}
+
+TEST_CASE("a sum over Galois elements is the sum of the single ones, the identity and conjugation included") {
+  TestParty t(insecure_leveled(10, 6));
+  const std::vector<GaloisElement> elements = {1, galois_element(t.context, 3), galois_element(t.context, -8),
+                                               galois_element(t.context, 5, true)};
+  KeyRequest request;
+  for (const GaloisElement g : elements) request.need_galois(g, 6);
+  t.add_keys(request);
+  const Slots x = t.random_slots(7);
+  const Ciphertext a = t.encrypt(x, 6);
+  Ciphertext expected = a.clone();
+  for (size_t k = 1; k < elements.size(); ++k) {
+    t.evaluator->add_inplace(expected, t.evaluator->apply_galois(a, elements[k]));
+  }
+  CHECK(max_error(t.decrypt(t.evaluator->sum_galois(a, elements)), t.decrypt(expected)) < kTolerance);
+  const std::vector<GaloisElement> unknown = {1, galois_element(t.context, 4)};
+  CHECK_THROWS_AS(t.evaluator->sum_galois(a, unknown), Error);
+}
+
+TEST_CASE("conjugation conjugates every slot, and composes with a rotation") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(16);
+  const Ciphertext a = t.encrypt(x, 3);
+  const Evaluator& e = *t.evaluator;
+  CHECK(max_error(t.decrypt(e.conjugate(a)), map(x, [&](size_t i) { return std::conj(x[i]); })) < kTolerance);
+  const Slots r = rotated(x, 5);
+  CHECK(max_error(t.decrypt(e.rotate(e.hoist(a), 5, true)),
+                  map(r, [&](size_t i) { return std::conj(r[i]); })) < kTolerance);
+}
+
+TEST_CASE("double hoisting: sums of weighted rotations are divided by P once, giant steps included") {
+  TestParty& t = party();
+  const int level = 4;
+  const Slots x = t.random_slots(17), w1 = t.random_slots(18), w2 = t.random_slots(19, 32);
+  const Ciphertext a = t.encrypt(x, level);
+  const Evaluator& e = *t.evaluator;
+  const Hoisted hoisted = e.hoist(a);
+  const double scale = t.context.scale(level);
+  // rot_64(w1 rot_1 x + w2 x)
+  ExtendedCiphertext sum = e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 1)),
+                                            t.encoder.encode(w1, level, scale, true));
+  e.multiply_plain_add(sum, e.apply_galois_extended(hoisted, 1), t.encoder.encode(w2, level, scale, true));
+  const Slots x1 = rotated(x, 1);
+  const Slots inner = map(x, [&](size_t i) { return w1[i] * x1[i] + w2[i % 32] * x[i]; });
+  CHECK(max_error(t.decrypt(e.mod_down_rescale(sum)), inner) < kTolerance);
+  CHECK(max_error(t.decrypt(e.rescale(e.mod_down(sum))), inner) < kTolerance);
+  ExtendedCiphertext giant = e.apply_galois_extended(sum, galois_element(t.context, 64));
+  CHECK(max_error(t.decrypt(e.mod_down_rescale(giant)), rotated(inner, 64)) < kTolerance);
+  e.add_inplace(giant, sum);
+  const Slots turned = rotated(inner, 64);
+  CHECK(max_error(t.decrypt(e.mod_down_rescale(giant)),
+                  map(x, [&](size_t i) { return turned[i] + inner[i]; })) < kTolerance);
+  CHECK(max_error(t.decrypt(e.mod_down(e.extend(a))), x) < kTolerance);
+}
+
+TEST_CASE("drop_to_level reaches the canonical scale of any lower level") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(20);
+  const Ciphertext a = t.encrypt(x, kTop);
+  for (int level = kTop; level >= 0; --level) {
+    CAPTURE(level);
+    const Ciphertext lower = t.evaluator->drop_to_level(a, level);
+    CHECK(lower.level() == level);
+    CHECK(lower.scale == t.context.scale(level));
+    CHECK(max_error(t.decrypt(lower), x) < kTolerance);
+  }
+}
+
+TEST_CASE("operands of different scale or level are refused") {
+  TestParty& t = party();
+  const Slots x = t.random_slots(21);
+  const Evaluator& e = *t.evaluator;
+  const Ciphertext a = t.encrypt(x, 4), lower = t.encrypt(x, 3);
+  CHECK(contains(refusal([&] { e.add(a, lower); }), "levels differ, 4 and 3"));
+  const Ciphertext product = e.multiply(a, a);
+  CHECK(contains(refusal([&] { e.add(product, a); }), "scales differ"));
+  CHECK(contains(refusal([&] { e.add_plain(a, t.encoder.encode(x, 4, 1024.0)); }), "scales differ"));
+  CHECK(contains(refusal([&] { e.multiply(a, lower); }), "levels differ"));
+  CHECK(contains(refusal([&] { e.multiply_plain(a, t.encoder.encode(x, 3)); }), "levels differ"));
+}
+
+TEST_CASE("a level that does not exist is refused") {
+  TestParty& t = party();
+  const Evaluator& e = *t.evaluator;
+  const Ciphertext bottom = t.encrypt(t.random_slots(22), 0);
+  CHECK(contains(refusal([&] { e.rescale(bottom); }), "no level is left"));
+  CHECK(contains(refusal([&] { e.multiply_rescale(bottom, bottom); }), "no level is left"));
+  CHECK(contains(refusal([&] { e.drop_to_level(bottom, 1); }), "no level is left"));
+}
+
+TEST_CASE("a missing or too short key is refused by the name of its rotation") {
+  TestParty& t = party();
+  const Evaluator& e = *t.evaluator;
+  const Ciphertext a = t.encrypt(t.random_slots(23), 4);
+  CHECK(contains(refusal([&] { e.rotate(a, 9); }), "rotation by 9 "));
+  CHECK(contains(refusal([&] { e.apply_galois(a, galois_element(t.context, 9, true)); }),
+                 "conjugation and rotation by 9 "));
+  CHECK(contains(refusal([&] { e.rotate(a, 7); }), "rotation by 7 (Galois element"));
+  TestParty keyless(insecure_leveled(10, 2));
+  const Ciphertext b = keyless.encrypt(keyless.random_slots(24), 2);
+  CHECK(contains(refusal([&] { keyless.evaluator->square(b); }), "no relinearisation key"));
+  CHECK(contains(refusal([&] { keyless.evaluator->conjugate(b); }), "the conjugation"));
+}
+
+TEST_CASE("ciphertexts of other parameters or of another key pair are refused") {
+  TestParty& t = party();
+  TestParty stranger(insecure_leveled(11, kTop)), other_parameters(insecure_leveled(11, kTop - 1));
+  const Slots x = t.random_slots(25);
+  const Ciphertext own = t.encrypt(x, 4), foreign = stranger.encrypt(x, 4),
+                   odd = other_parameters.encrypt(x, 4);
+  CHECK(contains(refusal([&] { t.evaluator->add(own, foreign); }), "different key pairs"));
+  CHECK(contains(refusal([&] { t.evaluator->rotate(foreign, 1); }), "another key pair"));
+  CHECK(contains(refusal([&] { t.evaluator->multiply(odd, odd); }), "other parameters"));
+  CHECK(contains(refusal([&] { t.decrypt(foreign); }), "another key pair"));
+  CHECK(contains(refusal([&] { Evaluator(t.context, other_parameters.keys); }), "other parameters"));
+}
+
+TEST_CASE("around ModRaise: the message survives both key switches, and multiples of q_0 appear between") {
+  KeyRequest request;
+  request.encapsulation = true;
+  TestParty t(insecure_bootstrappable(10), request);
+  const Slots x = t.random_slots(26);
+  const Evaluator& e = *t.evaluator;
+  const Ciphertext a = t.encrypt(x, 0);
+  const Ciphertext raised =
+      e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a), e.context().max_level()));
+  CHECK(raised.level() == t.context.max_level());
+  CHECK(max_error(t.decrypt(e.truncate_to_level(raised, 0)), x) < kTolerance);
+  // The multiples: h = 32 bounds |I| by (h + 1) / 2 up to rounding.
+  const Plaintext plain = t.decryptor.decrypt_to_plaintext(raised);
+  RnsPoly poly = plain.expand();
+  to_coefficients(poly);
+  int64_t largest = 0;
+  for (size_t i = 0; i < poly.n(); ++i) {
+    // c = m + q_0 I: recover I from c mod q_1, with m = the centred c mod q_0.
+    const Modulus& q0 = t.context.ring().q(0);
+    const Modulus& q1 = t.context.ring().q(1);
+    const int64_t m = centered(poly.limb(0)[i], q0);
+    const uint64_t difference = sub_mod(poly.limb(1)[i], reduce_signed(m, q1), q1);
+    const uint64_t multiple = mul_mod(difference, inverse_mod(reduce_mod(q0.q, q1), q1), q1);
+    largest = std::max(largest, std::abs(centered(multiple, q1)));
+  }
+  CHECK(largest >= 1);
+  CHECK(largest <= 17);
+}
+
+}  // namespace psm

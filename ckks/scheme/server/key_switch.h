@@ -1,0 +1,98 @@
+// KeySwitcher: hybrid key switching (ePrint 2019/688) on polynomials.
+//
+//     decompose       c -> digits d_i = [c]_{D_i}, extended to Q_l P (ModUp), NTT form
+//     switch_key      round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / P ), or divided by P q_l, one
+//                     level lower; optionally followed by an automorphism
+//     mod_down        the same division for polynomials that are there already
+//
+// Both conversions are exact and centred (basis_conversion.h): a digit is uniform in [-D_i/2, D_i/2], and the
+// division rounds to the nearest integer.
+//
+// Transforms at l + 1 limbs, k special primes and d digits: l + 1 inverse and d (l + 1 + k) - (l + 1) forward
+// to decompose; 2k inverse and 2 (l + 1) forward to divide two polynomials. Bytes: the key is read once;
+// digits are written and read once, and a decomposition that serves one key only is transformed where it is
+// summed, so its transforms never leave the cache. Sums of products stay in the first-level cache: they are
+// made stretch by stretch where the division needs them.
+//
+// Thread-safe; conversion tables are made at their first use and kept.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "ckks/base/buffer.h"
+#include "ckks/ring/basis_conversion.h"
+#include "ckks/ring/poly.h"
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/public/keys.h"
+
+namespace psm {
+
+// The digits of a polynomial, which is borrowed: limbs of a digit's own primes are the polynomial's, in NTT
+// form.
+struct Digits {
+  Basis basis;
+  int count = 0;
+  bool transformed = false;            // whether the other limbs are in NTT form too
+  std::vector<Buffer> extensions;      // one a digit
+  std::vector<const uint64_t*> limbs;  // limb j of digit i at j * count + i
+
+  const uint64_t* const* limb(int j) const { return limbs.data() + static_cast<size_t>(j) * count; }
+};
+
+class KeySwitcher {
+ public:
+  explicit KeySwitcher(const Context& context);
+
+  // c: NTT form, no special primes; must outlive the result. p_count: of the key that will be used.
+  Digits decompose(const RnsPoly& c, int p_count) const;
+
+  // Places [begin, end) of limb j of the digits' basis of (sum_i d_i b_i, sum_i d_i a_i); digits in NTT form.
+  void inner_product(const Digits& digits, const KeySwitchKey& key, int j, size_t begin, size_t end,
+                     uint64_t* out0, uint64_t* out1) const;
+
+  struct Options {
+    const RnsPoly* addend0 = nullptr;  // a_0, a_1 above; may be absent
+    const RnsPoly* addend1 = nullptr;
+    bool rescale = false;
+    GaloisElement automorphism = 1;
+  };
+  std::array<RnsPoly, 2> switch_key(const Digits& digits, const KeySwitchKey& key,
+                                    const Options& options) const;
+  // Of the digits of c, which no other key needs.
+  std::array<RnsPoly, 2> switch_key(const RnsPoly& c, const KeySwitchKey& key, const Options& options) const;
+
+  // round(x / P) at x's level, or round(x / (P q_l)) one level lower. NTT form in and out.
+  std::array<RnsPoly, 2> mod_down(const RnsPoly& x0, const RnsPoly& x1, bool rescale) const;
+  RnsPoly mod_down(const RnsPoly& x) const;
+  // round(x / q_l), for polynomials without special primes.
+  std::array<RnsPoly, 2> rescale(const RnsPoly& x0, const RnsPoly& x1) const;
+
+  // [P]_{q_j} for the product P of the first p_count special primes.
+  const Multiplier& p_product(int j, int p_count) const;
+
+ private:
+  // Digits whose extensions are coefficients still.
+  Digits split(const RnsPoly& c, int p_count) const;
+  // Limb j of every digit in NTT form: where it lies, or transformed in `room` (count * N words).
+  void transformed_limb(const Digits& digits, int j, uint64_t* room, const uint64_t** limbs) const;
+  void check_key(const Digits& digits, const KeySwitchKey& key) const;
+  // Places [begin, end) of sum_i d_i (b_i, a_i), d_i given by their limbs j.
+  void inner_product(const Digits& digits, const uint64_t* const* limbs, const KeySwitchKey& key, int j,
+                     size_t begin, size_t end, uint64_t* out0, uint64_t* out1) const;
+
+  enum Kind { kModUp, kModDown, kModDownRescale };
+  // `index`: the digit, for ModUp.
+  const BasisConverter& converter(Kind kind, int level, int index, int p_count) const;
+
+  const Context& context_;
+  std::vector<std::vector<Multiplier>> p_products_;  // by prime, by number of special primes less one
+  mutable std::mutex mutex_;
+  mutable std::map<std::tuple<Kind, int, int, int>, std::unique_ptr<const BasisConverter>> converters_;
+};
+
+}  // namespace psm

@@ -1,0 +1,64 @@
+// Flooding: how much noise makes a decrypted value safe to share, and what it leaves of the value.
+//
+// A decrypted polynomial is w = m + e: m is what the computation gives in exact arithmetic on the encoded
+// messages, which whoever knows the messages knows; e depends on the secret. Who learns e learns the secret
+// (IND-CPA-D; Li and Micciancio, ePrint 2020/1533). What is shared instead is y = w + g, g a discrete
+// Gaussian of deviation sigma in every coefficient (ring/wide_gaussian.h).
+//
+// The size of sigma. The idea, decryption as a differentially private mechanism, is that of Li, Micciancio,
+// Schultz and Sorrell (ePrint 2022/816); the constant is the one that OpenFHE's documentation of noise
+// flooding takes from its Corollary 2. Let D bound the Euclidean norm of w - round(m). From a bound B on the
+// error of a slot (worst_case.h; never a measured or an average error)
+//
+//     D = B scale + sqrt(N) / 2.                                         (Parseval; rounding of m)
+//
+// The Kullback-Leibler divergence of y from round(m) + g, which needs no secret, is ||w - round(m)||^2 / (2
+// sigma^2), and over q answers, each asked for in the light of those before, they add up (chain rule) to at
+// most q D^2 / (2 sigma^2). It is made 2^-s / 24:
+//
+//     sigma = sqrt(12 q) 2^(s/2) D.
+//
+// s counts in squares, as bits of a decision do with Micciancio and Walter (ePrint 2018/077), where the
+// advantage of a distinguisher that is right with probability 1/2 + b is 4 b^2. What that means here needs no
+// more than Pinsker's inequality: the total variation between what is shared and what needs no secret is at
+// most 2^(-s/2) / 6.9 over all q answers together: 2^-66.7 for s = 128, the default. To this the sampler adds
+// 2^-110 an integer and digit, 2^-69 for 2^20 answers.
+//
+// The premises. The answer is that of the stated computation on honest encryptions: a server that returns
+// another ciphertext voids the bound. Every answer shared under a key counts, the same ciphertext twice as
+// two.
+//
+// What is left: the deviation of the real part of a slot is sigma sqrt(N/2) / scale, and the precision that
+// is reported is -log2 of that plus B, in bits of the values' own unit.
+#pragma once
+
+#include <cstdint>
+
+#include "ckks/scheme/chain/context.h"
+
+namespace psm {
+
+struct SharingTerms {
+  static constexpr uint64_t kMaxQueries = 1 << 20;
+
+  uint64_t queries = 1;       // answers that will be shared under this key, in all
+  double precision_bits = 0;  // that each must keep
+  int statistical_bits = 128;
+};
+
+struct Flooding {
+  int level;
+  double scale;
+  double error;           // B
+  double deviation;       // sigma, of a coefficient
+  double precision_bits;  // left
+  double largest;         // bound on a coefficient of y
+};
+
+// For results at this level and scale with slots of at most `size` in absolute value and an error of at most
+// `error`. Throws Error where fewer bits are left than the terms ask for, or the modulus does not hold the
+// noise.
+Flooding plan_flooding(const Context& context, int level, double scale, double size, double error,
+                       const SharingTerms& terms);
+
+}  // namespace psm

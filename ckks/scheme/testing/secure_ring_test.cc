@@ -1,0 +1,46 @@
+// The default parameters as they are used: N = 2^16, all 2^15 slots, 128-bit security.
+#include <cmath>
+
+#include "ckks/scheme/errors/noise.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+
+TEST_CASE("at N = 2^16 encrypt, multiply, rotate, conjugate and decrypt meet the predicted errors") {
+  constexpr int kLevel = 15;
+  KeyRequest request;
+  request.need_relinearisation(kLevel);
+  TestParty t(secure_n16(), request);
+  KeyRequest turns;
+  turns.need_galois(galois_element(t.context, 256), kLevel);
+  turns.need_galois(galois_element(t.context, 0, true), kLevel);
+  t.add_keys(turns);
+  CHECK_FALSE(t.context.spec().insecure);
+  const Evaluator& e = *t.evaluator;
+  const NoiseModel model(t.context);
+
+  const Slots x = t.random_slots(1), y = t.random_slots(2);
+  const Ciphertext a = t.encrypt(x, kLevel), b = t.encrypt(y, kLevel);
+  const double fresh = model.encryption(a.scale);
+  CHECK(rms_error(t.decrypt(a), x) < 1.5 * fresh);
+
+  const size_t n = x.size();
+  Slots xy(n), turned(n), conjugated(n);
+  for (size_t i = 0; i < n; ++i) {
+    xy[i] = x[i] * y[i];
+    turned[i] = x[(i + 256) % n];
+    conjugated[i] = std::conj(x[i]);
+  }
+  CHECK(rms_error(t.decrypt(e.rotate(a, 256)), turned) < 1.5 * fresh);
+  CHECK(rms_error(t.decrypt(e.conjugate(a)), conjugated) < 1.5 * fresh);
+  const Ciphertext product = e.multiply_rescale(a, b);
+  CHECK(product.scale == t.context.scale(kLevel - 1));
+  const double size = std::sqrt(2.0 / 3);
+  const double expected =
+      NoiseModel::sum(NoiseModel::product(size, fresh, size, fresh), model.rescale(product.scale));
+  CHECK(rms_error(t.decrypt(product), xy) < 1.5 * expected);
+  CHECK(rms_error(t.decrypt(e.drop_to_level(product, 0)), xy) < 1.5 * expected);
+}
+
+}  // namespace psm

@@ -1,0 +1,49 @@
+// Everything a test of encrypted computation needs, in one process: a client with its secret and a server
+// with the keys that a request names. For tests and benchmarks alone.
+#pragma once
+
+#include <complex>
+#include <memory>
+#include <vector>
+
+#include "ckks/base/random/training_random.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/encryptor.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/scheme/encoding/encoder.h"
+#include "ckks/scheme/server/evaluator.h"
+
+namespace psm {
+
+using Slots = std::vector<std::complex<double>>;
+
+class TestParty {
+ public:
+  explicit TestParty(const ParameterSpec& spec) : TestParty(spec, KeyRequest{}) {}
+  TestParty(const ParameterSpec& spec, const KeyRequest& request);
+
+  // Makes further keys (before the evaluator is used elsewhere).
+  void add_keys(const KeyRequest& request);
+  void add_rotations(const std::vector<int>& offsets, int level);
+
+  Ciphertext encrypt(const Slots& values, int level);
+  Slots decrypt(const Ciphertext& ciphertext) const { return decryptor.decrypt(ciphertext); }
+  // Uniform in [-1, 1] + i [-1, 1]; repeatable.
+  Slots random_slots(uint64_t seed, size_t count = 0) const;
+
+  Context context;
+  Encoder encoder;
+  SecretKey secret;
+  KeyGenerator generator;
+  PublicKey public_key;
+  Encryptor encryptor;
+  Decryptor decryptor;
+  EvaluationKeys keys;
+  std::unique_ptr<Evaluator> evaluator;
+};
+
+double max_error(const Slots& a, const Slots& b);
+// Root mean square of |a - b|.
+double rms_error(const Slots& a, const Slots& b);
+
+}  // namespace psm

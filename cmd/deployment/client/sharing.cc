@@ -1,0 +1,60 @@
+#include "cmd/deployment/client/sharing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "ckks/base/error.h"
+#include "ckks/program/errors/worst_case.h"
+
+namespace psm {
+
+std::map<std::string, double> input_sizes(const Deployment& deployment) {
+  const ModelConfig& config = deployment.model.weights.config;
+  const int prompts = deployment.packing.prompts;
+  std::map<std::string, double> sizes;
+  for (int token = 0; token < config.vocab;) {
+    std::vector<std::vector<int>> group;
+    while (static_cast<int>(group.size()) < prompts && token < config.vocab) {
+      std::vector<int>& prompt = group.emplace_back();
+      while (static_cast<int>(prompt.size()) < config.context && token < config.vocab)
+        prompt.push_back(token++);
+    }
+    for (const auto& [name, slots] : client_inputs(deployment.model, deployment.packing, group)) {
+      double& size = sizes[name];
+      for (const std::complex<double>& value : slots) {
+        size = std::max({size, std::numbers::sqrt2 * std::abs(value.real()),
+                         std::numbers::sqrt2 * std::abs(value.imag())});
+      }
+    }
+  }
+  return sizes;
+}
+
+std::vector<Flooding> plan_sharing(const Deployment& deployment, const SharingTerms& terms) {
+  const program::Plan& plan = deployment.plan;
+  const std::vector<SlotBound> bounds = program::worst_case_errors(
+      plan, WorstCaseModel(*deployment.context), deployment.bootstrap.get(), input_sizes(deployment));
+  std::vector<Flooding> floodings;
+  for (const program::NamedValue& output : plan.program.outputs) {
+    const auto id = static_cast<size_t>(output.value.id);
+    const int level = plan.level[id];
+    floodings.push_back(plan_flooding(*deployment.context, level, deployment.context->scale(level),
+                                      bounds[id].size, bounds[id].error, terms));
+  }
+  return floodings;
+}
+
+std::vector<std::vector<std::complex<double>>> share(const SharingDecryptor& decryptor, SharingRecord& record,
+                                                     uint64_t limit, std::span<const Ciphertext> answers,
+                                                     std::span<const Flooding> floodings) {
+  PSM_CHECK(!floodings.empty());
+  record.spend(answers.size(), limit);
+  std::vector<std::vector<std::complex<double>>> out;
+  for (size_t i = 0; i < answers.size(); ++i) {
+    out.push_back(decryptor.decrypt(answers[i], floodings[i % floodings.size()]));
+  }
+  return out;
+}
+
+}  // namespace psm

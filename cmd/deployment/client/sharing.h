@@ -1,0 +1,31 @@
+// Answers that may be shown to others: the deployment's worst-case errors, the noise that hides them, and the count of
+// what was shared.
+//
+// The premise is the semi-honest server of the README: the bound is that of the program, and a server that returned
+// something else voids it.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ckks/scheme/sharing/sharing_decryptor.h"
+#include "cmd/deployment/client/sharing_record.h"
+#include "cmd/deployment/deployment.h"
+
+namespace psm {
+
+// The largest absolute value of each input's slots, over all prompts: every token of the vocabulary is tried, and any
+// two of its features may share a complex slot. Public, like the model.
+std::map<std::string, double> input_sizes(const Deployment& deployment);
+
+// For each output of the program, in order. Throws Error where the precision does not suffice.
+std::vector<Flooding> plan_sharing(const Deployment& deployment, const SharingTerms& terms);
+
+// Decrypts one answer after another, ciphertext i under flooding i modulo their number, and counts all of them first.
+std::vector<std::vector<std::complex<double>>> share(const SharingDecryptor& decryptor, SharingRecord& record,
+                                                     uint64_t limit, std::span<const Ciphertext> answers,
+                                                     std::span<const Flooding> floodings);
+
+}  // namespace psm

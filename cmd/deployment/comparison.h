@@ -1,0 +1,36 @@
+// How close the encrypted model's logits are to its twin's: the figures that the demonstration reports.
+//
+// Over the scored positions and all symbols, with y the twin's logits and z the decrypted ones:
+//   max_abs       max |z - y|
+//   mse           mean (z - y)^2
+//   relative_rms  sqrt(mean (z - y)^2 / mean y^2)
+//   agreement     argmax z = argmax y, over the positions where the twin's two best logits differ by more than
+//                 4 predicted standard deviations of their difference's error; agreement_all: over all positions
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ckks/base/files/json.h"
+
+namespace psm {
+
+struct Comparison {
+  double max_abs = 0, mse = 0, relative_rms = 0;
+  int positions = 0, clear_positions = 0;
+  int agree = 0, agree_clear = 0;
+
+  double agreement_all() const { return positions == 0 ? 0 : static_cast<double>(agree) / positions; }
+  double agreement() const {
+    return clear_positions == 0 ? 0 : static_cast<double>(agree_clear) / clear_positions;
+  }
+  Json json() const;
+};
+
+// Rows are positions; each holds one logit a symbol. `predicted_std` is that of the error of one logit.
+Comparison compare_logits(std::span<const std::vector<double>> twin,
+                          std::span<const std::vector<double>> encrypted, double predicted_std);
+
+int argmax(std::span<const double> values);
+
+}  // namespace psm

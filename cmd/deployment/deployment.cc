@@ -1,0 +1,130 @@
+#include "cmd/deployment/deployment.h"
+
+#include <cstdio>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
+#include "ckks/base/memory.h"
+#include "ckks/bootstrap/error_model.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/scheme/chain/security.h"
+#include "cmd/terminal/table.h"
+
+namespace psm {
+namespace {
+
+PolynomialModel polynomial_model_of(const Checkpoint& checkpoint) {
+  if (!checkpoint.ranges || !checkpoint.polynomial) {
+    throw Error("the checkpoint has no polynomial form yet; make one with bazel run //cmd:polynomialise");
+  }
+  if (checkpoint.weights.config.attention != AttentionKind::kPowerSoftmax) {
+    throw Error(
+        message("attention ", name_of(checkpoint.weights.config.attention),
+                " is polynomial in the clear only; take a power_softmax model for encrypted inference"));
+  }
+  return make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+}
+
+// The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the same on the
+// client's machine and on the server's.
+program::CostModel nominal_costs(const Context& context, const BootstrapPlan* bootstrap) {
+  const program::KernelSeconds kernels;
+  return program::CostModel(
+      program::shape_of(context), kernels,
+      bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{});
+}
+
+}  // namespace
+
+uint64_t fingerprint_of(const Checkpoint& checkpoint) {
+  const std::string config = config_to_json(checkpoint.weights.config);
+  uint64_t sum = checksum64(config.data(), config.size());
+  for_each_parameter(checkpoint.weights, [&](const std::string&, const std::vector<float>& values, int, int) {
+    sum = checksum64(values.data(), values.size() * sizeof(float), sum);
+  });
+  if (checkpoint.ranges) {
+    const std::string ranges = ranges_to_json(*checkpoint.ranges).dump(0);
+    sum = checksum64(ranges.data(), ranges.size(), sum);
+  }
+  if (checkpoint.polynomial) {
+    const std::string options = options_to_json(*checkpoint.polynomial).dump(0);
+    sum = checksum64(options.data(), options.size(), sum);
+  }
+  return sum;
+}
+
+Deployment::Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec)
+    : Deployment(checkpoint, std::make_unique<const Context>(spec)) {}
+
+Deployment::Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Context> made)
+    : context(std::move(made)),
+      model(polynomial_model_of(checkpoint)),
+      model_fingerprint(fingerprint_of(checkpoint)) {
+  if (context->can_bootstrap()) bootstrap = std::make_unique<const BootstrapPlan>(*context);
+  packing =
+      make_packing(model.weights.config, model.weights.config.context, static_cast<size_t>(context->slots()));
+  const program::CostModel costs = nominal_costs(*context, bootstrap.get());
+  plan = program::plan(build_program(model, packing), program::budget_of(*context), costs);
+  reading = program::meter(plan, costs);
+  if (plan.bootstraps > 0) bootstrap_error_std = predict_error(*bootstrap).rms();
+  keys = program::key_request(plan, bootstrap.get());
+}
+
+RingFlags::RingFlags(Flags& flags)
+    : log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
+      insecure(
+          flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")),
+      secret(
+          flags.text("secret", "sparse", "where keys are made: a sparse secret (weight 192) or a dense one")),
+      backend(flags.text("backend", "",
+                         "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {}
+
+void RingFlags::apply() const {
+  if (!backend.empty()) select_backend(backend);
+}
+
+ParameterSpec RingFlags::spec() const {
+  if (secret != "sparse" && secret != "dense") {
+    throw Error(message("--secret ", secret, " is not offered; there are: sparse, dense"));
+  }
+  const ParameterSpec spec = secret == "dense" ? secure_n16_dense() : secure_n16();
+  if (log_n == spec.log_n) return spec;
+  if (!insecure) {
+    throw Error(message("--log-n ", log_n,
+                        " offers no security; leave it at 16, or add --insecure to try things out"));
+  }
+  return insecure_version(spec, static_cast<int>(log_n));
+}
+
+void RingFlags::require_security(const Context& context) const {
+  if (!context.spec().insecure) return;
+  if (!insecure) {
+    throw Error(message("these files are of the ring ", context.spec().name,
+                        ", which offers no security; make secure ones, or add --insecure"));
+  }
+  std::fprintf(stderr, "warning: INSECURE ring %s: nothing here is protected\n", context.spec().name.c_str());
+}
+
+void require_memory(size_t bytes) {
+  const uint64_t available = available_memory_bytes();
+  if (available == 0 || bytes <= available) return;
+  throw Error(message("this needs about ", bytes_text(static_cast<double>(bytes)), " of memory, ",
+                      bytes_text(static_cast<double>(available)),
+                      " are available; close other programs or use a larger machine"));
+}
+
+Json parameters_json(const Context& context) {
+  Json json;
+  json["log_n"] = context.log_n();
+  json["log_q"] = context.log2_q(context.max_level());
+  json["log_p"] = context.log2_p(context.max_level());
+  json["log_qp"] = context.log2_qp();
+  json["secret_hamming_weight"] = context.spec().secret_hamming_weight;
+  json["security_bits"] = claimed_security_bits(context.spec());
+  json["usable_levels"] = context.compute_level() - context.entry_level();
+  json["name"] = context.spec().name;
+  return json;
+}
+
+}  // namespace psm

@@ -1,0 +1,64 @@
+// A model made ready to run encrypted: everything that client and server both know, and that follows from the
+// checkpoint and the parameters alone. Client and server build the same Deployment, so that the keys that one makes are
+// those that the other needs.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "attention/encrypted/encrypted_model.h"
+#include "attention/files/checkpoint.h"
+#include "ckks/base/files/flags.h"
+#include "ckks/base/files/json.h"
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/program/planning/meter.h"
+#include "ckks/program/planning/planner.h"
+#include "ckks/scheme/chain/context.h"
+
+namespace psm {
+
+struct Deployment {
+  // Throws Error if the checkpoint is not one of //cmd:polynomialise, or the model does not fit the ring.
+  Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec);
+  Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Context> context);
+
+  std::unique_ptr<const Context> context;
+  std::unique_ptr<const BootstrapPlan> bootstrap;
+  PolynomialModel model;
+  Packing packing;
+  program::Plan plan;
+  KeyRequest keys;                 // of the plan and of its bootstraps
+  double bootstrap_error_std = 0;  // of re and of im of a slot (ckks/bootstrap/error_model.h)
+  uint64_t model_fingerprint = 0;  // of weights, ranges and the options of the polynomials
+
+  program::MeterReading reading;  // by nominal costs: counts, keys, memory
+
+  // What the server needs at its peak: keys, encoded transforms and weights, live ciphertexts; predicted.
+  size_t server_bytes() const { return static_cast<size_t>(reading.peak_bytes()); }
+};
+
+// Fingerprint of what a checkpoint computes.
+uint64_t fingerprint_of(const Checkpoint& checkpoint);
+
+// The parameters that a command's flags ask for: a secure set or, with --insecure, its chain in a smaller ring.
+struct RingFlags {
+  explicit RingFlags(Flags& flags);
+  // After parse(): selects the kernels that --backend names; throws Error for one that this processor lacks.
+  void apply() const;
+  // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
+  ParameterSpec spec() const;
+  // Throws Error if a context that came from a file is insecure and --insecure was not given; warns if it was.
+  void require_security(const Context& context) const;
+
+  const int64_t& log_n;
+  const bool& insecure;
+  const std::string& secret;
+  const std::string& backend;
+};
+
+// Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
+void require_memory(size_t bytes);
+
+Json parameters_json(const Context& context);
+
+}  // namespace psm

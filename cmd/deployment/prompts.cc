@@ -1,0 +1,152 @@
+#include "cmd/deployment/prompts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "cmd/deployment/model_tokenizer.h"
+
+namespace psm {
+namespace {
+
+constexpr int kMaxSymbols = 1 << 20;
+
+RecallOptions recall_from_json(const std::string& text) {
+  const char* what = "the checkpoint's note \"recall\"";
+  const Json json = parse_json(text, what, {.max_bytes = 4096, .max_depth = 2});
+  const auto member = [&](const char* name) {
+    return static_cast<int>(json.at(name, what).integer(name, 1, kMaxSymbols));
+  };
+  RecallOptions options;
+  options.keys = member("keys");
+  options.values = member("values");
+  options.pairs = member("pairs");
+  options.length = member("length");
+  RecallTask check(options);  // refuses what makes no task
+  return options;
+}
+
+}  // namespace
+
+PromptCodec::PromptCodec(const Checkpoint& checkpoint) {
+  const auto recall = checkpoint.notes.find("recall");
+  if (recall == checkpoint.notes.end()) {
+    tokenizer_ = tokenizer_of(checkpoint);
+    if (!tokenizer_) {
+      throw Error(
+          "the checkpoint does not say what its tokens are; use one of //cmd:train, or import it with "
+          "--tokenizer");
+    }
+    return;
+  }
+  recall_ = recall_from_json(recall->second);
+  if (const int symbols = recall_->keys + recall_->values; symbols != checkpoint.weights.config.vocab) {
+    throw Error(message("the checkpoint names ", symbols, " symbols, but its model has ",
+                        checkpoint.weights.config.vocab));
+  }
+}
+
+void PromptCodec::write_notes(Checkpoint& checkpoint) const {
+  if (recall_) {
+    Json json;
+    json["keys"] = recall_->keys;
+    json["values"] = recall_->values;
+    json["pairs"] = recall_->pairs;
+    json["length"] = recall_->length;
+    checkpoint.notes["recall"] = json.dump(0);
+  } else {
+    keep_tokenizer(*tokenizer_, checkpoint);
+  }
+}
+
+std::vector<int> PromptCodec::encode(const std::string& text) const {
+  if (tokenizer_) return tokenizer_->encode(text);
+  std::vector<int> tokens;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    int number = -1;
+    const char* end = word.data() + word.size();
+    const bool parsed =
+        word.size() >= 2 && std::from_chars(word.data() + 1, end, number).ptr == end && number >= 0;
+    if (parsed && word[0] == 'k' && number < recall_->keys) {
+      tokens.push_back(number);
+    } else if (parsed && word[0] == 'v' && number < recall_->values) {
+      tokens.push_back(recall_->keys + number);
+    } else {
+      throw Error(message("the model knows no symbol '", word, "'; it knows k0 to k", recall_->keys - 1,
+                          " and v0 to v", recall_->values - 1));
+    }
+  }
+  return tokens;
+}
+
+std::string PromptCodec::symbol(int token) const {
+  if (recall_) {
+    return token < recall_->keys ? "k" + std::to_string(token) : "v" + std::to_string(token - recall_->keys);
+  }
+  return token < tokenizer_->vocab() ? printable(tokenizer_->bytes(token)) : "";
+}
+
+std::string PromptCodec::list(std::span<const int> tokens) const {
+  const auto is_byte = [&](int token) {
+    return token < tokenizer_->vocab() && tokenizer_->bytes(token).size() <= 1;
+  };
+  const char* between = recall_ ? " " : std::all_of(tokens.begin(), tokens.end(), is_byte) ? "" : "|";
+  std::string text;
+  for (size_t i = 0; i < tokens.size(); ++i) text += (i == 0 ? "" : between) + symbol(tokens[i]);
+  return text;
+}
+
+std::string PromptCodec::decode(std::span<const int> tokens) const {
+  if (tokenizer_) {
+    std::vector<int> known(tokens.begin(), tokens.end());
+    std::erase_if(known, [&](int token) { return token >= tokenizer_->vocab(); });
+    return tokenizer_->decode(known);
+  }
+  std::string out;
+  for (const int token : tokens) out += (out.empty() ? "" : " ") + symbol(token);
+  return out;
+}
+
+std::vector<int> PromptCodec::scored_positions(int length) const {
+  std::vector<int> positions;
+  const int first = recall_ ? 2 * recall_->pairs : 0, step = recall_ ? 2 : 1;
+  for (int t = first; t < length; t += step) positions.push_back(t);
+  return positions;
+}
+
+std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) const {
+  if (!recall_) throw Error("a text model has no prompts of its own; give one with --prompt");
+  return RecallTask(*recall_).test(count, stream).texts();
+}
+
+PromptFlags::PromptFlags(Flags& flags)
+    : flags_(flags),
+      prompt_(flags.text("prompt", "", "one prompt: text, or words such as k3 v7 k0 v12 for a recall model")),
+      file_(flags.text("prompts", "", "file of prompts, one a line")),
+      sample_(flags.integer("sample", 16, 1, 4096, "draw so many unseen prompts (recall models)")),
+      seed_(flags.integer("seed", 1, 1, INT64_MAX, "of --sample; cryptography takes no seed")) {}
+
+bool PromptFlags::given() const {
+  return flags_.given("prompt") || flags_.given("prompts") || flags_.given("sample");
+}
+
+std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec) const {
+  if (flags_.given("prompt") + flags_.given("prompts") + flags_.given("sample") != 1) {
+    throw Error("exactly one of --prompt, --prompts and --sample is needed");
+  }
+  if (flags_.given("prompt")) return {codec.encode(prompt_)};
+  if (flags_.given("sample")) return codec.sample(static_cast<int>(sample_), static_cast<uint64_t>(seed_));
+  std::vector<std::vector<int>> prompts;
+  std::istringstream lines(read_file(resolve_user_path(file_), 1 << 24));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) prompts.push_back(codec.encode(line));
+  }
+  if (prompts.empty()) throw Error(message(file_, " holds no prompt"));
+  return prompts;
+}
+
+}  // namespace psm

@@ -1,0 +1,73 @@
+// Between what a person types and a model's tokens, for the two kinds of models that are run encrypted.
+//
+//   text     the checkpoint keeps its tokenizer (cmd/deployment/model_tokenizer.h); a prompt is text, as the model's training has it,
+//            without a token in front; every position is scored
+//   recall   the note "recall" holds the task's sizes; a prompt is words: k0 .. for keys, v0 .. for values, and the
+//            positions of the queries are scored
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention/files/checkpoint.h"
+#include "ckks/base/files/flags.h"
+#include "nn/text/tokenizer.h"
+#include "train/data/recall_task.h"
+
+namespace psm {
+
+class PromptCodec {
+ public:
+  // Throws Error if the checkpoint says nothing of its tokens.
+  explicit PromptCodec(const Checkpoint& checkpoint);
+  explicit PromptCodec(const RecallOptions& options) : recall_(options) {}
+  explicit PromptCodec(std::shared_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
+
+  bool is_recall() const { return recall_.has_value(); }
+  const RecallOptions& recall() const { return *recall_; }
+  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }  // null for recall
+
+  // Throws Error naming the first word or character that the model lacks.
+  std::vector<int> encode(const std::string& text) const;
+  // A model may have more tokens than its tokenizer; they stand for nothing.
+  std::string decode(std::span<const int> tokens) const;
+  std::string symbol(int token) const;  // one token, printable
+  // Tokens that are no text together, such as a prediction at each position: words with spaces between them, characters
+  // without, tokens of several bytes with bars.
+  std::string list(std::span<const int> tokens) const;
+
+  // The positions at which a prompt of this length asks for an answer.
+  std::vector<int> scored_positions(int length) const;
+
+  // `count` unseen prompts of a recall model; throws Error for a text model.
+  std::vector<std::vector<int>> sample(int count, uint64_t stream) const;
+
+  // What makes a checkpoint readable for the constructor above.
+  void write_notes(Checkpoint& checkpoint) const;
+
+ private:
+  std::optional<RecallOptions> recall_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+};
+
+// --prompt, --prompts and --sample, for the commands that take prompts.
+class PromptFlags {
+ public:
+  explicit PromptFlags(Flags& flags);
+  bool given() const;
+  // Throws Error unless exactly one of them was given, or if the model cannot take a prompt.
+  std::vector<std::vector<int>> read(const PromptCodec& codec) const;
+
+ private:
+  const Flags& flags_;
+  const std::string& prompt_;
+  const std::string& file_;
+  const int64_t& sample_;
+  const int64_t& seed_;
+};
+
+}  // namespace psm

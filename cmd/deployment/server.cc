@@ -1,0 +1,34 @@
+#include "cmd/deployment/server.h"
+
+namespace psm {
+
+program::Ledger make_ledger(const Deployment& deployment) {
+  std::vector<double> scales;
+  for (int level = 0; level <= deployment.context->max_level(); ++level) {
+    scales.push_back(deployment.context->scale(level));
+  }
+  return program::Ledger(deployment.plan, scales);
+}
+
+Server::Server(const Deployment& deployment, const EvaluationKeys& keys)
+    : deployment_(deployment),
+      encoder_(*deployment.context),
+      evaluator_(*deployment.context, keys),
+      bootstrapper_(deployment.bootstrap ? std::make_unique<const Bootstrapper>(*deployment.context, encoder_)
+                                         : nullptr),
+      machine_(deployment.plan, encoder_, evaluator_, bootstrapper_.get()) {}
+
+program::RunResult Server::run(const std::map<std::string, Ciphertext>& inputs,
+                               const program::RunOptions& options) {
+  return machine_.run(inputs, options);
+}
+
+program::RunResult Server::resume(program::Checkpoint checkpoint, const program::RunOptions& options) {
+  return machine_.resume(std::move(checkpoint), options);
+}
+
+size_t Server::encoded_bytes() const {
+  return machine_.encoded_bytes() + (bootstrapper_ ? bootstrapper_->bytes() : 0);
+}
+
+}  // namespace psm

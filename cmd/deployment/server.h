@@ -1,0 +1,39 @@
+// The server's part: ciphertexts in, ciphertexts out. It depends on no secret key, and a test of the build asserts that
+// (//cmd:infer_links_no_secret_key_test).
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ckks/program/errors/ledger.h"
+#include "ckks/program/machines/encrypted_machine.h"
+#include "cmd/deployment/deployment.h"
+
+namespace psm {
+
+// An empty ledger of the deployment's plan.
+program::Ledger make_ledger(const Deployment& deployment);
+
+class Server {
+ public:
+  // Encodes what all runs share. Throws Error if a key is missing or belongs elsewhere.
+  Server(const Deployment& deployment, const EvaluationKeys& keys);
+
+  // One pass of the model. Inputs by the names of the program.
+  program::RunResult run(const std::map<std::string, Ciphertext>& inputs,
+                         const program::RunOptions& options = {});
+  program::RunResult resume(program::Checkpoint checkpoint, const program::RunOptions& options);
+
+  size_t encoded_bytes() const;
+
+ private:
+  const Deployment& deployment_;
+  Encoder encoder_;
+  Evaluator evaluator_;
+  std::unique_ptr<const Bootstrapper> bootstrapper_;
+  program::EncryptedMachine machine_;
+};
+
+}  // namespace psm

@@ -1,0 +1,69 @@
+#include "cmd/deployment/twin_run.h"
+
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/program/errors/noise.h"
+#include "ckks/scheme/errors/noise.h"
+#include "cmd/deployment/ciphertext_note.h"
+
+namespace psm {
+
+void append_rows(const std::vector<double>& logits, int vocab, LogitRows& rows) {
+  PSM_CHECK(logits.size() % static_cast<size_t>(vocab) == 0, logits.size(), " ", vocab);
+  for (auto at = logits.begin(); at != logits.end(); at += vocab) rows.emplace_back(at, at + vocab);
+}
+
+LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
+                      const LogitRows& rows) {
+  LogitRows scored;
+  size_t begin = 0;
+  for (const auto& prompt : prompts) {
+    for (const int t : codec.scored_positions(static_cast<int>(prompt.size()))) {
+      scored.push_back(rows.at(begin + static_cast<size_t>(t)));
+    }
+    begin += prompt.size();
+  }
+  return scored;
+}
+
+TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts) {
+  TwinRun run;
+  run.prompts = prompts;
+  const int vocab = deployment.model.weights.config.vocab;
+  const auto append_logits = [&](const std::vector<std::vector<int>>& group, const SlotVectors& outputs,
+                                 LogitRows& rows) {
+    for (const auto& logits : client_logits(deployment.model, deployment.packing, outputs, group)) {
+      append_rows(logits, vocab, rows);
+    }
+  };
+  const NoiseModel noise(*deployment.context);
+  LogitRows noisy;
+  for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
+    const SlotVectors inputs = client_inputs(deployment.model, deployment.packing, group);
+    const program::TwinResult clear = program::run_twin(deployment.plan.program, inputs);
+    append_logits(group, clear.outputs, run.logits);
+    if (!noisy.empty()) continue;  // one group tells the deviation
+    program::TwinOptions options;
+    options.on_range = program::TwinOptions::OnRange::kCount;
+    run.own_error =
+        program::predicted_noise(deployment.plan, noise, deployment.bootstrap_error_std, clear.observations);
+    run.accumulated_error =
+        program::accumulated_noise(deployment.plan, noise, run.own_error, clear.observations);
+    run.observations = clear.observations;
+    run.outputs = clear.outputs;
+    options.noise_std = run.own_error;
+    append_logits(group, program::run_twin(deployment.plan.program, inputs, options).outputs, noisy);
+  }
+  double squares = 0;
+  size_t count = 0;
+  for (size_t row = 0; row < noisy.size(); ++row) {
+    for (size_t i = 0; i < noisy[row].size(); ++i, ++count) {
+      squares += (noisy[row][i] - run.logits[row][i]) * (noisy[row][i] - run.logits[row][i]);
+    }
+  }
+  run.predicted_std = count > 0 ? std::sqrt(squares / static_cast<double>(count)) : 0;
+  return run;
+}
+
+}  // namespace psm

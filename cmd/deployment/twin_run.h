@@ -1,0 +1,42 @@
+// The twin of a deployment, run on prompts: the same slot program in the clear, and how far from it the encrypted run is
+// expected to be.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ckks/program/machines/twin.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/deployment/prompts.h"
+
+namespace psm {
+
+using LogitRows = std::vector<std::vector<double>>;  // one row of logits for each token of each prompt
+
+// Cuts [tokens][vocab] logits of one prompt into rows and appends them.
+void append_rows(const std::vector<double>& logits, int vocab, LogitRows& rows);
+
+// The rows of the positions at which the prompts ask for an answer.
+LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
+                      const LogitRows& rows);
+
+struct TwinRun {
+  std::vector<std::vector<int>> prompts;
+  LogitRows logits;
+  // Standard deviation of the error of one logit of the encrypted run: the twin is run once more with the predicted
+  // error of every instruction injected, and this is the root mean square of the difference.
+  double predicted_std = 0;
+
+  // Of the first group of prompts that share ciphertexts, by value id of the plan: for the ledger.
+  std::vector<program::Observation> observations;
+  std::vector<double> own_error, accumulated_error;
+  std::map<std::string, program::SlotVector> outputs;
+
+  LogitRows scored(const PromptCodec& codec) const { return scored_rows(codec, prompts, logits); }
+};
+
+// Throws Error if the model leaves the interval of a polynomial (which operation, which layer).
+TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts);
+
+}  // namespace psm

@@ -1,0 +1,329 @@
+#include "cmd/reports/approx_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "approx/activation.h"
+#include "approx/domain.h"
+#include "approx/exponential.h"
+#include "approx/goldschmidt.h"
+#include "approx/goldschmidt_sqrt.h"
+#include "approx/inverse.h"
+#include "approx/maximum.h"
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/program/machines/twin.h"
+#include "cmd/terminal/svg_plot.h"
+#include "cmd/terminal/table.h"
+
+namespace psm {
+namespace {
+
+constexpr size_t kTwinSlots = 1024;
+constexpr int kPlotPoints = 1200;
+constexpr int kPaperLevels = 22;  // of the paper's 21 iterations
+
+// Point number i of n of the domain; geometric where it is positive, so that a small end is seen.
+double point_of(const Interval& domain, double share) {
+  const double x =
+      domain.lo > 0 ? domain.lo * std::pow(domain.hi / domain.lo, share) : domain.lo + share * domain.width();
+  return std::clamp(x, domain.lo, domain.hi);
+}
+
+std::string scientific(double value) { return format("%.3g", value); }
+std::string power_of_two(double value) { return value > 0 ? format("2^%.2f", std::log2(value)) : "0"; }
+
+const char* name_of(ErrorKind kind) { return kind == ErrorKind::kRelative ? "relative" : "absolute"; }
+
+[[noreturn]] void no_such_method(const ApproxRequest& request, const char* methods) {
+  throw Error(message(request.function, " has no method '", request.method, "'; its methods are ", methods));
+}
+
+std::vector<Approximation> find_inverse(const ApproxRequest& r) {
+  if (r.method == "best") return inverse_families(r.domain, r.error);
+  const bool plain = r.method == "plain";
+  if (!plain && r.method != "relaxed") no_such_method(r, "best, plain and relaxed");
+  check_positive(r.domain, "1/x");
+  if (r.iterations > 0)
+    return {goldschmidt_inverse_levels(r.domain, r.iterations + 1, plain ? 0 : r.iterations + 1)};
+  if (!plain) return {design_inverse(r.domain, r.error)};
+  for (const Approximation& member : inverse_families(r.domain, r.error))
+    if (member.method().rfind("Goldschmidt", 0) == 0) return {member};
+  throw Error(message("1/x: the plain iteration does not reach the error ", r.error,
+                      " in 24 levels; use --method relaxed or allow a larger error"));
+}
+
+std::vector<Approximation> find_inverse_sqrt(const ApproxRequest& r) {
+  if (r.method != "best" && r.method != "plain" && r.method != "relaxed" && r.method != "series")
+    no_such_method(r, "best, plain, relaxed and series");
+  if (r.method == "series" && r.degree > 0) {
+    if (const auto series = series_inverse_sqrt(r.domain, r.degree)) return {*series};
+    throw Error(message("1/sqrt(x): degree ", r.degree, " is too low for [", r.domain.lo, ", ", r.domain.hi,
+                        "]: its error reaches 100%; give a higher --degree"));
+  }
+  if (r.method == "plain" && r.iterations > 0) return {goldschmidt_inverse_sqrt(r.domain, r.iterations)};
+  if (r.method == "relaxed" && r.iterations > 0)
+    return {relaxed_goldschmidt_inverse_sqrt(r.domain, r.iterations)};
+  const std::vector<Approximation> families = inverse_sqrt_families(r.domain, r.error);
+  if (r.method == "best") return families;
+  const std::string prefix = r.method == "plain"     ? "Goldschmidt"
+                             : r.method == "relaxed" ? "relaxed"
+                                                     : "minimax";
+  for (const Approximation& member : families)
+    if (member.method().rfind(prefix, 0) == 0) return {member};
+  throw Error(message("1/sqrt(x): method ", r.method, " does not reach the error ", r.error,
+                      "; use --method best or allow a larger error"));
+}
+
+// Sigmoid, GELU and SiLU: the minimax series; its interpolant of the same degree for comparison.
+template <typename Design, typename Series>
+std::vector<Approximation> find_activation(const ApproxRequest& r, const Design& design, const Series& series,
+                                           int inner_degree) {
+  if (r.method != "best" && r.method != "series") no_such_method(r, "best and series");
+  const double radius = r.domain.hi;
+  Approximation best = r.degree > 0 ? series(radius, r.degree, Fit::kMinimax) : design(radius, r.error);
+  if (r.method == "series") return {best};
+  const int degree = static_cast<int>(best.degree()) / inner_degree;
+  return {best, series(radius, degree, Fit::kInterpolation)};
+}
+
+std::vector<Approximation> find_exp(const ApproxRequest& r) {
+  constexpr double kLeastExponent = -700;  // exp is no normal double much below
+  if (r.domain.lo < kLeastExponent)
+    throw Error(message("exp: exp(", r.domain.lo,
+                        ") is too small for a relative error in double precision; give an interval above ",
+                        kLeastExponent));
+  if (r.method == "series") {
+    if (r.degree == 0)
+      throw Error("exp by series needs a degree; give --degree, and --iterations for its squarings");
+    if (r.degree > 63 || r.iterations > 20)
+      throw Error("exp by series goes up to --degree 63 and --iterations 20; give smaller ones");
+    return {taylor_exp(r.domain, r.degree, r.iterations)};
+  }
+  if (r.method != "best") no_such_method(r, "best and series");
+  return {design_exp(r.domain, r.error)};
+}
+
+std::vector<Approximation> find_max(const ApproxRequest& r) {
+  if (r.method != "best" && r.method != "relaxed") no_such_method(r, "best and relaxed");
+  // |a|, |b| <= radius, so |a - b| <= 2 radius; max(a, b) has half the error of |a - b|.
+  const double radius = 2 * r.domain.hi;
+  if (r.iterations > 20) throw Error("max goes up to --iterations 20; give fewer");
+  if (r.iterations > 0) return {absolute_value(radius, r.iterations)};
+  return {design_absolute_value(radius, 2 * r.error)};
+}
+
+PlotPoints sample(const Approximation& a, double (*value)(const Approximation&, double)) {
+  PlotPoints points(kPlotPoints + 1);
+  for (int i = 0; i <= kPlotPoints; ++i) {
+    const double x = point_of(a.domain(), static_cast<double>(i) / kPlotPoints);
+    points[i] = {x, value(a, x)};
+  }
+  return points;
+}
+
+Json facts_json(const Approximation& a) {
+  Json json;
+  json["function"] = a.function();
+  json["method"] = a.method();
+  json["domain"] = Json::Array{a.domain().lo, a.domain().hi};
+  json["error_kind"] = name_of(a.error_kind());
+  json["error_bound"] = a.error_bound();
+  json["certificate"] = a.certificate();
+  json["levels"] = a.depth();
+  json["degree"] = static_cast<int64_t>(a.degree());
+  json["products"] = a.multiplications();
+  json["input_scale"] = a.input_scale();
+  json["input_offset"] = a.input_offset();
+  json["input_range"] = Json::Array{a.input_range().lo, a.input_range().hi};
+  json["output_scale"] = a.output_scale();
+  return json;
+}
+
+}  // namespace
+
+DomainShape domain_shape(const std::string& function) {
+  if (function == "inverse" || function == "inverse_sqrt" || function == "exp") return DomainShape::kEnds;
+  for (const char* symmetric : {"sigmoid", "gelu", "gelu_erf", "silu", "max"})
+    if (function == symmetric) return DomainShape::kRadius;
+  throw Error(message("unknown function '", function, "'; it is one of ", kApproxFunctions));
+}
+
+std::vector<Approximation> find_approximations(const ApproxRequest& r) {
+  domain_shape(r.function);
+  std::vector<Approximation> found;
+  if (r.function == "inverse") {
+    found = find_inverse(r);
+  } else if (r.function == "inverse_sqrt") {
+    found = find_inverse_sqrt(r);
+  } else if (r.function == "sigmoid") {
+    found = find_activation(r, design_sigmoid, sigmoid_series, 1);
+  } else if (r.function == "gelu") {
+    found = find_activation(r, design_gelu, gelu_series, 2);
+  } else if (r.function == "gelu_erf") {
+    found = find_activation(r, design_gelu_erf, gelu_erf_series, 2);
+  } else if (r.function == "silu") {
+    found = find_activation(r, design_silu, silu_series, 2);
+  } else if (r.function == "exp") {
+    found = find_exp(r);
+  } else {
+    found = find_max(r);
+  }
+  if (found.empty())
+    throw Error(message(r.function, ": no program of 24 levels has error ", r.error, " on [", r.domain.lo,
+                        ", ", r.domain.hi, "]; narrow the interval or allow a larger error"));
+  return found;
+}
+
+ApproxMeasurement measure(const Approximation& a, int points, uint64_t seed) {
+  PSM_CHECK(points >= 2, points);
+  ApproxMeasurement m;
+  m.points = points;
+  std::vector<double> x(points), error(points);
+  std::mt19937_64 random(seed);
+  const int even = points / 2;
+  for (int i = 0; i < points; ++i) {
+    const double share = i < even ? static_cast<double>(i) / (even > 1 ? even - 1 : 1)
+                                  : static_cast<double>(random() >> 11) * 0x1p-53;
+    x[i] = point_of(a.domain(), share);
+  }
+  parallel_for(0, x.size(), [&](size_t i) { error[i] = a.error_at(x[i]); });
+  for (int i = 0; i < points; ++i)
+    if (error[i] >= m.worst_error) {
+      m.worst_error = error[i];
+      m.worst_at = x[i];
+    }
+
+  program::Builder builder(kTwinSlots);
+  const program::Value v = builder.input("v", true);
+  builder.output("out", a.build(builder, v, "the input"));
+  const program::Program program = std::move(builder).finish();
+  program::SlotVector input(kTwinSlots);
+  for (size_t i = 0; i < kTwinSlots; ++i)
+    input[i] =
+        a.input_scale() * point_of(a.domain(), static_cast<double>(i) / (kTwinSlots - 1)) + a.input_offset();
+  const program::TwinResult twin = program::run_twin(program, {{"v", input}});
+  const program::SlotVector& out = twin.outputs.at("out");
+  for (size_t i = 0; i < kTwinSlots; ++i) {
+    m.program_difference =
+        std::max(m.program_difference, std::abs(out[i] - a.evaluate_normalised(input[i].real())));
+    m.largest_output = std::max(m.largest_output, std::abs(out[i]));
+  }
+  for (const program::Instruction& instruction : program.instructions) {
+    if (instruction.opcode == program::Opcode::kRefresh) ++m.refresh_candidates;
+    if (instruction.opcode == program::Opcode::kSeries) m.series.push_back(instruction.series->coefficients);
+  }
+  return m;
+}
+
+std::vector<DivisionRow> compare_divisions(Interval domain) {
+  std::vector<DivisionRow> rows;
+  for (int levels = 1; levels <= kPaperLevels; ++levels)
+    rows.push_back({levels, goldschmidt_inverse_levels(domain, levels, 0).error_bound(),
+                    relaxed_goldschmidt_inverse(domain, levels).error_bound()});
+  return rows;
+}
+
+std::string divisions_text(const std::vector<DivisionRow>& rows) {
+  Table table({"levels", "iterations", "plain (the paper's)", "relaxed"});
+  for (const DivisionRow& row : rows)
+    if (row.levels % 2 == 0)
+      table.row({std::to_string(row.levels), std::to_string(row.levels - 1), power_of_two(row.plain),
+                 power_of_two(row.relaxed)});
+  return table.text();
+}
+
+std::string families_text(const std::vector<Approximation>& approximations) {
+  Table table({"method", "levels", "products", "degree", "proven error", ""});
+  for (const Approximation& a : approximations)
+    table.row({a.method(), std::to_string(a.depth()), std::to_string(a.multiplications()),
+               std::to_string(a.degree()), scientific(a.error_bound()), power_of_two(a.error_bound())});
+  return table.text();
+}
+
+std::string certificate_text(const Approximation& a, const ApproxMeasurement& m) {
+  std::string out = "  " + a.name() + "\n";
+  const auto row = [&out](std::string key, const std::string& value) {
+    key.resize(std::max<size_t>(key.size(), 28), ' ');
+    out += "    " + key + value + "\n";
+  };
+  const auto number = [](double value) { return format("%.15g", value); };
+  row("interval", "[" + number(a.domain().lo) + ", " + number(a.domain().hi) + "]");
+  row(std::string("proven ") + name_of(a.error_kind()) + " error",
+      scientific(a.error_bound()) + " = " + power_of_two(a.error_bound()));
+  row("proof", a.certificate());
+  row("measured error", scientific(m.worst_error) + " at x = " + format("%.6g", m.worst_at) +
+                            format(", the worst of %.0f points", m.points));
+  row("levels", std::to_string(a.depth()));
+  row("ciphertext products", std::to_string(a.multiplications()));
+  row("degree", std::to_string(a.degree()));
+  row("refresh candidates", std::to_string(m.refresh_candidates));
+  const char* sign = a.input_offset() < 0 ? " - " : " + ";
+  row("input", "v = " + number(a.input_scale()) + " x" +
+                   (a.input_offset() == 0 ? "" : sign + number(std::fabs(a.input_offset()))));
+  row("range of v",
+      "[" + format("%.6g", a.input_range().lo) + ", " + format("%.6g", a.input_range().hi) + "]");
+  row("output",
+      "P(x) = " + number(a.output_scale()) + " out, |out| at most " + format("%.6g", m.largest_output));
+  row("program less formula", scientific(m.program_difference) + " at most, on the twin");
+  return out;
+}
+
+std::string plot_svg(const Approximation& a, const std::vector<DivisionRow>& divisions) {
+  SvgFigure figure(a.name() + format(" (depth %.0f)", a.depth()));
+  const bool wide = a.domain().lo > 0 && a.domain().hi > 20 * a.domain().lo;
+  SvgPanel& values = figure.panel("function and polynomial", "x", a.function());
+  values.x_log = values.y_log = wide;
+  values.line(a.function(), sample(a, [](const Approximation& f, double x) { return f.exact(x); }));
+  values.line("polynomial", sample(a, [](const Approximation& f, double x) { return f.evaluate(x); }));
+  SvgPanel& errors = figure.panel(std::string(name_of(a.error_kind())) + " error", "x", "error");
+  errors.x_log = wide;
+  errors.y_log = true;
+  errors.line("error", sample(a, [](const Approximation& f, double x) { return f.error_at(x); }));
+  errors.level("proven bound", a.error_bound());
+  if (!divisions.empty()) {
+    SvgPanel& levels =
+        figure.panel("Goldschmidt's division: proven error by levels", "levels", "relative error");
+    levels.y_log = true;
+    PlotPoints plain, relaxed;
+    for (const DivisionRow& row : divisions) {
+      plain.emplace_back(row.levels, row.plain);
+      relaxed.emplace_back(row.levels, row.relaxed);
+    }
+    levels.line("plain; the paper's 21 iterations are 22 levels", std::move(plain));
+    levels.line("relaxed", std::move(relaxed));
+  }
+  return figure.text();
+}
+
+Json report_json(const std::vector<Approximation>& approximations, const ApproxMeasurement& m,
+                 const std::vector<DivisionRow>& divisions) {
+  PSM_CHECK(!approximations.empty());
+  Json json = facts_json(approximations.front());
+  Json measured;
+  measured["points"] = m.points;
+  measured["worst_error"] = m.worst_error;
+  measured["worst_at"] = m.worst_at;
+  measured["largest_output"] = m.largest_output;
+  measured["program_difference"] = m.program_difference;
+  measured["refresh_candidates"] = m.refresh_candidates;
+  json["measured"] = std::move(measured);
+  Json::Array series;
+  for (const std::vector<double>& coefficients : m.series)
+    series.emplace_back(Json::Array(coefficients.begin(), coefficients.end()));
+  json["chebyshev_series"] = std::move(series);
+  Json::Array others;
+  for (size_t i = 1; i < approximations.size(); ++i) others.push_back(facts_json(approximations[i]));
+  json["other_methods"] = std::move(others);
+  for (const DivisionRow& division : divisions) {
+    Json row;
+    row["levels"] = division.levels;
+    row["plain"] = division.plain;
+    row["relaxed"] = division.relaxed;
+    json["divisions"].push_back(std::move(row));
+  }
+  return json;
+}
+
+}  // namespace psm

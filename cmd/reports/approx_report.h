@@ -1,0 +1,62 @@
+// What //cmd:approx does: picks approximations for a request, and tells what they are as text, plot and JSON.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "approx/approximation.h"
+#include "ckks/base/files/json.h"
+
+namespace psm {
+
+// The functions that //cmd:approx knows, and what each one's interval is made of.
+inline constexpr const char* kApproxFunctions =
+    "inverse, inverse_sqrt, sigmoid, gelu, gelu_erf, silu, exp or max";
+enum class DomainShape { kEnds, kRadius };
+// Throws psm::Error on an unknown function.
+DomainShape domain_shape(const std::string& function);
+
+struct ApproxRequest {
+  std::string function;
+  Interval domain;              // kRadius: [-radius, radius]
+  double error = 0;             // relative for inverse, inverse_sqrt and exp; absolute for the others
+  int iterations = 0;           // with `method` plain or relaxed, instead of an error; 0: not given
+  int degree = 0;               // with `method` series, instead of an error; 0: not given
+  std::string method = "best";  // best, plain, relaxed, series
+};
+
+// The approximations that answer the request, the best first: every family's cheapest member for method
+// "best", one for the others. Throws psm::Error where the function has no such method or nothing reaches the
+// error.
+std::vector<Approximation> find_approximations(const ApproxRequest& request);
+
+// What a run of the program showed.
+struct ApproxMeasurement {
+  double worst_error = 0;  // over `points` points: half of them evenly spaced, half drawn with the seed
+  double worst_at = 0;
+  int points = 0;
+  double program_difference = 0;  // |twin - evaluate|, normalised
+  double largest_output = 0;      // |out|, normalised
+  int refresh_candidates = 0;
+  std::vector<std::vector<double>> series;  // Chebyshev coefficients of the program's Series instructions
+};
+ApproxMeasurement measure(const Approximation& approximation, int points, uint64_t seed);
+
+// Goldschmidt's division with so many levels (an iteration fewer), plain as the paper has it and relaxed: the proven
+// relative errors. Up to the paper's 21 iterations.
+struct DivisionRow {
+  int levels;
+  double plain, relaxed;
+};
+std::vector<DivisionRow> compare_divisions(Interval domain);
+std::string divisions_text(const std::vector<DivisionRow>& rows);
+
+std::string families_text(const std::vector<Approximation>& approximations);
+std::string certificate_text(const Approximation& approximation, const ApproxMeasurement& measurement);
+// Panels: the function with the polynomial, the error with its bound, and the errors of the divisions if there are any.
+std::string plot_svg(const Approximation& approximation, const std::vector<DivisionRow>& divisions = {});
+Json report_json(const std::vector<Approximation>& approximations, const ApproxMeasurement& measurement,
+                 const std::vector<DivisionRow>& divisions = {});
+
+}  // namespace psm

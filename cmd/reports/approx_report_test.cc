@@ -1,0 +1,110 @@
+#include "cmd/reports/approx_report.h"
+
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ApproxRequest request(const std::string& function, Interval domain, double error) {
+  ApproxRequest r;
+  r.function = function;
+  r.domain = domain;
+  r.error = error;
+  return r;
+}
+
+TEST_CASE("every function answers a request with an error that the measurement confirms") {
+  for (const ApproxRequest& r :
+       {request("inverse", {1e-3, 8}, 0x1p-12), request("inverse_sqrt", {1e-2, 2}, 0x1p-12),
+        request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3), request("gelu_erf", {-6, 6}, 1e-3),
+        request("silu", {-10, 10}, 1e-3), request("exp", {-8, 0}, 0x1p-12), request("max", {-4, 4}, 0.05)}) {
+    CAPTURE(r.function);
+    const std::vector<Approximation> found = find_approximations(r);
+    REQUIRE_FALSE(found.empty());
+    const double allowed = r.function == "max" ? 2 * r.error : r.error;
+    CHECK(found.front().error_bound() <= allowed);
+    const ApproxMeasurement m = measure(found.front(), 4000, 7);
+    CHECK(m.worst_error <= found.front().error_bound());
+    CHECK(m.worst_error > 0.1 * found.front().error_bound());
+    CHECK(m.program_difference < 1e-12);
+    CHECK(m.largest_output <= 1 + found.front().error_bound());
+    CHECK(certificate_text(found.front(), m).find(found.front().method()) != std::string::npos);
+    CHECK(plot_svg(found.front()).find("proven bound") != std::string::npos);
+  }
+}
+
+TEST_CASE("the plain method is the paper's iteration, also with a given number of iterations") {
+  ApproxRequest r = request("inverse", {1e-3, 1}, 0x1p-12);
+  r.method = "plain";
+  CHECK(find_approximations(r).front().depth() == 14);
+  r.iterations = 21;
+  CHECK(find_approximations(r).front().depth() == 22);
+  r.method = "relaxed";
+  r.iterations = 7;
+  CHECK(find_approximations(r).front().depth() == 8);
+}
+
+TEST_CASE("a series has the degree that was asked for, and its interpolant stands beside the best") {
+  for (const char* function : {"gelu", "gelu_erf", "silu"}) {
+    CAPTURE(function);
+    ApproxRequest r = request(function, {-6, 6}, 1e-3);
+    r.degree = 15;
+    const std::vector<Approximation> found = find_approximations(r);
+    REQUIRE(found.size() == 2);
+    for (const Approximation& series : found) {
+      CHECK(series.function() == function);
+      CHECK(series.degree() == 30);  // in z
+    }
+    CHECK(found[0].error_bound() < found[1].error_bound());
+  }
+}
+
+TEST_CASE("the report as JSON holds the certificate, the measurement and the other methods") {
+  const std::vector<Approximation> found = find_approximations(request("inverse_sqrt", {1e-2, 1}, 0x1p-12));
+  const Json json = parse_json(report_json(found, measure(found.front(), 1000, 1)).dump(), "report");
+  CHECK(json.at("levels", "report").integer("levels", 0, 100) == 6);
+  CHECK(json.at("error_bound", "report").number("bound") <= 0x1p-12);
+  CHECK(json.at("measured", "report").at("worst_error", "report").number("worst") <= 0x1p-12);
+  CHECK(json.at("other_methods", "report").array("others").size() == 3);
+  CHECK(json.at("chebyshev_series", "report").array("series").size() == 1);
+}
+
+TEST_CASE("the paper's division and the relaxed one are compared level by level") {
+  const std::vector<DivisionRow> rows = compare_divisions({1e-3, 1});
+  REQUIRE(rows.size() == 22);
+  CHECK(rows.back().levels == 22);
+  // The table of approx/README.md: relative error 2^-12 on a ratio of 1000 takes 14 levels plain and 8 relaxed.
+  CHECK(rows[12].plain > 0x1p-12);
+  CHECK(rows[13].plain <= 0x1p-12);
+  CHECK(rows[6].relaxed > 0x1p-12);
+  CHECK(rows[7].relaxed <= 0x1p-12);
+  CHECK(divisions_text(rows).find("22              21") != std::string::npos);
+  const std::vector<Approximation> found = find_approximations(request("inverse", {1e-3, 1}, 0x1p-12));
+  CHECK(plot_svg(found.front(), rows).find("21 iterations are 22 levels") != std::string::npos);
+  CHECK(report_json(found, measure(found.front(), 10, 1), rows).at("divisions", "r").array("d").size() == 22);
+}
+
+TEST_CASE("what cannot be answered is refused in one line") {
+  CHECK_THROWS_AS(domain_shape("tangent"), Error);
+  CHECK_THROWS_AS(find_approximations(request("inverse", {0, 1}, 1e-3)), Error);
+  for (const char* function :
+       {"inverse", "inverse_sqrt", "sigmoid", "gelu", "gelu_erf", "silu", "exp", "max"}) {
+    ApproxRequest r = request(function, {1, 2}, 1e-3);
+    r.method = "magic";
+    CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("has no method 'magic'"), Error);
+  }
+  CHECK_THROWS_WITH_AS(find_approximations(request("inverse", {1e-300, 1e300}, 1e-3)),
+                       doctest::Contains("beyond what double precision resolves"), Error);
+  CHECK_THROWS_WITH_AS(find_approximations(request("exp", {-1e5, 0}, 1e-3)), doctest::Contains("too small"),
+                       Error);
+  ApproxRequest r = request("inverse_sqrt", {1e-6, 1}, 1e-3);
+  r.method = "series";
+  r.degree = 2;
+  CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("higher --degree"), Error);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,118 @@
+#include "cmd/reports/polynomial_report.h"
+
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+struct Row {
+  const char *place, *function;
+  int layer;
+};
+
+// Two layers; random weights with small scores, as range minimisation leaves them, and ranges measured on one example.
+PolynomialModel model_of(const char* family) {
+  ModelConfig config = preset(family);
+  config.vocab = 7, config.context = 5, config.layers = 2, config.width = 16, config.heads = 4,
+  config.ffn = 12;
+  config.epsilon = 0.05;
+  if (config.block != BlockKind::kParallel) config.feed_forward = FeedForwardKind::kGeluErf;
+  if (config.norm == NormKind::kRmsNorm) config.feed_forward = FeedForwardKind::kSwiGlu;
+  if (!config.causal) config.classes = 3;
+  const bool images = preset(family).positions == PositionKind::kLearned && !config.pooler;
+  if (images) config.vocab = 0, config.patch_inputs = 3;
+  ModelWeights weights = random_weights(config, 3);
+  for (LayerWeights& layer : weights.layers)
+    for (float& value : layer.wq) value *= 0.2f;
+  const std::vector<std::vector<int>> texts = {{1, 2, 3, 4, 5}};
+  const std::vector<std::vector<float>> pixels = {{1, 2, 3, -1, -2, 1, 0, 0.5f, 2, 1, 1, -1}};
+  return make_polynomial(weights, images ? measure_ranges(weights, pixels) : measure_ranges(weights, texts));
+}
+
+std::vector<RangeUse> uses_of(const PolynomialModel& model) {
+  const std::vector<std::vector<int>> texts = {{6, 5, 4, 3, 2}, {1, 1, 1}};
+  const std::vector<std::vector<float>> pixels = {{3, 2, 1, -1, 0, 1, 0, 0.5f, 2, 0, 1, -2}};
+  return model.weights.config.patch_inputs > 0 ? count_range_leaves(model, pixels)
+                                               : count_range_leaves(model, texts);
+}
+
+void check(const char* family, const std::vector<Row>& expected) {
+  CAPTURE(family);
+  const PolynomialModel model = model_of(family);
+  const Json json = approximations_json(model);
+  const Json::Array& rows = json.array("approximations");
+  REQUIRE(rows.size() == expected.size() + 2);  // and the rows of attention as a whole
+  std::vector<RangeUse> uses;
+  for (const RangeUse& use : uses_of(model))
+    if (use.values > 0) uses.push_back(use);
+  REQUIRE(uses.size() == expected.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    const Json& row = rows[i];
+    CHECK(row.at("place", "row").string("place") == expected[i].place);
+    CHECK(row.at("function", "row").string("function") == expected[i].function);
+    CHECK(row.at("layer", "row").integer("layer", 0, 9) == expected[i].layer);
+    CHECK(row.at("depth", "row").integer("depth", 1, 24) > 0);
+    CHECK(row.at("degree", "row").integer("degree", 1, 1 << 30) > 0);
+    CHECK(row.at("error_bound", "row").number("bound") <= 0x1p-8);
+    // What is counted is the polynomial's own interval, which is the measured one times the margin.
+    CHECK(uses[i].layer == expected[i].layer);
+    CHECK(uses[i].interval.lo == row.at("lo", "row").number("lo"));
+    CHECK(uses[i].interval.hi == row.at("hi", "row").number("hi"));
+  }
+}
+
+TEST_CASE(
+    "every polynomial of every family is listed with its place, in the order in which leaves are counted") {
+  check("gpt-neox", {{"attention", "1/x", 0},
+                     {"feed-forward", "gelu", 0},
+                     {"norm", "1/sqrt(x)", 1},
+                     {"attention", "1/x", 1},
+                     {"feed-forward", "gelu", 1}});
+  check("llama", {{"attention", "1/x", 0},
+                  {"second norm", "1/sqrt(x)", 0},
+                  {"feed-forward", "silu", 0},
+                  {"norm", "1/sqrt(x)", 1},
+                  {"attention", "1/x", 1},
+                  {"second norm", "1/sqrt(x)", 1},
+                  {"feed-forward", "silu", 1}});
+  check("roberta", {{"norm", "1/sqrt(x)", 0},
+                    {"attention", "1/x", 0},
+                    {"second norm", "1/sqrt(x)", 0},
+                    {"feed-forward", "gelu_erf", 0},
+                    {"norm", "1/sqrt(x)", 1},
+                    {"attention", "1/x", 1},
+                    {"second norm", "1/sqrt(x)", 1},
+                    {"feed-forward", "gelu_erf", 1},
+                    {"head", "sigmoid", 2}});
+  check("vit", {{"attention", "1/x", 0},
+                {"second norm", "1/sqrt(x)", 0},
+                {"feed-forward", "gelu_erf", 0},
+                {"norm", "1/sqrt(x)", 1},
+                {"attention", "1/x", 1},
+                {"second norm", "1/sqrt(x)", 1},
+                {"feed-forward", "gelu_erf", 1},
+                {"final norm", "1/sqrt(x)", 2}});
+}
+
+// The first line of a table that has this in it.
+std::string line_of(const std::string& table, const std::string& what) {
+  const size_t at = table.find(what);
+  REQUIRE(at != std::string::npos);
+  return table.substr(at, table.find('\n', at) - at);
+}
+
+TEST_CASE("the tables tell a layer's two norms apart and put a classifier's end after the layers") {
+  const PolynomialModel model = model_of("roberta");
+  const std::string polynomials = approximations_table(model), uses = range_use_table(uses_of(model), 2);
+  CAPTURE(polynomials);
+  CAPTURE(uses);
+  CHECK(line_of(polynomials, "1/sqrt(x)").find("  0  ") != std::string::npos);
+  CHECK(polynomials.find("  1, second  ") != std::string::npos);
+  CHECK(line_of(polynomials, "sigmoid by minimax").find("  end  ") != std::string::npos);
+  CHECK(line_of(uses, "1/sqrt(second variance)").find("  0  ") != std::string::npos);
+  CHECK(line_of(uses, "sigmoid").find("  end  ") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace psm

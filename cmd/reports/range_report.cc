@@ -1,0 +1,69 @@
+#include "cmd/reports/range_report.h"
+
+#include "ckks/base/error.h"
+#include "cmd/terminal/table.h"
+
+namespace psm {
+namespace {
+
+// Calls visit(layer, name, interval before, interval after) for each input; scores and the inputs of GELU, SiLU and
+// sigmoid are symmetric.
+template <typename Visit>
+void for_each_range(const ModelConfig& config, const Ranges& before, const Ranges& after, Visit&& visit) {
+  PSM_CHECK(before.layers.size() == after.layers.size(), before.layers.size(), " ", after.layers.size());
+  const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu, rms = config.norm == NormKind::kRmsNorm;
+  const char* const norm = rms ? "RMSNorm mean squares" : "LayerNorm variances";
+  const char* const second_norm = rms ? "second RMSNorm mean squares" : "second LayerNorm variances";
+  const auto symmetric = [](double radius) { return Interval{-radius, radius}; };
+  for (size_t n = 0; n < before.layers.size(); ++n) {
+    const LayerRanges &was = before.layers[n], &is = after.layers[n];
+    visit(n, "scores", symmetric(was.score), symmetric(is.score));
+    if (is.denominator.hi > 0) visit(n, "denominators", was.denominator, is.denominator);
+    visit(n, gated ? "SiLU inputs" : "GELU inputs", symmetric(was.gelu_input), symmetric(is.gelu_input));
+    visit(n, norm, was.variance, is.variance);
+    if (is.second_variance.hi > 0) visit(n, second_norm, was.second_variance, is.second_variance);
+  }
+  if (config.classes == 0) return;
+  const size_t layers = before.layers.size();
+  if (config.has_final_norm()) visit(layers, norm, before.final_variance, after.final_variance);
+  if (config.pooler)
+    visit(layers, "sigmoid inputs", symmetric(before.pooler_input), symmetric(after.pooler_input));
+}
+
+std::string interval_text(const Interval& x) {
+  if (x.lo < 0) return "|x| <= " + format("%.4g", x.hi);
+  return "[" + format("%.4g", x.lo) + ", " + format("%.4g", x.hi) + "]";
+}
+
+std::string ratio_text(const Interval& x) { return x.lo > 0 ? format("%.4g", x.hi / x.lo) : ""; }
+
+}  // namespace
+
+std::string range_table(const ModelConfig& config, const Ranges& before, const Ranges& after) {
+  Table table({"input of", "layer", "before", "max/min", "after", "max/min"});
+  for_each_range(
+      config, before, after, [&](size_t layer, const char* name, const Interval& was, const Interval& is) {
+        const std::string which = layer == before.layers.size() ? "end" : std::to_string(layer);
+        table.row({name, which, interval_text(was), ratio_text(was), interval_text(is), ratio_text(is)});
+      });
+  return table.text();
+}
+
+Json range_json(const ModelConfig& config, const Ranges& before, const Ranges& after) {
+  Json out = Json::Array();
+  for_each_range(config, before, after,
+                 [&](size_t layer, const char* name, const Interval& was, const Interval& is) {
+                   Json row;
+                   row["input"] = name;
+                   row["layer"] = static_cast<int64_t>(layer);
+                   for (const auto& [when, x] : {std::pair("before", was), std::pair("after", is)}) {
+                     row[when]["lo"] = x.lo;
+                     row[when]["hi"] = x.hi;
+                     if (x.lo > 0) row[when]["ratio"] = x.hi / x.lo;
+                   }
+                   out.push_back(std::move(row));
+                 });
+  return out;
+}
+
+}  // namespace psm

@@ -1,0 +1,29 @@
+// The evaluation harness's tasks (train/harness/harness_scores.h) on a checkpoint: its model as trained and, if it has one, its
+// polynomial form.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attention/files/checkpoint.h"
+#include "cmd/terminal/table.h"
+#include "nn/text/tokenizer.h"
+#include "train/harness/harness_scores.h"
+
+namespace psm {
+
+// "lambada_openai,piqa". Throws psm::Error on a name that is empty, unknown or given twice.
+std::vector<HarnessTask> tasks_from(const std::string& names);
+
+struct TaskReport {
+  Table table;                     // task, form, n, metric, value, +- stderr, chance
+  std::vector<std::string> notes;  // what was left out or cut
+  Json json;
+};
+
+// Reads FOLDER/NAME.jsonl of every task before the first is scored. Throws psm::Error as read_task and score_task do.
+TaskReport score_tasks(const Checkpoint& checkpoint, const Tokenizer& tokenizer,
+                       const std::vector<HarnessTask>& tasks, const std::string& folder,
+                       const HarnessOptions& options);
+
+}  // namespace psm

@@ -1,0 +1,129 @@
+// //cmd:evaluate --tasks as its users call it, on a small model and files of a few lines.
+#include "cmd/reports/task_report.h"
+
+#include <filesystem>
+
+#include "attention/reference/ranges.h"
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "cmd/deployment/model_tokenizer.h"
+#include "cmd/testing/test_commands.h"
+#include "doctest/doctest.h"
+#include "nn/text/byte_bpe.h"
+
+namespace psm {
+namespace {
+
+int run(const std::string& arguments) { return run_command_line("evaluate " + arguments).exit_code; }
+
+void refused(const std::string& arguments, const std::string& why) {
+  check_refused("evaluate " + arguments, why);
+}
+
+// A model of bytes; polynomial too, if asked for.
+Checkpoint small_model(bool polynomial, bool tokenizer = true) {
+  Checkpoint checkpoint;
+  checkpoint.weights = random_weights(
+      {.vocab = 256, .context = 32, .layers = 1, .width = 16, .heads = 2, .ffn = 32, .epsilon = 0.1}, 3);
+  ByteBpeSpec spec;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  if (tokenizer) keep_tokenizer(ByteBpe(spec, "test"), checkpoint);
+  if (polynomial) {
+    const std::string text = "Question: What leaks?\nAnswer: a c";
+    const std::vector<std::vector<int>> sequences = {std::vector<int>(text.begin(), text.begin() + 32)};
+    checkpoint.ranges = measure_ranges(checkpoint.weights, sequences);
+    checkpoint.polynomial = PolynomialOptions{};
+  }
+  return checkpoint;
+}
+
+// A folder of all five tasks, three examples each.
+std::string tasks_folder() {
+  const std::string folder = path_of("tasks");
+  std::filesystem::create_directories(folder);
+  for (const HarnessTask& task : harness_tasks()) {
+    const std::string line =
+        task.form == TaskForm::kLastWord ? R"({"context": "To be or not to", "continuation": "be"})"
+        : task.form == TaskForm::kAnswers
+            ? R"({"query": "Question: Leaks?", "choices": ["a cup", "a sieve"], "gold": 1})"
+            : R"({"context_options": ["He so he", "He so I"], "continuation": "ran.", "gold": 0})";
+    write_file(folder + "/" + std::string(task.name) + ".jsonl", line + "\n" + line + "\n" + line + "\n");
+  }
+  return folder;
+}
+
+const std::string kAll = "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc";
+
+TEST_CASE("all tasks are scored on the model and its polynomial form") {
+  const std::string model = path_of("model.safetensors"), folder = tasks_folder(), figures = path_of("json");
+  save_checkpoint(model, small_model(true));
+  const std::string arguments =
+      "--model " + model + " --tasks " + kAll + " --dir " + folder + " --json " + figures;
+  REQUIRE(run(arguments + " --threads 1") == 0);
+  const std::string one = read_file(figures, 1 << 20);
+  REQUIRE(run(arguments + " --threads 2") == 0);
+  CHECK(read_file(figures, 1 << 20) == one);
+  const Json json = parse_json(one, "figures");
+  for (const char* form : {"trained", "polynomial"})
+    for (const HarnessTask& task : harness_tasks()) {
+      CAPTURE(task.name);
+      const Json& scores = json.at(form, "figures").at(task.name, "figures");
+      CHECK(scores.at("examples", "scores").integer("examples", 0, 10) == 3);
+      // The same example three times: all right or all wrong.
+      const double acc = scores.at("acc", "scores").at("value", "acc").number("acc");
+      CHECK((acc == 0 || acc == 1));
+      CHECK(scores.at("acc", "scores").at("standard_error", "acc").number("error") == 0);
+      CHECK((scores.find("acc_norm") != nullptr) == task.normalised);
+      CHECK((scores.find("perplexity") != nullptr) == (task.form == TaskForm::kLastWord));
+    }
+  const auto perplexity = [&](const char* form) {
+    return json.at(form, "figures")
+        .at("lambada_openai", "figures")
+        .at("perplexity", "figures")
+        .at("value", "p")
+        .number("p");
+  };
+  CHECK(perplexity("polynomial") == doctest::Approx(perplexity("trained")).epsilon(1e-2));
+  CHECK(perplexity("polynomial") != perplexity("trained"));
+
+  REQUIRE(run("--model " + model + " --tasks piqa --dir " + folder + " --shots 2 --limit 2") == 0);
+  const std::string table = read_file(path_of("out"), 1 << 16);
+  CAPTURE(table);
+  CHECK(table.find("piqa     trained  2       acc ") != std::string::npos);
+  CHECK(table.find("piqa, trained: examples with a context cut from the left: 2") != std::string::npos);
+}
+
+TEST_CASE("what cannot be scored is refused in one line") {
+  const std::string model = path_of("plain.safetensors"), mute = path_of("mute.safetensors"),
+                    folder = tasks_folder();
+  save_checkpoint(model, small_model(false));
+  save_checkpoint(mute, small_model(false, false));
+  const std::string with = "--model " + model + " --dir " + folder + " --tasks ";
+  refused(with + "hellaswag", "there is no task 'hellaswag'; there are: lambada_openai, arc_easy");
+  refused(with + "piqa,", "there is no task ''");
+  refused(with + "piqa,piqa", "task piqa is given twice");
+  refused(with + "piqa --text " + folder, "--tasks are read from --dir");
+  refused(with + "piqa --shots 3", "piqa.jsonl line 1: of 3 examples, no 3 others");
+  refused("--model " + model + " --tasks piqa", "--dir");
+  refused("--model " + model + " --shots 5", "--shots is for --tasks");
+  refused("--model " + mute + " --tasks piqa --dir " + folder, "the model has no tokenizer");
+  refused("--model " + model + " --tasks piqa --dir " + path_of("nowhere"), "piqa.jsonl");
+  // A file that is wrong is found before an hour is spent on another one.
+  const std::string piqa = folder + "/piqa.jsonl";
+  for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
+           {"", "has no examples"},
+           {"{\"query\": \"q\"", "line 1: not valid JSON"},
+           {R"({"query": "q", "choices": ["a", "b"]})", "line 1 lacks 'gold'"},
+           {R"({"query": "q", "choices": ["a", "b"], "gold": 2})",
+            "'gold' must be a whole number from 0 to 1"},
+           {std::string(size_t{3} << 20, 'x'), "line 1 has 3145728 bytes"}}) {
+    write_file(piqa, text);
+    refused(with + "lambada_openai,piqa", why);
+    CHECK(read_file(path_of("out"), 1 << 16).empty());
+  }
+  std::filesystem::remove(piqa);
+}
+
+}  // namespace
+}  // namespace psm

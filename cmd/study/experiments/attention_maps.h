@@ -1,0 +1,21 @@
+// What a model attends to on given sequences: averaged attention matrices, one sample, and distances.
+#pragma once
+
+#include <vector>
+
+#include "train/evaluation/evaluation.h"
+
+namespace psm {
+
+struct LayerAttention {
+  std::vector<double> mean;    // [length][length], row = query: over all sequences and heads
+  std::vector<double> sample;  // of the first sequence and head
+  // Mean attention distance (Vig and Belinkov, BlackboxNLP 2019): sum w_tj |t - j| / sum w_tj over all
+  // queries t, keys j, heads and sequences.
+  double distance = 0;
+};
+
+// Of each layer; the batch has no padding. Recomputes the weights from the scores in fp32.
+std::vector<LayerAttention> measure_attention(const ModelWeights& weights, const Batch& batch);
+
+}  // namespace psm

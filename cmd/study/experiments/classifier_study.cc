@@ -1,0 +1,169 @@
+#include "cmd/study/experiments/classifier_study.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "attention/reference/polynomial_model.h"
+#include "cmd/timing/train_suite.h"
+#include "cmd/training/training_run.h"
+#include "train/stages/recipe.h"
+
+namespace psm {
+namespace {
+
+constexpr int kHeldOut = 1000, kRangeExamples = 2000;
+constexpr double kRangeShare = 0.5;  // steps of range minimisation for each one before
+// Of the intervals (attention/reference/polynomial_model.h): a score that is a quarter larger than any in training has a
+// denominator 1.25^4 = 2.4 times as large, and one image in a thousand has such a one.
+constexpr double kMargin = 2.5;
+// Standard deviation of fresh tables of tokens, positions and the class token (random_weights: 1). BERT and ViT begin
+// with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it was drawn.
+constexpr float kTableDeviation = 0.1f;
+
+ModelWeights fresh_weights(const ModelConfig& model, uint64_t seed) {
+  ModelWeights weights = random_weights(model, weight_seed(seed));
+  for (std::vector<float>* table : {&weights.embedding, &weights.position_embedding, &weights.class_token})
+    for (float& entry : *table) entry *= kTableDeviation;
+  return weights;
+}
+
+// "96.2% +- 0.6": a share of so many examples, and the standard error that drawing them gives it, sqrt(a (1 - a) / n).
+std::string accuracy_text(double accuracy, double examples) {
+  return percent(accuracy) + format(" +- %.1f", 100 * std::sqrt(accuracy * (1 - accuracy) / examples));
+}
+
+class Classifiers {
+ public:
+  Classifiers(StudyContext& context, const ClassifierPlan& plan)
+      : context_(context),
+        plan_(plan),
+        steps_(context.steps((std::size(kComparedAttentions) + kRangeShare) *
+                             training_step_flops(plan.model, plan.batch))),
+        range_steps_(std::max<size_t>(4, static_cast<size_t>(kRangeShare * static_cast<double>(steps_)))),
+        held_out_(plan.source.validation(context.examples(kHeldOut))) {}
+
+  void fill(StudyResult& result) {
+    SvgPanel panel;
+    panel.title = plan_.name;
+    panel.x_label = seen_label("training examples");
+    panel.y_label = "% right, held out";
+    Trainings power;
+    for (const auto& [label, attention] : kComparedAttentions) {
+      Trainings trainings = train(label, attention);
+      panel.line(label, mean_curve(trainings, percent_correct));
+      add(label, steps_, trainings);
+      if (attention == AttentionKind::kPowerSoftmax) power = std::move(trainings);
+    }
+    result.plot(panel);
+    const size_t all_steps = steps_ + range_steps_;
+    const Trainings form = follow_seeds(context_, "the same weights in the encrypted form", power,
+                                        [&](const Trained& start, uint64_t) {
+                                          Trained trained;
+                                          trained.weights = inference_form(start.weights, plan_.source);
+                                          trained.final = evaluate(trained.weights, held_out_);
+                                          return trained;
+                                        });
+    add(form.label, steps_, form);
+    const Trainings ranged =
+        follow_seeds(context_, "after range minimisation", form, [&](const Trained& start, uint64_t seed) {
+          return psm::train(context_, plan_.name + "-ranges-s" + std::to_string(seed), start.weights,
+                            plan_.source, options(seed, plan_.range_rate, range_steps_, plan_.range_losses),
+                            range_steps_);
+        });
+    add(ranged.label, all_steps, ranged);
+    const Trainings polynomial =
+        follow_seeds(context_, "polynomial", ranged, [&](const Trained& start, uint64_t seed) {
+          const Json found = context_.once(message(plan_.name, ", polynomial, seed ", seed),
+                                           [&] { return measure_polynomial(start.weights); });
+          if (seed == 1) add_outside(found.at("outside", "the polynomial model"));
+          Trained trained;
+          trained.final = evaluation_from(found, "the polynomial model");
+          return trained;
+        });
+    add(polynomial.label, all_steps, polynomial);
+    result.table(
+        message(plan_.name, ": ", held_out_.sequences, " held-out examples; batches of ", plan_.batch),
+        table_);
+    result.table(message(plan_.name, ": what leaves the polynomials' intervals on these examples, seed 1"),
+                 outside_);
+  }
+
+ private:
+  TrainerOptions options(uint64_t seed, double rate, size_t steps, const RangeLosses& ranges) const {
+    TrainerOptions options;
+    options.batch = plan_.batch;
+    options.rate = {rate, std::max<size_t>(1, steps / 10), steps, 0.05};
+    options.ranges = ranges;
+    options.seed = data_seed(seed);
+    return options;
+  }
+
+  Trainings train(const char* label, AttentionKind attention) const {
+    ModelConfig model = plan_.model;
+    model.attention = attention;
+    model.form = PowerForm::kStable;
+    return train_seeds(context_, label, [&](uint64_t seed) {
+      return psm::train(context_, message(plan_.name, "-", name_of(attention), "-s", seed),
+                        fresh_weights(model, seed), plan_.source, options(seed, plan_.rate, steps_, {}),
+                        steps_);
+    });
+  }
+
+  // The polynomial model's evaluation, and "outside": {function: [values, those outside]}, over the layers.
+  Json measure_polynomial(const ModelWeights& weights) const {
+    const PolynomialModel model =
+        make_polynomial(weights, measure_ranges(weights, plan_.source, context_.examples(kRangeExamples)),
+                        {.margin = kMargin});
+    Json measured = evaluation_json(evaluate_polynomial(model, held_out_));
+    std::map<std::string, std::array<int64_t, 2>> counts;
+    const std::vector<RangeUse> uses = held_out_.patches.empty()
+                                           ? count_range_leaves(model, held_out_.texts())
+                                           : count_range_leaves(model, held_out_.images());
+    for (const RangeUse& use : uses) {
+      counts[use.function][0] += use.values;
+      counts[use.function][1] += use.outside;
+    }
+    Json& outside = measured["outside"] = Json(Json::Object{});
+    for (const auto& [function, count] : counts) outside[function] = Json::Array{count[0], count[1]};
+    return measured;
+  }
+
+  void add_outside(const Json& outside) {
+    for (const auto& [function, counts] : outside.object("values outside")) {
+      const Json::Array& pair = counts.array(function);
+      PSM_CHECK(pair.size() == 2, pair.size());
+      const auto count = [&](const Json& json) {
+        return std::to_string(json.integer(function, 0, INT64_MAX));
+      };
+      outside_.row({function, count(pair[0]), count(pair[1])});
+    }
+  }
+
+  void add(const std::string& stage, size_t steps, const Trainings& trainings) {
+    const double accuracy = mean_final(trainings, percent_correct) / 100;
+    const auto diverged = std::count_if(trainings.seeds.begin(), trainings.seeds.end(),
+                                        [](const Trained& seed) { return !seed.diverged.empty(); });
+    std::string text = std::isnan(accuracy) ? "" : accuracy_text(accuracy, held_out_.sequences);
+    if (diverged > 0) text += message(text.empty() ? "" : ", ", diverged, " diverged");
+    const double nats = mean_final(trainings, [](const Evaluation& e) { return e.cross_entropy; });
+    table_.row(
+        {stage, std::to_string(steps), text, std::isfinite(nats) ? format("%.3f", nats) : "not finite"});
+  }
+
+  StudyContext& context_;
+  const ClassifierPlan& plan_;
+  const size_t steps_, range_steps_;
+  const Batch held_out_;
+  Table table_{{"stage", "steps", "right, +- standard error", "cross entropy, nats"}};
+  Table outside_{{"function", "values", "outside"}};
+};
+
+}  // namespace
+
+void compare_classifiers(StudyContext& context, const ClassifierPlan& plan, StudyResult& result) {
+  Classifiers(context, plan).fill(result);
+}
+
+}  // namespace psm

@@ -1,0 +1,65 @@
+// The character models of the study: GPT-NeoX blocks on seven novels, and the ones that several experiments
+// share.
+#pragma once
+
+#include <string>
+
+#include "cmd/study/experiments/training.h"
+#include "train/data/text_data.h"
+#include "train/stages/range_losses.h"
+
+namespace psm {
+
+// Range minimisation as the experiments `range-loss` and `recipe` share it.
+struct RangeStage {
+  const char* label;
+  const char* name;
+  RangeLosses (*losses)();
+};
+extern const RangeStage kRangeStages[3];  // without losses, the paper's, the smooth ones
+
+class TextStudy {
+ public:
+  static constexpr int kContext = 128, kBatch = 8;
+
+  // Reads the novels of the data folder; throws psm::Error if they are missing.
+  explicit TextStudy(const StudyContext& context);
+
+  const TextData& data() const { return data_; }
+
+  // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax in its training form with epsilon 1e-3.
+  ModelConfig model(AttentionKind attention, int layers, int width) const;
+  // From random weights, with the settings of text_recipe (train/stages/recipe.h) but for the batch.
+  Trainings train(const std::string& label, const ModelConfig& model, size_t steps) const;
+  // Floating-point operations of one step.
+  double flops(const ModelConfig& model) const;
+
+  // The family of the experiment `power`, from which others start: 4 layers, d = 64, softmax and every p of
+  // kPowers, all with the same steps for the same minutes.
+  static constexpr int kFamilyLayers = 4, kFamilyWidth = 64;
+  static constexpr int kPowers[] = {2, 4, 6, 8, 12};
+  static constexpr int kUnstablePowers[] = {8, 12};
+  size_t family_steps() const;
+  Trainings softmax() const;
+  Trainings power(int p) const;
+  // Without division by the row's maximum: eq. LipschitzPolyAttention.
+  Trainings unstable_power(int p) const;
+
+  // From a trained model, for `steps`: as it is or with the attention replaced by PowerSoftmax, p = 4
+  // (section Continual Training), or in the form that runs encrypted with range losses (Algorithm 1, step 2).
+  // Settings of text_recipe.
+  Trained train_on(const std::string& name, const ModelWeights& weights, size_t steps, uint64_t seed) const;
+  Trained replace_attention(const std::string& name, ModelWeights weights, size_t steps, uint64_t seed) const;
+  Trained minimise_ranges(const std::string& name, ModelWeights weights, const RangeLosses& losses,
+                          size_t steps, uint64_t seed) const;
+  static ModelWeights with_power_softmax(ModelWeights weights);
+  // psm::inference_form on the novels.
+  ModelWeights inference_form(ModelWeights weights, bool scaled = true) const;
+  size_t range_steps() const;
+
+ private:
+  const StudyContext& context_;
+  TextData data_;
+};
+
+}  // namespace psm

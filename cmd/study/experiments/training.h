@@ -1,0 +1,86 @@
+// Trainings within a study: saved and resumed in its folder, with the curve of what held-out examples said,
+// and repeated over seeds.
+//
+// A training's files are named after it and a checksum of everything that decides it (describe_training), so
+// two experiments that ask for the same training share it, and one that differs in anything is another.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/study/report/context.h"
+#include "cmd/terminal/svg_plot.h"
+#include "train/stages/loop.h"
+
+namespace psm {
+
+struct CurvePoint {
+  size_t step = 0;
+  Evaluation held_out;
+};
+
+struct Trained {
+  std::vector<CurvePoint> curve;
+  Evaluation final;      // the last weights on more held-out examples than the curve's
+  std::string diverged;  // why there are no last weights; empty if there are
+  ModelWeights weights;
+  size_t steps = 0, seen = 0;  // asked for; seen: tokens, or examples of a classifier
+};
+
+// Trains `initial`, or takes up what is saved. A divergence is a result; everything else that stops a
+// training is thrown as run_training does.
+Trained train(const StudyContext& context, const std::string& name, const ModelWeights& initial,
+              const DataSource& source, const TrainerOptions& options, size_t steps);
+
+// The form that runs encrypted, with the recipe's epsilon; its scores scaled on examples of the source
+// (train/stages/score_scale.h), or not.
+ModelWeights inference_form(ModelWeights weights, const DataSource& source, bool scaled = true);
+
+// An evaluation as JSON and back; a cross entropy beyond all numbers is null. Reading throws psm::Error that
+// begins with `what`.
+Json evaluation_json(const Evaluation& evaluation);
+Evaluation evaluation_from(const Json& json, const std::string& what);
+
+// The same training with seeds 1 .. K.
+struct Trainings {
+  std::string label;  // in legends and tables
+  std::vector<Trained> seeds;
+
+  const Trained& first() const { return seeds.front(); }
+};
+
+// The attentions that experiments compare, as their labels call them.
+inline constexpr std::pair<const char*, AttentionKind> kComparedAttentions[] = {
+    {"softmax", AttentionKind::kSoftmax},
+    {"PowerSoftmax", AttentionKind::kPowerSoftmax},
+    {"scaled ReLU", AttentionKind::kScaledRelu}};
+
+Trainings train_seeds(const StudyContext& context, const std::string& label,
+                      const std::function<Trained(uint64_t seed)>& train_one);
+
+// What next(model, seed) makes of each seed's model; of one that diverged nothing is made.
+Trainings follow_seeds(const StudyContext& context, const std::string& label, const Trainings& from,
+                       const std::function<Trained(const Trained& start, uint64_t seed)>& next);
+
+// What is plotted and tabulated of an evaluation.
+double bits_per_token(const Evaluation& evaluation);
+double percent_correct(const Evaluation& evaluation);
+using Metric = double (*)(const Evaluation&);
+
+// Mean over the seeds against what was seen, up to the step that all seeds reached. From a share of the training
+// on: in the beginning all models that start from random weights are alike, and far from where they end.
+PlotPoints mean_curve(const Trainings& trainings, Metric metric, double from = 0.25);
+// "UNIT seen, from a quarter of the training on": the horizontal axis of such a curve.
+std::string seen_label(const std::string& unit);
+// Mean over the seeds that did not diverge; NaN if all did.
+double mean_final(const Trainings& trainings, Metric metric);
+// "2.345", with several seeds "2.345 +- 0.012" (standard deviation), and how many diverged.
+std::string final_text(const Trainings& trainings, Metric metric);
+
+// A seed's streams of initial weights and of training data.
+uint64_t weight_seed(uint64_t seed);
+uint64_t data_seed(uint64_t seed);
+
+}  // namespace psm

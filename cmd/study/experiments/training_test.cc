@@ -1,0 +1,99 @@
+#include "cmd/study/experiments/training.h"
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "doctest/doctest.h"
+#include "train/data/recall_task.h"
+
+namespace psm {
+namespace {
+
+const RecallTask kTask({3, 4, 2, 12});
+
+StudyContext fresh_context(const std::string& name, int seeds = 1) {
+  const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / name;
+  std::filesystem::remove_all(folder);
+  return StudyContext({.minutes = 1, .seeds = seeds, .out = folder.string(), .data = ""}, Json(), {});
+}
+
+ModelWeights start(uint64_t seed = 1) {
+  ModelConfig config;
+  config.vocab = kTask.vocab(), config.context = kTask.context();
+  config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16, config.form = PowerForm::kStable;
+  return random_weights(config, seed);
+}
+
+TrainerOptions options(double rate = 3e-3) {
+  TrainerOptions options;
+  options.batch = 8;
+  options.rate = {rate, 1, 32, 1.0};
+  return options;
+}
+
+TEST_CASE("a training that is asked for again is taken from its file, curve and all") {
+  const StudyContext context = fresh_context("again");
+  const Trained first = train(context, "model", start(), kTask, options(), 32);
+  CHECK(first.curve.size() == 16);
+  CHECK(first.curve.back().step == 32);
+  CHECK(first.seen == 32 * 8 * 12);
+  const Trained again = train(context, "model", start(), kTask, options(), 32);
+  CHECK(flatten(again.weights) == flatten(first.weights));
+  CHECK(again.final.cross_entropy == first.final.cross_entropy);
+  REQUIRE(again.curve.size() == first.curve.size());
+  for (size_t i = 0; i < first.curve.size(); ++i)
+    CHECK(again.curve[i].held_out.cross_entropy == first.curve[i].held_out.cross_entropy);
+}
+
+TEST_CASE("trainings of one name that differ in anything have files of their own") {
+  const StudyContext context = fresh_context("others");
+  train(context, "model", start(1), kTask, options(), 4);
+  train(context, "model", start(2), kTask, options(), 4);
+  train(context, "model", start(1), kTask, options(1e-3), 4);
+  train(context, "model", start(1), kTask, options(), 5);
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(context.options().out + "/state"))
+    files += entry.path().extension() == ".training";
+  CHECK(files == 4);
+}
+
+TEST_CASE("a divergence is a result, and is not tried again") {
+  const StudyContext context = fresh_context("diverged");
+  const Trained wild = train(context, "wild", start(), kTask, options(1e30), 8);
+  CHECK(wild.diverged.find("diverged at step") != std::string::npos);
+  CHECK(wild.weights.layers.empty());
+  const Trained again = train(context, "wild", start(), kTask, options(1e30), 8);
+  CHECK(again.diverged == wild.diverged);
+  const Trainings both{"both", {wild, train(context, "calm", start(), kTask, options(), 8)}};
+  CHECK(final_text(both, bits_per_token).find("1 diverged") != std::string::npos);
+  CHECK(final_text({"one", {wild}}, bits_per_token) == "diverged");
+  CHECK(std::isnan(mean_final({"one", {wild}}, bits_per_token)));
+}
+
+TEST_CASE("curves and final figures are means over the seeds, the latter with their deviation") {
+  const auto trained = [](double first, double last) {
+    Trained trained;
+    trained.steps = 2, trained.seen = 20;
+    for (const auto& [step, bits] : {std::pair(1, first), std::pair(2, last)})
+      trained.curve.push_back({static_cast<size_t>(step), {1, 0, bits * std::log(2.0)}});
+    trained.final = trained.curve.back().held_out;
+    return trained;
+  };
+  const Trainings trainings{"two", {trained(3, 1), trained(5, 2)}};
+  const PlotPoints curve = mean_curve(trainings, bits_per_token);
+  REQUIRE(curve.size() == 2);
+  CHECK(curve[0].first == 10);
+  CHECK(curve[0].second == doctest::Approx(4));
+  CHECK(curve[1].second == doctest::Approx(1.5));
+  Trainings longer = trainings;
+  for (Trained& seed : longer.seeds) seed.steps = 8;
+  CHECK(mean_curve(longer, bits_per_token).size() == 1);
+  CHECK(mean_curve(longer, bits_per_token, 0).size() == 2);
+  CHECK(final_text(trainings, bits_per_token) == "1.500 +- 0.707");
+  CHECK(weight_seed(1) != weight_seed(2));
+  CHECK(weight_seed(1) != data_seed(1));
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,28 @@
+// What every command takes: --json, --threads; and the checks that all of them make.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+
+#include "ckks/base/files/flags.h"
+#include "ckks/base/files/json.h"
+
+namespace psm {
+
+struct CommonFlags {
+  explicit CommonFlags(Flags& flags);
+  // After parse(): sets the number of threads, and refuses a --json file that could not be written.
+  void apply() const;
+  // Writes all figures if --json was given.
+  void write_json(const Json& json) const;
+
+  const std::string& json_path;
+  const int64_t& threads;
+};
+
+// Throws Error naming the first of these flags that was not given.
+void require_given(const Flags& flags, std::initializer_list<const char*> names);
+
+double seconds_now();  // a steady clock
+
+}  // namespace psm

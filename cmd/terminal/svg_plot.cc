@@ -1,0 +1,238 @@
+#include "cmd/terminal/svg_plot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+constexpr double kWidth = 760, kPanelHeight = 330;
+constexpr double kLeft = 84, kRight = 24, kBottom = 50, kTitle = 40;
+constexpr double kPanelTitle = 26, kLegendRow = 20, kTop = 12;  // from a panel's upper end to its axes
+constexpr std::array<const char*, 6> kColours{"#0072b2", "#d55e00", "#009e73",
+                                              "#cc79a7", "#e69f00", "#56b4e9"};
+
+std::string fixed(double value) {
+  std::array<char, 32> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.2f", value);
+  return buffer.data();
+}
+
+std::string tick_text(double value) {
+  std::array<char, 32> buffer{};
+  if (std::fabs(value) >= 1e4 && std::fabs(value) < 1e9 && value == std::round(value)) {
+    std::string digits = std::to_string(std::llround(std::fabs(value)));
+    for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+    return (value < 0 ? "-" : "") + digits;
+  }
+  std::snprintf(buffer.data(), buffer.size(), "%.4g", std::fabs(value) < 1e-300 ? 0.0 : value);
+  return buffer.data();
+}
+
+// One axis: data to pixels.
+struct Axis {
+  double lo = 0, hi = 1;  // data, or its logarithm
+  bool log = false;
+  double from = 0, to = 1;  // pixels
+
+  bool shows(double value) const { return std::isfinite(value) && (!log || value > 0); }
+  double operator()(double value) const {
+    return from + ((log ? std::log10(value) : value) - lo) / (hi - lo) * (to - from);
+  }
+};
+
+Axis fit_axis(const std::vector<double>& values, bool log, double margin, double from, double to) {
+  Axis axis{.lo = 0, .hi = 1, .log = log, .from = from, .to = to};
+  double lo = std::numeric_limits<double>::infinity(), hi = -lo;
+  for (const double value : values) {
+    if (!axis.shows(value)) continue;
+    lo = std::min(lo, log ? std::log10(value) : value);
+    hi = std::max(hi, log ? std::log10(value) : value);
+  }
+  if (lo > hi) return axis;
+  double space = margin * (hi - lo);
+  if (hi - lo < 1e-12 * std::max(1.0, std::fabs(hi))) space = log ? 0.5 : std::max(0.5, 0.1 * std::fabs(hi));
+  axis.lo = lo - space;
+  axis.hi = hi + space;
+  return axis;
+}
+
+void text_at(std::string& out, double x, double y, const char* style, const std::string& text) {
+  out +=
+      "<text x=\"" + fixed(x) + "\" y=\"" + fixed(y) + "\" " + style + ">" + xml_escape(text) + "</text>\n";
+}
+
+void segment(std::string& out, double x1, double y1, double x2, double y2, const char* style) {
+  out += "<line x1=\"" + fixed(x1) + "\" y1=\"" + fixed(y1) + "\" x2=\"" + fixed(x2) + "\" y2=\"" +
+         fixed(y2) + "\" " + style + "/>\n";
+}
+
+void draw_line(std::string& out, const PlotPoints& points, const Axis& x, const Axis& y, const char* colour) {
+  std::string path;
+  bool pen_down = false;
+  for (const auto& [px, py] : points) {
+    if (!x.shows(px) || !y.shows(py)) {
+      pen_down = false;
+      continue;
+    }
+    path += (pen_down ? "L" : "M") + fixed(x(px)) + " " + fixed(y(py));
+    pen_down = true;
+  }
+  out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour +
+         "\" stroke-width=\"1.6\" stroke-linejoin=\"round\"/>\n";
+}
+
+// A legend's entries, from left to right and row by row.
+struct Legend {
+  struct Entry {
+    double x;
+    int row;
+  };
+  std::vector<Entry> entries;
+  int rows = 1;
+};
+
+Legend lay_out_legend(const SvgPanel& panel, double left, double right) {
+  constexpr double kLine = 48, kLetter = 6.7;  // of an entry's width
+  Legend legend;
+  double x = left;
+  const auto add = [&](const std::string& name) {
+    const double width = kLine + kLetter * static_cast<double>(name.size());
+    if (x > left && x + width > right) x = left, ++legend.rows;
+    legend.entries.push_back({x, legend.rows - 1});
+    x += width;
+  };
+  for (const SvgPanel::Line& line : panel.lines) add(line.name);
+  for (const auto& [name, value] : panel.levels) add(name);
+  return legend;
+}
+
+void draw_panel(std::string& out, const SvgPanel& panel, double top) {
+  const double left = kLeft, right = kWidth - kRight;
+  const Legend legend = lay_out_legend(panel, left, right);
+  const double legend_top = top + (panel.title.empty() ? 0 : kPanelTitle) + kTop;
+  const double upper = legend_top + kLegendRow * legend.rows, lower = top + kPanelHeight - kBottom;
+  std::vector<double> xs, ys;
+  for (const SvgPanel::Line& line : panel.lines)
+    for (const auto& [px, py] : line.points) {
+      xs.push_back(px);
+      ys.push_back(py);
+    }
+  for (const auto& [name, value] : panel.levels) ys.push_back(value);
+  const Axis x = fit_axis(xs, panel.x_log, 0, left, right), y = fit_axis(ys, panel.y_log, 0.06, lower, upper);
+
+  text_at(out, left, top + 20, "class=\"panel\"", panel.title);
+  const auto value_of = [](const Axis& axis, double end) { return axis.log ? std::pow(10.0, end) : end; };
+  for (const double tick : axis_ticks(value_of(x, x.lo), value_of(x, x.hi), x.log)) {
+    segment(out, x(tick), upper, x(tick), lower, "class=\"grid\"");
+    text_at(out, x(tick), lower + 16, "class=\"tick\" text-anchor=\"middle\"", tick_text(tick));
+  }
+  for (const double tick : axis_ticks(value_of(y, y.lo), value_of(y, y.hi), y.log)) {
+    segment(out, left, y(tick), right, y(tick), "class=\"grid\"");
+    text_at(out, left - 6, y(tick) + 4, "class=\"tick\" text-anchor=\"end\"", tick_text(tick));
+  }
+  out += "<rect x=\"" + fixed(left) + "\" y=\"" + fixed(upper) + "\" width=\"" + fixed(right - left) +
+         "\" height=\"" + fixed(lower - upper) + "\" fill=\"none\" stroke=\"#444\"/>\n";
+  text_at(out, (left + right) / 2, lower + 36, "class=\"label\" text-anchor=\"middle\"", panel.x_label);
+  const std::string turned = "class=\"label\" text-anchor=\"middle\" transform=\"rotate(-90 18 " +
+                             fixed((upper + lower) / 2) + ")\"";
+  text_at(out, 18, (upper + lower) / 2, turned.c_str(), panel.y_label);
+
+  size_t index = 0;
+  const auto legend_entry = [&](const std::string& name, const char* colour, bool dashed) {
+    const Legend::Entry& entry = legend.entries[index++];
+    const double y = legend_top + kLegendRow * entry.row;
+    const std::string style = std::string("stroke=\"") + colour + "\" stroke-width=\"2\"" +
+                              (dashed ? " stroke-dasharray=\"6 4\"" : "");
+    segment(out, entry.x, y, entry.x + 24, y, style.c_str());
+    text_at(out, entry.x + 30, y + 4, "class=\"tick\"", name);
+  };
+  for (const SvgPanel::Line& line : panel.lines) {
+    const char* colour = kColours[index % kColours.size()];
+    draw_line(out, line.points, x, y, colour);
+    legend_entry(line.name, colour, false);
+  }
+  for (const auto& [name, value] : panel.levels) {
+    const char* colour = kColours[index % kColours.size()];
+    if (y.shows(value)) {
+      const std::string style =
+          std::string("stroke=\"") + colour + "\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\"";
+      segment(out, left, y(value), right, y(value), style.c_str());
+    }
+    legend_entry(name, colour, true);
+  }
+}
+
+}  // namespace
+
+SvgPanel& SvgFigure::panel(std::string title, std::string x_label, std::string y_label) {
+  SvgPanel& panel = panels_.emplace_back();
+  panel.title = std::move(title);
+  panel.x_label = std::move(x_label);
+  panel.y_label = std::move(y_label);
+  return panel;
+}
+
+std::string SvgFigure::text() const {
+  const double height = kTitle + kPanelHeight * static_cast<double>(panels_.size());
+  std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + fixed(kWidth) + " " +
+                    fixed(height) + "\" width=\"" + fixed(kWidth) + "\" height=\"" + fixed(height) + "\">\n";
+  out +=
+      "<style>text{font-family:sans-serif;fill:#222}.title{font-size:17px;font-weight:bold}"
+      ".panel{font-size:14px;font-weight:bold}.label{font-size:13px}.tick{font-size:12px}"
+      ".grid{stroke:#ddd;stroke-width:1}</style>\n"
+      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+  text_at(out, kLeft, 26, "class=\"title\"", title_);
+  double top = kTitle;
+  for (const SvgPanel& panel : panels_) {
+    draw_panel(out, panel, top);
+    top += kPanelHeight;
+  }
+  return out + "</svg>\n";
+}
+
+std::string xml_escape(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '&') {
+      out += "&amp;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::vector<double> axis_ticks(double lo, double hi, bool log, int wanted) {
+  PSM_CHECK(wanted >= 1 && lo <= hi, lo, " ", hi);
+  std::vector<double> ticks;
+  if (log) {
+    const int first = static_cast<int>(std::ceil(std::log10(lo) - 1e-9));
+    const int last = static_cast<int>(std::floor(std::log10(hi) + 1e-9));
+    const int step = std::max(1, (last - first + wanted) / wanted);
+    for (int power = first; power <= last; power += step) ticks.push_back(std::pow(10.0, power));
+    if (ticks.size() >= 2) return ticks;
+    ticks.clear();  // less than two decades: even ticks read better
+  }
+  const double rough = (hi - lo) / wanted;
+  if (!(rough > 0)) return {lo};
+  const double decade = std::pow(10.0, std::floor(std::log10(rough)));
+  double step = 10 * decade;
+  for (const double factor : {5.0, 2.0, 1.0})
+    if (factor * decade >= rough * (1 - 1e-9)) step = factor * decade;
+  for (double k = std::ceil(lo / step - 1e-9); k * step <= hi + 1e-9 * step; ++k) ticks.push_back(k * step);
+  return ticks;
+}
+
+}  // namespace psm

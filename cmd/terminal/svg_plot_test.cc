@@ -1,0 +1,88 @@
+#include "cmd/terminal/svg_plot.h"
+
+#include <limits>
+
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST_CASE("ticks are round numbers inside the axis") {
+  CHECK(axis_ticks(0, 10, false, 5) == std::vector<double>{0, 2, 4, 6, 8, 10});
+  CHECK(axis_ticks(-0.9, 0.9, false, 4) == std::vector<double>{-0.5, 0, 0.5});
+  CHECK(axis_ticks(5, 5, false) == std::vector<double>{5});
+  const std::vector<double> decades = axis_ticks(1e-3, 1e2, true, 6);
+  REQUIRE(decades.size() == 6);
+  CHECK(decades.front() == doctest::Approx(1e-3));
+  CHECK(decades.back() == doctest::Approx(1e2));
+  CHECK(axis_ticks(1e-12, 1e12, true, 6).size() <= 7);
+  CHECK(axis_ticks(2, 8, true, 6).size() >= 3);
+}
+
+TEST_CASE("a figure has its panels, lines, levels and escaped names") {
+  SvgFigure figure("a < b & c");
+  SvgPanel& first = figure.panel("values", "x", "y");
+  first.line("f", {{0, 0}, {1, 1}, {2, 4}});
+  first.line("g", {{0, 1}, {2, 3}});
+  SvgPanel& second = figure.panel("error", "x", "error");
+  second.y_log = true;
+  second.line("measured", {{0, 1e-3}, {1, 1e-5}});
+  second.level("bound", 2e-3);
+  const std::string text = figure.text();
+  CHECK(text.rfind("<svg", 0) == 0);
+  CHECK(text.find("</svg>") != std::string::npos);
+  CHECK(count(text, "<path") == 3);
+  CHECK(count(text, "stroke-dasharray") == 2);  // the level and its entry in the legend
+  CHECK(text.find("a &lt; b &amp; c") != std::string::npos);
+  CHECK(text.find("nan") == std::string::npos);
+}
+
+TEST_CASE("points that cannot be shown interrupt the line and leave no trace") {
+  SvgFigure figure("gaps");
+  SvgPanel& panel = figure.panel("", "", "");
+  panel.y_log = true;
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  panel.line("f", {{0, 1}, {1, 0}, {2, 1}, {3, nan}, {4, 2}, {5, 3}});
+  const std::string text = figure.text();
+  const size_t path = text.find("<path");
+  const std::string drawn = text.substr(path, text.find("/>", path) - path);
+  CHECK(count(drawn, "M") == 3);
+  CHECK(count(drawn, "L") == 1);
+  CHECK(text.find("nan") == std::string::npos);
+  CHECK(text.find("inf") == std::string::npos);
+}
+
+TEST_CASE("a legend that is too long for a row goes on in the next one, and large numbers are grouped") {
+  const auto rows = [](int lines) {
+    SvgFigure figure("legend");
+    SvgPanel& panel = figure.panel("", "x", "y");
+    for (int n = 0; n < lines; ++n) panel.line("a name of some length", {{0, 0}, {40000, 1}});
+    const std::string text = figure.text();
+    CHECK(text.find(">10,000<") != std::string::npos);
+    int found = 0;
+    for (const char* y : {"y1=\"52.00\"", "y1=\"72.00\"", "y1=\"92.00\""})
+      found += text.find("<line x1=\"84.00\" " + std::string(y) + " x2=\"108.00\"") != std::string::npos;
+    return found;
+  };
+  CHECK(rows(3) == 1);
+  CHECK(rows(4) == 2);
+  CHECK(rows(7) == 3);
+}
+
+TEST_CASE("constant and empty data still give a figure") {
+  SvgFigure figure("flat");
+  figure.panel("constant", "x", "y").line("f", {{1, 5}, {1, 5}});
+  figure.panel("empty", "x", "y");
+  const std::string text = figure.text();
+  CHECK(text.find("nan") == std::string::npos);
+  CHECK(text.find("inf") == std::string::npos);
+}
+
+}  // namespace
+}  // namespace psm

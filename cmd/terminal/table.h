@@ -1,0 +1,30 @@
+// Tables and figures for people: aligned columns, bytes and seconds with units.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace psm {
+
+// Left-aligns the first column, right-aligns the others; the first row is underlined as a heading.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heading);
+  void row(std::vector<std::string> cells);
+  // Each line starts with `indent` spaces.
+  std::string text(int indent = 2) const;
+  const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // the heading first
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+std::string format(const char* pattern, double value);  // printf pattern with one double
+std::string percent(double fraction);                   // "97.3%"
+std::string counted(size_t count,
+                    const char* noun);     // "1 prompt", "16 prompts"; of nouns with a regular plural
+std::string bytes_text(double bytes);      // "5.87 GB" (10^9)
+std::string seconds_text(double seconds);  // "43 ms", "1.24 s", "3 min 20 s"
+
+}  // namespace psm

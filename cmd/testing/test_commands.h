@@ -1,0 +1,55 @@
+// For tests that run a command as its users call it: a process of its own, with files in the test's folder.
+#pragma once
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "ckks/base/files/file.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+
+// A file of this test.
+inline std::string path_of(const std::string& name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+struct Outcome {
+  int exit_code;
+  std::string out, err;
+};
+
+// Runs "train --out ..." and the like, after `before` in the same shell, with nothing to read.
+inline Outcome run_command_line(const std::string& command, const std::string& before = "") {
+  constexpr uint64_t kMaxOutput = 1 << 20;
+  const std::string folder = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/";
+  const int status = std::system(
+      (before + folder + command + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str());
+  return {WEXITSTATUS(status), read_file(path_of("out"), kMaxOutput), read_file(path_of("err"), kMaxOutput)};
+}
+
+// What the command prints; it must succeed.
+inline std::string output_of(const std::string& command) {
+  CAPTURE(command);
+  const Outcome outcome = run_command_line(command);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+  return outcome.out;
+}
+
+// Bad input: exit code 2 after one line that begins with "error: " and says `why`.
+inline void check_refused(const std::string& command, const std::string& why) {
+  CAPTURE(command);
+  const Outcome outcome = run_command_line(command);
+  CHECK(outcome.exit_code == 2);
+  CAPTURE(outcome.err);
+  CHECK(outcome.err.starts_with("error: "));
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  CHECK(outcome.err.find(why) != std::string::npos);
+}
+
+}  // namespace psm

@@ -1,0 +1,395 @@
+#include "cmd/timing/bench_suite.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "ckks/base/parallel.h"
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/precision.h"
+#include "ckks/bootstrap/two_pass_bootstrapper.h"
+#include "ckks/linalg/apply_transform.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "cmd/terminal/common_flags.h"
+
+namespace psm {
+namespace {
+
+using program::CostModel;
+using program::Instruction;
+using program::Kernel;
+using program::Opcode;
+using program::Work;
+
+constexpr int kWeightedLimbs = 8, kWeightedRotations = 64, kWeightedOutputs = 4, kPeriod = 256;
+constexpr int kSparseSlots = 1 << 10, kSparseOctaves = 10;
+
+struct Times {
+  double median_ms, min_ms;
+};
+
+Times times_of(std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  return {1e3 * seconds[seconds.size() / 2], 1e3 * seconds.front()};
+}
+
+// At least `repetitions` runs, and short ones for a fifth of a second.
+template <typename Body>
+Times measure(int repetitions, const Body& body) {
+  body();
+  std::vector<double> seconds;
+  const double start = seconds_now();
+  while (static_cast<int>(seconds.size()) < repetitions || seconds_now() - start < 0.2) {
+    const double begin = seconds_now();
+    body();
+    seconds.push_back(seconds_now() - begin);
+  }
+  return times_of(std::move(seconds));
+}
+
+// The threads in use, for a scope.
+class ThreadsFor {
+ public:
+  explicit ThreadsFor(int count) : before_(thread_count()) { set_thread_count(count); }
+  ~ThreadsFor() { set_thread_count(before_); }
+  ThreadsFor(const ThreadsFor&) = delete;
+  ThreadsFor& operator=(const ThreadsFor&) = delete;
+
+ private:
+  int before_;
+};
+
+class Suite {
+ public:
+  Suite(const Context& context, const BenchOptions& options)
+      : context_(context),
+        options_(options),
+        encoder_(context),
+        secret_(SecretKey::generate(context)),
+        generator_(secret_),
+        encryptor_(secret_),
+        model_(program::shape_of(context)) {
+    program_.slots = static_cast<size_t>(context.slots());
+  }
+
+  std::vector<BenchRow> run() {
+    machine_ = measure_machine(context_.ring());
+    transforms();
+    operations();
+    weighted_rotations();
+    bootstrap();
+    sparse_bootstrap();
+    return std::move(rows_);
+  }
+
+ private:
+  BenchRow& add(const char* name, int limbs, Times times, const OperationCount& count) {
+    rows_.push_back({.name = name,
+                     .limbs = limbs,
+                     .threads = thread_count(),
+                     .backend = kernels().name,
+                     .median_ms = times.median_ms,
+                     .min_ms = times.min_ms,
+                     .bytes = count.bytes,
+                     .macs = count.macs,
+                     .roofline_ms = count.roofline_ms(machine_),
+                     .more = {}});
+    return rows_.back();
+  }
+
+  template <typename Body>
+  BenchRow& time(const char* name, int limbs, const OperationCount& count, const Body& body) {
+    if (options_.starting) options_.starting(name);
+    return add(name, limbs, measure(options_.repetitions, body), count);
+  }
+
+  Ciphertext encrypt(const std::vector<Complex>& values, int level) {
+    return expand(encryptor_.encrypt(encoder_.encode(values, level)));
+  }
+
+  double limb_bytes() const { return model_.shape().limb_bytes(); }
+  Work work_of(const Instruction& instruction, int level) const {
+    return model_.effort(instruction, program_, level).work;
+  }
+  // `limbs_moved`: of operands and results; `work` tells how many limbs of keys are read.
+  OperationCount count_of(const Work& work, double limbs_moved) const {
+    return {.bytes = limb_bytes() * (limbs_moved + work[Kernel::kKeyRead]),
+            .macs = macs_of(work, context_.log_n())};
+  }
+
+  void transforms() {
+    const ThreadsFor one(1);
+    const Machine all = machine_;
+    machine_ = measure_machine(context_.ring());
+    const Ring& ring = context_.ring();
+    Buffer limb(ring.n());
+    for (size_t i = 0; i < limb.size(); ++i) limb[i] = ring.q(0).q - 1 - i;
+    Work work;
+    work[Kernel::kNtt] = 1;
+    OperationCount count = count_of(work, 4);  // the limb in and out, roots and their quotients
+    count.in_cache = true;
+    time("ntt_forward", 1, count, [&] { kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
+    time("ntt_inverse", 1, count, [&] { kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
+    machine_ = all;
+  }
+
+  void operations() {
+    constexpr int kFew = 10, kMany = 20;
+    const GaloisElement g = galois_element(context_, 1);
+    KeyRequest request;
+    for (const int limbs : {kFew, kMany}) {
+      request.need_relinearisation(limbs - 1);
+      request.need_galois(g, limbs - 1);
+    }
+    const EvaluationKeys keys = generator_.evaluation_keys(request);
+    const Evaluator evaluator(context_, keys);
+    const std::vector<Complex> x = uniform_vector(context_.slots(), 1);
+
+    Work encoding;
+    encoding[Kernel::kNtt] = kFew;
+    OperationCount encode = count_of(encoding, kFew);
+    encode.bytes += 16.0 * context_.slots();
+    time("encode", kFew, encode, [&] { encoder_.encode(x, kFew - 1); });
+
+    const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
+    for (const int limbs : {kFew, kMany}) {
+      const Ciphertext a = encrypt(x, limbs - 1);
+      time("rotate", limbs, count_of(work_of(rotate, limbs - 1), 4 * limbs), [&] { evaluator.rotate(a, 1); });
+    }
+    const Ciphertext a = encrypt(x, kMany - 1);
+    {
+      // What a second rotation of the same ciphertext adds.
+      const Instruction twice{.opcode = Opcode::kRotate, .offsets = {1, 2}};
+      const Work both = work_of(twice, kMany - 1), single = work_of(rotate, kMany - 1);
+      Work further;
+      for (size_t i = 0; i < program::kKernelCount; ++i) further.limbs[i] = both.limbs[i] - single.limbs[i];
+      const double digit_limbs = context_.digit_count(kMany - 1) * (kMany + context_.p_count(kMany - 1));
+      const Hoisted hoisted = evaluator.hoist(a);
+      time("rotate_hoisted", kMany, count_of(further, digit_limbs + 3 * kMany),
+           [&] { evaluator.apply_galois(hoisted, g); });
+    }
+    for (const int limbs : {kFew, kMany}) {
+      const Ciphertext b = encrypt(x, limbs - 1), c = encrypt(x, limbs - 1);
+      // A relinearisation is a rotation's key switch; four products before it.
+      Work work = work_of(rotate, limbs - 1);
+      work[Kernel::kMultiply] += 4 * limbs;
+      time("multiply_relinearise", limbs, count_of(work, 6 * limbs), [&] { evaluator.multiply(b, c); });
+    }
+    {
+      const Plaintext plain = encoder_.encode(x, kMany - 1);
+      Work work;
+      work[Kernel::kMultiply] = 2 * kMany;
+      time("multiply_plain", kMany, count_of(work, 5 * kMany), [&] { evaluator.multiply_plain(a, plain); });
+    }
+    Work rescaling;
+    rescaling[Kernel::kNtt] = 2 * kMany;
+    rescaling[Kernel::kMultiply] = 2 * (kMany - 1);  // by the inverse of the last prime
+    time("rescale", kMany, count_of(rescaling, 4 * kMany - 2), [&] { evaluator.rescale(a); });
+  }
+
+  // out_o = sum_r w_{o,r} rot_r(x), r = 1 .. 64, o < 4, weights of a short period.
+  void weighted_rotations() {
+    const int level = kWeightedLimbs - 1;
+    LinearTransform transform{.slots = context_.slots(), .outputs = kWeightedOutputs, .terms = {}};
+    program::LinearMap map{.outputs = kWeightedOutputs, .terms = {}};
+    for (int r = 1; r <= kWeightedRotations; ++r) {
+      for (int o = 0; o < kWeightedOutputs; ++o) {
+        const auto seed = static_cast<uint64_t>(kWeightedOutputs * r + o);
+        transform.terms.push_back({.output = o, .baby = r, .diagonal = uniform_vector(kPeriod, seed)});
+        map.terms.push_back({.output = o,
+                             .baby = r,
+                             .weight = program::Plain::shape_only(static_cast<size_t>(kPeriod), false)});
+      }
+    }
+    const EncodedTransform encoded(context_, encoder_, transform, level, context_.scale(level),
+                                   context_.scale(level - 1));
+    KeyRequest request;
+    request_keys(encoded.schedule(), context_, level, request);
+    const EvaluationKeys keys = generator_.evaluation_keys(request);
+    const Evaluator evaluator(context_, keys);
+    const Ciphertext a = encrypt(uniform_vector(context_.slots(), 1), level);
+    const Ciphertext* const inputs[] = {&a};
+
+    const Instruction linear{.opcode = Opcode::kLinear,
+                             .linear = std::make_shared<const program::LinearMap>(std::move(map))};
+    OperationCount count =
+        count_of(work_of(linear, level), 2 * kWeightedLimbs + 2 * level * kWeightedOutputs);
+    count.bytes += static_cast<double>(encoded.bytes());
+    BenchRow& row =
+        time("weighted_rotations", kWeightedLimbs, count, [&] { encoded.apply(evaluator, inputs); });
+    // The same rotations without weights, sums and division by P.
+    const Times alone = measure(options_.repetitions, [&] {
+      const Hoisted hoisted = evaluator.hoist(a);
+      for (int r = 1; r <= kWeightedRotations; ++r)
+        evaluator.apply_galois_extended(hoisted, galois_element(context_, r));
+    });
+    row.more.emplace_back("rotations_alone_ms", alone.median_ms);
+    row.more.emplace_back("ratio", row.median_ms / alone.median_ms);
+  }
+
+  void bootstrap() {
+    if (options_.starting) options_.starting("bootstrap_keygen");
+    const Bootstrapper bootstrapper(context_, encoder_);
+    const BootstrapPlan& plan = bootstrapper.plan();
+    const KeyRequest request = plan.key_request();
+    std::optional<EvaluationKeys> keys;
+    std::vector<double> seconds;
+    for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
+      keys.reset();  // one set of keys in memory
+      const double begin = seconds_now();
+      keys.emplace(generator_.evaluation_keys(request));
+      seconds.push_back(seconds_now() - begin);
+    }
+    const auto key_bytes = static_cast<double>(keys->bytes());
+    Work making;  // b = -a s + e + ...: a transform of e and a product for each limb of b
+    making[Kernel::kNtt] = making[Kernel::kMultiply] = key_bytes / (2 * limb_bytes());
+    add("bootstrap_keygen", context_.max_level() + 1, times_of(std::move(seconds)),
+        {.bytes = key_bytes, .macs = macs_of(making, context_.log_n())})
+        .more.emplace_back("key_bytes", static_cast<int64_t>(keys->bytes()));
+
+    if (options_.starting) options_.starting("bootstrap_full");
+    const Evaluator evaluator(context_, *keys);
+    const Decryptor decryptor(secret_, encoder_);
+    const int entry = plan.entry_level();
+    const auto slots = static_cast<size_t>(context_.slots());
+    const std::vector<Complex> random = uniform_vector(context_.slots(), 1), constant(slots, Complex(1, 1));
+    const Ciphertext in = encrypt(random, entry);
+    // The uncounted first run serves the constant input.
+    const Precision of_constant =
+        precision(decryptor.decrypt(bootstrapper.apply(evaluator, encrypt(constant, entry))), constant);
+    std::optional<Ciphertext> result;
+    seconds.clear();
+    for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
+      const double begin = seconds_now();
+      result.emplace(bootstrapper.apply(evaluator, in));
+      seconds.push_back(seconds_now() - begin);
+    }
+    const Precision of_random = precision(decryptor.decrypt(*result), random);
+    const int out_limbs = result->level() + 1;
+    OperationCount count = count_of(program::figures_of(plan, model_.kernels()).effort.work,
+                                    2.0 * (in.level() + 1) + 2.0 * out_limbs);
+    count.bytes += static_cast<double>(bootstrapper.bytes());
+    BenchRow& row = add("bootstrap_full", out_limbs, times_of(std::move(seconds)), count);
+    row.more = {{"usable_levels", result->level() - entry},
+                {"precision_mean_bits", of_random.mean},
+                {"precision_min_bits", std::min(of_random.worst, of_constant.worst)},
+                {"log_qp", context_.log2_qp()},
+                {"key_bytes", static_cast<int64_t>(keys->bytes())},
+                {"peak_rss_bytes", peak_resident_bytes()}};
+  }
+
+  // One pass and two, with the same keys. Inputs uniform for one; spanning many octaves for two, with the bits of
+  // the relative error as well.
+  void sparse_bootstrap() {
+    if (options_.starting) options_.starting("bootstrap_sparse");
+    const int n = std::min(kSparseSlots, context_.slots() / 4);
+    const TwoPassBootstrapper two(context_, encoder_, n);
+    const SparseBootstrapPlan& plan = two.plan();
+    const EvaluationKeys keys = generator_.evaluation_keys(two.key_request());
+    const Evaluator evaluator(context_, keys);
+    const Decryptor decryptor(secret_, encoder_);
+    const auto first_slots = [&](const Ciphertext& x) {
+      std::vector<Complex> z = decryptor.decrypt(x);
+      z.resize(static_cast<size_t>(n));
+      return z;
+    };
+    const auto timed = [&](const auto& bootstrap, const Ciphertext& in, Ciphertext& out) {
+      std::vector<double> seconds;
+      for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
+        const double begin = seconds_now();
+        out = bootstrap.apply(evaluator, in);
+        seconds.push_back(seconds_now() - begin);
+      }
+      return times_of(std::move(seconds));
+    };
+    const auto count_passes = [&](int passes, size_t diagonals, const Ciphertext& in, const Ciphertext& out) {
+      Work work;
+      for (int pass = 0; pass < passes; ++pass) work += program::effort_of(plan, model_.kernels()).work;
+      OperationCount count = count_of(work, 2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
+      count.bytes += static_cast<double>(diagonals);
+      return count;
+    };
+
+    const SparseBootstrapper one(context_, encoder_, n);
+    const std::vector<Complex> random = uniform_vector(n, 1), constant(static_cast<size_t>(n), Complex(1, 1));
+    const Precision of_constant =
+        precision(first_slots(one.apply(evaluator, encrypt(constant, plan.entry_level()))), constant);
+    Ciphertext in = encrypt(random, plan.entry_level()), out;
+    Times times = timed(one, in, out);
+    Precision bits = precision(first_slots(out), random);
+    BenchRow& row = add("bootstrap_sparse", out.level() + 1, times, count_passes(1, one.bytes(), in, out));
+    row.more = {{"slots", n},
+                {"usable_levels", out.level() - plan.entry_level()},
+                {"precision_mean_bits", bits.mean},
+                {"precision_min_bits", std::min(bits.worst, of_constant.worst)},
+                {"key_bytes", static_cast<int64_t>(plan.key_bytes())}};
+
+    if (options_.starting) options_.starting("bootstrap_sparse_two_pass");
+    const std::vector<Complex> wide = log_uniform_vector(n, kSparseOctaves, 1);
+    in = encrypt(wide, two.entry_level());
+    times = timed(two, in, out);
+    bits = precision(first_slots(out), wide);
+    const Precision relative = relative_precision(first_slots(out), wide);
+    BenchRow& twice =
+        add("bootstrap_sparse_two_pass", out.level() + 1, times, count_passes(2, two.bytes(), in, out));
+    twice.more = {{"slots", n},
+                  {"usable_levels", out.level() - two.entry_level()},
+                  {"precision_mean_bits", bits.mean},
+                  {"precision_min_bits", bits.worst},
+                  {"octaves", kSparseOctaves},
+                  {"relative_mean_bits", relative.mean},
+                  {"relative_min_bits", relative.worst},
+                  {"key_bytes", static_cast<int64_t>(keys.bytes())}};
+  }
+
+  const Context& context_;
+  const BenchOptions& options_;
+  Encoder encoder_;
+  SecretKey secret_;
+  KeyGenerator generator_;
+  SeededEncryptor encryptor_;
+  CostModel model_;
+  program::Program program_;  // only its number of slots is asked for
+  Machine machine_;
+  std::vector<BenchRow> rows_;
+};
+
+}  // namespace
+
+Json BenchRow::json() const {
+  Json json;
+  json["name"] = name;
+  json["limbs"] = limbs;
+  json["threads"] = threads;
+  json["backend"] = backend;
+  json["median_ms"] = median_ms;
+  json["min_ms"] = min_ms;
+  json["bytes"] = static_cast<int64_t>(bytes);
+  json["macs"] = static_cast<int64_t>(macs);
+  json["roofline_ms"] = roofline_ms;
+  for (const auto& [key, value] : more) json[key] = value;
+  return json;
+}
+
+std::vector<BenchRow> ckks_suite(const Context& context, const BenchOptions& options) {
+  PSM_CHECK(context.can_bootstrap(), context.spec().name);
+  PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1);
+  return Suite(context, options).run();
+}
+
+size_t ckks_suite_bytes(const Context& context) {
+  const BootstrapPlan plan(context);
+  const program::BootstrapFigures figures = program::figures_of(plan, {});
+  const SparseBootstrapPlan sparse(context, std::min(kSparseSlots, context.slots() / 4));
+  return std::max(plan.key_bytes() + static_cast<size_t>(figures.memory_bytes), sparse.key_bytes()) +
+         static_cast<size_t>(figures.scratch_bytes);
+}
+
+}  // namespace psm

@@ -1,0 +1,51 @@
+// The suite `train` of //cmd:bench: a step of training, timed beside what the processor's fp32 units allow.
+//
+// A row a kind of attention and number of threads: medians by the clock of TrainSuiteOptions::steps steps after
+// one that is not counted. Forward, backward (both with the cross entropy) and the optimiser (with the sum of the
+// gradients of the batch's parts) add up to the step but for the drawing of data. The data are random bytes:
+// what a step costs does not depend on them.
+//
+// gflops counts the floating-point operations of the products of matrices that training needs, two an entry and
+// inner index, whatever the program does: per layer W_q, W_k, W_v, W_o, W_up, W_down on every token, q k' and w v on
+// the pairs of tokens that the causal mask leaves, and the unembedding; three times, since a product's backward
+// pass is two of its size. peak_gflops is what multiply-adds on registers reach on so many threads, measured.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attention/shape/config.h"
+#include "ckks/base/files/json.h"
+
+namespace psm {
+
+struct TrainRow {
+  std::string name;       // the operation: training_step
+  std::string attention;  // as checkpoints spell it
+  int threads = 0;
+  std::string backend;  // the instruction set of the kernels
+  double tokens_per_second = 0;
+  double forward_ms = 0, backward_ms = 0, optimiser_ms = 0;
+  double gflops = 0, peak_gflops = 0;
+
+  Json json() const;
+};
+
+struct TrainSuiteOptions {
+  ModelConfig model;  // attention is set row by row
+  int batch = 16;
+  int steps = 5;
+  std::function<void(const TrainRow&)> starting;  // told which row is measured next; may be empty
+};
+
+// GPT-NeoX blocks, d = 256, 6 layers, 8 heads, feed-forward 4 d, context 256, vocabulary 256.
+TrainSuiteOptions default_train_suite();
+
+// Floating-point operations of one step.
+double training_step_flops(const ModelConfig& model, int batch);
+
+// softmax and power_softmax on one thread, and on thread_count() if that is more.
+std::vector<TrainRow> train_suite(const TrainSuiteOptions& options);
+
+}  // namespace psm

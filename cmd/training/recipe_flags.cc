@@ -1,0 +1,101 @@
+#include "cmd/training/recipe_flags.h"
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+constexpr size_t kTextSteps = 1200;
+
+void set_if_given(int& value, int64_t given) {
+  if (given > 0) value = static_cast<int>(given);
+}
+
+}  // namespace
+
+RecipeFlags::RecipeFlags(Flags& flags)
+    : flags_(flags),
+      attention_(flags.text("attention", "power_softmax", "power_softmax, relu or softmax")),
+      layers_(flags.integer("layers", 0, 0, 1024,
+                            "of the model; for 0 here and below the task's recipe decides")),
+      width_(flags.integer("width", 0, 0, 65536, "d, features of a token")),
+      heads_(flags.integer("heads", 0, 0, 1024, "of attention; they divide the width")),
+      ffn_(flags.integer("ffn", 0, 0, 262144, "features inside the feed-forward part")),
+      context_(flags.integer("context", 0, 0, 65536, "T, tokens of a sequence; of text models")),
+      power_(flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even")),
+      epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
+                            "of the last stage and of inference, added to the mean of s^p")),
+      steps_(flags.integer(
+          "steps", 0, 0, 10000000,
+          "training steps of each attention, at most; 0: 1500 for recall, 1200 for a text; a quarter of "
+          "that for continual training")),
+      range_steps_(
+          flags.integer("range-steps", 0, 0, 10000000,
+                        "steps of range minimisation; 0: 400 for recall, half of --steps for a text")),
+      batch_(flags.integer("batch", 0, 0, 65536, "sequences a step")),
+      rate_(flags.number("rate", 0, 0, 1, "peak learning rate")),
+      range_rate_(flags.number("range-rate", 0, 0, 1, "peak learning rate of range minimisation")),
+      range_loss_(flags.text(
+          "range-loss", "",
+          "tight (recall's), gentle (a text's), or paper: eq. PWRoss and the peak of GELU's inputs alone, "
+          "with the weights of Pythia-70M")),
+      range_warmup_(
+          flags.integer("range-warmup", 0, 0, 10000000, "steps in which the range losses' weights rise")),
+      seed_(flags.integer("seed", 1, 1, INT64_MAX, "of data and training")) {}
+
+int RecipeFlags::context_or_default() const {
+  return context_ > 0 ? static_cast<int>(context_) : TextOptions{}.context;
+}
+
+RangeLosses RecipeFlags::range_losses(const RangeLosses& of_task) const {
+  if (range_loss_.empty()) return of_task;
+  if (range_loss_ == "tight") return default_range_losses();
+  if (range_loss_ == "gentle") return text_range_losses();
+  if (range_loss_ == "paper") return paper_range_losses();
+  throw Error(message("--range-loss takes tight, gentle or paper, not '", range_loss_, "'"));
+}
+
+RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) const {
+  const bool recall = task.recall_task() != nullptr;
+  const uint64_t seed = static_cast<uint64_t>(seed_);
+  const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
+  RecipeOptions options =
+      recall ? recall_recipe(*task.recall_task(), seed) : text_recipe(*task.text_data(), from_scratch, seed);
+  if (recall && context_ > 0) throw Error("--context is for text models; recall has sequences of 64 tokens");
+  ModelConfig& model = options.model;
+  model.attention = attention_kind_from(attention_);
+  model.power = static_cast<int>(power_);
+  options.inference_epsilon = epsilon_;
+  if (from) {
+    for (const char* name : {"layers", "width", "heads", "ffn", "context"}) {
+      if (flags_.given(name))
+        throw Error(message("--", name, " is decided by the model of --from; leave it out"));
+    }
+    const ModelConfig& start = from->weights.config;
+    if (start.attention != AttentionKind::kSoftmax) {
+      if (flags_.given("power") && power_ != start.power) {
+        throw Error(message("--power ", power_, ", but the model of --from was trained with ", start.power));
+      }
+      if (!flags_.given("attention")) model.attention = start.attention;
+    }
+    require_continuable(start, model);
+    make_continual(options);
+  } else {
+    set_if_given(model.layers, layers_);
+    set_if_given(model.width, width_);
+    set_if_given(model.heads, heads_);
+    set_if_given(model.ffn, ffn_);
+  }
+  model.validate();
+  set_steps(options, steps_ > 0 ? static_cast<size_t>(steps_) : options.steps,
+            range_steps_ > 0 ? static_cast<size_t>(range_steps_) : options.range_steps);
+  set_if_given(options.training.batch, batch_);
+  set_if_given(options.range_training.batch, batch_);
+  if (rate_ > 0) options.training.rate.peak = rate_;
+  if (range_rate_ > 0) options.range_training.rate.peak = range_rate_;
+  options.range_training.ranges = range_losses(options.range_training.ranges);
+  options.range_training.range_warmup = static_cast<size_t>(range_warmup_);
+  return options;
+}
+
+}  // namespace psm

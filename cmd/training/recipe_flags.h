@@ -1,0 +1,34 @@
+// The flags with which //cmd:train changes the recipe of its task.
+#pragma once
+
+#include <string>
+
+#include "ckks/base/files/flags.h"
+#include "cmd/training/training_run.h"
+
+namespace psm {
+
+struct RecipeFlags {
+  explicit RecipeFlags(Flags& flags);
+
+  // The context of a text model that is trained from scratch.
+  int context_or_default() const;
+  // The task's recipe as the flags change it, from scratch or from the model `from`. Throws Error on a shape
+  // that no model has, an odd power, and on flags that `from` has decided already.
+  RecipeOptions recipe(const Task& task, const Checkpoint* from) const;
+
+ private:
+  RangeLosses range_losses(const RangeLosses& of_task) const;
+
+  const Flags& flags_;
+  const std::string& attention_;
+  const int64_t &layers_, &width_, &heads_, &ffn_, &context_;
+  const int64_t& power_;
+  const double& epsilon_;
+  const int64_t &steps_, &range_steps_, &batch_;
+  const double &rate_, &range_rate_;
+  const std::string& range_loss_;
+  const int64_t &range_warmup_, &seed_;
+};
+
+}  // namespace psm

@@ -1,0 +1,246 @@
+#include "cmd/training/training_run.h"
+
+#include <cstdio>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "train/evaluation/bits_per_byte.h"
+#include "train/evaluation/token_score.h"
+
+namespace psm {
+namespace {
+
+constexpr int kTestQueries = 2400;
+constexpr uint64_t kTestStream = 1;
+constexpr const char* kScoresNote = "scores";
+
+// All scores with the names that they have in files.
+template <typename Scores, typename Visit>
+void for_each_score(Scores& scores, Visit&& visit) {
+  visit("softmax", scores.softmax);
+  visit("replaced", scores.replaced);
+  visit("trained", scores.trained);
+  visit("ranges", scores.ranges);
+  visit("polynomial", scores.polynomial);
+}
+
+StageScore score_from(const Json& json) {
+  StageScore score;
+  score.scored = static_cast<size_t>(json.at("scored", "scores").integer("scored", 0, INT64_MAX));
+  score.correct = static_cast<size_t>(
+      json.at("correct", "scores").integer("correct", 0, static_cast<int64_t>(score.scored)));
+  score.cross_entropy = json.at("cross_entropy", "scores").number("cross_entropy");
+  if (const Json* tokens = json.find("tokens")) score.tokens = tokens->integer("tokens", 0, INT64_MAX);
+  return score;
+}
+
+const char* title_of(AttentionKind kind) {
+  return kind == AttentionKind::kPowerSoftmax ? "PowerSoftmax"
+         : kind == AttentionKind::kScaledRelu ? "scaled ReLU"
+                                              : "softmax";
+}
+
+}  // namespace
+
+Task Task::recall(const RecallOptions& options) {
+  return {std::make_unique<const RecallTask>(options), PromptCodec(options)};
+}
+
+Task Task::text(const std::string& path, const std::string& valid, int context,
+                std::shared_ptr<const Tokenizer> tokenizer) {
+  auto data = std::make_unique<const TextData>(
+      TextData::from_files(path, valid, {.context = context}, std::move(tokenizer)));
+  PromptCodec codec(data->tokenizer());
+  return {std::move(data), std::move(codec)};
+}
+
+Task Task::of(const Checkpoint& checkpoint, const std::string& text, const std::string& valid) {
+  const PromptCodec codec(checkpoint);
+  if (codec.is_recall()) {
+    if (!text.empty()) throw Error("the model recalls keys and values and knows no text; leave --text out");
+    return recall(codec.recall());
+  }
+  if (text.empty()) throw Error("a text model needs the text that it was trained on; give it with --text");
+  return Task::text(text, valid, checkpoint.weights.config.context, codec.tokenizer());
+}
+
+Batch Task::test(int windows) const {
+  if (const RecallTask* recall = recall_task()) {
+    return recall->test((kTestQueries + recall->queries_per_sequence() - 1) / recall->queries_per_sequence(),
+                        kTestStream);
+  }
+  return source->validation(windows);
+}
+
+double Task::bytes_per_target(const Batch& batch) const {
+  return codec.tokenizer() ? psm::bytes_per_target(batch, *codec.tokenizer()) : 0;
+}
+
+Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch) {
+  struct Part {
+    size_t scored = 0, correct = 0;
+    double nats = 0;
+  };
+  std::vector<Part> parts(static_cast<size_t>(batch.sequences));
+  const ModelConfig& config = model.weights.config;
+  const std::vector<std::vector<int>> texts = batch.texts();
+  const std::vector<std::vector<float>> images = batch.images();
+  const size_t rows = static_cast<size_t>(config.outputs(batch.length));
+  const size_t logits = static_cast<size_t>(config.classes > 0 ? config.classes : config.vocab);
+  Progress progress("scoring the polynomial model", static_cast<double>(parts.size()));
+  parallel_for(0, parts.size(), [&](size_t s) {
+    const ForwardResult result =
+        texts.empty() ? polynomial_forward(model, images[s]) : polynomial_forward(model, texts[s]);
+    for (size_t t = 0; t < rows; ++t) {
+      const int target = batch.targets[s * rows + t];
+      if (target < 0) continue;
+      const TokenScore score =
+          score_token(std::span<const double>(result.logits).subspan(t * logits, logits), target);
+      parts[s].nats -= score.log_probability;
+      parts[s].correct += score.greedy;
+      ++parts[s].scored;
+    }
+    progress.advance();
+  });
+  Evaluation out;
+  for (const Part& part : parts) {
+    out.scored += part.scored, out.correct += part.correct, out.cross_entropy += part.nats;
+  }
+  if (out.scored > 0) out.cross_entropy /= static_cast<double>(out.scored);
+  return out;
+}
+
+TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options,
+                       const Checkpoint* from) {
+  const double start = seconds_now();
+  TrainingRun run;
+  const auto report = [&](const StageReport& stage) {
+    const std::string score = task.recall_task()
+                                  ? percent(stage.validation.accuracy())
+                                  : "perplexity " + format("%.3f", stage.validation.perplexity());
+    if (stage.steps == 0) {
+      std::printf("  %-14s as it is, validation %s\n", stage.name.c_str(), score.c_str());
+    } else {
+      std::printf("  %-14s %5zu steps, %s, %.0f tokens/s, validation %s\n", stage.name.c_str(), stage.steps,
+                  seconds_text(stage.seconds).c_str(), stage.tokens_per_second, score.c_str());
+    }
+    std::fflush(stdout);
+  };
+  TrainedModels& models = run.models;
+  models = from ? continue_recipe(from->weights, recipe, *task.source, report)
+                : run_recipe(recipe, *task.source, report);
+  run.checkpoint.weights = models.final_model;
+  run.checkpoint.ranges = models.ranges;
+  run.checkpoint.polynomial = options;
+  task.codec.write_notes(run.checkpoint);
+
+  TaskScores& scores = run.scores;
+  int64_t tokens = 0;  // that the weights have seen
+  if (from) {
+    scores = read_scores(*from);
+    for (const StageScore* stage : {&scores.softmax, &scores.trained, &scores.ranges}) {
+      if (stage->tokens > 0) tokens = stage->tokens;
+    }
+    if (scores.data != task.source->description())
+      scores.softmax = {};  // of other data: nothing to compare with
+  }
+  scores.data = task.source->description();
+  const Batch test = task.test();
+  const auto score = [&](StageScore& stage, const Evaluation& evaluation, int64_t tokens) {
+    static_cast<Evaluation&>(stage) = evaluation;
+    stage.tokens = tokens;
+  };
+  const auto tokens_of = [&](std::string_view name) {
+    for (const StageReport& stage : models.stages) {
+      if (stage.name == name) return static_cast<int64_t>(stage.tokens);
+    }
+    return int64_t{0};
+  };
+  scores.attention = models.trained.config.attention;
+  if (!models.softmax.layers.empty()) {
+    score(scores.softmax, evaluate(models.softmax, test),
+          tokens + tokens_of(name_of(AttentionKind::kSoftmax)));
+  }
+  if (!models.replaced.layers.empty()) score(scores.replaced, evaluate(models.replaced, test), tokens);
+  tokens += tokens_of(name_of(scores.attention));
+  score(scores.trained, evaluate(models.trained, test), tokens);
+  tokens += tokens_of("ranges");
+  score(scores.ranges, evaluate(models.final_model, test), tokens);
+  score(scores.polynomial,
+        evaluate_polynomial(make_polynomial(models.final_model, models.ranges, options), test), tokens);
+  write_scores(scores, run.checkpoint);
+  run.seconds = seconds_now() - start;
+  return run;
+}
+
+Json scores_json(const TaskScores& scores) {
+  Json json;
+  json["data"] = scores.data;
+  for_each_score(scores, [&](const char* name, const StageScore& score) {
+    if (score.scored == 0) return;
+    Json& entry = json[name];
+    entry["scored"] = static_cast<int64_t>(score.scored);
+    entry["correct"] = static_cast<int64_t>(score.correct);
+    entry["cross_entropy"] = score.cross_entropy;
+    entry["tokens"] = score.tokens;
+  });
+  return json;
+}
+
+void write_scores(const TaskScores& scores, Checkpoint& checkpoint) {
+  checkpoint.notes[kScoresNote] = scores_json(scores).dump(0);
+}
+
+TaskScores read_scores(const Checkpoint& checkpoint) {
+  TaskScores scores;
+  scores.attention = checkpoint.weights.config.attention;
+  const auto found = checkpoint.notes.find(kScoresNote);
+  if (found == checkpoint.notes.end()) return scores;
+  const Json json =
+      parse_json(found->second, "the checkpoint's note \"scores\"", {.max_bytes = 4096, .max_depth = 3});
+  if (const Json* data = json.find("data")) scores.data = data->string("data");
+  for_each_score(scores, [&](const char* name, StageScore& score) {
+    if (const Json* entry = json.find(name)) score = score_from(*entry);
+  });
+  if (const Json* trained = json.find("power_softmax"))
+    scores.trained = score_from(*trained);  // in older checkpoints
+  return scores;
+}
+
+bool trained_here(const Checkpoint& checkpoint) {
+  const TaskScores scores = read_scores(checkpoint);
+  return scores.softmax.scored + scores.trained.scored + scores.ranges.scored > 0;
+}
+
+std::string scores_table(const Task& task, const TaskScores& scores) {
+  const bool recall = task.recall_task() != nullptr;
+  std::vector<std::string> heading = {"model", "tokens seen", recall ? "recall" : "perplexity", "to softmax",
+                                      "positions"};
+  if (!recall) heading.push_back("bits a byte");
+  Table table(heading);
+  const double bytes = recall ? 0 : task.bytes_per_target(task.test());
+  const auto figure = [&](const Evaluation& e) { return recall ? e.accuracy() : e.perplexity(); };
+  const auto row = [&](const std::string& name, const StageScore& e) {
+    if (e.scored == 0) return;
+    const bool compared = scores.softmax.scored > 0 && figure(scores.softmax) > 0;
+    std::vector<std::string> cells = {name, e.tokens > 0 ? std::to_string(e.tokens) : "",
+                                      recall ? percent(e.accuracy()) : format("%.3f", e.perplexity()),
+                                      compared ? format("%.4f", figure(e) / figure(scores.softmax)) : "",
+                                      std::to_string(e.scored)};
+    if (!recall) cells.push_back(format("%.4f", bits_per_byte(e, bytes)));
+    table.row(cells);
+  };
+  const std::string title = title_of(scores.attention);
+  row("softmax", scores.softmax);
+  row(title + " in its place", scores.replaced);
+  row(title, scores.trained);
+  row("after range minimisation", scores.ranges);
+  row("polynomial", scores.polynomial);
+  if (recall) table.row({"chance (uniform guess)", "", percent(task.recall_task()->chance()), "", ""});
+  return table.text();
+}
+
+}  // namespace psm

@@ -1,0 +1,58 @@
+// AdamW (Kingma and Ba 2015; decoupled weight decay of Loshchilov and Hutter 2019) with bias correction. With
+// gradient g, step count n from 1, learning rate r:
+//
+//     m <- b1 m + (1 - b1) g        v <- b2 v + (1 - b2) g^2
+//     w <- w - r ( (m / (1 - b1^n)) / (sqrt(v / (1 - b2^n)) + e) + decay * w )
+//
+// Decay acts on matrices only (weights, embeddings), not on gains and biases. The gradient is first scaled
+// down to norm `clip` if it is longer. Elements are independent and the norm is summed in a fixed order, so
+// results do not depend on the number of threads.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace psm {
+
+struct AdamWOptions {
+  double beta1 = 0.9, beta2 = 0.98, epsilon = 1e-8;
+  double decay = 0.01;
+  double clip = 1.0;  // largest norm of the gradient
+};
+
+// Everything that a resumed training needs.
+struct AdamWState {
+  size_t steps = 0;
+  std::vector<float> m, v;
+};
+
+// Learning rate at step n (from 0): linear warm-up over `warmup` steps, then half a cosine from peak down to
+// floor * peak at `total` steps, floor * peak afterwards.
+struct LearningRate {
+  double peak = 3e-3;
+  size_t warmup = 50, total = 1000;
+  double floor = 0.05;
+  double at(size_t step) const;
+};
+
+class AdamW {
+ public:
+  // decays[i] says whether decay acts on parameter i of the flat array.
+  AdamW(const AdamWOptions& options, std::vector<bool> decays);
+
+  // Updates values from grads. Returns the gradient's norm before clipping; if that is not finite, nothing is
+  // changed.
+  double step(std::span<float> values, std::span<const float> grads, double learning_rate);
+
+  const AdamWState& state() const { return state_; }
+  void set_state(AdamWState state);
+
+ private:
+  AdamWOptions options_;
+  std::vector<float> decay_;  // options.decay or 0
+  std::vector<double> partial_norms_;
+  AdamWState state_;
+};
+
+}  // namespace psm

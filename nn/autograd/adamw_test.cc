@@ -1,0 +1,62 @@
+#include "nn/autograd/adamw.h"
+
+#include <cmath>
+#include <limits>
+
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("the first step moves every weight by the learning rate against its gradient's sign") {
+  AdamWOptions options;
+  options.decay = 0, options.clip = 1e9;
+  AdamW adamw(options, {false, false});
+  std::vector<float> w = {1, -1}, g = {0.3f, -20};
+  CHECK(adamw.step(w, g, 0.01) == doctest::Approx(std::sqrt(0.09 + 400)));
+  CHECK(w[0] == doctest::Approx(0.99));
+  CHECK(w[1] == doctest::Approx(-0.99));
+}
+
+TEST_CASE("decay shrinks matrices and leaves the others") {
+  AdamWOptions options;
+  options.decay = 0.5;
+  AdamW adamw(options, {true, false});
+  std::vector<float> w = {1, 1}, g = {0, 0};
+  adamw.step(w, g, 0.1);
+  CHECK(w[0] == doctest::Approx(0.95));
+  CHECK(w[1] == 1);
+}
+
+TEST_CASE("a quadratic is minimised and a long gradient is clipped") {
+  AdamWOptions options;
+  options.decay = 0;
+  AdamW adamw(options, std::vector<bool>(3, false));
+  std::vector<float> w = {5, -3, 2}, g(3);
+  for (int i = 0; i < 2000; ++i) {
+    for (int j = 0; j < 3; ++j) g[j] = 1000 * (w[j] - static_cast<float>(j));
+    adamw.step(w, g, 0.02 * (1 - i / 2000.0));
+  }
+  for (int j = 0; j < 3; ++j) CHECK(w[j] == doctest::Approx(j).epsilon(0.01));
+}
+
+TEST_CASE("a gradient that is not finite changes nothing") {
+  AdamW adamw({}, {true});
+  std::vector<float> w = {1}, g = {std::numeric_limits<float>::quiet_NaN()};
+  CHECK_FALSE(std::isfinite(adamw.step(w, g, 0.1)));
+  CHECK(w[0] == 1);
+  CHECK(adamw.state().steps == 0);
+}
+
+TEST_CASE("the learning rate warms up, peaks and ends at its floor") {
+  const LearningRate rate{1.0, 10, 110, 0.1};
+  CHECK(rate.at(0) == doctest::Approx(0.1));
+  CHECK(rate.at(9) == doctest::Approx(1.0));
+  CHECK(rate.at(10) == doctest::Approx(1.0));
+  CHECK(rate.at(60) == doctest::Approx(0.55));
+  CHECK(rate.at(110) == doctest::Approx(0.1));
+  CHECK(rate.at(5000) == doctest::Approx(0.1));
+}
+
+}  // namespace
+}  // namespace psm

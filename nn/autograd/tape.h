@@ -1,0 +1,91 @@
+// Reverse-mode differentiation on a tape.
+//
+// A Tensor is a matrix of rows x columns, row-major and contiguous, with its value and the gradient of the
+// loss with respect to it. An Operation is one small struct that holds the tensors it reads and writes and
+// has
+//
+//     void forward();             computes the output's value from the inputs' values
+//     void backward() override;   inputs' gradients += (Jacobian transposed) * output's gradient
+//
+// Tape::record runs forward() at once and remembers the operation; Tape::backward runs the remembered
+// backward() in reverse. Gradients accumulate, so a tensor may be used many times; a fresh tensor's is zero.
+//
+// Operations and tensors live in the tape's arena: restart() forgets them and keeps the memory. Operations
+// must not own anything (they are never destroyed). Scalar is float for training, double for gradient checks.
+// Not thread-safe: training gives every thread its own tape.
+#pragma once
+
+#include <cstring>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#include "nn/autograd/arena.h"
+
+namespace psm {
+
+template <typename Scalar>
+struct Tensor {
+  Scalar* value = nullptr;
+  Scalar* grad = nullptr;
+  int rows = 0, columns = 0;
+
+  size_t size() const { return static_cast<size_t>(rows) * columns; }
+  Scalar* row(int r) const { return value + static_cast<size_t>(r) * columns; }
+  Scalar* grad_row(int r) const { return grad + static_cast<size_t>(r) * columns; }
+};
+
+struct Operation {
+  virtual void backward() = 0;
+
+ protected:
+  ~Operation() = default;
+};
+
+template <typename Scalar>
+class Tape {
+ public:
+  // A tensor with undefined value and zero gradient.
+  Tensor<Scalar> tensor(int rows, int columns) {
+    Tensor<Scalar> t{nullptr, nullptr, rows, columns};
+    t.value = array(t.size());
+    t.grad = array(t.size());
+    std::memset(t.grad, 0, t.size() * sizeof(Scalar));
+    return t;
+  }
+
+  // Memory that lasts until restart(), undefined.
+  Scalar* array(size_t count) { return array_of<Scalar>(count); }
+  template <typename Item>
+  Item* array_of(size_t count) {
+    return static_cast<Item*>(arena_.allocate(count * sizeof(Item)));
+  }
+
+  template <typename Op>
+  void record(const Op& operation) {
+    static_assert(std::is_base_of_v<Operation, Op> && std::is_trivially_destructible_v<Op>);
+    Op* kept = new (arena_.allocate(sizeof(Op))) Op(operation);
+    kept->forward();
+    operations_.push_back(kept);
+  }
+
+  // Back-propagates from a 1 x 1 tensor whose gradient becomes 1.
+  void backward(const Tensor<Scalar>& loss) {
+    PSM_CHECK(loss.size() == 1, loss.rows, " x ", loss.columns);
+    loss.grad[0] = 1;
+    for (size_t i = operations_.size(); i-- > 0;) operations_[i]->backward();
+  }
+
+  void restart() {
+    operations_.clear();
+    arena_.reset();
+  }
+
+  const Arena& arena() const { return arena_; }
+
+ private:
+  Arena arena_;
+  std::vector<Operation*> operations_;
+};
+
+}  // namespace psm

@@ -1,0 +1,113 @@
+#include "nn/encrypted/encrypted_linear.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+using program::Builder;
+using program::Complex;
+using program::LinearMap;
+using program::LinearTerm;
+using program::Plain;
+using program::Value;
+
+namespace {
+
+constexpr int kSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
+
+// Entry (row, column) of A, or of B when conjugate.
+Complex complex_entry(const SlotMatrix& w, int row, int column, bool conjugate) {
+  const size_t width = 2 * static_cast<size_t>(w.columns);
+  const double* upper = w.entries.data() + 2 * static_cast<size_t>(row) * width + 2 * column;
+  const double* lower = upper + width;
+  const double w11 = upper[0], w12 = upper[1], w21 = lower[0], w22 = lower[1];
+  return conjugate ? Complex(w11 - w22, w21 + w12) / 2.0 : Complex(w11 + w22, w21 - w12) / 2.0;
+}
+
+// Diagonal s of the block (output ciphertext, input ciphertext), moved back by the giant step that follows
+// it. Empty if all its entries are zero.
+Plain diagonal(const SlotMatrix& w, int output, int input, int s, int giant, bool conjugate, int features) {
+  if (w.entries.empty()) return Plain::shape_only(static_cast<size_t>(features), false);
+  std::vector<Complex> weight(static_cast<size_t>(features));
+  bool any = false;
+  for (int f = std::max(0, -s); f < std::min(features, features - s); ++f) {
+    const Complex entry = complex_entry(w, output * features + f, input * features + f + s, conjugate);
+    weight[static_cast<size_t>((f + giant) % features)] = entry;
+    any = any || entry != 0.0;
+  }
+  return any ? Plain(std::move(weight)) : Plain();
+}
+
+}  // namespace
+
+LinearSteps choose_linear_steps(int features, int inputs, int outputs) {
+  constexpr double kHoisted = 0.35;  // of a full key-switch
+  constexpr double kKey = 0.5;       // what a further rotation key in memory is worth in key-switches
+  LinearSteps best{features, 1};
+  double least = 0;
+  for (int babies = 1; babies <= features; babies *= 2) {
+    const double cost =
+        kHoisted * kSources * inputs * (babies - 1) + outputs * (features / babies - 1) + kKey * babies;
+    if (babies == 1 || cost < least) {
+      least = cost;
+      best.babies = babies;
+    }
+  }
+  return best;
+}
+
+std::vector<Value> linear_sources(Builder& builder, std::span<const Value> x, int features) {
+  std::vector<Value> sources;
+  for (Value value : x) {
+    const Value conjugate = builder.conjugate(value);
+    sources.insert(sources.end(), {value, conjugate, builder.rotate(value, -features),
+                                   builder.rotate(conjugate, -features)});
+  }
+  return sources;
+}
+
+LinearMap linear_map(std::span<const SlotMatrix> matrices, const LinearSteps& steps) {
+  const auto [features, babies] = steps;
+  LinearMap map{.outputs = 0, .terms = {}};
+  for (const SlotMatrix& w : matrices) {
+    PSM_CHECK(w.columns == matrices[0].columns && w.columns % features == 0 && w.rows % features == 0,
+              "a matrix of ", w.rows, " x ", w.columns, " complex features cut by ", features);
+    for (int block = 0; block < w.rows / features; ++block, ++map.outputs) {
+      const size_t before = map.terms.size();
+      for (int giant = 0; giant < features; giant += babies)
+        for (int input = 0; input < w.columns / features; ++input)
+          for (int source = 0; source < kSources; ++source)
+            for (int b = 0; b < babies; ++b) {
+              const int s = giant + b - (source >= 2 ? features : 0);
+              if (s <= -features) continue;
+              Plain weight = diagonal(w, block, input, s, giant, source % 2 == 1, features);
+              if (weight.period() == 0) continue;
+              map.terms.push_back({.output = map.outputs,
+                                   .giant = giant,
+                                   .input = input * kSources + source,
+                                   .baby = b,
+                                   .conjugate = false,
+                                   .weight = std::move(weight)});
+            }
+      if (map.terms.size() == before)  // an output of zeros still is an output
+        map.terms.push_back({.output = map.outputs, .weight = Plain::constant(0)});
+    }
+  }
+  return map;
+}
+
+std::vector<Value> encrypted_linear(Builder& builder, std::span<const Value> x,
+                                    std::span<const SlotMatrix> matrices) {
+  PSM_CHECK(!x.empty() && !matrices.empty(), "a linear layer without inputs or matrices");
+  const int inputs = static_cast<int>(x.size());
+  PSM_CHECK(matrices[0].columns % inputs == 0, matrices[0].columns, " features in ", inputs, " ciphertexts");
+  const int features = matrices[0].columns / inputs;
+  int outputs = 0;
+  for (const SlotMatrix& w : matrices) outputs += w.rows / features;
+  const std::vector<Value> sources = linear_sources(builder, x, features);
+  return builder.linear(sources, linear_map(matrices, choose_linear_steps(features, inputs, outputs)));
+}
+
+}  // namespace psm

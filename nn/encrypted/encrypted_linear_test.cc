@@ -1,0 +1,128 @@
+#include "nn/encrypted/encrypted_linear.h"
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <set>
+
+#include "ckks/program/machines/twin.h"
+#include "doctest/doctest.h"
+#include "nn/encrypted/encrypted_sum.h"
+
+namespace psm {
+namespace {
+
+using program::Builder;
+using program::Complex;
+using program::Opcode;
+using program::SlotVector;
+using program::Value;
+
+SlotVector random_slots(size_t n, std::mt19937_64& random, bool real = false) {
+  std::normal_distribution<double> normal;
+  SlotVector x(n);
+  for (Complex& z : x) z = {normal(random), real ? 0.0 : normal(random)};
+  return x;
+}
+
+SlotMatrix random_matrix(int rows, int columns, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  SlotMatrix w{rows, columns, std::vector<double>(4 * static_cast<size_t>(rows * columns))};
+  for (double& entry : w.entries) entry = normal(random);
+  return w;
+}
+
+// Part p of complex feature f of token t, of a vector over several ciphertexts.
+double part(const std::vector<SlotVector>& x, int t, int f, int p, int features) {
+  const Complex z = x[static_cast<size_t>(f / features)][static_cast<size_t>(t * features + f % features)];
+  return p == 0 ? z.real() : z.imag();
+}
+
+TEST_CASE("real matrices act on every token of several ciphertexts, with one linear instruction") {
+  std::mt19937_64 random(7);
+  constexpr int kFeatures = 8, kTokens = 4, kSlots = kFeatures * kTokens;
+  const SlotMatrix matrices[] = {random_matrix(24, 16, random), random_matrix(8, 16, random)};
+  Builder builder(kSlots);
+  const std::vector<Value> x{builder.input("a"), builder.input("b")};
+  const std::vector<Value> y = encrypted_linear(builder, x, matrices);
+  REQUIRE(y.size() == 4);
+  for (size_t i = 0; i < y.size(); ++i) builder.output("y" + std::to_string(i), y[i]);
+  const program::Program program = std::move(builder).finish();
+  const std::vector<SlotVector> in{random_slots(kSlots, random), random_slots(kSlots, random)};
+  const auto result = program::run_twin(program, {{"a", in[0]}, {"b", in[1]}});
+  std::vector<SlotVector> out;
+  for (int i = 0; i < 4; ++i) out.push_back(result.outputs.at("y" + std::to_string(i)));
+  double worst = 0;
+  for (int t = 0; t < kTokens; ++t)
+    for (int row = 0; row < 32; ++row)
+      for (int p = 0; p < 2; ++p) {
+        const SlotMatrix& w = matrices[row < 24 ? 0 : 1];
+        const size_t first = static_cast<size_t>(2 * (row < 24 ? row : row - 24) + p) * 32;
+        double sum = 0;
+        for (int c = 0; c < 32; ++c)
+          sum += w.entries[first + static_cast<size_t>(c)] * part(in, t, c / 2, c % 2, kFeatures);
+        worst = std::max(worst, std::abs(sum - part(out, t, row, p, kFeatures)));
+      }
+  CHECK(worst < 1e-12);
+}
+
+TEST_CASE("a linear layer uses B - 1 small offsets of four sources, giants that are multiples of B, and -F") {
+  constexpr int kFeatures = 32;
+  const SlotMatrix shapes[] = {{kFeatures, kFeatures, {}}, {4 * kFeatures, kFeatures, {}}};
+  Builder builder(1 << 10);
+  const std::vector<Value> x{builder.input("x")};
+  encrypted_linear(builder, x, shapes);
+  const program::Program program = std::move(builder).finish();
+  const LinearSteps steps = choose_linear_steps(kFeatures, 1, 5);
+  CHECK(steps.babies == 8);
+  std::map<Opcode, int> count;
+  for (const auto& instruction : program.instructions) {
+    count[instruction.opcode]++;
+    if (instruction.opcode == Opcode::kRotate)
+      CHECK(instruction.offsets == std::vector<int>{(1 << 10) - kFeatures});
+    if (instruction.opcode != Opcode::kLinear) continue;
+    std::set<int> babies, giants;
+    std::set<std::pair<int, int>> hoisted, sums;
+    for (const auto& term : instruction.linear->terms) {
+      CHECK_FALSE(term.conjugate);
+      CHECK(term.weight.period() == kFeatures);
+      babies.insert(term.baby);
+      giants.insert(term.giant);
+      if (term.baby != 0) hoisted.emplace(term.input, term.baby);
+      if (term.giant != 0) sums.emplace(term.output, term.giant);
+    }
+    CHECK(babies == std::set<int>{0, 1, 2, 3, 4, 5, 6, 7});
+    CHECK(giants == std::set<int>{0, 8, 16, 24});
+    CHECK(hoisted.size() == 28);
+    CHECK(sums.size() == 15);
+  }
+  CHECK(count[Opcode::kLinear] == 1);
+  CHECK(count[Opcode::kConjugate] == 1);
+  CHECK(count[Opcode::kRotate] == 2);
+}
+
+TEST_CASE("a block sum adds the weighted slots of each block and gives them all the sum") {
+  std::mt19937_64 random(3);
+  for (const auto& [features, block] : {std::pair{64, 64}, {64, 8}, {8, 8}, {4, 1}}) {
+    std::vector<double> weight;
+    for (int f = 0; f < features; ++f) weight.push_back(1 + 0.25 * f);
+    constexpr size_t kSlots = 256;
+    Builder builder(kSlots);
+    const Value sum =
+        builder.linear(std::vector<Value>{builder.input("x", true)}, block_sum_map(weight, block))[0];
+    CHECK(builder.is_real(sum));
+    builder.output("y", sum);
+    const SlotVector x = random_slots(kSlots, random, true);
+    const SlotVector y = program::run_twin(std::move(builder).finish(), {{"x", x}}).outputs.at("y");
+    for (size_t slot = 0; slot < kSlots; ++slot) {
+      const size_t size = static_cast<size_t>(block), first = slot / size * size;
+      double expected = 0;
+      for (size_t s = first; s < first + size; ++s)
+        expected += weight[s % static_cast<size_t>(features)] * x[s].real();
+      CHECK(std::abs(y[slot] - expected) < 1e-11);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,75 @@
+#include "nn/encrypted/encrypted_norm.h"
+
+#include <cmath>
+#include <random>
+
+#include "approx/activation.h"
+#include "approx/inverse.h"
+#include "ckks/program/machines/twin.h"
+#include "doctest/doctest.h"
+#include "nn/encrypted/encrypted_gelu.h"
+
+namespace psm {
+namespace {
+
+using program::Builder;
+using program::Complex;
+using program::SlotVector;
+using program::Value;
+
+SlotVector random_slots(size_t n, std::mt19937_64& random) {
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  SlotVector x(n);
+  for (Complex& z : x) z = {uniform(random), uniform(random)};
+  return x;
+}
+
+TEST_CASE("a token spread over two ciphertexts is divided by its weighted length") {
+  std::mt19937_64 random(4);
+  constexpr size_t kFeatures = 8, kSlots = 32;
+  const Approximation inverse_sqrt = design_inverse_sqrt({0.2, 3}, 1e-4);
+  std::vector<double> weight;
+  for (size_t f = 0; f < 2 * kFeatures; ++f)
+    weight.push_back(inverse_sqrt.input_scale() * (0.8 + 0.05 * static_cast<double>(f)) / (2 * kFeatures));
+  const double epsilon = 0.25, offset = inverse_sqrt.input_scale() * epsilon + inverse_sqrt.input_offset();
+  Builder builder(kSlots);
+  const std::vector<Value> x{builder.input("a"), builder.input("b")};
+  const std::vector<Value> h = encrypted_norm(builder, x, weight, offset, inverse_sqrt);
+  builder.output("a", h[0]);
+  builder.output("b", h[1]);
+  const SlotVector a = random_slots(kSlots, random), b = random_slots(kSlots, random);
+  const auto out = program::run_twin(std::move(builder).finish(), {{"a", a}, {"b", b}}).outputs;
+  for (size_t token = 0; token < kSlots; token += kFeatures) {
+    double sum = epsilon;
+    for (size_t f = 0; f < kFeatures; ++f)
+      sum += (weight[f] * std::norm(a[token + f]) + weight[kFeatures + f] * std::norm(b[token + f])) /
+             inverse_sqrt.input_scale();
+    const double root = inverse_sqrt.evaluate(sum);
+    CHECK(root == doctest::Approx(1 / std::sqrt(sum)).epsilon(2e-4));
+    for (size_t f = token; f < token + kFeatures; ++f) {
+      CHECK(std::abs(out.at("a")[f] * inverse_sqrt.output_scale() - a[f] * root) < 1e-12);
+      CHECK(std::abs(out.at("b")[f] * inverse_sqrt.output_scale() - b[f] * root) < 1e-12);
+    }
+  }
+}
+
+TEST_CASE("gelu acts on the real and on the imaginary parts by themselves") {
+  std::mt19937_64 random(5);
+  const Approximation gelu_polynomial = design_gelu(3, 1e-4);
+  Builder builder(64);
+  builder.output("y", encrypted_gelu(builder, std::vector<Value>{builder.input("x")}, gelu_polynomial)[0]);
+  const SlotVector z = random_slots(64, random);  // in units of the radius
+  SlotVector half = z;
+  for (Complex& x : half) x *= 3 * gelu_polynomial.input_scale() / 2;
+  const SlotVector y = program::run_twin(std::move(builder).finish(), {{"x", half}}).outputs.at("y");
+  for (size_t s = 0; s < z.size(); ++s) {
+    const Complex found = y[s] * gelu_polynomial.output_scale();
+    CHECK(std::abs(found.real() - gelu(3 * z[s].real())) < 1.1e-4);
+    CHECK(std::abs(found.imag() - gelu(3 * z[s].imag())) < 1.1e-4);
+    CHECK(std::abs(found - Complex(gelu_polynomial.evaluate(3 * z[s].real()),
+                                   gelu_polynomial.evaluate(3 * z[s].imag()))) < 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,34 @@
+#include "nn/encrypted/encrypted_sum.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+using program::Complex;
+using program::LinearMap;
+using program::Plain;
+
+LinearMap block_sum_map(std::span<const double> weight, int block) {
+  const int features = static_cast<int>(weight.size());
+  PSM_CHECK(block > 0 && features % block == 0, "blocks of ", block, " in ", features, " features");
+  const int babies = std::min(block, 16);
+  LinearMap map;
+  for (int giant = -block; giant < block; giant += babies)
+    for (int b = 0; b < babies; ++b) {
+      const int s = giant + b;
+      if (s <= -block) continue;
+      std::vector<Complex> diagonal(weight.size());
+      for (int f = 0; f < features; ++f) {
+        const int in_block = f % block + s;
+        if (in_block < 0 || in_block >= block) continue;
+        diagonal[static_cast<size_t>(((f + giant) % features + features) % features)] =
+            weight[static_cast<size_t>(f + s)];
+      }
+      map.terms.push_back({.giant = giant, .baby = b, .weight = Plain(std::move(diagonal))});
+    }
+  return map;
+}
+
+}  // namespace psm

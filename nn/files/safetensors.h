@@ -1,0 +1,62 @@
+// The safetensors file format: named tensors and a map of strings.
+//
+//     8 bytes   n, little-endian: length of the header
+//     n bytes   JSON: {"__metadata__": {string: string}, NAME: {"dtype": "F32", "shape": [..],
+//               "data_offsets": [begin, end]}, ...}
+//     the rest  the tensors' data, little-endian; offsets count from here and cover it without gaps
+//
+// Written as F32. Read from F32, F16, BF16 and F64 into fp32, exactly except for F64, which is rounded.
+// Tensors of whole numbers (the causal masks and positions that some files carry) are checked and named, but
+// not read.
+//
+// Files written here carry a checksum of everything (metadata key "checksum", CRC-64): it finds accidents, it
+// does not authenticate. Reading checks every length, type and offset before it is used and throws
+// psm::Error; the header may have 16 MiB and 65536 values, and what is read takes no more memory than the
+// values in fp32 and some multiple of the header. Files are written whole or not at all.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ckks/base/files/byte_source.h"
+
+namespace psm {
+
+struct NamedTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::vector<float> values;
+};
+
+// A tensor whose values were not read.
+struct SkippedTensor {
+  std::string name, type;
+  std::vector<int64_t> shape;
+};
+
+struct Safetensors {
+  std::map<std::string, std::string> metadata;  // without the checksum
+  std::vector<NamedTensor> tensors;
+  std::vector<SkippedTensor> skipped;
+
+  // Throws psm::Error if there is no such tensor or its shape is another.
+  const std::vector<float>& at(const std::string& name, std::span<const int64_t> shape,
+                               const std::string& file) const;
+  // The same, moved out of the list: a large file's values are never held twice.
+  std::vector<float> take(const std::string& name, std::span<const int64_t> shape, const std::string& file);
+};
+
+// Throws psm::Error that names the first tensor with a value that is not finite (in fp32); `path` stands in it.
+void require_finite(const Safetensors& file, const std::string& path);
+
+void write_safetensors(const std::string& path, const Safetensors& content);
+
+enum class ChecksumRule { kRequired, kIfPresent };
+// Refuses files larger than max_bytes before reading them.
+Safetensors read_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired,
+                             uint64_t max_bytes = uint64_t{4} << 30);
+
+}  // namespace psm

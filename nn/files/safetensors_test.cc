@@ -1,0 +1,178 @@
+#include "nn/files/safetensors.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "doctest/doctest.h"
+#include "nn/files/half.h"
+
+namespace psm {
+namespace {
+
+std::string scratch(const char* name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return std::string(folder ? folder : "/tmp") + "/" + name;
+}
+
+Safetensors example() {
+  Safetensors content;
+  content.metadata = {{"config", "{\"a\": 1}"}, {"note", "quotes \" and \\ and \n"}};
+  content.tensors = {{"x.weight", {2, 3}, {1, 2, 3, 4, 5, -0.0f}}, {"y", {1}, {7}}, {"empty", {0, 4}, {}}};
+  return content;
+}
+
+// A file with this header and so many bytes of data.
+std::string file_with(const std::string& header, size_t data) {
+  const std::string path = scratch("crafted.safetensors");
+  std::string bytes(8, '\0');
+  const uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, 8);
+  write_file(path, bytes + header + std::string(data, '\0'));
+  return path;
+}
+
+TEST_CASE("what was written is read back") {
+  const std::string path = scratch("round.safetensors");
+  write_safetensors(path, example());
+  const Safetensors read = read_safetensors(path);
+  CHECK(read.metadata == example().metadata);
+  REQUIRE(read.tensors.size() == 3);
+  const int64_t shape[] = {2, 3}, wrong[] = {3, 2};
+  CHECK(read.at("x.weight", shape, path) == example().tensors[0].values);
+  CHECK_THROWS_AS(read.at("x.weight", wrong, path), Error);
+  CHECK_THROWS_AS(read.at("z", shape, path), Error);
+}
+
+TEST_CASE("a file cut anywhere and a file with any bit flipped are refused") {
+  const std::string path = scratch("flipped.safetensors");
+  write_safetensors(path, example());
+  const std::string good = read_file(path, 1 << 20);
+  for (size_t length = 0; length < good.size(); ++length) {
+    CHECK_THROWS_AS(read_safetensors(ByteSource("cut", std::string_view(good).substr(0, length))), Error);
+  }
+  const size_t header_end = good.size() - 7 * sizeof(float);
+  for (size_t i = 0; i < good.size(); ++i) {
+    if (i < header_end && good[i] == ' ') continue;  // the padding may become other white space
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    CAPTURE(i);
+    CHECK_THROWS_AS(read_safetensors(ByteSource("flipped", bad)), Error);
+  }
+}
+
+TEST_CASE("headers that lie are refused") {
+  auto refused = [](const std::string& header, size_t data) {
+    CHECK_THROWS_AS(read_safetensors(file_with(header, data), ChecksumRule::kIfPresent), Error);
+  };
+  const std::string good = R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
+  CHECK(read_safetensors(file_with(good, 8), ChecksumRule::kIfPresent).tensors[0].values.size() == 2);
+  CHECK_THROWS_AS(read_safetensors(file_with(good, 8)), Error);  // no checksum
+  refused(good, 12);
+  refused(good, 4);
+  refused(R"({"x":{"dtype":"F16","shape":[2],"data_offsets":[0,8]}})", 8);
+  refused(R"({"x":{"dtype":"F64","shape":[2],"data_offsets":[0,8]}})", 8);
+  refused(R"({"x":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})", 8);
+  refused(R"({"x":{"dtype":"F32","shape":[0,9223372036854775807],"data_offsets":[0,8]}})", 8);
+  refused(
+      R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"x":{"dtype":"F32","shape":[0],"data_offsets":[8,8]}})",
+      8);
+  refused(R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8);
+  refused(R"({"x":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0);
+  refused(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8);
+  refused(R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,8,8]}})", 8);
+  refused(
+      R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})",
+      4);
+  refused(
+      R"({"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"y":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+      12);
+  refused(R"({"x":{"dtype":"F32","data_offsets":[0,8]}})", 8);
+  refused(std::string(1000, '['), 0);
+  refused(R"([1])", 0);
+  refused(R"({"__metadata__":{"k":1}})", 0);
+  refused("", 0);
+}
+
+// A file of one tensor whose data are these bytes.
+Safetensors read_one(const std::string& type, int count, std::string_view data) {
+  const std::string header = message(R"({"x":{"dtype":")", type, R"(","shape":[)", count,
+                                     R"(],"data_offsets":[0,)", data.size(), R"(]}})");
+  std::string bytes(8, '\0');
+  const uint64_t length = header.size();
+  std::memcpy(bytes.data(), &length, 8);
+  bytes += header;
+  bytes += data;
+  return read_safetensors(ByteSource("one tensor", bytes), ChecksumRule::kIfPresent);
+}
+
+template <typename Stored>
+std::vector<float> values_of(const std::string& type, const std::vector<Stored>& stored) {
+  const std::string_view data(reinterpret_cast<const char*>(stored.data()), stored.size() * sizeof(Stored));
+  return read_one(type, static_cast<int>(stored.size()), data).tensors.at(0).values;
+}
+
+TEST_CASE("half, bfloat16 and double are read as fp32") {
+  CHECK(values_of<uint16_t>("F16", {0x3c00, 0xc500, 0x7bff, 0x0001, 0x8000}) ==
+        std::vector<float>{1.0f, -5.0f, 65504.0f, 0x1p-24f, -0.0f});
+  CHECK(values_of<uint16_t>("BF16", {0x3f80, 0xc0a0, 0x0001}) == std::vector<float>{1.0f, -5.0f, 0x1p-133f});
+  CHECK(values_of<double>("F64", {0.1, -3.0}) == std::vector<float>{0.1f, -3.0f});
+}
+
+TEST_CASE("more halves than are converted at once are all read") {
+  std::vector<uint16_t> stored(100'000);
+  for (size_t i = 0; i < stored.size(); ++i) stored[i] = static_cast<uint16_t>(i % 0x7c00);
+  const std::vector<float> values = values_of("F16", stored);
+  REQUIRE(values.size() == stored.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i] != float_from_half(stored[i])) FAIL("value " << i);
+}
+
+TEST_CASE("masks and positions are named but not read") {
+  const Safetensors read = read_one("BOOL", 4, std::string("\1\0\1\1", 4));
+  CHECK(read.tensors.empty());
+  REQUIRE(read.skipped.size() == 1);
+  CHECK(read.skipped[0].name == "x");
+  CHECK(read.skipped[0].type == "BOOL");
+  CHECK(read.skipped[0].shape == std::vector<int64_t>{4});
+  CHECK_THROWS_AS(read_one("I64", 4, std::string(8, '\0')), Error);
+}
+
+TEST_CASE("an unknown type of numbers is refused with what to do") {
+  for (const char* type : {"F8_E4M3", "F128", "f32", ""}) {
+    CHECK_THROWS_WITH_AS(read_one(type, 4, std::string(4, '\0')),
+                         doctest::Contains(message("tensor x has the type ", type).c_str()), Error);
+    CHECK_THROWS_WITH_AS(read_one(type, 4, std::string(4, '\0')),
+                         doctest::Contains("convert the model to float32"), Error);
+  }
+}
+
+TEST_CASE("a tensor that is taken is there no more") {
+  Safetensors content = example();
+  const int64_t shape[] = {1};
+  CHECK(content.take("y", shape, "here") == std::vector<float>{7});
+  CHECK(content.tensors.size() == 2);
+  CHECK_THROWS_AS(content.take("y", shape, "here"), Error);
+}
+
+TEST_CASE("a header that is too long or has too many values is refused before it is kept") {
+  const std::string long_header = "{\"__metadata__\":{\"k\":\"" + std::string(64 << 20, 'x') + "\"}}";
+  CHECK_THROWS_WITH_AS(read_safetensors(file_with(long_header, 0)),
+                       doctest::Contains("at most 16777216 are read"), Error);
+  std::string many = "{\"x\":{\"dtype\":\"F32\",\"shape\":[0";
+  for (int i = 0; i < 70000; ++i) many += ",1";
+  many += "],\"data_offsets\":[0,0]}}";
+  CHECK_THROWS_WITH_AS(read_safetensors(file_with(many, 0)), doctest::Contains("too many values"), Error);
+}
+
+TEST_CASE("a missing file and one that is too large are refused") {
+  CHECK_THROWS_AS(read_safetensors(scratch("absent.safetensors")), Error);
+  const std::string path = scratch("large.safetensors");
+  write_safetensors(path, example());
+  CHECK_THROWS_AS(read_safetensors(path, ChecksumRule::kRequired, 100), Error);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,67 @@
+#include "nn/kernels/gemm.h"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "ckks/base/parallel.h"
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+std::vector<float> random_matrix(size_t count, uint64_t seed) {
+  TrainingRandom random(seed);
+  std::vector<float> values(count);
+  for (float& value : values) value = static_cast<float>(random.normal());
+  return values;
+}
+
+TEST_CASE("every transposition, size and beta agrees with the double loop") {
+  for (auto [m, n, k] : {GemmShape{1, 1, 1}, {3, 5, 7}, {65, 33, 300}, {130, 70, 17}, {9, 600, 20}})
+    for (Transpose ta : {Transpose::kNo, Transpose::kYes})
+      for (Transpose tb : {Transpose::kNo, Transpose::kYes})
+        for (float beta : {0.0f, 1.0f, -0.5f}) {
+          CAPTURE(m);
+          CAPTURE(n);
+          CAPTURE(k);
+          const int a_row = ta == Transpose::kNo ? k : m, b_row = tb == Transpose::kNo ? n : k;
+          const auto a = random_matrix(static_cast<size_t>(m) * k, 1);
+          const auto b = random_matrix(static_cast<size_t>(n) * k, 2);
+          auto c = random_matrix(static_cast<size_t>(m) * n, 3);
+          const std::vector<double> ad(a.begin(), a.end()), bd(b.begin(), b.end());
+          std::vector<double> cd(c.begin(), c.end());
+          gemm(ta, tb, {m, n, k}, 0.7f, a.data(), a_row, b.data(), b_row, beta, c.data(), n);
+          gemm(ta, tb, {m, n, k}, static_cast<double>(0.7f), ad.data(), a_row, bd.data(), b_row, beta,
+               cd.data(), n);
+          double worst = 0;
+          for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, std::abs(c[i] - cd[i]));
+          CHECK(worst < 1e-6 * k + 1e-5);
+        }
+}
+
+TEST_CASE("beta zero does not read what was there") {
+  std::vector<float> a = {1, 2}, b = {3, 4}, c = {std::nanf("")};
+  gemm(Transpose::kNo, Transpose::kNo, {1, 1, 2}, 1.0f, a.data(), 2, b.data(), 1, 0.0f, c.data(), 1);
+  CHECK(c[0] == 11);
+}
+
+TEST_CASE("one thread and several give the same bits") {
+  const int m = 200, n = 150, k = 700, before = thread_count();
+  const auto a = random_matrix(static_cast<size_t>(m) * k, 1);
+  const auto b = random_matrix(static_cast<size_t>(n) * k, 2);
+  std::vector<float> results[3];
+  for (int threads = 1; threads <= 3; ++threads) {
+    set_thread_count(threads);
+    results[threads - 1].resize(static_cast<size_t>(m) * n);
+    gemm(Transpose::kYes, Transpose::kYes, {m, n, k}, 1.0f, a.data(), m, b.data(), k, 0.0f,
+         results[threads - 1].data(), n);
+  }
+  set_thread_count(before);
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,203 @@
+// The kernels of simd_kernels.h for vectors of PSM_LANES floats. Included by one file an instruction set,
+// each with its own flags, so everything here has internal linkage and calls no inline function of a library:
+// such a function, compiled with these flags, could be the copy that the linker keeps for all.
+#include <cstddef>
+#include <cstdint>
+
+#include "nn/kernels/simd_kernels.h"
+
+namespace psm {
+namespace {
+
+constexpr int kLanes = PSM_LANES;
+constexpr int kTileRows = PSM_TILE_ROWS;
+constexpr int kTileVectors = 2;
+constexpr int kTileColumns = kTileVectors * kLanes;
+
+typedef float Floats __attribute__((vector_size(4 * PSM_LANES)));
+typedef int32_t Ints __attribute__((vector_size(4 * PSM_LANES)));
+
+inline Floats load(const float* p) {
+  Floats v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
+inline Floats all(float x) { return x - Floats{}; }
+
+template <int Rows>
+inline void tile_of(int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
+                    std::ptrdiff_t a_step, const float* panel, float beta, float* c, std::ptrdiff_t c_row) {
+  Floats sum[Rows][kTileVectors] = {};
+  for (int l = 0; l < depth; ++l) {
+    Floats b[kTileVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kTileVectors; ++v) b[v] = load(panel + v * kLanes);
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i) {
+      const Floats x = all(a[i * a_row]);
+#pragma GCC unroll 4
+      for (int v = 0; v < kTileVectors; ++v) sum[i][v] += x * b[v];
+    }
+    panel += kTileColumns;
+    a += a_step;
+  }
+  if (columns == kTileColumns) {
+#pragma GCC unroll 16
+    for (int i = 0; i < Rows; ++i)
+#pragma GCC unroll 4
+      for (int v = 0; v < kTileVectors; ++v) {
+        float* out = c + i * c_row + v * kLanes;
+        const Floats scaled = alpha * sum[i][v];
+        store(out, beta == 0.0f ? scaled : beta * load(out) + scaled);
+      }
+    return;
+  }
+  float edge[Rows][kTileColumns];
+  __builtin_memcpy(edge, sum, sizeof edge);
+  for (int i = 0; i < Rows; ++i)
+    for (int j = 0; j < columns; ++j) {
+      float& out = c[i * c_row + j];
+      const float scaled = alpha * edge[i][j];
+      out = beta == 0.0f ? scaled : beta * out + scaled;
+    }
+}
+
+template <int Rows>
+void tile_dispatch(int rows, int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
+                   std::ptrdiff_t a_step, const float* panel, float beta, float* c, std::ptrdiff_t c_row) {
+  if (rows == Rows) return tile_of<Rows>(columns, depth, alpha, a, a_row, a_step, panel, beta, c, c_row);
+  if constexpr (Rows > 1)
+    tile_dispatch<Rows - 1>(rows, columns, depth, alpha, a, a_row, a_step, panel, beta, c, c_row);
+}
+
+// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2)/2; e^r by its Taylor polynomial of degree 6 (remainder
+// below 2^-23 relative there). n is rounded by adding and subtracting 1.5 * 2^23; ln 2 is split in two so
+// that n * ln 2 is exact in its leading part.
+inline Floats exponential(Floats x) {
+  constexpr float kRound = 12582912.0f;
+  const Ints tiny = x < all(-87.0f);
+  x = x > all(88.0f) ? all(88.0f) : x;
+  x = x < all(-87.0f) ? all(-87.0f) : x;
+  const Floats shifted = x * 1.44269504f + kRound;
+  const Floats n = shifted - kRound;
+  const Floats r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  Floats e = r * (1.0f / 720) + 1.0f / 120;
+  e = e * r + 1.0f / 24;
+  e = e * r + 1.0f / 6;
+  e = e * r + 0.5f;
+  e = e * r + 1.0f;
+  e = e * r + 1.0f;
+  const Ints exponent = ((Ints)shifted - 0x4B400000 + 127) << 23;
+  return tiny ? Floats{} : e * (Floats)exponent;
+}
+
+inline Floats sigmoid(Floats z) { return 1.0f / (1.0f + exponential(-z)); }
+
+// Calls body(offset, lanes) on whole vectors and once on what is left.
+template <typename Whole, typename Rest>
+inline void for_vectors(size_t count, Whole whole, Rest rest) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) whole(i);
+  if (i < count) rest(i, count - i);
+}
+
+inline Floats load_part(const float* p, size_t count) {
+  Floats v{};
+  __builtin_memcpy(&v, p, count * sizeof(float));
+  return v;
+}
+inline void store_part(float* p, Floats v, size_t count) { __builtin_memcpy(p, &v, count * sizeof(float)); }
+
+void exponentials_of(float* values, size_t count) {
+  for_vectors(
+      count, [=](size_t i) { store(values + i, exponential(load(values + i))); },
+      [=](size_t i, size_t n) { store_part(values + i, exponential(load_part(values + i, n)), n); });
+}
+
+inline Floats swish_of(float slope, Floats z) { return z * sigmoid(slope * z); }
+
+void swish_array(float slope, const float* z, float* y, size_t count) {
+  for_vectors(
+      count, [=](size_t i) { store(y + i, swish_of(slope, load(z + i))); },
+      [=](size_t i, size_t n) { store_part(y + i, swish_of(slope, load_part(z + i, n)), n); });
+}
+
+// With s = sigmoid(slope z):  d swish / dz = s + slope z s (1 - s).
+inline Floats swish_derivative(float slope, Floats z) {
+  const Floats s = sigmoid(slope * z);
+  return s + slope * z * s * (1.0f - s);
+}
+
+void swish_vjp_array(float slope, const float* z, const float* grad_y, float* grad_z, size_t count) {
+  for_vectors(
+      count,
+      [=](size_t i) {
+        store(grad_z + i, load(grad_z + i) + load(grad_y + i) * swish_derivative(slope, load(z + i)));
+      },
+      [=](size_t i, size_t n) {
+        store_part(grad_z + i,
+                   load_part(grad_z + i, n) +
+                       load_part(grad_y + i, n) * swish_derivative(slope, load_part(z + i, n)),
+                   n);
+      });
+}
+
+float highest_of(const float* x, size_t count) {
+  Floats best = all(x[0]);
+  const auto take = [&](Floats v) { best = v > best ? v : best; };
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) take(load(x + i));
+  float highest = best[0];
+  for (int lane = 1; lane < kLanes; ++lane) highest = best[lane] > highest ? best[lane] : highest;
+  for (; i < count; ++i) highest = x[i] > highest ? x[i] : highest;
+  return highest;
+}
+
+// |x|'s bits, as integers: in the order of |x|, NaN above all.
+inline int32_t magnitude(float x) {
+  int32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits & 0x7FFFFFFF;
+}
+
+size_t peak_of(const float* x, size_t count) {
+  Ints best = Ints{} - 1, where{},
+       index;  // of each lane: the largest magnitude and the first that attains it
+  for (int lane = 0; lane < kLanes; ++lane) index[lane] = lane;
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes, index += kLanes) {
+    const Ints bits = (Ints)load(x + i) & 0x7FFFFFFF;
+    const Ints larger = bits > best;
+    best = larger ? bits : best;
+    where = larger ? index : where;
+  }
+  int32_t highest = -1, first = 0;
+  for (int lane = 0; lane < kLanes; ++lane)
+    if (best[lane] > highest || (best[lane] == highest && where[lane] < first))
+      highest = best[lane], first = where[lane];
+  for (; i < count; ++i)
+    if (magnitude(x[i]) > highest) highest = magnitude(x[i]), first = static_cast<int32_t>(i);
+  return static_cast<size_t>(first);
+}
+
+// Twelve chains hide the latency (4 cycles on 2 units) and leave registers of sixteen for the operands.
+constexpr int kChains = 12;
+
+float chains_of_multiply_adds(size_t rounds) {
+  Floats chain[kChains] = {}, factor = all(0.5f), term = all(1.0f);
+  __asm__ volatile("" : "+m"(factor), "+m"(term));  // values that the compiler does not know
+  for (; rounds > 0; --rounds)
+#pragma GCC unroll 12
+    for (int i = 0; i < kChains; ++i) chain[i] = chain[i] * factor + term;
+  Floats sum{};
+  for (int i = 0; i < kChains; ++i) sum += chain[i];
+  return sum[0];
+}
+
+constexpr SimdKernels kKernels = {
+    PSM_SIMD_NAME,   kTileRows,  kTileColumns, tile_dispatch<kTileRows>, exponentials_of,    swish_array,
+    swish_vjp_array, highest_of, peak_of,      chains_of_multiply_adds,  2 * kChains* kLanes};
+
+}  // namespace
+}  // namespace psm

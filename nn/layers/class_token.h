@@ -1,0 +1,75 @@
+// The row that a classifier reads. prepend_row puts one learned row before each group of `group` rows (ViT's
+// class token before the patches of an image); first_rows takes the first of each group of rows.
+//
+//     prepend:  y_{b (group+1)} = token                       dtoken += sum over b of dy_{b (group+1)}
+//               y_{b (group+1) + 1 + i} = x_{b group + i}     dx_{b group + i} += dy_{b (group+1) + 1 + i}
+//     first:    y_b = x_{b group}                             dx_{b group} += dy_b
+#pragma once
+
+#include "nn/autograd/tape.h"
+
+namespace psm {
+
+template <typename Scalar>
+struct PrependRowOp final : Operation {
+  Tensor<Scalar> x, token, y;
+  int group;
+  PrependRowOp(Tensor<Scalar> x_, Tensor<Scalar> token_, Tensor<Scalar> y_, int group_)
+      : x(x_), token(token_), y(y_), group(group_) {}
+
+  void forward() {
+    const size_t row = y.columns * sizeof(Scalar);
+    for (int b = 0; b < x.rows / group; ++b) {
+      std::memcpy(y.row(b * (group + 1)), token.value, row);
+      std::memcpy(y.row(b * (group + 1) + 1), x.row(b * group), group * row);
+    }
+  }
+
+  void backward() override {
+    for (int r = 0; r < y.rows; ++r) {
+      const int b = r / (group + 1), i = r % (group + 1) - 1;
+      const Scalar* dy = y.grad_row(r);
+      Scalar* grad = i < 0 ? token.grad : x.grad_row(b * group + i);
+#pragma omp simd
+      for (int f = 0; f < y.columns; ++f) grad[f] += dy[f];
+    }
+  }
+};
+
+template <typename Scalar>
+Tensor<Scalar> prepend_row(Tape<Scalar>& tape, Tensor<Scalar> token, Tensor<Scalar> x, int group) {
+  PSM_CHECK(group > 0 && x.rows % group == 0 && token.columns == x.columns, x.rows, " ", group);
+  Tensor<Scalar> y = tape.tensor(x.rows / group * (group + 1), x.columns);
+  tape.record(PrependRowOp<Scalar>(x, token, y, group));
+  return y;
+}
+
+template <typename Scalar>
+struct FirstRowsOp final : Operation {
+  Tensor<Scalar> x, y;
+  int group;
+  FirstRowsOp(Tensor<Scalar> x_, Tensor<Scalar> y_, int group_) : x(x_), y(y_), group(group_) {}
+
+  void forward() {
+    for (int b = 0; b < y.rows; ++b) std::memcpy(y.row(b), x.row(b * group), y.columns * sizeof(Scalar));
+  }
+
+  void backward() override {
+    for (int b = 0; b < y.rows; ++b) {
+      const Scalar* dy = y.grad_row(b);
+      Scalar* dx = x.grad_row(b * group);
+#pragma omp simd
+      for (int f = 0; f < y.columns; ++f) dx[f] += dy[f];
+    }
+  }
+};
+
+template <typename Scalar>
+Tensor<Scalar> first_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group) {
+  PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
+  Tensor<Scalar> y = tape.tensor(x.rows / group, x.columns);
+  tape.record(FirstRowsOp<Scalar>(x, y, group));
+  return y;
+}
+
+}  // namespace psm

@@ -1,0 +1,70 @@
+// Cross entropy at chosen positions:  loss = scale * sum over rows r with target_r >= 0 of
+// -log softmax(logits_r)[target_r];  target -1 means that the row is not scored. The caller gives
+// scale = 1 / (scored rows of the whole batch), so that the parts of a divided batch add up to the mean.
+//
+//     dlogits_{r,j} += dloss * scale * (softmax_j - [j == target])
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "nn/autograd/tape.h"
+#include "nn/kernels/fast_exp.h"
+
+namespace psm {
+
+template <typename Scalar>
+struct CrossEntropyOp final : Operation {
+  Tensor<Scalar> logits, loss;
+  const int* targets;
+  Scalar* probabilities;  // [rows][columns], only scored rows are filled
+  Scalar scale;
+  CrossEntropyOp(Tensor<Scalar> logits_, Tensor<Scalar> loss_, const int* targets_, Scalar* probabilities_,
+                 double scale_)
+      : logits(logits_), loss(loss_), targets(targets_), probabilities(probabilities_), scale(scale_) {}
+
+  void forward() {
+    const int n = logits.columns;
+    double total = 0;
+    for (int r = 0; r < logits.rows; ++r) {
+      if (targets[r] < 0) continue;
+      const Scalar* z = logits.row(r);
+      Scalar* p = probabilities + static_cast<size_t>(r) * n;
+      const Scalar highest = *std::max_element(z, z + n);
+      for (int j = 0; j < n; ++j) p[j] = z[j] - highest;
+      const Scalar shifted_target = p[targets[r]];
+      exponentials(p, n);
+      Scalar sum = 0;
+      for (int j = 0; j < n; ++j) sum += p[j];
+      for (int j = 0; j < n; ++j) p[j] /= sum;
+      total += std::log(static_cast<double>(sum)) - shifted_target;
+    }
+    loss.value[0] = static_cast<Scalar>(total * scale);
+  }
+
+  void backward() override {
+    const int n = logits.columns;
+    const Scalar weight = loss.grad[0] * scale;
+    for (int r = 0; r < logits.rows; ++r) {
+      if (targets[r] < 0) continue;
+      const Scalar* p = probabilities + static_cast<size_t>(r) * n;
+      Scalar* grad = logits.grad_row(r);
+#pragma omp simd
+      for (int j = 0; j < n; ++j) grad[j] += weight * p[j];
+      grad[targets[r]] -= weight;
+    }
+  }
+};
+
+// targets must outlive the backward pass; entries are -1 or in 0 .. columns - 1 (data sets check that).
+template <typename Scalar>
+Tensor<Scalar> cross_entropy(Tape<Scalar>& tape, Tensor<Scalar> logits, std::span<const int> targets,
+                             double scale) {
+  PSM_CHECK(targets.size() == static_cast<size_t>(logits.rows), targets.size(), " ", logits.rows);
+  Tensor<Scalar> loss = tape.tensor(1, 1);
+  tape.record(CrossEntropyOp<Scalar>(logits, loss, targets.data(), tape.array(logits.size()), scale));
+  return loss;
+}
+
+}  // namespace psm

@@ -1,0 +1,219 @@
+// Range losses: they shrink the interval on which a polynomial must approximate a non-polynomial function
+// (Algorithm 1, step 2). `scale` is the loss's weight times what makes it a mean over the whole batch.
+//
+//   peak_loss        scale * sum over groups of max |x|
+//                    eq. PWRoss for scores (a group holds one example's heads of one layer); the same for
+//                    GELU's inputs
+//   excess_loss      scale * sum of max(0, |x| - limit)^2
+//                    smooth: every entry outside is pushed, where the peak alone moves one entry a step
+//   log_excess_loss  scale * sum of max(0, ln x - ln limit)^2
+//                    for positive x over orders of magnitude: the denominators of PowerSoftmax
+//   log_width_loss   scale * sum of max(0, |ln x - c| - half_width)^2, c the mean of ln x, held constant
+//                    the ratio max/min of the norms' variances, wherever they lie
+//
+// All sums, maxima and means are over the rows that count: row r does unless marks[r] < 0, and every row does
+// where `marks` is nullptr. Tokens that only fill up a batch do not count. Marks outlive the backward pass.
+//
+// A maximum passes its gradient to the first entry that attains it.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "nn/autograd/tape.h"
+
+namespace psm {
+
+inline bool row_counts(const int* marks, int row) { return marks == nullptr || marks[row] >= 0; }
+
+// visit(begin, end) for the stretches of entries of the rows that count, in order.
+template <typename Scalar, typename Visit>
+void for_each_counted(const Tensor<Scalar>& x, const int* marks, Visit visit) {
+  if (marks == nullptr) return visit(size_t{0}, x.size());
+  const size_t columns = x.columns;
+  for (int r = 0; r < x.rows; ++r)
+    if (row_counts(marks, r)) visit(r * columns, (r + 1) * columns);
+}
+
+template <typename Scalar>
+struct PeakLossOp final : Operation {
+  Tensor<Scalar> x, loss;
+  const int* marks;
+  Scalar** peaks;  // per group, the gradient's place ...
+  Scalar* signs;   // ... and the sign of the entry of largest |x|; 0 if no row of the group counts
+  int group;
+  Scalar scale;
+
+  void forward() {
+    Scalar total = 0;
+    for (int g = 0; g < x.rows / group; ++g) {
+      Scalar peak = -1;
+      signs[g] = 0;
+      for (int r = g * group; r < (g + 1) * group; ++r) {
+        if (!row_counts(marks, r)) continue;
+        const Scalar* row = x.row(r);
+        for (int i = 0; i < x.columns; ++i) {
+          if (!(std::abs(row[i]) > peak)) continue;
+          peak = std::abs(row[i]);
+          peaks[g] = x.grad_row(r) + i;
+          signs[g] = row[i] < 0 ? -1 : 1;
+        }
+      }
+      if (signs[g] != 0) total += peak;
+    }
+    loss.value[0] = scale * total;
+  }
+
+  void backward() override {
+    for (int g = 0; g < x.rows / group; ++g)
+      if (signs[g] != 0) *peaks[g] += signs[g] * scale * loss.grad[0];
+  }
+};
+
+// Each `group` rows, one after another, belong to one example.
+template <typename Scalar>
+Tensor<Scalar> peak_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, int group, double scale) {
+  PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
+  PeakLossOp<Scalar> op;
+  op.x = x;
+  op.loss = tape.tensor(1, 1);
+  op.marks = marks;
+  op.peaks = tape.template array_of<Scalar*>(x.rows / group);
+  op.signs = tape.array(x.rows / group);
+  op.group = group;
+  op.scale = static_cast<Scalar>(scale);
+  tape.record(op);
+  return op.loss;
+}
+
+template <typename Scalar>
+struct ExcessLossOp final : Operation {
+  Tensor<Scalar> x, loss;
+  const int* marks;
+  Scalar limit, scale;
+
+  void forward() {
+    Scalar total = 0;
+    for_each_counted(x, marks, [&](size_t begin, size_t end) {
+      Scalar sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (size_t i = begin; i < end; ++i) {
+        const Scalar excess = std::max(std::abs(x.value[i]) - limit, Scalar(0));
+        sum += excess * excess;
+      }
+      total += sum;
+    });
+    loss.value[0] = scale * total;
+  }
+
+  void backward() override {
+    const Scalar weight = 2 * scale * loss.grad[0];
+    for_each_counted(x, marks, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        const Scalar excess = std::abs(x.value[i]) - limit;
+        if (excess > 0) x.grad[i] += x.value[i] < 0 ? -weight * excess : weight * excess;
+      }
+    });
+  }
+};
+
+template <typename Scalar>
+Tensor<Scalar> excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double limit,
+                           double scale) {
+  ExcessLossOp<Scalar> op;
+  op.x = x;
+  op.loss = tape.tensor(1, 1);
+  op.marks = marks;
+  op.limit = static_cast<Scalar>(limit);
+  op.scale = static_cast<Scalar>(scale);
+  tape.record(op);
+  return op.loss;
+}
+
+template <typename Scalar>
+struct LogExcessLossOp final : Operation {
+  Tensor<Scalar> x, loss;
+  const int* marks;
+  Scalar limit, scale;
+
+  void forward() {
+    Scalar total = 0;
+    for_each_counted(x, marks, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        if (x.value[i] > limit) {
+          const Scalar excess = std::log(x.value[i] / limit);
+          total += excess * excess;
+        }
+    });
+    loss.value[0] = scale * total;
+  }
+
+  void backward() override {
+    const Scalar weight = 2 * scale * loss.grad[0];
+    for_each_counted(x, marks, [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i)
+        if (x.value[i] > limit) x.grad[i] += weight * std::log(x.value[i] / limit) / x.value[i];
+    });
+  }
+};
+
+template <typename Scalar>
+Tensor<Scalar> log_excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double limit,
+                               double scale) {
+  LogExcessLossOp<Scalar> op;
+  op.x = x;
+  op.loss = tape.tensor(1, 1);
+  op.marks = marks;
+  op.limit = static_cast<Scalar>(limit);
+  op.scale = static_cast<Scalar>(scale);
+  tape.record(op);
+  return op.loss;
+}
+
+template <typename Scalar>
+struct LogWidthLossOp final : Operation {
+  Tensor<Scalar> x, loss;
+  const int* marks;
+  Scalar* outside;  // [rows], signed distance of ln x to the interval
+  Scalar half_width, scale;
+
+  void forward() {
+    Scalar sum = 0, total = 0;
+    int counted = 0;
+    for (int r = 0; r < x.rows; ++r)
+      if (row_counts(marks, r)) sum += std::log(x.value[r]), ++counted;
+    const Scalar center = counted > 0 ? sum / counted : Scalar(0);
+    for (int r = 0; r < x.rows; ++r) {
+      outside[r] = 0;
+      if (!row_counts(marks, r)) continue;
+      const Scalar distance = std::log(x.value[r]) - center;
+      if (distance > half_width) outside[r] = distance - half_width;
+      if (distance < -half_width) outside[r] = distance + half_width;
+      total += outside[r] * outside[r];
+    }
+    loss.value[0] = scale * total;
+  }
+
+  void backward() override {
+    const Scalar weight = 2 * scale * loss.grad[0];
+    for (int r = 0; r < x.rows; ++r) x.grad[r] += weight * outside[r] / x.value[r];
+  }
+};
+
+// x is rows x 1.
+template <typename Scalar>
+Tensor<Scalar> log_width_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double half_width,
+                              double scale) {
+  PSM_CHECK(x.columns == 1, x.columns);
+  LogWidthLossOp<Scalar> op;
+  op.x = x;
+  op.loss = tape.tensor(1, 1);
+  op.marks = marks;
+  op.outside = tape.array(x.rows);
+  op.half_width = static_cast<Scalar>(half_width);
+  op.scale = static_cast<Scalar>(scale);
+  tape.record(op);
+  return op.loss;
+}
+
+}  // namespace psm

@@ -1,0 +1,17 @@
+// What fuzzing needs to know of a safetensors file (ckks/base/testing/fuzz.h).
+#pragma once
+
+#include "ckks/base/testing/fuzz.h"
+
+namespace psm {
+
+// A written file under whose checksum no mutation can hide: it has none, for ChecksumRule::kIfPresent.
+std::string without_checksum(std::string file);
+
+// The length and the punctuation of the header.
+std::vector<size_t> safetensors_marks(const std::string& file);
+
+// Makes the length of the header the place where its outermost brace closes.
+void repair_safetensors(std::string& file, TrainingRandom& random);
+
+}  // namespace psm

@@ -1,0 +1,54 @@
+#include "nn/text/alphabet.h"
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/hex.h"
+
+namespace psm {
+
+Alphabet::Alphabet(std::string_view text) {
+  token_.fill(-1);
+  for (const char c : text) token_[static_cast<unsigned char>(c)] = 0;
+  for (size_t byte = 0; byte < token_.size(); ++byte) {
+    if (token_[byte] < 0) continue;
+    token_[byte] = static_cast<int>(bytes_.size());
+    bytes_.push_back(static_cast<char>(byte));
+  }
+}
+
+Alphabet Alphabet::from_digits(std::string_view digits, const std::string& what) {
+  const auto bytes = from_hex(digits);
+  if (!bytes)
+    throw Error(message(what, ": the alphabet is not pairs of hexadecimal digits; the file is damaged"));
+  Alphabet alphabet(*bytes);
+  if (alphabet.bytes_ != *bytes)
+    throw Error(message(what, ": the alphabet is not in order; the file is damaged"));
+  return alphabet;
+}
+
+std::vector<int> Alphabet::encode(std::string_view text) const {
+  std::vector<int> tokens;
+  tokens.reserve(text.size());
+  for (const char c : text) {
+    const int token = token_[static_cast<unsigned char>(c)];
+    if (token < 0)
+      throw Error(message("the text has \"", printable({&c, 1}), "\", which is not among the ", vocab(),
+                          " characters that the model knows; leave it out"));
+    tokens.push_back(token);
+  }
+  return tokens;
+}
+
+std::string Alphabet::bytes(int token) const {
+  PSM_CHECK(token >= 0 && token < vocab(), token);
+  return std::string(1, bytes_[static_cast<size_t>(token)]);
+}
+
+std::string Alphabet::decode(std::span<const int> tokens) const {
+  std::string text;
+  for (const int token : tokens) text += bytes(token);
+  return text;
+}
+
+std::string Alphabet::to_string() const { return "alphabet " + hex(bytes_.data(), bytes_.size()); }
+
+}  // namespace psm

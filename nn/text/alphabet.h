@@ -1,0 +1,32 @@
+// The tokenizer of character models: each byte of a text is a token, and token i is the i-th of the bytes that occur.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "nn/text/tokenizer.h"
+
+namespace psm {
+
+class Alphabet final : public Tokenizer {
+ public:
+  // The distinct bytes of a text, in order.
+  explicit Alphabet(std::string_view text);
+  // From two hexadecimal digits a byte, as to_string() writes them; throws psm::Error that begins with `what` if they
+  // are none or the bytes are not in order.
+  static Alphabet from_digits(std::string_view digits, const std::string& what);
+
+  int vocab() const override { return static_cast<int>(bytes_.size()); }
+  // Throws psm::Error naming the first byte that the alphabet lacks.
+  std::vector<int> encode(std::string_view text) const override;
+  std::string decode(std::span<const int> tokens) const override;
+  std::string bytes(int token) const override;
+  std::string to_string() const override;  // "alphabet" and the digits
+
+ private:
+  std::string bytes_;
+  std::array<int, 256> token_{};  // -1: not in the alphabet
+};
+
+}  // namespace psm

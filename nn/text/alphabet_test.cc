@@ -1,0 +1,32 @@
+#include "nn/text/alphabet.h"
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+#include "nn/text/tokenizer_file.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("a text's alphabet encodes and decodes it and survives its written form") {
+  const Alphabet alphabet("banana\n\xff");
+  CHECK(alphabet.vocab() == 5);
+  CHECK(alphabet.encode("\nab\xff") == std::vector<int>{0, 1, 2, 4});
+  CHECK(alphabet.decode(alphabet.encode("nab\n\xff")) == "nab\n\xff");
+  CHECK(alphabet.bytes(3) == "n");
+  CHECK(alphabet.to_string() == "alphabet 0a61626eff");
+  const auto again = tokenizer_from_string(alphabet.to_string(), "test");
+  CHECK(again->to_string() == alphabet.to_string());
+  CHECK(again->encode("ban") == alphabet.encode("ban"));
+}
+
+TEST_CASE("bytes outside the alphabet and damaged digits are refused") {
+  CHECK_THROWS_WITH_AS(
+      Alphabet("ban").encode("bad"),
+      "the text has \"d\", which is not among the 3 characters that the model knows; leave it out", Error);
+  CHECK_THROWS_AS(Alphabet("").encode("a"), Error);
+  for (const char* bad : {"6", "6g", "6261", "6161", "6162 "})
+    CHECK_THROWS_AS(Alphabet::from_digits(bad, "test"), Error);
+}
+
+}  // namespace
+}  // namespace psm

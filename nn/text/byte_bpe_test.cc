@@ -1,0 +1,142 @@
+#include "nn/text/byte_bpe.h"
+
+#include <cstdint>
+#include <functional>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/testing/shared_data.h"
+#include "doctest/doctest.h"
+#include "nn/text/byte_bpe_files.h"
+#include "nn/text/byte_level.h"
+#include "nn/text/tokenizer_file.h"
+
+namespace psm {
+namespace {
+
+// 256 bytes by their value, then " t", "he", " the", and an end of text.
+ByteBpeSpec small_spec() {
+  ByteBpeSpec spec;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  for (const char* token : {" t", "he", " the"}) spec.tokens.emplace_back(token);
+  spec.merges = {{' ', 't'}, {'h', 'e'}, {256, 257}};
+  spec.added = {{.text = "<|endoftext|>", .id = 259, .special = true}};
+  spec.end = 259;
+  return spec;
+}
+
+std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = word_end(text, at);
+    out.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return out;
+}
+
+using Words = std::vector<std::string>;
+
+TEST_CASE(
+    "words take one space in front, endings stand alone, and white space keeps its last character for a "
+    "word") {
+  CHECK(words("I don't 12 go!") == Words{"I", " don", "'t", " 12", " go", "!"});
+  CHECK(words("a  b\n\n c \n") == Words{"a", " ", " b", "\n\n", " c", " \n"});
+  CHECK(words("'re!'s") == Words{"'re", "!'", "s"});
+  CHECK(words("\u00a0\u00a0été") == Words{"\u00a0", "\u00a0", "été"});
+}
+
+TEST_CASE("pairs are merged by rank, added tokens are found first, and the text comes back") {
+  const ByteBpe tokenizer(small_spec(), "test");
+  CHECK(tokenizer.vocab() == 260);
+  CHECK(tokenizer.encode("the the<|endoftext|>") == std::vector<int>{'t', 257, 258, 259});
+  CHECK(tokenizer.end() == 259);
+  for (const std::string text : {"", "the théatre\n\n  \t日本", "<|endoftext|><|endoftext"})
+    CHECK(tokenizer.decode(tokenizer.encode(text)) == text);
+  CHECK_THROWS_WITH_AS(tokenizer.encode("ab\xff"), "the text is not UTF-8 at byte 2; convert it", Error);
+}
+
+TEST_CASE("a tokenizer survives its written form") {
+  ByteBpeSpec spec = small_spec();
+  spec.nfc = spec.prefix_space = true;
+  const ByteBpe tokenizer(spec, "test");
+  const auto again = tokenizer_from_string(tokenizer.to_string(), "test");
+  CHECK(again->to_string() == tokenizer.to_string());
+  CHECK(again->encode("the cafe\u0301") == tokenizer.encode(" the caf\u00e9"));
+  CHECK_THROWS_AS(tokenizer_from_string("words", "test"), Error);
+  CHECK_THROWS_AS(tokenizer_from_string("llama2 0", "test"), Error);
+}
+
+TEST_CASE("vocabularies whose parts do not fit together are refused") {
+  const auto refused = [](const std::function<void(ByteBpeSpec&)>& spoil) {
+    ByteBpeSpec spec = small_spec();
+    spoil(spec);
+    CHECK_THROWS_AS(ByteBpe(spec, "test"), Error);
+  };
+  refused([](ByteBpeSpec& spec) { spec.tokens['a'].clear(); });
+  refused([](ByteBpeSpec& spec) { spec.tokens[257] = " t"; });
+  refused([](ByteBpeSpec& spec) { spec.merges.push_back({'x', 'y'}); });
+  refused([](ByteBpeSpec& spec) { spec.merges.push_back({'x', 999}); });
+  refused([](ByteBpeSpec& spec) { spec.merges.push_back({' ', 't'}); });
+  refused([](ByteBpeSpec& spec) { spec.added[0].id = 'a'; });
+  refused([](ByteBpeSpec& spec) { spec.added[0].id = 1 << 20; });
+  refused([](ByteBpeSpec& spec) { spec.added.push_back(spec.added[0]); });
+  refused([](ByteBpeSpec& spec) { spec.end = 260; });
+}
+
+TEST_CASE("files that are damaged or ask for what is not supported are refused") {
+  const std::string good = tokenizer_json(small_spec(), 2);
+  CHECK_NOTHROW(ByteBpe(spec_from_tokenizer_json(good, "test"), "test"));
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string bad = good;
+    const size_t at = bad.find(from);
+    REQUIRE(at != std::string::npos);
+    bad.replace(at, from.size(), to);
+    CHECK_THROWS_AS(ByteBpe(spec_from_tokenizer_json(bad, "test"), "test"), Error);
+  };
+  refused("\"type\": \"BPE\"", "\"type\": \"Unigram\"");
+  refused("\"type\": \"ByteLevel\"", "\"type\": \"Whitespace\"");
+  refused("\"normalizer\": null", "\"normalizer\": {\"type\": \"Lowercase\"}");
+  refused("\"dropout\": null", "\"dropout\": 0.1");
+  refused("\"single_word\": false", "\"single_word\": true");
+  refused("\"he\": 257", "\"he\": 256");
+  refused("\"h e\"", "\"h  e\"");
+  refused("\"h e\"", "\"h q9\"");
+  refused("\"he\": 257", "\"h e\": 257");
+  CHECK_THROWS_AS(spec_from_tokenizer_json(good.substr(0, good.size() / 2), "test"), Error);
+  CHECK_THROWS_WITH_AS(spec_from_tokenizer_json("{\"a\": 0, \"model\": 1}", "test"),
+                       doctest::Contains("GPT-2's vocabulary is read with its merges"), Error);
+  CHECK_THROWS_AS(spec_from_gpt2_files("{\"a\": 0}", "#version: 0.2\na b\n", "test"), Error);
+}
+
+// Against the `tokenizers` library: the number of tokens, and the sum of each times its place (from 1) modulo 2^64.
+void check_real(const Tokenizer& tokenizer, const char* name, size_t count, uint64_t expected) {
+  const auto path = shared_data(name);
+  if (!path) return;
+  const std::string text = read_file(*path, 1 << 24);
+  const std::vector<int> tokens = tokenizer.encode(text);
+  CHECK(tokens.size() == count);
+  uint64_t sum = 0;
+  for (size_t i = 0; i < tokens.size(); ++i) sum += (i + 1) * static_cast<uint64_t>(tokens[i]);
+  CHECK(sum == expected);
+  CHECK(tokenizer.decode(tokens) == text);
+}
+
+TEST_CASE("GPT-NeoX's and GPT-2's files encode real texts as the tokenizers library does") {
+  if (const auto file = shared_data("tokenizer/20B_tokenizer.json")) {
+    const auto neox = load_tokenizer(*file);
+    CHECK(neox->vocab() == 50277);
+    check_real(*neox, "text/wiki.test.raw", 287159, 234847320988751u);
+    check_real(*neox, "eval/winogrande.jsonl", 75368, 18765001974282u);
+  }
+  const auto vocabulary = shared_data("tokenizer/gpt2-encoder.json"),
+             merges = shared_data("tokenizer/gpt2-vocab.bpe");
+  if (vocabulary && merges) {
+    const auto gpt2 = load_tokenizer(*vocabulary, *merges);
+    CHECK(gpt2->end() == 50256);
+    check_real(*gpt2, "text/wiki.test.raw", 286221, 211394413797101u);
+  }
+}
+
+}  // namespace
+}  // namespace psm

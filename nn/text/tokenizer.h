@@ -1,0 +1,40 @@
+// A tokenizer: what turns a text into the tokens of a model and back.
+//
+//     encode: bytes -> tokens in [0, vocab)       decode: tokens -> bytes
+//
+// A tokenizer is immutable after construction; every function may be called from several threads.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace psm {
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+
+  virtual int vocab() const = 0;
+  // The tokens of a text, without start() or end(). Throws psm::Error naming what it cannot encode.
+  virtual std::vector<int> encode(std::string_view text) const = 0;
+  // The text that tokens stand for; the first of them stands at the beginning of a text. 0 <= token < vocab.
+  virtual std::string decode(std::span<const int> tokens) const = 0;
+  // What one token stands for inside a text; it may be part of a character.
+  virtual std::string bytes(int token) const = 0;
+
+  // The token that stands before every text as the model was trained, and the one that ends a text.
+  virtual std::optional<int> start() const { return std::nullopt; }
+  virtual std::optional<int> end() const { return std::nullopt; }
+
+  // All of it in one line, which begins with a word for its kind and which tokenizer_from_string()
+  // (nn/text/tokenizer_file.h) reads: what checkpoints keep.
+  virtual std::string to_string() const = 0;
+};
+
+// A token's bytes for people: control characters and what is no whole UTF-8 character as \n, \t or \xNN.
+std::string printable(std::string_view bytes);
+
+}  // namespace psm

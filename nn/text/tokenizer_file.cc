@@ -1,0 +1,41 @@
+#include "nn/text/tokenizer_file.h"
+
+#include <string_view>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/hex.h"
+#include "nn/text/alphabet.h"
+#include "nn/text/byte_bpe.h"
+#include "nn/text/byte_bpe_files.h"
+#include "nn/text/llama2_tokenizer.h"
+
+namespace psm {
+
+std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const std::string& merges_path) {
+  const std::string file = read_file(path, kMaxTokenizerBytes);
+  if (!merges_path.empty())
+    return std::make_shared<const ByteBpe>(
+        spec_from_gpt2_files(file, read_file(merges_path, kMaxTokenizerBytes), path), path);
+  // A file of llama2.c begins with a length of four bytes, of which the last is 0.
+  if (file.size() >= 4 && file[3] == '\0') return std::make_shared<const Llama2Tokenizer>(file, path);
+  return std::make_shared<const ByteBpe>(spec_from_tokenizer_json(file, path), path);
+}
+
+std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, const std::string& what) {
+  const size_t space = text.find(' ');
+  const std::string_view all = text, kind = all.substr(0, space);
+  const std::string_view body = space == std::string::npos ? "" : all.substr(space + 1);
+  if (kind == "alphabet") return std::make_shared<const Alphabet>(Alphabet::from_digits(body, what));
+  if (kind == "bpe") return std::make_shared<const ByteBpe>(spec_from_tokenizer_json(body, what), what);
+  if (kind == "llama2") {
+    const auto file = from_hex(body);
+    if (!file)
+      throw Error(
+          message(what, ": a llama2.c tokenizer is not pairs of hexadecimal digits; the file is damaged"));
+    return std::make_shared<const Llama2Tokenizer>(*file, what);
+  }
+  throw Error(message(what, " names no kind of tokenizer (alphabet, bpe or llama2)"));
+}
+
+}  // namespace psm

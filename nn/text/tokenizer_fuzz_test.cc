@@ -1,0 +1,96 @@
+// Fuzz targets of tokenizers' files (ckks/base/testing/fuzz.h says how they are run for long).
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "ckks/base/testing/fuzz.h"
+#include "doctest/doctest.h"
+#include "nn/text/alphabet.h"
+#include "nn/text/byte_bpe.h"
+#include "nn/text/byte_bpe_files.h"
+#include "nn/text/llama2_tokenizer.h"
+
+namespace psm {
+namespace {
+
+void run(const FuzzTarget& target) {
+  const FuzzReport report = fuzz(target, 4000);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > 0);
+}
+
+// Whatever the tokenizer, what it encodes are tokens, and they decode to the text.
+void check_round_trip(const Tokenizer& tokenizer, const std::string& text) {
+  std::vector<int> tokens;
+  try {
+    tokens = tokenizer.encode(text);
+  } catch (const Error&) {
+    return;
+  }
+  for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
+  PSM_CHECK(tokenizer.decode(tokens) == text, text);
+}
+
+TEST_CASE("an alphabet, and a text in it") {
+  FuzzTarget target;
+  target.name = "alphabet and text";
+  target.corpus = {"0a20616263\nabc cab", "00ff\n"};
+  target.decode = [](std::string_view bytes) {
+    const size_t line = std::min(bytes.find('\n'), bytes.size());
+    const Alphabet alphabet = Alphabet::from_digits(bytes.substr(0, line), "input");
+    check_round_trip(alphabet, std::string(bytes.substr(std::min(line + 1, bytes.size()))));
+    PSM_CHECK(alphabet.to_string() == message("alphabet ", bytes.substr(0, line)));
+  };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 20;
+  run(target);
+}
+
+TEST_CASE("llama2.c's tokenizers") {
+  std::string file("\6\0\0\0", 4);
+  for (const std::string text : {"<unk>", "<s>", "</s>", "<0x0A>", "<0xFF>", " ", "a", "b", " a", "ab"})
+    file += std::string(4, '\0') + static_cast<char>(text.size()) + std::string(3, '\0') + text;
+  FuzzTarget target;
+  target.name = "llama2.c tokenizer";
+  target.corpus = {file};
+  target.decode = [](std::string_view bytes) {
+    const Llama2Tokenizer tokenizer(bytes, "input");
+    for (int t = 0; t < tokenizer.vocab(); ++t) PSM_CHECK(!tokenizer.bytes(t).empty());
+    check_round_trip(tokenizer, "ab a\nb");
+    check_round_trip(tokenizer, std::string(bytes.substr(0, 64)));
+  };
+  target.fixed_bytes = 16384, target.bytes_per_byte = 40;
+  run(target);
+}
+
+TEST_CASE("tokenizer.json") {
+  ByteBpeSpec spec;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  for (const char* token : {" t", "he", " the"}) spec.tokens.emplace_back(token);
+  spec.merges = {{' ', 't'}, {'h', 'e'}, {256, 257}};
+  spec.added = {{.text = "<|end|>", .id = 259, .special = true},
+                {.text = "  ", .id = 260, .normalised = true}};
+  FuzzTarget target;
+  target.name = "tokenizer.json";
+  target.corpus = {tokenizer_json(spec, 0), tokenizer_json(spec, 1)};
+  // Mutations concentrate on what is not the list of bytes.
+  target.marks = [](const std::string& bytes) {
+    std::vector<size_t> marks;
+    for (const char* part :
+         {"added_tokens", "<|end|>", "normalizer", "pre_tokenizer", "post_processor", "BPE", ":25", "merges"})
+      for (size_t at = bytes.find(part); at != std::string::npos; at = bytes.find(part, at + 1))
+        marks.push_back(at);
+    return marks;
+  };
+  target.decode = [](std::string_view bytes) {
+    const ByteBpe tokenizer(spec_from_tokenizer_json(bytes, "input"), "input");
+    std::vector<int> tokens = tokenizer.encode("the <|end|>  then\n\xc3\xa9");
+    for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
+    PSM_CHECK(tokenizer.decode(tokens).find("then\n\xc3\xa9") != std::string::npos);
+  };
+  // A single id may ask for a vocabulary of 2^20.
+  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
+  run(target);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,135 @@
+#include "nn/text/unicode_nfc.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/utf8.h"
+#include "nn/text/unicode_nfc_table.h"
+
+namespace psm {
+namespace {
+
+// Hangul syllables are computed (The Unicode Standard, section 3.12): 19 leading consonants, 21 vowels, 27
+// trailing consonants or none.
+constexpr char32_t kLeading = 0x1100, kVowel = 0x1161, kTrailing = 0x11A7, kSyllable = 0xAC00;
+constexpr char32_t kLeadings = 19, kVowels = 21, kTrailings = 28;
+constexpr char32_t kSyllables = kLeadings * kVowels * kTrailings;
+
+// Below it nothing decomposes to other than two characters of which the second is at or above it: such a text
+// is NFC.
+constexpr char32_t kFirstCombining = 0x300;
+
+struct Character {
+  char32_t code;
+  int combining_class;
+};
+
+int combining_class(char32_t code) {
+  const auto after =
+      std::upper_bound(std::begin(kCombiningClasses), std::end(kCombiningClasses), code,
+                       [](char32_t c, const CombiningClassRange& range) { return c < range.first; });
+  if (after == std::begin(kCombiningClasses)) return 0;
+  const CombiningClassRange& range = *(after - 1);
+  return code <= range.last ? range.combining_class : 0;
+}
+
+template <size_t n>
+const Decomposition* find(const Decomposition (&table)[n], char32_t code) {
+  const auto at = std::lower_bound(std::begin(table), std::end(table), code,
+                                   [](const Decomposition& row, char32_t c) { return row.composed < c; });
+  return at != std::end(table) && at->composed == code ? at : nullptr;
+}
+
+void decompose(char32_t code, std::vector<Character>& out) {
+  if (code >= kSyllable && code < kSyllable + kSyllables) {
+    const char32_t index = code - kSyllable, trailing = index % kTrailings;
+    out.push_back({kLeading + index / (kVowels * kTrailings), 0});
+    out.push_back({kVowel + index / kTrailings % kVowels, 0});
+    if (trailing != 0) out.push_back({kTrailing + trailing, 0});
+    return;
+  }
+  const Decomposition* row = find(kComposites, code);
+  if (row == nullptr) row = find(kOtherDecompositions, code);
+  if (row == nullptr) {
+    out.push_back({code, combining_class(code)});
+    return;
+  }
+  decompose(row->first, out);
+  if (row->second != 0) decompose(row->second, out);
+}
+
+// What two characters compose to, or 0.
+char32_t compose(char32_t first, char32_t second) {
+  if (first >= kLeading && first < kLeading + kLeadings && second >= kVowel && second < kVowel + kVowels)
+    return kSyllable + ((first - kLeading) * kVowels + (second - kVowel)) * kTrailings;
+  if (first >= kSyllable && first < kSyllable + kSyllables && (first - kSyllable) % kTrailings == 0 &&
+      second > kTrailing && second < kTrailing + kTrailings)
+    return first + (second - kTrailing);
+  static const auto& pairs = *[] {
+    auto* map = new std::map<std::pair<char32_t, char32_t>, char32_t>;
+    for (const Decomposition& row : kComposites) map->emplace(std::pair(row.first, row.second), row.composed);
+    return map;
+  }();
+  const auto found = pairs.find({first, second});
+  return found == pairs.end() ? 0 : found->second;
+}
+
+}  // namespace
+
+std::string to_nfc(std::string_view text) {
+  std::vector<Character> characters;
+  bool plain = true;
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Character character = utf8_at(text, at);
+    PSM_CHECK(character.bytes > 0, at);
+    plain = plain && character.code < kFirstCombining;
+    at += static_cast<size_t>(character.bytes);
+  }
+  if (plain) return std::string(text);
+  for (size_t at = 0; at < text.size();) {
+    const Utf8Character character = utf8_at(text, at);
+    decompose(character.code, characters);
+    at += static_cast<size_t>(character.bytes);
+  }
+
+  // Canonical order: runs of combining characters sorted by their class, equals as they stood.
+  for (auto begin = characters.begin(); begin != characters.end();) {
+    if (begin->combining_class == 0) {
+      ++begin;
+      continue;
+    }
+    const auto end =
+        std::find_if(begin, characters.end(), [](const Character& c) { return c.combining_class == 0; });
+    std::stable_sort(begin, end, [](const Character& a, const Character& b) {
+      return a.combining_class < b.combining_class;
+    });
+    begin = end;
+  }
+
+  // A character composes with the last starter if none between the two has its class or a higher one, or is a
+  // starter.
+  std::vector<Character> composed;
+  size_t starter = 0;
+  bool has_starter = false;
+  for (const Character& character : characters) {
+    const bool adjacent = has_starter && starter + 1 == composed.size();
+    const bool blocked =
+        !adjacent && (!has_starter || composed.back().combining_class >= character.combining_class);
+    const char32_t both = blocked || !has_starter ? 0 : compose(composed[starter].code, character.code);
+    if (both != 0) {
+      composed[starter].code = both;
+      continue;
+    }
+    if (character.combining_class == 0) starter = composed.size(), has_starter = true;
+    composed.push_back(character);
+  }
+  std::string out;
+  out.reserve(text.size());
+  for (const Character& character : composed) append_utf8(out, character.code);
+  return out;
+}
+
+}  // namespace psm

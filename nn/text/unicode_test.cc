@@ -1,0 +1,33 @@
+#include "ckks/base/files/utf8.h"
+#include "doctest/doctest.h"
+#include "nn/text/unicode_class.h"
+#include "nn/text/unicode_nfc.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("letters, numbers and white space of several scripts are told apart") {
+  for (const char32_t letter : {U'a', U'Z', U'é', U'ß', U'ж', U'日'})
+    CHECK(text_class(letter) == TextClass::kLetter);
+  for (const char32_t number : {U'0', U'9', U'½', U'٣', U'Ⅷ'})
+    CHECK(text_class(number) == TextClass::kNumber);
+  for (const char32_t space : {U' ', U'\n', U'\u0085', U'\u00a0', U'\u3000'})
+    CHECK(text_class(space) == TextClass::kSpace);
+  for (const char32_t other : {U'\0', U'\x1c', U'_', U'\u0301', U'😀', U'\u200b', char32_t{0x10FFFF}})
+    CHECK(text_class(other) == TextClass::kOther);
+}
+
+TEST_CASE("NFC composes, orders marks, keeps what is excluded apart, and computes Hangul") {
+  CHECK(to_nfc("plain ASCII") == "plain ASCII");
+  CHECK(to_nfc("e\u0301") == "\u00e9");
+  CHECK(to_nfc("q\u0307\u0323") == "q\u0323\u0307");
+  CHECK(to_nfc("\u1e9b\u0323") == "\u1e9b\u0323");
+  CHECK(to_nfc("\u0958") == "\u0915\u093c");
+  CHECK(to_nfc("\u212b") == "\u00c5");
+  CHECK(to_nfc("\u1112\u1161\u11ab") == "\ud55c");
+  CHECK(to_nfc("\uac00\u11a8") == "\uac01");
+  CHECK(to_nfc("\u0301e") == "\u0301e");
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,70 @@
+#include "train/data/data.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+size_t Batch::scored() const {
+  return static_cast<size_t>(
+      std::count_if(targets.begin(), targets.end(), [](int target) { return target >= 0; }));
+}
+
+void Batch::require_finite() const {
+  const auto bad = std::find_if_not(patches.begin(), patches.end(), [](float x) { return std::isfinite(x); });
+  if (bad == patches.end()) return;
+  const size_t at = static_cast<size_t>(bad - patches.begin()), each = patches.size() / sequences;
+  throw Error(message("image ", at / each, " of a batch holds a value that is not finite (number ", at % each,
+                      " of ", each, " is ", *bad, "); mend the data"));
+}
+
+size_t Batch::real_tokens() const {
+  if (lengths.empty()) return static_cast<size_t>(sequences) * static_cast<size_t>(length);
+  return std::accumulate(lengths.begin(), lengths.end(), size_t{0});
+}
+
+namespace {
+
+// What belongs to `count` of the batch's sequences from `first` on; nothing of an empty list.
+template <typename Item>
+std::span<const Item> part(const std::vector<Item>& items, int sequences, int first, int count) {
+  const size_t each = items.size() / static_cast<size_t>(sequences);
+  return std::span(items).subspan(first * each, count * each);
+}
+
+}  // namespace
+
+ModelInput Batch::input(int first, int count) const {
+  return {.length = length,
+          .tokens = part(tokens, sequences, first, count),
+          .lengths = part(lengths, sequences, first, count),
+          .patches = part(patches, sequences, first, count)};
+}
+
+std::vector<std::vector<int>> Batch::texts() const {
+  std::vector<std::vector<int>> texts;
+  for (int s = 0; s < sequences && !tokens.empty(); ++s) {
+    const std::span<const int> all = part(tokens, sequences, s, 1);
+    const std::span<const int> real = lengths.empty() ? all : all.first(lengths[s]);
+    texts.emplace_back(real.begin(), real.end());
+  }
+  return texts;
+}
+
+std::vector<std::vector<float>> Batch::images() const {
+  std::vector<std::vector<float>> images;
+  for (int s = 0; s < sequences && !patches.empty(); ++s) {
+    const std::span<const float> image = part(patches, sequences, s, 1);
+    images.emplace_back(image.begin(), image.end());
+  }
+  return images;
+}
+
+std::span<const int> Batch::scored_by(int first, int count) const {
+  return part(targets, sequences, first, count);
+}
+
+}  // namespace psm

@@ -1,0 +1,51 @@
+// Where training examples come from: batches of sequences of tokens, or of images cut into patches, with the targets
+// that are scored. A source is immutable; all randomness comes from the caller's generator, so that one number is the
+// whole state of a training's data.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attention/trained/model.h"
+#include "ckks/base/random/training_random.h"
+
+namespace psm {
+
+struct Batch {
+  int sequences = 0, length = 0;  // length: the longest sequence's, with the class token of an image
+  std::vector<int> tokens;        // [sequences * length], shorter sequences filled up with any token
+  // [sequences * length] the token to predict at each position, or [sequences] the class of each; -1: not scored.
+  std::vector<int> targets;
+  std::vector<int> lengths;    // [sequences] real tokens of each, from 1; empty: all of `length`
+  std::vector<float> patches;  // [sequences * (length - 1) * patch_inputs], in place of tokens
+
+  // Throws psm::Error that names the first sequence whose patches hold a value that is not finite.
+  void require_finite() const;
+  size_t scored() const;
+  size_t real_tokens() const;  // with the class tokens
+  // Each sequence without what fills it up, or each image: one of the two lists is empty.
+  std::vector<std::vector<int>> texts() const;
+  std::vector<std::vector<float>> images() const;
+  // The sequences first .. first + count as a forward pass reads them, and what it is scored by, a target for each
+  // row of logits. Views: the batch outlives them.
+  ModelInput input(int first, int count) const;
+  std::span<const int> scored_by(int first, int count) const;
+};
+
+class DataSource {
+ public:
+  virtual ~DataSource() = default;
+  virtual int vocab() const = 0;  // 0: patches
+  virtual int context() const = 0;
+  virtual int classes() const { return 0; }       // 0: targets are tokens
+  virtual int patch_inputs() const { return 0; }  // 0: tokens
+  // Which data these are: two sources of the same description give the same examples.
+  virtual std::string description() const = 0;
+  // Fills `batch` with fresh training examples; its vectors keep their capacity.
+  virtual void draw(int sequences, TrainingRandom& random, Batch& batch) const = 0;
+  // Examples never used for training, the same at each call with the same arguments.
+  virtual Batch validation(int sequences) const = 0;
+};
+
+}  // namespace psm

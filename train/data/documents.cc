@@ -1,0 +1,73 @@
+#include "train/data/documents.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+constexpr std::string_view kEnd = "<|endoftext|>";
+
+// Part of a document: `length` tokens from `begin` on, each of which has a next one.
+struct Window {
+  const std::vector<int>* document;
+  size_t begin, length;
+};
+
+}  // namespace
+
+std::vector<std::string_view> split_documents(std::string_view text) {
+  std::vector<std::string_view> documents;
+  size_t begin = 0;  // of the document
+  for (size_t line = 0; line <= text.size();) {
+    const size_t end = std::min(text.find('\n', line), text.size());
+    std::string_view content = text.substr(line, end - line);
+    if (content.ends_with('\r')) content.remove_suffix(1);
+    const bool last = end == text.size();
+    if (content == kEnd || last) {
+      const std::string_view document = text.substr(begin, (content == kEnd ? line : end) - begin);
+      const size_t first = document.find_first_not_of(" \t\r\n");
+      if (first != std::string_view::npos) documents.push_back(document.substr(first));
+      begin = end + 1;
+    }
+    line = end + 1;
+  }
+  return documents;
+}
+
+std::vector<std::vector<int>> encode_documents(std::string_view text, const Tokenizer& tokenizer) {
+  std::vector<std::vector<int>> documents;
+  for (const std::string_view document : split_documents(text)) {
+    documents.push_back(tokenizer.encode(document));
+    if (const auto start = tokenizer.start()) documents.back().insert(documents.back().begin(), *start);
+  }
+  return documents;
+}
+
+Batch document_batch(std::span<const std::vector<int>> documents, int context) {
+  std::vector<Window> windows;
+  size_t longest = 0;
+  for (const std::vector<int>& document : documents)
+    for (size_t begin = 0; begin + 1 < document.size(); begin += static_cast<size_t>(context)) {
+      const size_t length = std::min<size_t>(document.size() - 1 - begin, static_cast<size_t>(context));
+      windows.push_back({&document, begin, length});
+      longest = std::max(longest, length);
+    }
+  if (windows.empty())
+    throw Error("the text has no token to predict; give one with a document of two tokens or more");
+  Batch batch;
+  batch.sequences = static_cast<int>(windows.size());
+  batch.length = static_cast<int>(longest);
+  batch.tokens.assign(windows.size() * longest, 0);
+  batch.targets.assign(windows.size() * longest, -1);
+  for (size_t s = 0; s < windows.size(); ++s) {
+    const auto from = windows[s].document->begin() + static_cast<std::ptrdiff_t>(windows[s].begin);
+    const auto to = static_cast<std::ptrdiff_t>(s * longest);
+    std::copy_n(from, windows[s].length, batch.tokens.begin() + to);
+    std::copy_n(from + 1, windows[s].length, batch.targets.begin() + to);
+  }
+  return batch;
+}
+
+}  // namespace psm

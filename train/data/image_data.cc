@@ -1,0 +1,85 @@
+#include "train/data/image_data.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
+
+namespace psm {
+
+ImageData::ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& what)
+    : images_(std::move(images)), labels_(std::move(labels)), options_(options) {
+  PSM_CHECK(options.patch >= 1 && options.shift >= 0 && options.held_out_every >= 2, options.patch, " ",
+            options.shift, " ", options.held_out_every);
+  if (images_.shape.size() != 3)
+    throw Error(message(what, ": images have 3 dimensions, not ", images_.shape.size(),
+                        "; give the file of images first"));
+  if (labels_.shape.size() != 1 || labels_.shape[0] != images_.shape[0])
+    throw Error(message(what, ": ", images_.shape[0],
+                        " images need as many labels in one dimension; give the labels of the same set"));
+  const size_t patch = static_cast<size_t>(options.patch), height = images_.shape[1],
+               width = images_.shape[2];
+  if (height % patch != 0 || width % patch != 0)
+    throw Error(message(what, ": images of ", height, " x ", width, " are not whole patches of ", patch,
+                        " x ", patch, "; give a patch that divides them"));
+  classes_ = *std::max_element(labels_.entries.begin(), labels_.entries.end()) + 1;
+  if (classes_ < 2 || held_out_images() == 0)
+    throw Error(message(what, ": ", images_.shape[0], " images of ", classes_,
+                        " classes are too few to train on and to hold out some"));
+  patches_down_ = static_cast<int>(height / patch);
+  patches_across_ = static_cast<int>(width / patch);
+  description_ = message(images_.shape[0], " images of ", height, " x ", width, ", patch ", patch, ", shift ",
+                         options.shift, ", held out 1 of ", options.held_out_every, ", checksums ",
+                         checksum64(images_.entries.data(), images_.entries.size()), " ",
+                         checksum64(labels_.entries.data(), labels_.entries.size()));
+}
+
+ImageData ImageData::from_files(const std::string& images, const std::string& labels,
+                                const ImageOptions& options) {
+  return ImageData(read_idx(images), read_idx(labels), options, images + " with " + labels);
+}
+
+void ImageData::start(int sequences, Batch& batch) const {
+  batch.sequences = sequences;
+  batch.length = context();
+  batch.targets.resize(static_cast<size_t>(sequences));
+  batch.patches.resize(static_cast<size_t>(sequences) * images_.shape[1] * images_.shape[2]);
+}
+
+void ImageData::write(size_t index, int down, int across, int s, Batch& batch) const {
+  const int height = static_cast<int>(images_.shape[1]), width = static_cast<int>(images_.shape[2]),
+            patch = options_.patch;
+  const uint8_t* image = images_.entries.data() + index * images_.shape[1] * images_.shape[2];
+  float* out = batch.patches.data() + static_cast<size_t>(s) * images_.shape[1] * images_.shape[2];
+  for (int block = 0; block < patches_down_ * patches_across_; ++block)
+    for (int i = 0; i < patch * patch; ++i) {
+      const int row = block / patches_across_ * patch + i / patch - down;
+      const int column = block % patches_across_ * patch + i % patch - across;
+      const bool inside = row >= 0 && row < height && column >= 0 && column < width;
+      *out++ = static_cast<float>(inside ? image[row * width + column] : 0) / 127.5f - 1.0f;
+    }
+  batch.targets[static_cast<size_t>(s)] = labels_.entries[index];
+}
+
+void ImageData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
+  start(sequences, batch);
+  const auto moves = static_cast<uint64_t>(2 * options_.shift + 1);
+  for (int s = 0; s < sequences; ++s) {
+    // Held out is the last image of every `held_out_every`; the others, numbered without those:
+    const size_t number = random.integer(training_images());
+    const size_t index = number + number / (held_out_every() - 1);
+    const int down = static_cast<int>(random.integer(moves)) - options_.shift;
+    const int across = static_cast<int>(random.integer(moves)) - options_.shift;
+    write(index, down, across, s, batch);
+  }
+}
+
+Batch ImageData::validation(int sequences) const {
+  Batch batch;
+  start(std::min(sequences, static_cast<int>(held_out_images())), batch);
+  for (int s = 0; s < batch.sequences; ++s)
+    write((static_cast<size_t>(s) + 1) * held_out_every() - 1, 0, 0, s, batch);
+  return batch;
+}
+
+}  // namespace psm

@@ -1,0 +1,108 @@
+#include "train/data/image_data.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ckks/base/error.h"
+#include "ckks/base/testing/shared_data.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+constexpr int kSide = 6, kCount = 20;
+
+// Image n is black but for one pixel in its middle of value n + 1; its class is n % 3.
+IdxArray dots() {
+  IdxArray images{{kCount, kSide, kSide}, std::vector<uint8_t>(kCount * kSide * kSide)};
+  for (int n = 0; n < kCount; ++n)
+    images.entries[n * kSide * kSide + 2 * kSide + 2] = static_cast<uint8_t>(n + 1);
+  return images;
+}
+
+IdxArray classes() {
+  IdxArray labels{{kCount}, std::vector<uint8_t>(kCount)};
+  for (int n = 0; n < kCount; ++n) labels.entries[n] = static_cast<uint8_t>(n % 3);
+  return labels;
+}
+
+ImageData data(int shift) {
+  return ImageData(dots(), classes(), {.patch = 3, .shift = shift, .held_out_every = 5}, "dots");
+}
+
+// The number of the image in a batch, by its one bright pixel, and where that stands.
+std::pair<int, int> found(const Batch& batch, int s) {
+  const std::span patches =
+      std::span(batch.patches).subspan(static_cast<size_t>(s) * kSide * kSide, kSide * kSide);
+  const auto brightest = std::max_element(patches.begin(), patches.end());
+  return {static_cast<int>(std::lround((*brightest + 1) * 127.5)) - 1,
+          static_cast<int>(brightest - patches.begin())};
+}
+
+TEST_CASE("an image is cut into patches, row by row, black is -1") {
+  const Batch batch = data(0).validation(1);
+  CHECK(batch.length == 5);
+  REQUIRE(batch.patches.size() == kSide * kSide);
+  // The pixel in row 2, column 2 is the last of the first patch; held out first is image 4.
+  CHECK(found(batch, 0) == std::pair(4, 8));
+  CHECK(batch.patches[8] == doctest::Approx(5 / 127.5 - 1));
+  CHECK(std::count(batch.patches.begin(), batch.patches.end(), -1.0f) == kSide * kSide - 1);
+}
+
+TEST_CASE("every fifth image is held out, the others are drawn, all with their labels") {
+  const ImageData images = data(0);
+  CHECK(images.training_images() == 16);
+  CHECK(images.classes() == 3);
+  std::set<int> held_out, drawn;
+  const Batch validation = images.validation(100);
+  CHECK(validation.sequences == 4);
+  for (int s = 0; s < validation.sequences; ++s) {
+    held_out.insert(found(validation, s).first);
+    CHECK(validation.targets[s] == found(validation, s).first % 3);
+  }
+  CHECK(held_out == std::set<int>{4, 9, 14, 19});
+  TrainingRandom random(1);
+  Batch batch;
+  images.draw(400, random, batch);
+  for (int s = 0; s < 400; ++s) {
+    drawn.insert(found(batch, s).first);
+    CHECK(batch.targets[s] == found(batch, s).first % 3);
+  }
+  CHECK(drawn.size() == 16);
+  for (const int image : held_out) CHECK(drawn.count(image) == 0);
+}
+
+TEST_CASE("training images are moved by up to the shift in both directions") {
+  std::set<int> places;
+  TrainingRandom random(1);
+  Batch batch;
+  data(1).draw(400, random, batch);
+  for (int s = 0; s < 400; ++s) places.insert(found(batch, s).second);
+  CHECK(places.size() == 9);
+}
+
+TEST_CASE("arrays that do not fit together are refused") {
+  const auto refused = [](IdxArray images, IdxArray labels, int patch, const char* why) {
+    CHECK_THROWS_WITH_AS(ImageData(std::move(images), std::move(labels), {.patch = patch}, "dots"),
+                         doctest::Contains(why), Error);
+  };
+  refused(classes(), classes(), 3, "3 dimensions");
+  refused(dots(), dots(), 3, "as many labels");
+  refused(dots(), {{2}, {0, 1}}, 3, "as many labels");
+  refused(dots(), classes(), 4, "whole patches of 4 x 4");
+  refused(dots(), {{kCount}, std::vector<uint8_t>(kCount)}, 3, "too few");
+}
+
+TEST_CASE("MNIST's test files are 10,000 images of 28 x 28 in 10 classes") {
+  const auto images = shared_data("image/mnist-t10k-images-idx3-ubyte.gz");
+  const auto labels = shared_data("image/mnist-t10k-labels-idx1-ubyte.gz");
+  if (!images || !labels) return;
+  const ImageData mnist = ImageData::from_files(*images, *labels, {});
+  CHECK(mnist.training_images() == 9000);
+  CHECK(mnist.held_out_images() == 1000);
+  CHECK(mnist.classes() == 10);
+  CHECK(mnist.context() == 17);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,100 @@
+#include "train/data/text_data.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
+#include "ckks/base/files/file.h"
+
+namespace psm {
+namespace {
+
+// Where the last part of a text begins: in front of a character of UTF-8, not in one.
+size_t held_out_begin(std::string_view text, double fraction) {
+  if (!(fraction > 0 && fraction < 1))
+    throw Error(message("held-out fraction ", fraction, ": give a number between 0 and 1"));
+  size_t begin = static_cast<size_t>(static_cast<double>(text.size()) * (1 - fraction));
+  const auto inside = [&] { return begin < text.size() && (text[begin] & 0xC0) == 0x80; };
+  for (int i = 0; i < 3 && begin > 0 && inside(); ++i) --begin;
+  return begin;
+}
+
+}  // namespace
+
+TextData::TextData(std::string_view text, const TextOptions& options,
+                   std::shared_ptr<const Tokenizer> tokenizer)
+    : options_(options),
+      description_(message("text of ", text.size(), " bytes, checksum ", checksum64(text.data(), text.size()),
+                           ", context ", options.context, ", held out ", options.held_out)) {
+  const size_t begin = held_out_begin(text, options.held_out);
+  tokenise(text.substr(0, begin), text.substr(begin), Alphabet(text), std::move(tokenizer));
+}
+
+TextData::TextData(std::string_view training, std::string_view held_out, const TextOptions& options,
+                   std::shared_ptr<const Tokenizer> tokenizer)
+    : options_(options),
+      description_(message("text of ", training.size(), " bytes, checksum ",
+                           checksum64(training.data(), training.size()), ", context ", options.context,
+                           ", held out another of ", held_out.size(), " bytes, checksum ",
+                           checksum64(held_out.data(), held_out.size()))) {
+  tokenise(training, held_out, Alphabet(std::string(training).append(held_out)), std::move(tokenizer));
+}
+
+void TextData::tokenise(std::string_view training, std::string_view held_out, Alphabet own,
+                        std::shared_ptr<const Tokenizer> tokenizer) {
+  if (options_.context < 1)
+    throw Error(message("a context of ", options_.context, " tokens: give at least 1"));
+  if (tokenizer) {
+    if (const std::string kept = tokenizer->to_string(); kept != own.to_string())
+      description_ +=
+          message(", ", tokenizer->vocab(), " tokens, checksum ", checksum64(kept.data(), kept.size()));
+    tokenizer_ = std::move(tokenizer);
+  } else {
+    tokenizer_ = std::make_shared<const Alphabet>(std::move(own));
+  }
+  tokens_ = tokenizer_->encode(training);
+  split_ = tokens_.size();
+  const std::vector<int> others = tokenizer_->encode(held_out);
+  tokens_.insert(tokens_.end(), others.begin(), others.end());
+  const size_t window = static_cast<size_t>(options_.context) + 1;
+  if (training_tokens() < window || held_out_tokens() < window)
+    throw Error(message("the text has ", training_tokens(), " tokens for training and ", held_out_tokens(),
+                        " held out, too few for windows of ", window,
+                        "; give a longer text or a shorter context"));
+}
+
+TextData TextData::from_files(const std::string& training, const std::string& held_out,
+                              const TextOptions& options, std::shared_ptr<const Tokenizer> tokenizer) {
+  const std::string text = read_file(training, options.max_bytes);
+  if (held_out.empty()) return TextData(text, options, std::move(tokenizer));
+  return TextData(text, read_file(held_out, options.max_bytes), options, std::move(tokenizer));
+}
+
+void TextData::window(size_t begin, int sequence, Batch& batch) const {
+  const size_t at = static_cast<size_t>(sequence) * options_.context;
+  std::copy_n(tokens_.begin() + begin, options_.context, batch.tokens.begin() + at);
+  std::copy_n(tokens_.begin() + begin + 1, options_.context, batch.targets.begin() + at);
+}
+
+void TextData::draw(int sequences, TrainingRandom& random, Batch& batch) const {
+  batch.sequences = sequences;
+  batch.length = options_.context;
+  batch.tokens.resize(static_cast<size_t>(sequences) * options_.context);
+  batch.targets.resize(batch.tokens.size());
+  for (int s = 0; s < sequences; ++s) window(random.integer(split_ - options_.context), s, batch);
+}
+
+Batch TextData::validation(int sequences) const {
+  const size_t available = (held_out_tokens() - 1) / options_.context;
+  Batch batch;
+  batch.sequences = static_cast<int>(std::min<size_t>(available, sequences));
+  batch.length = options_.context;
+  batch.tokens.resize(static_cast<size_t>(batch.sequences) * options_.context);
+  batch.targets.resize(batch.tokens.size());
+  for (int s = 0; s < batch.sequences; ++s)
+    window(split_ + (available * s / batch.sequences) * options_.context, s, batch);
+  return batch;
+}
+
+}  // namespace psm

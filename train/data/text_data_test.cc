@@ -1,0 +1,87 @@
+#include "train/data/text_data.h"
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+#include "nn/text/alphabet.h"
+#include "nn/text/bpe_trainer.h"
+#include "nn/text/byte_bpe.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("windows predict the next byte and training never sees the held-out part") {
+  std::string text(1000, 'a');
+  for (int i = 0; i < 900; ++i) text[i] = static_cast<char>('b' + i % 3);
+  for (int i = 900; i < 1000; ++i) text[i] = static_cast<char>('x' + i % 2);
+  const TextData data(text, {.context = 8, .held_out = 0.1});
+  CHECK(data.training_tokens() == 900);
+  TrainingRandom random(3);
+  Batch batch;
+  data.draw(500, random, batch);
+  CHECK(batch.scored() == 500 * 8);
+  for (int s = 0; s < 500; ++s)
+    for (int i = 0; i < 8; ++i) {
+      CHECK(batch.tokens[s * 8 + i] < 3);
+      CHECK(batch.targets[s * 8 + i] == (batch.tokens[s * 8 + i] + 1) % 3);
+    }
+  const Batch validation = data.validation(1000);
+  CHECK(validation.sequences == 12);
+  for (int token : validation.tokens) CHECK(token >= 3);
+  CHECK(data.validation(4).sequences == 4);
+}
+
+TEST_CASE("a second text is held out whole, and its bytes are in the alphabet") {
+  const TextData data(std::string(50, 'a') + std::string(50, 'b'), std::string(40, 'c'), {.context = 8});
+  CHECK(data.vocab() == 3);
+  CHECK(data.training_tokens() == 100);
+  CHECK(data.held_out_tokens() == 40);
+  TrainingRandom random(3);
+  Batch batch;
+  data.draw(500, random, batch);
+  for (int token : batch.targets) CHECK(token < 2);
+  for (int token : data.validation(1000).tokens) CHECK(token == 2);
+  const TextData other(std::string(50, 'a') + std::string(50, 'b'), std::string(40, 'd'), {.context = 8});
+  CHECK(data.description() != other.description());
+}
+
+TEST_CASE("a tokenizer's tokens take the place of characters, and what is held out begins at a character") {
+  std::string text;
+  for (int i = 0; i < 100; ++i) text += "the th\u00e9 ";  // 9 bytes each
+  const auto bpe = std::make_shared<const ByteBpe>(train_byte_bpe(text, {.vocab = 262}), "test");
+  for (const double held_out : {0.1, 0.1007}) {
+    const TextData data(text, {.context = 8, .held_out = held_out}, bpe);
+    CHECK(data.vocab() == 262);
+    CHECK(data.tokenizer() == bpe);
+    CHECK(data.training_tokens() + data.held_out_tokens() < text.size() / 2);
+    const Batch batch = data.validation(1);
+    const std::vector<int> tokens(batch.tokens.begin(), batch.tokens.end());
+    CHECK(text.find(bpe->decode(tokens), text.size() - text.size() / 8) != std::string::npos);
+    CHECK(std::equal(tokens.begin() + 1, tokens.end(), batch.targets.begin()));
+  }
+}
+
+TEST_CASE("the description tells tokenizers apart, and the text's own alphabet says nothing new") {
+  const std::string text(100, 'a');
+  const TextOptions options{.context = 2};
+  const auto own = std::make_shared<const Alphabet>("a"), larger = std::make_shared<const Alphabet>("ab");
+  CHECK(TextData(text, options, own).description() == TextData(text, options).description());
+  CHECK(TextData(text, options, larger).description() != TextData(text, options).description());
+  CHECK_THROWS_AS(TextData(text, options, std::make_shared<const Alphabet>("b")), Error);
+}
+
+TEST_CASE("texts that are too short, empty or missing are refused") {
+  CHECK_THROWS_AS(TextData("", {}), Error);
+  CHECK_THROWS_AS(TextData("short", {}), Error);
+  CHECK_THROWS_AS(TextData(std::string(1000, 'a'), {.context = 64, .held_out = 1.5}), Error);
+  CHECK_THROWS_AS(TextData(std::string(1000, 'a'), "short", {}), Error);
+  CHECK_THROWS_AS(TextData("short", std::string(1000, 'a'), {}), Error);
+  CHECK_THROWS_AS(TextData::from_files("/nonexistent/text", "", {}), Error);
+  CHECK_THROWS_AS(TextData::from_files("/nonexistent/text", "/nonexistent/text", {}), Error);
+}
+
+}  // namespace
+}  // namespace psm

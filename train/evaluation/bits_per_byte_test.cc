@@ -1,0 +1,35 @@
+#include "train/evaluation/bits_per_byte.h"
+
+#include <cmath>
+
+#include "doctest/doctest.h"
+#include "nn/text/alphabet.h"
+#include "nn/text/bpe_trainer.h"
+#include "nn/text/byte_bpe.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("a guess among n equal tokens of b bytes costs log2(n) / b bits a byte") {
+  const ByteBpe tokenizer(train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
+  Batch batch;
+  batch.targets = {tokenizer.encode("abab")[0], -1, tokenizer.encode("a")[0]};
+  Evaluation guess;
+  guess.scored = 2;
+  guess.cross_entropy = std::log(256.0);
+  const double bytes = bytes_per_target(batch, tokenizer);
+  CHECK(bytes == 2.5);
+  CHECK(bits_per_byte(guess, bytes) == doctest::Approx(8 / 2.5));
+}
+
+TEST_CASE("characters are a byte each, and where nothing is scored there are none") {
+  Batch batch;
+  batch.targets = {0, 1, -1, 1};
+  CHECK(bytes_per_target(batch, Alphabet("ab")) == 1);
+  batch.targets = {-1};
+  CHECK(bytes_per_target(batch, Alphabet("ab")) == 0);
+  CHECK(bits_per_byte({}, 0) == 0);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,130 @@
+#include "train/evaluation/continuation_scorer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "attention/reference/ranges.h"
+#include "attention/reference/reference_forward.h"
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+constexpr int kVocab = 13, kContext = 24;
+
+ModelConfig small(AttentionKind attention = AttentionKind::kPowerSoftmax) {
+  return {.vocab = kVocab,
+          .context = kContext,
+          .layers = 2,
+          .width = 16,
+          .heads = 2,
+          .ffn = 32,
+          .attention = attention};
+}
+
+struct Texts {
+  std::vector<std::vector<int>> tokens;
+  std::vector<ScoredText> scored;
+};
+
+// Of lengths from 2 to one more than the context.
+Texts random_texts(size_t count) {
+  Texts texts;
+  TrainingRandom random(3);
+  for (size_t i = 0; i < count; ++i) {
+    std::vector<int>& tokens = texts.tokens.emplace_back(2 + random.integer(kContext));
+    for (int& token : tokens) token = static_cast<int>(random.integer(kVocab));
+  }
+  for (const std::vector<int>& tokens : texts.tokens)
+    texts.scored.push_back({tokens, 1 + random.integer(tokens.size() - 1)});
+  return texts;
+}
+
+// The definition, from the logits of a forward pass in double precision.
+ContinuationScore expected(const ForwardResult& forward, const ScoredText& text) {
+  ContinuationScore score{.greedy = true};
+  for (size_t i = text.tokens.size() - text.scored; i < text.tokens.size(); ++i) {
+    const double* z = forward.logits.data() + (i - 1) * kVocab;
+    double sum = 0;
+    for (int j = 0; j < kVocab; ++j) sum += std::exp(z[j]);
+    for (int j = 0; j < kVocab; ++j) score.greedy = score.greedy && z[j] <= z[text.tokens[i]];
+    score.log_likelihood += z[text.tokens[i]] - std::log(sum);
+  }
+  return score;
+}
+
+std::span<const int> read(const ScoredText& text) { return text.tokens.first(text.tokens.size() - 1); }
+
+TEST_CASE("the trained model's likelihoods, in batches, are those of its forward pass in double precision") {
+  const Texts texts = random_texts(300);
+  for (const AttentionKind attention : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
+    const ModelWeights weights = random_weights(small(attention), 5);
+    const auto scores = trained_scorer(weights)->score(texts.scored);
+    REQUIRE(scores.size() == texts.scored.size());
+    int greedy = 0;
+    for (size_t i = 0; i < scores.size(); ++i) {
+      const ContinuationScore right =
+          expected(reference_forward(weights, read(texts.scored[i])), texts.scored[i]);
+      CHECK(scores[i].log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-5));
+      CHECK(scores[i].greedy == right.greedy);
+      greedy += scores[i].greedy;
+    }
+    CHECK(greedy > 0);
+    CHECK(greedy < 300);
+  }
+}
+
+TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
+  const Texts texts = random_texts(6);
+  const ModelWeights weights = random_weights(small(), 5);
+  std::vector<std::vector<int>> whole;
+  for (const ScoredText& text : texts.scored) whole.emplace_back(read(text).begin(), read(text).end());
+  const PolynomialModel polynomial = make_polynomial(weights, measure_ranges(weights, whole));
+  const auto scores = polynomial_scorer(polynomial)->score(texts.scored);
+  for (size_t i = 0; i < scores.size(); ++i) {
+    const ContinuationScore right = expected(polynomial_forward(polynomial, whole[i]), texts.scored[i]);
+    CHECK(scores[i].log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-12));
+    CHECK(scores[i].greedy == right.greedy);
+  }
+}
+
+TEST_CASE("the number of threads changes no bit, nor does a second call") {
+  const Texts texts = random_texts(200);
+  const auto scorer = trained_scorer(random_weights(small(), 5));
+  const int threads = thread_count();
+  set_thread_count(1);
+  const auto one = scorer->score(texts.scored);
+  set_thread_count(3);
+  const auto three = scorer->score(texts.scored), again = scorer->score(texts.scored);
+  set_thread_count(threads);
+  for (size_t i = 0; i < one.size(); ++i) {
+    CHECK(one[i].log_likelihood == three[i].log_likelihood);
+    CHECK(three[i].log_likelihood == again[i].log_likelihood);
+  }
+}
+
+TEST_CASE("logits that are no numbers give a likelihood that is none") {
+  ModelWeights weights = random_weights(small(), 5);
+  weights.unembedding[3] = std::numeric_limits<float>::quiet_NaN();
+  const Texts texts = random_texts(2);
+  for (const ContinuationScore& score : trained_scorer(weights)->score(texts.scored))
+    CHECK(std::isnan(score.log_likelihood));
+}
+
+TEST_CASE("a model that is no causal language model and a token of another vocabulary are refused") {
+  ModelConfig config = small(AttentionKind::kSoftmax);
+  config.causal = false;
+  CHECK_THROWS_WITH_AS(trained_scorer(random_weights(config, 1)),
+                       doctest::Contains("only a causal language model"), Error);
+  const auto scorer = trained_scorer(random_weights(small(), 1));
+  const std::vector<int> tokens = {1, kVocab};
+  const ScoredText text{tokens, 1};
+  CHECK_THROWS_WITH_AS(scorer->score({&text, 1}),
+                       doctest::Contains("token 13 is not in the model's vocabulary"), Error);
+}
+
+}  // namespace
+}  // namespace psm

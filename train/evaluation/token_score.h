@@ -1,0 +1,26 @@
+// One predicted token: ln p of it and whether it is the likeliest, from a row of logits z.
+//
+//     ln p_target = z_target - ln sum_j e^{z_j}
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+namespace psm {
+
+struct TokenScore {
+  double log_probability = 0;
+  bool greedy = false;  // is it the first of the largest logits? Never where a logit is no number
+};
+
+template <typename Scalar>
+TokenScore score_token(std::span<const Scalar> logits, int target) {
+  const auto best = std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const Scalar z : logits) sum += std::exp(static_cast<double>(z) - *best);
+  return {-(std::log(sum) + *best - logits[static_cast<size_t>(target)]),
+          best - logits.begin() == target && std::isfinite(sum)};
+}
+
+}  // namespace psm

@@ -1,0 +1,166 @@
+#include "train/harness/harness_scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "ckks/base/error.h"
+#include "ckks/base/progress.h"
+#include "train/harness/harness_prompts.h"
+
+namespace psm {
+namespace {
+
+constexpr size_t kExamples = 64;  // encoded and scored together
+
+double characters(std::string_view text) {
+  return static_cast<double>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;  // UTF-8's bytes that begin one
+  }));
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+// Of the mean: the standard deviation over sqrt(n); of zeros and ones sqrt(a (1 - a) / (n - 1)).
+double standard_error(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  const double centre = mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - centre) * (value - centre);
+  return std::sqrt(squares / (n - 1) / n);
+}
+
+// The examples of one step, encoded.
+struct Group {
+  std::vector<std::vector<EncodedPrompt>> prompts;  // of each example's candidates; none: left out
+  std::vector<ScoredText> texts;                    // of all prompts in order
+
+  void clear() { prompts.clear(), texts.clear(); }
+};
+
+void encode_example(const HarnessTask& task, std::span<const TaskExample> examples, size_t which,
+                    const Tokenizer& tokenizer, int context, const HarnessOptions& options, Group& group) {
+  const std::vector<size_t> shots = draw_shots(examples.size(), which, options.shots, options.seed);
+  std::vector<EncodedPrompt>& prompts = group.prompts.emplace_back();
+  for (size_t c = 0; c < examples[which].candidates(); ++c) {
+    std::optional<EncodedPrompt> prompt =
+        encode_prompt(harness_prompt(task.form, examples, which, c, shots), tokenizer, context);
+    if (!prompt) {
+      prompts.clear();
+      return;
+    }
+    prompts.push_back(std::move(*prompt));
+  }
+}
+
+ExampleScore score_example(const TaskExample& example, std::span<const EncodedPrompt> prompts,
+                           std::span<const ContinuationScore> scores, size_t& not_a_number) {
+  constexpr double kLost = -std::numeric_limits<double>::infinity();
+  std::vector<double> plain, normalised;
+  for (size_t c = 0; c < scores.size(); ++c) {
+    const bool lost = std::isnan(scores[c].log_likelihood);
+    not_a_number += lost;
+    plain.push_back(lost ? kLost : scores[c].log_likelihood);
+    normalised.push_back(plain.back() / characters(example.continuation(c)));
+  }
+  const auto chosen = [&](const std::vector<double>& values) {
+    const auto best = std::max_element(values.begin(), values.end());
+    return static_cast<size_t>(best - values.begin()) == example.gold && *best > kLost;
+  };
+  const size_t gold = example.gold;
+  const bool alone = scores.size() == 1;
+  return {.correct = alone ? scores[gold].greedy && plain[gold] > kLost : chosen(plain),
+          .correct_normalised = !alone && chosen(normalised),
+          .log_likelihood = plain[gold],
+          .tokens = static_cast<double>(prompts[gold].scored),
+          .candidates = scores.size()};
+}
+
+HarnessMetric share(const char* name, const std::vector<double>& correct, double chance) {
+  return {name, mean(correct), standard_error(correct), chance};
+}
+
+}  // namespace
+
+size_t HarnessScores::scored() const {
+  return static_cast<size_t>(std::count_if(examples.begin(), examples.end(),
+                                           [](const auto& example) { return example.has_value(); }));
+}
+
+HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> examples,
+                         const std::string& what, const Tokenizer& tokenizer, ContinuationScorer& scorer,
+                         const HarnessOptions& options) {
+  const size_t count = options.limit == 0 ? examples.size() : std::min(options.limit, examples.size());
+  HarnessScores result;
+  Progress progress(std::string(task.name), static_cast<double>(count));
+  Group group;
+  for (size_t first = 0; first < count; first += kExamples) {
+    const size_t here = std::min(kExamples, count - first);
+    group.clear();
+    for (size_t i = first; i < first + here; ++i) {
+      try {
+        encode_example(task, examples, i, tokenizer, scorer.config().context, options, group);
+      } catch (const Error& error) {
+        throw Error(message(place_of(examples[i], what), ": ", error.what()));
+      }
+    }
+    for (const auto& prompts : group.prompts) {
+      for (const EncodedPrompt& prompt : prompts) group.texts.push_back({prompt.tokens, prompt.scored});
+      result.cut +=
+          std::any_of(prompts.begin(), prompts.end(), [](const auto& prompt) { return prompt.cut; });
+    }
+    const std::vector<ContinuationScore> scores = scorer.score(group.texts);
+    std::span<const ContinuationScore> rest = scores;
+    for (size_t i = 0; i < here; ++i) {
+      const std::vector<EncodedPrompt>& prompts = group.prompts[i];
+      std::optional<ExampleScore>& score = result.examples.emplace_back();
+      if (prompts.empty()) continue;
+      score = score_example(examples[first + i], prompts, rest.first(prompts.size()), result.not_a_number);
+      rest = rest.subspan(prompts.size());
+    }
+    progress.advance(static_cast<double>(here));
+  }
+  return result;
+}
+
+std::vector<HarnessMetric> harness_metrics(const HarnessTask& task, const HarnessScores& scores, int vocab) {
+  std::vector<double> correct, normalised, likelihoods, tokens, guesses;
+  for (const std::optional<ExampleScore>& example : scores.examples) {
+    if (!example) continue;
+    correct.push_back(example->correct);
+    normalised.push_back(example->correct_normalised);
+    likelihoods.push_back(example->log_likelihood);
+    tokens.push_back(example->tokens);
+    guesses.push_back(task.form == TaskForm::kLastWord ? std::pow(vocab, -example->tokens)
+                                                       : 1.0 / static_cast<double>(example->candidates));
+  }
+  if (correct.empty())
+    throw Error(message("task ", task.name,
+                        ": every example has a continuation longer than the model's context; give a "
+                        "model with a longer one"));
+  std::vector<HarnessMetric> metrics;
+  metrics.push_back(share("acc", correct, mean(guesses)));
+  if (task.normalised) metrics.push_back(share("acc_norm", normalised, mean(guesses)));
+  if (task.form == TaskForm::kLastWord) {
+    const double perplexity = std::exp(-mean(likelihoods));
+    metrics.push_back(
+        {"perplexity", perplexity, perplexity * standard_error(likelihoods), std::pow(vocab, mean(tokens))});
+  }
+  return metrics;
+}
+
+PairedDifference paired_difference(const HarnessScores& first, const HarnessScores& second) {
+  std::vector<double> differences;
+  for (size_t i = 0; i < std::min(first.examples.size(), second.examples.size()); ++i)
+    if (first.examples[i] && second.examples[i])
+      differences.push_back(static_cast<double>(first.examples[i]->correct) - second.examples[i]->correct);
+  if (differences.empty())
+    throw Error("two models have no scored example in common; score the same examples");
+  return {differences.size(), mean(differences), standard_error(differences)};
+}
+
+}  // namespace psm

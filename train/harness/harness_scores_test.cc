@@ -1,0 +1,175 @@
+#include "train/harness/harness_scores.h"
+
+#include <cmath>
+#include <limits>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+#include "nn/text/byte_bpe.h"
+
+namespace psm {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+ByteBpe bytes_tokenizer() {
+  ByteBpeSpec spec;
+  for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
+  return ByteBpe(spec, "test");
+}
+
+// Gives the likelihoods of a list, one after another; the greedy ones are those above -1.
+class ListScorer final : public ContinuationScorer {
+ public:
+  explicit ListScorer(std::vector<double> likelihoods, int context = 64)
+      : likelihoods_(std::move(likelihoods)) {
+    config_.vocab = 256, config_.context = context;
+  }
+  const ModelConfig& config() const override { return config_; }
+  std::vector<ContinuationScore> score(std::span<const ScoredText> texts) override {
+    std::vector<ContinuationScore> scores;
+    for (size_t i = 0; i < texts.size(); ++i, ++next_) {
+      scores.push_back({likelihoods_.at(next_), likelihoods_.at(next_) > -1});
+      shown.emplace_back(texts[i].tokens.begin(), texts[i].tokens.end());
+    }
+    return scores;
+  }
+  std::vector<std::string> shown;  // every text
+
+ private:
+  ModelConfig config_;
+  std::vector<double> likelihoods_;
+  size_t next_ = 0;
+};
+
+std::string answer_lines(int count) {
+  std::string lines;
+  for (int i = 0; i < count; ++i)
+    lines += R"({"query": "Q", "choices": ["aaaa", "b"], "gold": 0})"
+             "\n";
+  return lines;
+}
+
+HarnessScores score(const char* name, const std::string& lines, ContinuationScorer& scorer,
+                    const HarnessOptions& options = {}) {
+  const HarnessTask& task = harness_task_named(name);
+  return score_task(task, parse_task(task, lines, "file"), "file", bytes_tokenizer(), scorer, options);
+}
+
+TEST_CASE("acc takes the likeliest choice, acc_norm the likeliest by character, the first of equals") {
+  // By character: -1 and -3; -2 and -1; -1 and -1.
+  ListScorer scorer({-4, -3, -8, -1, -4, -1, -2, -2});
+  const HarnessScores scores = score("piqa", answer_lines(4), scorer);
+  CHECK(scores.scored() == 4);
+  const auto metrics = harness_metrics(harness_task_named("piqa"), scores, 256);
+  REQUIRE(metrics.size() == 2);
+  CHECK(metrics[0].name == "acc");
+  CHECK(metrics[0].value == 0.25);  // the last: equal
+  CHECK(metrics[0].standard_error == doctest::Approx(std::sqrt(0.25 * 0.75 / 3)));
+  CHECK(metrics[0].chance == 0.5);
+  CHECK(metrics[1].name == "acc_norm");
+  CHECK(metrics[1].value == 0.75);
+}
+
+TEST_CASE("acc_norm counts characters, not bytes") {
+  ListScorer scorer({-2, -1.5});
+  const auto scores = score("piqa", R"({"query": "Q", "choices": ["\u00e9\u00e9", "e"], "gold": 0})", scorer);
+  CHECK_FALSE(scores.examples[0]->correct);
+  CHECK(scores.examples[0]->correct_normalised);  // -2 / 2 against -1.5 / 1
+  ListScorer other({-3.2, -1.5});                 // by byte, -0.8 would win
+  CHECK_FALSE(score("piqa", R"({"query": "Q", "choices": ["\u00e9\u00e9", "e"], "gold": 0})", other)
+                  .examples[0]
+                  ->correct_normalised);
+}
+
+TEST_CASE("the last word: greedy accuracy, perplexity, and what uniform tokens would give") {
+  const std::string lines = R"({"context": "a", "continuation": "b"})"
+                            "\n"
+                            R"({"context": "a", "continuation": "bcd"})";
+  ListScorer scorer({-0.5, -2.5});
+  const auto metrics =
+      harness_metrics(harness_task_named("lambada_openai"), score("lambada_openai", lines, scorer), 256);
+  REQUIRE(metrics.size() == 2);
+  CHECK(metrics[0].value == 0.5);
+  CHECK(metrics[0].chance ==
+        doctest::Approx((std::pow(256.0, -2) + std::pow(256.0, -4)) / 2));  // with the space
+  CHECK(metrics[1].name == "perplexity");
+  CHECK(metrics[1].value == doctest::Approx(std::exp(1.5)));
+  CHECK(metrics[1].standard_error == doctest::Approx(std::exp(1.5) * 1.0));  // s = sqrt 2 over sqrt 2
+  CHECK(metrics[1].chance == doctest::Approx(std::pow(256.0, 3)));
+}
+
+TEST_CASE("referents are judged by the text that follows them") {
+  ListScorer scorer({-3, -2});
+  const auto scores =
+      score("winogrande", R"({"context_options": ["A so A", "A so B"], "continuation": "ran.", "gold": 1})",
+            scorer);
+  CHECK(scores.examples[0]->correct);
+  CHECK(scorer.shown == std::vector<std::string>{"A so A ran.", "A so B ran."});
+  const auto metrics = harness_metrics(harness_task_named("winogrande"), scores, 256);
+  REQUIRE(metrics.size() == 1);
+  CHECK(std::isnan(metrics[0].standard_error));  // of one example
+}
+
+TEST_CASE("shots come from the whole file, the limit takes its first examples") {
+  std::string lines;
+  for (const char letter : std::string("abcdef"))
+    lines += std::string("{\"context\": \"") + letter + "\", \"continuation\": \"z\"}\n";
+  ListScorer scorer(std::vector<double>(2, -1));
+  CHECK(score("lambada_openai", lines, scorer, {.shots = 5, .limit = 2}).scored() == 2);
+  REQUIRE(scorer.shown.size() == 2);
+  CHECK(scorer.shown[0].ends_with("\n\na z"));
+  CHECK(scorer.shown[1].ends_with("\n\nb z"));
+  for (const char letter : std::string("bcdef"))
+    CHECK(scorer.shown[0].find(std::string(1, letter) + " z\n\n") < 30);
+}
+
+TEST_CASE("a continuation longer than the context leaves its example out, a longer prompt is cut") {
+  const std::string lines = answer_lines(1) +
+                            R"({"query": "Q", "choices": ["a", "0123456789"], "gold": 0})"
+                            "\n" +
+                            R"({"query": "A long question?", "choices": ["a", "b"], "gold": 0})";
+  ListScorer scorer({-1, -2, -1, -2}, 10);
+  const HarnessScores scores = score("piqa", lines, scorer);
+  CHECK(scores.scored() == 2);
+  CHECK_FALSE(scores.examples[1]);
+  CHECK(scores.cut == 2);
+  CHECK(scorer.shown.back() == "?\nAnswer: b");
+  ListScorer none({}, 3);
+  CHECK_THROWS_WITH_AS(harness_metrics(harness_task_named("piqa"), score("piqa", answer_lines(2), none), 256),
+                       doctest::Contains("longer than the model's context"), Error);
+}
+
+TEST_CASE("a likelihood that is no number never wins and is counted") {
+  ListScorer scorer({-9, kNaN, kNaN, -1, kNaN, kNaN});
+  const HarnessScores scores = score("piqa", answer_lines(3), scorer);
+  CHECK(scores.not_a_number == 4);
+  CHECK(scores.examples[0]->correct);
+  CHECK_FALSE(scores.examples[1]->correct);
+  CHECK_FALSE(scores.examples[2]->correct);
+  ListScorer word({kNaN});
+  const auto metrics =
+      harness_metrics(harness_task_named("lambada_openai"),
+                      score("lambada_openai", R"({"context": "a", "continuation": "b"})", word), 256);
+  CHECK(metrics[0].value == 0);
+  CHECK(std::isinf(metrics[1].value));
+}
+
+TEST_CASE("two models are compared example by example") {
+  ListScorer first({-1, -2, -1, -2, -2, -1, -1, -2}), second({-1, -2, -2, -1, -2, -1, -2, -1});
+  const PairedDifference d =
+      paired_difference(score("piqa", answer_lines(4), first), score("piqa", answer_lines(4), second));
+  CHECK(d.examples == 4);
+  CHECK(d.difference == 0.5);  // right 1 1 0 1 and 1 0 0 0: differences 0 1 0 1
+  CHECK(d.standard_error == doctest::Approx(std::sqrt(1.0 / 3 / 4)));
+  CHECK_THROWS_AS(paired_difference({}, {}), Error);
+}
+
+TEST_CASE("an example that cannot be prompted is named with its line") {
+  ListScorer scorer({});
+  CHECK_THROWS_WITH_AS(score("piqa", answer_lines(2), scorer, {.shots = 2}),
+                       "file line 1: of 2 examples, no 2 others can be shown; ask for fewer shots", Error);
+}
+
+}  // namespace
+}  // namespace psm

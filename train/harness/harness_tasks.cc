@@ -1,0 +1,113 @@
+#include "train/harness/harness_tasks.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "ckks/base/files/utf8.h"
+
+namespace psm {
+namespace {
+
+constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
+constexpr size_t kMaxLineBytes = size_t{1} << 20, kMaxExamples = 100'000;
+constexpr size_t kMinCandidates = 2, kMaxCandidates = 32;
+// An object with an array of candidates and some members of other programs.
+constexpr JsonLimits kLimits{.max_bytes = kMaxLineBytes, .max_depth = 8, .max_values = 256};
+
+constexpr HarnessTask kTasks[] = {
+    {.name = "lambada_openai", .form = TaskForm::kLastWord},
+    {.name = "arc_easy", .form = TaskForm::kAnswers, .normalised = true},
+    {.name = "piqa", .form = TaskForm::kAnswers, .normalised = true},
+    {.name = "winogrande", .form = TaskForm::kReferents},
+    {.name = "winograd_wsc", .form = TaskForm::kReferents},
+};
+
+std::string text_from(const Json& json, const std::string& what) {
+  const std::string& text = json.string(what);
+  if (text.find_first_not_of(" \t\n\v\f\r") == std::string::npos)
+    throw Error(message(what, " has nothing but white space; an example needs a text there"));
+  return text;
+}
+
+std::vector<std::string> texts_from(const Json& json, const std::string& what) {
+  const Json::Array& items = json.array(what);
+  if (items.size() < kMinCandidates || items.size() > kMaxCandidates)
+    throw Error(message(what, " has ", items.size(), " texts; ", kMinCandidates, " to ", kMaxCandidates,
+                        " are expected"));
+  std::vector<std::string> texts;
+  for (const Json& item : items) texts.push_back(text_from(item, what));
+  return texts;
+}
+
+TaskExample example_from(TaskForm form, const Json& json, const std::string& what) {
+  if (!json.is_object()) throw Error(what + " is not a JSON object; an example is one");
+  const auto member = [&](const char* name, auto read) {
+    return read(json.at(name, what), message(what, ": '", name, "'"));
+  };
+  TaskExample example;
+  switch (form) {
+    case TaskForm::kLastWord:
+      example.contexts = {member("context", text_from)};
+      example.continuations = {member("continuation", text_from)};
+      return example;
+    case TaskForm::kAnswers:
+      example.contexts = {member("query", text_from)};
+      example.continuations = member("choices", texts_from);
+      break;
+    case TaskForm::kReferents:
+      example.contexts = member("context_options", texts_from);
+      example.continuations = {member("continuation", text_from)};
+      break;
+  }
+  const auto last = static_cast<int64_t>(example.candidates()) - 1;
+  example.gold = member("gold", [&](const Json& gold, const std::string& name) {
+    return static_cast<size_t>(gold.integer(name, 0, last));
+  });
+  return example;
+}
+
+}  // namespace
+
+std::span<const HarnessTask> harness_tasks() { return kTasks; }
+
+const HarnessTask& harness_task_named(std::string_view name) {
+  std::string known;
+  for (const HarnessTask& task : kTasks) {
+    if (task.name == name) return task;
+    known += (known.empty() ? "" : ", ") + std::string(task.name);
+  }
+  throw Error(message("there is no task '", name, "'; there are: ", known));
+}
+
+std::string place_of(const TaskExample& example, const std::string& what) {
+  return message(what, " line ", example.line);
+}
+
+std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what) {
+  std::vector<TaskExample> examples;
+  int line = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view content = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::string place = message(what, " line ", ++line);
+    if (examples.size() == kMaxExamples)
+      throw Error(message(place, ": at most ", kMaxExamples, " examples are read; split the file"));
+    if (content.size() > kMaxLineBytes)
+      throw Error(message(place, " has ", content.size(), " bytes, at most ", kMaxLineBytes, " are read"));
+    if (const size_t valid = utf8_valid_prefix(content); valid < content.size())
+      throw Error(message(place, " is not UTF-8 at byte ", valid));
+    examples.push_back(example_from(task.form, parse_json(content, place, kLimits), place));
+    examples.back().line = line;
+  }
+  if (examples.empty()) throw Error(message(what, " has no examples; give a file with one a line"));
+  return examples;
+}
+
+std::vector<TaskExample> read_task(const HarnessTask& task, const std::string& path) {
+  return parse_task(task, read_file(path, kMaxFileBytes), path);
+}
+
+}  // namespace psm

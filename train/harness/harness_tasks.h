@@ -1,0 +1,64 @@
+// Tasks of the EleutherAI language model evaluation harness (github.com/EleutherAI/lm-evaluation-harness), on which
+// tab. pile compares models, and the files that their examples are read from.
+//
+// An example is a few candidates, each a context c and a continuation y, of which `gold` is right. A file has an example
+// a line, a JSON object of one of three forms; other members are ignored:
+//
+//     kLastWord   {"context", "continuation"}                   one candidate: is it what the model would write?
+//     kAnswers    {"query", "choices", "gold"}                  one context, a continuation for each choice
+//     kReferents  {"context_options", "continuation", "gold"}   a context for each option, one continuation: "partial
+//                                                               scoring" of Trinh and Le, arXiv 1806.02847
+//
+// The texts here are those of the file; harness_prompts.h makes what a model reads of them.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace psm {
+
+enum class TaskForm { kLastWord, kAnswers, kReferents };
+
+struct HarnessTask {
+  std::string_view name;  // its file is NAME.jsonl
+  TaskForm form;
+  bool normalised = false;  // is acc_norm reported too?
+};
+
+// All that are known: lambada_openai, arc_easy, piqa, winogrande, winograd_wsc (the harness's wsc273).
+std::span<const HarnessTask> harness_tasks();
+// Throws psm::Error that names the known ones.
+const HarnessTask& harness_task_named(std::string_view name);
+
+struct TaskExample {
+  int line = 0;                            // of the file, from 1
+  std::vector<std::string> contexts;       // one of all candidates, or one of each
+  std::vector<std::string> continuations;  // likewise
+  size_t gold = 0;
+
+  size_t candidates() const { return std::max(contexts.size(), continuations.size()); }
+  const std::string& context(size_t candidate) const { return of(contexts, candidate); }
+  const std::string& continuation(size_t candidate) const { return of(continuations, candidate); }
+
+ private:
+  static const std::string& of(const std::vector<std::string>& texts, size_t candidate) {
+    return texts[texts.size() == 1 ? 0 : candidate];
+  }
+};
+
+// The examples of a file's text; `what` begins messages. Throws psm::Error that names the line: one that is no JSON of
+// this form, is longer than 1 MiB or not UTF-8, a text of white space alone, fewer than 2 or more than 32 candidates, a
+// gold that is none of them; or if there are no examples, or more than 100,000.
+std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what);
+
+// Of the file at `path`, at most 64 MiB.
+std::vector<TaskExample> read_task(const HarnessTask& task, const std::string& path);
+
+// "piqa.jsonl line 12", with the path as it was given.
+std::string place_of(const TaskExample& example, const std::string& what);
+
+}  // namespace psm

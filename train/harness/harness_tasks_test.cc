@@ -1,0 +1,126 @@
+#include "train/harness/harness_tasks.h"
+
+#include "ckks/base/error.h"
+#include "ckks/base/testing/fuzz.h"
+#include "ckks/base/testing/shared_data.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+const HarnessTask kLambada = harness_task_named("lambada_openai"), kPiqa = harness_task_named("piqa"),
+                  kWinogrande = harness_task_named("winogrande");
+
+const std::string kWord = R"({"context": "To be or not to", "continuation": "be"})";
+const std::string kAnswer =
+    R"({"choices": ["a cup", "a sieve"], "gold": 1, "query": "Question: What leaks?"})";
+const std::string kReferent =
+    R"({"context_options": ["He fed the cat for the cat", "He fed the cat for he"], "continuation": "purred.", "gold": 0})";
+
+void refused(const HarnessTask& task, const std::string& text, const std::string& why) {
+  CAPTURE(text.substr(0, 200));
+  CHECK_THROWS_WITH_AS(parse_task(task, text, "file"), doctest::Contains(why.c_str()), Error);
+}
+
+TEST_CASE("each form of task is read from its members, a line an example") {
+  const auto words = parse_task(kLambada, kWord + "\n" + kWord + "\n", "file");
+  REQUIRE(words.size() == 2);
+  CHECK(words[1].line == 2);
+  CHECK(words[1].candidates() == 1);
+  CHECK(words[1].context(0) == "To be or not to");
+  CHECK(words[1].continuation(0) == "be");
+  CHECK(place_of(words[1], "file") == "file line 2");
+
+  const auto answers = parse_task(kPiqa, kAnswer, "file");
+  REQUIRE(answers.size() == 1);
+  CHECK(answers[0].candidates() == 2);
+  CHECK(answers[0].gold == 1);
+  CHECK(answers[0].context(0) == answers[0].context(1));
+  CHECK(answers[0].continuation(1) == "a sieve");
+
+  const auto referents = parse_task(kWinogrande, kReferent + "\r\n", "file");
+  REQUIRE(referents.size() == 1);
+  CHECK(referents[0].candidates() == 2);
+  CHECK(referents[0].context(1) == "He fed the cat for he");
+  CHECK(referents[0].continuation(1) == "purred.");
+}
+
+TEST_CASE("a file of another schema is refused with its line") {
+  refused(kLambada, "", "file has no examples");
+  refused(kLambada, kWord + "\nnonsense\n", "file line 2: not valid JSON at byte 0");
+  refused(kLambada, kWord + "\n\n" + kWord, "file line 2: not valid JSON");
+  refused(kLambada, "[1]", "file line 1 is not a JSON object");
+  refused(kLambada, kAnswer, "file line 1 lacks 'context'");
+  refused(kLambada, R"({"context": "a", "continuation": 3})", "file line 1: 'continuation' must be a string");
+  refused(kLambada, R"({"context": " \n", "continuation": "b"})", "'context' has nothing but white space");
+  refused(kPiqa, kWord, "file line 1 lacks 'query'");
+  refused(kPiqa, R"({"query": "q", "choices": ["a", "b"]})", "lacks 'gold'");
+  refused(kPiqa, R"({"query": "q", "choices": ["a"], "gold": 0})",
+          "'choices' has 1 texts; 2 to 32 are expected");
+  refused(kPiqa, R"({"query": "q", "choices": ["a", ""], "gold": 0})",
+          "'choices' has nothing but white space");
+  refused(kPiqa, R"({"query": "q", "choices": "ab", "gold": 0})", "'choices' must be an array");
+  for (const char* gold : {"2", "-1", "0.5", "\"0\"", "99999999999999999999"})
+    refused(kPiqa, R"({"query": "q", "choices": ["a", "b"], "gold": )" + std::string(gold) + "}",
+            "'gold' must be a whole number from 0 to 1");
+  refused(kWinogrande, kAnswer, "lacks 'context_options'");
+}
+
+TEST_CASE("lines that are long, deep, full of values or no text are refused before they cost much") {
+  const size_t megabytes = size_t{8} << 20;
+  refused(kLambada, std::string(megabytes, '['), "line 1 has 8388608 bytes, at most 1048576");
+  refused(kLambada, std::string(1000, '['), "nested too deep");
+  std::string values = "{\"context\": [0";
+  for (int i = 0; i < 1000; ++i) values += ",0";
+  refused(kLambada, values + "]}", "too many values");
+  refused(kLambada, "{\"context\": \"\xff\", \"continuation\": \"b\"}", "line 1 is not UTF-8 at byte 13");
+  std::string many;
+  for (int i = 0; i <= 100'000; ++i)
+    many += R"({"context":"a","continuation":"b"})"
+            "\n";
+  refused(kLambada, many, "line 100001: at most 100000 examples");
+}
+
+TEST_CASE("a task that is not known names those that are") {
+  CHECK_THROWS_WITH_AS(
+      harness_task_named("hellaswag"),
+      "there is no task 'hellaswag'; there are: lambada_openai, arc_easy, piqa, winogrande, winograd_wsc",
+      Error);
+}
+
+TEST_CASE("whatever a file holds, its examples have candidates and a right one, or it is refused") {
+  for (const HarnessTask& task : harness_tasks()) {
+    CAPTURE(task.name);
+    FuzzTarget target;
+    target.name = task.name;
+    const std::string& line = task.form == TaskForm::kLastWord  ? kWord
+                              : task.form == TaskForm::kAnswers ? kAnswer
+                                                                : kReferent;
+    target.corpus = {line, line + "\n" + line + "\n"};
+    target.decode = [&](std::string_view bytes) {
+      for (const TaskExample& example : parse_task(task, bytes, "input")) {
+        PSM_CHECK(example.gold < example.candidates());
+        for (size_t c = 0; c < example.candidates(); ++c)
+          PSM_CHECK(!example.context(c).empty() && !example.continuation(c).empty());
+      }
+    };
+    target.fixed_bytes = 1 << 16, target.bytes_per_byte = 64;
+    const FuzzReport report = fuzz(target, 2000);
+    CHECK(report.failure == "");
+    CHECK(report.accepted > 0);
+    CHECK(report.refused > 0);
+  }
+}
+
+TEST_CASE("the files of the five tasks are read, with as many examples as they are published with") {
+  const size_t examples[] = {5153, 2376, 1838, 1267, 273};
+  for (size_t i = 0; i < harness_tasks().size(); ++i) {
+    const HarnessTask& task = harness_tasks()[i];
+    CAPTURE(task.name);
+    if (const auto path = shared_data("eval/" + std::string(task.name) + ".jsonl"))
+      CHECK(read_task(task, *path).size() == examples[i]);
+  }
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,216 @@
+// The families besides GPT-NeoX under the trainer: they learn, and with the same bits for every number of threads.
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "doctest/doctest.h"
+#include "train/evaluation/evaluation.h"
+#include "train/stages/recipe.h"
+#include "train/stages/trainer.h"
+
+namespace psm {
+namespace {
+
+// Which of two symbols a sequence has more of: a text of 3, 5 or 7 tokens, or an image of 5 patches whose first
+// number is the symbol.
+struct MajorityOptions {
+  bool images = false;
+  int filler = 2;   // token that fills texts up
+  int symbols = 0;  // of each text; 0: 3, 5 or 7
+  int length = 7;   // texts are filled up to it
+};
+
+class Majority final : public DataSource {
+ public:
+  explicit Majority(bool images) : Majority(MajorityOptions{.images = images}) {}
+  explicit Majority(const MajorityOptions& options) : images_(options.images), options_(options) {}
+
+  int vocab() const override { return images_ ? 0 : 3; }
+  int context() const override { return images_ ? 6 : options_.length; }
+  int classes() const override { return 2; }
+  int patch_inputs() const override { return images_ ? 2 : 0; }
+  std::string description() const override { return "majority"; }
+
+  void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
+    batch.sequences = sequences, batch.length = context();
+    batch.tokens.clear(), batch.patches.clear(), batch.lengths.clear(), batch.targets.clear();
+    for (int s = 0; s < sequences; ++s) {
+      const int symbols = images_                ? 5
+                          : options_.symbols > 0 ? options_.symbols
+                                                 : 3 + 2 * static_cast<int>(random.integer(3));
+      int ones = 0;
+      for (int i = 0; i < (images_ ? 5 : options_.length); ++i) {
+        const int symbol = i < symbols ? static_cast<int>(random.integer(2)) : options_.filler;
+        ones += i < symbols && symbol == 1;
+        if (images_)
+          batch.patches.insert(batch.patches.end(), {static_cast<float>(symbol), 0.5f});
+        else
+          batch.tokens.push_back(symbol);
+      }
+      if (!images_) batch.lengths.push_back(symbols);
+      batch.targets.push_back(2 * ones > symbols);
+    }
+  }
+
+  Batch validation(int sequences) const override {
+    TrainingRandom random(99);
+    Batch batch;
+    draw(sequences, random, batch);
+    return batch;
+  }
+
+ private:
+  bool images_;
+  MajorityOptions options_;
+};
+
+ModelConfig model_for(const Majority& data) {
+  ModelConfig config = preset(data.patch_inputs() > 0 ? "vit" : "roberta");
+  config.vocab = data.vocab(), config.context = data.context(), config.classes = 2;
+  config.patch_inputs = data.patch_inputs();
+  config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16;
+  return config;
+}
+
+TrainerOptions options() {
+  TrainerOptions options;
+  options.batch = 32;
+  options.rate = {3e-3, 20, 400, 0.05};
+  options.ranges = default_range_losses();
+  return options;
+}
+
+TEST_CASE("an encoder of texts of several lengths and one of images learn which symbol is in the majority") {
+  for (const bool images : {false, true}) {
+    CAPTURE(images);
+    const Majority data(images);
+    Trainer trainer(random_weights(model_for(data), 1), data, options());
+    const Batch validation = data.validation(200);
+    CHECK(evaluate(trainer.weights(), validation).scored == 200);
+    double accuracy = 0;
+    while (accuracy < 0.95 && trainer.steps() < 400) {
+      for (int i = 0; i < 25; ++i) trainer.step();
+      accuracy = evaluate(trainer.weights(), validation).accuracy();
+    }
+    CHECK(accuracy >= 0.95);
+  }
+}
+
+TEST_CASE(
+    "encoders give the same bits for every number of threads, and their steps ask the system for no memory") {
+  const int before = thread_count();
+  for (const bool images : {false, true}) {
+    const Majority data(images);
+    std::vector<std::vector<float>> results;
+    for (const int threads : {1, 2, 3}) {
+      set_thread_count(threads);
+      Trainer trainer(random_weights(model_for(data), 1), data, options());
+      trainer.step();
+      const size_t growths = trainer.memory_growths();
+      for (int i = 0; i < 3; ++i) trainer.step();
+      CHECK(trainer.memory_growths() == growths);
+      results.push_back(trainer.state().values);
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
+  }
+  set_thread_count(before);
+}
+
+TEST_CASE("what fills a batch up changes no bit of what the model gives") {
+  const Majority data(false);
+  const ModelWeights weights = random_weights(model_for(data), 1);
+  Batch batch = data.validation(8), other = batch;
+  for (int s = 0; s < 8; ++s)
+    for (int t = batch.lengths[s]; t < batch.length; ++t) other.tokens[s * batch.length + t] = 1;
+  REQUIRE(other.tokens != batch.tokens);
+  CHECK(evaluate(weights, other).cross_entropy == evaluate(weights, batch).cross_entropy);
+  batch.lengths.clear(), other.lengths.clear();
+  CHECK(evaluate(weights, other).cross_entropy != evaluate(weights, batch).cross_entropy);
+}
+
+TEST_CASE(
+    "what fills a batch up changes no bit of a training with range losses, nor of the measured ranges") {
+  const Majority data(false), other(MajorityOptions{.filler = 1});
+  const ModelWeights weights = random_weights(model_for(data), 1);
+  TrainerOptions losses = options();
+  losses.ranges.score_limit = losses.ranges.gelu_limit = losses.ranges.residual_limit = 0.1;
+  losses.ranges.final_residual_limit = losses.ranges.denominator_limit = 0.1;
+  Trainer trainer(weights, data, losses), filled(weights, other, losses);
+  for (int i = 0; i < 3; ++i) {
+    const StepReport report = trainer.step();
+    CHECK(report.range_loss > 0);
+    CHECK(filled.step().range_loss == report.range_loss);
+  }
+  CHECK(filled.state().values == trainer.state().values);
+
+  const Ranges ranges = measure_ranges(weights, data, 20), same = measure_ranges(weights, other, 20);
+  CHECK(same.residual == ranges.residual);
+  CHECK(same.layers[0].gelu_input == ranges.layers[0].gelu_input);
+  CHECK(same.layers[0].second_variance == ranges.layers[0].second_variance);
+}
+
+TEST_CASE("the range losses of texts that are filled up are those of the texts alone") {
+  const Majority data(MajorityOptions{.symbols = 5, .length = 7}),
+      alone(MajorityOptions{.symbols = 5, .length = 5});
+  const ModelWeights weights = random_weights(model_for(data), 1);
+  const RangeLosses all = options().ranges;
+  for (double RangeLosses::*const weight :
+       {&RangeLosses::score_peak, &RangeLosses::gelu_peak, &RangeLosses::score_excess,
+        &RangeLosses::gelu_excess, &RangeLosses::denominator_excess, &RangeLosses::variance_width,
+        &RangeLosses::residual_excess, &RangeLosses::final_residual_excess}) {
+    TrainerOptions one = options();
+    one.ranges = {.score_limit = 0.01,
+                  .gelu_limit = 0.1,
+                  .denominator_limit = 1e-4,
+                  .residual_limit = 0.1,
+                  .final_residual_limit = 0.1,
+                  .variance_half_width = 0.01};
+    one.ranges.*weight = all.*weight;
+    one.range_warmup = 1;
+    const double padded = Trainer(weights, data, one).step().range_loss;
+    CHECK(padded > 0);
+    CHECK(padded == doctest::Approx(Trainer(weights, alone, one).step().range_loss).epsilon(1e-4));
+  }
+}
+
+TEST_CASE(
+    "an image with a value that is not finite is an error of its own in training, evaluation and ranges") {
+  struct Broken final : public DataSource {
+    Majority images{true};
+    int vocab() const override { return 0; }
+    int context() const override { return images.context(); }
+    int classes() const override { return 2; }
+    int patch_inputs() const override { return images.patch_inputs(); }
+    std::string description() const override { return "broken"; }
+    void draw(int sequences, TrainingRandom& random, Batch& batch) const override {
+      images.draw(sequences, random, batch);
+      batch.patches[3 * 10 + 4] = std::nanf("");
+    }
+    Batch validation(int sequences) const override {
+      TrainingRandom random(1);
+      Batch batch;
+      draw(sequences, random, batch);
+      return batch;
+    }
+  } broken;
+  const ModelWeights weights = random_weights(model_for(broken.images), 1);
+  const char* line =
+      "image 3 of a batch holds a value that is not finite (number 4 of 10 is nan); mend the data";
+  Trainer trainer(weights, broken, options());
+  CHECK_THROWS_WITH_AS(trainer.step(), line, Error);
+  CHECK_THROWS_WITH_AS(evaluate(weights, broken.validation(8)), line, Error);
+  CHECK_THROWS_WITH_AS(measure_ranges(weights, broken, 8), doctest::Contains("not finite"), Error);
+}
+
+TEST_CASE("data of another kind than the model's are refused") {
+  const Majority texts(false), images(true);
+  CHECK_THROWS_AS(Trainer(random_weights(model_for(images), 1), texts, options()), Error);
+  ModelConfig more = model_for(texts);
+  more.classes = 3;
+  CHECK_THROWS_WITH_AS(Trainer(random_weights(more, 1), texts, options()), doctest::Contains("2 classes"),
+                       Error);
+}
+
+}  // namespace
+}  // namespace psm

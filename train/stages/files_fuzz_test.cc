@@ -1,0 +1,74 @@
+// Fuzz targets of what training reads (ckks/base/testing/fuzz.h says how they are run for long).
+#include <cstdlib>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "doctest/doctest.h"
+#include "nn/testing/fuzz_safetensors.h"
+#include "train/data/idx.h"
+#include "train/data/sst2.h"
+#include "train/stages/training_state.h"
+
+namespace psm {
+namespace {
+
+void run(const FuzzTarget& target) {
+  const FuzzReport report = fuzz(target, 4000);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > 0);
+}
+
+TEST_CASE("a running training's file") {
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/valid";
+  SavedTraining saved;
+  saved.state.values = {1, 2, 3};
+  saved.state.optimiser.m = saved.state.optimiser.v = {0, 0.5f, 0.25f};
+  saved.state.optimiser.steps = 12;
+  save_training(path, "model", saved);
+  FuzzTarget target;
+  target.name = "training state";
+  target.corpus = {without_checksum(read_file(path, 1 << 20))};
+  target.repair = repair_safetensors;
+  target.marks = safetensors_marks;
+  target.decode = [](std::string_view bytes) {
+    const SavedTraining read = training_from(
+        read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent), "model", "input");
+    PSM_CHECK(read.state.values.size() == read.state.optimiser.m.size());
+    PSM_CHECK(read.state.values.size() == read.state.optimiser.v.size());
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 100;
+  run(target);
+}
+
+TEST_CASE("an IDX array") {
+  FuzzTarget target;
+  target.name = "IDX";
+  target.corpus = {std::string("\0\0\x08\x01\0\0\0\x03\x07\x01\x02", 11),
+                   std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02wxyz", 20)};
+  target.decode = [](std::string_view bytes) {
+    const IdxArray array = parse_idx(bytes, "input");
+    size_t entries = 1;
+    for (const size_t size : array.shape) entries *= size;
+    PSM_CHECK(array.entries.size() == entries);
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 4;
+  run(target);
+}
+
+TEST_CASE("SST-2's phrases") {
+  FuzzTarget target;
+  target.name = "SST-2";
+  target.corpus = {"sentence\tlabel\nkids , spirit \t1\na b c\t0\r\n"};
+  target.decode = [](std::string_view bytes) {
+    for (const LabelledText& phrase : parse_sst2(bytes, "input")) {
+      PSM_CHECK(!phrase.text.empty() && phrase.text.find('\n') == std::string::npos);
+      PSM_CHECK(phrase.label == 0 || phrase.label == 1);
+    }
+  };
+  target.fixed_bytes = 4096, target.bytes_per_byte = 40;
+  run(target);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,50 @@
+// The loop around a Trainer: progress bar, early stopping on held-out examples, saving and resuming.
+//
+// A running training is saved to one file (safetensors: weights, both moments, and in the metadata the step,
+// the generator's state and a description of the training). Killed and resumed, it ends with the same bits as
+// one that was never stopped: stopping is decided at fixed steps, by the weights alone.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "train/evaluation/evaluation.h"
+#include "train/stages/trainer.h"
+
+namespace psm {
+
+struct LoopOptions {
+  std::string name = "training";  // for the progress bar and the state file's description
+  size_t steps = 1000;            // at most
+  size_t evaluate_every = 25;
+  int validation_sequences = 128;
+  double stop_accuracy = 1.1;  // stop once held-out accuracy reaches this; above 1: never
+  std::string state_file;      // empty: nothing is saved; an existing file of the same training is resumed
+  size_t save_every = 100;
+  // Told of every evaluation on held-out examples; may be empty. A resumed training tells again what it
+  // evaluates again.
+  std::function<void(size_t step, const Evaluation&)> evaluated;
+};
+
+struct LoopResult {
+  ModelWeights weights;
+  size_t steps = 0;
+  size_t resumed_at = 0;  // the step at which a saved state was taken up, 0 if none was
+  Evaluation validation;  // at the last step
+  bool stopped_early = false;
+  double seconds = 0;            // of this process, evaluations included
+  double tokens_per_second = 0;  // in training steps alone, of this process
+};
+
+// Everything that decides how a training goes, on one line: what a state file is recognised by.
+std::string describe_training(const ModelWeights& initial, const DataSource& source,
+                              const TrainerOptions& training, const LoopOptions& loop);
+
+// Trains `initial` on the source. Throws Diverged (with the step and the layer), or psm::Error if a state
+// cannot be saved, both with the last state that was, or if the state file is damaged or of another
+// training.
+LoopResult run_training(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
+                        const LoopOptions& loop);
+
+}  // namespace psm

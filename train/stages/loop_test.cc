@@ -1,0 +1,175 @@
+#include "train/stages/loop.h"
+
+#include <sys/resource.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "doctest/doctest.h"
+#include "nn/files/safetensors.h"
+#include "train/data/recall_task.h"
+#include "train/stages/training_state.h"
+
+namespace psm {
+namespace {
+
+std::string fresh(const char* name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = std::string(folder ? folder : "/tmp") + "/" + name;
+  std::filesystem::remove(path);
+  return path;
+}
+
+const RecallTask kTask({3, 4, 2, 12});
+
+ModelWeights start() {
+  ModelConfig config;
+  config.vocab = kTask.vocab(), config.context = kTask.context();
+  config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16, config.form = PowerForm::kStable;
+  return random_weights(config, 1);
+}
+
+TrainerOptions training() {
+  TrainerOptions options;
+  options.batch = 8;
+  options.rate = {3e-3, 5, 30, 0.05};
+  return options;
+}
+
+LoopOptions loop_of(size_t steps, const std::string& file) {
+  LoopOptions loop;
+  loop.steps = steps, loop.evaluate_every = 10, loop.validation_sequences = 20, loop.save_every = 4;
+  loop.state_file = file;
+  return loop;
+}
+
+TEST_CASE("a training that was killed and resumed ends with the same bits") {
+  const std::string file = fresh("killed.training");
+  const LoopResult whole = run_training(start(), kTask, training(), loop_of(30, ""));
+  CHECK(whole.steps == 30);
+  CHECK(whole.tokens_per_second > 0);
+
+  // The state that a kill after step 13 leaves behind: that of step 12.
+  const LoopResult unsaved = run_training(start(), kTask, training(), loop_of(30, file));
+  CHECK(flatten(unsaved.weights) == flatten(whole.weights));
+  Trainer trainer(start(), kTask, training());
+  for (int i = 0; i < 12; ++i) trainer.step();
+  const Safetensors finished = read_safetensors(file);
+  const std::string description = finished.metadata.at("training");
+  save_training(file, description, {trainer.state(), false});
+
+  std::vector<size_t> told;
+  LoopOptions loop = loop_of(30, file);
+  loop.evaluated = [&](size_t step, const Evaluation&) { told.push_back(step); };
+  const LoopResult resumed = run_training(start(), kTask, training(), loop);
+  CHECK(told == std::vector<size_t>{20, 30});
+  CHECK(resumed.resumed_at == 12);
+  CHECK(resumed.steps == 30);
+  CHECK(flatten(resumed.weights) == flatten(whole.weights));
+  CHECK(resumed.validation.cross_entropy == whole.validation.cross_entropy);
+
+  const LoopResult again = run_training(start(), kTask, training(), loop_of(30, file));
+  CHECK(again.resumed_at == 30);
+  CHECK(flatten(again.weights) == flatten(whole.weights));
+}
+
+// The files of this process cannot grow beyond so many bytes, as on a full disk, for a scope.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  void (*handler_)(int);
+  rlimit before_;
+};
+
+TEST_CASE("a full disk stops the training, and the last good state is named, survives and is resumed") {
+  const std::string file = fresh("full.training");
+  const LoopResult whole = run_training(start(), kTask, training(), loop_of(30, ""));
+  // Takes the place of a training that was killed after step 12: the limit comes between its saves.
+  run_training(start(), kTask, training(), loop_of(30, file));
+  Trainer trainer(start(), kTask, training());
+  for (int i = 0; i < 12; ++i) trainer.step();
+  save_training(file, read_safetensors(file).metadata.at("training"), {trainer.state(), false});
+  const std::string saved = read_file(file, 1 << 30);
+  REQUIRE(saved.size() > 20000);
+  std::string text;
+  {
+    const FileSizeLimit limit(16384);
+    try {
+      run_training(start(), kTask, training(), loop_of(30, file));
+    } catch (const Error& error) {
+      text = error.what();
+      CHECK(error.kind() == Error::Kind::kFailed);
+    }
+  }
+  CAPTURE(text);
+  CHECK(text.find("cannot write " + file) != std::string::npos);
+  CHECK(text.find("last good state: step 12 in " + file) != std::string::npos);
+  CHECK(read_file(file, 1 << 30) == saved);
+  const LoopResult resumed = run_training(start(), kTask, training(), loop_of(30, file));
+  CHECK(resumed.resumed_at == 12);
+  CHECK(flatten(resumed.weights) == flatten(whole.weights));
+}
+
+TEST_CASE("a state that holds a NaN is refused") {
+  const std::string file = fresh("nan.training");
+  run_training(start(), kTask, training(), loop_of(8, file));
+  Safetensors content = read_safetensors(file);
+  content.tensors[1].values[3] = std::nanf("");
+  write_safetensors(file, content);
+  CHECK_THROWS_WITH_AS(run_training(start(), kTask, training(), loop_of(8, file)),
+                       (file + " holds a value that is not finite; delete it to begin anew").c_str(), Error);
+}
+
+TEST_CASE("training stops once the held-out accuracy is reached") {
+  LoopOptions loop = loop_of(100, "");
+  loop.stop_accuracy = 0.01;
+  const LoopResult result = run_training(start(), kTask, training(), loop);
+  CHECK(result.stopped_early);
+  CHECK(result.steps == 10);
+}
+
+TEST_CASE("a state file of another training or a damaged one is refused") {
+  const std::string file = fresh("other.training");
+  run_training(start(), kTask, training(), loop_of(8, file));
+  TrainerOptions other = training();
+  other.seed = 77;
+  CHECK_THROWS_AS(run_training(start(), kTask, other, loop_of(8, file)), Error);
+  std::string bytes = read_file(file, 1 << 30);
+  write_file(file, bytes.substr(0, bytes.size() - 5));
+  CHECK_THROWS_AS(run_training(start(), kTask, training(), loop_of(8, file)), Error);
+}
+
+TEST_CASE("a divergence names the last good state") {
+  const std::string file = fresh("diverged.training");
+  TrainerOptions wild = training();
+  wild.rate = {1e30, 1, 30, 1.0};
+  try {
+    LoopOptions loop = loop_of(30, file);
+    loop.save_every = 1;
+    run_training(start(), kTask, wild, loop);
+    FAIL("no error");
+  } catch (const Diverged& error) {
+    CHECK(error.kind() == Error::Kind::kFailed);
+    const std::string text = error.what();
+    CAPTURE(text);
+    CHECK(text.find("diverged at step") != std::string::npos);
+    CHECK(text.find("last good state: step 1 in " + file) != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace psm

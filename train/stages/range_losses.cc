@@ -1,0 +1,115 @@
+#include "train/stages/range_losses.h"
+
+#include <algorithm>
+
+#include "attention/trained/attention_ops.h"
+#include "nn/layers/activations.h"
+#include "nn/layers/layer_norm.h"
+#include "nn/layers/range_loss.h"
+#include "nn/layers/rms_norm.h"
+
+namespace psm {
+
+namespace {
+
+// Marks (nn/layers/range_loss.h) of `blocks` blocks of rows for each sequence, a row for each token: -1 where none is.
+// nullptr if all are real. Scores are zero there: only what is made of them needs marks.
+const int* marks_of_real_rows(Tape<float>& tape, const BatchPart& part, int blocks) {
+  if (part.lengths == nullptr) return nullptr;
+  int* marks = tape.array_of<int>(static_cast<size_t>(part.sequences) * blocks * part.length);
+  int* next = marks;
+  for (int s = 0; s < part.sequences; ++s)
+    for (int block = 0; block < blocks; ++block)
+      for (int t = 0; t < part.length; ++t) *next++ = t < part.lengths[s] ? 0 : -1;
+  return marks;
+}
+
+}  // namespace
+
+RangeLosses default_range_losses() {
+  RangeLosses losses;
+  losses.score_peak = losses.gelu_peak = 1e-3;
+  losses.score_excess = losses.gelu_excess = 0.1;
+  losses.denominator_excess = 20;
+  losses.variance_width = 1;
+  losses.residual_excess = 0.02;
+  losses.final_variance_width = 0.3;
+  losses.final_residual_excess = 0.02;
+  return losses;
+}
+
+RangeLosses paper_range_losses() {
+  RangeLosses losses;
+  losses.score_peak = losses.gelu_peak = 1e-4;
+  return losses;
+}
+
+RangeLosses text_range_losses() {
+  RangeLosses losses;
+  losses.score_peak = losses.gelu_peak = 1e-4;
+  losses.score_excess = losses.gelu_excess = 0.01;
+  losses.score_limit = 10, losses.gelu_limit = 7;
+  losses.denominator_limit = 60;
+  losses.denominator_excess = 5;
+  losses.variance_half_width = 1;
+  losses.variance_width = 0.3;
+  losses.residual_limit = 14;
+  losses.residual_excess = losses.final_residual_excess = 0.002;
+  return losses;
+}
+
+Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges, double share,
+                               const ModelConfig& config, const ForwardTensors<float>& out,
+                               const BatchPart& part) {
+  const double per_example = 1.0 / part.batch;
+  const double per_token = 1.0 / static_cast<double>(part.tokens);
+  const double per_row = per_token / config.heads;
+  const double per_scored = 1.0 / static_cast<double>(std::max<size_t>(1, part.scored));
+  const int T = part.length;
+  const int* const tokens = marks_of_real_rows(tape, part, 1);
+  const int* const score_rows = marks_of_real_rows(tape, part, config.heads);
+  const AttentionShape shape{part.sequences,  part.length,   config.heads, config.head_dim(),
+                             config.kv_heads, config.causal, part.lengths};
+  auto add = [&](double weight, auto term) {
+    if (weight > 0) loss = add_scaled(tape, loss, term(), share * weight);
+  };
+  const auto variances = [&](Tensor<float> x) {
+    return config.norm == NormKind::kRmsNorm ? row_mean_squares(tape, x, config.norm_epsilon)
+                                             : row_variances(tape, x, config.norm_epsilon);
+  };
+
+  for (int n = 0; n < config.layers; ++n) {
+    const Tensor<float>&s = out.scores[n], &u = out.gelu_inputs[n], &x = out.residual[n];
+    add(ranges.score_peak, [&] { return peak_loss(tape, s, nullptr, config.heads * T, per_example); });
+    add(ranges.score_excess, [&] { return excess_loss(tape, s, nullptr, ranges.score_limit, per_example); });
+    if (config.attention == AttentionKind::kPowerSoftmax)
+      add(ranges.denominator_excess, [&] {
+        return log_excess_loss(tape, attention_denominators(tape, shape, config, s), score_rows,
+                               ranges.denominator_limit, per_row);
+      });
+    add(ranges.gelu_peak, [&] { return peak_loss(tape, u, tokens, T, per_example); });
+    add(ranges.gelu_excess, [&] { return excess_loss(tape, u, tokens, ranges.gelu_limit, per_example); });
+    const auto add_width = [&](Tensor<float> y) {
+      add(ranges.variance_width,
+          [&] { return log_width_loss(tape, variances(y), tokens, ranges.variance_half_width, per_token); });
+    };
+    add_width(out.norm1_inputs[n]);
+    if (config.block != BlockKind::kParallel) add_width(out.norm2_inputs[n]);  // parallel: the same x
+    add(ranges.residual_excess,
+        [&] { return excess_loss(tape, x, tokens, ranges.residual_limit, per_example); });
+  }
+  const Tensor<float>& x = out.residual.back();
+  if (const Tensor<float>& y = out.final_norm_input; y.value != nullptr)
+    add(ranges.final_variance_width, [&] {
+      return log_width_loss(tape, variances(y), part.targets, ranges.final_variance_half_width, per_scored);
+    });
+  if (const Tensor<float>& z = out.pooler_inputs; z.value != nullptr) {
+    add(ranges.gelu_peak, [&] { return peak_loss(tape, z, nullptr, 1, per_example); });
+    add(ranges.gelu_excess, [&] { return excess_loss(tape, z, nullptr, ranges.gelu_limit, per_example); });
+  }
+  add(ranges.final_residual_excess,
+      [&] { return excess_loss(tape, x, tokens, ranges.final_residual_limit, per_example); });
+  return loss;
+}
+
+}  // namespace psm

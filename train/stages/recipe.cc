@@ -1,0 +1,202 @@
+#include "train/stages/recipe.h"
+
+#include "ckks/base/error.h"
+#include "train/stages/score_scale.h"
+
+namespace psm {
+namespace {
+
+// Seeds of the parts of a run, all from one.
+enum : uint64_t { kInitialWeights, kTrainingData, kRangeData, kScaleData };
+
+constexpr uint64_t kMeasuredSeed = 20241012;  // seed of the examples on which ranges are measured
+constexpr int kScaleSequences = 64;           // on which scores get their scale
+
+uint64_t derived_seed(uint64_t seed, uint64_t part) { return TrainingRandom(seed).split(part).state(); }
+
+Batch training_examples(const DataSource& source, int sequences, uint64_t seed) {
+  TrainingRandom random(seed);
+  Batch batch;
+  source.draw(sequences, random, batch);
+  return batch;
+}
+
+class Recipe {
+ public:
+  Recipe(const RecipeOptions& options, const DataSource& source,
+         const std::function<void(const StageReport&)>& report)
+      : options_(options), source_(source), report_(report) {}
+
+  // Stage 1 or 2, named after the attention.
+  ModelWeights train(const ModelWeights& initial) {
+    return run(std::string(name_of(initial.config.attention)), initial, options_.training, kTrainingData,
+               options_.steps, options_.stop_accuracy);
+  }
+
+  // Stage 3 and what is left of the models.
+  void minimise_ranges(TrainedModels& models) {
+    ModelWeights inference_form = models.trained;
+    inference_form.config.form = PowerForm::kLengthAgnostic;
+    inference_form.config.epsilon = options_.inference_epsilon;
+    models.ranges_before = measure_ranges(inference_form, source_, options_.range_sequences);
+    if (inference_form.config.attention == AttentionKind::kPowerSoftmax) {
+      inference_form = with_score_scale(
+          std::move(inference_form),
+          training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
+          options_.mean_denominator);
+    }
+    models.final_model = run("ranges", inference_form, options_.range_training, kRangeData,
+                             options_.range_steps, /*stop_accuracy=*/1.1);
+    models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
+    models.stages = stages_;
+  }
+
+  // A stage without training.
+  void evaluate_only(const std::string& name, const ModelWeights& weights) {
+    add({.name = name, .validation = evaluate(weights, source_.validation(options_.validation_sequences))});
+  }
+
+ private:
+  ModelWeights run(const std::string& name, const ModelWeights& initial, TrainerOptions training,
+                   uint64_t data_seed, size_t steps, double stop_accuracy) {
+    training.seed = derived_seed(options_.seed, data_seed);
+    LoopOptions loop;
+    loop.name = name;
+    loop.steps = steps;
+    loop.stop_accuracy = stop_accuracy;
+    loop.evaluate_every = options_.evaluate_every;
+    loop.validation_sequences = options_.validation_sequences;
+    if (!options_.state_folder.empty()) loop.state_file = options_.state_folder + "/" + name + ".training";
+    LoopResult result = run_training(initial, source_, training, loop);
+    const size_t tokens =
+        result.steps * static_cast<size_t>(training.batch) * static_cast<size_t>(source_.context());
+    add({name, result.validation, result.steps, tokens, result.seconds, result.tokens_per_second});
+    return std::move(result.weights);
+  }
+
+  void add(const StageReport& stage) {
+    stages_.push_back(stage);
+    if (report_) report_(stage);
+  }
+
+  const RecipeOptions& options_;
+  const DataSource& source_;
+  const std::function<void(const StageReport&)>& report_;
+  std::vector<StageReport> stages_;
+};
+
+}  // namespace
+
+RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed) {
+  RecipeOptions options;
+  options.seed = seed;
+  ModelConfig& model = options.model;
+  model.vocab = task.vocab();
+  model.context = task.context();
+  model.layers = 2;
+  model.width = 64;
+  model.heads = 2;
+  model.ffn = 128;
+  model.rotary_fraction = 0.5;
+  model.rotary_base = 20;
+  options.training.batch = options.range_training.batch = 64;
+  options.training.rate = {3e-3, 100, options.steps, 0.05};
+  options.range_training.rate = {2e-3, 50, options.range_steps, 0.05};
+  options.range_training.ranges = default_range_losses();
+  return options;
+}
+
+RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed) {
+  RecipeOptions options;
+  options.seed = seed;
+  ModelConfig& model = options.model;
+  model.vocab = data.vocab();
+  model.context = data.context();
+  model.layers = 2;
+  model.width = 128;
+  model.heads = 4;
+  model.ffn = 512;
+  model.rotary_fraction = 0.5;
+  model.rotary_base = 100;
+  options.steps = steps;
+  options.stop_accuracy = 1.1;
+  options.range_steps = steps / 2;
+  options.training.batch = options.range_training.batch = 32;
+  options.training.rate = {3e-3, 100, steps, 0.05};
+  options.range_training.rate = {2e-3, 50, options.range_steps, 0.05};
+  options.range_training.ranges = text_range_losses();
+  options.mean_denominator = 4;
+  options.evaluate_every = 100;
+  return options;
+}
+
+void set_steps(RecipeOptions& options, size_t steps, size_t range_steps) {
+  options.steps = options.training.rate.total = steps;
+  options.range_steps = options.range_training.rate.total = range_steps;
+}
+
+void make_continual(RecipeOptions& options) {
+  set_steps(options, (options.steps + 3) / 4, options.range_steps);
+}
+
+ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon) {
+  weights.config.attention = attention;
+  weights.config.form = PowerForm::kStable;
+  weights.config.power = power;
+  weights.config.epsilon = epsilon;
+  return weights;
+}
+
+TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
+                         const std::function<void(const StageReport&)>& report) {
+  Recipe recipe(options, source, report);
+  ModelConfig config = options.model;
+  config.epsilon = options.training_epsilon;
+  config.form = PowerForm::kStable;
+  const uint64_t weight_seed = derived_seed(options.seed, kInitialWeights);
+  TrainedModels models;
+  if (options.softmax_baseline && options.model.attention != AttentionKind::kSoftmax) {
+    config.attention = AttentionKind::kSoftmax;
+    models.softmax = recipe.train(random_weights(config, weight_seed));
+  }
+  config.attention = options.model.attention;
+  models.trained = recipe.train(random_weights(config, weight_seed));
+  recipe.minimise_ranges(models);
+  return models;
+}
+
+void require_continuable(const ModelConfig& start, const ModelConfig& wanted) {
+  if (start.attention != AttentionKind::kSoftmax && start.attention != wanted.attention)
+    throw Error(message("a model with attention ", name_of(start.attention), " cannot be continued with ",
+                        name_of(wanted.attention), "; begin with a softmax model or with one of ",
+                        name_of(wanted.attention)));
+}
+
+TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& options,
+                              const DataSource& source,
+                              const std::function<void(const StageReport&)>& report) {
+  require_continuable(start.config, options.model);
+  const AttentionKind attention = options.model.attention;
+  Recipe recipe(options, source, report);
+  TrainedModels models;
+  if (start.config.attention == attention) {
+    models.trained = start;
+    recipe.evaluate_only(std::string(name_of(attention)), start);
+  } else {
+    models.softmax = start;
+    recipe.evaluate_only("softmax", start);
+    models.replaced = with_attention(start, attention, options.model.power, options.training_epsilon);
+    recipe.evaluate_only("replaced", models.replaced);
+    models.trained = recipe.train(models.replaced);
+  }
+  recipe.minimise_ranges(models);
+  return models;
+}
+
+Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences) {
+  const Batch batch = training_examples(source, sequences, kMeasuredSeed);
+  return source.patch_inputs() > 0 ? measure_ranges(weights, batch.images())
+                                   : measure_ranges(weights, batch.texts());
+}
+
+}  // namespace psm

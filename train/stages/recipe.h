@@ -1,0 +1,91 @@
+// The recipe (Algorithm 1) for one data set, to a model whose functions have small ranges:
+//
+//   1  softmax        the baseline, trained alike
+//   2  power_softmax  the stable and Lipschitz form (eqs. stableeVariant, LipschitzPolyAttention): from
+//                     random weights, or continual training (section "Continual Training"): softmax's
+//                     weights with the attention replaced, trained on for a short time
+//   3  ranges         the same weights trained on in exactly the form that runs encrypted
+//                     (length-agnostic, no c, inference_epsilon added to the mean), with the range losses
+//
+// It begins with random weights (run_recipe), or with a trained model (continue_recipe): a softmax model
+// enters at stage 2, one of another attention at stage 3. With another attention than PowerSoftmax in stage 2
+// the same stages run, named after it, without its forms. Then the ranges are measured. Step 3 of the
+// algorithm, the polynomials, follows from weights and ranges (attention/reference/polynomial_model.h).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attention/reference/ranges.h"
+#include "train/data/recall_task.h"
+#include "train/data/text_data.h"
+#include "train/stages/loop.h"
+
+namespace psm {
+
+struct RecipeOptions {
+  ModelConfig model;  // with the attention of stages 2 and 3; form and epsilon are set stage by stage
+  uint64_t seed = 1;
+  bool softmax_baseline = true;    // stage 1, unless stage 2 is softmax itself
+  TrainerOptions training;         // stages 1 and 2
+  size_t steps = 1500;             // at most, each of stages 1 and 2
+  double stop_accuracy = 0.99;     // on held-out examples, above 1: never
+  double training_epsilon = 1e-3;  // stage 2, after division by c
+  TrainerOptions range_training;   // stage 3
+  size_t range_steps = 400;
+  double inference_epsilon = 0.2;  // stage 3 and inference
+  double mean_denominator = 1;     // stage 3 begins with it (score_scale.h)
+  size_t evaluate_every = 25;
+  int validation_sequences = 128;
+  int range_sequences = 512;  // training examples on which ranges are measured
+  std::string state_folder;   // running trainings are saved there and resumed; empty: nowhere
+};
+
+// Measured settings: 95% recall in well under a minute on two cores.
+RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed);
+// A model of the text's tokens; `steps` for each of stages 1 and 2 is the budget, half of it for stage 3.
+RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
+// Sets the lengths of the stages, and the learning rates' schedules with them.
+void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
+
+// For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels (train/README.md) 300 steps
+// from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a third, all, twice and 3.3 times of it.
+void make_continual(RecipeOptions& options);
+
+// The same weights with another attention in its training form (stage 2), as continual training begins.
+ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon);
+
+struct StageReport {
+  std::string name;
+  Evaluation validation;
+  size_t steps = 0;   // none: a model that was only evaluated
+  size_t tokens = 0;  // seen in these steps
+  double seconds = 0, tokens_per_second = 0;
+};
+
+struct TrainedModels {
+  ModelWeights softmax;      // no layers if there was no baseline
+  ModelWeights replaced;     // softmax's weights with the other attention, untrained; continual training only
+  ModelWeights trained;      // after stage 2; PowerSoftmax in form kStable
+  ModelWeights final_model;  // after stage 3, form kLengthAgnostic: the one that is made polynomial
+  Ranges ranges_before;      // of `trained` in the inference form, before stage 3
+  Ranges ranges;             // of final_model, as measured
+  std::vector<StageReport> stages;
+};
+
+// `report` is called after each stage; may be empty. Throws psm::Error as run_training does.
+TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
+                         const std::function<void(const StageReport&)>& report = {});
+// Throws psm::Error if the model's attention is neither softmax nor the wanted one.
+void require_continuable(const ModelConfig& start, const ModelConfig& wanted);
+// The same from a trained model, whose shape takes the place of options.model's.
+TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& options,
+                              const DataSource& source,
+                              const std::function<void(const StageReport&)>& report = {});
+
+// Measures the ranges of a model on so many training examples, the same at each call: the held-out ones are
+// left to say whether the intervals hold.
+Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences);
+
+}  // namespace psm

@@ -1,0 +1,23 @@
+// The scale of the scores, which PowerSoftmax leaves free.
+//
+// Plain PowerSoftmax does not change when all scores of a head are multiplied by one number (eq.
+// stableeVariant uses that row by row), and what training leaves behind is any scale: scores of 60 and
+// denominators of 10^6 and more. Before epsilon is added and the ranges are minimised, each head's queries
+// W_q, b_q are multiplied by one factor, so that over the given examples
+//
+//     geometric mean over all rows of  D = mean_i s_i^p    becomes  `denominator`.
+//
+// The range losses then begin beside the interval that they ask for, instead of spending their steps (and the
+// model's perplexity) on the way there.
+#pragma once
+
+#include "attention/shape/weights.h"
+#include "train/data/data.h"
+
+namespace psm {
+
+// Only for PowerSoftmax. A head all of whose scores are zero is left alone. Same result for every number of
+// threads.
+ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, double denominator);
+
+}  // namespace psm

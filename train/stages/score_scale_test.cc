@@ -1,0 +1,93 @@
+#include "train/stages/score_scale.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attention/reference/reference_forward.h"
+#include "doctest/doctest.h"
+#include "train/data/recall_task.h"
+
+namespace psm {
+namespace {
+
+ModelWeights model_of(const RecallTask& task) {
+  ModelConfig config;
+  config.vocab = task.vocab(), config.context = task.context();
+  config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
+  config.form = PowerForm::kPlain;
+  ModelWeights weights = random_weights(config, 3);
+  for (float& w : weights.layers[1].wq) w *= 20;  // far from where it should be
+  return weights;
+}
+
+TEST_CASE("every head's denominators get the geometric mean that is asked for") {
+  const RecallTask task({3, 4, 2, 12});
+  const Batch examples = task.test(8, 1);
+  const ModelWeights scaled = with_score_scale(model_of(task), examples, 2.5);
+  std::vector<double> logs(4);
+  std::vector<int> rows(4);
+  ReferenceHooks hooks;
+  int head = 0;
+  hooks.observe = [&](Site site, int layer, int, std::span<const double> scores) {
+    if (site == Site::kResidual) head = 0;
+    if (site != Site::kScores) return;
+    double d = 0;
+    for (double s : scores) d += std::pow(s, 4) / static_cast<double>(scores.size());
+    // The reference takes all rows of one head before the next.
+    const int which = 2 * layer + head++ / examples.length;
+    logs[which] += std::log(d), ++rows[which];
+  };
+  for (int s = 0; s < examples.sequences; ++s)
+    reference_forward(scaled, std::span(examples.tokens).subspan(s * examples.length, examples.length),
+                      hooks);
+  for (int h = 0; h < 4; ++h) {
+    CAPTURE(h);
+    REQUIRE(rows[h] == examples.sequences * examples.length);
+    CHECK(std::exp(logs[h] / rows[h]) == doctest::Approx(2.5).epsilon(1e-3));
+  }
+}
+
+TEST_CASE("rows of texts that are filled up have their own tokens as keys, and a model may have no biases") {
+  ModelConfig config = preset("roberta");
+  config.vocab = 9, config.context = 12, config.classes = 2;
+  config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
+  config.biases = false;
+  const ModelWeights weights = random_weights(config, 3);
+  Batch alone, filled;
+  alone.sequences = filled.sequences = 2, alone.length = 4, filled.length = 6;
+  alone.tokens = {1, 2, 3, 4, 4, 7, 6, 5};
+  for (const std::vector<int>& text : alone.texts()) {
+    filled.tokens.insert(filled.tokens.end(), text.begin(), text.end());
+    filled.tokens.insert(filled.tokens.end(), {8, 8});
+    filled.lengths.push_back(4);
+  }
+  const ModelWeights a = with_score_scale(weights, alone, 2.5), b = with_score_scale(weights, filled, 2.5);
+  CHECK(a.layers[1].wq != weights.layers[1].wq);
+  float worst = 0;
+  for (size_t i = 0; i < a.layers[1].wq.size(); ++i)
+    worst = std::max(worst, std::abs(b.layers[1].wq[i] - a.layers[1].wq[i]));
+  CHECK(worst < 1e-5f);
+}
+
+TEST_CASE("plain PowerSoftmax gives the same logits at every scale") {
+  const RecallTask task({3, 4, 2, 12});
+  const Batch examples = task.test(4, 1);
+  const ModelWeights weights = model_of(task), scaled = with_score_scale(weights, examples, 0.01);
+  const std::span tokens = std::span(examples.tokens).first(examples.length);
+  const ForwardResult a = reference_forward(weights, tokens), b = reference_forward(scaled, tokens);
+  CHECK(scaled.layers[1].wq != weights.layers[1].wq);
+  for (size_t i = 0; i < a.logits.size(); ++i)
+    CHECK(b.logits[i] == doctest::Approx(a.logits[i]).epsilon(1e-4));
+}
+
+TEST_CASE("a head without scores is left alone") {
+  const RecallTask task({3, 4, 2, 12});
+  ModelWeights weights = model_of(task);
+  std::fill(weights.layers[0].wq.begin(), weights.layers[0].wq.end(), 0.0f);
+  std::fill(weights.layers[0].bq.begin(), weights.layers[0].bq.end(), 0.0f);
+  const ModelWeights scaled = with_score_scale(weights, task.test(4, 1), 1);
+  CHECK(scaled.layers[0].wq == weights.layers[0].wq);
+}
+
+}  // namespace
+}  // namespace psm

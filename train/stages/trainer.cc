@@ -1,0 +1,178 @@
+#include "train/stages/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "nn/layers/cross_entropy.h"
+
+namespace psm {
+namespace {
+
+std::vector<bool> decaying(const ModelConfig& config) {
+  std::vector<bool> decays;
+  for (const ParameterSlice& slice : parameter_slices(config))
+    decays.insert(decays.end(), slice.size(), slice.rows > 1);
+  return decays;
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+bool all_finite(const Tensor<float>& x) {
+  return std::all_of(x.value, x.value + x.size(), [](float v) { return std::isfinite(v); });
+}
+
+}  // namespace
+
+// A part of the batch: sequences first .. first + count of it.
+struct Trainer::Part {
+  Part(const ModelConfig& config, std::vector<float>& values)
+      : grads(values.size()), model(config, values.data(), grads.data()) {}
+
+  int first = 0, count = 0;
+  std::vector<float> grads;
+  Model<float> model;
+  Tape<float> tape;
+  ForwardTensors<float> out;
+  Tensor<float> loss;
+  double cross_entropy = 0, range_loss = 0;
+};
+
+Trainer::Trainer(const ModelWeights& initial, const DataSource& source, const TrainerOptions& options)
+    : config_(initial.config),
+      source_(source),
+      options_(options),
+      values_(flatten(initial)),
+      grads_(values_.size()),
+      adamw_(options.adamw, decaying(config_)),
+      random_(options.seed) {
+  initial.validate();
+  if (source.vocab() > config_.vocab || source.context() > config_.context)
+    throw Error(message("the data have ", source.vocab(), " symbols and sequences of ", source.context(),
+                        " but the model has a vocabulary of ", config_.vocab, " and a context of ",
+                        config_.context, "; train a model of the data's sizes"));
+  if (source.classes() != config_.classes || source.patch_inputs() != config_.patch_inputs)
+    throw Error(message("the data have ", source.classes(), " classes and patches of ", source.patch_inputs(),
+                        " but the model has ", config_.classes, " and ", config_.patch_inputs,
+                        " (0: none); train a model of the data's kind"));
+  if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
+  for (int p = 0; p < kParts; ++p) {
+    parts_.push_back(std::make_unique<Part>(config_, values_));
+    parts_.back()->out.keep_scores = options.ranges.act_on_scores();
+    parts_.back()->first = options.batch * p / kParts;
+    parts_.back()->count = options.batch * (p + 1) / kParts - parts_.back()->first;
+  }
+}
+
+Trainer::~Trainer() = default;
+
+void Trainer::forward(Part& part, double cross_entropy_scale) {
+  std::fill(part.grads.begin(), part.grads.end(), 0.0f);
+  part.cross_entropy = part.range_loss = 0;
+  part.tape.restart();
+  part.out.clear();
+  if (part.count == 0) return;
+  const ModelInput input = batch_.input(part.first, part.count);
+  const std::span<const int> targets = batch_.scored_by(part.first, part.count);
+  Tape<float>& tape = part.tape;
+  part.model.forward(tape, input, part.out);
+  const Tensor<float> entropy = cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
+  const double rise = static_cast<double>(adamw_.state().steps + 1) /
+                      static_cast<double>(std::max<size_t>(1, options_.range_warmup));
+  part.loss =
+      add_range_losses(tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out,
+                       {part.count, batch_.length, options_.batch, batch_.real_tokens(), targets.data(),
+                        batch_.scored(), input.lengths.empty() ? nullptr : input.lengths.data()});
+  part.cross_entropy = entropy.value[0];
+  part.range_loss = part.loss.value[0] - entropy.value[0];
+}
+
+StepReport Trainer::step() {
+  const uint64_t random_before = random_.state();
+  source_.draw(options_.batch, random_, batch_);
+  batch_.require_finite();
+  const double scale = 1.0 / static_cast<double>(std::max<size_t>(1, batch_.scored()));
+  const double start = seconds_now();
+  parallel_for(0, parts_.size(), [&](size_t p) { forward(*parts_[p], scale); });
+  const double forward_done = seconds_now();
+  parallel_for(0, parts_.size(), [&](size_t p) {
+    if (parts_[p]->count > 0) parts_[p]->tape.backward(parts_[p]->loss);
+  });
+  const double backward_done = seconds_now();
+
+  constexpr size_t kChunk = 4096;
+  parallel_for(0, (grads_.size() + kChunk - 1) / kChunk, [&](size_t chunk) {
+    const size_t end = std::min(grads_.size(), (chunk + 1) * kChunk);
+    for (size_t i = chunk * kChunk; i < end; ++i) {
+      float sum = 0;
+      for (const auto& part : parts_) sum += part->grads[i];
+      grads_[i] = sum;
+    }
+  });
+
+  StepReport report;
+  for (const auto& part : parts_) {
+    report.cross_entropy += part->cross_entropy;
+    report.range_loss += part->range_loss;
+  }
+  const double loss = report.cross_entropy + report.range_loss;
+  report.gradient_norm =
+      std::isfinite(loss) ? adamw_.step(values_, grads_, options_.rate.at(adamw_.state().steps)) : loss;
+  if (!std::isfinite(report.gradient_norm)) {
+    random_ = TrainingRandom::resume(random_before);
+    report_divergence(loss, report.gradient_norm);
+  }
+  report.step = adamw_.state().steps;
+  report.forward_seconds = forward_done - start;
+  report.backward_seconds = backward_done - forward_done;
+  report.optimiser_seconds = seconds_now() - backward_done;
+  return report;
+}
+
+void Trainer::report_divergence(double loss, double norm) const {
+  std::string where = "the gradient, behind a finite forward pass";
+  for (const auto& part : parts_) {
+    const ForwardTensors<float>& out = part->out;
+    for (size_t n = 0; n < out.residual.size(); ++n) {
+      const bool final = n == out.scores.size();
+      const char* what = !all_finite(out.residual[n])                ? "its input"
+                         : !final && !all_finite(out.scores[n])      ? "the attention scores"
+                         : !final && !all_finite(out.mixed[n])       ? "the attention output"
+                         : !final && !all_finite(out.gelu_inputs[n]) ? "the GELU inputs"
+                                                                     : nullptr;
+      if (what == nullptr) continue;
+      where = final ? std::string("the final norm, ") + what : message("layer ", n, ", ", what);
+      break;
+    }
+  }
+  throw Diverged(message("training diverged at step ", adamw_.state().steps + 1, " in ", where, " (loss ",
+                         loss, ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
+}
+
+ModelWeights Trainer::weights() const { return unflatten(config_, values_); }
+
+TrainerState Trainer::state() const { return {values_, adamw_.state(), random_.state()}; }
+
+void Trainer::set_state(TrainerState state) {
+  if (state.values.size() != values_.size() || state.optimiser.m.size() != values_.size() ||
+      state.optimiser.v.size() != values_.size())
+    throw Error(message("the saved training has ", state.values.size(), " parameters but this model has ",
+                        values_.size(), "; resume with the same options as it was started with"));
+  std::copy(state.values.begin(), state.values.end(),
+            values_.begin());  // the parts' models point into values_
+  adamw_.set_state(std::move(state.optimiser));
+  random_ = TrainingRandom::resume(state.random);
+}
+
+size_t Trainer::memory_growths() const {
+  size_t total = 0;
+  for (const auto& part : parts_) total += part->tape.arena().growths();
+  return total;
+}
+
+}  // namespace psm

@@ -1,0 +1,89 @@
+// One training: steps of AdamW on batches of a data source, with the losses of range_losses.h where their
+// weights ask for them.
+//
+// The batch is divided into kParts parts of its own tape each; threads take parts, and the parts' gradients
+// are added in their order. So the same seed gives the same bits for every number of threads, and threads
+// meet a few times a step.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention/trained/model.h"
+#include "ckks/base/error.h"
+#include "nn/autograd/adamw.h"
+#include "train/data/data.h"
+#include "train/stages/range_losses.h"
+
+namespace psm {
+
+struct TrainerOptions {
+  int batch = 64;  // sequences a step
+  LearningRate rate;
+  AdamWOptions adamw;
+  RangeLosses ranges;
+  size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
+  uint64_t seed = 1;        // of the data
+};
+
+// All that a resumed training needs beside its options; saved with every checkpoint of a running training.
+struct TrainerState {
+  std::vector<float> values;
+  AdamWState optimiser;
+  uint64_t random = 0;
+};
+
+struct StepReport {
+  size_t step = 0;  // of this training, from 1
+  double cross_entropy = 0;
+  double range_loss = 0;
+  double gradient_norm = 0;
+  double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
+};
+
+// A training whose loss or gradient is not finite any more.
+class Diverged : public Error {
+ public:
+  explicit Diverged(const std::string& message) : Error(message, Kind::kFailed) {}
+};
+
+class Trainer {
+ public:
+  static constexpr int kParts = 4;
+
+  // The source outlives the trainer. Throws psm::Error if the model cannot take the source's tokens.
+  Trainer(const ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
+  ~Trainer();
+
+  // Throws Diverged naming the step and the first layer at fault if the loss or its gradient is
+  // not finite; the weights are then those before the step. Throws psm::Error on images that are not finite.
+  StepReport step();
+
+  ModelWeights weights() const;
+  size_t steps() const { return adamw_.state().steps; }
+  TrainerState state() const;
+  // Throws psm::Error if the state is of another model.
+  void set_state(TrainerState state);
+  // Memory requests of all tapes so far; constant after the first step.
+  size_t memory_growths() const;
+
+ private:
+  struct Part;
+
+  void forward(Part& part, double cross_entropy_scale);
+  [[noreturn]] void report_divergence(double loss, double norm) const;
+
+  ModelConfig config_;
+  const DataSource& source_;
+  TrainerOptions options_;
+  std::vector<float> values_, grads_;
+  AdamW adamw_;
+  TrainingRandom random_;
+  Batch batch_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+}  // namespace psm

@@ -1,0 +1,164 @@
+#include "train/stages/trainer.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "doctest/doctest.h"
+#include "train/data/recall_task.h"
+#include "train/evaluation/evaluation.h"
+
+namespace psm {
+namespace {
+
+ModelConfig model_for(const RecallTask& task, AttentionKind kind) {
+  ModelConfig config;
+  config.vocab = task.vocab(), config.context = task.context();
+  config.layers = 2, config.width = 32, config.heads = 2, config.ffn = 64;
+  config.rotary_fraction = 0.5, config.rotary_base = 20;
+  config.attention = kind, config.form = PowerForm::kStable;
+  return config;
+}
+
+const RecallTask kSmallTask({3, 4, 2, 12});
+
+TrainerOptions small_options() {
+  TrainerOptions options;
+  options.batch = 32;
+  options.rate = {3e-3, 20, 600, 0.05};
+  options.ranges = default_range_losses();
+  return options;
+}
+
+TEST_CASE("both kinds of attention learn to recall two pairs") {
+  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
+    CAPTURE(name_of(kind));
+    TrainerOptions options = small_options();
+    options.ranges = {};
+    Trainer trainer(random_weights(model_for(kSmallTask, kind), 1), kSmallTask, options);
+    const Batch validation = kSmallTask.validation(200);
+    const Evaluation before = evaluate(trainer.weights(), validation);
+    CHECK(before.scored == 200 * 4);
+    CHECK(before.accuracy() < 0.6);
+    double accuracy = 0;
+    while (accuracy < 0.95 && trainer.steps() < 600) {
+      for (int i = 0; i < 25; ++i) trainer.step();
+      accuracy = evaluate(trainer.weights(), validation).accuracy();
+    }
+    CHECK(accuracy >= 0.95);
+  }
+}
+
+TEST_CASE("the same seed gives the same bits for every number of threads and another seed others") {
+  const int before = thread_count();
+  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  std::vector<std::vector<float>> results;
+  for (int run = 0; run < 4; ++run) {
+    set_thread_count(run < 3 ? run + 1 : 1);
+    TrainerOptions options = small_options();
+    options.seed = run < 3 ? 5 : 6;
+    Trainer trainer(initial, kSmallTask, options);
+    for (int i = 0; i < 5; ++i) trainer.step();
+    results.push_back(trainer.state().values);
+  }
+  set_thread_count(before);
+  CHECK(results[0] == results[1]);
+  CHECK(results[0] == results[2]);
+  CHECK(results[0] != results[3]);
+}
+
+TEST_CASE("a training resumed from its state ends with the same bits") {
+  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  Trainer whole(initial, kSmallTask, small_options());
+  for (int i = 0; i < 12; ++i) whole.step();
+  Trainer first(initial, kSmallTask, small_options());
+  for (int i = 0; i < 7; ++i) first.step();
+  Trainer second(initial, kSmallTask, small_options());
+  second.set_state(first.state());
+  CHECK(second.steps() == 7);
+  for (int i = 0; i < 5; ++i) second.step();
+  CHECK(second.state().values == whole.state().values);
+  CHECK(second.state().optimiser.v == whole.state().optimiser.v);
+}
+
+TEST_CASE("steps after the first ask the system for no memory") {
+  Trainer trainer(random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1), kSmallTask,
+                  small_options());
+  trainer.step();
+  const size_t growths = trainer.memory_growths();
+  for (int i = 0; i < 3; ++i) trainer.step();
+  CHECK(trainer.memory_growths() == growths);
+}
+
+TEST_CASE("range losses shrink what they act on") {
+  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  auto range_loss_after = [&](double RangeLosses::*weight, int steps) {
+    TrainerOptions options = small_options();
+    options.ranges = {};
+    options.ranges.*weight = 10;
+    options.ranges.score_limit = options.ranges.gelu_limit = options.ranges.denominator_limit = 0.3;
+    options.ranges.residual_limit = options.ranges.final_residual_limit = 1;
+    options.ranges.variance_half_width = options.ranges.final_variance_half_width = 0.01;
+    Trainer trainer(initial, kSmallTask, options);
+    StepReport report;
+    for (int i = 0; i < steps; ++i) report = trainer.step();
+    return report.range_loss;
+  };
+  for (auto weight : {&RangeLosses::score_peak, &RangeLosses::gelu_peak, &RangeLosses::score_excess,
+                      &RangeLosses::gelu_excess, &RangeLosses::denominator_excess,
+                      &RangeLosses::variance_width, &RangeLosses::residual_excess,
+                      &RangeLosses::final_variance_width, &RangeLosses::final_residual_excess}) {
+    const double first = range_loss_after(weight, 1);
+    CHECK(first > 0);
+    CHECK(range_loss_after(weight, 40) < 0.8 * first);
+  }
+}
+
+TEST_CASE("the range losses' weights rise linearly over the warm-up") {
+  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  auto range_losses = [&](size_t warmup) {
+    TrainerOptions options = small_options();
+    options.rate.peak = 0;  // the weights stay, and with them what the losses measure
+    options.range_warmup = warmup;
+    Trainer trainer(initial, kSmallTask, options);
+    std::vector<double> losses;
+    for (int i = 0; i < 5; ++i) losses.push_back(trainer.step().range_loss);
+    return losses;
+  };
+  const std::vector<double> full = range_losses(0), rising = range_losses(4);
+  for (size_t i = 0; i < 5; ++i)
+    CHECK(rising[i] ==
+          doctest::Approx(full[i] * std::min(1.0, (static_cast<double>(i) + 1) / 4)).epsilon(1e-3));
+}
+
+TEST_CASE("a divergence stops with the step and the layer and leaves the weights") {
+  ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  for (float& w : initial.layers[1].wq) w = 1e30f;
+  for (float& w : initial.layers[1].wk) w = 1e30f;
+  Trainer trainer(initial, kSmallTask, small_options());
+  try {
+    trainer.step();
+    FAIL("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == Error::Kind::kFailed);
+    const std::string text = error.what();
+    CHECK(text.find("step 1") != std::string::npos);
+    CHECK(text.find("layer 1, the attention scores") != std::string::npos);
+  }
+  CHECK(trainer.state().values == flatten(initial));
+  CHECK(trainer.steps() == 0);
+}
+
+TEST_CASE("a model too small for the data and a state of another model are refused") {
+  ModelConfig config = model_for(kSmallTask, AttentionKind::kPowerSoftmax);
+  Trainer trainer(random_weights(config, 1), kSmallTask, small_options());
+  TrainerState state = trainer.state();
+  state.values.pop_back();
+  CHECK_THROWS_AS(trainer.set_state(state), Error);
+  config.vocab = 5;
+  CHECK_THROWS_AS(Trainer(random_weights(config, 1), kSmallTask, small_options()), Error);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,25 @@
+// The file of a running training. `description` says which training it is (model, data, options); a file of
+// another description is refused instead of being continued with other settings.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "nn/files/safetensors.h"
+#include "train/stages/trainer.h"
+
+namespace psm {
+
+struct SavedTraining {
+  TrainerState state;
+  bool finished = false;  // its loop ended: resuming returns its weights
+};
+
+void save_training(const std::string& path, const std::string& description, const SavedTraining& saved);
+// Nothing if there is no file at `path`; throws psm::Error if the one there is damaged or of another
+// training.
+std::optional<SavedTraining> load_training(const std::string& path, const std::string& description);
+// The same from the file's content.
+SavedTraining training_from(Safetensors file, const std::string& description, const std::string& path);
+
+}  // namespace psm
