@@ -215,8 +215,8 @@ void ContainerReader::skip() {
 }
 
 void ContainerReader::seek(uint64_t position) {
-  PSM_CHECK(left_ == 0, left_);
   source_.seek(position);
+  left_ = 0;
 }
 
 }  // namespace psm::wire

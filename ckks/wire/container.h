@@ -76,7 +76,7 @@ class ContainerReader {
   void end();
   // Passes over what is left of a record; its checksum is not verified.
   void skip();
-  // Where the next record begins, and the way back to it.
+  // Where the next record begins, and the way back to it, also from the middle of a record that was refused.
   uint64_t position() const { return source_.position(); }
   void seek(uint64_t position);
 

@@ -145,6 +145,31 @@ TEST_CASE("a request's keys are read and no others; a file that lacks one says w
                        Error);
 }
 
+TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor to itself once more") {
+  Files files;
+  const Context& context = files.party.context;
+  const EvaluationKeys whole = read_evaluation_keys(files.evaluation, context);
+  std::string bytes = read_file(files.evaluation, kAnySize);
+  EvaluationKeysReader reader(ByteSource("damaged", bytes), context);
+  // Residues of all ones are above every prime; here they are the first digit's, so that others are left unread.
+  const EvaluationKeysReader::Entry damaged = reader.entries().at(0);
+  REQUIRE(context.digit_count(damaged.level) > 1);
+  std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(damaged.position + damaged.bytes / 4), 64, '\xff');
+  for (int time = 0; time < 2; ++time) {
+    CHECK_THROWS_WITH_AS(reader.load(damaged), doctest::Contains("damaged"), Error);
+    for (const EvaluationKeysReader::Entry& entry : reader.entries()) {
+      if (entry.position == damaged.position) continue;
+      const KeySwitchKey key = reader.load(entry);
+      const KeySwitchKey* expected = entry.role == KeyRole::kRelinearisation
+                                         ? whole.find_relinearisation(context, entry.level)
+                                         : whole.find_galois(context, entry.element, entry.level);
+      REQUIRE(expected != nullptr);
+      CHECK(key.seed == expected->seed);
+      CHECK(key.digits.size() == expected->digits.size());
+    }
+  }
+}
+
 TEST_CASE("two keys with one role and Galois element are refused") {
   Files files;
   EvaluationKeysWriter writer(scratch("twice"), files.party.context, files.party.keys.fingerprint);
