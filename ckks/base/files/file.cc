@@ -12,8 +12,25 @@
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/hex.h"
+#include "ckks/base/random/random.h"
 
 namespace psm {
+namespace {
+
+// Writes a folder's names to the disk. Where the system cannot (a folder that may not be read, a file system without
+// the notion), a rename is as lasting as it makes it.
+bool sync_folder(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) return errno == EACCES;
+  const bool synced = ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+  const int reason = errno;
+  ::close(descriptor);
+  errno = reason;
+  return synced;
+}
+
+}  // namespace
 
 std::string resolve_user_path(const std::string& path) {
   const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
@@ -45,14 +62,11 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
 AtomicFile::AtomicFile(const std::string& path, Access access) : path_(path) {
   if (std::filesystem::is_directory(path)) throw Error(message("cannot write ", path, ": it is a folder"));
   if (path.empty()) throw Error("cannot write a file without a name; give it one");
-  temporary_ = path + ".part-" + std::to_string(getpid());
-  const auto create = [&] {
-    return ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                  access == Access::kOwnerOnly ? 0600 : 0644);
-  };
-  int descriptor = create();
-  // A killed process leaves its file behind; in a container the next one may well have the same number.
-  if (descriptor < 0 && errno == EEXIST && std::remove(temporary_.c_str()) == 0) descriptor = create();
+  // Drawn at random: processes of several machines or containers may write here, and share their numbers.
+  const uint64_t number = PublicSeedSource().identifier();
+  temporary_ = path + ".part-" + hex(&number, sizeof number);
+  const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                                access == Access::kOwnerOnly ? 0600 : 0644);
   if (descriptor < 0) throw Error(message("cannot write ", path, ": ", std::strerror(errno)));
   file_ = ::fdopen(descriptor, "wb");
   PSM_CHECK(file_ != nullptr, std::strerror(errno));
@@ -84,6 +98,8 @@ void AtomicFile::commit() {
     errno = reason;
     fail("write");
   }
+  const std::string folder = std::filesystem::path(path_).parent_path();
+  if (!sync_folder(folder.empty() ? "." : folder)) fail("make lasting the name of");
 }
 
 void write_file(const std::string& path, std::string_view content) {

@@ -19,8 +19,8 @@ std::string resolve_user_path(const std::string& path);
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
 // Writes to a temporary file beside `path` and renames it on commit(). Destroyed without commit() (an exception), it
-// removes the temporary file; a killed process leaves it behind (PATH.part-NUMBER). What stood at `path` before stays
-// as it was either way.
+// removes the temporary file; a killed process leaves it behind (PATH.part-NUMBER, drawn at random; it may go). What
+// stood at `path` before stays as it was either way.
 class AtomicFile {
  public:
   enum class Access { kDefault, kOwnerOnly };
@@ -32,7 +32,7 @@ class AtomicFile {
 
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  // Flushes to the disk and puts the file in its place.
+  // Flushes to the disk, puts the file in its place, and flushes its name to the disk.
   void commit();
 
  private:
