@@ -1,10 +1,13 @@
 #include "ckks/scheme/client/decryptor.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"
+#include "ckks/scheme/server/key_switch.h"
 
 namespace psm {
 
@@ -21,9 +24,18 @@ Decryptor::Decryptor(const SecretKey& secret, const Encoder& encoder) : secret_(
 
 Plaintext Decryptor::decrypt_to_plaintext(const Ciphertext& ciphertext) const {
   require_owner(ciphertext, secret_);
+  const Context& context = secret_.context();
+  const int level = ciphertext.level();
+  const double readable = encoder_.log2_readable(level);
+  if (std::log2(ciphertext.scale) > readable - kRoomBits && context.log2_q(level) - 1 > readable) {
+    auto [c0, c1] = KeySwitcher(context).rescale(ciphertext.c[0], ciphertext.c[1]);
+    return decrypt_to_plaintext({{std::move(c0), std::move(c1)},
+                                 ciphertext.scale / static_cast<double>(context.q(level)),
+                                 ciphertext.fingerprint});
+  }
   // The decoder reads no more limbs than it needs for 120 bits of message.
-  const Ring& ring = secret_.context().ring();
-  const int limbs = std::min(ciphertext.level() + 1, Encoder::kDecodedLimbs);
+  const Ring& ring = context.ring();
+  const int limbs = std::min(level + 1, Encoder::kDecodedLimbs);
   Plaintext out(ring, {limbs, 0}, static_cast<int>(ring.n()), ciphertext.scale);
   parallel_for(0, static_cast<size_t>(limbs), [&](size_t index) {
     const int j = static_cast<int>(index);

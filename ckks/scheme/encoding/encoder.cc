@@ -140,7 +140,17 @@ Plaintext Encoder::encode_real(std::span<const double> values, int level, double
   return encode(complex_values, level, scale, extended);
 }
 
+double Encoder::log2_readable(int level) const {
+  return std::min(context_.log2_q(std::min(level, kDecodedLimbs - 1)), 127.0) - 1;
+}
+
 std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) const {
+  const double log2_scale = std::log2(plaintext.scale()), readable = log2_readable(plaintext.level());
+  if (!(plaintext.scale() > 0) || !(log2_scale <= readable)) {
+    throw Error(message("cannot decode at scale ", plaintext.scale(), " = 2^", log2_scale, ": at level ",
+                        plaintext.level(), " coefficients up to 2^", readable,
+                        " are read, which leaves no room for values; rescale first"));
+  }
   const Ring& ring = context_.ring();
   const int limbs = std::min(plaintext.basis().q, kDecodedLimbs);
   RnsPoly poly = plaintext.expand().clone_prefix({limbs, 0});

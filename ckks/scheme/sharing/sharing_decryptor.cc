@@ -42,8 +42,7 @@ std::vector<std::complex<double>> SharingDecryptor::decrypt(const Ciphertext& ci
   // Public from here on. The decoder reads 128 bits of at most three primes.
   const KeySwitcher switcher(context);
   double scale = ciphertext.scale, largest = flooding.largest;
-  const double readable =
-      std::min(context.log2_q(std::min(context.max_level(), Encoder::kDecodedLimbs - 1)), 127.0) - 2;
+  const double readable = encoder_.log2_readable(context.max_level()) - 1;
   while (y.limbs() > 1 && (std::log2(largest) > readable || y.limbs() > Encoder::kDecodedLimbs)) {
     if (std::log2(largest) <= readable) {
       y = y.clone_prefix({Encoder::kDecodedLimbs, 0});
