@@ -1,10 +1,18 @@
 // Threads, secrets, buffers.
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "ckks/base/buffer.h"
+#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
@@ -49,6 +57,95 @@ TEST_CASE("a secret vector starts at zero, moves, and leaves its source empty") 
   static_assert(!std::is_copy_constructible_v<SecretVector<int>>);
 }
 
+// The kernel's flags of the mapping that holds an address (proc(5), VmFlags): dd is "do not dump", lo "locked".
+std::string mapping_flags(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  std::string line;
+  for (bool inside = false; std::getline(maps, line);) {
+    unsigned long begin, end;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+      const auto at = reinterpret_cast<unsigned long>(address);
+      inside = begin <= at && at < end;
+    } else if (inside && line.starts_with("VmFlags:")) {
+      return line.substr(8) + " ";
+    }
+  }
+  return "";
+}
+
+TEST_CASE(
+    "secrets lie in pages that are not dumped and, within the limit, not swapped out; nothing else lies "
+    "there") {
+  const Buffer plain(1 << 12), secret = Buffer::zeroising(1 << 12), large = Buffer::zeroising(3 << 20);
+  const SecretVector<int> vector(1000);
+  if (mapping_flags(plain.data()).empty()) {
+    MESSAGE("this system does not tell the flags of a mapping; nothing was checked");
+    return;
+  }
+  CHECK(mapping_flags(plain.data()).find(" dd ") == std::string::npos);
+  CHECK(mapping_flags(plain.data()).find(" lo ") == std::string::npos);
+  CHECK(mapping_flags(secret.data()).find(" dd ") != std::string::npos);
+  CHECK(mapping_flags(vector.data()).find(" dd ") != std::string::npos);
+  CHECK(mapping_flags(large.data()).find(" dd ") != std::string::npos);
+  rlimit limit;
+  REQUIRE(getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+  if (limit.rlim_cur < (1 << 18)) {
+    MESSAGE("this process may lock no memory; that it does was not checked");
+    return;
+  }
+  CHECK(mapping_flags(secret.data()).find(" lo ") != std::string::npos);
+  CHECK(mapping_flags(vector.data()).find(" lo ") != std::string::npos);
+}
+
+TEST_CASE("memory of secrets is given back and taken again, locked again") {
+  const void* place;
+  {
+    const Buffer secret = Buffer::zeroising(1 << 13);
+    place = secret.data();
+  }
+  buffer_pool::trim();
+  const std::string unlocked = mapping_flags(place);
+  CHECK(unlocked.find(" lo ") == std::string::npos);
+  const Buffer again = Buffer::zeroising(1 << 13);
+  REQUIRE(again.data() == place);
+  rlimit limit;
+  REQUIRE(getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+  if (limit.rlim_cur >= (1 << 18) && !unlocked.empty()) {
+    CHECK(mapping_flags(place).find(" lo ") != std::string::npos);
+  }
+}
+
+TEST_CASE("where no memory may be locked, secrets live as before") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit none{0, 0};
+    if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) _exit(2);
+    Buffer secret = Buffer::zeroising(4 << 20);
+    secret[0] = 1;
+    secret = Buffer();
+    buffer_pool::trim();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+}
+
+TEST_CASE("a process that forbids core dumps leaves none, and nobody of its user attaches to it") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (prctl(PR_GET_DUMPABLE) != 1) _exit(2);
+    forbid_core_dumps();
+    rlimit limit;
+    _exit(prctl(PR_GET_DUMPABLE) == 0 && getrlimit(RLIMIT_CORE, &limit) == 0 && limit.rlim_max == 0 ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+}
+
 TEST_CASE("buffers are aligned and are used again") {
   for (size_t size : {1, 63, 64, 65, 1000, 4096, 65536, 1000000, 3000000}) {
     Buffer buffer(size);
@@ -81,7 +178,7 @@ TEST_CASE("a zeroising buffer is wiped before it goes back to the pool") {
     for (uint64_t& word : secret) word = 0x5ec2e7;
     place = secret.data();
   }
-  const Buffer again(777);
+  const Buffer again = Buffer::zeroising(777);
   REQUIRE(again.data() == place);
   for (uint64_t word : again) REQUIRE(word == 0);
 }

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "ckks/base/secret.h"
+#include "ckks/base/secure_zero.h"
 
 namespace psm {
 namespace {
@@ -43,18 +43,20 @@ uint8_t* map_aligned(size_t bytes) {
 
 class Pool {
  public:
-  // `bytes` receives the class of what was taken, which release() wants back.
-  uint64_t* allocate(size_t words, size_t& bytes) {
+  // `bytes` receives the class of what was taken, which release() wants back with the side.
+  uint64_t* allocate(size_t words, bool secret, size_t& bytes) {
     bytes = class_bytes(words);
     const std::lock_guard<std::mutex> lock(mutex_);
+    Side& side = sides_[secret];
     uint8_t* taken = nullptr;
+    bool fresh = false;
     // Memory that was touched before, even if it is up to twice as large, beats fresh pages.
-    for (auto fit = free_.lower_bound(bytes); fit != free_.end() && fit->first <= 2 * bytes; ++fit) {
+    for (auto fit = side.free.lower_bound(bytes); fit != side.free.end() && fit->first <= 2 * bytes; ++fit) {
       if (fit->second.backed.empty()) continue;
       bytes = fit->first;
       break;
     }
-    FreeList& list = free_[bytes];
+    FreeList& list = side.free[bytes];
     if (!list.backed.empty()) {
       taken = list.backed.back();
       list.backed.pop_back();
@@ -62,9 +64,13 @@ class Pool {
     } else if (!list.unbacked.empty()) {
       taken = list.unbacked.back();
       list.unbacked.pop_back();
+      fresh = true;
     } else {
-      taken = carve(bytes);
+      taken = carve(side, bytes);
+      fresh = true;
     }
+    // As far as the limit goes (ulimit -l); beyond it, the memory may be swapped out.
+    if (secret && fresh) mlock(taken, bytes);
     // Room for its return, so that release() cannot fail.
     ++list.live;
     const size_t most = list.backed.size() + list.unbacked.size() + list.live;
@@ -76,13 +82,13 @@ class Pool {
     return reinterpret_cast<uint64_t*>(taken);
   }
 
-  void release(uint64_t* data, size_t bytes) noexcept {
+  void release(uint64_t* data, size_t bytes, bool secret) noexcept {
     uint8_t* freed = reinterpret_cast<uint8_t*>(data);
     const std::lock_guard<std::mutex> lock(mutex_);
-    FreeList& list = free_.find(bytes)->second;
+    FreeList& list = sides_[secret].free.find(bytes)->second;
     --list.live;
     in_use_ -= bytes;
-    if (pooled_ + bytes > limit_ && give_back(freed, bytes)) {
+    if (pooled_ + bytes > limit_ && give_back(freed, bytes, secret)) {
       list.unbacked.push_back(freed);
     } else {
       list.backed.push_back(freed);
@@ -92,11 +98,13 @@ class Pool {
 
   void trim(size_t keep) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto& [bytes, list] : free_) {
-      while (pooled_ > keep && !list.backed.empty() && give_back(list.backed.back(), bytes)) {
-        list.unbacked.push_back(list.backed.back());
-        list.backed.pop_back();
-        pooled_ -= bytes;
+    for (const bool secret : {false, true}) {
+      for (auto& [bytes, list] : sides_[secret].free) {
+        while (pooled_ > keep && !list.backed.empty() && give_back(list.backed.back(), bytes, secret)) {
+          list.unbacked.push_back(list.backed.back());
+          list.backed.pop_back();
+          pooled_ -= bytes;
+        }
       }
     }
   }
@@ -126,30 +134,41 @@ class Pool {
     size_t live = 0;
   };
 
+  // Secrets share no page with anything else.
+  struct Side {
+    std::map<size_t, FreeList> free;
+    uint8_t* arena = nullptr;
+    size_t arena_used = 0;
+  };
+
+  uint8_t* map(const Side& side, size_t bytes) {
+    uint8_t* mapped = map_aligned(bytes);
+    if (&side == &sides_[true]) madvise(mapped, bytes, MADV_DONTDUMP);
+    return mapped;
+  }
+
   // New addresses: the current arena's next bytes, or a mapping of its own for something large.
-  uint8_t* carve(size_t bytes) {
-    if (bytes > kArena / 4) return map_aligned((bytes + kHugePage - 1) / kHugePage * kHugePage);
+  uint8_t* carve(Side& side, size_t bytes) {
+    if (bytes > kArena / 4) return map(side, (bytes + kHugePage - 1) / kHugePage * kHugePage);
     // Whole pages start on pages, so that their memory can be given back.
     const size_t alignment = bytes >= kPage ? kPage : 64;
-    size_t begin = (arena_used_ + alignment - 1) / alignment * alignment;
-    if (arena_ == nullptr || begin + bytes > kArena) {
-      arena_ = map_aligned(kArena);
+    size_t begin = (side.arena_used + alignment - 1) / alignment * alignment;
+    if (side.arena == nullptr || begin + bytes > kArena) {
+      side.arena = map(side, kArena);
       begin = 0;
     }
-    arena_used_ = begin + bytes;
-    return arena_ + begin;
+    side.arena_used = begin + bytes;
+    return side.arena + begin;
   }
 
   // Returns whether the memory was given back; small buffers share pages and are kept.
-  static bool give_back(uint8_t* data, size_t bytes) noexcept {
+  static bool give_back(uint8_t* data, size_t bytes, bool secret) noexcept {
     const size_t whole = bytes / kPage * kPage;
-    return whole > 0 && madvise(data, whole, MADV_DONTNEED) == 0;
+    return whole > 0 && (!secret || munlock(data, whole) == 0) && madvise(data, whole, MADV_DONTNEED) == 0;
   }
 
   std::mutex mutex_;
-  std::map<size_t, FreeList> free_;
-  uint8_t* arena_ = nullptr;
-  size_t arena_used_ = 0;
+  Side sides_[2];  // of plain buffers, of zeroising ones
   size_t in_use_ = 0;
   size_t pooled_ = 0;
   size_t peak_ = 0;
@@ -164,15 +183,13 @@ Pool& pool() {
 
 }  // namespace
 
-Buffer::Buffer(size_t size) : size_(size) {
-  if (size > 0) data_ = pool().allocate(size, class_bytes_);
+Buffer::Buffer(size_t size) : Buffer(size, false) {}
+
+Buffer::Buffer(size_t size, bool zeroising) : size_(size), zeroising_(zeroising) {
+  if (size > 0) data_ = pool().allocate(size, zeroising, class_bytes_);
 }
 
-Buffer Buffer::zeroising(size_t size) {
-  Buffer buffer(size);
-  buffer.zeroising_ = true;
-  return buffer;
-}
+Buffer Buffer::zeroising(size_t size) { return Buffer(size, true); }
 
 Buffer::Buffer(Buffer&& other) noexcept { swap(other); }
 
@@ -185,7 +202,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 Buffer::~Buffer() {
   if (data_ == nullptr) return;
   if (zeroising_) secure_zero(data_, size_ * sizeof(uint64_t));
-  pool().release(data_, class_bytes_);
+  pool().release(data_, class_bytes_, zeroising_);
 }
 
 void Buffer::swap(Buffer& other) noexcept {

@@ -1,4 +1,5 @@
-// Memory for secrets: wiped before it is given back, and never copied by accident.
+// An array for secrets: in memory of the buffer pool's secret side (buffer.h), zero at first, wiped before it is given
+// back, and never copied by accident.
 #pragma once
 
 #include <cstddef>
@@ -6,36 +7,34 @@
 #include <type_traits>
 #include <utility>
 
+#include "ckks/base/buffer.h"
+
 namespace psm {
 
-// Overwrites `bytes` bytes with zeros in a way the compiler may not leave out.
-void secure_zero(void* data, size_t bytes);
-
-// An array of plain values that is zero at first, is wiped on destruction, can be moved and cannot be copied.
+// Of plain values; can be moved and cannot be copied.
 template <typename T>
 class SecretVector {
-  static_assert(std::is_trivially_copyable_v<T>);
+  static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64);
 
  public:
   SecretVector() = default;
-  explicit SecretVector(size_t size) : values_(new T[size]()), size_(size) {}
+  explicit SecretVector(size_t size)
+      : memory_(Buffer::zeroising((size * sizeof(T) + sizeof(uint64_t) - 1) / sizeof(uint64_t))),
+        size_(size) {
+    std::uninitialized_value_construct_n(data(), size);
+  }
   SecretVector(SecretVector&& other) noexcept { swap(other); }
   SecretVector& operator=(SecretVector&& other) noexcept {
     SecretVector taken(std::move(other));
     swap(taken);
     return *this;
   }
-  SecretVector(const SecretVector&) = delete;
-  SecretVector& operator=(const SecretVector&) = delete;
-  ~SecretVector() {
-    if (values_) secure_zero(values_.get(), size_ * sizeof(T));
-  }
 
   size_t size() const { return size_; }
-  T* data() { return values_.get(); }
-  const T* data() const { return values_.get(); }
-  T& operator[](size_t i) { return values_[i]; }
-  const T& operator[](size_t i) const { return values_[i]; }
+  T* data() { return reinterpret_cast<T*>(memory_.data()); }
+  const T* data() const { return reinterpret_cast<const T*>(memory_.data()); }
+  T& operator[](size_t i) { return data()[i]; }
+  const T& operator[](size_t i) const { return data()[i]; }
   T* begin() { return data(); }
   T* end() { return data() + size_; }
   const T* begin() const { return data(); }
@@ -43,11 +42,11 @@ class SecretVector {
 
  private:
   void swap(SecretVector& other) noexcept {
-    std::swap(values_, other.values_);
+    std::swap(memory_, other.memory_);
     std::swap(size_, other.size_);
   }
 
-  std::unique_ptr<T[]> values_;
+  Buffer memory_;
   size_t size_ = 0;
 };
 

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "ckks/base/error.h"
-#include "ckks/base/secret.h"
+#include "ckks/base/secure_zero.h"
 
 namespace psm {
 namespace {

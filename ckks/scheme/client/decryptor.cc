@@ -36,7 +36,7 @@ Plaintext Decryptor::decrypt_to_plaintext(const Ciphertext& ciphertext) const {
   // The decoder reads no more limbs than it needs for 120 bits of message.
   const Ring& ring = context.ring();
   const int limbs = std::min(level + 1, Encoder::kDecodedLimbs);
-  Plaintext out(ring, {limbs, 0}, static_cast<int>(ring.n()), ciphertext.scale);
+  Plaintext out = Plaintext::secret(ring, {limbs, 0}, ciphertext.scale);
   parallel_for(0, static_cast<size_t>(limbs), [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = ring.q(j);

@@ -7,6 +7,9 @@
 // Where the scale would leave values less than kRoomBits of what the decoder reads (Encoder::log2_readable), and the
 // modulus holds more, the ciphertext is rescaled first, which needs no secret and adds the error of a rescale.
 //
+// What lies between the ciphertext and the result is wiped (the few numbers that a stack keeps are not), and a plaintext
+// that is returned when it goes; the slots are the caller's.
+//
 // No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder returns,
 // with the encoder's exceptions (encoder.h). What a caller then does with the slots is not covered: printing a number
 // takes a time that depends on it.

@@ -1,10 +1,11 @@
 #include "ckks/scheme/encoding/embedding.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
-#include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
+#include "ckks/base/secret.h"
 #include "ckks/ring/arithmetic/ntt.h"
 
 namespace psm {
@@ -66,7 +67,9 @@ void Embedding::slots_of_coefficients(const double* coefficients,
   const size_t m = slots.size();
   const int log_m = std::countr_zero(m);
   PSM_CHECK(std::has_single_bit(m) && log_m <= log_slots_, m, " slots");
-  std::vector<double> re(coefficients, coefficients + m), im(coefficients + m, coefficients + 2 * m);
+  SecretVector<double> re(m), im(m);  // what is decoded may have been decrypted
+  std::copy_n(coefficients, m, re.begin());
+  std::copy_n(coefficients + m, m, im.begin());
   for (size_t blocks = 1, half = m / 2; blocks < m; blocks *= 2, half /= 2) {
     for (size_t block = 0; block < blocks; ++block) {
       const double c = twiddle_re_[blocks + block], s = twiddle_im_[blocks + block];

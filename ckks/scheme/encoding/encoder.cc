@@ -7,6 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/secret.h"
 #include "ckks/ring/arithmetic/real_residue.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/encoding/embedding.h"
@@ -168,7 +169,7 @@ std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) co
     inverse[i] = make_multiplier(inverse_mod(residue, q), q);
     product *= q.q;  // may wrap modulo 2^128, as the sum below does
   }
-  std::vector<double> coefficients(ring.n());
+  SecretVector<double> coefficients(ring.n());
   parallel_for(0, ring.n() / 8, [&](size_t block) {
     for (size_t c = 8 * block; c < 8 * block + 8; ++c) {
       uint128_t value = 0;
@@ -188,7 +189,7 @@ std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) co
       coefficients[c] = to_double(static_cast<int128>(value - (product & negative)));
     }
   });
-  return slots_of_coefficients(coefficients, plaintext.scale());
+  return slots_of_coefficients({coefficients.data(), coefficients.size()}, plaintext.scale());
 }
 
 std::vector<std::complex<double>> Encoder::slots_of_coefficients(std::span<const double> coefficients,

@@ -1,6 +1,7 @@
 #include "ckks/scheme/encoding/plaintext.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -8,17 +9,27 @@
 namespace psm {
 
 Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale)
+    : Plaintext(ring, basis, values_per_limb, scale,
+                Buffer(static_cast<size_t>(basis.limbs()) * static_cast<size_t>(values_per_limb))) {}
+
+Plaintext Plaintext::secret(const Ring& ring, Basis basis, double scale) {
+  return Plaintext(ring, basis, static_cast<int>(ring.n()), scale,
+                   Buffer::zeroising(static_cast<size_t>(basis.limbs()) * ring.n()));
+}
+
+Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale, Buffer residues)
     : ring_(&ring),
       basis_(basis),
       values_per_limb_(values_per_limb),
       scale_(scale),
-      residues_(static_cast<size_t>(basis.limbs()) * static_cast<size_t>(values_per_limb)) {
+      residues_(std::move(residues)) {
   PSM_CHECK(values_per_limb >= 2 && ring.n() % static_cast<size_t>(values_per_limb) == 0, values_per_limb,
             " values of ", ring.n());
 }
 
 Plaintext Plaintext::clone() const {
-  Plaintext copy(*ring_, basis_, values_per_limb_, scale_);
+  Plaintext copy(*ring_, basis_, values_per_limb_, scale_,
+                 residues_.is_zeroising() ? Buffer::zeroising(residues_.size()) : Buffer(residues_.size()));
   std::copy(residues_.begin(), residues_.begin() + bytes() / sizeof(uint64_t), copy.residues_.begin());
   return copy;
 }
@@ -35,7 +46,8 @@ const uint64_t* Plaintext::limb(int j) const {
 }
 
 RnsPoly Plaintext::expand() const {
-  RnsPoly poly(*ring_, basis_, Form::kNtt);
+  RnsPoly poly = residues_.is_zeroising() ? RnsPoly::secret(*ring_, basis_, Form::kNtt)
+                                          : RnsPoly(*ring_, basis_, Form::kNtt);
   const size_t run = static_cast<size_t>(run_length());
   parallel_for(0, basis_.limbs(), [&](size_t index) {
     const int j = static_cast<int>(index);

@@ -21,6 +21,8 @@ class Plaintext {
   Plaintext() = default;
   // Uninitialised residues; `values_per_limb` = N for a full plaintext, 2m for one of period m.
   Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale);
+  // A full one that is wiped when it goes, as its expansion is: for what was decrypted.
+  static Plaintext secret(const Ring& ring, Basis basis, double scale);
   Plaintext(Plaintext&&) = default;
   Plaintext& operator=(Plaintext&&) = default;
   Plaintext clone() const;
@@ -41,6 +43,8 @@ class Plaintext {
   RnsPoly expand() const;  // the full polynomial, NTT form
 
  private:
+  Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale, Buffer residues);
+
   const Ring* ring_ = nullptr;
   Basis basis_{0, 0};
   int values_per_limb_ = 0;

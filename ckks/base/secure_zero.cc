@@ -1,4 +1,4 @@
-#include "ckks/base/secret.h"
+#include "ckks/base/secure_zero.h"
 
 #include <cstring>
 
