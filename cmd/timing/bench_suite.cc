@@ -311,7 +311,7 @@ class Suite {
     };
     const auto count_passes = [&](int passes, size_t diagonals, const Ciphertext& in, const Ciphertext& out) {
       Work work;
-      for (int pass = 0; pass < passes; ++pass) work += program::effort_of(plan, model_.kernels()).work;
+      for (int pass = 0; pass < passes; ++pass) work += program::effort_of(plan).work;
       OperationCount count = count_of(work, 2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
       count.bytes += static_cast<double>(diagonals);
       return count;

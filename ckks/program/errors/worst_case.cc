@@ -139,14 +139,14 @@ class Pass {
 
   void bootstrap(const Instruction& instruction) {
     PSM_CHECK(bootstrap_ != nullptr, "a plan with bootstraps needs their bound");
-    // Two real values travel as a + i b; of a complex one both parts come back with an error.
-    const bool packed = arguments_.size() == 2;
+    // Two real values travel as a + i b, of a single one the real part comes back; of a complex one both do.
+    const bool parts = real(instruction.results[0]);
     double error = 0;
     for (const SlotBound& argument : arguments_) error += argument.error;
     const double part = worst_case_bootstrap(model_, *bootstrap_, error);
     for (size_t r = 0; r < instruction.results.size(); ++r) {
       const double most = (real(instruction.results[r]) ? 1 : std::numbers::sqrt2) * kSlack;
-      const SlotBound fresh{std::min(arguments_[r].size, most), packed ? part : 2 * part};
+      const SlotBound fresh{std::min(arguments_[r].size, most), parts ? part : 2 * part};
       const int to = plan_.level[id(instruction.results[r])];
       set(instruction.results[r],
           {fresh.size, model_.drop(context_.compute_level(), to, fresh.size, fresh.error)});

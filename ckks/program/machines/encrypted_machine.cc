@@ -273,11 +273,15 @@ class EncryptedMachine::Run {
     const auto keep = [&](size_t i, const Ciphertext& fresh) {
       store(i, evaluator_.drop_to_level(fresh, plan_.level[id(instruction_->results[i])]));
     };
-    if (instruction_->arguments.size() == 1)
-      return keep(0, machine_.bootstrapper_->apply(evaluator_, argument(0)));
+    const Bootstrapper& bootstrapper = *machine_.bootstrapper_;
+    if (instruction_->arguments.size() == 1) {
+      const bool real = plan_.program.value_is_real[id(instruction_->arguments[0])] != 0;
+      return keep(0, real ? bootstrapper.apply_real(evaluator_, argument(0))
+                          : bootstrapper.apply(evaluator_, argument(0)));
+    }
     Ciphertext packed = evaluator_.multiply_by_i(argument(1));
     evaluator_.add_inplace(packed, argument(0));
-    auto [re, im] = machine_.bootstrapper_->apply_parts(evaluator_, packed);
+    auto [re, im] = bootstrapper.apply_parts(evaluator_, packed);
     keep(0, re);
     keep(1, im);
   }

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "ckks/base/error.h"
-#include "ckks/poly/series_plan.h"
+#include "ckks/program/planning/effort_sum.h"
 #include "ckks/scheme/chain/gadget.h"
 
 namespace psm::program {
@@ -123,8 +123,9 @@ LinearSchedule schedule(const LinearMap& map, size_t slots) {
   }
   result.hoisted_inputs = static_cast<int>(decomposed.size());
   for (auto& [output, offsets] : giants) {
-    offsets.insert(0);  // every chain of giants ends there
+    const bool starts_empty = offsets.insert(0).second;  // every chain of giants ends there
     const auto zero = offsets.find(0);
+    result.meetings += static_cast<int>(offsets.size()) - 1 - starts_empty;
     for (auto at = std::prev(offsets.end()); at != zero; --at)
       result.steps.push_back({output, *at - *std::prev(at)});
     for (auto at = offsets.begin(); at != zero; ++at) result.steps.push_back({output, *at - *std::next(at)});
@@ -139,124 +140,10 @@ bool is_single_real(const Instruction& bootstrap, const Program& program) {
          program.value_is_real[static_cast<size_t>(bootstrap.arguments[0].id)] != 0;
 }
 
-// The parts of a key-switch, as work at one level.
-class Switching {
- public:
-  Switching(const SchemeShape& shape, int level)
-      : limbs_(level + 1),
-        special_(shape.special_primes(level)),
-        digits_(shape.digits(level)),
-        packed_limbs_(shape.packed_limbs(level)) {
-    int begin = 0;
-    for (int i = 0; i < digits_; ++i) {
-      const int end = std::min(shape.gadget(level).digit_ends[static_cast<size_t>(i)], limbs_);
-      conversions_ += static_cast<double>(end - begin) * (limbs_ + special_ - (end - begin));
-      begin = end;
-    }
-  }
-
-  void decompose(Work& work, double times = 1) const {
-    work[Kernel::kNtt] += times * digits_ * (limbs_ + special_);  // l+1 inverse ones included
-    work[Kernel::kConvert] += times * conversions_;
-  }
-  void key_product(Work& work, double times = 1) const {
-    work[Kernel::kMultiply] += times * 2 * digits_ * (limbs_ + special_);
-    work[Kernel::kKeyRead] += times * 2 * digits_ * packed_limbs_;
-  }
-  // Of `polynomials` polynomials: 2 for a ciphertext.
-  void mod_down(Work& work, double polynomials) const {
-    work[Kernel::kNtt] += polynomials * (special_ + limbs_);
-    work[Kernel::kConvert] += polynomials * special_ * limbs_;
-    work[Kernel::kAdd] += polynomials * limbs_;
-  }
-  void permute(Work& work, double polynomials, bool extended) const {
-    work[Kernel::kPermute] += polynomials * (limbs_ + (extended ? special_ : 0));
-  }
-  void full(Work& work) const {
-    decompose(work);
-    key_product(work);
-    mod_down(work, 2);
-  }
-  double extended_limbs() const { return limbs_ + special_; }
-
- private:
-  int limbs_, special_, digits_;
-  double packed_limbs_, conversions_ = 0;
-};
-
-// Two polynomials lose a limb: one inverse NTT of it, the difference taken to all others.
-void rescale(Effort& effort, int level) {
-  effort.work[Kernel::kNtt] += 2 * (1 + level);
-  effort.work[Kernel::kAdd] += 2 * 2 * level;
-  ++effort.counts.rescales;
-}
-
-void plaintext_products(Effort& effort, const Plain& plain, size_t slots, double limbs) {
-  const Kernel kernel = plain.period() == slots ? Kernel::kMultiply : Kernel::kRunProduct;
-  effort.work[kernel] += limbs;
-  ++effort.counts.plaintext_products;
-}
-
-void ciphertext_products(Effort& effort, int level, int64_t count) {
-  effort.work[Kernel::kMultiply] += static_cast<double>(4 * (level + 1) * count);
-  effort.counts.ciphertext_products += count;
-}
-
-void relinearise(Effort& effort, const SchemeShape& shape, int level) {
-  Switching(shape, level).full(effort.work);
-  ++effort.counts.relinearisations;
-}
-
-// What the work of a map depends on besides its level.
-struct MapSummary {
-  LinearSchedule plan;
-  int64_t switched_sources = 0;
-  int64_t full_terms = 0, periodic_terms = 0;
-  int outputs = 0;
-};
-
-MapSummary summarise(const LinearMap& map, size_t slots) {
-  MapSummary summary{.plan = schedule(map, slots), .outputs = map.outputs};
-  for (const LinearSchedule::Source& source : summary.plan.sources)
-    summary.switched_sources += source.switched();
-  for (const LinearTerm& term : map.terms)
-    ++(term.weight.period() == slots ? summary.full_terms : summary.periodic_terms);
-  return summary;
-}
-
-void linear(Effort& effort, const MapSummary& map, const SchemeShape& shape, int level) {
-  const Switching at(shape, level);
-  const auto sources = static_cast<double>(map.switched_sources),
-             steps = static_cast<double>(map.plan.steps.size());
-  at.decompose(effort.work, map.plan.hoisted_inputs + steps);
-  at.key_product(effort.work, sources + steps);
-  at.permute(effort.work, 2 * (sources + steps), true);
-  effort.work[Kernel::kMultiply] += static_cast<double>(map.full_terms) * 2 * at.extended_limbs();
-  effort.work[Kernel::kRunProduct] += static_cast<double>(map.periodic_terms) * 2 * at.extended_limbs();
-  at.mod_down(effort.work, steps);              // giants: c_1 only; c_0 stays extended
-  at.mod_down(effort.work, 2.0 * map.outputs);  // by P q_l at once
-  effort.counts.hoisted_key_switches += map.switched_sources;
-  effort.counts.full_key_switches += static_cast<int64_t>(map.plan.steps.size());
-  effort.counts.plaintext_products += map.full_terms + map.periodic_terms;
-  effort.counts.rescales += map.outputs;
-}
-
 // Levels and products do not depend on the primes, so powers of two serve to plan.
 SeriesPlan plan_on_powers_of_two(const ChebyshevSeries& series, int level) {
   const std::vector<uint64_t> primes(static_cast<size_t>(level) + 1, uint64_t{1} << 40);
   return plan_series({SeriesBasis::kChebyshev, series.coefficients}, level, 0x1p40, 0x1p40, primes);
-}
-
-void series(Effort& effort, const ChebyshevSeries& chebyshev, const SchemeShape& shape, int level) {
-  for (const SeriesPlan::Node& node : plan_on_powers_of_two(chebyshev, level).nodes) {
-    if (node.products.empty() && node.terms.empty()) continue;  // the argument
-    ciphertext_products(effort, node.level + 1, static_cast<int64_t>(node.products.size()));
-    if (!node.products.empty()) relinearise(effort, shape, node.level + 1);
-    effort.work[Kernel::kAdd] +=
-        static_cast<double>(2 * (node.level + 2)) * static_cast<double>(node.terms.size());
-    effort.counts.plaintext_products += static_cast<int64_t>(node.terms.size());
-    rescale(effort, node.level + 1);
-  }
 }
 
 }  // namespace
@@ -265,8 +152,7 @@ CostModel::CostModel(SchemeShape shape, KernelSeconds kernels, BootstrapFigures 
     : shape_(std::move(shape)), kernels_(kernels), bootstrap_(std::move(bootstrap)) {}
 
 Effort CostModel::effort(const Instruction& instruction, const Program& program, int level) const {
-  Effort effort;
-  const double ciphertext_limbs = 2.0 * (level + 1);
+  EffortSum sum(shape_);
   switch (instruction.opcode) {
     case Opcode::kInput:
     case Opcode::kRefresh:
@@ -275,61 +161,52 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
     case Opcode::kSubtract:
     case Opcode::kNegate:
     case Opcode::kTimesI:
-      effort.work[Kernel::kAdd] += ciphertext_limbs;
+      sum.add(level);
       break;
     case Opcode::kAddPlain:
-      effort.work[Kernel::kAdd] += ciphertext_limbs / 2;
+      sum.add(level, 1);
       break;
     case Opcode::kMultiplyPlain:
-      plaintext_products(effort, instruction.plain, program.slots, ciphertext_limbs);
-      rescale(effort, level);
+      sum.multiply_plain(level, instruction.plain.period(), program.slots);
+      sum.rescale(level);
       break;
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:
-      ciphertext_products(effort, level, static_cast<int64_t>(instruction.arguments.size() / 2));
-      relinearise(effort, shape_, level);
-      rescale(effort, level);
+      sum.multiply(level, static_cast<int64_t>(instruction.arguments.size() / 2));
+      sum.relinearise_rescale(level);
       break;
-    case Opcode::kRotate: {
-      const Switching at(shape_, level);
-      const auto count = static_cast<int64_t>(instruction.offsets.size());
-      at.decompose(effort.work);
-      for (int64_t i = 0; i < count; ++i) {
-        at.key_product(effort.work);
-        at.mod_down(effort.work, 2);
-        at.permute(effort.work, 2, false);
-      }
-      (count == 1 ? effort.counts.full_key_switches : effort.counts.hoisted_key_switches) += count;
+    case Opcode::kRotate:
+      sum.rotate(level, static_cast<int64_t>(instruction.offsets.size()));
       break;
-    }
-    case Opcode::kConjugate: {
-      const Switching at(shape_, level);
-      at.full(effort.work);
-      at.permute(effort.work, 2, false);
-      ++effort.counts.conjugations;
+    case Opcode::kConjugate:
+      sum.conjugate(level);
       break;
-    }
     case Opcode::kLinear:
-      linear(effort, summarise(*instruction.linear, program.slots), shape_, level);
+      sum.linear(summarise(*instruction.linear, program.slots), level);
       break;
     case Opcode::kSeries:
-      series(effort, *instruction.series, shape_, level);
+      sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
       break;
     case Opcode::kBootstrap:
-      effort = is_single_real(instruction, program) ? bootstrap_.real_effort : bootstrap_.effort;
-      effort.counts.bootstraps = 1;
+      sum.effort = is_single_real(instruction, program) ? bootstrap_.real_effort : bootstrap_.effort;
+      // Two real values become a + i b before it; both parts of a complex one become re + i im after it.
+      if (instruction.arguments.size() == 2)
+        sum.add(shape_.entry_level, 2, 2);
+      else if (!is_single_real(instruction, program))
+        sum.add(shape_.compute_level, 2, 2);
+      sum.effort.counts.bootstraps = 1;
       break;
   }
-  return effort;
+  return sum.effort;
 }
 
 Effort CostModel::drop_effort(int target) const {
-  Effort effort;
-  effort.work[Kernel::kAdd] += 2.0 * (target + 2);
-  rescale(effort, target + 1);
-  effort.counts.rescales = 0;
-  effort.counts.level_drops = 1;
-  return effort;
+  EffortSum sum(shape_);
+  sum.add(target + 1);
+  sum.rescale(target + 1);
+  sum.effort.counts.rescales = 0;
+  sum.effort.counts.level_drops = 1;
+  return sum.effort;
 }
 
 double CostModel::seconds(const Instruction& instruction, const Program& program, int level) const {
@@ -348,9 +225,9 @@ std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, 
   }
   const MapSummary map = summarise(*instruction.linear, program.slots);
   for (int level = lowest; level <= highest; ++level) {
-    Effort effort;
-    linear(effort, map, shape_, level);
-    seconds.push_back(kernels_.of(effort.work));
+    EffortSum sum(shape_);
+    sum.linear(map, level);
+    seconds.push_back(kernels_.of(sum.effort.work));
   }
   return seconds;
 }

@@ -6,7 +6,7 @@
 // that l belongs to:
 //   decompose      l+1 inverse NTTs, basis conversion of every digit, d(l+1+k) - (l+1) NTTs
 //   key product    2 d (l+1+k) multiply-accumulates, and as many limbs of packed key read
-//   ModDown (x 2)  k inverse NTTs, k (l+1) conversions, l+1 NTTs and multiply-accumulates
+//   ModDown (x 2)  k inverse NTTs, (k+1) (l+1) conversions, l+1 NTTs and products by a constant
 // A full key-switch is all three; a hoisted one shares the decomposition; in a linear map the babies share
 // the ModDown as well (double hoisting), and the giants keep c_0 extended: one ModDown of c_1 each.
 //
@@ -171,6 +171,7 @@ struct LinearSchedule {
   std::set<Source> sources;
   std::vector<GiantStep> steps;
   int hoisted_inputs = 0;  // inputs that are decomposed
+  int meetings = 0;        // steps that end where a sum is already
 };
 LinearSchedule schedule(const LinearMap&, size_t slots);
 

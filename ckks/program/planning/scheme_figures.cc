@@ -4,6 +4,7 @@
 #include <span>
 
 #include "ckks/base/error.h"
+#include "ckks/program/planning/effort_sum.h"
 
 namespace psm::program {
 
@@ -38,18 +39,14 @@ namespace {
 // what lies above SlotsToCoeffs moves with the computing levels.
 class BootstrapEffort {
  public:
-  BootstrapEffort(const Context& context, const SchemeShape& shape, const KernelSeconds& kernels)
-      : context_(context), model_(shape, kernels) {
-    program_.slots = static_cast<size_t>(context.slots());
-  }
+  BootstrapEffort(const Context& context, const SchemeShape& shape)
+      : context_(context), shift_(shape.compute_level - context.compute_level()), sum_(shape) {}
 
-  int placed(int level) const {
-    const int shift = model_.shape().compute_level - context_.compute_level();
-    return level > context_.entry_level() ? level + shift : level;
-  }
-  Effort effort;
+  int placed(int level) const { return level > context_.entry_level() ? level + shift_ : level; }
+  const Effort& effort() const { return sum_.effort; }
 
   void transforms(std::span<const PlacedTransform> transforms) {
+    const auto slots = static_cast<size_t>(context_.slots());
     for (const PlacedTransform& t : transforms) {
       LinearMap map{.outputs = t.transform.outputs, .terms = {}};
       for (const TransformTerm& term : t.transform.terms)
@@ -59,57 +56,33 @@ class BootstrapEffort {
                              .baby = term.baby,
                              .conjugate = term.conjugate,
                              .weight = Plain::shape_only(term.diagonal.size(), false)});
-      Instruction linear{.opcode = Opcode::kLinear,
-                         .linear = std::make_shared<const LinearMap>(std::move(map))};
-      effort += model_.effort(linear, program_, placed(t.level));
+      sum_.linear(summarise(map, slots), placed(t.level));
     }
   }
-  void rotation(int level) {
-    const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
-    effort += model_.effort(rotate, program_, placed(level));
+  void rotation(int offset, int level) {
+    if (offset != 0) sum_.rotate(placed(level));
   }
-  // Counted as linear maps; the products by constants that these have and the sums have not weigh little.
-  void rotation_sum(const RotationSum& sum, int level) {
-    for (const auto& elements : sum.sums(context_)) {
-      LinearMap map{.outputs = 1, .terms = {}};
-      for (size_t r = 0; r < elements.size(); ++r)
-        map.terms.push_back({.baby = static_cast<int>(r), .weight = Plain::shape_only(1, false)});
-      const Instruction linear{.opcode = Opcode::kLinear,
-                               .linear = std::make_shared<const LinearMap>(std::move(map))};
-      effort += model_.effort(linear, program_, placed(level));
-    }
+  void rotation_sum(const RotationSum& rotations, int level) {
+    for (const auto& elements : rotations.sums(context_))
+      sum_.sum_rotations(placed(level), static_cast<int64_t>(elements.size()));
   }
-  void conjugation(int level) {
-    const Instruction conjugate{.opcode = Opcode::kConjugate};
-    effort += model_.effort(conjugate, program_, placed(level));
-  }
-  void mod_raise(int level) {
-    rotation(level);                       // from the ephemeral secret
-    effort.counts.full_key_switches += 1;  // to it, at level 0
-  }
+  void mod_raise(int level) { sum_.mod_raise(placed(level)); }
+  void conjugate(int level) { sum_.conjugate(placed(level)); }
   void eval_mod(const EvalModStage& stage) {
-    const Instruction square{.opcode = Opcode::kMultiply, .arguments = {Value{0}, Value{0}}};
-    for (const SeriesPlan::Node& node : stage.series().nodes) {
-      for (size_t i = 0; i < node.products.size(); ++i) {
-        Effort product = model_.effort(square, program_, placed(node.level) + 1);
-        if (i > 0) {  // only the first pays for the relinearisation and the rescale
-          product = {};
-          product.work[Kernel::kMultiply] = 4.0 * (placed(node.level) + 2);
-          product.counts.ciphertext_products = 1;
-        }
-        effort += product;
-      }
-      effort.work[Kernel::kAdd] += 2.0 * (placed(node.level) + 2) * static_cast<double>(node.terms.size());
-      effort.counts.plaintext_products += static_cast<int64_t>(node.terms.size());
+    sum_.series(stage.series().nodes, shift_);
+    for (int k = stage.polynomial().spec().double_angles; k > 0; --k) {
+      const int level = placed(context_.compute_level()) + k;
+      sum_.multiply(level);
+      sum_.relinearise_rescale(level);
+      sum_.add(level - 1, 1);
     }
-    for (int k = stage.polynomial().spec().double_angles; k > 0; --k)
-      effort += model_.effort(square, program_, placed(context_.compute_level()) + k);
   }
+  void add(int level, int times) { sum_.add(placed(level), 2, times); }
 
  private:
   const Context& context_;
-  CostModel model_;
-  Program program_;  // only its number of slots is asked for
+  int shift_;
+  EffortSum sum_;
 };
 
 }  // namespace
@@ -121,17 +94,19 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kern
 BootstrapFigures figures_of(const BootstrapPlan& plan, const SchemeShape& shape,
                             const KernelSeconds& kernels) {
   const Context& context = plan.context();
-  BootstrapEffort sum(context, shape, kernels);
-  sum.rotation(plan.entry_level());
+  BootstrapEffort sum(context, shape);
+  sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise(context.max_level());
   sum.transforms(plan.coeffs_to_slots());
-  sum.conjugation(context.evalmod_level());
+  sum.conjugate(context.evalmod_level());
+  sum.add(context.evalmod_level(), 1);
   sum.eval_mod(plan.eval_mod());
   BootstrapFigures figures;
-  figures.real_effort = sum.effort;
+  figures.real_effort = sum.effort();
+  sum.add(context.evalmod_level(), 2);  // the difference, turned by -i
   sum.eval_mod(plan.eval_mod());
-  figures.effort = sum.effort;
+  figures.effort = sum.effort();
 
   const auto extended_limbs = [&](const PlacedTransform& t) {
     const int level = sum.placed(t.level);
@@ -161,19 +136,21 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const SchemeShape& shape,
   return figures;
 }
 
-Effort effort_of(const SparseBootstrapPlan& plan, const KernelSeconds& kernels) {
+Effort effort_of(const SparseBootstrapPlan& plan) {
   const Context& context = plan.context();
-  BootstrapEffort sum(context, shape_of(context), kernels);
-  sum.rotation(plan.entry_level());
+  const SchemeShape shape = shape_of(context);
+  BootstrapEffort sum(context, shape);
+  sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise(plan.raised_level());
   sum.transforms(plan.coeffs_to_slots());
   sum.rotation_sum(plan.first_sum(), plan.coeffs_to_slots().back().level);
   sum.rotation_sum(plan.last_sum(), context.evalmod_level());
-  sum.conjugation(context.evalmod_level());
+  sum.conjugate(context.evalmod_level());
+  sum.add(context.evalmod_level(), 1);
   sum.eval_mod(plan.eval_mod());
   sum.transforms(std::vector{plan.recombination(context.scale(plan.output_level()))});
-  return sum.effort;
+  return sum.effort();
 }
 
 KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap) {

@@ -23,7 +23,7 @@ BootstrapFigures figures_of(const BootstrapPlan&, const KernelSeconds&);
 BootstrapFigures figures_of(const BootstrapPlan&, const SchemeShape&, const KernelSeconds&);
 
 // Work and key-switches of one sparse bootstrap.
-Effort effort_of(const SparseBootstrapPlan&, const KernelSeconds&);
+Effort effort_of(const SparseBootstrapPlan&);
 
 // Every key that running the plan takes; `bootstrap` may be null if the plan has none.
 KeyRequest key_request(const Plan&, const BootstrapPlan* bootstrap);

@@ -31,12 +31,13 @@ std::vector<const Kernels*> available_backends() {
 
 const Kernels& kernels() { return *selected().load(std::memory_order_relaxed); }
 
+void use_backend(const Kernels& backend) { selected().store(&backend); }
+
 void select_backend(const std::string& name) {
   std::string names;
   for (const Kernels* backend : available_backends()) {
     if (backend->name == name) {
-      selected().store(backend);
-      return;
+      return use_backend(*backend);
     }
     names += std::string(names.empty() ? "" : ", ") + backend->name;
   }

@@ -20,5 +20,7 @@ std::vector<const Kernels*> available_backends();
 // "scalar", "avx2" or "avx512ifma"; throws Error where this processor or build lacks it. Not while others
 // compute.
 void select_backend(const std::string& name);
+// Any other table, which outlives its use: one that wraps a backend (counting_backend.h). Not while others compute.
+void use_backend(const Kernels&);
 
 }  // namespace psm

@@ -1,0 +1,204 @@
+// What the cost model says against what the kernels do: the encrypted machine runs over kernels that count.
+#include <cmath>
+
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/program/testing/test_machine.h"
+#include "ckks/ring/testing/counting_backend.h"
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+constexpr int kLogN = 10;
+constexpr size_t kSlots = size_t{1} << (kLogN - 1);
+
+// In limbs, as the model counts.
+struct Measured {
+  Work work;
+  int64_t key_switches;
+};
+
+Measured in_limbs(const KernelResidues& residues) {
+  const auto limbs = [](uint64_t count) { return std::ldexp(static_cast<double>(count), -kLogN); };
+  Measured measured{};
+  measured.work[Kernel::kNtt] = limbs(residues.transforms);
+  measured.work[Kernel::kMultiply] = limbs(residues.products);
+  measured.work[Kernel::kAdd] = limbs(residues.others);
+  measured.work[Kernel::kConvert] = limbs(residues.conversions);
+  measured.work[Kernel::kPermute] = limbs(residues.automorphisms);
+  measured.work[Kernel::kKeyRead] = limbs(residues.key_bits) / 64;
+  measured.work[Kernel::kRunProduct] = limbs(residues.run_products);
+  measured.key_switches = static_cast<int64_t>(limbs(residues.marked_key_products));
+  return measured;
+}
+
+int64_t key_switches(const Counts& counts) {
+  return counts.hoisted_key_switches + counts.full_key_switches + counts.relinearisations +
+         counts.conjugations;
+}
+
+void check_equal(const Measured& measured, const Effort& effort) {
+  for (size_t k = 0; k < kKernelCount; ++k) {
+    const auto kernel = static_cast<Kernel>(k);
+    CAPTURE(std::string(name(kernel)));
+    CHECK(measured.work[kernel] == doctest::Approx(effort.work[kernel]).epsilon(1e-12));
+  }
+  CHECK(measured.key_switches == key_switches(effort.counts));
+}
+
+CostModel model_of(const Context& context) {
+  if (!context.can_bootstrap()) return CostModel(shape_of(context));
+  return CostModel(shape_of(context), {}, figures_of(BootstrapPlan(context), KernelSeconds{}));
+}
+
+// Runs a program twice, so that the second run finds all plaintexts encoded, and holds every instruction of that one
+// against the model. Returns the bootstraps that it met.
+std::vector<Measured> compare(const ParameterSpec& spec, Program program) {
+  TestMachine setting(spec, std::move(program));
+  const Context& context = setting.party.context;
+  const CostModel model = model_of(context);
+  const Plan& plan = setting.plan_;
+  std::map<std::string, SlotVector> inputs;
+  for (const NamedValue& input : plan.program.inputs) inputs[input.name] = SlotVector(kSlots, 0.5);
+  const auto ciphertexts = setting.encrypt(inputs);
+  setting.machine->run(ciphertexts);
+
+  KernelCounter counter(context.q(0));
+  std::vector<int> levels(plan.level.size(), -1);
+  std::set<std::pair<int, int>> lowered;  // values at lower levels, kept by the machine
+  std::vector<Measured> bootstraps;
+  RunOptions options;
+  options.observe = [&](size_t, Value value, const Ciphertext& result) {
+    levels[static_cast<size_t>(value.id)] = result.level();
+  };
+  options.progress = [&](size_t done, size_t) {
+    const size_t index = done - 1;
+    const Instruction& instruction = plan.program.instructions[index];
+    const int level = plan.argument_level[index];
+    const bool is_bootstrap = instruction.opcode == Opcode::kBootstrap;
+    CAPTURE(describe(instruction));
+    Effort effort = model.effort(instruction, plan.program, level);
+    for (Value argument : instruction.arguments) {
+      if (levels[static_cast<size_t>(argument.id)] != level && lowered.insert({argument.id, level}).second)
+        effort += model.drop_effort(level);
+    }
+    for (Value result : instruction.results) {
+      const int at = levels[static_cast<size_t>(result.id)];
+      CHECK(at == plan.level[static_cast<size_t>(result.id)]);
+      if (is_bootstrap && at < context.compute_level()) effort += model.drop_effort(at);
+      if (!is_bootstrap) CHECK(at == level - depth(instruction));
+    }
+    const Measured measured = in_limbs(counter.take());
+    check_equal(measured, effort);
+    if (is_bootstrap) bootstraps.push_back(measured);
+  };
+  counter.take();
+  setting.machine->run(ciphertexts, options);
+  return bootstraps;
+}
+
+Plain wave(size_t period) {
+  std::vector<Complex> values(period);
+  for (size_t s = 0; s < period; ++s) values[s] = {std::sin(static_cast<double>(s + 1)), 0.25};
+  return Plain(std::move(values));
+}
+
+TEST_CASE("every instruction but a bootstrap does exactly what the cost model counts, kernel by kernel") {
+  Builder b(kSlots);
+  const Value x = b.input("x"), y = b.input("y"), r = b.input("r", true);
+  std::vector<Value> results{b.add(x, y), b.subtract(x, b.square(y)), b.negate(x), b.times_i(x)};
+  for (size_t period : {size_t{1}, size_t{8}, kSlots}) results.push_back(b.add_plain(x, wave(period)));
+  // Runs of one, of a few, of many, and of all residues.
+  for (size_t period : {kSlots, kSlots / 8, size_t{4}, size_t{1}})
+    results.push_back(b.multiply_plain(x, wave(period)));
+  results.push_back(b.multiply(x, y));
+  const std::vector<std::pair<Value, Value>> pairs{{x, y}, {y, y}, {x, r}};
+  results.push_back(b.sum_of_products(pairs));
+  results.push_back(b.conjugate(x));
+  results.push_back(b.rotate(x, 7));
+  const std::vector<Value> turned = b.rotate_all(y, std::vector<int>{3, -5, 11});
+  results.insert(results.end(), turned.begin(), turned.end());
+  // Even and odd ones, of one level and of several, with and without products to double.
+  for (const std::vector<double>& coefficients :
+       {std::vector<double>{0.5, 0.25},
+        {0, 0.5, 0, 0.25},
+        {0.3, -0.5, 0.25, 0.125, 0.1, -0.2, 0, 0.05},
+        {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.02}})
+    results.push_back(b.series(r, {coefficients}));
+  for (size_t i = 0; i < results.size(); ++i) b.output("output " + std::to_string(i), results[i]);
+  CHECK(compare(insecure_leveled(kLogN, 6), std::move(b).finish()).empty());
+}
+
+TEST_CASE("a linear map does what the cost model counts, whatever its sources, giants and plaintexts") {
+  const std::vector<std::vector<int>> giant_sets{{0},       {0, 16, 32}, {16, 32}, {-32, -16, 0, 16},
+                                                 {-16, 16}, {-48, -16}};
+  for (const std::vector<int>& giants : giant_sets) {
+    for (const bool rotated : {true, false}) {
+      Builder b(kSlots);
+      const std::vector<Value> inputs{b.input("x"), b.input("y")};
+      LinearMap map{.outputs = 2, .terms = {}};
+      for (int giant : giants)
+        for (int baby : rotated ? std::vector<int>{0, 1, 5} : std::vector<int>{0})
+          for (int input : {0, 1})
+            map.terms.push_back({.output = input,
+                                 .giant = giant,
+                                 .input = rotated ? input : 0,
+                                 .baby = baby,
+                                 .conjugate = baby == 5,
+                                 .weight = wave(input == 0 ? 32 : kSlots)});
+      const std::vector<Value> outputs = b.linear(inputs, map);
+      b.output("first", outputs[0]);
+      b.output("second", outputs[1]);
+      b.output("unused", inputs[1]);
+      compare(insecure_leveled(kLogN, 4), std::move(b).finish());
+    }
+  }
+}
+
+// Squares until a bootstrap is needed.
+Program deep(bool real, int values) {
+  Builder b(kSlots);
+  std::vector<Value> x;
+  for (int v = 0; v < values; ++v) x.push_back(b.input("x" + std::to_string(v), real));
+  for (int i = 0; i < 18; ++i) {
+    if (i == 9) x = b.refresh(x);
+    for (Value& value : x) value = b.square(value);
+  }
+  for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), x[static_cast<size_t>(v)]);
+  return std::move(b).finish();
+}
+
+TEST_CASE("bootstraps of a complex value, of a real one and of two real ones do what the cost model counts") {
+  for (const ParameterSpec& spec :
+       {insecure_bootstrappable(kLogN), insecure_version(secure_n16_dense(), kLogN)}) {
+    const auto complex = compare(spec, deep(false, 1)), real = compare(spec, deep(true, 1)),
+               pair = compare(spec, deep(true, 2));
+    REQUIRE(complex.size() == 1);
+    REQUIRE(real.size() == 1);
+    REQUIRE(pair.size() == 1);
+    // One EvalMod, whose key switches are all relinearisations, and not two.
+    const Context context(spec);
+    const BootstrapPlan plan(context);
+    CHECK(complex[0].key_switches - real[0].key_switches == plan.eval_mod().relinearisations());
+    CHECK(pair[0].key_switches == complex[0].key_switches);
+  }
+}
+
+TEST_CASE("a sparse bootstrap does what its effort counts") {
+  for (const int slots : {16, 128}) {
+    CAPTURE(slots);
+    const ParameterSpec spec = insecure_bootstrappable(kLogN);
+    const Context context(spec);
+    const SparseBootstrapPlan plan(context, slots);
+    TestParty party(spec, plan.key_request());
+    const SparseBootstrapper bootstrapper(party.context, party.encoder, slots);
+    const Ciphertext in = party.encrypt(SlotVector(kSlots, 0.5), plan.entry_level());
+    KernelCounter counter(party.context.q(0));
+    bootstrapper.apply(*party.evaluator, in);
+    check_equal(in_limbs(counter.take()), effort_of(bootstrapper.plan()));
+  }
+}
+
+}  // namespace
+}  // namespace psm::program

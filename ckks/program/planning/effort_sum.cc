@@ -1,0 +1,184 @@
+#include "ckks/program/planning/effort_sum.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace psm::program {
+namespace {
+
+// Runs of a plaintext from which the evaluator prepares one constant for each (evaluator_linear.cc).
+constexpr size_t kLongRun = 64;
+
+// The parts of a key switch, as work at one level.
+class Switching {
+ public:
+  Switching(const SchemeShape& shape, int level)
+      : Switching(level + 1, shape.special_primes(level), shape.digits(level), shape.packed_limbs(level),
+                  shape.gadget(level).digit_ends) {}
+  Switching(int limbs, int special, int digits, double packed_limbs, std::span<const int> digit_ends)
+      : limbs_(limbs), special_(special), digits_(digits), packed_limbs_(packed_limbs) {
+    int begin = 0;
+    for (int i = 0; i < digits_; ++i) {
+      const int end = std::min(digit_ends[static_cast<size_t>(i)], limbs_);
+      conversions_ += conversions(end - begin, limbs_ + special_ - (end - begin));
+      begin = end;
+    }
+  }
+
+  void decompose(Work& work, double times = 1) const {
+    work[Kernel::kNtt] += times * digits_ * (limbs_ + special_);  // l+1 inverse ones included
+    work[Kernel::kConvert] += times * conversions_;
+    work[Kernel::kAdd] += times * limbs_;  // nearest multiples
+  }
+  void key_product(Work& work, double times = 1) const {
+    work[Kernel::kMultiply] += times * 2 * digits_ * (limbs_ + special_);
+    work[Kernel::kKeyRead] += times * 2 * digits_ * packed_limbs_;
+  }
+  // Of `polynomials` polynomials, 2 for a ciphertext; divided by P q_l too if they are rescaled.
+  void mod_down(Work& work, double polynomials, bool rescale = false) const {
+    const int sources = special_ + rescale, targets = limbs_ - rescale;
+    work[Kernel::kNtt] += polynomials * (sources + targets);
+    work[Kernel::kConvert] += polynomials * conversions(sources, targets);
+    work[Kernel::kAdd] += polynomials * (sources + targets);
+  }
+  void permute(Work& work, double polynomials, bool extended) const {
+    work[Kernel::kPermute] += polynomials * (limbs_ + (extended ? special_ : 0));
+  }
+  void full(Work& work) const {
+    decompose(work);
+    key_product(work);
+    mod_down(work, 2);
+  }
+  int limbs() const { return limbs_; }
+  int extended_limbs() const { return limbs_ + special_; }
+
+ private:
+  // The multiple of the sources' product is one source more.
+  static double conversions(int sources, int targets) { return static_cast<double>(sources + 1) * targets; }
+
+  int limbs_, special_, digits_;
+  double packed_limbs_, conversions_ = 0;
+};
+
+}  // namespace
+
+MapSummary summarise(const LinearMap& map, size_t slots) {
+  MapSummary summary{.plan = schedule(map, slots), .outputs = map.outputs};
+  for (const LinearSchedule::Source& source : summary.plan.sources)
+    summary.switched_sources += source.switched();
+  for (const LinearTerm& term : map.terms)
+    ++(term.weight.period() == slots ? summary.full_terms : summary.periodic_terms);
+  return summary;
+}
+
+void EffortSum::add(int level, int polynomials, int64_t times) {
+  effort.work[Kernel::kAdd] += static_cast<double>(polynomials * (level + 1) * times);
+}
+
+// Two polynomials lose a limb: one inverse NTT of it; its residues and the difference taken to all others.
+void EffortSum::rescale(int level) {
+  effort.work[Kernel::kNtt] += 2 * (1 + level);
+  effort.work[Kernel::kAdd] += 2 * 2 * level;
+  ++effort.counts.rescales;
+}
+
+void EffortSum::multiply_plain(int level, size_t period, size_t slots) {
+  const bool constants = period == 1 || slots / period >= kLongRun;
+  const Kernel kernel = constants ? Kernel::kAdd : period == slots ? Kernel::kMultiply : Kernel::kRunProduct;
+  effort.work[kernel] += 2.0 * (level + 1);
+  ++effort.counts.plaintext_products;
+}
+
+void EffortSum::multiply(int level, int64_t count) {
+  effort.work[Kernel::kMultiply] += static_cast<double>(4 * (level + 1) * count);
+  effort.counts.ciphertext_products += count;
+}
+
+void EffortSum::relinearise_rescale(int level) {
+  const Switching at(shape_, level);
+  at.decompose(effort.work);
+  at.key_product(effort.work);
+  at.mod_down(effort.work, 2, true);
+  add(level);  // P times what is not switched
+  ++effort.counts.relinearisations;
+  ++effort.counts.rescales;
+}
+
+void EffortSum::rotate(int level, int64_t count) {
+  const Switching at(shape_, level);
+  const auto times = static_cast<double>(count);
+  at.decompose(effort.work);
+  at.key_product(effort.work, times);
+  at.mod_down(effort.work, 2 * times);
+  at.permute(effort.work, 2 * times, false);
+  (count == 1 ? effort.counts.full_key_switches : effort.counts.hoisted_key_switches) += count;
+}
+
+void EffortSum::conjugate(int level) {
+  const Switching at(shape_, level);
+  at.full(effort.work);
+  at.permute(effort.work, 2, false);
+  ++effort.counts.conjugations;
+}
+
+void EffortSum::sum_rotations(int level, int64_t count) {
+  const Switching at(shape_, level);
+  const auto switched = static_cast<double>(count - 1);
+  at.decompose(effort.work);
+  at.key_product(effort.work, switched);
+  at.permute(effort.work, 2 * switched, true);
+  at.mod_down(effort.work, 2);
+  effort.work[Kernel::kAdd] += (switched + 2) * at.limbs() + 2 * switched * at.extended_limbs();
+  effort.counts.hoisted_key_switches += count - 1;
+}
+
+void EffortSum::linear(const MapSummary& map, int level) {
+  const Switching at(shape_, level);
+  const auto sources = static_cast<double>(map.switched_sources),
+             steps = static_cast<double>(map.plan.steps.size());
+  const double unmoved = static_cast<double>(map.plan.sources.size()) - sources;
+  at.decompose(effort.work, map.plan.hoisted_inputs + steps);
+  at.key_product(effort.work, sources + steps);
+  at.permute(effort.work, 2 * (sources + steps), true);
+  effort.work[Kernel::kMultiply] += static_cast<double>(map.full_terms) * 2 * at.extended_limbs();
+  effort.work[Kernel::kRunProduct] += static_cast<double>(map.periodic_terms) * 2 * at.extended_limbs();
+  at.mod_down(effort.work, steps);                    // giants: c_1 only; c_0 stays extended
+  at.mod_down(effort.work, 2.0 * map.outputs, true);  // by P q_l at once
+  // P c_0 of a rotated source, P times the others; c_0 of a giant; running sums that meet others.
+  effort.work[Kernel::kAdd] +=
+      (sources + 2 * unmoved) * at.limbs() + (steps + 2.0 * map.plan.meetings) * at.extended_limbs();
+  effort.counts.hoisted_key_switches += map.switched_sources;
+  effort.counts.full_key_switches += static_cast<int64_t>(map.plan.steps.size());
+  effort.counts.plaintext_products += map.full_terms + map.periodic_terms;
+  effort.counts.rescales += map.outputs;
+}
+
+void EffortSum::series(std::span<const SeriesPlan::Node> nodes, int shift) {
+  for (const SeriesPlan::Node& node : nodes) {
+    if (node.products.empty() && node.terms.empty()) continue;  // the argument
+    const int level = node.level + 1 + shift;
+    const auto terms = static_cast<int64_t>(node.terms.size());
+    add(level, 2, terms);
+    effort.counts.plaintext_products += terms;
+    if (node.products.empty()) {
+      rescale(level);
+    } else {
+      multiply(level, static_cast<int64_t>(node.products.size()));
+      if (node.products.front().doubled) add(level, 3);
+      relinearise_rescale(level);
+    }
+    if (node.constant != 0) add(level - 1, 1);
+  }
+}
+
+void EffortSum::mod_raise(int level) {
+  const int one_digit[] = {1};
+  const double packed = (shape_.q_bits.front() + shape_.p_bits.front()) / 64.0;
+  Switching(1, 1, 1, packed, one_digit).full(effort.work);
+  effort.work[Kernel::kNtt] += 2 * (1 + level);
+  effort.work[Kernel::kAdd] += 2 * level;  // residues modulo every other prime
+  Switching(shape_, level).full(effort.work);
+  effort.counts.full_key_switches += 2;
+}
+
+}  // namespace psm::program

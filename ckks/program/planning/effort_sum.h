@@ -1,0 +1,56 @@
+// What the evaluator's operations do, in kernels and key switches, added up: the one account that the cost model of
+// instructions and the figures of a bootstrap are made of.
+//
+// Every figure is exact: a test runs each instruction and each kind of bootstrap on ciphertexts over counting kernels
+// (ring/testing/counting_backend.h) and finds the same numbers. Left out are copies and what permutes or encodes plaintexts.
+//
+// Levels are those of the operands.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "ckks/poly/series_plan.h"
+#include "ckks/program/planning/cost_model.h"
+
+namespace psm::program {
+
+// What the work of a linear map depends on besides its level.
+struct MapSummary {
+  LinearSchedule plan;
+  int64_t switched_sources = 0;
+  int64_t full_terms = 0, periodic_terms = 0;
+  int outputs = 0;
+};
+MapSummary summarise(const LinearMap&, size_t slots);
+
+class EffortSum {
+ public:
+  explicit EffortSum(const SchemeShape& shape) : shape_(shape) {}
+
+  Effort effort;
+
+  // Sums, differences and products by one number or by i.
+  void add(int level, int polynomials = 2, int64_t times = 1);
+  void rescale(int level);
+  // By a plaintext of `period` of `slots` slots, not rescaled; period 1 is a number.
+  void multiply_plain(int level, size_t period, size_t slots);
+  // `count` products of ciphertexts in one sum, before relinearisation.
+  void multiply(int level, int64_t count = 1);
+  void relinearise_rescale(int level);
+  // One rotation has a decomposition of its own; several share one.
+  void rotate(int level, int64_t count = 1);
+  void conjugate(int level);
+  // The sum of `count` rotations, the identity among them (Evaluator::sum_galois).
+  void sum_rotations(int level, int64_t count);
+  void linear(const MapSummary&, int level);
+  // Nodes of a series, `shift` levels above where they were planned.
+  void series(std::span<const SeriesPlan::Node>, int shift = 0);
+  // From level 0 by way of the ephemeral secret, at modulus q_0 p_0, to `level`.
+  void mod_raise(int level);
+
+ private:
+  const SchemeShape& shape_;
+};
+
+}  // namespace psm::program

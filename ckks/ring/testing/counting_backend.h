@@ -1,0 +1,38 @@
+// Counts what the kernels (kernels.h) do: a backend that passes every call on to the one in use and adds up the
+// residues it works on. For tests that hold a cost model against real runs.
+//
+// All figures are residues, not calls, because callers cut limbs into stretches as they please: N residues are a limb.
+#pragma once
+
+#include <cstdint>
+
+#include "ckks/ring/kernels/kernels.h"
+
+namespace psm {
+
+struct KernelResidues {
+  uint64_t transforms = 0;  // forward and inverse NTTs
+  uint64_t products = 0;    // of residues by residues, added up or not: one for every pair that is multiplied
+  uint64_t run_products = 0;  // by periodic plaintexts (run_matrix_product with run > 1)
+  uint64_t conversions = 0;   // one source to one target, the multiple of Q among the sources
+  uint64_t automorphisms = 0;
+  uint64_t key_bits = 0;  // of packed keys that were read
+  uint64_t others =
+      0;  // sums, products by one constant, reductions to another prime, nearest multiples: by operand
+  // By the marked prime alone. Every key product of a key switch works on q_0 once: marking q_0 counts key switches.
+  uint64_t marked_key_products = 0;
+};
+
+// Counts while it lives; one at a time. Work that is under way when it begins or ends is counted in part.
+class KernelCounter {
+ public:
+  explicit KernelCounter(uint64_t marked_prime);
+  ~KernelCounter();
+  KernelCounter(const KernelCounter&) = delete;
+  KernelCounter& operator=(const KernelCounter&) = delete;
+
+  // Since the last call.
+  KernelResidues take();
+};
+
+}  // namespace psm
