@@ -84,8 +84,12 @@ const char* name(Opcode opcode) {
     case Opcode::kBootstrap:
       return "bootstrap";
   }
-  PSM_CHECK(false, "opcode ", static_cast<int>(opcode));
-  return "";
+  refuse_opcode("name", opcode);
+}
+
+void refuse_opcode(const char* reader, Opcode opcode) {
+  check_failed("a reader knows every opcode", __FILE__, __LINE__,
+               message(reader, ": opcode ", static_cast<int>(opcode)));
 }
 
 std::string describe(const Instruction& instruction) {
@@ -103,9 +107,19 @@ int depth(const Instruction& instruction) {
       return 1;
     case Opcode::kSeries:  // degree + 1 = number of coefficients
       return static_cast<int>(std::bit_width(instruction.series->coefficients.size() - 1));
-    default:
+    case Opcode::kInput:
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kNegate:
+    case Opcode::kTimesI:
+    case Opcode::kAddPlain:
+    case Opcode::kRotate:
+    case Opcode::kConjugate:
+    case Opcode::kRefresh:
+    case Opcode::kBootstrap:
       return 0;
   }
+  refuse_opcode("depth", instruction.opcode);
 }
 
 namespace {
@@ -130,9 +144,15 @@ Arity arity(Opcode opcode) {
     case Opcode::kRefresh:
     case Opcode::kBootstrap:
       return {-1, -1};
-    default:
+    case Opcode::kNegate:
+    case Opcode::kTimesI:
+    case Opcode::kAddPlain:
+    case Opcode::kMultiplyPlain:
+    case Opcode::kConjugate:
+    case Opcode::kSeries:
       return {1, 1};
   }
+  refuse_opcode("arity", opcode);
 }
 
 }  // namespace
@@ -231,7 +251,13 @@ void validate(const Program& program) {
               throw Error(message(where, ": value ", argument.id,
                                   " is complex; only two real values share a bootstrap"));
         break;
-      default:
+      case Opcode::kInput:
+      case Opcode::kAdd:
+      case Opcode::kSubtract:
+      case Opcode::kNegate:
+      case Opcode::kTimesI:
+      case Opcode::kMultiply:
+      case Opcode::kConjugate:
         break;
     }
     for (Value result : instruction.results) {

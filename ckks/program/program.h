@@ -78,6 +78,9 @@ enum class Opcode {
   kBootstrap,      // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner)
 };
 const char* name(Opcode);
+// Every reader of programs switches over all opcodes, without a default (a new one must be decided everywhere before
+// anything compiles), and ends here for what is none of them. `reader` names it.
+[[noreturn]] void refuse_opcode(const char* reader, Opcode);
 
 // out_o = sum over terms of output o of rot_giant( weight * rot_baby( x or conj(x) ) ), x = inputs[input].
 // Terms that share (input, baby, conjugate) share one hoisted key-switch. Giants of an output are taken by

@@ -71,9 +71,16 @@ class Prediction {
         return series(instruction, level);
       case Opcode::kBootstrap:
         return bootstrap_rms;
-      default:
+      case Opcode::kAdd:
+      case Opcode::kSubtract:
+      case Opcode::kNegate:
+      case Opcode::kTimesI:
         return 0;
+      case Opcode::kLinear:   // own_of_output
+      case Opcode::kRefresh:  // not in a plan
+        break;
     }
+    refuse_opcode("noise", instruction.opcode);
   }
 
   // Of one output of a map: key switches of its sources and the encoding of its weights, at the scale before
@@ -233,9 +240,15 @@ std::vector<double> accumulated_noise(const Plan& plan, const NoiseModel& noise,
         case Opcode::kBootstrap:
           variance += square(argument_error(r));
           break;
-        default:
+        case Opcode::kNegate:
+        case Opcode::kTimesI:
+        case Opcode::kAddPlain:
+        case Opcode::kRotate:
+        case Opcode::kConjugate:
           variance += square(argument_error(0));
           break;
+        case Opcode::kRefresh:
+          refuse_opcode("noise of a plan", instruction.opcode);
       }
       total[id(instruction.results[r])] = std::sqrt(variance);
     }

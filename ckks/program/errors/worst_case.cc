@@ -106,7 +106,7 @@ class Pass {
       case Opcode::kRefresh:
         break;
     }
-    PSM_CHECK(false, "a plan holds no ", name(instruction.opcode));
+    refuse_opcode("worst case of a plan", instruction.opcode);
   }
 
   // The plaintext's largest value and its rounding: coefficient by coefficient, or of one Gaussian integer.

@@ -223,7 +223,7 @@ class EncryptedMachine::Run {
       case Opcode::kRefresh:
         break;
     }
-    PSM_CHECK(false, "a plan holds no ", name(instruction_->opcode));
+    refuse_opcode("encrypted machine", instruction_->opcode);
   }
 
   void rotate() {

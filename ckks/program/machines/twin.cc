@@ -201,7 +201,18 @@ class Twin {
           if (!inside(a, -1, 1, true))
             check(a, "|re| <= 1 and |im| <= 1 of a refreshed value", -1, 1, true, everywhere);
         break;
-      default:
+      case Opcode::kInput:
+      case Opcode::kAdd:
+      case Opcode::kSubtract:
+      case Opcode::kNegate:
+      case Opcode::kTimesI:
+      case Opcode::kAddPlain:
+      case Opcode::kMultiplyPlain:
+      case Opcode::kMultiply:
+      case Opcode::kSumOfProducts:
+      case Opcode::kRotate:
+      case Opcode::kConjugate:
+      case Opcode::kLinear:
         break;
     }
   }
@@ -260,7 +271,7 @@ class Twin {
     const size_t mask = program_.slots - 1;
     switch (instruction_->opcode) {
       case Opcode::kInput:
-        break;
+        return;  // loaded
       case Opcode::kAdd: {
         const SlotVector &a = argument(0), &b = argument(1);
         return map_slots(result(), [&](size_t s) { return a[s] + b[s]; });
@@ -318,6 +329,7 @@ class Twin {
       case Opcode::kBootstrap:
         return execute_bootstrap();
     }
+    refuse_opcode("twin", instruction_->opcode);
   }
 
   void execute_sum_of_products() {

@@ -156,37 +156,37 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
   switch (instruction.opcode) {
     case Opcode::kInput:
     case Opcode::kRefresh:
-      break;
+      return {};
     case Opcode::kAdd:
     case Opcode::kSubtract:
     case Opcode::kNegate:
     case Opcode::kTimesI:
       sum.add(level);
-      break;
+      return sum.effort;
     case Opcode::kAddPlain:
       sum.add(level, 1);
-      break;
+      return sum.effort;
     case Opcode::kMultiplyPlain:
       sum.multiply_plain(level, instruction.plain.period(), program.slots);
       sum.rescale(level);
-      break;
+      return sum.effort;
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:
       sum.multiply(level, static_cast<int64_t>(instruction.arguments.size() / 2));
       sum.relinearise_rescale(level);
-      break;
+      return sum.effort;
     case Opcode::kRotate:
       sum.rotate(level, static_cast<int64_t>(instruction.offsets.size()));
-      break;
+      return sum.effort;
     case Opcode::kConjugate:
       sum.conjugate(level);
-      break;
+      return sum.effort;
     case Opcode::kLinear:
       sum.linear(summarise(*instruction.linear, program.slots), level);
-      break;
+      return sum.effort;
     case Opcode::kSeries:
       sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
-      break;
+      return sum.effort;
     case Opcode::kBootstrap:
       sum.effort = is_single_real(instruction, program) ? bootstrap_.real_effort : bootstrap_.effort;
       // Two real values become a + i b before it; both parts of a complex one become re + i im after it.
@@ -195,9 +195,9 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       else if (!is_single_real(instruction, program))
         sum.add(shape_.compute_level, 2, 2);
       sum.effort.counts.bootstraps = 1;
-      break;
+      return sum.effort;
   }
-  return sum.effort;
+  refuse_opcode("cost model", instruction.opcode);
 }
 
 Effort CostModel::drop_effort(int target) const {
@@ -249,27 +249,36 @@ void CostModel::add_keys(const Instruction& instruction, int level, KeyNeeds& ne
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:
       needs.need_relinearisation(level);
-      break;
+      return;
     case Opcode::kRotate:
       for (int offset : instruction.offsets) needs.need_galois(galois_element(offset, false), level);
-      break;
+      return;
     case Opcode::kConjugate:
       needs.need_galois(galois_element(0, true), level);
-      break;
+      return;
     case Opcode::kLinear: {
       const LinearSchedule plan = schedule(*instruction.linear, size_t{1} << (shape_.log_n - 1));
       for (const auto& source : plan.sources)
         if (source.switched()) needs.need_galois(galois_element(source.baby, source.conjugate), level);
       for (const auto& step : plan.steps) needs.need_galois(galois_element(step.by, false), level);
-      break;
+      return;
     }
     case Opcode::kSeries:
       for (const SeriesPlan::Node& node : plan_on_powers_of_two(*instruction.series, level).nodes)
         if (!node.products.empty()) needs.need_relinearisation(node.level + 1);
-      break;
-    default:
-      break;
+      return;
+    case Opcode::kInput:
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kNegate:
+    case Opcode::kTimesI:
+    case Opcode::kAddPlain:
+    case Opcode::kMultiplyPlain:
+    case Opcode::kRefresh:
+    case Opcode::kBootstrap:  // its own keys come on top (BootstrapFigures)
+      return;
   }
+  refuse_opcode("keys", instruction.opcode);
 }
 
 }  // namespace psm::program

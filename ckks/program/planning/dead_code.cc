@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "ckks/program/planning/planner.h"
 
@@ -21,35 +22,52 @@ bool keep_live_results(Instruction& instruction, const std::vector<char>& live) 
     new_index[i] = static_cast<int>(instruction.results.size());
     instruction.results.push_back(results[i]);
   }
-  if (instruction.opcode == Opcode::kRotate) {
-    std::vector<int> offsets;
+  const auto keep = [&](auto& of_results) {
+    auto all = std::exchange(of_results, {});
     for (size_t i = 0; i < results.size(); ++i)
-      if (new_index[i] >= 0) offsets.push_back(instruction.offsets[i]);
-    instruction.offsets = std::move(offsets);
-  } else if (instruction.opcode == Opcode::kRefresh) {
-    std::vector<Value> arguments;
-    for (size_t i = 0; i < results.size(); ++i)
-      if (new_index[i] >= 0) arguments.push_back(instruction.arguments[i]);
-    instruction.arguments = std::move(arguments);
-  } else if (instruction.opcode == Opcode::kLinear) {
-    LinearMap map;
-    map.outputs = static_cast<int>(instruction.results.size());
-    std::map<int, int> new_input;
-    std::vector<Value> arguments;
-    for (const LinearTerm& term : instruction.linear->terms) {
-      if (new_index[static_cast<size_t>(term.output)] < 0) continue;
-      const auto [found, is_new] = new_input.try_emplace(term.input, static_cast<int>(arguments.size()));
-      if (is_new) arguments.push_back(instruction.arguments[static_cast<size_t>(term.input)]);
-      map.terms.push_back(term);
-      map.terms.back().output = new_index[static_cast<size_t>(term.output)];
-      map.terms.back().input = found->second;
+      if (new_index[i] >= 0) of_results.push_back(all[i]);
+  };
+  switch (instruction.opcode) {
+    case Opcode::kRotate:
+      keep(instruction.offsets);
+      return true;
+    case Opcode::kRefresh:
+      keep(instruction.arguments);
+      return true;
+    case Opcode::kLinear: {
+      LinearMap map;
+      map.outputs = static_cast<int>(instruction.results.size());
+      std::map<int, int> new_input;
+      std::vector<Value> arguments;
+      for (const LinearTerm& term : instruction.linear->terms) {
+        if (new_index[static_cast<size_t>(term.output)] < 0) continue;
+        const auto [found, is_new] = new_input.try_emplace(term.input, static_cast<int>(arguments.size()));
+        if (is_new) arguments.push_back(instruction.arguments[static_cast<size_t>(term.input)]);
+        map.terms.push_back(term);
+        map.terms.back().output = new_index[static_cast<size_t>(term.output)];
+        map.terms.back().input = found->second;
+      }
+      instruction.arguments = std::move(arguments);
+      instruction.linear = std::make_shared<const LinearMap>(std::move(map));
+      return true;
     }
-    instruction.arguments = std::move(arguments);
-    instruction.linear = std::make_shared<const LinearMap>(std::move(map));
-  } else {  // a bootstrapped pair is kept whole
-    instruction.results = results;
+    case Opcode::kBootstrap:  // a pair is kept whole
+      instruction.results = results;
+      return true;
+    case Opcode::kInput:
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kNegate:
+    case Opcode::kTimesI:
+    case Opcode::kAddPlain:
+    case Opcode::kMultiplyPlain:
+    case Opcode::kMultiply:
+    case Opcode::kSumOfProducts:
+    case Opcode::kConjugate:
+    case Opcode::kSeries:
+      break;  // one result, which is live
   }
-  return true;
+  refuse_opcode("dead code", instruction.opcode);
 }
 
 }  // namespace

@@ -44,14 +44,14 @@ class Plaintexts {
  public:
   explicit Plaintexts(const SchemeShape& shape) : shape_(shape) {}
 
+  // A vector of an instruction, a map of another, or nothing.
   void add(const Instruction& instruction, int level) {
-    if (instruction.opcode == Opcode::kAddPlain || instruction.opcode == Opcode::kMultiplyPlain) {
+    if (instruction.plain.period() > 1) {  // a number takes no plaintext
       const Plain& plain = instruction.plain;
-      if (plain.period() < 2) return;  // a number takes no plaintext
       if (plain.has_data() && !seen_.insert({plain.values().data(), level}).second) return;
       count(16.0 * static_cast<double>(plain.period()) * (level + 1));
     }
-    if (instruction.opcode == Opcode::kLinear) {
+    if (instruction.linear) {
       if (!seen_maps_.insert({same_encoding(*instruction.linear), level}).second) return;
       double periods = 0;
       for (const LinearTerm& term : instruction.linear->terms)
@@ -92,9 +92,17 @@ double scratch_bytes(const Instruction& instruction, int level, const CostModel&
     }
     case Opcode::kBootstrap:
       return model.bootstrap().scratch_bytes;
-    default:
+    case Opcode::kInput:
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kNegate:
+    case Opcode::kTimesI:
+    case Opcode::kAddPlain:
+    case Opcode::kMultiplyPlain:
+    case Opcode::kRefresh:
       return 0;
   }
+  refuse_opcode("meter", instruction.opcode);
 }
 
 void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading) {
