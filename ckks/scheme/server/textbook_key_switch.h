@@ -1,0 +1,39 @@
+// The textbook key switch: the equations of key_switch.h in the order of the page, for reading and as the
+// reference that KeySwitcher must equal bit for bit. Coefficients, exact integers, no regard for speed.
+//
+// c is a polynomial modulo Q_l = q_0 .. q_l that is meant to be multiplied by a secret s'; (b_i, a_i) with
+// b_i = -a_i s + e_i + P g_i s' is the key from s' to s (keys.h), D_i the product of the primes of digit i.
+//
+//     ModUp      d_i = [c]_{D_i}  in (-D_i/2, D_i/2), an integer, taken modulo Q_l P
+//     sum        x_0 = sum_i d_i b_i,   x_1 = sum_i d_i a_i                   modulo Q_l P
+//     ModDown    k = round(x / P) = (x - [x]_P) / P                           modulo Q_l
+//
+// Since sum_i d_i g_i = c mod Q_l, the sum has x_0 + x_1 s = P c s' + sum_i d_i e_i, and the division gives
+//
+//     k_0 + k_1 s = c s' + (sum_i d_i e_i) / P + rounding:          small, because D_i < P.
+//
+// Representatives are those nearest to zero, exactly; the fast one finds them with doubles, and takes the other
+// one where a coefficient lies within 2^-48 D of a half (basis_conversion.h): one in 2^47 of random ones.
+#pragma once
+
+#include <array>
+
+#include "ckks/ring/poly.h"
+#include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/public/keys.h"
+
+namespace psm::textbook {
+
+// c: coefficients, no special primes. The result: coefficients modulo Q_l and p_count special primes.
+RnsPoly mod_up(const Context& context, const RnsPoly& c, int digit, int p_count);
+
+// c and the sums (x_0, x_1): NTT form.
+std::array<RnsPoly, 2> sum_over_digits(const Context& context, const RnsPoly& c, const KeySwitchKey& key);
+
+// round(x / P) or, one level lower, round(x / (P q_l)). NTT form in and out.
+RnsPoly mod_down(const RnsPoly& x, bool rescale = false);
+
+// (k_0, k_1). NTT form in and out.
+std::array<RnsPoly, 2> switch_key(const Context& context, const RnsPoly& c, const KeySwitchKey& key);
+
+}  // namespace psm::textbook
