@@ -1,0 +1,80 @@
+// Lesson 4. A bootstrap stage by stage, as only the holder of the secret can see it.
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/error_model.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "cmd/lessons/blackboard.h"
+
+using namespace psm;
+using namespace psm::lesson;
+
+// Of t = m + q_0 I: m is nearest to zero modulo q_0, and I comes from the next prime.
+int64_t m_of(const RnsPoly& t, size_t k) { return centered(t.limb(0)[k], t.modulus(0)); }
+int64_t i_of(const RnsPoly& t, size_t k) {
+  const Modulus& q1 = t.modulus(1);
+  const uint64_t q0_i = sub_mod(t.limb(1)[k], reduce_signed(m_of(t, k), q1), q1);
+  return centered(mul_mod(q0_i, inverse_mod(reduce_mod(t.modulus(0).q, q1), q1), q1), q1);
+}
+
+// Coefficients k and k + N/2, which hold one complex slot.
+std::complex<double> pair(auto part, const RnsPoly& t, size_t k) {
+  return std::complex<double>(part(t, k), part(t, k + t.n() / 2));
+}
+
+void stage(const char* name, const Ciphertext& c, auto number) {
+  section(name);
+  line("level, scale", c.level(), bits(c.scale));
+  row("of slots 0 to 3", Slots{number(0), number(1), number(2), number(3)}, 15);
+}
+
+int main() {
+  title("Lesson 4: a bootstrap, stage by stage");
+  TestParty party(insecure_bootstrappable(10));
+  const Context& context = party.context;
+  say_insecure(context.describe());
+  const BootstrapPlan plan(context);
+  party.add_keys(plan.key_request());
+  const Evaluator& server = *party.evaluator;
+  const int bound = plan.eval_mod().polynomial().spec().k;
+  const TransformChain down(context, party.encoder, plan.slots_to_coeffs()),
+      up(context, party.encoder, plan.coeffs_to_slots());
+  const auto slots = [&](const Ciphertext& c, double unit = 1) {
+    return [unit, z = party.decrypt(c)](size_t j) { return unit * z[j]; };
+  };
+  const Slots z = party.random_slots(1);
+  const Ciphertext input = party.encrypt(z, plan.entry_level());
+  stage("The message, and hardly a level left", input, slots(input));
+
+  Ciphertext c = down.apply(server, server.rotate(input, plan.pre_rotation()));
+  RnsPoly t = party.decryptor.decrypt_to_plaintext(c).expand();
+  to_coefficients(t);
+  std::vector<size_t> at(4);  // slot j is found in coefficients at[j] and at[j] + N/2
+  const auto number = [&](size_t j) { return pair(m_of, t, at[j]) / c.scale; };
+  for (size_t j = 0; j < 4; ++j)
+    while (at[j] + 1 < t.n() / 2 && std::abs(number(j) - z[j]) > 1e-4) ++at[j];
+  stage("SlotsToCoeffs: each is coefficients k and k + N/2 of m", c, number);
+
+  c = mod_raise(server, c, context.max_level());
+  t = party.decryptor.decrypt_to_plaintext(c).expand();
+  to_coefficients(t);
+  int64_t largest = 0;
+  for (size_t k = 0; k < t.n(); ++k) largest = std::max(largest, std::abs(i_of(t, k)));
+  stage("ModRaise: m + q_0 I, I being", c,
+        [&](size_t j) { return pair(i_of, t, at[j]); });
+  line("largest |I|, and its bound K", largest, bound);
+  c.scale = plan.eval_mod().raised_scale();  // 2 K q_0, by declaration: no level
+  c = up.apply(server, std::move(c));
+  const Ciphertext turned = server.conjugate(c);
+  Ciphertext re = server.add(c, turned);
+  Ciphertext im = server.multiply_by_i(server.sub(c, turned), 3);  // -i (c - turned)
+  c = server.add(re, server.multiply_by_i(im));
+  stage("CoeffsToSlots: slots again, times K of I + m / q_0", c, slots(c, bound));
+
+  re = plan.eval_mod().apply(server, re), im = plan.eval_mod().apply(server, im);
+  c = server.add(re, server.multiply_by_i(im));
+  stage("EvalMod: a sine, which does not see I; twelve levels are back", c, slots(c));
+  const Slots out = party.decrypt(c);
+  const Ciphertext whole = Bootstrapper(context, party.encoder).apply(server, input);
+  line("as Bootstrapper has them", party.decrypt(whole) == out);
+  const double error = rms_error(out, z) / std::sqrt(2);
+  line("error of re and im, predicted", bits(error), bits(predict_error(plan).rms()));
+}

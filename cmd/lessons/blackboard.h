@@ -1,0 +1,74 @@
+// What the lessons write with: a title, a sentence, and lines of a name and its
+// values. lessons_test.cc reads them back.
+#pragma once
+
+#include <chrono>
+#include <cmath>
+#include <complex>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "cmd/terminal/table.h"
+
+namespace psm::lesson {
+
+inline void title(const char* text) { std::printf("\n%s\n", text); }
+
+inline void section(const char* text) { std::printf("\n== %s\n", text); }
+
+inline void say(const std::string& text) {
+  std::printf("   %s\n", text.c_str());
+  std::fflush(stdout);
+}
+
+// How every lesson on ciphertexts begins.
+inline void say_insecure(const std::string& parameters) {
+  say(parameters);
+  say("A ring this small offers no security; it is for reading along.");
+}
+
+// "2^-23.1", of an error or a scale; 0 has no logarithm.
+inline std::string bits(double x, const char* pattern = "2^%.1f") {
+  return x > 0 ? format(pattern, std::log2(x)) : "0";
+}
+
+inline std::string cell(const std::string& text) { return text; }
+inline std::string cell(const char* text) { return text; }
+inline std::string cell(bool holds) { return holds ? "yes" : "NO"; }
+inline std::string cell(double x) { return format("%.5f", x); }
+inline std::string cell(int x) { return std::to_string(x); }
+inline std::string cell(int64_t x) { return std::to_string(x); }
+inline std::string cell(size_t x) { return std::to_string(x); }
+inline std::string cell(std::complex<double> z) {
+  return format("%.4f", z.real()) + format("%+.4fi", z.imag());
+}
+
+// What a piece of work takes.
+template <typename Work>
+double seconds(Work&& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// A name and its values, in columns of one width.
+template <typename... Values>
+void line(const std::string& name, const Values&... values) {
+  std::printf("   %-34s", name.c_str());
+  const int width = sizeof...(values) > 4 ? 10 : 12;
+  (std::printf(" %*s", width, cell(values).c_str()), ...);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+template <typename T>
+void row(const std::string& name, const std::vector<T>& values, int width = 5) {
+  std::printf("   %-34s", name.c_str());
+  for (const T& value : values) std::printf(" %*s", width, cell(value).c_str());
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+}  // namespace psm::lesson
