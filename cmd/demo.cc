@@ -35,8 +35,8 @@ void heading(const char* text) {
 void print_plan(const Deployment& d) {
   const Context& context = *d.context;
   std::printf("  %s\n", context.describe().c_str());
-  std::printf("  %d usable levels between two bootstraps; a bootstrap fails with probability 2^%.0f\n",
-              context.compute_level() - context.entry_level(), d.bootstrap->log2_failure());
+  std::printf("  %d usable levels between two bootstraps\n", context.compute_level() - context.entry_level());
+  std::printf("  bootstraps: %s\n", d.bootstrap->rare_multiple().text().c_str());
   std::printf("  %d prompts of %d tokens share a ciphertext of %d slots\n", d.packing.prompts,
               d.packing.tokens, context.slots());
   std::printf("  %zu instructions, %d bootstraps, %zu evaluation keys (%s), about %s of memory\n",

@@ -2,8 +2,7 @@
 //
 //   SlotsToCoeffs and CoeffsToSlots   worst_case_transform: both sums have up to N/2 terms of absolute value 1, and
 //                                     in the worst case all errors add up
-//   ModRaise                          the two key switches; an overflow |I| > K has probability 2^log2_failure()
-//                                     over the keys and is not part of the bound
+//   ModRaise                          the two key switches; |I| <= K always (overflow.h)
 //   EvalMod                           worst_case_series for d_0; d_{k+1} = d_k^2 - lambda doubles the error about
 //                                     twice, |d_k| <= lambda_k (1 + 2^-6) near the integers; then the gain q_0 / S
 //   the sine                          its error and that of the fit at every |I| <= K, of which only 13 bits are

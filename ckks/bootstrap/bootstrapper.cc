@@ -29,7 +29,7 @@ BootstrapPlan::BootstrapPlan(const Context& context)
             even_scales(eval_mod_.raised_scale(), eval_mod_.input_scale(), spec.cts_levels), baby_count);
 }
 
-double BootstrapPlan::log2_failure() const { return eval_mod_.log2_failure(context_.log_n()); }
+RareMultiple BootstrapPlan::rare_multiple() const { return eval_mod_.rare_multiple(context_.log_n()); }
 
 KeyRequest BootstrapPlan::key_request() const {
   KeyRequest request;

@@ -2,7 +2,7 @@
 //
 //   1. SlotsToCoeffs  levels entry .. 0: the slots become coefficients, while limbs are few (StC first).
 //   2. ModRaise       at level 0 to the ephemeral sparse secret (ePrint 2022/024), read modulo Q_L, back to
-//                     the main secret: m becomes m + q_0 I, |I| <= K with certainty for K = h/2 (overflow.h).
+//                     the main secret: m becomes m + q_0 I, |I| <= K with certainty (overflow.h).
 //   3. CoeffsToSlots  the coefficients become slots, in the same (bit-reversed) order in which they left;
 //                     real and imaginary part by one conjugation.
 //   4. EvalMod        on both halves: q_0 I vanishes (eval_mod.h).
@@ -33,8 +33,7 @@ class BootstrapPlan {
   const Context& context() const { return context_; }
   int entry_level() const { return context_.entry_level(); }
   int output_level() const { return context_.compute_level(); }
-  // log2 of the probability that one bootstrap is spoilt by an |I| > K.
-  double log2_failure() const;
+  RareMultiple rare_multiple() const;
 
   KeyRequest key_request() const;
   size_t key_bytes() const { return key_request().bytes(context_); }

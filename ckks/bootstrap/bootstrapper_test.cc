@@ -144,7 +144,12 @@ TEST_CASE("the plan of the default parameters is known without keys: few keys, n
   const Context context(secure_n16());
   const BootstrapPlan plan(context);
   CHECK(plan.output_level() - plan.entry_level() == 12);
-  CHECK(plan.log2_failure() < -100);
+  CHECK(plan.eval_mod().polynomial().spec().k == 16);
+  const RareMultiple rare = plan.rare_multiple();
+  CHECK(rare.text() ==
+        "every multiple of q_0 that can occur is removed; one beyond 10, with probability 2^-22.0 a "
+        "bootstrap, leaves "
+        "its slot 13 bits");
   const BootstrapCost cost = plan.cost();
   CHECK(cost.relinearisations == 26);
   CHECK(cost.plaintext_products == 63 + 63 + 32 + 16 + 31 + 31 + 15);

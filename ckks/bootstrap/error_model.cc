@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/bootstrap/overflow.h"
 #include "ckks/scheme/errors/noise.h"
 
 namespace psm {
@@ -19,31 +20,6 @@ double mean_square(std::span<const Complex> diagonal) {
   double sum = 0;
   for (const Complex& value : diagonal) sum += std::norm(value);
   return sum / static_cast<double>(diagonal.size());
-}
-
-// P(I = i), i = 0 .. k, for a sum of `summands` uniform variables: M_1 is the box, M_n its n-fold
-// convolution.
-std::vector<double> integer_probabilities(int summands, int k) {
-  const int order = summands + 1;
-  std::vector<double> out;
-  for (int i = 0; i <= k; ++i) {
-    // At points x - j, j = 0 .. order, by the recurrence of B-splines.
-    const double x = i + order / 2.0;
-    std::vector<double> spline(static_cast<size_t>(order) + 1);
-    for (size_t j = 0; j < spline.size(); ++j) {
-      const double at = x - static_cast<double>(j);
-      spline[j] = at > 0 && at <= 1 ? 1 : 0;
-    }
-    for (int n = 2; n <= order; ++n) {
-      for (size_t j = 0; j + 1 < spline.size(); ++j) {
-        const double at = x - static_cast<double>(j);
-        spline[j] = (at * spline[j] + (n - at) * spline[j + 1]) / (n - 1);
-      }
-      spline.back() = 0;
-    }
-    out.push_back(spline[0]);
-  }
-  return out;
 }
 
 // Of one factor of a transform, in the slots of its result; `size`: mean square of the slots of its argument.
@@ -187,15 +163,14 @@ BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> 
   const ErrorModel model(plan);
   const EvalMod& eval_mod = plan.eval_mod().polynomial();
   const double argument = model.argument_variance(size);
-  const std::vector<double> probabilities =
-      integer_probabilities(eval_mod.spec().summands, eval_mod.spec().k);
   std::vector<Sample> samples;
   for (int i = -eval_mod.spec().k; i <= eval_mod.spec().k; ++i) {
+    const double probability =
+        multiple_probability(plan.context().spec().encapsulation_hamming_weight, i) * share;
     for (const double z : components) {
       const double u = i + z / eval_mod.spec().message_ratio;
       const auto d = static_cast<double>(eval_mod.output_gain() * eval_mod.evaluate(u)) - z;
-      samples.push_back({probabilities[static_cast<size_t>(std::abs(i))] * share, d,
-                         std::sqrt(argument + model.eval_mod_variance(u))});
+      samples.push_back({probability, d, std::sqrt(argument + model.eval_mod_variance(u))});
     }
   }
 

@@ -14,8 +14,7 @@
 //                          derivatives (backwards through the plan), which depend on I and z
 //       Re and Im of the two halves' errors mix in re + i im: a component has the complex variance of one half.
 //
-// P(I) is exact: I is a sum of h~ + 1 variables uniform in (-1/2, 1/2), rounded to an integer, so P(I) is the
-// cardinal B-spline of order h~ + 2 at I. Averages over I and z give the mean; the worst component is where
+// P(I) is exact but for the message's share m / q_0 (overflow.h). Averages over I and z give the mean; the worst component is where
 // ln 2 of N components are expected beyond, the median of the largest.
 //
 // An average for planning, not a bound. error_model_test.cc and bootstrapper_secure_test.cc compare it with

@@ -85,4 +85,17 @@ double EvalMod::sine_error() const {
   return static_cast<double>(worst);
 }
 
+int EvalMod::exact_up_to() const {
+  const double bound = 1.1 * sine_error();
+  int i = 0;
+  while (i < spec_.k && std::max(max_error(i + 1), max_error(-i - 1)) < bound) ++i;
+  return i;
+}
+
+double EvalMod::least_bits() const {
+  double worst = 0;
+  for (int i = -spec_.k; i <= spec_.k; ++i) worst = std::max(worst, max_error(i));
+  return -std::log2(worst);
+}
+
 }  // namespace psm

@@ -14,7 +14,8 @@
 //
 // d_0 is a Chebyshev series in x = u / K, of `degree`, fitted by weighted least squares only where u can be:
 // within 1/R of the integers (the idea of ePrint 2019/688, where Chebyshev nodes are moved there). Weights
-// fall off where |I| is improbable: I is a sum of h + 1 nearly uniform variables (see overflow.h).
+// fall off where |I| is improbable (overflow.h): up to exact_up_to() the fit is as good as the sine, and beyond it
+// the value keeps least_bits().
 //
 // The sine's own error is (2 pi / R)^2 / 6 at |m| = q_0/R; a slope 1 + delta with delta = 3/4 of that value
 // leaves a quarter of it (the Chebyshev polynomial T_3 is the best cubic), so output_gain = R (1 + delta).
@@ -52,6 +53,10 @@ class EvalMod {
   double max_error(int i) const;
   // The same for an exact sine: the part of the error that no fit can remove.
   double sine_error() const;
+  // The largest integer up to which, in absolute value, the fit adds less than a tenth to the sine's error.
+  int exact_up_to() const;
+  // -log2 of the largest error over all integers up to K.
+  double least_bits() const;
 
  private:
   EvalModSpec spec_;

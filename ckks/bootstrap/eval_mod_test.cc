@@ -1,5 +1,6 @@
 #include "ckks/bootstrap/eval_mod.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "doctest/doctest.h"
@@ -21,15 +22,18 @@ TEST_CASE("the sine with the best slope errs by a quarter of the sine's cubic te
 }
 
 TEST_CASE(
-    "over every integer that occurs more often than 2^-40 the fit adds less than a tenth to the sine's "
-    "error") {
+    "over integers up to 10 the fit adds less than a tenth to the sine's error, and over 11 it adds more") {
   const EvalMod eval_mod({});
+  CHECK(eval_mod.exact_up_to() == 10);
   for (int i = -10; i <= 10; ++i) CHECK(eval_mod.max_error(i) < 1.1 * eval_mod.sine_error());
+  CHECK(std::max(eval_mod.max_error(11), eval_mod.max_error(-11)) > 1.1 * eval_mod.sine_error());
 }
 
 TEST_CASE("over the improbable integers up to K the value keeps at least 13 bits") {
   const EvalMod eval_mod({});
-  for (int i = -16; i <= 16; ++i) CHECK(std::log2(eval_mod.max_error(i)) < -13);
+  CHECK(eval_mod.least_bits() > 13);
+  CHECK(eval_mod.least_bits() < 14);
+  for (int i = -16; i <= 16; ++i) CHECK(-std::log2(eval_mod.max_error(i)) >= eval_mod.least_bits());
 }
 
 TEST_CASE("the double angles reproduce the sine") {

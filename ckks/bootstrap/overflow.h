@@ -1,22 +1,32 @@
-// How probable it is that ModRaise leaves a multiple of q_0 that EvalMod does not cover.
+// The multiple of q_0 that ModRaise leaves: how large it can be, and how often it is.
 //
-// ModRaise reads c_0 + c_1 s~ modulo q_0 as an integer polynomial t = m + q_0 I. With residues taken in
-// (-q_0/2, q_0/2) and a ternary s~ of Hamming weight h, each coefficient of t / q_0 is a sum of h + 1
-// variables uniform in (-1/2, 1/2) (c_0 and h coefficients of c_1 with signs; for a ciphertext they are
-// indistinguishable from uniform). So |t| / q_0 < (h + 1) / 2 always, and for x close to that bound, with d =
-// (h + 1)/2 - x,
+// ModRaise reads c_0 + c_1 s~ modulo q_0 as an integer polynomial t = m + q_0 I. Residues lie in (-q_0/2, q_0/2)
+// (q_0 is odd), and s~ is ternary of Hamming weight h.
 //
-//     P(|t| / q_0 > x) = 2 / (h+1)! * sum_{j < d} (-1)^j C(h+1, j) (d - j)^(h+1)          (Irwin-Hall)
+// Never: a coefficient of t is c_0's residue and h of c_1's, so |t| <= (h + 1) (q_0 - 1)/2, and |m| <= (q_0 - 1)/2.
+// Hence |I| < h/2 + 1: |I| <= K = floor((h + 1) / 2), whatever key, message and ciphertext. EvalMod is fitted on all
+// of these (eval_mod.h), so no multiple escapes it.
 //
-// |I| > K needs |t| / q_0 > K + 1/2 - |m| / q_0. With h = 32 and K = 16 that is |t| / q_0 > 16.5 - 2^-10, of
-// probability below 2^-450 in all N coefficients together; K = 15 would fail with 2^-105.
+// How often: the residues of c_1 cannot be told from uniform ones (ring-LWE), and c_0 = m - c_1 s~ modulo q_0 follows
+// from them. So I is the integer next to the sum of h variables uniform in (-1/2, 1/2), less m / q_0; convolved
+// with that interval, the law of the sum is
+//
+//     P(I = i) = M_{h+1}(i + m / q_0)
+//
+// with M_n, the density of the sum of n such variables, the cardinal B-spline of order n. That residues are
+// multiples of 1 / q_0 is left out.
 #pragma once
 
 namespace psm {
 
-// log2 of the union bound over n coefficients of P(|t| / q_0 > k + 1/2 - margin); -infinity where it cannot
-// happen. `margin` = max |m| / q_0. Exact to a few bits for k + 1/2 > h/4 (farther in, the alternating sum
-// cancels).
-double log2_overflow_probability(int hamming_weight, int k, double margin, int log_n);
+// K, above.
+int largest_multiple(int hamming_weight);
+
+// M_{h+1}(u), by the recurrence of B-splines, whose terms are all positive: exact to a few units in the last place.
+double multiple_probability(int hamming_weight, double u);
+
+// log2 of the union bound over 2^log_count coefficients of P(|I| > i), for |m| / q_0 <= margin < 1/2; -infinity where
+// that cannot happen.
+double log2_multiple_beyond(int hamming_weight, int i, double margin, int log_count);
 
 }  // namespace psm

@@ -15,8 +15,8 @@
 //   5. EvalMod        once, on real and imaginary parts side by side in 2n slots.
 //   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level.
 //
-// Failure: the union bound of overflow.h over 2n coefficients instead of N; for K = h/2 |I| <= K with
-// certainty but for the margin of the message, as in the full bootstrap.
+// |I| <= K with certainty, as in the full bootstrap; the union bound of overflow.h on rare, large I is over 2n
+// coefficients instead of N.
 //
 // Slots that are not n-periodic: their mean over the N/2n repetitions comes out. Message range and error are
 // those of the full bootstrap (bootstrapper.h).
@@ -42,8 +42,7 @@ class SparseBootstrapPlan {
   int entry_level() const { return static_cast<int>(slots_to_coeffs_.size()); }
   int output_level() const { return context_.compute_level() - 1; }
   int raised_level() const { return context_.evalmod_level() + static_cast<int>(coeffs_to_slots_.size()); }
-  // log2 of the probability that one bootstrap is spoilt by an |I| > K.
-  double log2_failure() const { return eval_mod_.log2_failure(log_slots_ + 1); }
+  RareMultiple rare_multiple() const { return eval_mod_.rare_multiple(log_slots_ + 1); }
 
   KeyRequest key_request() const;
   size_t key_bytes() const { return key_request().bytes(context_); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -17,7 +18,7 @@ constexpr double kMinMessageRatio = 8;  // EvalMod's own bound
 EvalModSpec eval_mod_spec(const Context& context) {
   EvalModSpec spec;
   const int h = context.spec().encapsulation_hamming_weight;
-  spec.k = h / 2;
+  spec.k = largest_multiple(h);
   spec.summands = h + 1;
   spec.message_ratio = static_cast<double>(context.q(0)) / context.scale(0);
   return spec;
@@ -147,9 +148,27 @@ double EvalModStage::raised_scale() const {
   return 2.0 * eval_mod_.spec().k * static_cast<double>(context_.q(0));
 }
 
-double EvalModStage::log2_failure(int log_coefficients) const {
-  return log2_overflow_probability(context_.spec().encapsulation_hamming_weight, eval_mod_.spec().k,
-                                   1 / eval_mod_.spec().message_ratio, log_coefficients);
+std::string RareMultiple::text() const {
+  char text[160];
+  if (std::isinf(log2_probability)) {
+    std::snprintf(text, sizeof text,
+                  "every multiple of q_0 that can occur is removed to the sine's precision");
+  } else {
+    std::snprintf(text, sizeof text,
+                  "every multiple of q_0 that can occur is removed; one beyond %d, with probability 2^%.1f a "
+                  "bootstrap, "
+                  "leaves its slot %.0f bits",
+                  exact_up_to, log2_probability, std::floor(bits));
+  }
+  return text;
+}
+
+RareMultiple EvalModStage::rare_multiple(int log_coefficients) const {
+  const int exact = eval_mod_.exact_up_to();
+  return {exact,
+          log2_multiple_beyond(context_.spec().encapsulation_hamming_weight, exact,
+                               1 / eval_mod_.spec().message_ratio, log_coefficients),
+          eval_mod_.least_bits()};
 }
 
 Ciphertext EvalModStage::apply(const Evaluator& evaluator, const Ciphertext& x) const {

@@ -61,6 +61,16 @@ class TransformChain {
   std::vector<std::unique_ptr<EncodedTransform>> transforms_;
 };
 
+// What a bootstrap's precision rests on by chance. Every multiple of q_0 is removed (overflow.h), but one beyond
+// `exact_up_to` less exactly: the real or imaginary part that it meets keeps `bits`.
+struct RareMultiple {
+  int exact_up_to = 0;
+  double log2_probability = 0;  // that a bootstrap meets one, at most; -infinity where there is none
+  double bits = 0;
+
+  std::string text() const;
+};
+
 // EvalMod (eval_mod.h) in its place, evalmod_level down to compute_level. With t = m + q_0 I and |I| <= K, it
 // takes t / (K q_0), as the real part of every slot, to m / S_0: no constant costs a level. The result d ~ m
 // / q_0 is computed at the scale gain * S_c, c the compute level; the same ciphertext read at the scale S_c
@@ -77,8 +87,8 @@ class EvalModStage {
   // conjugate.
   double raised_scale() const;
   double input_scale() const { return series_.nodes[0].scale; }
-  // log2 of the probability that one of 2^log_coefficients coefficients is spoilt by an |I| > K.
-  double log2_failure(int log_coefficients) const;
+  // For a bootstrap of 2^log_coefficients coefficients.
+  RareMultiple rare_multiple(int log_coefficients) const;
 
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& x) const;
 

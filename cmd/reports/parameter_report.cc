@@ -1,5 +1,6 @@
 #include "cmd/reports/parameter_report.h"
 
+#include <cmath>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -78,8 +79,7 @@ std::string details(const ParameterProposal& p) {
     bottom = gadget.top + 1;
   }
   out += message("     butterflies: SlotsToCoeffs ", joined(factors.slots_to_coeffs, " + "),
-                 ", CoeffsToSlots ", joined(factors.coeffs_to_slots, " + "),
-                 "\n     a bootstrap fails with probability 2^", format("%.0f", p.log2_failure), "\n");
+                 ", CoeffsToSlots ", joined(factors.coeffs_to_slots, " + "), "\n     ", p.rare.text(), "\n");
   return out;
 }
 
@@ -130,7 +130,10 @@ Json json_of(const ParameterProposal& p, double bound) {
   json["precision_min_bits"] = p.error.worst_bits;
   json["polynomial_rms"] = p.error.polynomial;
   json["rounding_rms"] = p.error.rounding;
-  json["log2_failure"] = p.log2_failure;
+  Json& rare = json["rare_multiple"];
+  rare["exact_up_to"] = p.rare.exact_up_to;
+  if (std::isfinite(p.rare.log2_probability)) rare["log2_probability"] = p.rare.log2_probability;
+  rare["bits"] = p.rare.bits;
   json["seconds"] = p.seconds;
   json["seconds_a_level"] = p.seconds_a_level();
   json["key_bytes"] = p.key_bytes;

@@ -13,7 +13,7 @@ program::ParameterSearch sample() {
   program::ParameterProposal proposal;
   proposal.spec = insecure_version(secure_n16(), 12);
   proposal.error = {0x1p-20, 0x1p-23, 19.9, 18.5};
-  proposal.log2_qp = 1550, proposal.log2_failure = -436;
+  proposal.log2_qp = 1550, proposal.rare = {10, -22, 13.2};
   proposal.seconds = 1.5, proposal.key_bytes = 4e9, proposal.diagonal_bytes = 5e8, proposal.digits = 5;
   proposal.why = {"a reason"};
   program::ParameterSearch search;
@@ -31,9 +31,9 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("the report has the bound with its source, a row for each proposal, primes and reasons") {
   const std::string report = parameter_report(sample());
   const Context context(sample().proposals[0].spec);
-  for (const char* part :
-       {"at most 1555 (a source)", "900 beyond the bound", "12 x 40", "6 x 50", "4.00 GB", "125 ms",
-        "to 27: 6 special primes, digits of 7 + 7 + 6 + 5 + 3", "SlotsToCoeffs 3 + 4 + 4", "a reason"})
+  for (const char* part : {"at most 1555 (a source)", "900 beyond the bound", "12 x 40", "6 x 50", "4.00 GB",
+                           "125 ms", "to 27: 6 special primes, digits of 7 + 7 + 6 + 5 + 3",
+                           "SlotsToCoeffs 3 + 4 + 4", "one beyond 10, with probability 2^-22.0", "a reason"})
     CHECK_MESSAGE(contains(report, part), part, "\n", report);
   for (int i = 0; i <= context.max_level(); ++i) CHECK(contains(report, std::to_string(context.q(i))));
   for (int i = 0; i < context.ring().p_count(); ++i) CHECK(contains(report, std::to_string(context.p(i))));

@@ -268,7 +268,7 @@ class Search {
     const Reference exact(proposal.spec);  // checks the bounds of both secrets
     proposal.error = predict_error(exact.plan);
     proposal.log2_qp = exact.context.log2_qp();
-    proposal.log2_failure = exact.plan.log2_failure();
+    proposal.rare = exact.plan.rare_multiple();
     proposal.digits = exact.context.digit_count(exact.context.max_level());
     const BootstrapFigures figures = figures_of(exact.plan, kernels_);
     proposal.seconds = figures.seconds;

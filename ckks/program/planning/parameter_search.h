@@ -40,7 +40,8 @@ struct ParameterWish {
 struct ParameterProposal {
   ParameterSpec spec;
   BootstrapError error;
-  double log2_qp = 0, log2_failure = 0;
+  double log2_qp = 0;
+  RareMultiple rare;
   double seconds = 0, key_bytes = 0,
          diagonal_bytes = 0;  // of a bootstrap, of its keys and encoded transforms
   int digits = 0;
