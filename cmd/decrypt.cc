@@ -1,5 +1,6 @@
 // The client decrypts the answers and, if it has the prompts at hand, compares them with the twin. What it prints is for
 // the holder of the key, unless --share hides the error.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -51,25 +52,31 @@ std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
     output["precision_bits"] = flooding.precision_bits;
     json["outputs"].push_back(std::move(output));
   }
-  std::printf("%llu of %llu ciphertexts shared under this key, with %d bits of statistical security\n",
-              static_cast<unsigned long long>(record.shared()),
-              static_cast<unsigned long long>(record.limit()), terms.statistical_bits);
+  double variation = 0;
+  for (const Flooding& flooding : floodings) variation = std::max(variation, flooding.total_variation);
+  json["total_variation"] = variation;
+  std::printf(
+      "%llu of %llu ciphertexts shared under this key, hidden to %d bits (Micciancio-Walter; total variation "
+      "of\n"
+      "all together at most 2^%.1f)\n",
+      static_cast<unsigned long long>(record.shared()), static_cast<unsigned long long>(record.limit()),
+      terms.statistical_bits, std::log2(variation));
   return slots;
 }
 
 int decrypt(int argc, char** argv) {
-  Flags flags("bazel run //cmd:decrypt -- --model MODEL --keys FOLDER --in FILE [flags]",
-              "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored "
-              "position. Given the\n"
-              "prompts again, it also runs the twin (the same program in the clear) and prints how close the "
-              "two are.\n"
-              "What it prints must not be shown to others: it carries the error of the encryption, which "
-              "depends on the\n"
-              "key. With --share that error is hidden under noise sized from its worst-case bound (128 bits "
-              "of statistical\n"
-              "security), for a limited number of answers, which is kept beside the secret key; refused "
-              "where fewer bits\n"
-              "are left than --precision.");
+  Flags flags(
+      "bazel run //cmd:decrypt -- --model MODEL --keys FOLDER --in FILE [flags]",
+      "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored position. Given "
+      "the\n"
+      "prompts again, it also runs the twin (the same program in the clear) and prints how close the two "
+      "are.\n"
+      "What it prints must not be shown to others: it carries the error of the encryption, which depends on "
+      "the\n"
+      "key. With --share that error is hidden under noise sized from its worst-case bound (128 bits as\n"
+      "Micciancio and Walter count, total variation 2^-66.5), for a limited number of answers, which is kept "
+      "beside the secret key; refused where fewer bits\n"
+      "are left than --precision.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& in = flags.text("in", "", "encrypted answers (from //cmd:infer)");

@@ -35,6 +35,8 @@ using int128_t = __int128;
 class WideGaussian {
  public:
   static constexpr double kMaxDeviation = 0x1p118;
+  // Total variation of an integer from the discrete Gaussian, at most: the steps above.
+  static constexpr double kDistance = 30 * 0x1p-110;
   // |x| <= kTail * deviation() but with probability 2^-105: the distance above, beside 2^-140 of the normal tail.
   static constexpr double kTail = 14;
 

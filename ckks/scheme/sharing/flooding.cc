@@ -32,16 +32,19 @@ Flooding plan_flooding(const Context& context, int level, double scale, double s
   }
   PSM_CHECK(error >= 0 && size >= 0 && scale >= 1, "error ", error, " size ", size, " scale ", scale);
   const double n = context.n();
-  Flooding flooding{level, scale, error, 0, 0, 0};
+  Flooding flooding{level, scale, error, 0, 0, 0, 0};
   const double distance = error * scale + std::sqrt(n) / 2;
   flooding.deviation = std::sqrt(12.0 * static_cast<double>(terms.queries)) *
                        std::exp2(terms.statistical_bits / 2.0) * distance;
   flooding.precision_bits = -std::log2(flooding.deviation * std::sqrt(n / 2) / scale + error);
   flooding.largest = scale * (size + error) + WideGaussian::kTail * flooding.deviation;
-  const std::string why = message(
-      "not safe to share: the worst-case error of the result is 2^", tenths(std::log2(error)),
-      ", and hiding it in ", terms.queries, " answers with ", terms.statistical_bits,
-      " bits of statistical security takes noise that leaves ", tenths(flooding.precision_bits), " bits");
+  flooding.total_variation = std::exp2(-terms.statistical_bits / 2.0) / std::sqrt(48.0) +
+                             static_cast<double>(terms.queries) * n * WideGaussian::kDistance;
+  const std::string why =
+      message("not safe to share: the worst-case error of the result is 2^", tenths(std::log2(error)),
+              ", and hiding it in ", terms.queries, " answers to ", terms.statistical_bits,
+              " bits (Micciancio-Walter; total variation 2^", tenths(std::log2(flooding.total_variation)),
+              ") takes noise that leaves ", tenths(flooding.precision_bits), " bits");
   if (!(flooding.precision_bits >= terms.precision_bits)) {
     throw Error(message(
         why, " of the ", tenths(terms.precision_bits),

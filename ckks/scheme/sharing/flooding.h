@@ -18,11 +18,13 @@
 //
 //     sigma = sqrt(12 q) 2^(s/2) D.
 //
-// s counts in squares, as bits of a decision do with Micciancio and Walter (ePrint 2018/077), where the
-// advantage of a distinguisher that is right with probability 1/2 + b is 4 b^2. What that means here needs no
-// more than Pinsker's inequality: the total variation between what is shared and what needs no secret is at
-// most 2^(-s/2) / 6.9 over all q answers together: 2^-66.7 for s = 128, the default. To this the sampler adds
-// 2^-110 an integer and digit, 2^-69 for 2^20 answers.
+// What that promises, in two measures that must not be confused; s = 128 is the default.
+//   * Bits as Micciancio and Walter count them (ePrint 2018/077): a distinguisher that answers with probability a and
+//     is then right with probability 1/2 + b has the advantage 4 a b^2. Cauchy and Schwarz with x ln x - x + 1 >=
+//     3 (x - 1)^2 / (2 (x + 2)) bound it by 2/3 of the divergence, 2^-s / 36: more than s bits.
+//   * Total variation, the advantage as most definitions have it: by Pinsker's inequality at most 2^(-s/2) / sqrt(48)
+//     over all q answers together, 2^-66.8. To this the sampler adds 2^-110 an integer and step: for 2^20 answers at
+//     N = 2^16 the sum is 2^-66.5 (Flooding::total_variation).
 //
 // The premises. The answer is that of the stated computation on honest encryptions: a server that returns
 // another ciphertext voids the bound. Every answer shared under a key counts, the same ciphertext twice as
@@ -41,18 +43,19 @@ namespace psm {
 struct SharingTerms {
   static constexpr uint64_t kMaxQueries = 1 << 20;
 
-  uint64_t queries = 1;       // answers that will be shared under this key, in all
-  double precision_bits = 0;  // that each must keep
-  int statistical_bits = 128;
+  uint64_t queries = 1;        // answers that will be shared under this key, in all
+  double precision_bits = 0;   // that each must keep
+  int statistical_bits = 128;  // s, as Micciancio and Walter count
 };
 
 struct Flooding {
   int level;
   double scale;
-  double error;           // B
-  double deviation;       // sigma, of a coefficient
-  double precision_bits;  // left
-  double largest;         // bound on a coefficient of y
+  double error;            // B
+  double deviation;        // sigma, of a coefficient
+  double precision_bits;   // left
+  double largest;          // bound on a coefficient of y
+  double total_variation;  // over all answers, the sampler's share included
 };
 
 // For results at this level and scale with slots of at most `size` in absolute value and an error of at most

@@ -1,5 +1,6 @@
 #include "ckks/scheme/sharing/flooding.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -83,12 +84,53 @@ TEST_CASE("the deviation is the equation's") {
   // Divergence of all answers together, and total variation by Pinsker.
   const double divergence = 100 * std::pow(distance / flooding.deviation, 2) / 2;
   CHECK(divergence == doctest::Approx(0x1p-64 / 24));
-  CHECK(std::sqrt(divergence / 2) < 0x1p-32 / 6.9);
+  CHECK(flooding.total_variation >= std::sqrt(divergence / 2));
+  CHECK(flooding.total_variation < 0x1p-32 / 6.9);
   // Twice the statistical bits cost half of them in precision, four times the answers one bit.
   CHECK(shallow().plan({.queries = 100, .statistical_bits = 128}).precision_bits ==
         doctest::Approx(flooding.precision_bits - 32));
   CHECK(shallow().plan({.queries = 400, .statistical_bits = 64}).precision_bits ==
         doctest::Approx(flooding.precision_bits - 1));
+}
+
+TEST_CASE(
+    "128 bits are those of Micciancio and Walter; the total variation of 2^20 answers at N = 2^16 is "
+    "2^-66.5") {
+  const auto log2_variation = [&](uint64_t queries) {
+    return std::log2(shallow().plan({.queries = queries}).total_variation);
+  };
+  CHECK(log2_variation(1) == doctest::Approx(-64 - std::log2(48) / 2).epsilon(1e-6));
+  // 2^11 coefficients here: 2^5 of the sampler's shares fewer.
+  const double sampler = std::exp2(log2_variation(1 << 20)) - std::exp2(log2_variation(1));
+  CHECK(std::log2(std::exp2(log2_variation(1)) + 32 * sampler) == doctest::Approx(-66.526).epsilon(1e-4));
+}
+
+// What a distinguisher gains that answers "first" above a threshold on the likelihood ratio of two normal laws `shift`
+// deviations apart, "second" below its negative, and nothing between.
+struct Distinguisher {
+  double answers, right;  // probability of an answer, and that it is right
+};
+Distinguisher distinguisher(double shift, double threshold) {
+  const auto above = [](double x) { return std::erfc(x / std::sqrt(2.0)) / 2; };
+  const double right = above(threshold - shift / 2), wrong = above(threshold + shift / 2);
+  return {right + wrong, right / (right + wrong)};
+}
+
+TEST_CASE("no distinguisher of two normal laws gains more than the two measures allow, abstaining or not") {
+  for (const double shift : {1e-4, 1e-2, 1.0}) {
+    const double divergence = shift * shift / 2;
+    double most = 0;
+    for (double threshold = 0; threshold < 6; threshold += 0.01) {
+      const Distinguisher d = distinguisher(shift, threshold);
+      const double advantage = d.answers * std::pow(2 * d.right - 1, 2);
+      most = std::max(most, advantage);
+      CHECK(advantage <= divergence * 2 / 3);
+    }
+    CHECK(most > divergence * (shift < 0.5 ? 0.4 : 0.2));  // the bound is no empty one
+    const double variation = 2 * distinguisher(shift, 0).right - 1;
+    CHECK(variation <= std::sqrt(divergence / 2));
+    CHECK(variation > 0.7 * std::sqrt(divergence / 2));
+  }
 }
 
 TEST_CASE("a result of the usual scale is refused, with bound, terms and what would be left") {
@@ -102,7 +144,8 @@ TEST_CASE("a result of the usual scale is refused, with bound, terms and what wo
     const std::string text = error.what();
     CAPTURE(text);
     CHECK(text.find("not safe to share") != std::string::npos);
-    CHECK(text.find("16 answers with 128 bits of statistical security") != std::string::npos);
+    CHECK(text.find("16 answers to 128 bits (Micciancio-Walter; total variation 2^-66.8)") !=
+          std::string::npos);
     CHECK(text.find("of the 10.0 asked for") != std::string::npos);
   }
 }
