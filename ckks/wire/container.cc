@@ -13,6 +13,7 @@ namespace psm::wire {
 namespace {
 
 constexpr char kMagic[8] = {'P', 'S', 'M', 'C', 'K', 'K', 'S', '\n'};
+// Raised whenever files that exist would be read as something else: frozen_files_test.cc notices.
 constexpr uint32_t kVersion = 1;
 constexpr uint32_t kEndTag = 0;
 constexpr size_t kMaxNameLength = 64;
@@ -130,7 +131,8 @@ ContainerReader::ContainerReader(ByteSource source, FileKind kind) : source_(std
   const uint8_t* in = fixed.data() + sizeof kMagic;
   const auto version = get<uint32_t>(in);
   if (version != kVersion) {
-    refuse(message("it has format version ", version, ", this program reads version ", kVersion));
+    refuse(message("it has format version ", version, ", this program reads version ", kVersion,
+                   "; make it anew with this program"));
   }
   header_.kind = static_cast<FileKind>(get<uint32_t>(in));
   header_.fingerprint.parameters = get<uint64_t>(in);

@@ -1,0 +1,228 @@
+// Files that were written once and lie in testdata/wire: they must go on meaning what they meant. What they rest on is
+// every definition that a file does not state itself: order and root of the NTT, slots, scales and primes, digits and
+// bands, the expansion of seeds, the equation of a key, the layout.
+//
+// A change that breaks one of these tests changes the meaning of files that exist: raise the format version
+// (container.cc) and write the files anew,
+//
+//     PSM_WRITE_FROZEN=$PWD/testdata/wire bazel run //ckks/wire:frozen_files_test
+//
+// which also prints the fingerprints that stand below.
+#include <algorithm>
+#include <complex>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "doctest/doctest.h"
+
+namespace psm::wire {
+namespace {
+
+constexpr uint64_t kParameters = 0xbe23d52999009a11;  // fingerprints
+constexpr struct {
+  ParameterSpec (*spec)();
+  uint64_t fingerprint;
+} kShipped[] = {{secure_n16, 0x2484a61c07e220ed},
+                {secure_n16_dense, 0xaf47210fc3616625},
+                {[] { return secure_n16_leveled(8); }, 0x9b7a3adbf1cfe1e9}};
+
+constexpr double kTolerance = 1e-6;
+constexpr int kTop = 3, kRotation = 3;
+
+// All levels that a bootstrap has, in few kilobytes: the ring is no ring for a secret.
+ParameterSpec frozen_spec() {
+  ParameterSpec spec;
+  spec.name = "insecure_frozen";
+  spec.log_n = 6;
+  spec.stc_levels = 1, spec.compute_levels = 2, spec.evalmod_levels = 8, spec.cts_levels = 1;
+  spec.p_count = 3;
+  spec.secret_hamming_weight = 16, spec.encapsulation_hamming_weight = 4;
+  spec.insecure = true;
+  return spec;
+}
+
+Slots frozen_values(int slots) {
+  Slots values;
+  for (int j = 0; j < slots; ++j) values.push_back({(j - 11) / 32.0, (7 * j % 32 - 15) / 16.0});
+  return values;
+}
+
+void write_frozen(const std::string& folder) {
+  KeyRequest request;
+  request.need_relinearisation(kTop);
+  request.encapsulation = true;
+  TestParty party(frozen_spec(), request);
+  party.add_rotations({kRotation}, kTop);
+  const Context& context = party.context;
+  write_secret_key(folder + "/secret.key", party.secret);
+  write_public_key(folder + "/public.key", context, party.public_key);
+  EvaluationKeysWriter keys(folder + "/evaluation.keys", context, party.keys.fingerprint);
+  for (const auto& [band, key] : party.keys.relinearisation) keys.relinearisation(key);
+  for (const auto& [use, key] : party.keys.galois) keys.galois(use.first, key);
+  keys.to_ephemeral(*party.keys.to_ephemeral);
+  keys.from_ephemeral(*party.keys.from_ephemeral);
+  keys.commit();
+  const Slots values = frozen_values(context.slots());
+  CiphertextFile file{R"({"kept": true})", {}, party.secret.fingerprint()};
+  file.ciphertexts.push_back(party.encrypt(values, kTop));
+  write_ciphertexts(folder + "/ciphertexts", context, file);
+  std::vector<SeededCiphertext> fresh;
+  fresh.push_back(SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, kTop)));
+  write_seeded_ciphertexts(folder + "/seeded.ciphertexts", context, "{}", fresh);
+  std::printf("%s: 0x%016llx\n", context.spec().name.c_str(),
+              static_cast<unsigned long long>(context.fingerprint()));
+  for (const auto& shipped : kShipped) {
+    const Context other(shipped.spec());
+    std::printf("%s: 0x%016llx\n", other.spec().name.c_str(),
+                static_cast<unsigned long long>(other.fingerprint()));
+  }
+}
+
+// The bytes of a file, which is written first where that is asked for.
+std::string frozen(const std::string& name) {
+  static const std::string folder = [] {
+    const char* wanted = std::getenv("PSM_WRITE_FROZEN");
+    if (wanted == nullptr) return std::string("testdata/wire");
+    std::filesystem::create_directories(wanted);
+    write_frozen(wanted);
+    return std::string(wanted);
+  }();
+  return read_file(folder + "/" + name, 1 << 20);
+}
+
+std::string scratch(const std::string& name) {
+  const char* folder = std::getenv("TEST_TMPDIR");
+  return (std::filesystem::path(folder ? folder : "/tmp") / name).string();
+}
+
+// All that the files hold.
+struct Frozen {
+  Frozen()
+      : context(read_context(ByteSource("secret.key", secret_bytes), FileKind::kSecretKey)),
+        encoder(*context),
+        secret(read_secret_key(ByteSource("secret.key", secret_bytes), *context)),
+        public_key(read_public_key(ByteSource("public.key", public_bytes), *context)),
+        reader(ByteSource("evaluation.keys", key_bytes), *context),
+        decryptor(secret, encoder),
+        values(frozen_values(context->slots())) {}
+
+  EvaluationKeys keys() {
+    KeyRequest request;
+    request.need_relinearisation(kTop);
+    request.need_galois(galois_element(*context, kRotation), kTop);
+    request.encapsulation = true;
+    return reader.load(request);
+  }
+  Ciphertext only(const std::string& name) const {
+    const std::string bytes = frozen(name);
+    CiphertextFile file = read_ciphertexts(ByteSource(name, bytes), *context, 1);
+    REQUIRE(file.ciphertexts.size() == 1);
+    return std::move(file.ciphertexts[0]);
+  }
+
+  const std::string secret_bytes = frozen("secret.key"), public_bytes = frozen("public.key"),
+                    key_bytes = frozen("evaluation.keys");
+  std::unique_ptr<const Context> context;
+  Encoder encoder;
+  SecretKey secret;
+  PublicKey public_key;
+  EvaluationKeysReader reader;
+  Decryptor decryptor;
+  Slots values;
+};
+
+TEST_CASE("frozen ciphertexts, whole and seeded, decrypt to the values they were made of") {
+  const Frozen kept;
+  CHECK(kept.context->fingerprint() == kParameters);
+  for (const char* name : {"ciphertexts", "seeded.ciphertexts"}) {
+    const Ciphertext ciphertext = kept.only(name);
+    CHECK(ciphertext.level() == kTop);
+    CHECK(ciphertext.scale == kept.context->scale(kTop));
+    CHECK(max_error(kept.decryptor.decrypt(ciphertext), kept.values) < kTolerance);
+  }
+}
+
+TEST_CASE("frozen keys encrypt, multiply, rotate and raise the modulus under the frozen secret") {
+  Frozen kept;
+  const EvaluationKeys keys = kept.keys();
+  const Evaluator evaluator(*kept.context, keys);
+  Encryptor encryptor(*kept.context, kept.public_key);
+  const Ciphertext fresh = encryptor.encrypt(kept.encoder.encode(kept.values, kTop));
+  CHECK(max_error(kept.decryptor.decrypt(fresh), kept.values) < kTolerance);
+
+  const Ciphertext old = kept.only("ciphertexts");
+  Slots squares = kept.values, rotated = kept.values;
+  for (auto& value : squares) value *= value;
+  std::rotate(rotated.begin(), rotated.begin() + kRotation, rotated.end());
+  CHECK(max_error(kept.decryptor.decrypt(evaluator.square_rescale(old)), squares) < kTolerance);
+  CHECK(max_error(kept.decryptor.decrypt(evaluator.rotate(old, kRotation)), rotated) < kTolerance);
+  const Ciphertext low = evaluator.switch_to_ephemeral(evaluator.drop_to_level(old, 0));
+  const Ciphertext raised =
+      evaluator.switch_from_ephemeral(evaluator.mod_raise(low, kept.context->max_level()));
+  CHECK(max_error(kept.decryptor.decrypt(evaluator.truncate_to_level(raised, 0)), kept.values) < kTolerance);
+}
+
+TEST_CASE("what is read from frozen files is written as the same bytes") {
+  Frozen kept;
+  const std::string path = scratch("again");
+  const auto same = [&](const std::string& name) { return read_file(path, 1 << 20) == frozen(name); };
+  write_secret_key(path, kept.secret);
+  CHECK(same("secret.key"));
+  write_public_key(path, *kept.context, kept.public_key);
+  CHECK(same("public.key"));
+  CiphertextFile file{R"({"kept": true})", {}, kept.secret.fingerprint()};
+  file.ciphertexts.push_back(kept.only("ciphertexts"));
+  write_ciphertexts(path, *kept.context, file);
+  CHECK(same("ciphertexts"));
+  EvaluationKeysWriter writer(path, *kept.context, kept.secret.fingerprint());
+  for (const auto& entry : kept.reader.entries()) {
+    const KeySwitchKey key = kept.reader.load(entry);
+    switch (entry.role) {
+      case KeyRole::kRelinearisation:
+        writer.relinearisation(key);
+        break;
+      case KeyRole::kGalois:
+        writer.galois(entry.element, key);
+        break;
+      case KeyRole::kToEphemeral:
+        writer.to_ephemeral(key);
+        break;
+      case KeyRole::kFromEphemeral:
+        writer.from_ephemeral(key);
+        break;
+    }
+  }
+  writer.commit();
+  CHECK(same("evaluation.keys"));
+}
+
+TEST_CASE("a file of another format version is refused, and both versions are named") {
+  const Frozen kept;
+  std::string bytes = kept.secret_bytes;
+  ++bytes[8];
+  CHECK_THROWS_WITH_AS(read_secret_key(ByteSource("other", bytes), *kept.context),
+                       doctest::Contains("it has format version 2, this program reads version 1; make"),
+                       Error);
+}
+
+TEST_CASE("the shipped parameter sets have the primes, scales and digits that they had") {
+  for (const auto& shipped : kShipped) {
+    const Context context(shipped.spec());
+    CAPTURE(context.spec().name);
+    CHECK(context.fingerprint() == shipped.fingerprint);
+  }
+}
+
+}  // namespace
+}  // namespace psm::wire
