@@ -111,7 +111,7 @@ TEST_CASE("a value that is not finite is refused with its file and parameter") {
       doctest::Contains("model.bin: parameter layers.1.w_up holds a value that is not finite"), Error);
 }
 
-TEST_CASE("stories260K is read with all its parameters") {
+TEST_CASE("stories260K is read with all its parameters" * doctest::test_suite("external")) {
   const auto path = shared_data("model/stories260K.bin");
   if (!path) return;
   const ModelWeights weights = read_llama2c(*path);

@@ -108,7 +108,8 @@ TEST_CASE("long words do not slow training down") {
 
 // Against the BpeTrainer of the `tokenizers` library (min_frequency 2): the number of merges, and the sum of
 // 4096 left + right times the merge's place (from 1).
-TEST_CASE("a real text gives the merges that the tokenizers library finds") {
+TEST_CASE("a real text gives the merges that the tokenizers library finds" *
+          doctest::test_suite("external")) {
   const auto path = shared_data("text/tinyshakespeare.txt");
   if (!path) return;
   const ByteBpeSpec spec = train_byte_bpe(read_file(*path, 1 << 24), {.vocab = 4096});

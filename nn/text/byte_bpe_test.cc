@@ -122,7 +122,8 @@ void check_real(const Tokenizer& tokenizer, const char* name, size_t count, uint
   CHECK(tokenizer.decode(tokens) == text);
 }
 
-TEST_CASE("GPT-NeoX's and GPT-2's files encode real texts as the tokenizers library does") {
+TEST_CASE("GPT-NeoX's and GPT-2's files encode real texts as the tokenizers library does" *
+          doctest::test_suite("external")) {
   if (const auto file = shared_data("tokenizer/20B_tokenizer.json")) {
     const auto neox = load_tokenizer(*file);
     CHECK(neox->vocab() == 50277);

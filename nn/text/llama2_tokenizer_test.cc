@@ -79,7 +79,7 @@ TEST_CASE("files that are truncated or hold what no tokenizer has are refused") 
   refused(file_of({{"<unk>"}, {"<s>"}, {"</s>"}, {"a", std::numeric_limits<float>::quiet_NaN()}}));
 }
 
-TEST_CASE("a real tokenizer encodes a text as llama2.c does") {
+TEST_CASE("a real tokenizer encodes a text as llama2.c does" * doctest::test_suite("external")) {
   const auto path = shared_data("model/tok512.bin"), text_path = shared_data("text/tinystories-5docs.txt");
   if (!path || !text_path) return;
   const Llama2Tokenizer tokenizer(read_file(*path, 1 << 20), *path);

@@ -93,7 +93,7 @@ TEST_CASE("arrays that do not fit together are refused") {
   refused(dots(), {{kCount}, std::vector<uint8_t>(kCount)}, 3, "too few");
 }
 
-TEST_CASE("MNIST's test files are 10,000 images of 28 x 28 in 10 classes") {
+TEST_CASE("MNIST's test files are 10,000 images of 28 x 28 in 10 classes" * doctest::test_suite("external")) {
   const auto images = shared_data("image/mnist-t10k-images-idx3-ubyte.gz");
   const auto labels = shared_data("image/mnist-t10k-labels-idx1-ubyte.gz");
   if (!images || !labels) return;

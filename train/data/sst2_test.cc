@@ -58,7 +58,7 @@ TEST_CASE("held-out phrases are long, and spread over the file") {
   CHECK_THROWS_WITH_AS(split_phrases({{"one", 1}}, 1, 1), doctest::Contains("hold out fewer"), Error);
 }
 
-TEST_CASE("SST-2 itself: 67,349 phrases") {
+TEST_CASE("SST-2 itself: 67,349 phrases" * doctest::test_suite("external")) {
   const auto path = shared_data("glue/sst2-train.tsv");
   if (!path) return;
   const auto phrases = read_sst2(*path);

@@ -112,7 +112,8 @@ TEST_CASE("whatever a file holds, its examples have candidates and a right one, 
   }
 }
 
-TEST_CASE("the files of the five tasks are read, with as many examples as they are published with") {
+TEST_CASE("the files of the five tasks are read, with as many examples as they are published with" *
+          doctest::test_suite("external")) {
   const size_t examples[] = {5153, 2376, 1838, 1267, 273};
   for (size_t i = 0; i < harness_tasks().size(); ++i) {
     const HarnessTask& task = harness_tasks()[i];

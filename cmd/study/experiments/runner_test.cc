@@ -110,7 +110,7 @@ TEST_CASE("every experiment stands for something in the paper, and every item ha
   CHECK_THROWS_WITH_AS(experiment_named("moon"), doctest::Contains("there is no experiment 'moon'"), Error);
 }
 
-TEST_CASE("every figure and table of the paper is in the list") {
+TEST_CASE("every figure and table of the paper is in the list" * doctest::test_suite("external")) {
   const auto path = shared_data("../paper/000_bb983c41008484aa.txt");
   if (!path) return;
   const std::string paper = read_file(*path, 1 << 24);
@@ -229,7 +229,7 @@ std::optional<std::string> phrases(const std::string& name) {
   return folder;
 }
 
-TEST_CASE("the experiment on sentences runs to the polynomial model") {
+TEST_CASE("the experiment on sentences runs to the polynomial model" * doctest::test_suite("external")) {
   const std::optional<std::string> folder = phrases("phrases");
   if (!folder) return;
   StudyRun run;
