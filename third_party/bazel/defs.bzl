@@ -32,17 +32,45 @@ def psm_library(name, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def psm_test(name, srcs = None, size = "medium", copts = [], deps = [], **kwargs):
-    """A doctest test: `name.cc` beside the code it tests; the main function is shared."""
-    cc_test(
-        name = name,
-        size = size,
-        srcs = srcs or [name + ".cc"],
+def psm_test(name, srcs = None, size = "medium", copts = [], deps = [], external = False, tags = [], **kwargs):
+    """A doctest test: `name.cc` beside the code it tests; the main function is shared.
+
+    `external`: cases of the suite "external" need files outside the repository (ckks/base/testing/shared_data.h). They
+    are a test of their own, `name`_external, whose tag .bazelrc leaves out.
+    """
+    srcs = srcs or [name + ".cc"]
+    deps = deps + [_OPENMP, "//third_party/doctest:main"]
+    if not external:
+        cc_test(
+            name = name,
+            size = size,
+            srcs = srcs,
+            copts = _COPTS + copts,
+            linkstatic = _LINKSTATIC,
+            deps = deps,
+            tags = tags,
+            **kwargs
+        )
+        return
+    cc_library(
+        name = name + "_cases",
+        testonly = True,
+        srcs = srcs,
         copts = _COPTS + copts,
         linkstatic = _LINKSTATIC,
-        deps = deps + [_OPENMP, "//third_party/doctest:main"],
-        **kwargs
+        deps = deps,
+        alwayslink = True,
     )
+    for suffix, filter, more_tags in [("", "--test-suite-exclude=external", []), ("_external", "--test-suite=external", ["external"])]:
+        cc_test(
+            name = name + suffix,
+            size = size,
+            args = [filter],
+            linkstatic = _LINKSTATIC,
+            deps = [name + "_cases"],
+            tags = tags + more_tags,
+            **kwargs
+        )
 
 def psm_binary(name, srcs = None, copts = [], deps = [], **kwargs):
     """A command, `bazel run //cmd:name`, whose main function is in `name.cc`."""

@@ -1,6 +1,6 @@
 """Estimates what the known attacks cost against the moduli that security.h allows, by the lattice estimator.
 
-    python3 ckks/scheme/security_estimates.py FOLDER | tee ckks/scheme/security_estimates.txt
+    python3 ckks/scheme/chain/security_estimates.py FOLDER | tee ckks/scheme/chain/security_estimates.txt
 
 FOLDER holds a checkout of the lattice estimator (Albrecht, Player, Scott; github.com/malb/lattice-estimator), none of
 which is here; it needs Sage, or the wheels passagemath-standard-no-symbolics and passagemath-symbolics of PyPI. Ours was

@@ -1,6 +1,6 @@
 """Writes ckks/scheme/testing/known_answers.h: what the transform, the encoder and one key switch must give.
 
-    python3 ckks/scheme/known_answers.py > ckks/scheme/testing/known_answers.h
+    python3 ckks/scheme/testing/known_answers.py > ckks/scheme/testing/known_answers.h
 
 Everything follows from the definitions in the headers (ntt.h, encoder.h, key_switch.h) on Python's integers and
 decimals: sums over all terms, no fast transform, no residue number system, no table. known_answers_test.cc holds
