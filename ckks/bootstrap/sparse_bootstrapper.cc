@@ -68,12 +68,12 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
       even_scales(eval_mod_.raised_scale() * repetitions(), eval_mod_.input_scale(), up_levels), baby_count);
 }
 
-PlacedTransform SparseBootstrapPlan::recombination(double output_scale) const {
+PlacedTransform SparseBootstrapPlan::recombination() const {
   const int n = slots(), level = context_.compute_level();
   LinearTransform transform{.slots = context_.slots(), .outputs = 1, .terms = {}};
   transform.terms.push_back({.diagonal = halves(n, 1, Complex(0, 1))});
   transform.terms.push_back({.baby = n, .diagonal = halves(n, Complex(0, 1), 1)});
-  return place(std::move(transform), level, context_.scale(level), output_scale);
+  return place(std::move(transform), level, context_.scale(level), context_.scale(output_level()));
 }
 
 KeyRequest SparseBootstrapPlan::key_request() const {
@@ -85,8 +85,7 @@ KeyRequest SparseBootstrapPlan::key_request() const {
   last_sum().request_keys(context_, context_.evalmod_level(), request);
   request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
   eval_mod_.request_keys(request);
-  request_keys(recombination(context_.scale(output_level())).schedule, context_, context_.compute_level(),
-               request);
+  request_keys(recombination().schedule, context_, context_.compute_level(), request);
   request.encapsulation = true;
   return request;
 }
@@ -95,7 +94,7 @@ BootstrapCost SparseBootstrapPlan::cost() const {
   BootstrapCost cost;
   add_cost(slots_to_coeffs_, cost);
   add_cost(coeffs_to_slots_, cost);
-  const PlacedTransform last[] = {recombination(context_.scale(output_level()))};
+  const PlacedTransform last[] = {recombination()};
   add_cost(last, cost);
   cost.giant_rotations += 4;  // pre-rotation, to and from the ephemeral secret, conjugation
   first_sum().add_cost(context_, cost);
@@ -110,8 +109,7 @@ SparseBootstrapper::SparseBootstrapper(const Context& context, const Encoder& en
       coeffs_to_slots_(context, encoder,
                        std::span(plan_.coeffs_to_slots()).first(plan_.coeffs_to_slots().size() - 1)),
       last_to_slots_(context, encoder, std::span(plan_.coeffs_to_slots()).last(1)),
-      recombination_(context, encoder,
-                     std::vector{plan_.recombination(context.scale(plan_.output_level()))}) {}
+      recombination_(context, encoder, std::vector{plan_.recombination()}) {}
 
 size_t SparseBootstrapper::bytes() const {
   return slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes() + last_to_slots_.bytes() +
@@ -120,15 +118,6 @@ size_t SparseBootstrapper::bytes() const {
 
 Ciphertext SparseBootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input,
                                      std::vector<BootstrapStep>* steps) const {
-  Ciphertext x = apply_parts(evaluator, input, steps);
-  StepClock clock(steps);
-  x = recombination_.apply(evaluator, std::move(x));
-  clock.finished("Recombine");
-  return x;
-}
-
-Ciphertext SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
-                                           std::vector<BootstrapStep>* steps) const {
   StepClock clock(steps);
   const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.raised_level(),
                          plan_.raised_scale()};
@@ -140,6 +129,9 @@ Ciphertext SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Cip
 
   x = plan_.eval_mod().apply(evaluator, x);
   clock.finished("EvalMod");
+
+  x = recombination_.apply(evaluator, std::move(x));
+  clock.finished("Recombine");
   return x;
 }
 

@@ -21,7 +21,7 @@
 // Slots that are not n-periodic: their mean over the N/2n repetitions comes out. Message range and error are
 // those of the full bootstrap (bootstrapper.h).
 //
-// Everything but apply*() is known before any key exists. Thread-safe after construction; parallel inside.
+// Everything but apply() is known before any key exists. Thread-safe after construction; parallel inside.
 #pragma once
 
 #include <vector>
@@ -50,8 +50,7 @@ class SparseBootstrapPlan {
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
-  // Step 6, from the compute level to the output level, for a result of any scale.
-  PlacedTransform recombination(double output_scale) const;
+  PlacedTransform recombination() const;  // step 6, from the compute level to the output level
   // The trace: its first half before the last factor of CoeffsToSlots, the rest after it.
   RotationSum first_sum() const { return {slots(), 2}; }
   RotationSum last_sum() const { return {2 * slots(), repetitions() / 2}; }
@@ -80,10 +79,6 @@ class SparseBootstrapper {
   // the time of each step.
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
                    std::vector<BootstrapStep>* steps = nullptr) const;
-  // All steps but the last: real and imaginary parts side by side in 2n slots, at the compute level and its
-  // canonical scale.
-  Ciphertext apply_parts(const Evaluator& evaluator, const Ciphertext& input,
-                         std::vector<BootstrapStep>* steps = nullptr) const;
 
  private:
   SparseBootstrapPlan plan_;

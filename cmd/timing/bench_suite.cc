@@ -10,7 +10,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/precision.h"
-#include "ckks/bootstrap/two_pass_bootstrapper.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
@@ -29,7 +29,7 @@ using program::Opcode;
 using program::Work;
 
 constexpr int kWeightedLimbs = 8, kWeightedRotations = 64, kWeightedOutputs = 4, kPeriod = 256;
-constexpr int kSparseSlots = 1 << 10, kSparseOctaves = 10;
+constexpr int kSparseSlots = 1 << 10;
 
 struct Times {
   double median_ms, min_ms;
@@ -285,68 +285,40 @@ class Suite {
                 {"peak_rss_bytes", peak_resident_bytes()}};
   }
 
-  // One pass and two, with the same keys. Inputs uniform for one; spanning many octaves for two, with the bits of
-  // the relative error as well.
   void sparse_bootstrap() {
     if (options_.starting) options_.starting("bootstrap_sparse");
     const int n = std::min(kSparseSlots, context_.slots() / 4);
-    const TwoPassBootstrapper two(context_, encoder_, n);
-    const SparseBootstrapPlan& plan = two.plan();
-    const EvaluationKeys keys = generator_.evaluation_keys(two.key_request());
+    const SparseBootstrapper bootstrapper(context_, encoder_, n);
+    const SparseBootstrapPlan& plan = bootstrapper.plan();
+    const EvaluationKeys keys = generator_.evaluation_keys(plan.key_request());
     const Evaluator evaluator(context_, keys);
     const Decryptor decryptor(secret_, encoder_);
-    const auto first_slots = [&](const Ciphertext& x) {
+    const auto precision_of = [&](const Ciphertext& x, const std::vector<Complex>& expected) {
       std::vector<Complex> z = decryptor.decrypt(x);
       z.resize(static_cast<size_t>(n));
-      return z;
+      return precision(z, expected);
     };
-    const auto timed = [&](const auto& bootstrap, const Ciphertext& in, Ciphertext& out) {
-      std::vector<double> seconds;
-      for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
-        const double begin = seconds_now();
-        out = bootstrap.apply(evaluator, in);
-        seconds.push_back(seconds_now() - begin);
-      }
-      return times_of(std::move(seconds));
-    };
-    const auto count_passes = [&](int passes, size_t diagonals, const Ciphertext& in, const Ciphertext& out) {
-      Work work;
-      for (int pass = 0; pass < passes; ++pass) work += program::effort_of(plan).work;
-      OperationCount count = count_of(work, 2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
-      count.bytes += static_cast<double>(diagonals);
-      return count;
-    };
-
-    const SparseBootstrapper one(context_, encoder_, n);
     const std::vector<Complex> random = uniform_vector(n, 1), constant(static_cast<size_t>(n), Complex(1, 1));
     const Precision of_constant =
-        precision(first_slots(one.apply(evaluator, encrypt(constant, plan.entry_level()))), constant);
-    Ciphertext in = encrypt(random, plan.entry_level()), out;
-    Times times = timed(one, in, out);
-    Precision bits = precision(first_slots(out), random);
-    BenchRow& row = add("bootstrap_sparse", out.level() + 1, times, count_passes(1, one.bytes(), in, out));
+        precision_of(bootstrapper.apply(evaluator, encrypt(constant, plan.entry_level())), constant);
+    const Ciphertext in = encrypt(random, plan.entry_level());
+    Ciphertext out;
+    std::vector<double> seconds;
+    for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
+      const double begin = seconds_now();
+      out = bootstrapper.apply(evaluator, in);
+      seconds.push_back(seconds_now() - begin);
+    }
+    OperationCount count =
+        count_of(program::effort_of(plan).work, 2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
+    count.bytes += static_cast<double>(bootstrapper.bytes());
+    const Precision of_random = precision_of(out, random);
+    BenchRow& row = add("bootstrap_sparse", out.level() + 1, times_of(std::move(seconds)), count);
     row.more = {{"slots", n},
                 {"usable_levels", out.level() - plan.entry_level()},
-                {"precision_mean_bits", bits.mean},
-                {"precision_min_bits", std::min(bits.worst, of_constant.worst)},
-                {"key_bytes", static_cast<int64_t>(plan.key_bytes())}};
-
-    if (options_.starting) options_.starting("bootstrap_sparse_two_pass");
-    const std::vector<Complex> wide = log_uniform_vector(n, kSparseOctaves, 1);
-    in = encrypt(wide, two.entry_level());
-    times = timed(two, in, out);
-    bits = precision(first_slots(out), wide);
-    const Precision relative = relative_precision(first_slots(out), wide);
-    BenchRow& twice =
-        add("bootstrap_sparse_two_pass", out.level() + 1, times, count_passes(2, two.bytes(), in, out));
-    twice.more = {{"slots", n},
-                  {"usable_levels", out.level() - two.entry_level()},
-                  {"precision_mean_bits", bits.mean},
-                  {"precision_min_bits", bits.worst},
-                  {"octaves", kSparseOctaves},
-                  {"relative_mean_bits", relative.mean},
-                  {"relative_min_bits", relative.worst},
-                  {"key_bytes", static_cast<int64_t>(keys.bytes())}};
+                {"precision_mean_bits", of_random.mean},
+                {"precision_min_bits", std::min(of_random.worst, of_constant.worst)},
+                {"key_bytes", static_cast<int64_t>(keys.bytes())}};
   }
 
   const Context& context_;

@@ -8,8 +8,8 @@
 //
 // Rows, in order: ntt_forward, ntt_inverse, encode (10 limbs), rotate (10, 20), rotate_hoisted (a further
 // rotation of a decomposed ciphertext, 20), multiply_relinearise (10, 20), multiply_plain, rescale (20),
-// weighted_rotations (8), bootstrap_keygen, bootstrap_full, bootstrap_sparse (2^10 complex values),
-// bootstrap_sparse_two_pass (limbs: of their results).
+// weighted_rotations (8), bootstrap_keygen, bootstrap_full, bootstrap_sparse (2^10 complex values;
+// limbs of bootstraps: of their results).
 #pragma once
 
 #include <cstdint>

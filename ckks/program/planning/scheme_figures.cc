@@ -149,7 +149,7 @@ Effort effort_of(const SparseBootstrapPlan& plan) {
   sum.conjugate(context.evalmod_level());
   sum.add(context.evalmod_level(), 1);
   sum.eval_mod(plan.eval_mod());
-  sum.transforms(std::vector{plan.recombination(context.scale(plan.output_level()))});
+  sum.transforms(std::vector{plan.recombination()});
   return sum.effort();
 }
 
