@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "ckks/base/error.h"
+#include "ckks/base/secrecy.h"
 
 namespace psm {
 namespace {
@@ -90,7 +91,7 @@ SecretVector<int32_t> sample_ternary_weight(size_t n, size_t weight, SecureRando
     // depends on the keys alone.
     bool distinct = true;
     for (size_t i = 1; i < n; ++i) distinct &= (words[i] >> 2) != (words[i - 1] >> 2);
-    if (distinct) break;
+    if (declassify(distinct)) break;
   }
   SecretVector<int32_t> values(n);
   for (size_t i = 0; i < n; ++i) {

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "ckks/base/error.h"
+#include "ckks/base/secrecy.h"
 #include "ckks/base/secure_zero.h"
 
 namespace psm {
@@ -55,6 +56,7 @@ void SecureRandom::renew() {
   fork_generation_ = fork_generation();
   process_ = getpid();
   kernel_random(key_.data(), sizeof key_);
+  mark_secret(key_.data(), sizeof key_);
   refill();
 }
 

@@ -21,24 +21,22 @@ void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
   ntt_inverse_avx2(out, tables);
 }
 
+// x + q where x, taken with a sign, is below zero, else x; without a branch: residues may be secret.
+inline uint64_t add_if_negative(uint64_t x, uint64_t q) { return x + (q & (0 - (x >> 63))); }
+
 void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const int64_t q = static_cast<int64_t>(modulus.q);
-  for (size_t i = 0; i < n; ++i) {
-    const int64_t r = static_cast<int64_t>(a[i] + b[i]) - q;
-    out[i] = static_cast<uint64_t>(r < 0 ? r + q : r);
-  }
+  const uint64_t q = modulus.q;
+  for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(a[i] + b[i] - q, q);
 }
 
 void subtract(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const int64_t q = static_cast<int64_t>(modulus.q);
-  for (size_t i = 0; i < n; ++i) {
-    const int64_t r = static_cast<int64_t>(a[i] - b[i]);
-    out[i] = static_cast<uint64_t>(r < 0 ? r + q : r);
-  }
+  const uint64_t q = modulus.q;
+  for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(a[i] - b[i], q);
 }
 
 void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
-  for (size_t i = 0; i < n; ++i) out[i] = a[i] == 0 ? 0 : modulus.q - a[i];
+  const uint64_t q = modulus.q;
+  for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(0 - a[i], q);
 }
 
 void multiply_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {

@@ -5,9 +5,9 @@
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/instruction_trace.h"
+#include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 #include "ckks/ring/wide_gaussian.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
@@ -69,11 +69,53 @@ TEST_CASE("a secret's checksum executes the same instructions for all secrets") 
   });
 }
 
+// Selects each backend in turn, and at the end what was selected before.
+void on_every_backend(const std::function<void()>& function) {
+  const std::string before = kernels().name;
+  for (const Kernels* backend : available_backends()) {
+    INFO("backend ", std::string(backend->name));
+    select_backend(backend->name);
+    function();
+  }
+  select_backend(before);
+}
+
+TEST_CASE("kernels that work on secrets execute the same instructions for all residues") {
+  constexpr size_t kN = 64;
+  const NttTables tables(6, Modulus(1099510054913));
+  const Modulus& q = tables.modulus();
+  // Zeros, the largest, and both in turn: what a conditional would tell apart.
+  std::vector<std::vector<uint64_t>> residues(4, std::vector<uint64_t>(kN));
+  for (size_t i = 0; i < kN; ++i) residues[1][i] = q.q - 1, residues[i % 3 == 0 ? 2 : 3][i] = q.q / 2 + i;
+  std::vector<uint64_t> out(kN);
+  on_every_backend([&] {
+    const Kernels& k = kernels();
+    const auto check = [&](const char* what,
+                           const std::function<void(const uint64_t*, const uint64_t*)>& kernel) {
+      for (size_t other = 1; other < residues.size(); ++other) {
+        const uint64_t* of_run[] = {residues[0].data(), residues[other].data()};
+        check_same_instructions(what, [&](int run) {
+          for (const size_t b : {1, 2}) kernel(of_run[run], residues[b].data());
+        });
+      }
+    };
+    using Limb = const uint64_t*;
+    check("add", [&](Limb a, Limb b) { k.add(out.data(), a, b, kN, q); });
+    check("subtract", [&](Limb a, Limb b) { k.subtract(out.data(), a, b, kN, q); });
+    check("negate", [&](Limb a, Limb) { k.negate(out.data(), a, kN, q); });
+    check("multiply", [&](Limb a, Limb b) { k.multiply(out.data(), a, b, kN, q); });
+    check("multiply_add", [&](Limb a, Limb b) { k.multiply_add(out.data(), a, b, kN, q); });
+    check("scale_add", [&](Limb a, Limb) { k.scale_add(out.data(), a, make_multiplier(3, q), kN, q); });
+    check("reduce_centered", [&](Limb a, Limb) { k.reduce_centered(out.data(), a, kN, q, Modulus(786433)); });
+    check("ntt_forward", [&](Limb a, Limb) { k.ntt_forward(out.data(), a, tables); });
+    check("ntt_inverse", [&](Limb a, Limb) { k.ntt_inverse(out.data(), a, tables); });
+  });
+}
+
 TEST_CASE(
     "key generation, encryption and decryption execute the same instructions for all secrets and messages") {
   set_thread_count(1);
   static TestParty party(insecure_leveled(6, 1));
-  static SeededEncryptor seeded(party.secret);
   static const std::vector<Slots> messages = {
       party.random_slots(1), Slots(static_cast<size_t>(party.context.slots())), party.random_slots(2)};
   std::vector<Plaintext> plaintexts;
@@ -81,19 +123,20 @@ TEST_CASE(
   for (const Slots& message : messages) {
     plaintexts.push_back(party.encoder.encode(message, 0));
     ciphertexts.push_back(party.encryptor.encrypt(plaintexts.back()));
-    party.decrypt(ciphertexts.back());  // whatever is made once is made now
-    seeded.encrypt(plaintexts.back());
   }
-  check_same_instructions("secret key", [](int) { SecretKey::generate(party.context); });
-  check_same_instructions("encode",
-                          [&](int run) { party.encoder.encode(messages[static_cast<size_t>(run)], 0); });
-  // Zeros would take the way of small coefficients (encoder.h).
-  check_same_instructions("encode at a large scale", [&](int run) {
-    party.encoder.encode(messages[2 * static_cast<size_t>(run)], 1, 0x1p70);
+  on_every_backend([&] {
+    check_same_instructions("secret key", [](int) { SecretKey::generate(party.context); });
+    check_same_instructions("encode",
+                            [&](int run) { party.encoder.encode(messages[static_cast<size_t>(run)], 0); });
+    // Zeros would take the way of small coefficients (encoder.h).
+    check_same_instructions("encode at a large scale", [&](int run) {
+      party.encoder.encode(messages[2 * static_cast<size_t>(run)], 1, 0x1p70);
+    });
+    check_same_instructions("encrypt",
+                            [&](int run) { party.encryptor.encrypt(plaintexts[static_cast<size_t>(run)]); });
+    check_same_instructions("decrypt",
+                            [&](int run) { party.decrypt(ciphertexts[static_cast<size_t>(run)]); });
   });
-  check_same_instructions("encrypt",
-                          [&](int run) { party.encryptor.encrypt(plaintexts[static_cast<size_t>(run)]); });
-  check_same_instructions("decrypt", [&](int run) { party.decrypt(ciphertexts[static_cast<size_t>(run)]); });
 }
 
 }  // namespace

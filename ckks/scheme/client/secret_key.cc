@@ -5,6 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/random.h"
+#include "ckks/base/secrecy.h"
 #include "ckks/ring/sampler.h"
 
 namespace psm {
@@ -48,7 +49,8 @@ SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients,
     weight += static_cast<uint32_t>(v & 1);
   }
   const uint32_t expected = static_cast<uint32_t>(context.spec().secret_hamming_weight);
-  if (wrong != 0 || (expected != 0 && weight != expected)) {
+  // That a file is refused may be seen.
+  if (declassify((wrong != 0) | ((expected != 0) & (weight != expected)))) {
     throw Error(
         "the secret key is not a ternary vector of the weight its parameters say; the file is damaged");
   }

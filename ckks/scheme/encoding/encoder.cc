@@ -7,6 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/secrecy.h"
 #include "ckks/base/secret.h"
 #include "ckks/ring/arithmetic/real_residue.h"
 #include "ckks/ring/kernels/backend.h"
@@ -75,11 +76,15 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
     throw Error(message("cannot encode at level ", level, "; levels go from 0 to ", context_.max_level()));
   }
   if (!(scale >= 1) || !std::isfinite(scale)) throw Error(message("cannot encode at scale ", scale));
-  for (size_t j = 0; j < m; ++j) {
-    if (!std::isfinite(values[j].real()) || !std::isfinite(values[j].imag())) {
-      throw Error(
-          message("cannot encode slot ", j, ": it is not a finite number; the computation before it failed"));
-    }
+  const auto finite = [](std::complex<double> value) {
+    return std::isfinite(value.real()) & std::isfinite(value.imag());
+  };
+  bool all_finite = true;
+  for (const std::complex<double>& value : values) all_finite &= finite(value);
+  if (!declassify(all_finite)) {
+    const auto slot = std::find_if_not(values.begin(), values.end(), finite) - values.begin();
+    throw Error(message("cannot encode slot ", slot,
+                        ": it is not a finite number; the computation before it failed"));
   }
 
   // A constant is a polynomial of degree 0 and N/2: two coefficients, like every vector of period 1.
@@ -94,6 +99,7 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
     coefficients[i] = c;
     largest = std::max(largest, std::abs(c));
   }
+  largest = declassify(largest);  // the second exception of encoder.h, and the first
   if (largest + 1 > std::exp2(context_.log2_q(level) - 1)) {
     throw Error(message("cannot encode: a coefficient of 2^", std::log2(largest + 1),
                         " does not fit the modulus of 2^", context_.log2_q(level), " at level ", level,
