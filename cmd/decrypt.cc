@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/wire/ciphertext_file.h"
@@ -186,5 +187,8 @@ int decrypt(int argc, char** argv) {
 }  // namespace psm
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::decrypt(argc, argv); });
+  return psm::run_command([&] {
+    psm::forbid_core_dumps();
+    return psm::decrypt(argc, argv);
+  });
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -358,5 +359,8 @@ int demo(int argc, char** argv) {
 }  // namespace psm
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::demo(argc, argv); });
+  return psm::run_command([&] {
+    psm::forbid_core_dumps();
+    return psm::demo(argc, argv);
+  });
 }

@@ -1,6 +1,7 @@
 // The client encrypts its prompts. Several share a ciphertext.
 #include <cstdio>
 
+#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -89,5 +90,8 @@ int encrypt(int argc, char** argv) {
 }  // namespace psm
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::encrypt(argc, argv); });
+  return psm::run_command([&] {
+    psm::forbid_core_dumps();
+    return psm::encrypt(argc, argv);
+  });
 }

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -13,6 +14,7 @@
 #include "cmd/deployment/client/sharing_record.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/key_files.h"
+#include "cmd/key_check.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -23,7 +25,9 @@ int keygen(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:keygen -- --model MODEL --out FOLDER [flags]",
       "Makes the keys for running a polynomial model encrypted: secret.key and public.key for the client,\n"
-      "evaluation.keys for the server. The secret key never leaves the client.");
+      "evaluation.keys for the server. The secret key never leaves the client. The keys are tested before "
+      "they\n"
+      "are kept.");
   const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& out = flags.text("out", "", "folder for the keys; made if it is missing");
   const RingFlags ring(flags);
@@ -45,6 +49,7 @@ int keygen(int argc, char** argv) {
   std::filesystem::create_directories(resolve_user_path(out));
   std::printf("%s\n", context.describe().c_str());
 
+  NewKeyFiles made(files);
   const double start = seconds_now();
   const SecretKey secret = SecretKey::generate(context);
   KeyGenerator generator(secret);
@@ -74,10 +79,18 @@ int keygen(int argc, char** argv) {
   }
   writer.commit();
   const double seconds = seconds_now() - start;
+  const KeyCheck check = check_keys(files, context, deployment.bootstrap.get(), deployment.server_bytes());
+  made.keep();
+  const double check_seconds = seconds_now() - start - seconds;
 
   std::printf("%zu evaluation keys, %s in the file, %s in the server's memory; %s\n", total,
               bytes_text(static_cast<double>(writer.bytes_written())).c_str(),
               bytes_text(static_cast<double>(request.bytes(context))).c_str(), seconds_text(seconds).c_str());
+  std::printf("tested: encryption under both keys, %zu evaluation keys, %s; %s\n", check.keys,
+              check.bootstrapped              ? "a bootstrap"
+              : deployment.keys.encapsulation ? "no bootstrap (too little memory)"
+                                              : "no bootstrap (none is needed)",
+              seconds_text(check_seconds).c_str());
   std::printf("wrote %s (keep it), %s, %s (for the server)\n", files.secret.c_str(), files.public_key.c_str(),
               files.evaluation.c_str());
   Json json;
@@ -86,6 +99,9 @@ int keygen(int argc, char** argv) {
   json["file_bytes"] = writer.bytes_written();
   json["memory_bytes"] = static_cast<uint64_t>(request.bytes(context));
   json["seconds"] = seconds;
+  json["tested_keys"] = check.keys;
+  json["tested_bootstrap"] = check.bootstrapped;
+  json["test_seconds"] = check_seconds;
   common.write_json(json);
   return 0;
 }
@@ -94,5 +110,8 @@ int keygen(int argc, char** argv) {
 }  // namespace psm
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::keygen(argc, argv); });
+  return psm::run_command([&] {
+    psm::forbid_core_dumps();
+    return psm::keygen(argc, argv);
+  });
 }

@@ -154,6 +154,24 @@ TEST_CASE("the secret key is its owner's alone, and the server's file does not h
         std::filesystem::perms::none);
 }
 
+TEST_CASE(
+    "keys are tested before they are kept, and where they cannot be written in full none of them stays") {
+  keys();
+  const std::string folder = path_of("tested"), json_path = path_of("tested.json");
+  const Outcome made = run("keygen", keygen_arguments(folder) + " --json " + json_path);
+  REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  const Json json = parse_json(read_file(json_path, 1 << 20), "tested.json");
+  CHECK(json.at("tested_keys", "json").integer("tested_keys", 0, 1000) > 0);
+  CHECK(json.at("tested_bootstrap", "json").truth("tested_bootstrap"));
+  // A limit on the size of files, in blocks of 512 bytes, that the evaluation keys pass.
+  const std::string full = path_of("full");
+  const Outcome failed =
+      run_command_line("keygen " + keygen_arguments(full), "trap '' XFSZ; ulimit -f 2000; ");
+  CHECK(failed.exit_code == 1);
+  CHECK(failed.err.find("File too large") != std::string::npos);
+  CHECK(std::filesystem::is_empty(full));
+}
+
 TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key pairs share a seed") {
   keys();
   const std::unique_ptr<const Context> context =

@@ -18,12 +18,11 @@
 namespace psm {
 namespace {
 
-// Writes a folder's names to the disk. Where the system cannot (a folder that may not be read, a file system without
-// the notion), a rename is as lasting as it makes it.
+// Writes a folder's names to the disk. Not every folder may be read, nor has every file system the notion.
 bool sync_folder(const std::string& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return errno == EACCES;
-  const bool synced = ::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP;
+  if (descriptor < 0) return false;
+  const bool synced = ::fsync(descriptor) == 0;
   const int reason = errno;
   ::close(descriptor);
   errno = reason;
@@ -59,7 +58,8 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
   return content;
 }
 
-AtomicFile::AtomicFile(const std::string& path, Access access) : path_(path) {
+AtomicFile::AtomicFile(const std::string& path, Access access)
+    : path_(path), must_last_(access == Access::kOwnerOnly) {
   if (std::filesystem::is_directory(path)) throw Error(message("cannot write ", path, ": it is a folder"));
   if (path.empty()) throw Error("cannot write a file without a name; give it one");
   // Drawn at random: processes of several machines or containers may write here, and share their numbers.
@@ -99,7 +99,8 @@ void AtomicFile::commit() {
     fail("write");
   }
   const std::string folder = std::filesystem::path(path_).parent_path();
-  if (!sync_folder(folder.empty() ? "." : folder)) fail("make lasting the name of");
+  const bool lasting = sync_folder(folder.empty() ? "." : folder) || (!must_last_ && errno != EIO);
+  if (!lasting) fail("make sure of the name of");
 }
 
 void write_file(const std::string& path, std::string_view content) {

@@ -32,13 +32,15 @@ class AtomicFile {
 
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  // Flushes to the disk, puts the file in its place, and flushes its name to the disk.
+  // Flushes to the disk, puts the file in its place, and flushes its name to the disk. Where a system cannot do the
+  // last, owners' files (secrets, and records of what was spent) throw Error; others are as lasting as it makes them.
   void commit();
 
  private:
   [[noreturn]] void fail(const char* what);
 
   std::string path_, temporary_;
+  bool must_last_;
   std::FILE* file_ = nullptr;
 };
 

@@ -23,18 +23,6 @@ uint64_t checksum_of(uint64_t key, uint64_t limit, uint64_t shared) {
   return checksum64(text.data(), text.size());
 }
 
-// A file that was renamed survives a loss of power only once its folder is on the disk.
-void flush_folder_of(const std::string& path) {
-  std::string folder = std::filesystem::path(path).parent_path().string();
-  if (folder.empty()) folder = ".";
-  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool flushed = descriptor >= 0 && ::fsync(descriptor) == 0;
-  const int reason = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!flushed)
-    throw Error(message("cannot write ", path, ": ", std::strerror(reason)), Error::Kind::kFailed);
-}
-
 void write_record(const std::string& path, uint64_t key, uint64_t limit, uint64_t shared) {
   Json json;
   json["key"] = key;
@@ -44,7 +32,6 @@ void write_record(const std::string& path, uint64_t key, uint64_t limit, uint64_
   AtomicFile file(path, AtomicFile::Access::kOwnerOnly);
   file.write(json.dump() + "\n");
   file.commit();
-  flush_folder_of(path);
 }
 
 }  // namespace

@@ -1,0 +1,75 @@
+// Commands that hold a secret key or what was decrypted forbid core dumps before they read anything.
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cmd/testing/test_commands.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+// What /proc/PID/limits says of core files of a command that waits for its model, a pipe that nobody writes to.
+std::string core_limit_of(const std::string& command, const std::string& arguments) {
+  const std::string pipe = path_of(command + ".pipe");
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + std::string(std::getenv("TEST_SRCDIR")) +
+                           "/powersoftmax/cmd/" + command + " --model " + pipe + " " + arguments + " >" +
+                           path_of("out") + " 2>" + path_of("err");
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    _exit(1);
+  }
+  // It can be opened for writing once the command has opened it for reading.
+  int writer = -1, status = 0;
+  while ((writer = open(pipe.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0 && errno == ENXIO &&
+         waitpid(child, &status, WNOHANG) == 0) {
+    usleep(1000);
+  }
+  REQUIRE_MESSAGE(writer >= 0, command << " did not open its model");
+  std::ifstream limits("/proc/" + std::to_string(child) + "/limits");
+  std::string found;
+  for (std::string text; std::getline(limits, text);) {
+    if (text.starts_with("Max core file size")) found = text;
+  }
+  close(writer);
+  waitpid(child, &status, 0);
+  return found;
+}
+
+TEST_CASE("no command that holds a secret key or what was decrypted leaves a core file") {
+  rlimit limit;
+  REQUIRE(getrlimit(RLIMIT_CORE, &limit) == 0);
+  if (limit.rlim_max == 0) {
+    MESSAGE("core files are forbidden here already; nothing was checked");
+    return;
+  }
+  const std::string nowhere = path_of("nowhere"), both = "--keys " + nowhere;
+  for (const auto& [command, arguments] :
+       std::vector<std::pair<std::string, std::string>>{{"keygen", "--out " + nowhere},
+                                                        {"encrypt", both + " --out " + nowhere},
+                                                        {"decrypt", both + " --in " + nowhere},
+                                                        {"demo", ""}}) {
+    CAPTURE(command);
+    std::istringstream words(core_limit_of(command, arguments).substr(18));
+    std::string soft, hard;
+    words >> soft >> hard;
+    CHECK(soft == "0");
+    CHECK(hard == "0");
+  }
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,169 @@
+#include "cmd/key_check.h"
+
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/bootstrap/error_model.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/encryptor.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/errors/noise.h"
+#include "ckks/scheme/server/evaluator.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+
+namespace psm {
+namespace {
+
+using Slots = std::vector<std::complex<double>>;
+
+constexpr double kAllowance = 4;
+const double kSize = std::sqrt(2.0 / 3);  // root mean square of the slots below
+
+// Uniform in [-1, 1] + i [-1, 1].
+Slots test_slots(const Context& context) {
+  TrainingRandom random(1);
+  Slots slots(static_cast<size_t>(context.slots()));
+  for (auto& slot : slots) {
+    const double re = random.uniform(-1, 1);
+    slot = {re, random.uniform(-1, 1)};
+  }
+  return slots;
+}
+
+// What X -> X^element makes of slots: a rotation by k where element = 5^k mod 2N, or one with a conjugation where it is
+// -5^k.
+Slots apply_galois(const Slots& slots, GaloisElement element) {
+  const size_t n = slots.size();
+  const GaloisElement order = 4 * n;  // 2N
+  GaloisElement power = 1;
+  size_t k = 0;
+  for (; power != element && power != order - element; ++k) power = 5 * power % order;
+  Slots out(n);
+  for (size_t j = 0; j < n; ++j) out[j] = slots[(j + k) % n];
+  if (power != element) {
+    for (auto& slot : out) slot = std::conj(slot);
+  }
+  return out;
+}
+
+class Check {
+ public:
+  Check(const KeyFiles& files, const Context& context)
+      : files_(files),
+        context_(context),
+        encoder_(context),
+        secret_(wire::read_secret_key(files.secret, context)),
+        decryptor_(secret_, encoder_),
+        seeded_(secret_),
+        noise_(context),
+        slots_(test_slots(context)) {}
+
+  void encryption() {
+    const int level = context_.max_level();
+    const double scale = context_.scale(level);
+    const PublicKey key = wire::read_public_key(files_.public_key, context_);
+    expect("encryption under the public key",
+           Encryptor(context_, key).encrypt(encoder_.encode(slots_, level)), slots_,
+           noise_.encryption(scale));
+    expect("encryption under the secret key", encrypt(level), slots_, noise_.seeded_encryption(scale));
+  }
+
+  // One key at a time, however many there are; returns how many.
+  size_t every_key() {
+    wire::EvaluationKeysReader reader(files_.evaluation, context_);
+    EvaluationKeys one;
+    one.fingerprint = reader.fingerprint();
+    const Evaluator evaluator(context_, one);
+    size_t count = 0;
+    for (const auto& entry : reader.entries()) {
+      const int level = entry.level, band = context_.band(level);
+      const double scale = context_.scale(level), fresh = noise_.seeded_encryption(scale);
+      if (entry.role == wire::KeyRole::kRelinearisation) {
+        one.relinearisation.emplace(band, reader.load(entry));
+        Slots squares = slots_;
+        for (auto& slot : squares) slot *= slot;
+        const double added = noise_.relinearise_rescale(level, scale * scale, context_.scale(level - 1));
+        expect(message("the key for products at level ", level), evaluator.square_rescale(encrypt(level)),
+               squares, NoiseModel::sum(NoiseModel::square(kSize, fresh), added));
+      } else if (entry.role == wire::KeyRole::kGalois) {
+        one.galois.emplace(std::pair{entry.element, band}, reader.load(entry));
+        expect(message("the key of the Galois element ", entry.element, " at level ", level),
+               evaluator.apply_galois(encrypt(level), entry.element), apply_galois(slots_, entry.element),
+               NoiseModel::sum(fresh, noise_.key_switch(level, scale)));
+      } else {
+        continue;  // means something in a bootstrap alone
+      }
+      one.relinearisation.clear();
+      one.galois.clear();
+      ++count;
+    }
+    return count;
+  }
+
+  void bootstrap(const BootstrapPlan& plan) {
+    const EvaluationKeys keys =
+        wire::EvaluationKeysReader(files_.evaluation, context_).load(plan.key_request());
+    const Evaluator evaluator(context_, keys);
+    const Bootstrapper bootstrapper(context_, encoder_);
+    // The model's error is one of a component.
+    expect("a bootstrap", bootstrapper.apply(evaluator, encrypt(plan.entry_level())), slots_,
+           std::sqrt(2.0) * predict_error(plan).rms());
+  }
+
+ private:
+  Ciphertext encrypt(int level) { return expand(seeded_.encrypt(encoder_.encode(slots_, level))); }
+
+  void expect(const std::string& what, const Ciphertext& result, const Slots& expected,
+              double predicted) const {
+    const Slots found = decryptor_.decrypt(result);
+    double sum = 0;
+    for (size_t j = 0; j < found.size(); ++j) sum += std::norm(found[j] - expected[j]);
+    const double error = std::sqrt(sum / static_cast<double>(found.size()));
+    if (error <= kAllowance * predicted) return;
+    throw Error(
+        message("the new keys failed their test: ", what, " is off by 2^", std::log2(error), ", 2^",
+                std::log2(predicted),
+                " is its error; they are not kept. Make keys again, and check this machine's memory if that "
+                "fails too"),
+        Error::Kind::kFailed);
+  }
+
+  const KeyFiles& files_;
+  const Context& context_;
+  const Encoder encoder_;
+  const SecretKey secret_;
+  const Decryptor decryptor_;
+  SeededEncryptor seeded_;
+  const NoiseModel noise_;
+  const Slots slots_;
+};
+
+}  // namespace
+
+NewKeyFiles::~NewKeyFiles() {
+  if (kept_) return;
+  for (const std::string& file : {files_.secret, files_.public_key, files_.evaluation, files_.sharing}) {
+    std::remove(file.c_str());
+  }
+}
+
+KeyCheck check_keys(const KeyFiles& files, const Context& context, const BootstrapPlan* bootstrap,
+                    size_t bootstrap_bytes) {
+  Check check(files, context);
+  check.encryption();
+  KeyCheck result{.keys = check.every_key()};
+  const uint64_t available = available_memory_bytes();
+  result.bootstrapped = bootstrap != nullptr && (available == 0 || bootstrap_bytes <= available);
+  if (result.bootstrapped) check.bootstrap(*bootstrap);
+  return result;
+}
+
+}  // namespace psm

@@ -1,0 +1,36 @@
+// A new key pair tests itself, from its files, as those who will use them read them: what it encrypts it decrypts, under
+// the public key and under the secret; every key for products and rotations does what it is for, and all of them
+// together a bootstrap. A key that memory or a disk has spoilt is found before anything is encrypted for it.
+#pragma once
+
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/scheme/chain/context.h"
+#include "cmd/deployment/key_files.h"
+
+namespace psm {
+
+// The files of a key pair that is being made: removes them all when it goes, unless they were kept.
+class NewKeyFiles {
+ public:
+  explicit NewKeyFiles(const KeyFiles& files) : files_(files) {}
+  NewKeyFiles(const NewKeyFiles&) = delete;
+  NewKeyFiles& operator=(const NewKeyFiles&) = delete;
+  ~NewKeyFiles();
+  void keep() { kept_ = true; }
+
+ private:
+  const KeyFiles& files_;
+  bool kept_ = false;
+};
+
+struct KeyCheck {
+  size_t keys = 0;            // for products and rotations, each used once
+  bool bootstrapped = false;  // not without a bootstrap, nor without the memory for it
+};
+
+// Throws Error where a result is farther from what it should be than four times the error that the noise model predicts.
+// `bootstrap` may be null; `bootstrap_bytes` is the memory that it takes with all keys.
+KeyCheck check_keys(const KeyFiles& files, const Context& context, const BootstrapPlan* bootstrap,
+                    size_t bootstrap_bytes);
+
+}  // namespace psm

@@ -1,0 +1,97 @@
+#include "cmd/key_check.h"
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/testing/test_commands.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+const Context& context() {
+  static const Context context(insecure_bootstrappable(11));
+  return context;
+}
+
+const BootstrapPlan& plan() {
+  static const BootstrapPlan plan(context());
+  return plan;
+}
+
+// Which key of a pair comes from another secret, with this pair's name on it.
+enum class Wrong { kNone, kPublic, kRelinearisation, kGalois, kToEphemeral };
+
+// A key pair's files in a folder of their own.
+KeyFiles make_files(const std::string& name, Wrong wrong) {
+  const KeyFiles files(path_of(name));
+  std::filesystem::create_directory(path_of(name));
+  const SecretKey secret = SecretKey::generate(context()), other = SecretKey::generate(context());
+  SecretVector<int32_t> coefficients(static_cast<size_t>(context().n()));
+  for (size_t i = 0; i < coefficients.size(); ++i) coefficients[i] = other.coefficients()[i];
+  const SecretKey posing(context(), std::move(coefficients), secret.fingerprint().key);
+  KeyGenerator right(secret), false_one(posing);
+  const auto generator = [&](Wrong key) -> KeyGenerator& {
+    return key == wrong && key != Wrong::kNone ? false_one : right;
+  };
+  write_file(files.sharing, "{}");
+  wire::write_secret_key(files.secret, secret);
+  wire::write_public_key(files.public_key, context(), generator(Wrong::kPublic).public_key());
+  const KeyRequest request = plan().key_request();
+  wire::EvaluationKeysWriter writer(files.evaluation, context(), secret.fingerprint());
+  for (const int level : request.relinearisation_keys(context())) {
+    writer.relinearisation(generator(Wrong::kRelinearisation).relinearisation(level));
+  }
+  KeySwitchKey to, from;
+  generator(Wrong::kToEphemeral).encapsulation(to, from);
+  writer.to_ephemeral(to);
+  writer.from_ephemeral(from);
+  bool last = true;
+  const auto elements = request.galois_keys(context());
+  for (size_t i = elements.size(); i-- > 0; last = false) {
+    writer.galois(
+        elements[i].first,
+        generator(last ? Wrong::kGalois : Wrong::kNone).galois(elements[i].first, elements[i].second));
+  }
+  writer.commit();
+  return files;
+}
+
+TEST_CASE(
+    "a key pair that is in order passes, every key of it, with a bootstrap where there is memory for one") {
+  const KeyFiles files = make_files("good", Wrong::kNone);
+  const KeyCheck check = check_keys(files, context(), &plan(), 1);
+  CHECK(check.keys + 1 == plan().key_request().count(context()));
+  CHECK(check.bootstrapped);
+  CHECK_FALSE(check_keys(files, context(), &plan(), SIZE_MAX).bootstrapped);
+  CHECK_FALSE(check_keys(files, context(), nullptr, 0).bootstrapped);
+}
+
+TEST_CASE("one key of another secret is found, whichever it is, and the message says which") {
+  for (const auto& [wrong, what] :
+       std::vector<std::pair<Wrong, std::string>>{{Wrong::kPublic, "encryption under the public key"},
+                                                  {Wrong::kRelinearisation, "the key for products"},
+                                                  {Wrong::kGalois, "the key of the Galois element"},
+                                                  {Wrong::kToEphemeral, "a bootstrap"}}) {
+    CAPTURE(what);
+    const KeyFiles files = make_files("wrong" + std::to_string(static_cast<int>(wrong)), wrong);
+    CHECK_THROWS_WITH_AS(check_keys(files, context(), &plan(), 1), doctest::Contains(what.c_str()), Error);
+  }
+}
+
+TEST_CASE("the files of a pair that is not kept are removed, all of them") {
+  const KeyFiles files = make_files("removed", Wrong::kNone);
+  { NewKeyFiles(files).keep(); }
+  CHECK(std::filesystem::exists(files.secret));
+  { const NewKeyFiles unkept(files); }
+  CHECK(std::filesystem::is_empty(path_of("removed")));
+}
+
+}  // namespace
+}  // namespace psm
