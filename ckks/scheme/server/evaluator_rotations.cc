@@ -219,7 +219,7 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
 }
 
 Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
-  auto [c0, c1] = implementation_->switcher.mod_down(a.c[0], a.c[1], false);
+  auto [c0, c1] = implementation_->switcher.mod_down(a.c[0], a.c[1]);
   return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
 }
 
@@ -227,7 +227,7 @@ Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
   check_level("mod_down_rescale", a.level(), 1);
   const double scale =
       snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
-  auto [c0, c1] = implementation_->switcher.mod_down(a.c[0], a.c[1], true);
+  auto [c0, c1] = implementation_->switcher.mod_down_rescale(a.c[0], a.c[1]);
   return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
 }
 

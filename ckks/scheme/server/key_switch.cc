@@ -21,73 +21,83 @@ int limb_of(const Ring& ring, Basis basis, int prime) {
   return prime < ring.q_count() ? prime : basis.q + prime - ring.q_count();
 }
 
-// round(x / D) (+ addend) for kPolys polynomials x, D = product of the converter's sources:
-//     out_j = (x_j - [x]_D) / D (+ addend_j)    modulo each target j,
-// followed by an automorphism where a table is given. limb(prime) returns a reader of x modulo that prime:
-// reader(begin, end, room, places) sets places[i] to where the residues [begin, end) of x_i are; it may write
-// them to room[i].
-template <size_t kPolys, typename Limb>
+// A change of basis of one polynomial, whole limbs: out[t] from y[s], the results of inverse_transform(s).
+struct Conversion {
+  const BasisConverter* converter;
+  std::vector<const uint64_t*> y;
+  std::vector<uint64_t*> out;
+};
+
+void convert(const std::vector<Conversion>& conversions, size_t n) {
+  const size_t stretch = std::min(n, kStretch), stretches = n / stretch;
+  parallel_for(0, conversions.size() * stretches, [&](size_t index) {
+    const Conversion& c = conversions[index / stretches];
+    const size_t begin = index % stretches * stretch;
+    c.converter->convert(c.out.data(), c.y.data(), begin, begin + stretch);
+  });
+}
+
+// What a division by D, the product of the converter's sources, subtracts from each polynomial x before it is
+// exact: round(x / D) = (x - [x]_D) / D.
+class Remainders {
+ public:
+  Remainders(const BasisConverter& converter, size_t polys, size_t n)
+      : converter_(converter),
+        polys_(polys),
+        n_(n),
+        sources_(static_cast<size_t>(converter.source_count())),
+        targets_(static_cast<size_t>(converter.target_count())),
+        residues_(polys * sources_ * n),
+        remainders_(polys * targets_ * n) {}
+
+  size_t sources() const { return sources_; }
+  size_t targets() const { return targets_; }
+  // x_i modulo source s, to be written by inverse_transform(s).
+  uint64_t* residues(size_t i, size_t s) { return residues_.data() + (i * sources_ + s) * n_; }
+  // [x_i]_D modulo target j, as coefficients.
+  uint64_t* remainder(size_t i, size_t j) { return remainders_.data() + (i * targets_ + j) * n_; }
+
+  // Makes the remainders from the residues.
+  void convert() {
+    std::vector<Conversion> conversions;
+    for (size_t i = 0; i < polys_; ++i) {
+      Conversion& c = conversions.emplace_back(&converter_);
+      for (size_t s = 0; s < sources_; ++s) c.y.push_back(residues(i, s));
+      for (size_t j = 0; j < targets_; ++j) c.out.push_back(remainder(i, j));
+    }
+    psm::convert(conversions, n_);
+  }
+
+ private:
+  const BasisConverter& converter_;
+  size_t polys_, n_, sources_, targets_;
+  Buffer residues_, remainders_;
+};
+
+// round(x / D) for polynomials of one basis, D the product of the converter's sources.
+template <size_t kPolys>
 std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& converter,
-                                   const std::array<const RnsPoly*, kPolys>& addends,
-                                   const AutomorphismTable* table, Limb&& limb) {
+                                   const std::array<const RnsPoly*, kPolys>& x) {
   const Kernels& k = kernels();
   const size_t n = ring.n();
-  const size_t sources = static_cast<size_t>(converter.source_count());
-  const size_t targets = static_cast<size_t>(converter.target_count());
-  Buffer residues(kPolys * sources * n), corrections(kPolys * targets * n);
-
-  parallel_for(0, sources, [&](size_t s) {
-    const auto reader = limb(converter.source(static_cast<int>(s)));
-    std::array<uint64_t*, kPolys> room;
-    std::array<const uint64_t*, kPolys> places;
-    for (size_t i = 0; i < kPolys; ++i) room[i] = residues.data() + (i * sources + s) * n;
-    reader(0, n, room, places);
+  Remainders remainders(converter, kPolys, n);
+  parallel_for(0, remainders.sources(), [&](size_t index) {
+    const int s = static_cast<int>(index), j = limb_of(ring, x[0]->basis(), converter.source(s));
     for (size_t i = 0; i < kPolys; ++i) {
-      k.ntt_inverse(room[i], places[i], converter.inverse_transform(static_cast<int>(s)));
+      k.ntt_inverse(remainders.residues(i, index), x[i]->limb(j), converter.inverse_transform(s));
     }
   });
-
-  const size_t stretch = std::min(n, kStretch), stretches = n / stretch;
-  parallel_for(0, kPolys * stretches, [&](size_t index) {
-    const size_t i = index / stretches, begin = index % stretches * stretch;
-    std::array<const uint64_t*, kMaxLimbs> y;
-    std::array<uint64_t*, kMaxLimbs> out;
-    for (size_t s = 0; s < sources; ++s) y[s] = residues.data() + (i * sources + s) * n;
-    for (size_t j = 0; j < targets; ++j) out[j] = corrections.data() + (i * targets + j) * n;
-    converter.convert(out.data(), y.data(), begin, begin + stretch);
-  });
+  remainders.convert();
 
   std::array<RnsPoly, kPolys> result;
   for (RnsPoly& poly : result) poly = RnsPoly(ring, {converter.target_count(), 0}, Form::kNtt);
-  parallel_for(0, targets, [&](size_t index) {
+  parallel_for(0, remainders.targets(), [&](size_t index) {
     const int j = static_cast<int>(index);
-    const Modulus& m = ring.q(j);
-    const Multiplier inverse = converter.inverse_product(j);
-    std::array<uint64_t*, kPolys> correction;
     for (size_t i = 0; i < kPolys; ++i) {
-      correction[i] = corrections.data() + (i * targets + index) * n;
-      k.ntt_forward(correction[i], correction[i], ring.ntt(j));
-    }
-    const auto reader = limb(j);
-    alignas(64) uint64_t tiles[kPolys][kTile], unmoved[kTile];
-    std::array<uint64_t*, kPolys> room;
-    std::array<const uint64_t*, kPolys> places;
-    for (size_t i = 0; i < kPolys; ++i) room[i] = tiles[i];
-    const size_t tile = std::min(n, kTile);
-    for (size_t to = 0; to < n; to += tile) {
-      const size_t begin = table ? table->source_begin(to, tile) : to;
-      reader(begin, begin + tile, room, places);
-      for (size_t i = 0; i < kPolys; ++i) {
-        uint64_t* const out = result[i].limb(j) + to;
-        uint64_t* const quotient = table ? unmoved : out;
-        if (addends[i] != nullptr) {
-          k.subtract_scale_add(quotient, places[i], correction[i] + begin, inverse,
-                               addends[i]->limb(j) + begin, tile, m);
-        } else {
-          k.subtract_scale(quotient, places[i], correction[i] + begin, inverse, tile, m);
-        }
-        if (table) k.automorphism(out, quotient, table->tile(to, tile));
-      }
+      uint64_t* remainder = remainders.remainder(i, index);
+      k.ntt_forward(remainder, remainder, ring.ntt(j));
+      k.subtract_scale(result[i].limb(j), x[i]->limb(j), remainder, converter.inverse_product(j), n,
+                       ring.q(j));
     }
   });
   return result;
@@ -166,19 +176,17 @@ Digits KeySwitcher::split(const RnsPoly& c, int p_count) const {
     k.ntt_inverse(limb, c.limb(j), converters[d]->inverse_transform(j - context_.digit(d, level).begin));
   });
 
-  const size_t stretch = std::min(n, kStretch), stretches = n / stretch;
-  parallel_for(0, static_cast<size_t>(digits.count) * stretches, [&](size_t index) {
-    const size_t d = index / stretches, begin = index % stretches * stretch;
-    const BasisConverter& converter = *converters[d];
-    std::array<const uint64_t*, kMaxLimbs> in;
-    std::array<uint64_t*, kMaxLimbs> out;
-    for (int i = 0; i < converter.source_count(); ++i)
-      in[i] = y.data() + static_cast<size_t>(converter.source(i)) * n;
-    for (int t = 0; t < converter.target_count(); ++t) {
-      out[t] = digits.extensions[d].data() + static_cast<size_t>(t) * n;
+  std::vector<Conversion> conversions;
+  for (int d = 0; d < digits.count; ++d) {
+    Conversion& c = conversions.emplace_back(converters[d]);
+    for (int i = 0; i < converters[d]->source_count(); ++i) {
+      c.y.push_back(y.data() + static_cast<size_t>(converters[d]->source(i)) * n);
     }
-    converter.convert(out.data(), in.data(), begin, begin + stretch);
-  });
+    for (int t = 0; t < converters[d]->target_count(); ++t) {
+      c.out.push_back(digits.extensions[d].data() + static_cast<size_t>(t) * n);
+    }
+  }
+  convert(conversions, n);
   return digits;
 }
 
@@ -207,18 +215,21 @@ Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
   return digits;
 }
 
-void KeySwitcher::transformed_limb(const Digits& digits, int j, uint64_t* room,
-                                   const uint64_t** limbs) const {
+KeySwitcher::DigitLimbs KeySwitcher::transformed_limb(const Digits& digits, int j) const {
   const Ring& ring = context_.ring();
   const int prime = ring.prime_index(digits.basis, j);
+  const size_t count = static_cast<size_t>(digits.count);
+  DigitLimbs result{Buffer(digits.transformed ? 0 : count * ring.n()),
+                    {digits.limb(j), digits.limb(j) + count}};
+  if (digits.transformed) return result;
   for (int d = 0; d < digits.count; ++d) {
-    limbs[d] = digits.limb(j)[d];
     const DigitRange own = context_.digit(d, digits.basis.q - 1);
-    if (digits.transformed || (prime >= own.begin && prime < own.end)) continue;
-    uint64_t* transform = room + static_cast<size_t>(d) * ring.n();
-    kernels().ntt_forward(transform, limbs[d], ring.ntt(prime));
-    limbs[d] = transform;
+    if (prime >= own.begin && prime < own.end) continue;
+    uint64_t* transform = result.room.data() + static_cast<size_t>(d) * ring.n();
+    kernels().ntt_forward(transform, result.limbs[d], ring.ntt(prime));
+    result.limbs[d] = transform;
   }
+  return result;
 }
 
 void KeySwitcher::check_key(const Digits& digits, const KeySwitchKey& key) const {
@@ -259,6 +270,7 @@ std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySw
                                                const Options& options) const {
   check_key(digits, key);
   const Ring& ring = context_.ring();
+  const Kernels& k = kernels();
   const size_t n = ring.n();
   const Basis basis = digits.basis;
   const BasisConverter& converter =
@@ -266,56 +278,71 @@ std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySw
   const auto table =
       options.automorphism == 1 ? nullptr : automorphism_table(options.automorphism, ring.log_n());
   const std::array<const RnsPoly*, 2> addends = {options.addend0, options.addend1};
-  // Divided by P alone, P a_i comes out as a_i; divided by P q_l it has to go in.
-  const std::array<const RnsPoly*, 2> after = options.rescale ? std::array<const RnsPoly*, 2>{} : addends;
-  return divide<2>(ring, converter, after, table.get(), [&](int prime) {
-    const int j = limb_of(ring, basis, prime);
-    Buffer transforms(digits.transformed ? 0 : static_cast<size_t>(digits.count) * n);
-    std::array<const uint64_t*, kMaxLimbs> limbs;
-    transformed_limb(digits, j, transforms.data(), limbs.data());
-    return [&, j, prime, limbs, transforms = std::move(transforms)](size_t begin, size_t end,
-                                                                    const std::array<uint64_t*, 2>& room,
-                                                                    std::array<const uint64_t*, 2>& places) {
-      inner_product(digits, limbs.data(), key, j, begin, end, room[0], room[1]);
-      for (size_t i = 0; i < 2; ++i) {
-        places[i] = room[i];
-        if (!options.rescale || addends[i] == nullptr || prime >= basis.q) continue;
-        kernels().scale_add(room[i], addends[i]->limb(prime) + begin, p_product(prime, basis.p), end - begin,
-                            ring.q(prime));
-      }
-    };
-  });
-}
 
-namespace {
-
-// A reader of limbs that are there already.
-template <size_t kPolys>
-auto stored_limbs(const Ring& ring, const std::array<const RnsPoly*, kPolys>& x) {
-  return [&ring, x](int prime) {
-    const int j = limb_of(ring, x[0]->basis(), prime);
-    return [x, j](size_t begin, size_t, const std::array<uint64_t*, kPolys>&,
-                  std::array<const uint64_t*, kPolys>& places) {
-      for (size_t i = 0; i < kPolys; ++i) places[i] = x[i]->limb(j) + begin;
-    };
+  // Places [begin, end) of limb j of the two sums to be divided. Divided by P alone, P a_i comes out as a_i
+  // and is added then; divided by P q_l it has to go in.
+  const auto dividends = [&](const DigitLimbs& digit, int j, size_t begin, size_t end, uint64_t* out0,
+                             uint64_t* out1) {
+    inner_product(digits, digit.limbs.data(), key, j, begin, end, out0, out1);
+    if (!options.rescale || j >= basis.q) return;
+    const Multiplier& p = p_product(j, basis.p);
+    if (addends[0]) k.scale_add(out0, addends[0]->limb(j) + begin, p, end - begin, ring.q(j));
+    if (addends[1]) k.scale_add(out1, addends[1]->limb(j) + begin, p, end - begin, ring.q(j));
   };
-}
 
-}  // namespace
+  Remainders remainders(converter, 2, n);
+  parallel_for(0, remainders.sources(), [&](size_t index) {
+    const int s = static_cast<int>(index), j = limb_of(ring, basis, converter.source(s));
+    uint64_t* const residues[2] = {remainders.residues(0, index), remainders.residues(1, index)};
+    dividends(transformed_limb(digits, j), j, 0, n, residues[0], residues[1]);
+    for (uint64_t* x : residues) k.ntt_inverse(x, x, converter.inverse_transform(s));
+  });
+  remainders.convert();
 
-std::array<RnsPoly, 2> KeySwitcher::mod_down(const RnsPoly& x0, const RnsPoly& x1, bool rescale) const {
-  PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
-  const Basis basis = x0.basis();
-  const BasisConverter& converter =
-      this->converter(rescale ? kModDownRescale : kModDown, basis.q - 1, 0, basis.p);
-  return divide<2>(context_.ring(), converter, {}, nullptr, stored_limbs<2>(context_.ring(), {&x0, &x1}));
+  std::array<RnsPoly, 2> result;
+  for (RnsPoly& poly : result) poly = RnsPoly(ring, {converter.target_count(), 0}, Form::kNtt);
+  parallel_for(0, remainders.targets(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const Modulus& m = ring.q(j);
+    const Multiplier& inverse = converter.inverse_product(j);
+    uint64_t* const remainder[2] = {remainders.remainder(0, index), remainders.remainder(1, index)};
+    for (uint64_t* x : remainder) k.ntt_forward(x, x, ring.ntt(j));
+    const DigitLimbs digit = transformed_limb(digits, j);
+    alignas(64) uint64_t dividend[2][kTile], quotient[kTile];
+    const size_t tile = std::min(n, kTile);
+    for (size_t to = 0; to < n; to += tile) {
+      const size_t begin = table ? table->source_begin(to, tile) : to;
+      dividends(digit, j, begin, begin + tile, dividend[0], dividend[1]);
+      for (int i : {0, 1}) {
+        uint64_t* const out = result[i].limb(j) + to;
+        uint64_t* const divided = table ? quotient : out;
+        if (addends[i] && !options.rescale) {
+          k.subtract_scale_add(divided, dividend[i], remainder[i] + begin, inverse,
+                               addends[i]->limb(j) + begin, tile, m);
+        } else {
+          k.subtract_scale(divided, dividend[i], remainder[i] + begin, inverse, tile, m);
+        }
+        if (table) k.automorphism(out, divided, table->tile(to, tile));
+      }
+    }
+  });
+  return result;
 }
 
 RnsPoly KeySwitcher::mod_down(const RnsPoly& x) const {
   PSM_CHECK(x.form() == Form::kNtt && x.basis().p > 0);
-  const BasisConverter& converter = this->converter(kModDown, x.basis().q - 1, 0, x.basis().p);
-  auto result = divide<1>(context_.ring(), converter, {}, nullptr, stored_limbs<1>(context_.ring(), {&x}));
-  return std::move(result[0]);
+  return std::move(divide<1>(context_.ring(), converter(kModDown, x.basis().q - 1, 0, x.basis().p), {&x})[0]);
+}
+
+std::array<RnsPoly, 2> KeySwitcher::mod_down(const RnsPoly& x0, const RnsPoly& x1) const {
+  PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
+  return divide<2>(context_.ring(), converter(kModDown, x0.basis().q - 1, 0, x0.basis().p), {&x0, &x1});
+}
+
+std::array<RnsPoly, 2> KeySwitcher::mod_down_rescale(const RnsPoly& x0, const RnsPoly& x1) const {
+  PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
+  return divide<2>(context_.ring(), converter(kModDownRescale, x0.basis().q - 1, 0, x0.basis().p),
+                   {&x0, &x1});
 }
 
 std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1) const {

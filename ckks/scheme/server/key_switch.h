@@ -3,7 +3,8 @@
 //     decompose       c -> digits d_i = [c]_{D_i}, extended to Q_l P (ModUp), NTT form
 //     switch_key      round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / P ), or divided by P q_l, one
 //                     level lower; optionally followed by an automorphism
-//     mod_down        the same division for polynomials that are there already
+//     mod_down        round(x / P), mod_down_rescale round(x / (P q_l)): the same divisions of what is there
+//                     already
 //
 // Both conversions are exact and centred (basis_conversion.h): a digit is uniform in [-D_i/2, D_i/2], and the
 // division rounds to the nearest integer.
@@ -66,9 +67,10 @@ class KeySwitcher {
   // Of the digits of c, which no other key needs.
   std::array<RnsPoly, 2> switch_key(const RnsPoly& c, const KeySwitchKey& key, const Options& options) const;
 
-  // round(x / P) at x's level, or round(x / (P q_l)) one level lower. NTT form in and out.
-  std::array<RnsPoly, 2> mod_down(const RnsPoly& x0, const RnsPoly& x1, bool rescale) const;
+  // round(x / P) at x's level, and round(x / (P q_l)) one level lower. NTT form in and out.
   RnsPoly mod_down(const RnsPoly& x) const;
+  std::array<RnsPoly, 2> mod_down(const RnsPoly& x0, const RnsPoly& x1) const;
+  std::array<RnsPoly, 2> mod_down_rescale(const RnsPoly& x0, const RnsPoly& x1) const;
   // round(x / q_l), for polynomials without special primes.
   std::array<RnsPoly, 2> rescale(const RnsPoly& x0, const RnsPoly& x1) const;
 
@@ -78,8 +80,12 @@ class KeySwitcher {
  private:
   // Digits whose extensions are coefficients still.
   Digits split(const RnsPoly& c, int p_count) const;
-  // Limb j of every digit in NTT form: where it lies, or transformed in `room` (count * N words).
-  void transformed_limb(const Digits& digits, int j, uint64_t* room, const uint64_t** limbs) const;
+  // Limb j of every digit in NTT form.
+  struct DigitLimbs {
+    Buffer room;  // of those that were transformed for it
+    std::vector<const uint64_t*> limbs;
+  };
+  DigitLimbs transformed_limb(const Digits& digits, int j) const;
   void check_key(const Digits& digits, const KeySwitchKey& key) const;
   // Places [begin, end) of sum_i d_i (b_i, a_i), d_i given by their limbs j.
   void inner_product(const Digits& digits, const uint64_t* const* limbs, const KeySwitchKey& key, int j,
