@@ -37,7 +37,7 @@ int series_multiplications(const std::vector<double>& coefficients) {
   // Any scale and primes of its size will do: they decide nothing but constants.
   constexpr int kScaleBits = 40;
   const std::vector<uint64_t> primes(series.depth() + 1, uint64_t{1} << kScaleBits);
-  const double scale = std::ldexp(1.0, kScaleBits);
+  const Scale scale(std::ldexp(1.0, kScaleBits));
   return plan_series(series, series.depth(), scale, scale, primes).relinearisations();
 }
 

@@ -28,7 +28,8 @@ double worst_case_bootstrap(const WorstCaseModel& model, const BootstrapPlan& pl
   x = through(model, plan.slots_to_coeffs(), x);
 
   // t = m + q_0 I has coefficients of at most (K + 1/2) q_0, so slots of N times that.
-  const double k = eval_mod.spec().k, raised = plan.eval_mod().raised_scale();
+  const double k = eval_mod.spec().k;
+  const Scale raised = plan.eval_mod().raised_scale();
   x.error = (x.error + model.switch_to_ephemeral(context.scale(0))) * context.scale(0) / raised +
             model.key_switch(context.max_level(), raised);
   x.size = context.n() * (k + 0.5) / (2 * k);
@@ -38,11 +39,11 @@ double worst_case_bootstrap(const WorstCaseModel& model, const BootstrapPlan& pl
   double e = 2 * x.error + model.key_switch(level, context.scale(level));
   e = worst_case_series(model, plan.eval_mod().series(), e);
   level = plan.eval_mod().series().nodes.back().level;
-  double scale = plan.eval_mod().series().nodes.back().scale;
+  Scale scale = plan.eval_mod().series().nodes.back().scale;
   for (const double lambda : eval_mod.lambdas()) {
     const double size = std::sqrt(2 * lambda) * (1 + 0x1p-6);  // lambda_{k-1}
-    const double product_scale = scale * scale;
-    scale = product_scale / static_cast<double>(context.q(level));
+    const Scale product_scale = scale * scale;
+    scale = after_rescale(product_scale, context.q(level));
     e = WorstCaseModel::product(size, e, size, e) + model.key_switch(level, product_scale) +
         model.rescale(scale);
     --level;

@@ -40,7 +40,7 @@ TEST_CASE("bootstrapping brings uniform complex slots from the entry level back 
   const std::vector<Complex> z = uniform_vector(f.context.slots(), 1);
   const Ciphertext out = f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.entry_level()));
   CHECK(out.level() == f.context.compute_level());
-  CHECK(out.scale == f.context.scale(f.context.compute_level()));
+  CHECK(out.scale() == f.context.scale(f.context.compute_level()));
   const Precision p = precision(f.decryptor.decrypt(out), z);
   MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
   CHECK(p.mean > 19);

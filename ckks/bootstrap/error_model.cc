@@ -25,7 +25,7 @@ double mean_square(std::span<const Complex> diagonal) {
 // Of one factor of a transform, in the slots of its result; `size`: mean square of the slots of its argument.
 double variance_of(const PlacedTransform& t, const NoiseModel& noise, double size) {
   const Context& context = noise.context();
-  const double plain_scale = t.output_scale * static_cast<double>(context.q(t.level)) / t.input_scale;
+  const Scale plain_scale(before_rescale(t.output_scale, context.q(t.level)) / t.input_scale);
   double variance = square(noise.rescale(t.output_scale));
   for (const TransformTerm& term : t.transform.terms) {
     variance += size * square(noise.encoding(plain_scale, static_cast<int>(term.diagonal.size())));
@@ -93,11 +93,12 @@ class ErrorModel {
     for (const double lambda : lambdas) d.push_back(square(d.back()) - lambda);
     std::vector<double> slopes(d.size(), eval_mod_.output_gain());
     for (size_t k = lambdas.size(); k-- > 0;) slopes[k] = slopes[k + 1] * 2 * d[k];
-    double variance = 0, scale = series.nodes.back().scale;
+    double variance = 0;
+    Scale scale = series.nodes.back().scale;
     int level = series.nodes.back().level;
     for (size_t k = 1; k < d.size(); ++k, --level) {
-      const double before = scale * scale;
-      scale = before / static_cast<double>(context_.q(level));
+      const Scale before = scale * scale;
+      scale = after_rescale(before, context_.q(level));
       variance += square(slopes[k] * noise_.relinearise_rescale(level, before, scale));
     }
 

@@ -63,9 +63,10 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
   pre_rotation_ = -(down.shift + up.shift);
 
   slots_to_coeffs_ = place(down, down_levels, canonical_scales(context, down_levels, 0), baby_count);
-  coeffs_to_slots_ = place(
-      up, context.evalmod_level() + up_levels,
-      even_scales(eval_mod_.raised_scale() * repetitions(), eval_mod_.input_scale(), up_levels), baby_count);
+  coeffs_to_slots_ =
+      place(up, context.evalmod_level() + up_levels,
+            even_scales(Scale(eval_mod_.raised_scale() * repetitions()), eval_mod_.input_scale(), up_levels),
+            baby_count);
 }
 
 PlacedTransform SparseBootstrapPlan::recombination() const {

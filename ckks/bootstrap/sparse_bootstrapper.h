@@ -56,7 +56,7 @@ class SparseBootstrapPlan {
   RotationSum last_sum() const { return {2 * slots(), repetitions() / 2}; }
   int pre_rotation() const { return pre_rotation_; }  // as in the full bootstrap
   const EvalModStage& eval_mod() const { return eval_mod_; }
-  double raised_scale() const { return coeffs_to_slots_.front().input_scale; }
+  Scale raised_scale() const { return coeffs_to_slots_.front().input_scale; }
 
  private:
   const Context& context_;

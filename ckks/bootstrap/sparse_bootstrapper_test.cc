@@ -43,7 +43,7 @@ TEST_CASE("n uniform complex values come back in every repetition, for n from 2 
     const std::vector<Complex> z = uniform_vector(slots, 1);
     const Ciphertext out = m.bootstrapper.apply(m.evaluator, m.encrypt(z, plan.entry_level()));
     CHECK(out.level() == plan.output_level());
-    CHECK(out.scale == m.context.scale(plan.output_level()));
+    CHECK(out.scale() == m.context.scale(plan.output_level()));
     const Precision p = m.precision_of(out, z);
     MESSAGE(slots, " slots: mean ", p.mean, " bits, worst ", p.worst, " bits");
     CHECK(p.mean > 19);

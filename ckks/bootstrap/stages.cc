@@ -56,12 +56,12 @@ const Context& require_bootstrappable(const Context& context) {
   return context;
 }
 
-PlacedTransform place(LinearTransform transform, int level, double input_scale, double output_scale) {
+PlacedTransform place(LinearTransform transform, int level, Scale input_scale, Scale output_scale) {
   TransformSchedule order = schedule(transform);
   return {std::move(transform), std::move(order), level, input_scale, output_scale};
 }
 
-std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::span<const double> scales,
+std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::span<const Scale> scales,
                                    int (*baby_count)(int span)) {
   PSM_CHECK(scales.size() == factors.factors.size() + 1, scales.size(), " scales");
   std::vector<PlacedTransform> out;
@@ -73,16 +73,16 @@ std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::sp
   return out;
 }
 
-std::vector<double> canonical_scales(const Context& context, int from, int to) {
-  std::vector<double> scales;
+std::vector<Scale> canonical_scales(const Context& context, int from, int to) {
+  std::vector<Scale> scales;
   for (int level = from; level >= to; --level) scales.push_back(context.scale(level));
   return scales;
 }
 
-std::vector<double> even_scales(double from, double to, int steps) {
-  std::vector<double> scales{from};
+std::vector<Scale> even_scales(Scale from, Scale to, int steps) {
+  std::vector<Scale> scales{from};
   for (int i = 1; i < steps; ++i)
-    scales.push_back(from * std::pow(to / from, static_cast<double>(i) / steps));
+    scales.push_back(Scale(from * std::pow(to / from, static_cast<double>(i) / steps)));
   scales.push_back(to);
   return scales;
 }
@@ -134,7 +134,7 @@ EvalModStage::EvalModStage(const Context& context)
   std::vector<uint64_t> primes;
   for (int level = 0; level <= context.max_level(); ++level) primes.push_back(context.q(level));
   const int first = context.evalmod_level();
-  series_ = plan_series(eval_mod_.series(), first, context.scale(first), scale, primes);
+  series_ = plan_series(eval_mod_.series(), first, context.scale(first), Scale(scale), primes);
 }
 
 void EvalModStage::request_keys(KeyRequest& request) const {
@@ -144,8 +144,8 @@ void EvalModStage::request_keys(KeyRequest& request) const {
   }
 }
 
-double EvalModStage::raised_scale() const {
-  return 2.0 * eval_mod_.spec().k * static_cast<double>(context_.q(0));
+Scale EvalModStage::raised_scale() const {
+  return Scale(2.0 * eval_mod_.spec().k * static_cast<double>(context_.q(0)));
 }
 
 std::string RareMultiple::text() const {
@@ -177,7 +177,7 @@ Ciphertext EvalModStage::apply(const Evaluator& evaluator, const Ciphertext& x) 
     d = evaluator.square_rescale(d);
     evaluator.add_scalar_inplace(d, -lambda);
   }
-  d.scale = context_.scale(d.level());
+  d.declare_scale(context_.scale(d.level()));
   return d;
 }
 
@@ -197,7 +197,7 @@ Ciphertext RaiseStage::apply(const Evaluator& evaluator, const Ciphertext& input
   clock.finished("SlotsToCoeffs");
 
   x = mod_raise(evaluator, x, raised_level);
-  x.scale = raised_scale;
+  x.declare_scale(raised_scale);
   clock.finished("ModRaise");
   return x;
 }

@@ -33,19 +33,19 @@ struct PlacedTransform {
   LinearTransform transform;
   TransformSchedule schedule;
   int level;  // of its argument
-  double input_scale, output_scale;
+  Scale input_scale, output_scale;
 };
-PlacedTransform place(LinearTransform transform, int level, double input_scale, double output_scale);
+PlacedTransform place(LinearTransform transform, int level, Scale input_scale, Scale output_scale);
 // The factors of a transform, the first at `level`; `scales` before, between and after them. `baby_count`
 // tells how many baby steps a factor of so many diagonals takes.
-std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::span<const double> scales,
+std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::span<const Scale> scales,
                                    int (*baby_count)(int span));
 
 // The canonical scales of the levels from `from` down to `to`.
-std::vector<double> canonical_scales(const Context& context, int from, int to);
+std::vector<Scale> canonical_scales(const Context& context, int from, int to);
 // From one scale to another in equal ratios: then neither the diagonals lose bits to rounding, nor the last
 // factors to the noise of key switches.
-std::vector<double> even_scales(double from, double to, int steps);
+std::vector<Scale> even_scales(Scale from, Scale to, int steps);
 
 void request_keys(std::span<const PlacedTransform> transforms, const Context& context, KeyRequest& request);
 void add_cost(std::span<const PlacedTransform> transforms, BootstrapCost& cost);
@@ -85,8 +85,8 @@ class EvalModStage {
   void request_keys(KeyRequest& request) const;
   // Declared after ModRaise, it makes slots of t / (2 K q_0): EvalMod's argument is such a slot plus its
   // conjugate.
-  double raised_scale() const;
-  double input_scale() const { return series_.nodes[0].scale; }
+  Scale raised_scale() const;
+  Scale input_scale() const { return series_.nodes[0].scale; }
   // For a bootstrap of 2^log_coefficients coefficients.
   RareMultiple rare_multiple(int log_coefficients) const;
 
@@ -122,7 +122,7 @@ class StepClock {
 // input below the entry level.
 struct RaiseStage {
   int entry_level, pre_rotation, raised_level;
-  double raised_scale;
+  Scale raised_scale;
 
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input, const TransformChain& slots_to_coeffs,
                    StepClock& clock) const;

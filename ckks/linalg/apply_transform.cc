@@ -18,8 +18,8 @@ bool is_rotated(const TransformSchedule::Source& source) { return source.baby !=
 }  // namespace
 
 EncodedTransform::EncodedTransform(const Context& context, const Encoder& encoder,
-                                   const LinearTransform& transform, int level, double input_scale,
-                                   double output_scale)
+                                   const LinearTransform& transform, int level, Scale input_scale,
+                                   Scale output_scale)
     : context_(context),
       schedule_(psm::schedule(transform)),
       level_(level),
@@ -27,7 +27,7 @@ EncodedTransform::EncodedTransform(const Context& context, const Encoder& encode
       output_scale_(output_scale) {
   PSM_CHECK(transform.slots == context.slots(), transform.slots, " slots, the ring has ", context.slots());
   PSM_CHECK(level >= 1 && level <= context.max_level(), "level ", level);
-  const double scale = output_scale * static_cast<double>(context.q(level)) / input_scale;
+  const Scale scale(before_rescale(output_scale, context.q(level)) / input_scale);
   plaintexts_.resize(transform.terms.size());
   parallel_for(0, transform.terms.size(), [&](size_t t) {
     plaintexts_[t] = encoder.encode(transform.terms[t].diagonal, level, scale, true);
@@ -78,9 +78,9 @@ size_t EncodedTransform::bytes() const {
 }
 
 void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
-                                       std::span<const Evaluator::GaloisStep> galois_steps,
+                                       std::span<const GaloisStep> galois_steps,
                                        std::vector<ExtendedCiphertext>& sums, int j) const {
-  const size_t n = context_.ring().n(), size = std::min(n, Evaluator::kMaxTile);
+  const size_t n = context_.ring().n(), size = std::min(n, kMaxTile);
   const Basis basis{level_ + 1, context_.p_count(level_)};
   const Modulus& q = context_.ring().modulus(context_.ring().prime_index(basis, j));
   const size_t widest = std::min<size_t>(kSourcesPerBlock, schedule_.sources.size());
@@ -92,8 +92,8 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
       for (int s = block.first_source; s < block.last_source; ++s) {
         const TransformSchedule::Source& source = schedule_.sources[s];
         uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
-        evaluator.apply_galois_extended_tile(hoisted[source.input], galois_steps[s], j, begin, size, c0,
-                                             c0 + size);
+        galois_tile(evaluator.switcher(), hoisted[source.input], galois_steps[s], j, begin, size, c0,
+                    c0 + size);
       }
       for (const Tile& tile : block.tiles) {
         const size_t run = n / tile.values_per_limb;
@@ -119,12 +119,12 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
 std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
                                                 std::span<const Ciphertext* const> inputs) const {
   std::vector<Hoisted> hoisted(inputs.size());
-  std::vector<Evaluator::GaloisStep> galois_steps;  // of each source
+  std::vector<GaloisStep> galois_steps;  // of each source
   for (const TransformSchedule::Source& source : schedule_.sources) {
     PSM_CHECK(source.input >= 0 && source.input < static_cast<int>(inputs.size()), "input ", source.input);
     const Ciphertext& input = *inputs[source.input];
-    PSM_CHECK(input.level() == level_ && input.scale == input_scale_, "input at level ", input.level(),
-              " and scale ", input.scale, ", encoded for level ", level_, " and scale ", input_scale_);
+    PSM_CHECK(input.level() == level_ && input.scale() == input_scale_, "input at level ", input.level(),
+              " and scale ", input.scale(), ", encoded for level ", level_, " and scale ", input_scale_);
     galois_steps.push_back(
         evaluator.galois_step(galois_element(context_, source.baby, source.conjugate), level_));
     Hoisted& digits = hoisted[source.input];
@@ -143,10 +143,7 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
   std::vector<ExtendedCiphertext> sums(schedule_.accumulators.size());
   for (size_t a = 0; a < sums.size(); ++a) {
     if (!has_terms_[a]) continue;
-    sums[a].c[0] = RnsPoly(ring, basis, Form::kNtt);
-    sums[a].c[1] = RnsPoly(ring, basis, Form::kNtt);
-    sums[a].scale = output_scale_ * static_cast<double>(context_.q(level_));
-    sums[a].fingerprint = inputs[0]->fingerprint;
+    sums[a] = {ring, basis, before_rescale(output_scale_, context_.q(level_)), inputs[0]->fingerprint};
   }
   parallel_for(0, basis.limbs(), [&](size_t j) {
     accumulate_limb(evaluator, hoisted, galois_steps, sums, static_cast<int>(j));
@@ -169,7 +166,7 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
   for (const int result : schedule_.results) {
     PSM_CHECK(present[result], "an output without terms");
     out.push_back(evaluator.mod_down_rescale(sums[result]));
-    out.back().scale = output_scale_;
+    out.back().settle_scale(output_scale_);
   }
   return out;
 }

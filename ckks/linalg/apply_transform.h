@@ -28,12 +28,12 @@ class EncodedTransform {
  public:
   // For inputs at `level` >= 1 and `input_scale`; outputs have level - 1 and exactly `output_scale`.
   EncodedTransform(const Context& context, const Encoder& encoder, const LinearTransform& transform,
-                   int level, double input_scale, double output_scale);
+                   int level, Scale input_scale, Scale output_scale);
 
   const TransformSchedule& schedule() const { return schedule_; }
   int level() const { return level_; }
-  double input_scale() const { return input_scale_; }
-  double output_scale() const { return output_scale_; }
+  Scale input_scale() const { return input_scale_; }
+  Scale output_scale() const { return output_scale_; }
   int outputs() const { return static_cast<int>(schedule_.results.size()); }
   size_t bytes() const;  // of the encoded diagonals
 
@@ -58,13 +58,13 @@ class EncodedTransform {
 
   void build_blocks();
   void accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
-                       std::span<const Evaluator::GaloisStep> galois_steps,
-                       std::vector<ExtendedCiphertext>& sums, int j) const;
+                       std::span<const GaloisStep> galois_steps, std::vector<ExtendedCiphertext>& sums,
+                       int j) const;
 
   const Context& context_;
   TransformSchedule schedule_;
   int level_;
-  double input_scale_, output_scale_;
+  Scale input_scale_, output_scale_;
   std::vector<Plaintext> plaintexts_;  // one for each term
   std::vector<Block> blocks_;
   std::vector<char> has_terms_;  // for each accumulator

@@ -46,7 +46,7 @@ struct Fixture {
     double worst = 0;
     for (size_t o = 0; o < out.size(); ++o) {
       CHECK(out[o].level() == level - 1);
-      CHECK(out[o].scale == context.scale(level - 1));
+      CHECK(out[o].scale() == context.scale(level - 1));
       const std::vector<Complex> values = decryptor.decrypt(out[o]);
       for (size_t s = 0; s < values.size(); ++s)
         worst = std::max(worst, std::abs(values[s] - expected[o][s]));

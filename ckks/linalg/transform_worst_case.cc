@@ -6,10 +6,10 @@
 namespace psm {
 
 std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const LinearTransform& transform,
-                                            const TransformSchedule& schedule, int level, double input_scale,
-                                            double output_scale, std::span<const SlotBound> inputs) {
-  const double sum_scale = output_scale * static_cast<double>(model.context().q(level));
-  const double encoding = model.encoding(sum_scale / input_scale);
+                                            const TransformSchedule& schedule, int level, Scale input_scale,
+                                            Scale output_scale, std::span<const SlotBound> inputs) {
+  const Scale sum_scale = before_rescale(output_scale, model.context().q(level));
+  const double encoding = model.encoding(Scale(sum_scale / input_scale));
   const double baby = model.key_switch(level, input_scale), giant = model.key_switch(level, sum_scale);
   std::vector<SlotBound> out;
   for (int o = 0; o < transform.outputs; ++o) {

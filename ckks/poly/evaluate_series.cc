@@ -70,26 +70,21 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
   }
   Ciphertext out;
   if (node.products.empty()) {
-    out.c[0] = RnsPoly(ring, basis, Form::kNtt);
-    out.c[1] = RnsPoly(ring, basis, Form::kNtt);
-    parallel_for(0, basis.q,
-                 [&](size_t j) { sum_terms(node, integers, values, out.c, static_cast<int>(j), true); });
-    out.scale = node.sum_scale;
-    out.fingerprint = values[0]->fingerprint;
+    out = {ring, basis, node.sum_scale, values[0]->fingerprint};
+    parallel_for(0, basis.q, [&](size_t j) {
+      sum_terms(node, integers, values, out.c.data(), static_cast<int>(j), true);
+    });
     evaluator.rescale_inplace(out);
   } else {
     for (const auto& product : node.products) PSM_CHECK(product.doubled == node.products.front().doubled);
-    ProductCiphertext sum;
-    for (RnsPoly& c : sum.c) c = RnsPoly(ring, basis, Form::kNtt);
+    ProductCiphertext sum(ring, basis, node.sum_scale, values[0]->fingerprint);
     parallel_for(0, basis.q, [&](size_t j) {
       sum_products(node, values, sum, static_cast<int>(j));
-      sum_terms(node, integers, values, sum.c, static_cast<int>(j), false);
+      sum_terms(node, integers, values, sum.c.data(), static_cast<int>(j), false);
     });
-    sum.scale = node.sum_scale;
-    sum.fingerprint = values[0]->fingerprint;
     out = evaluator.relinearise_rescale(sum);
   }
-  out.scale = node.scale;
+  out.settle_scale(node.scale);
   if (node.constant != 0) evaluator.add_scalar_inplace(out, node.constant);
   return out;
 }
@@ -97,8 +92,8 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
 }  // namespace
 
 Ciphertext evaluate_series(const Evaluator& evaluator, const SeriesPlan& plan, const Ciphertext& x) {
-  PSM_CHECK(x.level() == plan.nodes[0].level && x.scale == plan.nodes[0].scale, "argument at level ",
-            x.level(), " and scale ", x.scale, ", planned for level ", plan.nodes[0].level, " and scale ",
+  PSM_CHECK(x.level() == plan.nodes[0].level && x.scale() == plan.nodes[0].scale, "argument at level ",
+            x.level(), " and scale ", x.scale(), ", planned for level ", plan.nodes[0].level, " and scale ",
             plan.nodes[0].scale);
   std::vector<size_t> last_use(plan.nodes.size(), 0);
   for (size_t i = 1; i < plan.nodes.size(); ++i) {

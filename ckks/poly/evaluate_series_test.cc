@@ -55,7 +55,7 @@ TEST_CASE("every slot of the result is the series at that slot, at the canonical
       const SeriesPlan plan = plan_series(p, top, f.context.scale(top), f.context.scale(bottom), f.primes);
       const Ciphertext out = evaluate_series(f.evaluator, plan, f.encrypted);
       CHECK(out.level() == bottom);
-      CHECK(out.scale == f.context.scale(bottom));
+      CHECK(out.scale() == f.context.scale(bottom));
       const std::vector<Complex> values = f.decryptor.decrypt(out);
       double worst = 0;
       for (int s = 0; s < f.context.slots(); ++s) {

@@ -17,7 +17,7 @@ int ceil_log2(int x) { return x <= 1 ? 0 : std::bit_width(static_cast<unsigned>(
 // further).
 class Planner {
  public:
-  Planner(SeriesBasis basis, int baby_steps, int input_level, double input_scale,
+  Planner(SeriesBasis basis, int baby_steps, int input_level, Scale input_scale,
           std::span<const uint64_t> primes)
       : basis_(basis), baby_steps_(baby_steps), input_level_(input_level), primes_(primes) {
     SeriesPlan::Node input;
@@ -27,7 +27,7 @@ class Planner {
     powers_[1] = 0;
   }
 
-  SeriesPlan run(const Series& p, double output_scale) {
+  SeriesPlan run(const Series& p, Scale output_scale) {
     plan_.depth = p.depth();
     evaluate_with(p, plan_.depth, output_scale);
     return std::move(plan_);
@@ -46,16 +46,16 @@ class Planner {
     if (chebyshev && a != b) node.terms.push_back({power(a - b), -1.0});
     node.level = input_level_ - ceil_log2(k);
     node.sum_scale = plan_.nodes[left].scale * plan_.nodes[right].scale;
-    node.scale = node.sum_scale / static_cast<double>(primes_[node.level + 1]);
+    node.scale = after_rescale(node.sum_scale, primes_[node.level + 1]);
     return powers_[k] = append(std::move(node));
   }
 
   // A node of depth `depth` and scale `scale` with the value p.
-  int evaluate_with(const Series& p, int depth, double scale) {
+  int evaluate_with(const Series& p, int depth, Scale scale) {
     SeriesPlan::Node node;
     node.level = input_level_ - depth;
     node.scale = scale;
-    node.sum_scale = scale * static_cast<double>(primes_[node.level + 1]);
+    node.sum_scale = before_rescale(scale, primes_[node.level + 1]);
     collect(p, depth, node);
     return append(std::move(node));
   }
@@ -81,7 +81,7 @@ class Planner {
       node.terms.push_back({giant, division.quotient.coefficients[0]});
     } else {
       const int cofactor =
-          evaluate_with(division.quotient, depth - 1, node.sum_scale / plan_.nodes[giant].scale);
+          evaluate_with(division.quotient, depth - 1, Scale(node.sum_scale / plan_.nodes[giant].scale));
       node.products.push_back({cofactor, giant, false});
     }
     collect(division.remainder, depth, node);
@@ -126,7 +126,7 @@ int SeriesPlan::relinearised_limbs() const {
   return count;
 }
 
-SeriesPlan plan_series(const Series& p, int input_level, double input_scale, double output_scale,
+SeriesPlan plan_series(const Series& p, int input_level, Scale input_scale, Scale output_scale,
                        std::span<const uint64_t> primes) {
   const int degree = p.degree();
   if (degree == 0) throw Error("series of degree 0: a constant needs no evaluation; add it to what it meets");

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "ckks/poly/series.h"
+#include "ckks/scheme/chain/scale.h"
 
 namespace psm {
 
@@ -37,9 +38,9 @@ struct SeriesPlan {
     double coefficient;
   };
   struct Node {
-    int level = 0;         // after the rescaling
-    double scale = 0;      // after the rescaling
-    double sum_scale = 0;  // before it: scale * q_{level+1}
+    int level = 0;    // after the rescaling
+    Scale scale;      // after the rescaling
+    Scale sum_scale;  // before it: scale * q_{level+1}
     std::vector<Product> products;
     std::vector<Term> terms;
     double constant = 0;
@@ -60,7 +61,7 @@ struct SeriesPlan {
 // exactly `output_scale`. primes[l] = q_l. The number of baby steps is the power of two with the least
 // key-switch work. Throws Error if the levels do not suffice. Constants (degree 0) are refused: they need no
 // ciphertext.
-SeriesPlan plan_series(const Series& p, int input_level, double input_scale, double output_scale,
+SeriesPlan plan_series(const Series& p, int input_level, Scale input_scale, Scale output_scale,
                        std::span<const uint64_t> primes);
 
 // The plan on plain numbers, rounding nothing: must equal evaluate(p, x).

@@ -8,6 +8,8 @@
 namespace psm {
 namespace {
 
+constexpr Scale kScale{0x1p40};
+
 std::vector<uint64_t> primes_near_2_40(int count) {
   std::vector<uint64_t> primes;
   for (int i = 0; i < count; ++i) primes.push_back((uint64_t{1} << 40) + 1234567 * (i % 2 ? i : -i) + 1);
@@ -25,7 +27,7 @@ TEST_CASE("a plan computes the series it was made for, at every degree, in both 
   for (const SeriesBasis basis : {SeriesBasis::kPower, SeriesBasis::kChebyshev}) {
     for (int degree = 1; degree <= 63; ++degree) {
       const Series p = dense(basis, degree);
-      const SeriesPlan plan = plan_series(p, 11, 0x1p40, 0x1p40, primes);
+      const SeriesPlan plan = plan_series(p, 11, kScale, kScale, primes);
       for (double x = -1; x <= 1; x += 0.25) {
         CHECK(std::abs(static_cast<double>(evaluate(plan, x) - evaluate(p, x))) < 1e-13);
       }
@@ -37,7 +39,7 @@ TEST_CASE("a plan takes exactly ceil(log2(degree + 1)) levels and ends at the sc
   const auto primes = primes_near_2_40(12);
   for (int degree = 1; degree <= 63; ++degree) {
     const Series p = dense(SeriesBasis::kChebyshev, degree);
-    const SeriesPlan plan = plan_series(p, 9, 0x1.5p39, 0x1.7p41, primes);
+    const SeriesPlan plan = plan_series(p, 9, Scale(0x1.5p39), Scale(0x1.7p41), primes);
     CHECK(plan.nodes.back().level == 9 - p.depth());
     CHECK(plan.nodes.back().scale == 0x1.7p41);
   }
@@ -46,7 +48,8 @@ TEST_CASE("a plan takes exactly ceil(log2(degree + 1)) levels and ends at the sc
 TEST_CASE("every operand is still above the level of the sum that uses it, and every scale is exact") {
   const auto primes = primes_near_2_40(12);
   for (int degree : {1, 2, 5, 15, 16, 27, 31, 48, 63}) {
-    const SeriesPlan plan = plan_series(dense(SeriesBasis::kChebyshev, degree), 10, 0x1.1p40, 0x1p40, primes);
+    const SeriesPlan plan =
+        plan_series(dense(SeriesBasis::kChebyshev, degree), 10, Scale(0x1.1p40), kScale, primes);
     for (const auto& node : plan.nodes) {
       for (const auto& product : node.products) {
         CHECK(plan.nodes[product.left].level > node.level);
@@ -61,10 +64,10 @@ TEST_CASE("every operand is still above the level of the sum that uses it, and e
 
 TEST_CASE("degree 31 takes ten relinearisations, degree 15 seven") {
   const auto primes = primes_near_2_40(12);
-  const SeriesPlan plan31 = plan_series(dense(SeriesBasis::kChebyshev, 31), 10, 0x1p40, 0x1p40, primes);
+  const SeriesPlan plan31 = plan_series(dense(SeriesBasis::kChebyshev, 31), 10, kScale, kScale, primes);
   CHECK(plan31.relinearisations() == 10);
   CHECK(plan31.products() == 13);
-  const SeriesPlan plan15 = plan_series(dense(SeriesBasis::kChebyshev, 15), 10, 0x1p40, 0x1p40, primes);
+  const SeriesPlan plan15 = plan_series(dense(SeriesBasis::kChebyshev, 15), 10, kScale, kScale, primes);
   CHECK(plan15.relinearisations() == 7);
 }
 
@@ -72,16 +75,16 @@ TEST_CASE("an odd series skips its absent terms") {
   const auto primes = primes_near_2_40(12);
   Series odd = dense(SeriesBasis::kChebyshev, 31);
   for (int k = 0; k <= 31; k += 2) odd.coefficients[k] = 0;
-  const SeriesPlan sparse = plan_series(odd, 10, 0x1p40, 0x1p40, primes);
-  const SeriesPlan full = plan_series(dense(SeriesBasis::kChebyshev, 31), 10, 0x1p40, 0x1p40, primes);
+  const SeriesPlan sparse = plan_series(odd, 10, kScale, kScale, primes);
+  const SeriesPlan full = plan_series(dense(SeriesBasis::kChebyshev, 31), 10, kScale, kScale, primes);
   CHECK(sparse.scalar_products() < full.scalar_products());
   CHECK(std::abs(static_cast<double>(evaluate(sparse, 0.3L) - evaluate(odd, 0.3L))) < 1e-15);
 }
 
 TEST_CASE("too few levels and constants are refused") {
   const auto primes = primes_near_2_40(12);
-  CHECK_THROWS_AS(plan_series(dense(SeriesBasis::kChebyshev, 31), 4, 0x1p40, 0x1p40, primes), Error);
-  CHECK_THROWS_AS(plan_series(Series{SeriesBasis::kPower, {2.0}}, 4, 0x1p40, 0x1p40, primes), Error);
+  CHECK_THROWS_AS(plan_series(dense(SeriesBasis::kChebyshev, 31), 4, kScale, kScale, primes), Error);
+  CHECK_THROWS_AS(plan_series(Series{SeriesBasis::kPower, {2.0}}, 4, kScale, kScale, primes), Error);
 }
 
 }  // namespace

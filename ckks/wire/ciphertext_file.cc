@@ -21,14 +21,14 @@ uint64_t seeded_payload_bytes(const Context& context, int level) {
   return kPrefixBytes + sizeof(Seed::bytes) + packed_bytes(context.ring(), Basis{level + 1, 0});
 }
 
-void write_prefix(ContainerWriter& writer, int level, double scale) {
+void write_prefix(ContainerWriter& writer, int level, Scale scale) {
   std::vector<uint8_t> bytes;
   put(bytes, static_cast<uint32_t>(level));
-  put(bytes, scale);
+  put(bytes, double{scale});
   writer.write(bytes.data(), bytes.size());
 }
 
-void read_prefix(ContainerReader& reader, const Context& context, int& level, double& scale) {
+void read_prefix(ContainerReader& reader, const Context& context, int& level, Scale& scale) {
   uint8_t bytes[kPrefixBytes];
   reader.read(bytes, kPrefixBytes);
   const uint8_t* in = bytes;
@@ -36,7 +36,7 @@ void read_prefix(ContainerReader& reader, const Context& context, int& level, do
   if (level_bits > static_cast<uint32_t>(context.max_level()))
     reader.refuse("a ciphertext's level does not exist");
   level = static_cast<int>(level_bits);
-  scale = get<double>(in);
+  scale = Scale(get<double>(in));
   if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
 }
 
@@ -61,7 +61,7 @@ void write_ciphertexts(const std::string& path, const Context& context, const Ci
   write_note(writer, file.note);
   for (const Ciphertext& c : file.ciphertexts) {
     writer.begin(kCiphertext, payload_bytes(context, c.level()));
-    write_prefix(writer, c.level(), c.scale);
+    write_prefix(writer, c.level(), c.scale());
     write_polynomial(writer, c.c[0]);
     write_polynomial(writer, c.c[1]);
     writer.end();
@@ -101,18 +101,15 @@ CiphertextFile read_ciphertexts(ByteSource source, const Context& context, size_
     if (record.tag != kCiphertext && record.tag != kSeededCiphertext)
       reader.refuse("it holds an unknown record");
     int level = 0;
-    double scale = 0;
+    Scale scale;
     if (record.length < kPrefixBytes) reader.refuse("a ciphertext record is too short");
     read_prefix(reader, context, level, scale);
     const Basis basis{level + 1, 0};
     if (record.tag == kCiphertext) {
       reader.expect_length(record, payload_bytes(context, level));
-      Ciphertext c;
-      c.c[0] = read_polynomial(reader, context.ring(), basis);
-      c.c[1] = read_polynomial(reader, context.ring(), basis);
-      c.scale = scale;
-      c.fingerprint = file.fingerprint;
-      file.ciphertexts.push_back(std::move(c));
+      RnsPoly c0 = read_polynomial(reader, context.ring(), basis);
+      RnsPoly c1 = read_polynomial(reader, context.ring(), basis);
+      file.ciphertexts.push_back({{std::move(c0), std::move(c1)}, scale, file.fingerprint});
     } else {
       SeededCiphertext c;
       reader.expect_length(record, seeded_payload_bytes(context, level));

@@ -28,7 +28,8 @@ bool fits(const Ciphertext& ciphertext, program::Value value, const program::Pla
 uint64_t checksum_of(const wire::CiphertextFile& request) {
   uint64_t sum = checksum64(request.note.data(), request.note.size());
   for (const Ciphertext& c : request.ciphertexts) {
-    sum = checksum64(&c.scale, sizeof c.scale, sum);
+    const double scale = c.scale();
+    sum = checksum64(&scale, sizeof scale, sum);
     for (const RnsPoly& poly : c.c) {
       for (int j = 0; j < poly.limbs(); ++j) sum = checksum64(poly.limb(j), poly.n() * sizeof(uint64_t), sum);
     }

@@ -56,14 +56,15 @@ class Prediction {
         return instruction.plain.period() == 1 ? 0 : noise_.encoding(context_.scale(level));
       case Opcode::kMultiplyPlain: {
         // A number is rounded once, and not coefficient by coefficient.
-        const double scale = context_.scale(level);
+        const Scale scale = context_.scale(level);
         const double encoding =
             instruction.plain.period() == 1 ? NoiseModel::scalar(scale) : noise_.encoding(scale);
         return std::hypot(size_of(0) * encoding, noise_.rescale(context_.scale(level - 1)));
       }
       case Opcode::kMultiply:
       case Opcode::kSumOfProducts:
-        return noise_.relinearise_rescale(level, square(context_.scale(level)), context_.scale(level - 1));
+        return noise_.relinearise_rescale(level, context_.scale(level) * context_.scale(level),
+                                          context_.scale(level - 1));
       case Opcode::kRotate:
       case Opcode::kConjugate:
         return noise_.key_switch(level, context_.scale(level));
@@ -86,7 +87,7 @@ class Prediction {
   // Of one output of a map: key switches of its sources and the encoding of its weights, at the scale before
   // the rescale.
   double own_of_output(const Instruction& instruction, int output, int level) const {
-    const double scale = context_.scale(level);
+    const Scale scale = context_.scale(level);
     const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);
     const size_t terms = terms_of(*instruction.linear, output);
     double variance = square(noise_.rescale(context_.scale(level - 1)));

@@ -50,7 +50,7 @@ class Pass {
   }
 
  private:
-  double scale(int level) const { return context_.scale(level); }
+  Scale scale(int level) const { return context_.scale(level); }
   bool real(Value value) const { return plan_.program.value_is_real[id(value)] != 0; }
 
   void set(Value value, SlotBound bound) {

@@ -76,7 +76,7 @@ class EncryptedMachine::Run {
     for (auto& [value, ciphertext] : checkpoint.live) {
       if (std::find(expected.begin(), expected.end(), value) == expected.end() ||
           ciphertext.level() != plan_.level[id(value)] ||
-          ciphertext.scale != context_.scale(ciphertext.level()))
+          ciphertext.scale() != context_.scale(ciphertext.level()))
         throw Error(message("value ", value.id,
                             " of the checkpoint does not fit the plan; it belongs to another one"));
       store(value, std::move(ciphertext));
@@ -117,8 +117,8 @@ class EncryptedMachine::Run {
   void store(Value value, Ciphertext ciphertext) {
     PSM_CHECK(ciphertext.level() == plan_.level[id(value)], "value ", value.id, " at level ",
               ciphertext.level(), " instead of ", plan_.level[id(value)]);
-    PSM_CHECK(ciphertext.scale == context_.scale(ciphertext.level()), "value ", value.id, " has the scale ",
-              ciphertext.scale);
+    PSM_CHECK(ciphertext.scale() == context_.scale(ciphertext.level()), "value ", value.id, " has the scale ",
+              ciphertext.scale());
     live_bytes_ += ciphertext.bytes();
     result_.peak_bytes = std::max(result_.peak_bytes, live_bytes_);
     values_[id(value)] = std::move(ciphertext);

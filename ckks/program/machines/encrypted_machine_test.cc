@@ -215,7 +215,8 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
   Checkpoint rescaled;
   rescaled.next_instruction = saved.next_instruction;
   for (const auto& [value, ciphertext] : saved.live) rescaled.live.emplace_back(value, ciphertext.clone());
-  rescaled.live.front().second.scale *= 2;
+  Ciphertext& first = rescaled.live.front().second;
+  first.declare_scale(Scale(2 * first.scale()));
   CHECK_THROWS_AS(setting.machine->resume(std::move(rescaled)), Error);
   const RunResult resumed = setting.machine->resume(std::move(saved));
   CHECK(resumed.seconds.front() == 0);

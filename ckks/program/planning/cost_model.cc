@@ -143,7 +143,8 @@ bool is_single_real(const Instruction& bootstrap, const Program& program) {
 // Levels and products do not depend on the primes, so powers of two serve to plan.
 SeriesPlan plan_on_powers_of_two(const ChebyshevSeries& series, int level) {
   const std::vector<uint64_t> primes(static_cast<size_t>(level) + 1, uint64_t{1} << 40);
-  return plan_series({SeriesBasis::kChebyshev, series.coefficients}, level, 0x1p40, 0x1p40, primes);
+  return plan_series({SeriesBasis::kChebyshev, series.coefficients}, level, Scale(0x1p40), Scale(0x1p40),
+                     primes);
 }
 
 }  // namespace

@@ -157,9 +157,14 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
 
 Context::~Context() = default;
 
-double Context::scale(int level) const {
+Scale Context::scale(Level level) const {
   PSM_CHECK(level >= 0 && level <= max_level_, "level ", level);
-  return scales_[level];
+  return Scale(scales_[level]);
+}
+
+Scale Context::rescaled(Scale scale, Level level) const {
+  const Scale quotient = after_rescale(scale, q(level)), canonical = this->scale(level - 1);
+  return std::abs(quotient / canonical - 1) < 0x1p-46 ? canonical : quotient;
 }
 
 uint64_t Context::q(int index) const { return ring_->q(index).q; }

@@ -29,6 +29,7 @@
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/chain/gadget.h"
 #include "ckks/scheme/chain/parameters.h"
+#include "ckks/scheme/chain/scale.h"
 
 namespace psm {
 
@@ -57,7 +58,10 @@ class Context {
   bool can_bootstrap() const { return spec_.evalmod_levels > 0 && spec_.cts_levels > 0; }
 
   // S_l; exact in the sense that every way to compute it from canonical operations gives these very bits.
-  double scale(int level) const;
+  Scale scale(Level level) const;
+  // What a ciphertext of this scale at `level` has after its rescale: scale / q_level, or S_{level-1} itself where
+  // they differ by no more than the rounding of doubles.
+  Scale rescaled(Scale scale, Level level) const;
   uint64_t q(int index) const;
   uint64_t p(int index) const;
 

@@ -28,7 +28,7 @@ TEST_CASE("what was encrypted under the public key is decrypted, at every level"
   for (int level = 0; level <= 4; ++level) {
     const Ciphertext c = t.encrypt(x, level);
     CHECK(c.level() == level);
-    CHECK(c.scale == t.context.scale(level));
+    CHECK(c.scale() == t.context.scale(level));
     CHECK(max_error(t.decrypt(c), x) < 1e-6);
   }
 }

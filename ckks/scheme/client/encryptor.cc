@@ -17,9 +17,7 @@ Encryptor::Encryptor(const Context& context, const PublicKey& key) : context_(co
 Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
   const Ring& ring = context_.ring();
   const Basis basis{plaintext.level() + 1, 0};
-  Ciphertext out{{RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)},
-                 plaintext.scale(),
-                 key_.fingerprint};
+  Ciphertext out(ring, basis, plaintext.scale(), key_.fingerprint);
   random_.renew();
   const SecretVector<int32_t> v = sample_ternary(ring.n(), random_);
   const SecretVector<int32_t> e0 = sample_error(ring.n(), random_);

@@ -130,7 +130,7 @@ TEST_CASE(
                             [&](int run) { party.encoder.encode(messages[static_cast<size_t>(run)], 0); });
     // Zeros would take the way of small coefficients (encoder.h).
     check_same_instructions("encode at a large scale", [&](int run) {
-      party.encoder.encode(messages[2 * static_cast<size_t>(run)], 1, 0x1p70);
+      party.encoder.encode(messages[2 * static_cast<size_t>(run)], 1, Scale(0x1p70));
     });
     check_same_instructions("encrypt",
                             [&](int run) { party.encryptor.encrypt(plaintexts[static_cast<size_t>(run)]); });

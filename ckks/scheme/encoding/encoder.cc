@@ -61,11 +61,11 @@ Encoder::Encoder(const Context& context)
     : context_(context), tables_(std::make_unique<const Tables>(context.log_n() - 1)) {}
 Encoder::~Encoder() = default;
 
-Plaintext Encoder::encode(std::span<const std::complex<double>> values, int level) const {
+Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level) const {
   return encode(values, level, context_.scale(level));
 }
 
-Plaintext Encoder::encode(std::span<const std::complex<double>> values, int level, double scale,
+Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                           bool extended) const {
   const size_t m = values.size();
   if (m == 0 || !std::has_single_bit(m) || m > static_cast<size_t>(context_.slots())) {
@@ -142,11 +142,6 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, int leve
   return out;
 }
 
-Plaintext Encoder::encode_real(std::span<const double> values, int level, double scale, bool extended) const {
-  std::vector<std::complex<double>> complex_values(values.begin(), values.end());
-  return encode(complex_values, level, scale, extended);
-}
-
 double Encoder::log2_readable(int level) const {
   return std::min(context_.log2_q(std::min(level, kDecodedLimbs - 1)), 127.0) - 1;
 }
@@ -199,7 +194,7 @@ std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) co
 }
 
 std::vector<std::complex<double>> Encoder::slots_of_coefficients(std::span<const double> coefficients,
-                                                                 double scale) const {
+                                                                 Scale scale) const {
   PSM_CHECK(coefficients.size() == static_cast<size_t>(context_.n()), coefficients.size());
   std::vector<std::complex<double>> slots(static_cast<size_t>(context_.slots()));
   tables_->embedding.slots_of_coefficients(coefficients.data(), slots);

@@ -37,10 +37,9 @@ class Encoder {
   Encoder& operator=(const Encoder&) = delete;
 
   // At the context's scale for the level unless another is given. `extended`: also modulo the special primes.
-  Plaintext encode(std::span<const std::complex<double>> values, int level) const;
-  Plaintext encode(std::span<const std::complex<double>> values, int level, double scale,
+  Plaintext encode(std::span<const std::complex<double>> values, Level level) const;
+  Plaintext encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                    bool extended = false) const;
-  Plaintext encode_real(std::span<const double> values, int level, double scale, bool extended = false) const;
 
   // All N/2 slots; what is computed on the way is wiped, but for the polynomial of a plaintext that is not wiped
   // itself. Throws Error for a scale beyond 2^log2_readable(level): no value of size 1 could be told apart.
@@ -51,7 +50,7 @@ class Encoder {
 
   // Slots of integer coefficients given as doubles (N of them), divided by scale; used by the decryptor.
   std::vector<std::complex<double>> slots_of_coefficients(std::span<const double> coefficients,
-                                                          double scale) const;
+                                                          Scale scale) const;
 
  private:
   struct Tables;

@@ -42,7 +42,7 @@ double max_error(const Slots& a, const Slots& b) {
   return worst;
 }
 
-std::string refusal(const Slots& values, int level, double scale) {
+std::string refusal(const Slots& values, int level, Scale scale) {
   try {
     encoder().encode(values, level, scale);
   } catch (const Error& error) {
@@ -90,7 +90,7 @@ TEST_CASE("what was encoded is decoded, up to the rounding of coefficients") {
 
 TEST_CASE("large scales pass through the slow path of residues and decode as precisely as doubles allow") {
   const Slots x = random_slots(512, 2);
-  CHECK(max_error(encoder().decode(encoder().encode(x, 3, 0x1p75)), x) < 1e-13);
+  CHECK(max_error(encoder().decode(encoder().encode(x, 3, Scale(0x1p75))), x) < 1e-13);
 }
 
 TEST_CASE("a short vector is encoded as its periodic repetition, in 2m values a limb") {
@@ -128,16 +128,16 @@ TEST_CASE("an extended plaintext holds the same integers modulo the special prim
 
 TEST_CASE("encoding refuses what is not finite, does not fit or has a wrong size") {
   Slots x = random_slots(512, 5);
-  CHECK(contains(refusal(Slots(3), 1, 0x1p40), "power of two"));
-  CHECK(contains(refusal(Slots(1024), 1, 0x1p40), "power of two up to 512"));
-  CHECK(contains(refusal(Slots(), 1, 0x1p40), "power of two"));
-  CHECK(contains(refusal(x, 4, 0x1p40), "levels go from 0 to 3"));
-  CHECK(contains(refusal(x, 0, 0x1p60), "does not fit the modulus"));
-  CHECK(contains(refusal(x, 0, 0), "scale"));
+  CHECK(contains(refusal(Slots(3), 1, Scale(0x1p40)), "power of two"));
+  CHECK(contains(refusal(Slots(1024), 1, Scale(0x1p40)), "power of two up to 512"));
+  CHECK(contains(refusal(Slots(), 1, Scale(0x1p40)), "power of two"));
+  CHECK(contains(refusal(x, 4, Scale(0x1p40)), "levels go from 0 to 3"));
+  CHECK(contains(refusal(x, 0, Scale(0x1p60)), "does not fit the modulus"));
+  CHECK(contains(refusal(x, 0, Scale(0)), "scale"));
   x[7] = {0, std::numeric_limits<double>::quiet_NaN()};
-  CHECK(contains(refusal(x, 1, 0x1p40), "slot 7"));
+  CHECK(contains(refusal(x, 1, Scale(0x1p40)), "slot 7"));
   x[7] = {std::numeric_limits<double>::infinity(), 0};
-  CHECK(contains(refusal(x, 1, 0x1p40), "slot 7"));
+  CHECK(contains(refusal(x, 1, Scale(0x1p40)), "slot 7"));
 }
 
 TEST_CASE("X -> X^(5^k) on the plaintext moves slot s + k to slot s") {

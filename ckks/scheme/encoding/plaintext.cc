@@ -8,16 +8,16 @@
 
 namespace psm {
 
-Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale)
+Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale)
     : Plaintext(ring, basis, values_per_limb, scale,
                 Buffer(static_cast<size_t>(basis.limbs()) * static_cast<size_t>(values_per_limb))) {}
 
-Plaintext Plaintext::secret(const Ring& ring, Basis basis, double scale) {
+Plaintext Plaintext::secret(const Ring& ring, Basis basis, Scale scale) {
   return Plaintext(ring, basis, static_cast<int>(ring.n()), scale,
                    Buffer::zeroising(static_cast<size_t>(basis.limbs()) * ring.n()));
 }
 
-Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale, Buffer residues)
+Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues)
     : ring_(&ring),
       basis_(basis),
       values_per_limb_(values_per_limb),

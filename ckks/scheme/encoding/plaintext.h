@@ -13,6 +13,7 @@
 
 #include "ckks/base/buffer.h"
 #include "ckks/ring/poly.h"
+#include "ckks/scheme/chain/scale.h"
 
 namespace psm {
 
@@ -20,9 +21,9 @@ class Plaintext {
  public:
   Plaintext() = default;
   // Uninitialised residues; `values_per_limb` = N for a full plaintext, 2m for one of period m.
-  Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale);
+  Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale);
   // A full one that is wiped when it goes, as its expansion is: for what was decrypted.
-  static Plaintext secret(const Ring& ring, Basis basis, double scale);
+  static Plaintext secret(const Ring& ring, Basis basis, Scale scale);
   Plaintext(Plaintext&&) = default;
   Plaintext& operator=(Plaintext&&) = default;
   Plaintext clone() const;
@@ -30,9 +31,9 @@ class Plaintext {
   bool empty() const { return ring_ == nullptr; }
   const Ring& ring() const { return *ring_; }
   Basis basis() const { return basis_; }
-  int level() const { return basis_.q - 1; }
+  Level level() const { return basis_.q - 1; }
   bool extended() const { return basis_.p > 0; }
-  double scale() const { return scale_; }
+  Scale scale() const { return scale_; }
   int values_per_limb() const { return values_per_limb_; }
   int run_length() const;  // N / values_per_limb
   bool periodic() const { return run_length() > 1; }
@@ -43,12 +44,12 @@ class Plaintext {
   RnsPoly expand() const;  // the full polynomial, NTT form
 
  private:
-  Plaintext(const Ring& ring, Basis basis, int values_per_limb, double scale, Buffer residues);
+  Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues);
 
   const Ring* ring_ = nullptr;
   Basis basis_{0, 0};
   int values_per_limb_ = 0;
-  double scale_ = 0;
+  Scale scale_;
   Buffer residues_;
 };
 

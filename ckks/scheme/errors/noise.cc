@@ -16,25 +16,25 @@ NoiseModel::NoiseModel(const Context& context)
       weight_(context.spec().secret_hamming_weight == 0 ? 2.0 * context.n() / 3
                                                         : context.spec().secret_hamming_weight) {}
 
-double NoiseModel::slots(double coefficient_variance, double scale) const {
+double NoiseModel::slots(double coefficient_variance, Scale scale) const {
   return std::sqrt(coefficient_variance * context_.n()) / scale;
 }
 
-double NoiseModel::encoding(double scale) const { return slots(1.0 / 12, scale); }
+double NoiseModel::encoding(Scale scale) const { return slots(1.0 / 12, scale); }
 
-double NoiseModel::encoding(double scale, int slots) const { return std::sqrt(2.0 * slots / 12) / scale; }
+double NoiseModel::encoding(Scale scale, int slots) const { return std::sqrt(2.0 * slots / 12) / scale; }
 
-double NoiseModel::scalar(double scale) { return std::sqrt(1.0 / 6) / scale; }
+double NoiseModel::scalar(Scale scale) { return std::sqrt(1.0 / 6) / scale; }
 
-double NoiseModel::encryption(double scale) const {
+double NoiseModel::encryption(Scale scale) const {
   return sum(slots(kErrorVariance * (2.0 * context_.n() / 3 + weight_ + 1), scale), encoding(scale));
 }
 
-double NoiseModel::seeded_encryption(double scale) const {
+double NoiseModel::seeded_encryption(Scale scale) const {
   return sum(slots(kErrorVariance, scale), encoding(scale));
 }
 
-double NoiseModel::rescale(double scale) const { return slots((1 + weight_) / 12, scale); }
+double NoiseModel::rescale(Scale scale) const { return slots((1 + weight_) / 12, scale); }
 
 double NoiseModel::drop(int level, int target, double size) const {
   const double factor =
@@ -53,21 +53,21 @@ double NoiseModel::digit_variance(int level) const {
   return context_.n() * kErrorVariance * sum / 12;
 }
 
-double NoiseModel::key_switch(int level, double scale) const {
+double NoiseModel::key_switch(int level, Scale scale) const {
   return sum(digits(level, scale), rescale(scale));
 }
 
-double NoiseModel::digits(int level, double scale) const { return slots(digit_variance(level), scale); }
+double NoiseModel::digits(int level, Scale scale) const { return slots(digit_variance(level), scale); }
 
-double NoiseModel::relinearise_rescale(int level, double scale, double next_scale) const {
+double NoiseModel::relinearise_rescale(int level, Scale scale, Scale next_scale) const {
   return sum(digits(level, scale), rescale(next_scale));
 }
 
-double NoiseModel::giant_step(int level, double scale) const {
+double NoiseModel::giant_step(int level, Scale scale) const {
   return slots(digit_variance(level) + weight_ / 12, scale);
 }
 
-double NoiseModel::mod_raise(double scale) const {
+double NoiseModel::mod_raise(Scale scale) const {
   const double ratio = static_cast<double>(context_.q(0)) / static_cast<double>(context_.p(0));
   const double to_ephemeral = context_.n() * kErrorVariance * ratio * ratio / 12 +
                               (1 + context_.spec().encapsulation_hamming_weight) / 12.0;
@@ -83,7 +83,7 @@ double NoiseModel::product(double size_a, double error_a, double size_b, double 
 
 double NoiseModel::square(double size, double error) { return 2 * size * error; }
 
-double NoiseModel::plain_product(double size, double error, double plain_size, double plain_scale) const {
+double NoiseModel::plain_product(double size, double error, double plain_size, Scale plain_scale) const {
   return product(size, error, plain_size, encoding(plain_scale));
 }
 

@@ -33,35 +33,35 @@ class NoiseModel {
   explicit NoiseModel(const Context& context);
   const Context& context() const { return context_; }
 
-  double encoding(double scale) const;
-  double encoding(double scale, int slots) const;  // of so many slots, repeated
-  static double scalar(double scale);
-  double encryption(double scale) const;  // with the encoding's
-  double seeded_encryption(double scale) const;
+  double encoding(Scale scale) const;
+  double encoding(Scale scale, int slots) const;  // of so many slots, repeated
+  static double scalar(Scale scale);
+  double encryption(Scale scale) const;  // with the encoding's
+  double seeded_encryption(Scale scale) const;
   // Added by a division that leaves `scale`.
-  double rescale(double scale) const;
+  double rescale(Scale scale) const;
   // Added to a value of this root mean square size on its way from one level to a lower one.
   double drop(int level, int target, double size) const;
   // Added by a rotation, a conjugation or a relinearisation at this level and scale.
-  double key_switch(int level, double scale) const;
+  double key_switch(int level, Scale scale) const;
   // Its digits' part alone: what each rotation adds to a sum in Q P that is divided once, at the end.
-  double digits(int level, double scale) const;
+  double digits(int level, Scale scale) const;
   // Added to a product of this scale by relinearisation and rescale in one division that leaves `next_scale`.
-  double relinearise_rescale(int level, double scale, double next_scale) const;
+  double relinearise_rescale(int level, Scale scale, Scale next_scale) const;
   // Added by a rotation of a sum in Q P; its scale without the P.
-  double giant_step(int level, double scale) const;
+  double giant_step(int level, Scale scale) const;
   // Added from level 0 to the top by the two switches around ModRaise.
-  double mod_raise(double scale) const;
+  double mod_raise(Scale scale) const;
 
   static double sum(double error_a, double error_b);
   // Root mean square sizes of the factors and their errors, which must be independent.
   static double product(double size_a, double error_a, double size_b, double error_b);
   static double square(double size, double error);
   // Product by a plaintext encoded at plain_scale.
-  double plain_product(double size, double error, double plain_size, double plain_scale) const;
+  double plain_product(double size, double error, double plain_size, Scale plain_scale) const;
 
  private:
-  double slots(double coefficient_variance, double scale) const;
+  double slots(double coefficient_variance, Scale scale) const;
   double digit_variance(int level) const;  // of a coefficient
 
   const Context& context_;

@@ -55,7 +55,7 @@ class Comparison {
 void compare_at(TestParty& t, int level, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;
-  const double scale = t.context.scale(level);
+  const Scale scale = t.context.scale(level);
   const Slots x = t.random_slots(1), y = t.random_slots(2);
 
   compare("encoding", rms_error(t.encoder.decode(t.encoder.encode(x, level)), x), model.encoding(scale));
@@ -78,9 +78,6 @@ void compare_at(TestParty& t, int level, Comparison& compare) {
   compare("subtraction", rms_error(t.decrypt(e.sub(a, b)), difference), NoiseModel::sum(fresh, fresh));
   compare("addition of a plaintext", rms_error(t.decrypt(e.add_plain(s, t.encoder.encode(y, level))), sum),
           NoiseModel::sum(seeded, model.encoding(scale)));
-  compare("multiplication by an integer",
-          rms_error(t.decrypt(e.multiply_integer(a, 3)), map(x, [&](size_t i) { return 3.0 * x[i]; })),
-          3 * fresh);
 
   const Slots in = t.decrypt(s);
   const auto turned = [](const Slots& z, int by) {
@@ -111,7 +108,7 @@ void compare_at(TestParty& t, int level, Comparison& compare) {
 void compare_down_from(TestParty& t, int level, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;
-  const double scale = t.context.scale(level);
+  const Scale scale = t.context.scale(level);
   const Slots x = t.random_slots(4), y = t.random_slots(5);
   const Ciphertext a = t.encrypt(x, level), b = t.encrypt(y, level);
   const Slots p = t.decrypt(a), q = t.decrypt(b);
@@ -122,7 +119,7 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
   };
   // What relinearisation and rescale add to a sum of `terms` products.
   const auto products = [&](const Ciphertext& result) {
-    return model.relinearise_rescale(level, scale * scale, result.scale);
+    return model.relinearise_rescale(level, scale * scale, result.scale());
   };
 
   const Slots pq = map(p, [&](size_t i) { return p[i] * q[i]; });
@@ -138,25 +135,27 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
           NoiseModel::sum(NoiseModel::square(kSize, fresh), products(square)));
   const Ciphertext relinearised = e.rescale(e.multiply(a, b));
   own("relinearisation, then rescale", relinearised, pq,
-      NoiseModel::sum(model.key_switch(level, scale * scale), model.rescale(relinearised.scale)));
-  const std::pair<const Ciphertext*, const Ciphertext*> pairs[] = {{&a, &b}, {&a, &a}, {&b, &b}};
-  const Ciphertext several = e.rescale(e.sum_of_products(pairs));
+      NoiseModel::sum(model.key_switch(level, scale * scale), model.rescale(relinearised.scale())));
+  ProductCiphertext unswitched = e.multiply_no_relin(a, b);
+  e.multiply_no_relin_add(unswitched, a, a);
+  e.multiply_no_relin_add(unswitched, b, b);
+  const Ciphertext several = e.relinearise_rescale(unswitched);
   own("sum of products", several, map(p, [&](size_t i) { return p[i] * q[i] + p[i] * p[i] + q[i] * q[i]; }),
       products(several));
 
   const Plaintext plain = t.encoder.encode(y, level);
   const Ciphertext by_plain = e.rescale(e.multiply_plain(a, plain));
   own("product by a plaintext", by_plain, map(p, [&](size_t i) { return p[i] * y[i]; }),
-      NoiseModel::sum(kSize * model.encoding(scale), model.rescale(by_plain.scale)));
+      NoiseModel::sum(kSize * model.encoding(scale), model.rescale(by_plain.scale())));
   compare("product of a fresh ciphertext by a plaintext",
           rms_error(t.decrypt(by_plain), map(x, [&](size_t i) { return x[i] * y[i]; })),
-          NoiseModel::sum(model.plain_product(kSize, fresh, kSize, scale), model.rescale(by_plain.scale)));
+          NoiseModel::sum(model.plain_product(kSize, fresh, kSize, scale), model.rescale(by_plain.scale())));
   const std::complex<double> number(0.7, -0.3);
   const Ciphertext by_number = e.rescale(e.multiply_scalar(a, number, scale));
   own("product by a number", by_number, map(p, [&](size_t i) { return p[i] * number; }),
-      NoiseModel::sum(kSize * NoiseModel::scalar(scale), model.rescale(by_number.scale)));
+      NoiseModel::sum(kSize * NoiseModel::scalar(scale), model.rescale(by_number.scale())));
   own("rescale", e.rescale(e.multiply_plain(a, plain)), t.decrypt(e.multiply_plain(a, plain)),
-      model.rescale(by_plain.scale));
+      model.rescale(by_plain.scale()));
   const Ciphertext dropped = e.drop_to_level(a, level / 2);
   own("drop to a lower level", dropped, p, model.drop(level, level / 2, kSize));
 
@@ -170,7 +169,7 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
   const double each = NoiseModel::sum(kSize * model.encoding(scale), kSize * model.digits(level, scale));
   own("weighted rotations", weighted,
       map(p, [&](size_t i) { return x[i] * p[(i + 1) % p.size()] + y[i] * p[(i + 2) % p.size()]; }),
-      NoiseModel::sum(std::sqrt(2.0) * each, model.rescale(weighted.scale)));
+      NoiseModel::sum(std::sqrt(2.0) * each, model.rescale(weighted.scale())));
 }
 
 // The way to the top under the ephemeral secret. Read modulo q_0 again, what was added is gone but for the
@@ -183,7 +182,7 @@ void compare_mod_raise(TestParty& t, Comparison& compare) {
       e.switch_from_ephemeral(e.mod_raise(e.switch_to_ephemeral(a), t.context.max_level()));
   CHECK(raised.level() == t.context.max_level());
   compare("ModRaise", rms_error(t.decrypt(e.truncate_to_level(raised, 0)), t.decrypt(a)),
-          model.mod_raise(a.scale));
+          model.mod_raise(a.scale()));
 }
 
 struct ParameterSet {

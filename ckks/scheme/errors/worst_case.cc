@@ -23,15 +23,15 @@ WorstCaseModel::WorstCaseModel(const Context& context)
       mask_(tail_bound(context, 2.0 / 3, 1)),
       secret_(context.spec().secret_hamming_weight == 0 ? mask_ : context.spec().secret_hamming_weight) {}
 
-double WorstCaseModel::encoding(double scale) const { return context_.n() / 2.0 / scale; }
+double WorstCaseModel::encoding(Scale scale) const { return context_.n() / 2.0 / scale; }
 
-double WorstCaseModel::encryption(double scale) const {
+double WorstCaseModel::encryption(Scale scale) const {
   return error_ * (mask_ + 1 + secret_) / scale + encoding(scale);
 }
 
-double WorstCaseModel::seeded_encryption(double scale) const { return error_ / scale + encoding(scale); }
+double WorstCaseModel::seeded_encryption(Scale scale) const { return error_ / scale + encoding(scale); }
 
-double WorstCaseModel::rescale(double scale) const { return rounding(secret_) / scale; }
+double WorstCaseModel::rescale(Scale scale) const { return rounding(secret_) / scale; }
 
 double WorstCaseModel::rounding(double secret) const {
   return (1 + secret) * context_.n() / 2 * (1 + 0x1p-40);
@@ -45,7 +45,7 @@ double WorstCaseModel::drop(int level, int target, double size, double error) co
   return error * (1 + off) + size * off + rescale(context_.scale(target));
 }
 
-double WorstCaseModel::key_switch(int level, double scale) const {
+double WorstCaseModel::key_switch(int level, Scale scale) const {
   double ratio = 0;  // sum of D / P
   for (int i = 0; i < context_.digit_count(level); ++i) {
     const DigitRange digit = context_.digit(i, level);
@@ -56,7 +56,7 @@ double WorstCaseModel::key_switch(int level, double scale) const {
   return (context_.n() / 2.0 * ratio * error_ + rounding(secret_)) / scale;
 }
 
-double WorstCaseModel::switch_to_ephemeral(double scale) const {
+double WorstCaseModel::switch_to_ephemeral(Scale scale) const {
   const double ratio = static_cast<double>(context_.q(0)) / static_cast<double>(context_.p(0));
   return (context_.n() / 2.0 * ratio * error_ + rounding(context_.spec().encapsulation_hamming_weight)) /
          scale;

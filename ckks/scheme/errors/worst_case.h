@@ -45,17 +45,17 @@ class WorstCaseModel {
   explicit WorstCaseModel(const Context& context);
   const Context& context() const { return context_; }
 
-  double encoding(double scale) const;
-  double encryption(double scale) const;  // with the encoding's
-  double seeded_encryption(double scale) const;
+  double encoding(Scale scale) const;
+  double encryption(Scale scale) const;  // with the encoding's
+  double seeded_encryption(Scale scale) const;
   // Added by a division that leaves `scale`.
-  double rescale(double scale) const;
+  double rescale(Scale scale) const;
   // After the way from one level to a lower one.
   double drop(int level, int target, double size, double error) const;
   // Added by a rotation, a conjugation or a relinearisation at this level and scale.
-  double key_switch(int level, double scale) const;
+  double key_switch(int level, Scale scale) const;
   // At level 0, to the ephemeral secret at modulus q_0 p_0.
-  double switch_to_ephemeral(double scale) const;
+  double switch_to_ephemeral(Scale scale) const;
 
   // Largest sizes of the factors and their errors.
   static double product(double size_a, double error_a, double size_b, double error_b) {

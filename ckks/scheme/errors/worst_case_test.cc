@@ -45,7 +45,7 @@ TEST_CASE("no measured error of any operation passes its worst-case bound") {
     request.need_galois(galois_element(t.context, 3), level);
     t.add_keys(request);
     const WorstCaseModel model(t.context);
-    const double scale = t.context.scale(level), below = t.context.scale(level - 1);
+    const Scale scale = t.context.scale(level), below = t.context.scale(level - 1);
     const Slots x = t.random_slots(1), y = t.random_slots(2);
     const Ciphertext a = t.encrypt(x, level), b = t.encrypt(y, level);
     SeededEncryptor seeded(t.secret);
@@ -81,7 +81,8 @@ TEST_CASE(
   Ciphertext sum = t.encrypt(x, 2);
   for (int i = 0; i < kDoublings; ++i) sum = t.evaluator->add(sum, sum);
   for (auto& value : x) value *= kTimes;
-  const double measured = max_error(t.decrypt(sum), x), scale = t.context.scale(2);
+  const double measured = max_error(t.decrypt(sum), x);
+  const Scale scale = t.context.scale(2);
   CHECK(measured <= kTimes * model.encryption(scale));
   // Six deviations of a sum of independent errors.
   CHECK(measured > 6 * std::sqrt(kTimes) * average.encryption(scale));
@@ -96,7 +97,7 @@ TEST_CASE("the bounds of fresh errors are within a few bits of what is measured,
     const Slots x = t.random_slots(4);
     SeededEncryptor seeded(t.secret);
     // Far above the rounding of the encoder.
-    const double scale = 0x1p50;
+    const Scale scale(0x1p50);
     const Plaintext plain = t.encoder.encode(x, level, scale);
     const Slots exact = t.encoder.decode(plain);
     const double of_seed = max_error(t.decrypt(expand(seeded.encrypt(plain))), exact);
@@ -110,12 +111,13 @@ TEST_CASE("at the secure ring the bounds are what the equations say") {
   const Context context(secure_n16_leveled(6));
   const WorstCaseModel model(context);
   // N = 2^16, h = 192: T(21/2) = 2^13.5, T(2/3) = 2^11.5, rounding 193 * 2^15.
-  CHECK(std::log2(model.rescale(1)) == doctest::Approx(std::log2(193.0) + 15));
+  CHECK(std::log2(model.rescale(Scale(1))) == doctest::Approx(std::log2(193.0) + 15));
   CHECK(model.drop(5, 5, 1, 0.25) == 0.25);
-  CHECK(std::log2(model.seeded_encryption(1) - model.encoding(1)) == doctest::Approx(13.53).epsilon(0.005));
-  CHECK(std::log2(model.encryption(1)) == doctest::Approx(25.1).epsilon(0.005));
-  CHECK(model.key_switch(6, 1) > model.rescale(1));
-  CHECK(model.key_switch(6, 1) < 2 * model.rescale(1));
+  CHECK(std::log2(model.seeded_encryption(Scale(1)) - model.encoding(Scale(1))) ==
+        doctest::Approx(13.53).epsilon(0.005));
+  CHECK(std::log2(model.encryption(Scale(1))) == doctest::Approx(25.1).epsilon(0.005));
+  CHECK(model.key_switch(6, Scale(1)) > model.rescale(Scale(1)));
+  CHECK(model.key_switch(6, Scale(1)) < 2 * model.rescale(Scale(1)));
 }
 
 }  // namespace

@@ -2,10 +2,10 @@
 
 namespace psm {
 
-Ciphertext Ciphertext::clone() const { return {{c[0].clone(), c[1].clone()}, scale, fingerprint}; }
+Ciphertext Ciphertext::clone() const { return {{c[0].clone(), c[1].clone()}, scale(), fingerprint}; }
 
 ExtendedCiphertext ExtendedCiphertext::clone() const {
-  return {{c[0].clone(), c[1].clone()}, scale, fingerprint};
+  return {{c[0].clone(), c[1].clone()}, scale(), fingerprint};
 }
 
 }  // namespace psm

@@ -2,11 +2,20 @@
 //
 // It carries its level (by its limbs), its scale, and the fingerprints of the parameters and of the key pair
 // it belongs to; the evaluator refuses to mix. A fingerprint tells accidents apart; it does not authenticate.
+//
+// The scale comes with the residues and is read-only after that, but for two operations that say what they do:
+// settle_scale() and declare_scale().
 #pragma once
 
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
+#include "ckks/base/error.h"
 #include "ckks/ring/poly.h"
+#include "ckks/scheme/chain/scale.h"
 
 namespace psm {
 
@@ -16,34 +25,57 @@ struct Fingerprint {
   bool operator==(const Fingerprint&) const = default;
 };
 
-struct Ciphertext {
-  RnsPoly c[2];
-  double scale = 0;
+// What the three kinds of ciphertext below have in common: polynomials of one basis, in NTT form.
+template <size_t kPolys>
+class ScaledPolys {
+ public:
+  ScaledPolys() = default;
+  ScaledPolys(std::array<RnsPoly, kPolys> polys, Scale scale, Fingerprint owner)
+      : c(std::move(polys)), fingerprint(owner), scale_(scale) {}
+  // Residues undefined.
+  ScaledPolys(const Ring& ring, Basis basis, Scale scale, Fingerprint owner)
+      : fingerprint(owner), scale_(scale) {
+    for (RnsPoly& poly : c) poly = RnsPoly(ring, basis, Form::kNtt);
+  }
+
+  std::array<RnsPoly, kPolys> c;
   Fingerprint fingerprint;
 
-  int level() const { return c[0].basis().q - 1; }
+  Level level() const { return c[0].basis().q - 1; }
+  Scale scale() const { return scale_; }
+
+  // Takes the scale that is meant for the one that was computed in doubles: they differ by 2^-40 at most, and the
+  // message by as much.
+  void settle_scale(Scale scale) {
+    PSM_CHECK(std::abs(scale / scale_ - 1) <= 0x1p-40, "scale ", scale_, " is not ", scale);
+    scale_ = scale;
+  }
+  // Reads the same residues at another scale: the message becomes scale() / scale times what it was.
+  void declare_scale(Scale scale) { scale_ = scale; }
+
+ private:
+  Scale scale_;
+};
+
+class Ciphertext : public ScaledPolys<2> {
+ public:
+  using ScaledPolys::ScaledPolys;
   size_t bytes() const { return c[0].bytes() + c[1].bytes(); }
   Ciphertext clone() const;
 };
 
 // A product before relinearisation: c_0 + c_1 s + c_2 s^2. Sums of products share one relinearisation.
-struct ProductCiphertext {
-  RnsPoly c[3];
-  double scale = 0;
-  Fingerprint fingerprint;
-
-  int level() const { return c[0].basis().q - 1; }
+class ProductCiphertext : public ScaledPolys<3> {
+ public:
+  using ScaledPolys::ScaledPolys;
 };
 
 // P times a ciphertext, modulo Q_level P: what a key switch yields before its division by P. Sums of such
-// values pay that division once (double hoisting, ePrint 2020/1203). `scale` is the scale of the message
+// values pay that division once (double hoisting, ePrint 2020/1203). The scale is that of the message
 // after the division.
-struct ExtendedCiphertext {
-  RnsPoly c[2];
-  double scale = 0;
-  Fingerprint fingerprint;
-
-  int level() const { return c[0].basis().q - 1; }
+class ExtendedCiphertext : public ScaledPolys<2> {
+ public:
+  using ScaledPolys::ScaledPolys;
   ExtendedCiphertext clone() const;
 };
 

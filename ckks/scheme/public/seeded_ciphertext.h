@@ -9,7 +9,7 @@ namespace psm {
 struct SeededCiphertext {
   Seed seed;
   RnsPoly c0;
-  double scale = 0;
+  Scale scale;
   Fingerprint fingerprint;
 };
 

@@ -3,7 +3,6 @@
 
 #include <cmath>
 
-#include "ckks/ring/arithmetic/real_residue.h"
 #include "ckks/scheme/server/evaluator_implementation.h"
 
 namespace psm {
@@ -15,7 +14,7 @@ void check_level(const char* operation, int level, int needed) {
                       " is needed); bootstrap before it, or use parameters with more levels"));
 }
 
-void check_scales(const char* operation, double a, double b) {
+void check_scales(const char* operation, Scale a, Scale b) {
   if (a == b) return;
   throw Error(message(operation, ": the scales differ, 2^", std::log2(a), " and 2^", std::log2(b),
                       " (relative ", a / b - 1,
@@ -47,34 +46,16 @@ void check_owner(const char* operation, const Fingerprint& a, const Context& con
   }
 }
 
-double snap_scale(const Context& context, double scale, int level) {
-  const double canonical = context.scale(level);
-  return std::abs(scale / canonical - 1) < 0x1p-46 ? canonical : scale;
-}
-
-GaussianResidue gaussian_residue(std::complex<double> value, double scale, const NttTables& tables) {
-  const Modulus& m = tables.modulus();
-  const double real = std::nearbyint(value.real() * scale), imag = std::nearbyint(value.imag() * scale);
-  if (!std::isfinite(real) || !std::isfinite(imag)) {
-    throw Error("a scalar operand is not a finite number; the computation before it failed");
-  }
-  const uint64_t a = residue_of(real, m);
-  const uint64_t b = mul_mod(residue_of(imag, m), tables.roots()[1], m);  // roots()[1] = psi^(N/2)
-  return {add_mod(a, b, m), sub_mod(a, b, m)};
-}
-
 }  // namespace evaluator_internal
 
 Evaluator::Evaluator(const Context& context, const EvaluationKeys& keys)
-    : context_(context), keys_(keys), implementation_(std::make_unique<Implementation>(context)) {
+    : context_(context), keys_(keys), switcher_(context) {
   if (keys.fingerprint.parameters != 0 && keys.fingerprint.parameters != context.fingerprint()) {
     throw Error("the evaluation keys belong to other parameters; generate them with these");
   }
 }
 
-Evaluator::~Evaluator() = default;
-
-void Evaluator::require_galois_key(GaloisElement g, int level) const {
+void Evaluator::require_galois_key(GaloisElement g, Level level) const {
   if (g == 1 || keys_.find_galois(context_, g, level) != nullptr) return;
   // Which rotation this is: the power of 5, up to conjugation.
   const GaloisElement two_n = GaloisElement{2} << context_.log_n();

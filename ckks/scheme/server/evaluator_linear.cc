@@ -1,8 +1,8 @@
 // Sums, plaintext and scalar operands, changes of level.
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
+#include "ckks/ring/arithmetic/real_residue.h"
 #include "ckks/scheme/server/evaluator_implementation.h"
 
 namespace psm {
@@ -14,42 +14,54 @@ namespace {
 void check_pair(const char* operation, const Ciphertext& a, const Ciphertext& b) {
   check_fingerprints(operation, a.fingerprint, b.fingerprint);
   check_levels(operation, a.level(), b.level());
-  check_scales(operation, a.scale, b.scale);
+  check_scales(operation, a.scale(), b.scale());
 }
 
-void check_plain(const char* operation, const Context& context, const Plaintext& b, Basis basis) {
+void check_plain(const char* operation, const Context& context, const Ciphertext& a, const Plaintext& b) {
   PSM_CHECK(&b.ring() == &context.ring(), "plaintext of another ring");
-  check_levels(operation, basis.q - 1, b.level());
-  PSM_CHECK(basis.p == 0 || b.basis().p == basis.p, operation, ": plaintext without special primes");
+  check_levels(operation, a.level(), b.level());
 }
 
-Ciphertext uninitialised(const Ciphertext& like) {
-  return {{RnsPoly(like.c[0].ring(), like.c[0].basis(), Form::kNtt),
-           RnsPoly(like.c[0].ring(), like.c[0].basis(), Form::kNtt)},
-          like.scale,
-          like.fingerprint};
+Ciphertext uninitialised(const Ciphertext& like, Scale scale) {
+  return {like.c[0].ring(), like.c[0].basis(), scale, like.fingerprint};
+}
+Ciphertext uninitialised(const Ciphertext& like) { return uninitialised(like, like.scale()); }
+
+// The Gaussian integer round(value * scale) as it acts on a limb in NTT form: `low` on the first half of the
+// residues, `high` on the second. X^(N/2) is psi^(N/2) times the sign of the top index bit there.
+struct GaussianResidue {
+  uint64_t low, high;
+};
+
+GaussianResidue gaussian_residue(std::complex<double> value, Scale scale, const NttTables& tables) {
+  const Modulus& m = tables.modulus();
+  const double real = std::nearbyint(value.real() * scale), imag = std::nearbyint(value.imag() * scale);
+  if (!std::isfinite(real) || !std::isfinite(imag)) {
+    throw Error("a scalar operand is not a finite number; the computation before it failed");
+  }
+  const uint64_t a = residue_of(real, m);
+  const uint64_t b = mul_mod(residue_of(imag, m), tables.roots()[1], m);  // roots()[1] = psi^(N/2)
+  return {add_mod(a, b, m), sub_mod(a, b, m)};
 }
 
-// out (+)= a * plaintext limb, where `b` holds one value for each run.
+// out = a * plaintext limb, where `b` holds one value for each run.
 void multiply_limb(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t run, size_t n,
-                   const Modulus& m, bool accumulate) {
+                   const Modulus& m) {
   constexpr size_t kLongRun = 64;  // from here on preparing a constant costs less than it saves
   if (run == 1) {
-    accumulate ? kernels().multiply_add(out, a, b, n, m) : kernels().multiply(out, a, b, n, m);
+    kernels().multiply(out, a, b, n, m);
   } else if (run >= kLongRun) {
-    const auto kernel = accumulate ? kernels().scale_add : kernels().scale;
-    for (size_t i = 0; i < n; i += run) kernel(out + i, a + i, make_multiplier(b[i / run], m), run, m);
+    for (size_t i = 0; i < n; i += run)
+      kernels().scale(out + i, a + i, make_multiplier(b[i / run], m), run, m);
   } else {
-    kernels().run_matrix_product(&out, 1, &a, 1, &b, run, n, m, accumulate);
+    kernels().run_matrix_product(&out, 1, &a, 1, &b, run, n, m, false);
   }
 }
 
-// out (+)= a * (low on the first half, high on the second).
-void scale_limb(uint64_t* out, const uint64_t* a, GaussianResidue c, size_t n, const Modulus& m,
-                bool accumulate) {
-  const auto kernel = accumulate ? kernels().scale_add : kernels().scale;
-  kernel(out, a, make_multiplier(c.low, m), n / 2, m);
-  kernel(out + n / 2, a + n / 2, make_multiplier(c.high, m), n / 2, m);
+// out = a * (low on the first half, high on the second).
+void scale_limb(uint64_t* out, const uint64_t* a, GaussianResidue c, size_t n, const Modulus& m) {
+  kernels().scale(out, a, make_multiplier(c.low, m), n / 2, m);
+  kernels().scale(out + n / 2, a + n / 2, make_multiplier(c.high, m), n / 2, m);
 }
 
 // out = a + c on each half.
@@ -97,25 +109,12 @@ void Evaluator::sub_inplace(Ciphertext& a, const Ciphertext& b) const {
   for (int i : {0, 1}) subtract(a.c[i], a.c[i], b.c[i]);
 }
 
-void Evaluator::negate_inplace(Ciphertext& a) const {
-  for (int i : {0, 1}) psm::negate(a.c[i], a.c[i]);
-}
-
 Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& b) const {
-  check_plain("add_plain", context_, b, a.c[0].basis());
-  check_scales("add_plain", a.scale, b.scale());
+  check_plain("add_plain", context_, a, b);
+  check_scales("add_plain", a.scale(), b.scale());
   Ciphertext out = a.clone();
   const RnsPoly addend = b.expand().clone_prefix(a.c[0].basis());
   psm::add(out.c[0], out.c[0], addend);
-  return out;
-}
-
-Ciphertext Evaluator::sub_plain(const Ciphertext& a, const Plaintext& b) const {
-  check_plain("sub_plain", context_, b, a.c[0].basis());
-  check_scales("sub_plain", a.scale, b.scale());
-  Ciphertext out = a.clone();
-  const RnsPoly subtrahend = b.expand().clone_prefix(a.c[0].basis());
-  subtract(out.c[0], out.c[0], subtrahend);
   return out;
 }
 
@@ -129,71 +128,35 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, std::complex<double> value) co
   const Ring& ring = context_.ring();
   parallel_for(0, static_cast<size_t>(a.level()) + 1, [&](size_t index) {
     const int j = static_cast<int>(index);
-    add_constant_limb(a.c[0].limb(j), gaussian_residue(value, a.scale, ring.ntt(j)), ring.n(), ring.q(j));
+    add_constant_limb(a.c[0].limb(j), gaussian_residue(value, a.scale(), ring.ntt(j)), ring.n(), ring.q(j));
   });
 }
 
 // ---- products by plaintexts ------------------------------------------------------------------------------
 
 Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
-  check_plain("multiply_plain", context_, b, a.c[0].basis());
-  Ciphertext out = uninitialised(a);
-  out.scale = a.scale * b.scale();
+  check_plain("multiply_plain", context_, a, b);
+  Ciphertext out = uninitialised(a, a.scale() * b.scale());
   const size_t run = static_cast<size_t>(b.run_length());
   for_each_limb(a.level() + 1, [&](int i, int j) {
-    multiply_limb(out.c[i].limb(j), a.c[i].limb(j), b.limb(j), run, a.c[i].n(), a.c[i].modulus(j), false);
+    multiply_limb(out.c[i].limb(j), a.c[i].limb(j), b.limb(j), run, a.c[i].n(), a.c[i].modulus(j));
   });
   return out;
-}
-
-void Evaluator::multiply_plain_add(Ciphertext& acc, const Ciphertext& a, const Plaintext& b) const {
-  check_plain("multiply_plain_add", context_, b, a.c[0].basis());
-  check_fingerprints("multiply_plain_add", acc.fingerprint, a.fingerprint);
-  check_levels("multiply_plain_add", acc.level(), a.level());
-  check_scales("multiply_plain_add", acc.scale, a.scale * b.scale());
-  const size_t run = static_cast<size_t>(b.run_length());
-  for_each_limb(a.level() + 1, [&](int i, int j) {
-    multiply_limb(acc.c[i].limb(j), a.c[i].limb(j), b.limb(j), run, a.c[i].n(), a.c[i].modulus(j), true);
-  });
 }
 
 Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, std::complex<double> value,
-                                      double scalar_scale) const {
+                                      Scale scalar_scale) const {
   if (scalar_scale == 0) {
     check_level("multiply_scalar", a.level(), 1);
-    const double needed =
-        context_.scale(a.level() - 1) * static_cast<double>(context_.q(a.level())) / a.scale;
+    const Scale needed(before_rescale(context_.scale(a.level() - 1), context_.q(a.level())) / a.scale());
     // Equal but for rounding: then the product of two canonical scales, which rescales to the canonical one.
-    scalar_scale = std::abs(needed / a.scale - 1) < 0x1p-46 ? a.scale : needed;
+    scalar_scale = std::abs(needed / a.scale() - 1) < 0x1p-46 ? a.scale() : needed;
   }
-  Ciphertext out = uninitialised(a);
-  out.scale = a.scale * scalar_scale;
+  Ciphertext out = uninitialised(a, a.scale() * scalar_scale);
   const Ring& ring = context_.ring();
   for_each_limb(a.level() + 1, [&](int i, int j) {
     scale_limb(out.c[i].limb(j), a.c[i].limb(j), gaussian_residue(value, scalar_scale, ring.ntt(j)), ring.n(),
-               ring.q(j), false);
-  });
-  return out;
-}
-
-void Evaluator::multiply_scalar_add(Ciphertext& acc, const Ciphertext& a, std::complex<double> value,
-                                    double scalar_scale) const {
-  check_fingerprints("multiply_scalar_add", acc.fingerprint, a.fingerprint);
-  check_levels("multiply_scalar_add", acc.level(), a.level());
-  check_scales("multiply_scalar_add", acc.scale, a.scale * scalar_scale);
-  const Ring& ring = context_.ring();
-  for_each_limb(a.level() + 1, [&](int i, int j) {
-    scale_limb(acc.c[i].limb(j), a.c[i].limb(j), gaussian_residue(value, scalar_scale, ring.ntt(j)), ring.n(),
-               ring.q(j), true);
-  });
-}
-
-Ciphertext Evaluator::multiply_integer(const Ciphertext& a, int64_t value) const {
-  Ciphertext out = uninitialised(a);
-  for_each_limb(a.level() + 1, [&](int i, int j) {
-    const Modulus& m = a.c[i].modulus(j);
-    kernels().scale(out.c[i].limb(j), a.c[i].limb(j), make_multiplier(reduce_signed(value, m), m), a.c[i].n(),
-                    m);
+               ring.q(j));
   });
   return out;
 }
@@ -206,7 +169,7 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
   const Ring& ring = context_.ring();
   for_each_limb(a.level() + 1, [&](int i, int j) {
     scale_limb(out.c[i].limb(j), a.c[i].limb(j),
-               gaussian_residue({0, power == 1 ? 1.0 : -1.0}, 1, ring.ntt(j)), ring.n(), ring.q(j), false);
+               gaussian_residue({0, power == 1 ? 1.0 : -1.0}, Scale(1), ring.ntt(j)), ring.n(), ring.q(j));
   });
   return out;
 }
@@ -215,32 +178,29 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
   check_level("rescale", a.level(), 1);
-  const double scale =
-      snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
-  auto [c0, c1] = implementation_->switcher.rescale(a.c[0], a.c[1]);
-  return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
+  return {switcher_.rescale(a.c[0], a.c[1]), context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 
 void Evaluator::rescale_inplace(Ciphertext& a) const { a = rescale(a); }
 
-Ciphertext Evaluator::truncate_to_level(const Ciphertext& a, int target) const {
+Ciphertext Evaluator::truncate_to_level(const Ciphertext& a, Level target) const {
   check_level("truncate_to_level", a.level(), target);
   return {
-      {a.c[0].clone_prefix({target + 1, 0}), a.c[1].clone_prefix({target + 1, 0})}, a.scale, a.fingerprint};
+      {a.c[0].clone_prefix({target + 1, 0}), a.c[1].clone_prefix({target + 1, 0})}, a.scale(), a.fingerprint};
 }
 
-Ciphertext Evaluator::drop_to_level(const Ciphertext& a, int target) const {
+Ciphertext Evaluator::drop_to_level(const Ciphertext& a, Level target) const {
   check_level("drop_to_level", a.level(), target);
-  if (a.scale == context_.scale(target)) return truncate_to_level(a, target);
+  if (a.scale() == context_.scale(target)) return truncate_to_level(a, target);
   check_level("drop_to_level with a change of scale", a.level(), target + 1);
-  const double scalar_scale = context_.scale(target) * static_cast<double>(context_.q(target + 1)) / a.scale;
+  const Scale scalar_scale(before_rescale(context_.scale(target), context_.q(target + 1)) / a.scale());
   if (scalar_scale < 0x1p16) {
-    throw Error(message("drop_to_level: a ciphertext of scale 2^", std::log2(a.scale),
+    throw Error(message("drop_to_level: a ciphertext of scale 2^", std::log2(a.scale()),
                         " cannot reach scale 2^", std::log2(context_.scale(target)), " at level ", target,
                         " precisely; rescale it first"));
   }
   Ciphertext out = rescale(multiply_scalar(truncate_to_level(a, target + 1), 1.0, scalar_scale));
-  out.scale = context_.scale(target);
+  out.settle_scale(context_.scale(target));
   return out;
 }
 

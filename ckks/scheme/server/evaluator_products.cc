@@ -44,8 +44,7 @@ void tensor(ProductCiphertext& out, const Ciphertext& a, const Ciphertext& b, bo
 
 ProductCiphertext Evaluator::multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const {
   check_factors("multiply", context_, keys_, a, b);
-  const auto fresh = [&] { return RnsPoly(context_.ring(), a.c[0].basis(), Form::kNtt); };
-  ProductCiphertext out{{fresh(), fresh(), fresh()}, a.scale * b.scale, a.fingerprint};
+  ProductCiphertext out(context_.ring(), a.c[0].basis(), a.scale() * b.scale(), a.fingerprint);
   tensor(out, a, b, false);
   return out;
 }
@@ -55,25 +54,11 @@ void Evaluator::multiply_no_relin_add(ProductCiphertext& acc, const Ciphertext& 
   check_factors("multiply", context_, keys_, a, b);
   check_fingerprints("multiply_no_relin_add", acc.fingerprint, a.fingerprint);
   check_levels("multiply_no_relin_add", acc.level(), a.level());
-  check_scales("multiply_no_relin_add", acc.scale, a.scale * b.scale);
+  check_scales("multiply_no_relin_add", acc.scale(), a.scale() * b.scale());
   tensor(acc, a, b, true);
 }
 
-void Evaluator::add_inplace(ProductCiphertext& a, const ProductCiphertext& b) const {
-  check_fingerprints("add", a.fingerprint, b.fingerprint);
-  check_levels("add", a.level(), b.level());
-  check_scales("add", a.scale, b.scale);
-  for (int i : {0, 1, 2}) psm::add(a.c[i], a.c[i], b.c[i]);
-}
-
-void Evaluator::add_inplace(ProductCiphertext& a, const Ciphertext& b) const {
-  check_fingerprints("add", a.fingerprint, b.fingerprint);
-  check_levels("add", a.level(), b.level());
-  check_scales("add", a.scale, b.scale);
-  for (int i : {0, 1}) psm::add(a.c[i], a.c[i], b.c[i]);
-}
-
-void Evaluator::require_relinearisation_key(int level) const {
+void Evaluator::require_relinearisation_key(Level level) const {
   if (keys_.find_relinearisation(context_, level) != nullptr) return;
   throw Error(message("there is no relinearisation key that serves level ", level,
                       "; request it at that level when generating keys"));
@@ -83,9 +68,8 @@ Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
   check_owner("relinearise", a.fingerprint, context_, keys_);
   require_relinearisation_key(a.level());
   const KeySwitchKey& key = *keys_.find_relinearisation(context_, a.level());
-  const KeySwitcher& switcher = implementation_->switcher;
-  auto [c0, c1] = switcher.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1]});
-  return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
+  return {switcher_.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1]}), a.scale(),
+          a.fingerprint};
 }
 
 Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
@@ -93,11 +77,8 @@ Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
   check_level("relinearise_rescale", a.level(), 1);
   require_relinearisation_key(a.level());
   const KeySwitchKey& key = *keys_.find_relinearisation(context_, a.level());
-  const KeySwitcher& switcher = implementation_->switcher;
-  auto [c0, c1] = switcher.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true});
-  const double scale =
-      snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
-  return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
+  return {switcher_.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true}),
+          context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 
 Ciphertext Evaluator::multiply(const Ciphertext& a, const Ciphertext& b) const {
@@ -111,13 +92,5 @@ Ciphertext Evaluator::multiply_rescale(const Ciphertext& a, const Ciphertext& b)
 }
 
 Ciphertext Evaluator::square_rescale(const Ciphertext& a) const { return multiply_rescale(a, a); }
-
-Ciphertext Evaluator::sum_of_products(
-    std::span<const std::pair<const Ciphertext*, const Ciphertext*>> pairs) const {
-  PSM_CHECK(!pairs.empty());
-  ProductCiphertext sum = multiply_no_relin(*pairs[0].first, *pairs[0].second);
-  for (const auto& [a, b] : pairs.subspan(1)) multiply_no_relin_add(sum, *a, *b);
-  return relinearise(sum);
-}
 
 }  // namespace psm

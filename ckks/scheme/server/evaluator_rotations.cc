@@ -12,16 +12,16 @@ using namespace evaluator_internal;
 
 Hoisted Evaluator::hoist(const Ciphertext& a) const {
   check_owner("rotate", a.fingerprint, context_, keys_);
-  return {&a, implementation_->switcher.decompose(a.c[1], context_.p_count(a.level()))};
+  return {&a, switcher_.decompose(a.c[1], context_.p_count(a.level()))};
 }
 
 Ciphertext Evaluator::apply_galois(const Hoisted& a, GaloisElement g) const {
   const Ciphertext& source = *a.source;
   if (g == 1) return source.clone();
   require_galois_key(g, a.level());
-  auto [c0, c1] = implementation_->switcher.switch_key(a.digits, *keys_.find_galois(context_, g, a.level()),
-                                                       {.addend0 = &source.c[0], .automorphism = g});
-  return {{std::move(c0), std::move(c1)}, source.scale, source.fingerprint};
+  return {switcher_.switch_key(a.digits, *keys_.find_galois(context_, g, a.level()),
+                               {.addend0 = &source.c[0], .automorphism = g}),
+          source.scale(), source.fingerprint};
 }
 
 Ciphertext Evaluator::rotate(const Hoisted& a, int offset, bool conjugate) const {
@@ -32,9 +32,9 @@ Ciphertext Evaluator::apply_galois(const Ciphertext& a, GaloisElement g) const {
   check_owner("rotate", a.fingerprint, context_, keys_);
   if (g == 1) return a.clone();
   require_galois_key(g, a.level());
-  auto [c0, c1] = implementation_->switcher.switch_key(a.c[1], *keys_.find_galois(context_, g, a.level()),
-                                                       {.addend0 = &a.c[0], .automorphism = g});
-  return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
+  return {switcher_.switch_key(a.c[1], *keys_.find_galois(context_, g, a.level()),
+                               {.addend0 = &a.c[0], .automorphism = g}),
+          a.scale(), a.fingerprint};
 }
 
 Ciphertext Evaluator::rotate(const Ciphertext& a, int offset) const {
@@ -45,61 +45,22 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
   return apply_galois(a, galois_element(context_, 0, true));
 }
 
-std::vector<Ciphertext> Evaluator::rotate_hoisted(const Ciphertext& a, std::span<const int> offsets) const {
-  const Hoisted hoisted = hoist(a);
-  std::vector<Ciphertext> out;
-  for (int offset : offsets) out.push_back(rotate(hoisted, offset));
-  return out;
-}
-
 // ---- double hoisting -------------------------------------------------------------------------------------
 
-Evaluator::GaloisStep Evaluator::galois_step(GaloisElement g, int level) const {
+GaloisStep Evaluator::galois_step(GaloisElement g, Level level) const {
   require_galois_key(g, level);
   return {g == 1 ? nullptr : keys_.find_galois(context_, g, level), automorphism_table(g, context_.log_n())};
-}
-
-void Evaluator::apply_galois_extended_tile(const Hoisted& a, const GaloisStep& step, int j, size_t begin,
-                                           size_t size, uint64_t* c0, uint64_t* c1) const {
-  PSM_CHECK(size <= kMaxTile && begin % size == 0, "tile ", begin, " ", size);
-  const Ciphertext& source = *a.source;
-  const KeySwitcher& switcher = implementation_->switcher;
-  const Ring& ring = context_.ring();
-  const Kernels& k = kernels();
-  const bool q_limb = j <= a.level();
-  const int p_count = context_.p_count(a.level());
-  if (step.key == nullptr) {
-    for (int i : {0, 1}) {
-      uint64_t* out = i == 0 ? c0 : c1;
-      if (q_limb) {
-        k.scale(out, source.c[i].limb(j) + begin, switcher.p_product(j, p_count), size, ring.q(j));
-      } else {
-        std::fill_n(out, size, 0);
-      }
-    }
-    return;
-  }
-  const AutomorphismTable& table = *step.table;
-  const size_t from = table.source_begin(begin, size);
-  alignas(64) uint64_t k0[kMaxTile], k1[kMaxTile];
-  switcher.inner_product(a.digits, *step.key, j, from, from + size, k0, k1);
-  if (q_limb) k.scale_add(k0, source.c[0].limb(j) + from, switcher.p_product(j, p_count), size, ring.q(j));
-  k.automorphism(c0, k0, table.tile(begin, size));
-  k.automorphism(c1, k1, table.tile(begin, size));
 }
 
 ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElement g) const {
   const GaloisStep step = galois_step(g, a.level());
   const Basis basis = a.digits.basis;
-  ExtendedCiphertext out{
-      {RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
-      a.source->scale,
-      a.source->fingerprint};
+  ExtendedCiphertext out(context_.ring(), basis, a.source->scale(), a.source->fingerprint);
   parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
     const int j = static_cast<int>(index);
     const size_t n = context_.ring().n(), tile = std::min(n, kMaxTile);
     for (size_t begin = 0; begin < n; begin += tile) {
-      apply_galois_extended_tile(a, step, j, begin, tile, out.c[0].limb(j) + begin, out.c[1].limb(j) + begin);
+      galois_tile(switcher_, a, step, j, begin, tile, out.c[0].limb(j) + begin, out.c[1].limb(j) + begin);
     }
   });
   return out;
@@ -112,8 +73,7 @@ Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElem
   for (const GaloisElement g : elements) steps.push_back(galois_step(g, a.level()));
   const Ring& ring = context_.ring();
   const Basis basis = hoisted.digits.basis;
-  ExtendedCiphertext sum{
-      {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
+  ExtendedCiphertext sum(ring, basis, a.scale(), a.fingerprint);
   parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& q = sum.c[0].modulus(j);
@@ -122,9 +82,9 @@ Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElem
     for (size_t begin = 0; begin < n; begin += tile) {
       uint64_t* c0 = sum.c[0].limb(j) + begin;
       uint64_t* c1 = sum.c[1].limb(j) + begin;
-      apply_galois_extended_tile(hoisted, steps[0], j, begin, tile, c0, c1);
+      galois_tile(switcher_, hoisted, steps[0], j, begin, tile, c0, c1);
       for (size_t s = 1; s < steps.size(); ++s) {
-        apply_galois_extended_tile(hoisted, steps[s], j, begin, tile, next0, next1);
+        galois_tile(switcher_, hoisted, steps[s], j, begin, tile, next0, next1);
         kernels().add(c0, c0, next0, tile, q);
         kernels().add(c1, c1, next1, tile, q);
       }
@@ -133,32 +93,17 @@ Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElem
   return mod_down(sum);
 }
 
-ExtendedCiphertext Evaluator::extend(const Ciphertext& a) const {
-  const Ring& ring = context_.ring();
-  const Basis basis{a.level() + 1, context_.p_count(a.level())};
-  ExtendedCiphertext out{
-      {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
-  for_each_limb(basis.limbs(), [&](int i, int j) {
-    if (j < basis.q) {
-      kernels().scale(out.c[i].limb(j), a.c[i].limb(j), implementation_->switcher.p_product(j, basis.p),
-                      ring.n(), ring.q(j));
-    } else {
-      std::fill_n(out.c[i].limb(j), ring.n(), 0);
-    }
-  });
-  return out;
-}
-
 void Evaluator::add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const {
   check_fingerprints("add", a.fingerprint, b.fingerprint);
   check_levels("add", a.level(), b.level());
-  check_scales("add", a.scale, b.scale);
+  check_scales("add", a.scale(), b.scale());
   for (int i : {0, 1}) psm::add(a.c[i], a.c[i], b.c[i]);
 }
 
 namespace {
 
-void multiply_extended(RnsPoly (&out)[2], const ExtendedCiphertext& a, const Plaintext& b, bool accumulate) {
+void multiply_extended(std::array<RnsPoly, 2>& out, const ExtendedCiphertext& a, const Plaintext& b,
+                       bool accumulate) {
   PSM_CHECK(b.basis() == a.c[0].basis(), "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ",
             a.c[0].basis().q, "+", a.c[0].basis().p);
   const size_t run = static_cast<size_t>(b.run_length());
@@ -174,10 +119,7 @@ void multiply_extended(RnsPoly (&out)[2], const ExtendedCiphertext& a, const Pla
 
 ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const {
   const Basis basis = a.c[0].basis();
-  ExtendedCiphertext out{
-      {RnsPoly(context_.ring(), basis, Form::kNtt), RnsPoly(context_.ring(), basis, Form::kNtt)},
-      a.scale * b.scale(),
-      a.fingerprint};
+  ExtendedCiphertext out(context_.ring(), basis, a.scale() * b.scale(), a.fingerprint);
   multiply_extended(out.c, a, b, false);
   return out;
 }
@@ -186,7 +128,7 @@ void Evaluator::multiply_plain_add(ExtendedCiphertext& acc, const ExtendedCipher
                                    const Plaintext& b) const {
   check_fingerprints("multiply_plain_add", acc.fingerprint, a.fingerprint);
   check_levels("multiply_plain_add", acc.level(), a.level());
-  check_scales("multiply_plain_add", acc.scale, a.scale * b.scale());
+  check_scales("multiply_plain_add", acc.scale(), a.scale() * b.scale());
   multiply_extended(acc.c, a, b, true);
 }
 
@@ -194,22 +136,20 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
   check_owner("rotate", a.fingerprint, context_, keys_);
   if (g == 1) return a.clone();
   require_galois_key(g, a.level());
-  const KeySwitcher& switcher = implementation_->switcher;
   const Ring& ring = context_.ring();
   const Basis basis = a.c[0].basis();
-  const RnsPoly c1 = switcher.mod_down(a.c[1]);
-  const Digits digits = switcher.decompose(c1, basis.p);
+  const RnsPoly c1 = switcher_.mod_down(a.c[1]);
+  const Digits digits = switcher_.decompose(c1, basis.p);
   const auto table = automorphism_table(g, ring.log_n());
   const KeySwitchKey& key = *keys_.find_galois(context_, g, a.level());
-  ExtendedCiphertext out{
-      {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
+  ExtendedCiphertext out(ring, basis, a.scale(), a.fingerprint);
   parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t index) {
     const int j = static_cast<int>(index);
     const size_t n = ring.n(), tile = std::min(n, kMaxTile);
     alignas(64) uint64_t k0[kMaxTile], k1[kMaxTile];
     for (size_t begin = 0; begin < n; begin += tile) {
       const size_t from = table->source_begin(begin, tile);
-      switcher.inner_product(digits, key, j, from, from + tile, k0, k1);
+      switcher_.inner_product(digits, key, j, from, from + tile, k0, k1);
       kernels().add(k0, k0, a.c[0].limb(j) + from, tile, a.c[0].modulus(j));
       kernels().automorphism(out.c[0].limb(j) + begin, k0, table->tile(begin, tile));
       kernels().automorphism(out.c[1].limb(j) + begin, k1, table->tile(begin, tile));
@@ -219,16 +159,12 @@ ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a,
 }
 
 Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
-  auto [c0, c1] = implementation_->switcher.mod_down(a.c[0], a.c[1]);
-  return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
+  return {switcher_.mod_down(a.c[0], a.c[1]), a.scale(), a.fingerprint};
 }
 
 Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
   check_level("mod_down_rescale", a.level(), 1);
-  const double scale =
-      snap_scale(context_, a.scale / static_cast<double>(context_.q(a.level())), a.level() - 1);
-  auto [c0, c1] = implementation_->switcher.mod_down_rescale(a.c[0], a.c[1]);
-  return {{std::move(c0), std::move(c1)}, scale, a.fingerprint};
+  return {switcher_.mod_down_rescale(a.c[0], a.c[1]), context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 
 // ---- around ModRaise -------------------------------------------------------------------------------------
@@ -236,8 +172,7 @@ Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
 namespace {
 
 Ciphertext switch_key(const KeySwitcher& switcher, const Ciphertext& a, const KeySwitchKey& key) {
-  auto [c0, c1] = switcher.switch_key(a.c[1], key, {.addend0 = &a.c[0]});
-  return {{std::move(c0), std::move(c1)}, a.scale, a.fingerprint};
+  return {switcher.switch_key(a.c[1], key, {.addend0 = &a.c[0]}), a.scale(), a.fingerprint};
 }
 
 }  // namespace
@@ -246,22 +181,21 @@ Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
   check_owner("switch_to_ephemeral", a.fingerprint, context_, keys_);
   PSM_CHECK(a.level() == 0, "the ephemeral secret exists at level 0 only; level ", a.level());
   if (!keys_.to_ephemeral) throw Error("there are no encapsulation keys; request them when generating keys");
-  return switch_key(implementation_->switcher, a, *keys_.to_ephemeral);
+  return switch_key(switcher_, a, *keys_.to_ephemeral);
 }
 
 Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& a) const {
   check_owner("switch_from_ephemeral", a.fingerprint, context_, keys_);
   if (!keys_.from_ephemeral)
     throw Error("there are no encapsulation keys; request them when generating keys");
-  return switch_key(implementation_->switcher, a, *keys_.from_ephemeral);
+  return switch_key(switcher_, a, *keys_.from_ephemeral);
 }
 
-Ciphertext Evaluator::mod_raise(const Ciphertext& a, int level) const {
+Ciphertext Evaluator::mod_raise(const Ciphertext& a, Level level) const {
   PSM_CHECK(a.level() == 0 && level <= context_.max_level(), "level ", a.level(), " to ", level);
   const Ring& ring = context_.ring();
   const Basis basis{level + 1, 0};
-  Ciphertext out{
-      {RnsPoly(ring, basis, Form::kNtt), RnsPoly(ring, basis, Form::kNtt)}, a.scale, a.fingerprint};
+  Ciphertext out(ring, basis, a.scale(), a.fingerprint);
   RnsPoly coefficients[2] = {a.c[0].clone(), a.c[1].clone()};
   for (RnsPoly& c : coefficients) to_coefficients(c);
   for_each_limb(basis.limbs(), [&](int i, int j) {

@@ -48,6 +48,7 @@ struct Digits {
 class KeySwitcher {
  public:
   explicit KeySwitcher(const Context& context);
+  const Context& context() const { return context_; }
 
   // c: NTT form, no special primes; must outlive the result. p_count: of the key that will be used.
   Digits decompose(const RnsPoly& c, int p_count) const;

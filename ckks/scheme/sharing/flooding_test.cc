@@ -16,7 +16,7 @@ namespace {
 // (x + y) y at scales that leave room for flooding: encoded at 2^150, rescaled to about 2^140 at level 4.
 struct Shallow {
   static constexpr int kLevel = 8, kRescales = 4;
-  static constexpr double kScale = 0x1p150;
+  static constexpr Scale kScale{0x1p150};
 
   Shallow() : party(insecure_leveled(11, kLevel)), decryptor(party.secret, party.encoder) {
     KeyRequest request;
@@ -36,15 +36,15 @@ struct Shallow {
     const double fresh = model.encryption(kScale), size = std::sqrt(2.0);
     error =
         WorstCaseModel::product(2 * size, 2 * fresh, size, fresh) + model.key_switch(kLevel, kScale * kScale);
-    double scale = kScale * kScale;
+    Scale scale = kScale * kScale;
     for (int i = 0; i < kRescales; ++i) {
-      scale /= static_cast<double>(party.context.q(kLevel - i));
+      scale = after_rescale(scale, party.context.q(kLevel - i));
       error += model.rescale(scale);
     }
   }
 
   Flooding plan(const SharingTerms& terms) const {
-    return plan_flooding(party.context, result.level(), result.scale, 4, error, terms);
+    return plan_flooding(party.context, result.level(), result.scale(), 4, error, terms);
   }
 
   TestParty party;
@@ -79,7 +79,7 @@ TEST_CASE("one sum and one product at a large scale are shared with the precisio
 TEST_CASE("the deviation is the equation's") {
   const SharingTerms terms{.queries = 100, .precision_bits = 20, .statistical_bits = 64};
   const Flooding flooding = shallow().plan(terms);
-  const double distance = shallow().error * shallow().result.scale + std::sqrt(2048.0) / 2;
+  const double distance = shallow().error * shallow().result.scale() + std::sqrt(2048.0) / 2;
   CHECK(flooding.deviation == doctest::Approx(std::sqrt(1200.0) * 0x1p32 * distance));
   // Divergence of all answers together, and total variation by Pinsker.
   const double divergence = 100 * std::pow(distance / flooding.deviation, 2) / 2;
@@ -136,7 +136,7 @@ TEST_CASE("no distinguisher of two normal laws gains more than the two measures 
 TEST_CASE("a result of the usual scale is refused, with bound, terms and what would be left") {
   const Context& context = shallow().party.context;
   const WorstCaseModel model(context);
-  const double scale = context.scale(2);
+  const Scale scale = context.scale(2);
   try {
     plan_flooding(context, 2, scale, 1, model.encryption(scale), {.queries = 16, .precision_bits = 10});
     FAIL("not refused");
@@ -153,7 +153,7 @@ TEST_CASE("a result of the usual scale is refused, with bound, terms and what wo
 TEST_CASE("an infinite bound, and what a product of it with zero is, are refused") {
   for (const double error : {double{INFINITY}, std::nan("")}) {
     CHECK_THROWS_WITH_AS(
-        plan_flooding(shallow().party.context, 2, 0x1p40, 1, error, {.precision_bits = -100}),
+        plan_flooding(shallow().party.context, 2, Scale(0x1p40), 1, error, {.precision_bits = -100}),
         doctest::Contains("beyond all bounds"), Error);
   }
 }
@@ -161,7 +161,7 @@ TEST_CASE("an infinite bound, and what a product of it with zero is, are refused
 TEST_CASE(
     "noise beyond the modulus, impossible limits, and ciphertexts that were not planned for are refused") {
   const Context& context = shallow().party.context;
-  CHECK_THROWS_WITH_AS(plan_flooding(context, 1, 0x1p85, 0x1p10, 0x1p-84, {.queries = 1}),
+  CHECK_THROWS_WITH_AS(plan_flooding(context, 1, Scale(0x1p85), 0x1p10, 0x1p-84, {.queries = 1}),
                        doctest::Contains("does not fit the modulus"), Error);
   CHECK_THROWS_WITH_AS(shallow().plan({.queries = 0}), doctest::Contains("from 1 to"), Error);
   CHECK_THROWS_WITH_AS(shallow().plan({.queries = SharingTerms::kMaxQueries + 1}),

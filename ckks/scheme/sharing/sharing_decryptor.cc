@@ -19,10 +19,10 @@ SharingDecryptor::SharingDecryptor(const SecretKey& secret, const Encoder& encod
 std::vector<std::complex<double>> SharingDecryptor::decrypt(const Ciphertext& ciphertext,
                                                             const Flooding& flooding) const {
   require_owner(ciphertext, secret_);
-  if (ciphertext.level() != flooding.level || ciphertext.scale != flooding.scale) {
+  if (ciphertext.level() != flooding.level || ciphertext.scale() != flooding.scale) {
     throw Error(message("the ciphertext is at level ", ciphertext.level(), " and scale 2^",
-                        std::log2(ciphertext.scale), ", its flooding was planned for level ", flooding.level,
-                        " and scale 2^", std::log2(flooding.scale),
+                        std::log2(ciphertext.scale()), ", its flooding was planned for level ",
+                        flooding.level, " and scale 2^", std::log2(flooding.scale),
                         "; it is the result of another computation"));
   }
   const Context& context = secret_.context();
@@ -41,17 +41,18 @@ std::vector<std::complex<double>> SharingDecryptor::decrypt(const Ciphertext& ci
 
   // Public from here on. The decoder reads 128 bits of at most three primes.
   const KeySwitcher switcher(context);
-  double scale = ciphertext.scale, largest = flooding.largest;
+  Scale scale = ciphertext.scale();
+  double largest = flooding.largest;
   const double readable = encoder_.log2_readable(context.max_level()) - 1;
   while (y.limbs() > 1 && (std::log2(largest) > readable || y.limbs() > Encoder::kDecodedLimbs)) {
     if (std::log2(largest) <= readable) {
       y = y.clone_prefix({Encoder::kDecodedLimbs, 0});
       break;
     }
-    const double prime = static_cast<double>(ring.q(y.limbs() - 1).q);
+    const uint64_t prime = ring.q(y.limbs() - 1).q;
     y = std::move(switcher.rescale(y, y)[0]);
-    scale /= prime;
-    largest = largest / prime + 1;
+    scale = after_rescale(scale, prime);
+    largest = largest / static_cast<double>(prime) + 1;
   }
   Plaintext plaintext(ring, y.basis(), static_cast<int>(ring.n()), scale);
   for (int j = 0; j < y.limbs(); ++j) std::copy_n(y.limb(j), ring.n(), plaintext.limb(j));

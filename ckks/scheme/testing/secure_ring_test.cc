@@ -22,7 +22,7 @@ TEST_CASE("at N = 2^16 encrypt, multiply, rotate, conjugate and decrypt meet the
 
   const Slots x = t.random_slots(1), y = t.random_slots(2);
   const Ciphertext a = t.encrypt(x, kLevel), b = t.encrypt(y, kLevel);
-  const double fresh = model.encryption(a.scale);
+  const double fresh = model.encryption(a.scale());
   CHECK(rms_error(t.decrypt(a), x) < 1.5 * fresh);
 
   const size_t n = x.size();
@@ -35,10 +35,10 @@ TEST_CASE("at N = 2^16 encrypt, multiply, rotate, conjugate and decrypt meet the
   CHECK(rms_error(t.decrypt(e.rotate(a, 256)), turned) < 1.5 * fresh);
   CHECK(rms_error(t.decrypt(e.conjugate(a)), conjugated) < 1.5 * fresh);
   const Ciphertext product = e.multiply_rescale(a, b);
-  CHECK(product.scale == t.context.scale(kLevel - 1));
+  CHECK(product.scale() == t.context.scale(kLevel - 1));
   const double size = std::sqrt(2.0 / 3);
   const double expected =
-      NoiseModel::sum(NoiseModel::product(size, fresh, size, fresh), model.rescale(product.scale));
+      NoiseModel::sum(NoiseModel::product(size, fresh, size, fresh), model.rescale(product.scale()));
   CHECK(rms_error(t.decrypt(product), xy) < 1.5 * expected);
   CHECK(rms_error(t.decrypt(e.drop_to_level(product, 0)), xy) < 1.5 * expected);
 }

@@ -106,7 +106,7 @@ TEST_CASE(
   TestParty party(insecure_leveled(11, 4));
   const KeyFiles files = folder("leveled", party.secret.fingerprint().key);
   wire::write_secret_key(files.secret, party.secret);
-  constexpr double kScale = 0x1p140;
+  constexpr Scale kScale{0x1p140};
   const Slots x = party.random_slots(1), y = party.random_slots(2);
   const auto encrypt = [&](const Slots& v) {
     return party.encryptor.encrypt(party.encoder.encode(v, 4, kScale));
