@@ -1,5 +1,5 @@
-// bazel run //cmd:bench -- --suite ckks|train [flags]: times the encrypted operations, or a step of training,
-// beside what the machine allows.
+// bazel run //cmd:bench -- --suite ckks|kernels|train [flags]: times the encrypted operations, the kernels they are
+// made of, or a step of training.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/kernel_suite.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/bench_suite.h"
@@ -61,6 +62,20 @@ void add_file_sizes(const Context& context, std::vector<BenchRow>& rows) {
   }
 }
 
+void bench_kernels(int log_n, int repetitions, const CommonFlags& common) {
+  std::printf("%s, N = 2^%d, one thread\n", processor_name().c_str(), log_n);
+  Table table({"kernel", "backend", "prime bits", "near us", "least", "far us", "least"});
+  Json json = Json(Json::Array{});
+  for (const KernelRow& row : kernel_suite(log_n, repetitions)) {
+    table.row({row.name, row.backend, std::to_string(row.prime_bits), format("%.1f", row.near.median),
+               format("%.1f", row.near.least), format("%.1f", row.far.median),
+               format("%.1f", row.far.least)});
+    json.push_back(row.json());
+  }
+  std::printf("\n%s", table.text().c_str());
+  common.write_json(json);
+}
+
 void bench_training(int steps, const CommonFlags& common) {
   TrainSuiteOptions options = default_train_suite();
   options.steps = steps;
@@ -87,14 +102,16 @@ void bench_training(int steps, const CommonFlags& common) {
 
 int bench(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:bench -- --suite ckks|train [flags]",
+      "bazel run //cmd:bench -- --suite ckks|kernels|train [flags]",
       "Times the operations of the encryption scheme, medians and minima by the clock, beside their\n"
       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory\n"
       "bandwidth and the multiply-accumulate rate measured on this machine. Takes about a minute.\n"
+      "--suite kernels: each kernel of every backend on one thread, its operands in the caches and from "
+      "memory.\n"
       "--suite train: a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one "
       "thread\n"
       "and on all, beside the rate of fp32 multiply-adds measured on this machine.");
-  const std::string& suite = flags.text("suite", "ckks", "what to time: ckks or train");
+  const std::string& suite = flags.text("suite", "ckks", "what to time: ckks, kernels or train");
   const int64_t& repetitions = flags.integer("repetitions", 7, 1, 1000, "runs of each operation, at least");
   const int64_t& bootstraps =
       flags.integer("bootstrap-repetitions", 3, 1, 100, "runs of the bootstrap and of making its keys");
@@ -102,12 +119,17 @@ int bench(int argc, char** argv) {
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
-  if (suite != "ckks" && suite != "train")
-    throw Error(message("--suite ", suite, " is not known; there are: ckks, train"));
+  if (suite != "ckks" && suite != "kernels" && suite != "train")
+    throw Error(message("--suite ", suite, " is not known; there are: ckks, kernels, train"));
   ring.apply();
   common.apply();
   if (suite == "train") {
     bench_training(static_cast<int>(repetitions), common);
+    return 0;
+  }
+
+  if (suite == "kernels") {
+    bench_kernels(ring.spec().log_n, static_cast<int>(repetitions), common);
     return 0;
   }
 

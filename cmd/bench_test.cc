@@ -1,5 +1,7 @@
 // The command as its users call it, in a small ring that offers no security: names and members of its rows.
 
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -85,6 +87,25 @@ TEST_CASE("sizes in files are those that the files' own functions state, below t
     }
   }
   CHECK(rotations == 2);
+}
+
+TEST_CASE("the suite kernels times each kernel of each backend, with primes of three sizes") {
+  const std::string json_path = path_of("kernels.json");
+  REQUIRE(run("--suite kernels --json " + json_path + kSmall) == 0);
+  const Json json = parse_json(read_file(json_path, 1 << 20), "rows");
+  std::map<std::string, int> forward;  // backend -> rows of its transform
+  std::set<int64_t> bits;
+  for (const Json& row : json.array("rows")) {
+    CHECK(row.at("near_min_us", "row").number("near_min_us") > 0);
+    CHECK(row.at("far_median_us", "row").number("far_median_us") >=
+          row.at("far_min_us", "row").number("far_min_us"));
+    bits.insert(row.at("prime_bits", "row").integer("prime_bits", 1, 50));
+    if (row.at("name", "row").string("name") == "ntt_forward")
+      ++forward[row.at("backend", "row").string("backend")];
+  }
+  CHECK(forward.count("scalar") == 1);
+  for (const auto& [backend, rows] : forward) CHECK(rows == 3);
+  CHECK(bits.size() == 3);
 }
 
 TEST_CASE("an unknown suite, an unknown backend and a small ring without --insecure are refused with 2") {

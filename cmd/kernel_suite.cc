@@ -1,11 +1,6 @@
-// Times every kernel of every backend this processor can run on one thread: medians, and minima in brackets.
-//
-//   bazel run //ckks/ring:kernels_bench -- --log_n 16
-//
-// "near" repeats on the same limbs and tables, which stay in the caches; "far" goes round many limbs with a
-// prime and tables of their own, as a key switch does, so that data and tables come from memory.
+#include "cmd/kernel_suite.h"
+
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
 #include <functional>
 #include <memory>
@@ -13,8 +8,6 @@
 #include <vector>
 
 #include "ckks/base/buffer.h"
-#include "ckks/base/files/flags.h"
-#include "ckks/base/processor.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/ring/kernels/backend.h"
@@ -22,16 +15,14 @@
 namespace psm {
 namespace {
 
-// Processor time of this thread: other processes on the machine lengthen the clock's time, not this one.
+// Processor time of this thread.
 double microseconds_now() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-struct Microseconds {
-  double median, minimum;
-};
+using Microseconds = KernelRow::Microseconds;
 
 Microseconds microseconds(int repetitions, const std::function<void(int)>& body) {
   body(0);
@@ -45,9 +36,9 @@ Microseconds microseconds(int repetitions, const std::function<void(int)>& body)
   return {times[times.size() / 2], times.front()};
 }
 
-struct Bench {
+struct Operands {
   // Primes nearest to `target`.
-  Bench(int log_n, double target, int limb_count) : n(size_t{1} << log_n) {
+  Operands(int log_n, double target, int limb_count) : n(size_t{1} << log_n) {
     TrainingRandom random(1);
     std::vector<uint64_t> primes;
     for (int i = 0; i < limb_count; ++i) {
@@ -75,20 +66,14 @@ struct Bench {
   std::vector<uint64_t*> writable, out_pointers;
 };
 
-void print_row(const char* name, Microseconds near, Microseconds far) {
-  std::printf("  %-34s %9.1f (%.1f) %9.1f (%.1f)\n", name, near.median, near.minimum, far.median,
-              far.minimum);
-}
-
-void bench_backend(const Kernels& k, Bench& b, int repetitions) {
+void time_backend(const Kernels& k, Operands& b, int repetitions, std::vector<KernelRow>& rows) {
   const size_t n = b.n, count = b.limbs.size();
   const Modulus& q0 = b.moduli[0];
   const auto row = [&](const char* name, const std::function<void(size_t)>& body) {
     const Microseconds near = microseconds(repetitions, [&](int) { body(0); });
     const Microseconds far = microseconds(repetitions, [&](int i) { body(static_cast<size_t>(i) % count); });
-    print_row(name, near, far);
+    rows.push_back({name, k.name, q0.bits, near, far});
   };
-  std::printf(" %s, %d-bit primes: microseconds          near                far\n", k.name, q0.bits);
   row("ntt_forward", [&](size_t i) { k.ntt_forward(b.writable[i], b.writable[i], *b.tables[i]); });
   row("ntt_inverse", [&](size_t i) { k.ntt_inverse(b.writable[i], b.writable[i], *b.tables[i]); });
   row("add", [&](size_t i) { k.add(b.writable[i], b.pointers[i], b.out_pointers[0], n, b.moduli[i]); });
@@ -127,27 +112,28 @@ void bench_backend(const Kernels& k, Bench& b, int repetitions) {
   });
 }
 
-int bench(int argc, char** argv) {
-  Flags flags("bazel run //ckks/ring:kernels_bench -- [flags]",
-              "Times the kernels of every backend on one thread.");
-  const int64_t& log_n = flags.integer("log_n", 16, 6, 17, "log2 of the ring's dimension");
-  const int64_t& repetitions =
-      flags.integer("repetitions", 200, 1, 100000, "repetitions of each measurement");
-  flags.parse(argc, argv);
-  std::printf("%s, N = 2^%d\n", processor_name().c_str(), static_cast<int>(log_n));
-  // Computing levels, then the two sides of what a backend does for long primes; the last are special
-  // primes'.
-  for (double target : {0x1p40, 0x1p49 - 0x1p40, 0x1p50 - 0x1p30}) {
-    Bench b(static_cast<int>(log_n), target, 32);
-    for (const Kernels* backend : available_backends())
-      bench_backend(*backend, b, static_cast<int>(repetitions));
-  }
-  return 0;
-}
-
 }  // namespace
-}  // namespace psm
 
-int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::bench(argc, argv); });
+Json KernelRow::json() const {
+  Json json;
+  json["name"] = name;
+  json["backend"] = backend;
+  json["prime_bits"] = prime_bits;
+  json["near_median_us"] = near.median;
+  json["near_min_us"] = near.least;
+  json["far_median_us"] = far.median;
+  json["far_min_us"] = far.least;
+  return json;
 }
+
+std::vector<KernelRow> kernel_suite(int log_n, int repetitions) {
+  constexpr int kLimbs = 32;
+  std::vector<KernelRow> rows;
+  for (const double target : {0x1p40, 0x1p49 - 0x1p40, 0x1p50 - 0x1p30}) {
+    Operands operands(log_n, target, kLimbs);
+    for (const Kernels* backend : available_backends()) time_backend(*backend, operands, repetitions, rows);
+  }
+  return rows;
+}
+
+}  // namespace psm

@@ -1,4 +1,4 @@
-#include "ckks/scheme/galois_tile.h"
+#include "ckks/scheme/server/galois_tile.h"
 
 #include <algorithm>
 
