@@ -39,25 +39,6 @@ Coefficients chebyshev_interpolate(const RealFunction& f, int degree) {
   return chebyshev_least_squares(f, degree, degree + 1);
 }
 
-Coefficients chebyshev_truncate(Coefficients c, long double tolerance) {
-  long double dropped = 0;
-  while (c.size() > 1 && dropped + std::fabs(c.back()) <= tolerance) {
-    dropped += std::fabs(c.back());
-    c.pop_back();
-  }
-  return c;
-}
-
-Coefficients chebyshev_derivative(std::span<const long double> c) {
-  const int degree = static_cast<int>(c.size()) - 1;
-  if (degree < 1) return {0};
-  Coefficients d(degree + 2, 0);
-  for (int k = degree; k >= 1; --k) d[k - 1] = (k + 1 <= degree ? d[k + 1] : 0) + 2 * k * c[k];
-  d[0] /= 2;
-  d.resize(degree);
-  return d;
-}
-
 Coefficients chebyshev_product(std::span<const long double> a, std::span<const long double> b) {
   PSM_CHECK(!a.empty() && !b.empty());
   Coefficients product(a.size() + b.size() - 1, 0);
@@ -84,23 +65,6 @@ Coefficients chebyshev_from_monomial(std::span<const long double> a) {
   }
   p.resize(std::max<size_t>(a.size(), 1));
   return p;
-}
-
-Coefficients chebyshev_to_monomial(std::span<const long double> c) {
-  Coefficients sum(c.size(), 0), previous(c.size(), 0), current(c.size(), 0);
-  if (c.empty()) return {0};
-  previous[0] = 1;
-  sum[0] = c[0];
-  if (c.size() == 1) return sum;
-  current[1] = 1;
-  for (size_t k = 1; k < c.size(); ++k) {
-    for (size_t j = 0; j < c.size(); ++j) sum[j] += c[k] * current[j];
-    Coefficients next(c.size(), 0);
-    for (size_t j = 0; j < c.size(); ++j) next[j] = (j > 0 ? 2 * current[j - 1] : 0) - previous[j];
-    previous = std::move(current);
-    current = std::move(next);
-  }
-  return sum;
 }
 
 long double sum_of_absolute(std::span<const long double> c) {

@@ -35,19 +35,11 @@ Coefficients chebyshev_interpolate(const RealFunction& f, int degree);
 // below 2 * samples - degree.
 Coefficients chebyshev_least_squares(const RealFunction& f, int degree, int samples);
 
-// Drops trailing coefficients as long as their absolute values sum to at most `tolerance`: the polynomial
-// moves by no more than that anywhere on [-1, 1].
-Coefficients chebyshev_truncate(Coefficients c, long double tolerance);
-
-// d/dt of the series.
-Coefficients chebyshev_derivative(std::span<const long double> c);
-
 // The product of two series: T_j T_k = (T_{j+k} + T_{|j-k|}) / 2.
 Coefficients chebyshev_product(std::span<const long double> a, std::span<const long double> b);
 
-// Conversion from and to sum_k a_k t^k. The way to monomials loses about 1.3 bits a degree: for low degrees.
+// The series of sum_k a_k t^k.
 Coefficients chebyshev_from_monomial(std::span<const long double> a);
-Coefficients chebyshev_to_monomial(std::span<const long double> c);
 
 // sum_k |c_k| >= max |p| and sum_k k^2 |c_k| >= max |d^2 p(cos theta) / d theta^2|.
 long double sum_of_absolute(std::span<const long double> c);

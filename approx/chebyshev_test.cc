@@ -32,36 +32,25 @@ TEST_CASE("least squares drops the components of higher degree and keeps the oth
   for (size_t k = 0; k < 3; ++k) CHECK(std::fabs(found[k] - c[k]) < 1e-17L);
 }
 
-TEST_CASE("truncation moves the polynomial by no more than the tolerance") {
-  const Coefficients c{1, 0.5L, 1e-3L, -1e-4L, 1e-5L};
-  const Coefficients shorter = chebyshev_truncate(c, 2e-4L);
-  CHECK(shorter.size() == 3);
-  for (const long double t : {-1.0L, -0.2L, 0.7L, 1.0L})
-    CHECK(std::fabs(clenshaw(c, t) - clenshaw(shorter, t)) <= 2e-4L);
-  CHECK(chebyshev_truncate({1, 1}, 10).size() == 1);
-}
-
-TEST_CASE("derivative and product agree with their definitions") {
+TEST_CASE("a product has the product of the values") {
   const Coefficients a{0.5L, -1, 0.25L, 2}, b{1, 0.5L, -3};
-  const Coefficients slope = chebyshev_derivative(a), product = chebyshev_product(a, b);
-  CHECK(slope.size() == 3);
+  const Coefficients product = chebyshev_product(a, b);
   CHECK(product.size() == 6);
   for (const long double t : {-0.9L, 0.1L, 0.6L}) {
-    const long double h = 1e-6L;
-    const long double difference = (clenshaw(a, t + h) - clenshaw(a, t - h)) / (2 * h);
-    CHECK(std::fabs(clenshaw(slope, t) - difference) < 1e-9L);
     CHECK(std::fabs(clenshaw(product, t) - clenshaw(a, t) * clenshaw(b, t)) < 1e-17L);
   }
-  CHECK(chebyshev_derivative(Coefficients{3}) == Coefficients{0});
 }
 
-TEST_CASE("conversion to monomials and back is the identity, T_3 is 4 t^3 - 3 t") {
-  CHECK(chebyshev_to_monomial(Coefficients{0, 0, 0, 1}) == Coefficients{0, -3, 0, 4});
+TEST_CASE("the series of monomials has their values, and 4 t^3 - 3 t is T_3") {
   CHECK(chebyshev_from_monomial(Coefficients{0, -3, 0, 4}) == Coefficients{0, 0, 0, 1});
   const Coefficients c{0.5L, -1, 0.25L, 2, -0.125L, 0.75L, 3};
-  const Coefficients back = chebyshev_from_monomial(chebyshev_to_monomial(c));
-  REQUIRE(back.size() == c.size());
-  for (size_t k = 0; k < c.size(); ++k) CHECK(std::fabs(back[k] - c[k]) < 1e-15L);
+  const Coefficients series = chebyshev_from_monomial(c);
+  REQUIRE(series.size() == c.size());
+  for (const long double t : {-1.0L, -0.2L, 0.7L, 1.0L}) {
+    long double sum = 0;
+    for (size_t k = c.size(); k-- > 0;) sum = sum * t + c[k];
+    CHECK(std::fabs(clenshaw(series, t) - sum) < 1e-16L);
+  }
 }
 
 TEST_CASE("a certified range contains the polynomial and is no wider than it has to be") {

@@ -57,14 +57,6 @@ LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int
   return out;
 }
 
-int TransformSchedule::hoisted_inputs() const {
-  std::set<int> inputs;
-  for (const Source& source : sources) {
-    if (source.baby != 0 || source.conjugate) inputs.insert(source.input);
-  }
-  return static_cast<int>(inputs.size());
-}
-
 int TransformSchedule::hoisted_rotations() const {
   return static_cast<int>(std::count_if(sources.begin(), sources.end(),
                                         [](const Source& s) { return s.baby != 0 || s.conjugate; }));

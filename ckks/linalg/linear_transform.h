@@ -71,7 +71,6 @@ struct TransformSchedule {
   std::vector<GiantStep> steps;                    // in order
   std::vector<int> results;                        // for each output, its accumulator
 
-  int hoisted_inputs() const;     // inputs that are decomposed
   int hoisted_rotations() const;  // sources with a key
   int giant_rotations() const { return static_cast<int>(steps.size()); }
 };

@@ -114,12 +114,6 @@ int SeriesPlan::relinearisations() const {
   return count;
 }
 
-int SeriesPlan::scalar_products() const {
-  int count = 0;
-  for (const Node& node : nodes) count += static_cast<int>(node.terms.size());
-  return count;
-}
-
 int SeriesPlan::relinearised_limbs() const {
   int count = 0;
   for (const Node& node : nodes) count += node.products.empty() ? 0 : node.level + 2;

@@ -52,7 +52,6 @@ struct SeriesPlan {
 
   int products() const;          // ciphertext x ciphertext products
   int relinearisations() const;  // nodes with at least one product
-  int scalar_products() const;   // ciphertext x constant
   // Key-switch work, for comparing plans: sum over relinearisations of (limbs at that level).
   int relinearised_limbs() const;
 };

@@ -57,11 +57,6 @@ RnsPoly RnsPoly::clone_prefix(Basis basis) const {
   return result;
 }
 
-void RnsPoly::drop_q_limbs(int q_count) {
-  PSM_CHECK(basis_.p == 0 && q_count >= 1 && q_count <= basis_.q, "from ", basis_.q, " to ", q_count);
-  basis_.q = q_count;
-}
-
 void to_ntt(RnsPoly& a) {
   PSM_CHECK(a.form() == Form::kCoefficient);
   parallel_for(0, a.limbs(), [&](size_t j) {

@@ -43,9 +43,6 @@ class RnsPoly {
   int prime_index(int j) const { return ring_->prime_index(basis_, j); }
   const Modulus& modulus(int j) const { return ring_->modulus(prime_index(j)); }
 
-  // Forgets the limbs from q_count on; only without special primes. No memory is moved.
-  void drop_q_limbs(int q_count);
-
  private:
   const Ring* ring_ = nullptr;
   Basis basis_;

@@ -115,12 +115,4 @@ TEST_CASE("clones are equal and independent; a prefix keeps the special limbs it
   CHECK(prefix.limb(2)[7] == a.limb(4)[7]);
 }
 
-TEST_CASE("dropping limbs keeps the others") {
-  RnsPoly a = random_poly({3, 0}, 7);
-  const uint64_t kept = a.limb(1)[5];
-  a.drop_q_limbs(2);
-  CHECK(a.limbs() == 2);
-  CHECK(a.limb(1)[5] == kept);
-}
-
 }  // namespace psm

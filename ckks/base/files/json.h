@@ -29,13 +29,7 @@ class Json {
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
-  bool is_array() const { return std::holds_alternative<Array>(value_); }
   bool is_string() const { return std::holds_alternative<std::string>(value_); }
-  bool is_number() const {
-    return std::holds_alternative<int64_t>(value_) || std::holds_alternative<double>(value_);
-  }
-  bool is_integer() const { return std::holds_alternative<int64_t>(value_); }
-  bool is_bool() const { return std::holds_alternative<bool>(value_); }
 
   // Each throws Error naming `what` if the value is of another kind or, for integers, outside [lo, hi].
   const Object& object(std::string_view what) const;

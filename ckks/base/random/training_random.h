@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
 
 #include "ckks/base/error.h"
 
@@ -39,12 +38,6 @@ class TrainingRandom {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
     return radius * std::cos(6.283185307179586 * uniform());
   }
-  // A uniform permutation of items (Fisher-Yates).
-  template <typename Items>
-  void shuffle(Items& items) {
-    for (size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[integer(i)]);
-  }
-
   // The whole state, for checkpoints: TrainingRandom::resume(r.state()) continues where r was.
   uint64_t state() const { return state_; }
   static TrainingRandom resume(uint64_t state) {

@@ -26,14 +26,12 @@ GaloisElement rotation_element(int64_t k, int log_n) {
   return pow_two_n(5, static_cast<uint64_t>(k) & (slots - 1), log_n);
 }
 
-GaloisElement conjugation_element(int log_n) { return (uint64_t{2} << log_n) - 1; }
-
 GaloisElement inverse_element(GaloisElement g, int log_n) {
   // The group has exponent N/2.
   return pow_two_n(g, (uint64_t{1} << (log_n - 1)) - 1, log_n);
 }
 
-AutomorphismTable::AutomorphismTable(GaloisElement g, int log_n) : element_(g), log_n_(log_n) {
+AutomorphismTable::AutomorphismTable(GaloisElement g, int log_n) : log_n_(log_n) {
   PSM_CHECK(log_n >= 3 && log_n <= 17 && g % 2 == 1 && g < (uint64_t{2} << log_n), "g ", g, " log_n ", log_n);
   const uint64_t quarter_n = n() / 4;
   const int block_bits = log_n - 3;

@@ -25,8 +25,6 @@ using GaloisElement = uint64_t;  // odd, in [1, 2N)
 
 // The element that moves slot j + k to slot j (a rotation to the left by k); any sign of k, modulo N/2 slots.
 GaloisElement rotation_element(int64_t k, int log_n);
-// The element that conjugates every slot.
-GaloisElement conjugation_element(int log_n);
 // The element that undoes g.
 GaloisElement inverse_element(GaloisElement g, int log_n);
 
@@ -37,7 +35,6 @@ class AutomorphismTable {
   AutomorphismTable(const AutomorphismTable&) = delete;
   AutomorphismTable& operator=(const AutomorphismTable&) = delete;
 
-  GaloisElement element() const { return element_; }
   int log_n() const { return log_n_; }
   size_t n() const { return size_t{1} << log_n_; }
 
@@ -54,7 +51,6 @@ class AutomorphismTable {
   operator const AutomorphismView&() const { return view_; }
 
  private:
-  GaloisElement element_;
   int log_n_;
   std::vector<uint32_t> blocks_;
   alignas(64) uint64_t permutations_[8][8];

@@ -181,11 +181,6 @@ void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reci
   }
 }
 
-void reduce_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus&, const Modulus& to) {
-  const DoubleModulus m = broadcast(to);
-  for (size_t i = 0; i < n; i += 4) store_integers(out + i, canonical(load_residues(a + i), m));
-}
-
 void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to) {
   const DoubleModulus m = broadcast(to);
   const Doubles half = broadcast_residue(from.q / 2), from_q = broadcast_residue(from.q);
@@ -250,7 +245,6 @@ const Kernels kAvx2Kernels = {
     .packed_inner_product_pair = packed_inner_product_pair,
     .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,
-    .reduce = reduce_limb,
     .reduce_centered = reduce_centered,
     .automorphism = automorphism,
     .run_matrix_product = run_matrix_product,

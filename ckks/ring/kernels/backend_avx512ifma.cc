@@ -103,11 +103,6 @@ void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reci
   }
 }
 
-void reduce_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus&, const Modulus& to) {
-  const VectorModulus m = broadcast(to);
-  for (size_t i = 0; i < n; i += 8) store(out + i, multiply(load(a + i), m.one, m));
-}
-
 void reduce_centered_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from,
                           const Modulus& to) {
   const VectorModulus m = broadcast(to);
@@ -151,7 +146,6 @@ const Kernels kAvx512IfmaKernels = {
     .packed_inner_product_pair = packed_inner_product_pair_avx512ifma,
     .basis_convert = basis_convert_avx512ifma,
     .nearest_multiples = nearest_multiples,
-    .reduce = reduce_limb,
     .reduce_centered = reduce_centered_limb,
     .automorphism = automorphism_limb,
     .run_matrix_product = run_matrix_product_avx512ifma,

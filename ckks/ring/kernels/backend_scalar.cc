@@ -115,10 +115,6 @@ void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reci
   }
 }
 
-void reduce(uint64_t* out, const uint64_t* a, size_t n, const Modulus&, const Modulus& to) {
-  for (size_t i = 0; i < n; ++i) out[i] = reduce_mod(a[i], to);
-}
-
 void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to) {
   for (size_t i = 0; i < n; ++i) out[i] = reduce_signed(centered(a[i], from), to);
 }
@@ -161,7 +157,6 @@ const Kernels kScalarKernels = {
     .packed_inner_product_pair = packed_inner_product_pair,
     .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,
-    .reduce = reduce,
     .reduce_centered = reduce_centered,
     .automorphism = automorphism,
     .run_matrix_product = run_matrix_product,

@@ -316,19 +316,17 @@ TEST_CASE("the nearest multiple of a sum of quotients is the reference's, halves
   }
 }
 
-TEST_CASE("residues reduce into another modulus as numbers and as centred numbers") {
+TEST_CASE("residues go to another modulus as centred numbers") {
   for (const Kernels* backend : available_backends()) {
     for (double from_size : {0x1p28, 0x1p40, 0x1p50 - 0x1p30}) {
       for (double to_size : {0x1p27, 0x1p41, 0x1p50 - 0x1p31}) {
         const Modulus from(prime_near(from_size, 5)), to(prime_near(to_size, 5));
         TrainingRandom random(7);
-        Limb a = random_limb(256, from, random), plain(256), centred(256);
+        Limb a = random_limb(256, from, random), centred(256);
         a[1] = from.q / 2;
         a[2] = from.q / 2 + 1;
-        backend->reduce(plain.data(), a.data(), a.size(), from, to);
         backend->reduce_centered(centred.data(), a.data(), a.size(), from, to);
         for (size_t i = 0; i < a.size(); ++i) {
-          REQUIRE(plain[i] == a[i] % to.q);
           const __int128 value = a[i] > from.q / 2 ? static_cast<__int128>(a[i]) - from.q : a[i];
           REQUIRE(centred[i] == static_cast<uint64_t>(((value % to.q) + to.q) % to.q));
         }
@@ -347,7 +345,7 @@ TEST_CASE("the automorphism of a transform is the transform of a(X^g)") {
       const Limb a = random_limb(n, q, random);
       for (GaloisElement g :
            {GaloisElement{1}, GaloisElement{3}, rotation_element(1, log_n), rotation_element(-3, log_n),
-            rotation_element(5, log_n), conjugation_element(log_n)}) {
+            rotation_element(5, log_n), (GaloisElement{2} << log_n) - 1}) {
         Limb expected(n);
         for (size_t i = 0; i < n; ++i) {
           const size_t exponent = i * g % (2 * n);

@@ -58,10 +58,8 @@ struct Kernels {
   void (*nearest_multiples)(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
                             size_t n);
 
-  // Residues modulo `from` taken to modulo `to`: reduce as numbers in [0, from), reduce_centered as numbers
-  // in
-  // (-from/2, from/2), which is the lift of a small signed value and what ModRaise needs.
-  void (*reduce)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to);
+  // Residues modulo `from`, taken as numbers in (-from/2, from/2), to modulo `to`: the lift of a small signed value,
+  // and what ModRaise needs.
   void (*reduce_centered)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to);
 
   // The automorphism X -> X^g on a limb in NTT form, or on a tile of it (AutomorphismTable::tile); out must not be a.

@@ -36,7 +36,6 @@ class Plaintext {
   Scale scale() const { return scale_; }
   int values_per_limb() const { return values_per_limb_; }
   int run_length() const;  // N / values_per_limb
-  bool periodic() const { return run_length() > 1; }
   size_t bytes() const;
 
   uint64_t* limb(int j);
