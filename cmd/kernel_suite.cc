@@ -96,7 +96,7 @@ void time_backend(const Kernels& k, Operands& b, int repetitions, std::vector<Ke
     k.packed_inner_product_pair(b.out_pointers[0], b.out_pointers[1], b.pointers.data() + first,
                                 packed.data() + first, packed.data() + first, 6, n, q0);
   });
-  std::vector<uint64_t> constants(4 * 6, q0.q / 3);
+  std::vector<uint64_t> constants(4 * 6, q0.value / 3);
   row("basis_convert, 6 to 4 limbs", [&](size_t i) {
     k.basis_convert(b.out_pointers.data(), 4, b.pointers.data() + i % (count - 6), 6, constants.data(),
                     b.moduli.data(), n);
@@ -104,7 +104,7 @@ void time_backend(const Kernels& k, Operands& b, int repetitions, std::vector<Ke
   // Sixteen sums of 24 products with runs of 128 residues.
   constexpr size_t kRows = 16, kCols = 24;
   const size_t run = std::min<size_t>(128, n);
-  std::vector<uint64_t> runs(n / run, q0.q / 3);
+  std::vector<uint64_t> runs(n / run, q0.value / 3);
   const std::vector<const uint64_t*> coefficients(kRows * kCols, runs.data());
   row("run_matrix_product, 16 x 24", [&](size_t i) {
     k.run_matrix_product(b.out_pointers.data(), kRows, b.pointers.data() + i % (count - kCols), kCols,

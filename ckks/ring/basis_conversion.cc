@@ -16,7 +16,7 @@ constexpr size_t kTile = 1024;
 uint64_t product_modulo(const Ring& ring, const std::vector<int>& sources, int left_out, const Modulus& m) {
   uint64_t product = 1;
   for (int k = 0; k < static_cast<int>(sources.size()); ++k) {
-    if (k != left_out) product = mul_mod(product, reduce_mod(ring.modulus(sources[k]).q, m), m);
+    if (k != left_out) product = mul_mod(product, reduce_mod(ring.modulus(sources[k]).value, m), m);
   }
   return product;
 }
@@ -33,7 +33,7 @@ BasisConverter::BasisConverter(const Ring& ring, std::vector<int> sources, std::
     for (Multiplier* last : {&transform.inverse_n, &transform.inverse_n_root}) {
       *last = make_multiplier(mul_mod(last->value, premultiplier, r), r);
     }
-    reciprocals_.push_back(1.0 / static_cast<double>(r.q));
+    reciprocals_.push_back(1.0 / static_cast<double>(r.value));
   }
   for (int t : targets_) {
     const Modulus& m = ring.modulus(t);

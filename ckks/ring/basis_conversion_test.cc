@@ -21,8 +21,8 @@ const Ring& ring() {
 using int128 = __int128;
 
 uint64_t residue(int128 x, const Modulus& m) {
-  const int128 r = x % static_cast<int128>(m.q);
-  return static_cast<uint64_t>(r < 0 ? r + m.q : r);
+  const int128 r = x % static_cast<int128>(m.value);
+  return static_cast<uint64_t>(r < 0 ? r + m.value : r);
 }
 
 // Converts the integers `x` from the given sources; returns the targets' residues.
@@ -47,7 +47,7 @@ std::vector<std::vector<uint64_t>> convert(const BasisConverter& converter, cons
 
 TEST_CASE("a conversion gives the residues of the representative nearest to zero") {
   const BasisConverter converter(ring(), {4, 5}, {0, 1, 2, 3});
-  const int128 product = static_cast<int128>(ring().p(0).q) * ring().p(1).q;
+  const int128 product = static_cast<int128>(ring().p(0).value) * ring().p(1).value;
   TrainingRandom random(1);
   std::vector<int128> x(kN);
   for (auto& value : x) {
@@ -74,7 +74,7 @@ TEST_CASE("the inverse product of the sources undoes their product modulo the ta
   const BasisConverter converter(ring(), {4, 5}, {0, 3});
   for (int j = 0; j < 2; ++j) {
     const Modulus& m = ring().modulus(converter.target(j));
-    const uint64_t expected = mul_mod(reduce_mod(ring().p(0).q, m), reduce_mod(ring().p(1).q, m), m);
+    const uint64_t expected = mul_mod(reduce_mod(ring().p(0).value, m), reduce_mod(ring().p(1).value, m), m);
     CHECK(mul_mod(converter.inverse_product(j).value, expected, m) == 1);
   }
 }

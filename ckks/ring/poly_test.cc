@@ -19,7 +19,7 @@ RnsPoly random_poly(Basis basis, uint64_t seed) {
   RnsPoly a(ring(), basis, Form::kCoefficient);
   TrainingRandom random(seed);
   for (int j = 0; j < a.limbs(); ++j) {
-    for (size_t i = 0; i < kN; ++i) a.limb(j)[i] = random.integer(a.modulus(j).q);
+    for (size_t i = 0; i < kN; ++i) a.limb(j)[i] = random.integer(a.modulus(j).value);
   }
   return a;
 }
@@ -38,9 +38,9 @@ bool equal(const RnsPoly& a, const RnsPoly& b) {
 
 TEST_CASE("limb j belongs to q_j, and past those to the special primes, whatever the level") {
   const RnsPoly a(ring(), {2, 1}, Form::kNtt);
-  CHECK(a.modulus(0).q == ring().q(0).q);
-  CHECK(a.modulus(1).q == ring().q(1).q);
-  CHECK(a.modulus(2).q == ring().p(0).q);
+  CHECK(a.modulus(0).value == ring().q(0).value);
+  CHECK(a.modulus(1).value == ring().q(1).value);
+  CHECK(a.modulus(2).value == ring().p(0).value);
 }
 
 TEST_CASE("products in NTT form are products modulo X^N + 1") {

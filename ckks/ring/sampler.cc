@@ -45,13 +45,13 @@ void oblivious_sort(uint64_t* x, size_t size) {
 
 void sample_uniform(uint64_t* out, size_t n, const Modulus& q, ChaChaStream& stream) {
   constexpr uint64_t kMask = (uint64_t{1} << 52) - 1;
-  const uint64_t threshold = (uint64_t{1} << 52) % q.q;
+  const uint64_t threshold = (uint64_t{1} << 52) % q.value;
   std::array<uint64_t, 512> words;
   for (size_t done = 0; done < n;) {
     const size_t drawn = std::min(words.size(), n - done);
     stream.fill(words.data(), drawn * sizeof(uint64_t));
     for (size_t i = 0; i < drawn; ++i) {
-      const uint128_t product = uint128_t{words[i] & kMask} * q.q;
+      const uint128_t product = uint128_t{words[i] & kMask} * q.value;
       out[done] = static_cast<uint64_t>(product >> 52);
       done += (static_cast<uint64_t>(product) & kMask) >= threshold;
     }

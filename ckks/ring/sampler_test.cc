@@ -24,7 +24,7 @@ TEST_CASE("uniform residues are fixed by seed and domain, and all below q") {
     sample_uniform(other.data(), other.size(), q, second);
     CHECK(a == b);
     CHECK(a != other);
-    CHECK(*std::max_element(a.begin(), a.end()) < q.q);
+    CHECK(*std::max_element(a.begin(), a.end()) < q.value);
   }
 }
 
@@ -35,9 +35,9 @@ TEST_CASE("uniform residues follow the definition word by word") {
   std::vector<uint64_t> values(3000);
   ChaChaStream stream(seed, 5), words(seed, 5);
   sample_uniform(values.data(), values.size(), q, stream);
-  const uint64_t threshold = (uint64_t{1} << 52) % q.q;
+  const uint64_t threshold = (uint64_t{1} << 52) % q.value;
   for (size_t found = 0; found < values.size();) {
-    const uint128_t product = uint128_t{words.next_u64() % (uint64_t{1} << 52)} * q.q;
+    const uint128_t product = uint128_t{words.next_u64() % (uint64_t{1} << 52)} * q.value;
     if (static_cast<uint64_t>(product % (uint128_t{1} << 52)) < threshold) continue;
     REQUIRE(values[found++] == static_cast<uint64_t>(product >> 52));
   }
@@ -49,7 +49,7 @@ TEST_CASE("uniform residues fill sixteen equal bins evenly") {
   ChaChaStream stream(Seed{}, 9);
   sample_uniform(values.data(), values.size(), q, stream);
   std::array<int, 16> bins{};
-  for (uint64_t value : values) ++bins[value * 16 / q.q];
+  for (uint64_t value : values) ++bins[value * 16 / q.value];
   double chi_squared = 0;
   for (int count : bins) chi_squared += (count - 10000.0) * (count - 10000.0) / 10000.0;
   CHECK(chi_squared < 60);  // 15 degrees of freedom: more than 60 once in four million
@@ -121,7 +121,8 @@ TEST_CASE("signed values become their residues") {
   signed_to_residues(residues.data(), values.data(), values.size(), q);
   for (size_t i = 0; i < values.size(); ++i) {
     const int64_t value = values[i];
-    CHECK(residues[i] == (value < 0 ? q.q - static_cast<uint64_t>(-value) : static_cast<uint64_t>(value)));
+    CHECK(residues[i] ==
+          (value < 0 ? q.value - static_cast<uint64_t>(-value) : static_cast<uint64_t>(value)));
   }
   const Modulus small(17);
   signed_to_residues(residues.data(), values.data(), values.size(), small);

@@ -113,7 +113,7 @@ SecretVector<int128_t> WideGaussian::sample(size_t n) const {
 }
 
 void signed_to_residues(uint64_t* out, const int128_t* values, size_t n, const Modulus& q) {
-  const Multiplier two_64 = make_multiplier(static_cast<uint64_t>((uint128_t{1} << 64) % q.q), q);
+  const Multiplier two_64 = make_multiplier(static_cast<uint64_t>((uint128_t{1} << 64) % q.value), q);
   for (size_t i = 0; i < n; ++i) {
     const uint64_t high = reduce_signed(static_cast<int64_t>(values[i] >> 64), q);
     out[i] = add_mod(mul_mod(high, two_64, q), reduce_mod(static_cast<uint64_t>(values[i]), q), q);

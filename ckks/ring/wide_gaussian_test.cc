@@ -99,9 +99,9 @@ TEST_CASE("wide signed values become their residues") {
   std::array<uint64_t, 8> residues;
   signed_to_residues(residues.data(), values.data(), values.size(), q);
   for (size_t i = 0; i < values.size(); ++i) {
-    const int128_t expected = values[i] % static_cast<int128_t>(q.q);
+    const int128_t expected = values[i] % static_cast<int128_t>(q.value);
     CHECK(residues[i] ==
-          static_cast<uint64_t>(expected < 0 ? expected + static_cast<int128_t>(q.q) : expected));
+          static_cast<uint64_t>(expected < 0 ? expected + static_cast<int128_t>(q.value) : expected));
   }
 }
 

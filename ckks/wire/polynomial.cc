@@ -20,13 +20,13 @@ RnsPoly read_polynomial(ContainerReader& reader, const Ring& ring, Basis basis) 
   RnsPoly poly(ring, basis, Form::kNtt);
   std::vector<size_t> begin{0};
   for (int j = 0; j < basis.limbs(); ++j)
-    begin.push_back(begin.back() + packed_bytes(ring.n(), poly.modulus(j).q));
+    begin.push_back(begin.back() + packed_bytes(ring.n(), poly.modulus(j).value));
   std::vector<uint8_t> bytes(begin.back());
   reader.read(bytes.data(), bytes.size());
   std::atomic<bool> good = true;
   parallel_for(0, static_cast<size_t>(basis.limbs()), [&](size_t j) {
     const int limb = static_cast<int>(j);
-    if (!unpack_residues(poly.limb(limb), bytes.data() + begin[j], ring.n(), poly.modulus(limb).q))
+    if (!unpack_residues(poly.limb(limb), bytes.data() + begin[j], ring.n(), poly.modulus(limb).value))
       good = false;
   });
   if (!good) reader.refuse("it is damaged (a residue is not below its prime)");

@@ -130,7 +130,7 @@ class Suite {
     machine_ = measure_machine(context_.ring());
     const Ring& ring = context_.ring();
     Buffer limb(ring.n());
-    for (size_t i = 0; i < limb.size(); ++i) limb[i] = ring.q(0).q - 1 - i;
+    for (size_t i = 0; i < limb.size(); ++i) limb[i] = ring.q(0).value - 1 - i;
     Work work;
     work[Kernel::kNtt] = 1;
     OperationCount count = count_of(work, 4);  // the limb in and out, roots and their quotients

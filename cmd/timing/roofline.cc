@@ -58,8 +58,8 @@ double multiply_accumulate_rate(const Modulus& q) {
   std::vector<double> rates(threads);
   parallel_for(0, threads, [&](size_t t) {
     Buffer residues(kIn * kLength), constants(kOut * kIn), results(kOut * kLength);
-    for (size_t i = 0; i < residues.size(); ++i) residues[i] = q.q - 1 - i;
-    for (size_t i = 0; i < constants.size(); ++i) constants[i] = q.q - 1 - i;
+    for (size_t i = 0; i < residues.size(); ++i) residues[i] = q.value - 1 - i;
+    for (size_t i = 0; i < constants.size(); ++i) constants[i] = q.value - 1 - i;
     uint64_t* out[kOut];
     const uint64_t* in[kIn];
     for (size_t j = 0; j < kOut; ++j) out[j] = results.data() + j * kLength;

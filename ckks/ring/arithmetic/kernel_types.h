@@ -20,9 +20,9 @@ struct Multiplier {
 // An odd modulus q, 2^3 < q < 2^50, and what reduction modulo q needs.
 struct Modulus {
   Modulus() = default;
-  explicit Modulus(uint64_t value);  // modulus.h
+  explicit Modulus(uint64_t q);  // modulus.h
 
-  uint64_t q = 0;
+  uint64_t value = 0;    // q
   int bits = 0;          // k, the bit length of q
   uint64_t barrett = 0;  // floor(2^(k+63) / q)
   Multiplier one;        // the constant 1

@@ -19,15 +19,15 @@ namespace psm {
 
 using uint128_t = unsigned __int128;
 
-inline Modulus::Modulus(uint64_t value) : q(value), bits(std::bit_width(value)) {
-  PSM_CHECK(value % 2 == 1 && bits >= 4 && bits <= kMaxModulusBits, "q = ", value);
+inline Modulus::Modulus(uint64_t q) : value(q), bits(std::bit_width(q)) {
+  PSM_CHECK(q % 2 == 1 && bits >= 4 && bits <= kMaxModulusBits, "q = ", q);
   barrett = static_cast<uint64_t>((uint128_t{1} << (bits + 63)) / q);
   const uint64_t two_52_residue = (uint64_t{1} << 52) % q;
   one = {1, static_cast<uint64_t>((uint128_t{1} << 64) / q)};
   two_52 = {two_52_residue, static_cast<uint64_t>((uint128_t{two_52_residue} << 64) / q)};
 }
 
-inline bool operator==(const Modulus& a, const Modulus& b) { return a.q == b.q; }
+inline bool operator==(const Modulus& a, const Modulus& b) { return a.value == b.value; }
 
 // x - c where x >= c, else x, without a branch: residues may be secret. x < c + 2^63.
 inline uint64_t subtract_if_at_least(uint64_t x, uint64_t c) {
@@ -36,11 +36,15 @@ inline uint64_t subtract_if_at_least(uint64_t x, uint64_t c) {
 }
 
 // a, b in [0, q).
-inline uint64_t add_mod(uint64_t a, uint64_t b, const Modulus& m) { return subtract_if_at_least(a + b, m.q); }
-inline uint64_t sub_mod(uint64_t a, uint64_t b, const Modulus& m) {
-  return subtract_if_at_least(a + m.q - b, m.q);
+inline uint64_t add_mod(uint64_t a, uint64_t b, const Modulus& m) {
+  return subtract_if_at_least(a + b, m.value);
 }
-inline uint64_t negate_mod(uint64_t a, const Modulus& m) { return subtract_if_at_least(m.q - a, m.q); }
+inline uint64_t sub_mod(uint64_t a, uint64_t b, const Modulus& m) {
+  return subtract_if_at_least(a + m.value - b, m.value);
+}
+inline uint64_t negate_mod(uint64_t a, const Modulus& m) {
+  return subtract_if_at_least(m.value - a, m.value);
+}
 
 // x mod q for x < q * 2^62 (so a sum of 4096 products fits). The estimated quotient is at most 2 too small:
 // x/q - floor(x / 2^(k-1)) * barrett / 2^64 < 2^(k-1)/q + x/2^(k+63) < 3/2, and the floor takes at most 1
@@ -48,33 +52,33 @@ inline uint64_t negate_mod(uint64_t a, const Modulus& m) { return subtract_if_at
 inline uint64_t reduce_wide(uint128_t x, const Modulus& m) {
   const uint64_t top = static_cast<uint64_t>(x >> (m.bits - 1));
   const uint64_t estimate = static_cast<uint64_t>((uint128_t{top} * m.barrett) >> 64);
-  uint64_t r = static_cast<uint64_t>(x) - estimate * m.q;
-  r = subtract_if_at_least(r, 2 * m.q);
-  return subtract_if_at_least(r, m.q);
+  uint64_t r = static_cast<uint64_t>(x) - estimate * m.value;
+  r = subtract_if_at_least(r, 2 * m.value);
+  return subtract_if_at_least(r, m.value);
 }
 
 inline uint64_t mul_mod(uint64_t a, uint64_t b, const Modulus& m) { return reduce_wide(uint128_t{a} * b, m); }
 
 // w in [0, q).
 inline Multiplier make_multiplier(uint64_t w, const Modulus& m) {
-  return {w, static_cast<uint64_t>((uint128_t{w} << 64) / m.q)};
+  return {w, static_cast<uint64_t>((uint128_t{w} << 64) / m.value)};
 }
 
 // x * w modulo q, in [0, 2q), for any 64-bit x.
 inline uint64_t mul_lazy(uint64_t x, const Multiplier& w, const Modulus& m) {
   const uint64_t quotient = static_cast<uint64_t>((uint128_t{x} * w.quotient) >> 64);
-  return x * w.value - quotient * m.q;
+  return x * w.value - quotient * m.value;
 }
 inline uint64_t mul_mod(uint64_t x, const Multiplier& w, const Modulus& m) {
-  return subtract_if_at_least(mul_lazy(x, w, m), m.q);
+  return subtract_if_at_least(mul_lazy(x, w, m), m.value);
 }
 
 // Any 64-bit x; in [0, 2q) and in [0, q).
 inline uint64_t reduce_lazy(uint64_t x, const Modulus& m) {
-  return x - static_cast<uint64_t>((uint128_t{x} * m.one.quotient) >> 64) * m.q;
+  return x - static_cast<uint64_t>((uint128_t{x} * m.one.quotient) >> 64) * m.value;
 }
 inline uint64_t reduce_mod(uint64_t x, const Modulus& m) {
-  return subtract_if_at_least(reduce_lazy(x, m), m.q);
+  return subtract_if_at_least(reduce_lazy(x, m), m.value);
 }
 // Any 64-bit signed x; branch-free, so x may be secret.
 inline uint64_t reduce_signed(int64_t x, const Modulus& m) {
@@ -82,12 +86,12 @@ inline uint64_t reduce_signed(int64_t x, const Modulus& m) {
   const uint64_t magnitude = (static_cast<uint64_t>(x) ^ negative) - negative;
   const uint64_t r = reduce_mod(magnitude, m);
   const uint64_t nonzero = 0 - ((r | (0 - r)) >> 63);
-  return r + (negative & nonzero & (m.q - 2 * r));
+  return r + (negative & nonzero & (m.value - 2 * r));
 }
 // The representative of a in (-q/2, q/2), without a branch.
 inline int64_t centered(uint64_t a, const Modulus& m) {
-  const uint64_t above = 0 - ((m.q / 2 - a) >> 63);
-  return static_cast<int64_t>(a - (m.q & above));
+  const uint64_t above = 0 - ((m.value / 2 - a) >> 63);
+  return static_cast<int64_t>(a - (m.value & above));
 }
 
 inline uint64_t pow_mod(uint64_t base, uint64_t exponent, const Modulus& m) {
@@ -99,8 +103,8 @@ inline uint64_t pow_mod(uint64_t base, uint64_t exponent, const Modulus& m) {
 }
 // a^(q-2) = 1/a for prime q and a != 0 (Fermat).
 inline uint64_t inverse_mod(uint64_t a, const Modulus& m) {
-  PSM_CHECK(a % m.q != 0, "zero has no inverse modulo ", m.q);
-  return pow_mod(a, m.q - 2, m);
+  PSM_CHECK(a % m.value != 0, "zero has no inverse modulo ", m.value);
+  return pow_mod(a, m.value - 2, m);
 }
 
 }  // namespace psm

@@ -8,11 +8,11 @@ namespace {
 // A primitive 2^log_order-th root of unity: g^((q-1) / 2^log_order) for the first g whose half-order power is
 // -1.
 uint64_t primitive_root(int log_order, const Modulus& m) {
-  for (uint64_t g = 2; g < m.q; ++g) {
-    const uint64_t root = pow_mod(g, (m.q - 1) >> log_order, m);
-    if (pow_mod(root, uint64_t{1} << (log_order - 1), m) == m.q - 1) return root;
+  for (uint64_t g = 2; g < m.value; ++g) {
+    const uint64_t root = pow_mod(g, (m.value - 1) >> log_order, m);
+    if (pow_mod(root, uint64_t{1} << (log_order - 1), m) == m.value - 1) return root;
   }
-  PSM_CHECK(false, "no primitive root: ", m.q, " is not prime");
+  PSM_CHECK(false, "no primitive root: ", m.value, " is not prime");
 }
 
 void fill_roots(uint64_t root, int log_n, const Modulus& m, Buffer& values, Buffer& quotients) {
@@ -32,7 +32,7 @@ void fill_roots(uint64_t root, int log_n, const Modulus& m, Buffer& values, Buff
 
 NttTables::NttTables(int log_n, const Modulus& modulus) {
   PSM_CHECK(log_n >= 3 && log_n <= 17, "log_n = ", log_n);
-  PSM_CHECK((modulus.q - 1) % (uint64_t{2} << log_n) == 0, "q = ", modulus.q, " log_n = ", log_n);
+  PSM_CHECK((modulus.value - 1) % (uint64_t{2} << log_n) == 0, "q = ", modulus.value, " log_n = ", log_n);
   psi_ = primitive_root(log_n + 1, modulus);
   fill_roots(psi_, log_n, modulus, roots_, root_quotients_);
   fill_roots(inverse_mod(psi_, modulus), log_n, modulus, inverse_roots_, inverse_root_quotients_);

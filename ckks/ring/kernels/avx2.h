@@ -22,11 +22,11 @@ namespace {
 using Doubles = __m256d;
 
 struct DoubleModulus {
-  Doubles q, reciprocal;
+  Doubles value, reciprocal;
 };
 inline Doubles broadcast(double x) { return _mm256_set1_pd(x); }
 inline DoubleModulus broadcast(const Modulus& m) {
-  return {broadcast(static_cast<double>(m.q)), broadcast(1.0 / static_cast<double>(m.q))};
+  return {broadcast(static_cast<double>(m.value)), broadcast(1.0 / static_cast<double>(m.value))};
 }
 
 // Below 2^52 an integer is the low bits of its sum with 2^52.
@@ -58,19 +58,19 @@ inline Doubles rounded_quotient(Doubles x, const DoubleModulus& m) {
 
 // |x| < 2^53 -> about [-q/2, q/2].
 inline Doubles reduce(Doubles x, const DoubleModulus& m) {
-  return _mm256_fnmadd_pd(rounded_quotient<Quotient::kSmall>(x, m), m.q, x);
+  return _mm256_fnmadd_pd(rounded_quotient<Quotient::kSmall>(x, m), m.value, x);
 }
 template <Quotient kQuotient = Quotient::kSmall>
 inline Doubles multiply(Doubles x, Doubles w, const DoubleModulus& m) {
   const Doubles high = _mm256_mul_pd(x, w);
   const Doubles low = _mm256_fmsub_pd(x, w, high);
-  return _mm256_add_pd(_mm256_fnmadd_pd(rounded_quotient<kQuotient>(high, m), m.q, high), low);
+  return _mm256_add_pd(_mm256_fnmadd_pd(rounded_quotient<kQuotient>(high, m), m.value, high), low);
 }
 // |x| < 2^53 -> the residue in [0, q).
 inline Doubles canonical(Doubles x, const DoubleModulus& m) {
   const Doubles r = reduce(x, m);
   const Doubles negative = _mm256_cmp_pd(r, _mm256_setzero_pd(), _CMP_LT_OQ);
-  return _mm256_add_pd(r, _mm256_and_pd(negative, m.q));
+  return _mm256_add_pd(r, _mm256_and_pd(negative, m.value));
 }
 
 }  // namespace

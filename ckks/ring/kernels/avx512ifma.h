@@ -37,12 +37,12 @@ inline VectorMultiplier broadcast(const Multiplier& w) {
 }
 
 struct VectorModulus {
-  Vector q, two_q, minus_q;  // minus_q = 2^52 - q
+  Vector value, two_q, minus_q;  // q, 2 q and 2^52 - q
   VectorMultiplier one, two_52;
 };
 inline VectorModulus broadcast(const Modulus& m) {
-  return {broadcast(m.q), broadcast(2 * m.q), broadcast((uint64_t{1} << 52) - m.q), broadcast(m.one),
-          broadcast(m.two_52)};
+  return {broadcast(m.value), broadcast(2 * m.value), broadcast((uint64_t{1} << 52) - m.value),
+          broadcast(m.one), broadcast(m.two_52)};
 }
 
 // a + x w - floor(x w' / 2^52) q: congruent to a + x w modulo q, in a + [0, 2q), but for a possible multiple
@@ -57,12 +57,12 @@ inline Vector multiply_lazy(Vector x, const VectorMultiplier& w, const VectorMod
   return low_52(multiply_add_raw(_mm512_setzero_si512(), x, w, m));
 }
 inline Vector multiply(Vector x, const VectorMultiplier& w, const VectorModulus& m) {
-  return subtract_if_at_least(multiply_lazy(x, w, m), m.q);
+  return subtract_if_at_least(multiply_lazy(x, w, m), m.value);
 }
 
 // [0, 4q) -> [0, q).
 inline Vector reduce_four_q(Vector x, const VectorModulus& m) {
-  return subtract_if_at_least(subtract_if_at_least(x, m.two_q), m.q);
+  return subtract_if_at_least(subtract_if_at_least(x, m.two_q), m.value);
 }
 
 // high 2^52 + low modulo q, in [0, 4q), for high < 2^52 and low < 2^52: high (2^52 mod q) + low * 1, each of

@@ -25,17 +25,17 @@ void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
 inline uint64_t add_if_negative(uint64_t x, uint64_t q) { return x + (q & (0 - (x >> 63))); }
 
 void add(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const uint64_t q = modulus.q;
+  const uint64_t q = modulus.value;
   for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(a[i] + b[i] - q, q);
 }
 
 void subtract(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const uint64_t q = modulus.q;
+  const uint64_t q = modulus.value;
   for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(a[i] - b[i], q);
 }
 
 void negate(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
-  const uint64_t q = modulus.q;
+  const uint64_t q = modulus.value;
   for (size_t i = 0; i < n; ++i) out[i] = add_if_negative(0 - a[i], q);
 }
 
@@ -183,7 +183,7 @@ void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reci
 
 void reduce_centered(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to) {
   const DoubleModulus m = broadcast(to);
-  const Doubles half = broadcast_residue(from.q / 2), from_q = broadcast_residue(from.q);
+  const Doubles half = broadcast_residue(from.value / 2), from_q = broadcast_residue(from.value);
   for (size_t i = 0; i < n; i += 4) {
     const Doubles x = load_residues(a + i);
     const Doubles above = _mm256_cmp_pd(x, half, _CMP_GT_OQ);

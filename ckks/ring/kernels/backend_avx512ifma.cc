@@ -18,12 +18,12 @@ void ntt_inverse(uint64_t* out, const uint64_t* a, const NttView& tables) {
 }
 
 void add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const Vector q = broadcast(modulus.q);
+  const Vector q = broadcast(modulus.value);
   for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(add(load(a + i), load(b + i)), q));
 }
 
 void subtract_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t n, const Modulus& modulus) {
-  const Vector q = broadcast(modulus.q);
+  const Vector q = broadcast(modulus.value);
   for (size_t i = 0; i < n; i += 8) {
     const Vector difference = sub(load(a + i), load(b + i));
     store(out + i, min(difference, add(difference, q)));  // below zero it wraps, and adding q unwraps it
@@ -31,7 +31,7 @@ void subtract_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t 
 }
 
 void negate_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& modulus) {
-  const Vector q = broadcast(modulus.q);
+  const Vector q = broadcast(modulus.value);
   for (size_t i = 0; i < n; i += 8) store(out + i, subtract_if_at_least(sub(q, load(a + i)), q));
 }
 
@@ -74,7 +74,7 @@ void subtract_scale_limbs(uint64_t* out, const uint64_t* a, const uint64_t* b, M
   const VectorModulus m = broadcast(modulus);
   const VectorMultiplier w = broadcast(c);
   for (size_t i = 0; i < n; i += 8) {
-    store(out + i, multiply(add(sub(load(a + i), load(b + i)), m.q), w, m));
+    store(out + i, multiply(add(sub(load(a + i), load(b + i)), m.value), w, m));
   }
 }
 
@@ -83,7 +83,7 @@ void subtract_scale_add_limbs(uint64_t* out, const uint64_t* a, const uint64_t* 
   const VectorModulus m = broadcast(modulus);
   const VectorMultiplier w = broadcast(c);
   for (size_t i = 0; i < n; i += 8) {
-    const Vector product = multiply_lazy(add(sub(load(a + i), load(b + i)), m.q), w, m);
+    const Vector product = multiply_lazy(add(sub(load(a + i), load(b + i)), m.value), w, m);
     store(out + i, reduce_four_q(add(product, load(d + i)), m));  // below 3q
   }
 }
@@ -106,13 +106,13 @@ void nearest_multiples(uint64_t* u, const uint64_t* const* y, const double* reci
 void reduce_centered_limb(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from,
                           const Modulus& to) {
   const VectorModulus m = broadcast(to);
-  const Vector half = broadcast(from.q / 2), from_q = broadcast(from.q);
+  const Vector half = broadcast(from.value / 2), from_q = broadcast(from.value);
   for (size_t i = 0; i < n; i += 8) {
     const Vector x = load(a + i);
     const __mmask8 negative = _mm512_cmpgt_epu64_mask(x, half);
     // The magnitude is reduced; a negative residue r becomes q - r, and q itself zero.
     const Vector r = multiply(_mm512_mask_sub_epi64(x, negative, from_q, x), m.one, m);
-    store(out + i, subtract_if_at_least(_mm512_mask_sub_epi64(r, negative, m.q, r), m.q));
+    store(out + i, subtract_if_at_least(_mm512_mask_sub_epi64(r, negative, m.value, r), m.value));
   }
 }
 

@@ -48,12 +48,12 @@ void scale_add(uint64_t* out, const uint64_t* a, Multiplier c, size_t n, const M
 
 void subtract_scale(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, size_t n,
                     const Modulus& q) {
-  for (size_t i = 0; i < n; ++i) out[i] = mul_mod(a[i] + q.q - b[i], c, q);
+  for (size_t i = 0; i < n; ++i) out[i] = mul_mod(a[i] + q.value - b[i], c, q);
 }
 
 void subtract_scale_add(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c, const uint64_t* d,
                         size_t n, const Modulus& q) {
-  for (size_t i = 0; i < n; ++i) out[i] = add_mod(mul_mod(a[i] + q.q - b[i], c, q), d[i], q);
+  for (size_t i = 0; i < n; ++i) out[i] = add_mod(mul_mod(a[i] + q.value - b[i], c, q), d[i], q);
 }
 
 void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,

@@ -21,10 +21,10 @@ Limb random_limb(size_t n, const Modulus& q, TrainingRandom& random) {
   Limb limb(n);
   for (uint64_t& x : limb) {
     const uint64_t kind = random.integer(8);
-    x = kind == 0 ? 0 : kind == 1 ? q.q - 1 : random.integer(q.q);
+    x = kind == 0 ? 0 : kind == 1 ? q.value - 1 : random.integer(q.value);
   }
-  limb.front() = q.q - 1;
-  limb.back() = q.q - 1;
+  limb.front() = q.value - 1;
+  limb.back() = q.value - 1;
   return limb;
 }
 
@@ -63,7 +63,7 @@ void for_each_setting(const std::function<void(const Kernels&, int, const Modulu
         const Modulus q(prime_near(target, log_n));
         CAPTURE(std::string(backend->name));
         CAPTURE(log_n);
-        CAPTURE(q.q);
+        CAPTURE(q.value);
         body(*backend, log_n, q);
       }
     }
@@ -112,7 +112,7 @@ TEST_CASE("every backend transforms to the reference's bits and back") {
     const NttTables tables(log_n, q);
     TrainingRandom random(3);
     for (const Limb& a :
-         {random_limb(tables.n(), q, random), Limb(tables.n(), q.q - 1), Limb(tables.n(), 0)}) {
+         {random_limb(tables.n(), q, random), Limb(tables.n(), q.value - 1), Limb(tables.n(), 0)}) {
       Limb expected = a, actual = a, elsewhere(a.size());
       reference.ntt_forward(expected.data(), expected.data(), tables);
       backend.ntt_forward(elsewhere.data(), a.data(), tables);
@@ -154,8 +154,8 @@ TEST_CASE("transforms hold for the largest and the smallest primes of every leng
       const NttTables tables(log_n, q);
       TrainingRandom random(11);
       Limb half = random_limb(tables.n(), q, random);
-      std::fill(half.begin(), half.begin() + static_cast<ptrdiff_t>(half.size() / 2), q.q - 1);
-      for (const Limb& a : {Limb(tables.n(), q.q - 1), half}) {
+      std::fill(half.begin(), half.begin() + static_cast<ptrdiff_t>(half.size() / 2), q.value - 1);
+      for (const Limb& a : {Limb(tables.n(), q.value - 1), half}) {
         Limb expected = a, back = a;
         reference.ntt_forward(expected.data(), expected.data(), tables);
         reference.ntt_inverse(back.data(), back.data(), tables);
@@ -188,7 +188,7 @@ TEST_CASE("elementwise kernels agree with arithmetic on single residues") {
     TrainingRandom random(4);
     const Limb a = random_limb(n, q, random), b = random_limb(n, q, random),
                start = random_limb(n, q, random);
-    for (uint64_t constant : {uint64_t{0}, uint64_t{1}, random.integer(q.q), q.q - 1}) {
+    for (uint64_t constant : {uint64_t{0}, uint64_t{1}, random.integer(q.value), q.value - 1}) {
       const Multiplier c = make_multiplier(constant, q);
       Limb sum(n), difference(n), negative(n), product(n), product_sum = start, scaled(n), scaled_sum = start,
                                                            difference_scaled(n), difference_scaled_sum(n);
@@ -204,14 +204,15 @@ TEST_CASE("elementwise kernels agree with arithmetic on single residues") {
       bool equal = true;
       for (size_t i = 0; i < n; ++i) {
         const uint64_t x = a[i], y = b[i], s = start[i];
-        equal &=
-            sum[i] == (x + y) % q.q && difference[i] == (x + q.q - y) % q.q &&
-            negative[i] == (q.q - x) % q.q && product[i] == static_cast<uint64_t>(uint128_t{x} * y % q.q) &&
-            product_sum[i] == static_cast<uint64_t>((uint128_t{x} * y + s) % q.q) &&
-            scaled[i] == static_cast<uint64_t>(uint128_t{x} * constant % q.q) &&
-            scaled_sum[i] == static_cast<uint64_t>((uint128_t{x} * constant + s) % q.q) &&
-            difference_scaled[i] == static_cast<uint64_t>(uint128_t{(x + q.q - y) % q.q} * constant % q.q) &&
-            difference_scaled_sum[i] == (difference_scaled[i] + s) % q.q;
+        equal &= sum[i] == (x + y) % q.value && difference[i] == (x + q.value - y) % q.value &&
+                 negative[i] == (q.value - x) % q.value &&
+                 product[i] == static_cast<uint64_t>(uint128_t{x} * y % q.value) &&
+                 product_sum[i] == static_cast<uint64_t>((uint128_t{x} * y + s) % q.value) &&
+                 scaled[i] == static_cast<uint64_t>(uint128_t{x} * constant % q.value) &&
+                 scaled_sum[i] == static_cast<uint64_t>((uint128_t{x} * constant + s) % q.value) &&
+                 difference_scaled[i] ==
+                     static_cast<uint64_t>(uint128_t{(x + q.value - y) % q.value} * constant % q.value) &&
+                 difference_scaled_sum[i] == (difference_scaled[i] + s) % q.value;
       }
       REQUIRE(equal);
     }
@@ -229,12 +230,12 @@ TEST_CASE("inner products reduce the exact sum, whatever the number of terms") {
         std::vector<std::vector<uint8_t>> packed0(count), packed1(count);
         std::vector<const uint8_t*> pointers0, pointers1;
         for (size_t k = 0; k < count; ++k) {
-          a[k] = count % 2 ? Limb(n, q.q - 1) : random_limb(n, q, random);
-          b0[k] = count % 3 ? Limb(n, q.q - 1) : random_limb(n, q, random);
+          a[k] = count % 2 ? Limb(n, q.value - 1) : random_limb(n, q, random);
+          b0[k] = count % 3 ? Limb(n, q.value - 1) : random_limb(n, q, random);
           b1[k] = random_limb(n, q, random);
-          for (auto* packed : {&packed0[k], &packed1[k]}) packed->assign(packed_bytes(n, q.q) + 64, 0xff);
-          pack_residues(packed0[k].data(), b0[k].data(), n, q.q);
-          pack_residues(packed1[k].data(), b1[k].data(), n, q.q);
+          for (auto* packed : {&packed0[k], &packed1[k]}) packed->assign(packed_bytes(n, q.value) + 64, 0xff);
+          pack_residues(packed0[k].data(), b0[k].data(), n, q.value);
+          pack_residues(packed1[k].data(), b1[k].data(), n, q.value);
           pointers0.push_back(packed0[k].data());
           pointers1.push_back(packed1[k].data());
         }
@@ -249,9 +250,9 @@ TEST_CASE("inner products reduce the exact sum, whatever the number of terms") {
             sum0 += uint128_t{a[k][i]} * b0[k][i];
             sum1 += uint128_t{a[k][i]} * b1[k][i];
           }
-          REQUIRE(single[i] == static_cast<uint64_t>(sum0 % q.q));
-          REQUIRE(pair0[i] == static_cast<uint64_t>(sum0 % q.q));
-          REQUIRE(pair1[i] == static_cast<uint64_t>(sum1 % q.q));
+          REQUIRE(single[i] == static_cast<uint64_t>(sum0 % q.value));
+          REQUIRE(pair0[i] == static_cast<uint64_t>(sum0 % q.value));
+          REQUIRE(pair1[i] == static_cast<uint64_t>(sum1 % q.value));
         }
       }
     }
@@ -274,7 +275,8 @@ TEST_CASE("basis conversion is the exact sum of digits times constants modulo ea
         for (size_t j = 0; j < out_count; ++j)
           p.emplace_back(j % 2 ? prime_near(0x1p30, 5) : primes[in_count + j]);
         for (size_t j = 0; j < out_count; ++j) {
-          for (size_t i = 0; i < in_count; ++i) c.push_back(i == 0 ? p[j].q - 1 : random.integer(p[j].q));
+          for (size_t i = 0; i < in_count; ++i)
+            c.push_back(i == 0 ? p[j].value - 1 : random.integer(p[j].value));
         }
         backend->basis_convert(pointers(out).data(), out_count, pointers(std::as_const(y)).data(), in_count,
                                c.data(), p.data(), n);
@@ -282,7 +284,7 @@ TEST_CASE("basis conversion is the exact sum of digits times constants modulo ea
           for (size_t i = 0; i < n; ++i) {
             uint128_t sum = 0;
             for (size_t k = 0; k < in_count; ++k) sum += uint128_t{y[k][i]} * c[j * in_count + k];
-            REQUIRE(out[j][i] == static_cast<uint64_t>(sum % p[j].q));
+            REQUIRE(out[j][i] == static_cast<uint64_t>(sum % p[j].value));
           }
         }
       }
@@ -301,9 +303,9 @@ TEST_CASE("the nearest multiple of a sum of quotients is the reference's, halves
       for (size_t i = 0; i < count; ++i) {
         const Modulus q(prime_near(i % 2 ? 0x1p40 : 0x1p50 - 0x1p30, 5));
         y.push_back(random_limb(n, q, random));
-        y.back()[3] = q.q / 2;
-        y.back()[4] = q.q / 2 + 1;
-        reciprocals.push_back(1.0 / static_cast<double>(q.q));
+        y.back()[3] = q.value / 2;
+        y.back()[4] = q.value / 2 + 1;
+        reciprocals.push_back(1.0 / static_cast<double>(q.value));
       }
       Limb expected(n), actual(n);
       reference.nearest_multiples(expected.data(), pointers(std::as_const(y)).data(), reciprocals.data(),
@@ -323,12 +325,12 @@ TEST_CASE("residues go to another modulus as centred numbers") {
         const Modulus from(prime_near(from_size, 5)), to(prime_near(to_size, 5));
         TrainingRandom random(7);
         Limb a = random_limb(256, from, random), centred(256);
-        a[1] = from.q / 2;
-        a[2] = from.q / 2 + 1;
+        a[1] = from.value / 2;
+        a[2] = from.value / 2 + 1;
         backend->reduce_centered(centred.data(), a.data(), a.size(), from, to);
         for (size_t i = 0; i < a.size(); ++i) {
-          const __int128 value = a[i] > from.q / 2 ? static_cast<__int128>(a[i]) - from.q : a[i];
-          REQUIRE(centred[i] == static_cast<uint64_t>(((value % to.q) + to.q) % to.q));
+          const __int128 value = a[i] > from.value / 2 ? static_cast<__int128>(a[i]) - from.value : a[i];
+          REQUIRE(centred[i] == static_cast<uint64_t>(((value % to.value) + to.value) % to.value));
         }
       }
     }
@@ -384,7 +386,7 @@ TEST_CASE("a polynomial in X^r has a transform that is constant on runs of r res
   TrainingRandom random(9);
   for (size_t run : {2, 8, 32}) {
     Limb a(tables.n(), 0);
-    for (size_t i = 0; i < a.size(); i += run) a[i] = random.integer(q.q);
+    for (size_t i = 0; i < a.size(); i += run) a[i] = random.integer(q.value);
     kernels().ntt_forward(a.data(), a.data(), tables);
     for (size_t i = 0; i < a.size(); ++i) REQUIRE(a[i] == a[i / run * run]);
   }
@@ -399,8 +401,9 @@ TEST_CASE("run matrix products are matrix products in every run") {
           const Modulus q(prime_near(0x1p50 - 0x1p30, 9));
           TrainingRandom random(10);
           std::vector<Limb> a(cols), c(rows * cols), out(rows);
-          for (Limb& limb : a) limb = cols == 40 ? Limb(n, q.q - 1) : random_limb(n, q, random);
-          for (Limb& limb : c) limb = cols == 40 ? Limb(n / run, q.q - 1) : random_limb(n / run, q, random);
+          for (Limb& limb : a) limb = cols == 40 ? Limb(n, q.value - 1) : random_limb(n, q, random);
+          for (Limb& limb : c)
+            limb = cols == 40 ? Limb(n / run, q.value - 1) : random_limb(n / run, q, random);
           for (Limb& limb : out) limb = random_limb(n, q, random);
           const std::vector<Limb> start = out;
           for (bool accumulate : {false, true}) {
@@ -412,7 +415,7 @@ TEST_CASE("run matrix products are matrix products in every run") {
               for (size_t i = 0; i < n; ++i) {
                 uint128_t sum = accumulate ? start[r][i] : 0;
                 for (size_t k = 0; k < cols; ++k) sum += uint128_t{a[k][i]} * c[r * cols + k][i / run];
-                equal &= out[r][i] == static_cast<uint64_t>(sum % q.q);
+                equal &= out[r][i] == static_cast<uint64_t>(sum % q.value);
               }
             }
             CAPTURE(run);

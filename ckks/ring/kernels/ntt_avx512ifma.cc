@@ -26,7 +26,7 @@ class Forward {
  public:
   explicit Forward(const NttView& tables)
       : m_(broadcast(tables.modulus)),
-        start_(broadcast(kStart * tables.modulus.q)),
+        start_(broadcast(kStart * tables.modulus.value)),
         division_(tables.modulus),
         roots_(tables.roots, tables.root_quotients, tables.modulus) {}
 
@@ -171,7 +171,7 @@ class Inverse {
         inverse_n_(broadcast(tables.inverse_n)),
         inverse_n_root_(broadcast(tables.inverse_n_root)) {
     for (int i = 0; i < 3; ++i)
-      bounds_[i] = broadcast(tables.modulus.q << (grows(kRoom) ? kLogBound + i : 1));
+      bounds_[i] = broadcast(tables.modulus.value << (grows(kRoom) ? kLogBound + i : 1));
   }
 
   // From a to x; the narrow layers move the data.
@@ -300,8 +300,8 @@ class Inverse {
     }
 #pragma GCC unroll 8
     for (size_t p = 0; p < kPairs; ++p) {
-      inverse_butterfly<kRoom, Difference::kRaised>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m.q, zero,
-                                                    m);
+      inverse_butterfly<kRoom, Difference::kRaised>(a[p], b[p], roots.eight_at(4 * node + 8 * p), m.value,
+                                                    zero, m);
       separate(a[p], b[p]);
     }
 #pragma GCC unroll 8

@@ -42,7 +42,7 @@ enum class Room {
 inline Room room_of(const Modulus& m) {
   if (m.bits <= 45) return Room::kAmple;
   if (m.bits < kMaxModulusBits) return Room::kMiddle;
-  return m.q > (uint64_t{1} << 50) - (uint64_t{1} << 40) ? Room::kNearPower : Room::kScarce;
+  return m.value > (uint64_t{1} << 50) - (uint64_t{1} << 40) ? Room::kNearPower : Room::kScarce;
 }
 
 // x in [0, 2^52) -> kTimes q + [0, 2q), or [0, 1.01q) near 2^50, both modulo 2^52: the product with 1, whose
@@ -61,7 +61,7 @@ inline Vector settle_near_power(Vector x, const VectorModulus& m) {
 
 // The residue of x in [0, 2^52), modulo 2^52.
 inline Vector reduced(Vector x, const VectorModulus& m) {
-  return subtract_if_at_least(low_52(settle(x, m)), m.q);
+  return subtract_if_at_least(low_52(settle(x, m)), m.value);
 }
 
 // The same for x < 2^51. With M = floor(2^(51+k) / q) + 1 = (2^(51+k) + e) / q, 0 < e < q < 2^k,
@@ -116,7 +116,7 @@ class Roots {
     const Vector quotient = madd_hi(madd_lo(_mm512_setzero_si512(), w, m_.one.quotient), w, fraction_);
     if constexpr (kRoom == Room::kAmple || kRoom == Room::kNearPower) return {w, quotient};
     const Vector remainder = low_52(madd_lo(_mm512_setzero_si512(), quotient, m_.minus_q));
-    const __mmask8 short_by_one = _mm512_cmpge_epu64_mask(remainder, m_.q);
+    const __mmask8 short_by_one = _mm512_cmpge_epu64_mask(remainder, m_.value);
     return {w, _mm512_mask_add_epi64(quotient, short_by_one, quotient, broadcast(uint64_t{1}))};
   }
 
@@ -167,7 +167,7 @@ template <Room kRoom, Before kBefore>
 inline void forward_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, const VectorModulus& m) {
   constexpr int kTimes = kRoom == Room::kMiddle ? 3 : 1;
   if constexpr (kBefore == Before::kSettle) x = settle<kTimes>(x, m);
-  if constexpr (kBefore == Before::kHalve) x = add(subtract_if_at_least(low_52(x), m.two_q), m.q);
+  if constexpr (kBefore == Before::kHalve) x = add(subtract_if_at_least(low_52(x), m.two_q), m.value);
   const Vector product = multiply_add_raw(m.minus_q, y, w, m);
   y = sub(x, product);
   x = add(x, product);

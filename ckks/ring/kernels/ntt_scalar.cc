@@ -55,7 +55,7 @@ void forward_top_layer(uint64_t* x, size_t n, const Roots& roots, const Modulus&
   const Modulus m = modulus;  // a copy that no store can be suspected of changing
   const Multiplier w = roots[1];
   for (size_t i = 0; i < n / 2; ++i) {
-    x[i] += kStart * m.q;
+    x[i] += kStart * m.value;
     forward_butterfly(x[i], x[i + n / 2], w, m);
   }
 }
@@ -76,7 +76,7 @@ void forward_two_layers(uint64_t* x, size_t quarter, size_t t, const Roots& root
   const Multiplier w = roots[t], left = roots[2 * t], right = roots[2 * t + 1];
   for (size_t i = 0; i < quarter; ++i) {
     uint64_t a = x[i], b = x[i + quarter], c = x[i + 2 * quarter], d = x[i + 3 * quarter];
-    if constexpr (kTop) a += kStart * m.q, b += kStart * m.q;
+    if constexpr (kTop) a += kStart * m.value, b += kStart * m.value;
     forward_radix_4(a, b, c, d, w, left, right, m);
     x[i] = a, x[i + quarter] = b, x[i + 2 * quarter] = c, x[i + 3 * quarter] = d;
   }
@@ -133,13 +133,13 @@ void ntt_inverse_scalar(uint64_t* x, const NttView& view) {
   const Modulus& m = tables.modulus;
   const Roots roots{tables.inverse_roots, tables.inverse_root_quotients};
   const size_t n = size_t{1} << tables.log_n;
-  uint64_t bound = m.q;
+  uint64_t bound = m.value;
   size_t blocks = n;
   for (; blocks >= 4; blocks /= 4) {
     // Sums grow fourfold with two layers. There is room for all of them but with long primes in large rings.
     if (bound > uint64_t{1} << 61) {
       for (size_t i = 0; i < n; ++i) x[i] = reduce_lazy(x[i], m);
-      bound = 2 * m.q;
+      bound = 2 * m.value;
     }
     const size_t quarter = n / blocks;
     if (blocks == 4) {

@@ -167,8 +167,8 @@ Scale Context::rescaled(Scale scale, Level level) const {
   return std::abs(quotient / canonical - 1) < 0x1p-46 ? canonical : quotient;
 }
 
-uint64_t Context::q(int index) const { return ring_->q(index).q; }
-uint64_t Context::p(int index) const { return ring_->p(index).q; }
+uint64_t Context::q(int index) const { return ring_->q(index).value; }
+uint64_t Context::p(int index) const { return ring_->p(index).value; }
 
 int Context::band(int level) const {
   PSM_CHECK(level >= 0 && level <= max_level_, "level ", level);

@@ -110,12 +110,12 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
   Plaintext out(ring, {level + 1, extended ? context_.p_count(level) : 0}, static_cast<int>(2 * m), scale);
   // Small coefficients pass through one prime's residues, which the backend lifts to all others.
   const Modulus& q0 = ring.q(0);
-  const bool small = largest < 0.49 * static_cast<double>(q0.q) && 2 * m >= 8, medium = largest < 0x1p62;
+  const bool small = largest < 0.49 * static_cast<double>(q0.value) && 2 * m >= 8, medium = largest < 0x1p62;
   Buffer first(small ? 2 * m : 0);
   if (small) {
     for (size_t i = 0; i < 2 * m; ++i) {
       const int64_t c = static_cast<int64_t>(coefficients[i]);
-      first[i] = static_cast<uint64_t>(c + ((c >> 63) & static_cast<int64_t>(q0.q)));
+      first[i] = static_cast<uint64_t>(c + ((c >> 63) & static_cast<int64_t>(q0.value)));
     }
   }
   parallel_for(0, static_cast<size_t>(out.basis().limbs()), [&](size_t index) {
@@ -166,9 +166,9 @@ std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) co
     const Modulus& q = ring.q(i);
     radix[i] = product;
     uint64_t residue = 1;
-    for (int k = 0; k < i; ++k) residue = mul_mod(residue, reduce_mod(ring.q(k).q, q), q);
+    for (int k = 0; k < i; ++k) residue = mul_mod(residue, reduce_mod(ring.q(k).value, q), q);
     inverse[i] = make_multiplier(inverse_mod(residue, q), q);
-    product *= q.q;  // may wrap modulo 2^128, as the sum below does
+    product *= q.value;  // may wrap modulo 2^128, as the sum below does
   }
   SecretVector<double> coefficients(ring.n());
   parallel_for(0, ring.n() / 8, [&](size_t block) {
@@ -180,13 +180,13 @@ std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) co
         uint64_t known = 0, weight = 1;
         for (int k = 0; k < i; ++k) {
           known = add_mod(known, mul_mod(reduce_mod(digits[k], q), weight, q), q);
-          weight = mul_mod(weight, reduce_mod(ring.q(k).q, q), q);
+          weight = mul_mod(weight, reduce_mod(ring.q(k).value, q), q);
         }
         digits[i] = mul_mod(sub_mod(poly.limb(i)[c], known, q), inverse[i], q);
         value += radix[i] * digits[i];
       }
       const uint128_t negative =
-          0 - static_cast<uint128_t>((ring.q(limbs - 1).q / 2 - digits[limbs - 1]) >> 63);
+          0 - static_cast<uint128_t>((ring.q(limbs - 1).value / 2 - digits[limbs - 1]) >> 63);
       coefficients[c] = to_double(static_cast<int128>(value - (product & negative)));
     }
   });

@@ -348,7 +348,7 @@ TEST_CASE("around ModRaise: the message survives both key switches, and multiple
     const Modulus& q1 = t.context.ring().q(1);
     const int64_t m = centered(poly.limb(0)[i], q0);
     const uint64_t difference = sub_mod(poly.limb(1)[i], reduce_signed(m, q1), q1);
-    const uint64_t multiple = mul_mod(difference, inverse_mod(reduce_mod(q0.q, q1), q1), q1);
+    const uint64_t multiple = mul_mod(difference, inverse_mod(reduce_mod(q0.value, q1), q1), q1);
     largest = std::max(largest, std::abs(centered(multiple, q1)));
   }
   CHECK(largest >= 1);

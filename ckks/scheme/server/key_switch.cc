@@ -362,7 +362,7 @@ std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1
     const int j = static_cast<int>(index / 2);
     const size_t i = index % 2;
     const Modulus& m = ring.q(j);
-    const Multiplier inverse = make_multiplier(inverse_mod(reduce_mod(q.q, m), m), m);
+    const Multiplier inverse = make_multiplier(inverse_mod(reduce_mod(q.value, m), m), m);
     uint64_t* limb = result[i].limb(j);
     k.reduce_centered(limb, last.data() + i * n, n, q, m);
     k.ntt_forward(limb, limb, ring.ntt(j));

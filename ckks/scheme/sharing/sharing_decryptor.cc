@@ -49,7 +49,7 @@ std::vector<std::complex<double>> SharingDecryptor::decrypt(const Ciphertext& ci
       y = y.clone_prefix({Encoder::kDecodedLimbs, 0});
       break;
     }
-    const uint64_t prime = ring.q(y.limbs() - 1).q;
+    const uint64_t prime = ring.q(y.limbs() - 1).value;
     y = std::move(switcher.rescale(y, y)[0]);
     scale = after_rescale(scale, prime);
     largest = largest / static_cast<double>(prime) + 1;
