@@ -91,7 +91,7 @@ Tensor<Scalar> Model<Scalar>::attend(Tape<Scalar>& tape, const AttentionShape& s
                                      ForwardTensors<Scalar>& out) const {
   const int first = past ? past->tokens() : 0;
   const auto rotated = [&](Tensor<Scalar> w, Tensor<Scalar> b, int heads) {
-    return rotate(tape, rotary_, linear(tape, n, w, b), shape.length, heads, first);
+    return rotate_pairs(tape, rotary_, linear(tape, n, w, b), shape.length, heads, first);
   };
   const auto q = rotated(layer.wq, layer.bq, config.heads),
              k = rotated(layer.wk, layer.bk, config.key_heads());

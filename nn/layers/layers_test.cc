@@ -129,10 +129,11 @@ TEST_CASE("the gradient of an embedding counts a token as often as it occurs") {
 TEST_CASE("the gradient of the rotary embedding agrees and lengths are kept") {
   for (int rotary : {2, 4}) {
     const RotaryTable<double> table(3, rotary, 10.0);
-    GradientCheck({{6, 8}}).run([&](T& tape, const Inputs& in) { return rotate(tape, table, in[0], 3, 2); });
+    GradientCheck({{6, 8}}).run(
+        [&](T& tape, const Inputs& in) { return rotate_pairs(tape, table, in[0], 3, 2); });
     T tape;
     std::vector<double> x = {1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5, 6, 7, 8}, grad(16);
-    const Tensor<double> y = rotate<double>(tape, table, {x.data(), grad.data(), 2, 8}, 3, 2);
+    const Tensor<double> y = rotate_pairs<double>(tape, table, {x.data(), grad.data(), 2, 8}, 3, 2);
     double before = 0, after = 0;
     for (int f = 0; f < 8; ++f) {
       CHECK(y.value[f] == x[f]);  // position 0 does not turn

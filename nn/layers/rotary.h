@@ -66,8 +66,8 @@ struct RotaryOp final : Operation {
 
 // The table must outlive the tape's backward pass. The first row of a sequence is at the position `first`.
 template <typename Scalar>
-Tensor<Scalar> rotate(Tape<Scalar>& tape, const RotaryTable<Scalar>& table, Tensor<Scalar> x, int length,
-                      int heads, int first = 0) {
+Tensor<Scalar> rotate_pairs(Tape<Scalar>& tape, const RotaryTable<Scalar>& table, Tensor<Scalar> x,
+                            int length, int heads, int first = 0) {
   if (table.rotary == 0) return x;
   Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
   tape.record(RotaryOp<Scalar>(&table, x, y, length, heads, first));
