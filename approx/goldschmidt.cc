@@ -33,13 +33,13 @@ struct Folded {
   }
 };
 
-struct Schedule {
+struct Relaxation {
   std::vector<long double> k;    // k_0 .. k_n, the last being the final factor
   std::vector<long double> rho;  // bounds of |r_i|, rho_n the relative error
 };
 
-Schedule schedule(long double e, int levels, int relaxed_levels) {
-  Schedule s;
+Relaxation relaxation(long double e, int levels, int relaxed_levels) {
+  Relaxation s;
   // With k_0 = 1 (plain) r_0 = 1 - y lies in [0, 1 - e].
   s.rho.push_back(relaxed_levels > 0 ? (1 - e) / (1 + e) : 1 - e);
   for (int i = 0; i < levels; ++i) {
@@ -58,7 +58,7 @@ struct Scaling {
   long double top = 1;  // prod lambda_i (1 + rho_i)
 };
 
-Scaling scale_from(const Schedule& s, long double last_lambda) {
+Scaling scale_from(const Relaxation& s, long double last_lambda) {
   const int n = static_cast<int>(s.rho.size()) - 1;
   Scaling scaling{std::vector<long double>(n), std::vector<int>(n, 1), 1};
   scaling.lambda[n - 1] = last_lambda;
@@ -74,7 +74,7 @@ Scaling scale_from(const Schedule& s, long double last_lambda) {
 }
 
 // The free last lambda is chosen so that the result fills [-1, 1] best.
-Scaling best_scaling(const Schedule& s) {
+Scaling best_scaling(const Relaxation& s) {
   const long double limit = 1 / (1 + s.rho[s.rho.size() - 2]);
   Scaling best = scale_from(s, limit);
   for (int step = 1; step < 64; ++step) {
@@ -91,7 +91,7 @@ Approximation goldschmidt_inverse_levels(Interval domain, int levels, int relaxe
   PSM_CHECK(1 <= levels && levels <= kMaxLevels && 0 <= relaxed_levels && relaxed_levels <= levels, "levels ",
             levels, " relaxed ", relaxed_levels);
   const long double e = static_cast<long double>(domain.lo) / domain.hi;
-  const Schedule s = schedule(e, levels, relaxed_levels);
+  const Relaxation s = relaxation(e, levels, relaxed_levels);
   const Scaling scaling = best_scaling(s);
 
   Folded folded;

@@ -57,7 +57,7 @@ const Context& require_bootstrappable(const Context& context) {
 }
 
 PlacedTransform place(LinearTransform transform, int level, Scale input_scale, Scale output_scale) {
-  TransformSchedule order = schedule(transform);
+  TransformSchedule order = transform_schedule(transform);
   return {std::move(transform), std::move(order), level, input_scale, output_scale};
 }
 

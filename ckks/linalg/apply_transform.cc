@@ -21,7 +21,7 @@ EncodedTransform::EncodedTransform(const Context& context, const Encoder& encode
                                    const LinearTransform& transform, int level, Scale input_scale,
                                    Scale output_scale)
     : context_(context),
-      schedule_(psm::schedule(transform)),
+      schedule_(transform_schedule(transform)),
       level_(level),
       input_scale_(input_scale),
       output_scale_(output_scale) {

@@ -102,7 +102,7 @@ TEST_CASE("a diagonal matrix takes no key at all") {
   matrix.add(0, sample(slots, 0.2));
   const LinearTransform transform = baby_step_giant_step(matrix, 1, 1);
   KeyRequest request;
-  request_keys(schedule(transform), f.context, f.level, request);
+  request_keys(transform_schedule(transform), f.context, f.level, request);
   CHECK(request.galois_levels.empty());
   CHECK(f.error(transform, {sample(slots, 0.77)}) < 0x1p-20);
 }

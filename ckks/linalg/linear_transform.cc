@@ -62,7 +62,7 @@ int TransformSchedule::hoisted_rotations() const {
                                         [](const Source& s) { return s.baby != 0 || s.conjugate; }));
 }
 
-TransformSchedule schedule(const LinearTransform& transform) {
+TransformSchedule transform_schedule(const LinearTransform& transform) {
   const int slots = transform.slots;
   std::set<TransformSchedule::Source> sources;
   std::set<TransformSchedule::Accumulator> accumulators;

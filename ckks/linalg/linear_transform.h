@@ -74,7 +74,7 @@ struct TransformSchedule {
   int hoisted_rotations() const;  // sources with a key
   int giant_rotations() const { return static_cast<int>(steps.size()); }
 };
-TransformSchedule schedule(const LinearTransform& transform);
+TransformSchedule transform_schedule(const LinearTransform& transform);
 
 // The keys that the transform needs when its inputs are at `level`.
 void request_keys(const TransformSchedule& schedule, const Context& context, int level, KeyRequest& request);

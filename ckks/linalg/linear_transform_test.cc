@@ -29,7 +29,7 @@ TEST_CASE("baby steps and giant steps compute the matrix, negative offsets inclu
 TEST_CASE("31 diagonals with 8 babies take 7 hoisted and 3 giant rotations of one offset") {
   DiagonalMatrix matrix(256, 256);
   for (int k = 0; k < 31; ++k) matrix.add(4 * k, sample(256, k));
-  const TransformSchedule plan = schedule(baby_step_giant_step(matrix, 4, 8));
+  const TransformSchedule plan = transform_schedule(baby_step_giant_step(matrix, 4, 8));
   CHECK(plan.hoisted_rotations() == 7);
   CHECK(plan.giant_rotations() == 3);
   for (const auto& step : plan.steps) CHECK(step.by == 32);
@@ -43,7 +43,7 @@ TEST_CASE("giants on both sides come to zero with one offset and its negative") 
     transform.terms.push_back({0, giant, 0, 1, false, {Complex(1)}});
   // No term with giant 0: the result of the chain still stands there.
   transform.terms.push_back({1, 24, 0, 0, true, {Complex(1)}});
-  const TransformSchedule plan = schedule(transform);
+  const TransformSchedule plan = transform_schedule(transform);
   REQUIRE(plan.steps.size() == 5);
   for (int i = 0; i < 4; ++i) CHECK(std::abs(plan.steps[i].by) == 8);
   CHECK(plan.steps[4].by == 24);

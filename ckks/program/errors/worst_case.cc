@@ -121,8 +121,8 @@ class Pass {
       if (!term.weight.has_data()) refuse_shape(instruction);
     }
     const LinearTransform transform = transform_of(*instruction.linear, plan_.program.slots);
-    const std::vector<SlotBound> results = worst_case_transform(model_, transform, schedule(transform), level,
-                                                                scale(level), scale(level - 1), arguments_);
+    const std::vector<SlotBound> results = worst_case_transform(
+        model_, transform, transform_schedule(transform), level, scale(level), scale(level - 1), arguments_);
     for (size_t r = 0; r < results.size(); ++r) set(instruction.results[r], results[r]);
   }
 

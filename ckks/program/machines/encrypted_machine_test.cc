@@ -93,7 +93,7 @@ TEST_CASE("the keys that a linear map is planned with are those that its transfo
   KeyNeeds needs;
   model.add_keys(instruction, 3, needs);
   KeyRequest request;
-  const TransformSchedule steps = schedule(transform);
+  const TransformSchedule steps = transform_schedule(transform);
   request_keys(steps, context, 3, request);
   CHECK(needs.galois_levels == request.galois_levels);
   CHECK(needs.bytes(shape_of(context)) == static_cast<double>(request.bytes(context)));

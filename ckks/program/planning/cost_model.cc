@@ -110,7 +110,7 @@ double KernelSeconds::of(const Work& work) const {
   return total;
 }
 
-LinearSchedule schedule(const LinearMap& map, size_t slots) {
+LinearSchedule linear_schedule(const LinearMap& map, size_t slots) {
   LinearSchedule result;
   const int n = static_cast<int>(slots);
   std::map<int, std::set<int>> giants;  // of each output
@@ -258,7 +258,7 @@ void CostModel::add_keys(const Instruction& instruction, int level, KeyNeeds& ne
       needs.need_galois(galois_element(0, true), level);
       return;
     case Opcode::kLinear: {
-      const LinearSchedule plan = schedule(*instruction.linear, size_t{1} << (shape_.log_n - 1));
+      const LinearSchedule plan = linear_schedule(*instruction.linear, size_t{1} << (shape_.log_n - 1));
       for (const auto& source : plan.sources)
         if (source.switched()) needs.need_galois(galois_element(source.baby, source.conjugate), level);
       for (const auto& step : plan.steps) needs.need_galois(galois_element(step.by, false), level);

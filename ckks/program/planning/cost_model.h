@@ -173,6 +173,6 @@ struct LinearSchedule {
   int hoisted_inputs = 0;  // inputs that are decomposed
   int meetings = 0;        // steps that end where a sum is already
 };
-LinearSchedule schedule(const LinearMap&, size_t slots);
+LinearSchedule linear_schedule(const LinearMap&, size_t slots);
 
 }  // namespace psm::program

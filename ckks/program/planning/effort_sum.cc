@@ -63,7 +63,7 @@ class Switching {
 }  // namespace
 
 MapSummary summarise(const LinearMap& map, size_t slots) {
-  MapSummary summary{.plan = schedule(map, slots), .outputs = map.outputs};
+  MapSummary summary{.plan = linear_schedule(map, slots), .outputs = map.outputs};
   for (const LinearSchedule::Source& source : summary.plan.sources)
     summary.switched_sources += source.switched();
   for (const LinearTerm& term : map.terms)

@@ -86,7 +86,7 @@ double scratch_bytes(const Instruction& instruction, int level, const CostModel&
     case Opcode::kSeries:
       return (shape.digits(level) + 2) * extended;
     case Opcode::kLinear: {
-      const LinearSchedule plan = schedule(*instruction.linear, slots);
+      const LinearSchedule plan = linear_schedule(*instruction.linear, slots);
       const double accumulators = static_cast<double>(plan.steps.size()) + instruction.linear->outputs;
       return (shape.digits(level) * plan.hoisted_inputs + 2 * accumulators) * extended;
     }

@@ -260,7 +260,7 @@ TEST_CASE("giants of a map are taken by Horner's rule with the differences as of
     for (int baby : {0, 1, 2})
       for (int output : {0, 1})
         map.terms.push_back({.output = output, .giant = giant, .baby = baby, .weight = Plain::constant(1)});
-  const LinearSchedule s = schedule(map, kSlots);
+  const LinearSchedule s = linear_schedule(map, kSlots);
   CHECK(s.sources.size() == 3);
   CHECK(s.hoisted_inputs == 1);
   REQUIRE(s.steps.size() == 6);
