@@ -115,7 +115,7 @@ InferenceState::InferenceState(const std::string& path, const Deployment& deploy
   saved_ = read_run(path_, *deployment.context, deployment.plan, run_);
 }
 
-std::optional<program::Checkpoint> InferenceState::take_checkpoint() {
+std::optional<program::RunState> InferenceState::take_checkpoint() {
   return std::exchange(saved_.checkpoint, std::nullopt);
 }
 

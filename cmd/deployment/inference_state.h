@@ -27,7 +27,7 @@ uint64_t checksum_of(const wire::CiphertextFile& request);
 
 struct SavedRun {
   std::vector<std::map<std::string, Ciphertext>> outputs;  // by finished group
-  std::optional<program::Checkpoint> checkpoint;           // inside the first unfinished group
+  std::optional<program::RunState> checkpoint;             // inside the first unfinished group
 };
 
 // The two must be given the same context and plan. Reading throws Error if the file belongs to another run, or holds
@@ -47,7 +47,7 @@ class InferenceState {
 
   size_t finished_groups() const { return saved_.outputs.size(); }
   // The saved state inside the first unfinished group, once.
-  std::optional<program::Checkpoint> take_checkpoint();
+  std::optional<program::RunState> take_checkpoint();
   // Makes a run of this group save itself after its blocks.
   void watch(size_t group, program::RunOptions& options);
   void finish_group(size_t group, std::map<std::string, Ciphertext> outputs);

@@ -23,7 +23,7 @@ program::RunResult Server::run(const std::map<std::string, Ciphertext>& inputs,
   return machine_.run(inputs, options);
 }
 
-program::RunResult Server::resume(program::Checkpoint checkpoint, const program::RunOptions& options) {
+program::RunResult Server::resume(program::RunState checkpoint, const program::RunOptions& options) {
   return machine_.resume(std::move(checkpoint), options);
 }
 

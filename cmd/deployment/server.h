@@ -24,7 +24,7 @@ class Server {
   // One pass of the model. Inputs by the names of the program.
   program::RunResult run(const std::map<std::string, Ciphertext>& inputs,
                          const program::RunOptions& options = {});
-  program::RunResult resume(program::Checkpoint checkpoint, const program::RunOptions& options);
+  program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options);
 
   size_t encoded_bytes() const;
 

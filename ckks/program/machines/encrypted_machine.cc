@@ -68,7 +68,7 @@ class EncryptedMachine::Run {
     }
   }
 
-  void load(Checkpoint checkpoint) {
+  void load(RunState checkpoint) {
     if (checkpoint.next_instruction > plan_.program.instructions.size())
       throw Error("a checkpoint beyond the end of the program; it belongs to another plan");
     std::vector<Value> expected;
@@ -345,7 +345,7 @@ RunResult EncryptedMachine::run(const std::map<std::string, Ciphertext>& inputs,
   return run.execute();
 }
 
-RunResult EncryptedMachine::resume(Checkpoint checkpoint, const RunOptions& options) {
+RunResult EncryptedMachine::resume(RunState checkpoint, const RunOptions& options) {
   Run run(*this, options);
   run.load(std::move(checkpoint));
   return run.execute();

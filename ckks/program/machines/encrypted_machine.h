@@ -34,7 +34,7 @@ struct MachineOptions {
 };
 
 // State between two instructions.
-struct Checkpoint {
+struct RunState {
   size_t next_instruction = 0;
   std::vector<std::pair<Value, Ciphertext>> live;
 };
@@ -68,7 +68,7 @@ class EncryptedMachine {
 
   // Inputs by name, at the plan's input level or above, at a canonical scale.
   RunResult run(const std::map<std::string, Ciphertext>& inputs, const RunOptions& = {});
-  RunResult resume(Checkpoint, const RunOptions& = {});
+  RunResult resume(RunState, const RunOptions& = {});
 
   size_t encoded_bytes() const;  // kept
 

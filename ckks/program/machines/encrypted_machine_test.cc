@@ -198,7 +198,7 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
     b.output("y", x);
     return std::move(b).finish();
   }());
-  Checkpoint saved;
+  RunState saved;
   RunOptions options;
   options.checkpoint_after = block_boundaries(setting.plan_);
   CHECK(options.checkpoint_after.size() == 3);  // after the input and two layers
@@ -209,10 +209,10 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
   };
   const RunResult whole = setting.machine->run(setting.encrypt({{"x", wave(0.2)}}), options);
   CHECK(saved.next_instruction == options.checkpoint_after.back() + 1);
-  Checkpoint incomplete;
+  RunState incomplete;
   incomplete.next_instruction = saved.next_instruction;
   CHECK_THROWS_AS(setting.machine->resume(std::move(incomplete)), Error);
-  Checkpoint rescaled;
+  RunState rescaled;
   rescaled.next_instruction = saved.next_instruction;
   for (const auto& [value, ciphertext] : saved.live) rescaled.live.emplace_back(value, ciphertext.clone());
   Ciphertext& first = rescaled.live.front().second;
