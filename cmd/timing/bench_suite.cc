@@ -24,9 +24,9 @@ namespace {
 
 using program::CostModel;
 using program::Instruction;
-using program::Kernel;
 using program::Opcode;
 using program::Work;
+using program::WorkKind;
 
 constexpr int kWeightedLimbs = 8, kWeightedRotations = 64, kWeightedOutputs = 4, kPeriod = 256;
 constexpr int kSparseSlots = 1 << 10;
@@ -120,7 +120,7 @@ class Suite {
   }
   // `limbs_moved`: of operands and results; `work` tells how many limbs of keys are read.
   OperationCount count_of(const Work& work, double limbs_moved) const {
-    return {.bytes = limb_bytes() * (limbs_moved + work[Kernel::kKeyRead]),
+    return {.bytes = limb_bytes() * (limbs_moved + work[WorkKind::kKeyRead]),
             .macs = macs_of(work, context_.log_n())};
   }
 
@@ -132,7 +132,7 @@ class Suite {
     Buffer limb(ring.n());
     for (size_t i = 0; i < limb.size(); ++i) limb[i] = ring.q(0).value - 1 - i;
     Work work;
-    work[Kernel::kNtt] = 1;
+    work[WorkKind::kNtt] = 1;
     OperationCount count = count_of(work, 4);  // the limb in and out, roots and their quotients
     count.in_cache = true;
     time("ntt_forward", 1, count, [&] { kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
@@ -153,7 +153,7 @@ class Suite {
     const std::vector<Complex> x = uniform_vector(context_.slots(), 1);
 
     Work encoding;
-    encoding[Kernel::kNtt] = kFew;
+    encoding[WorkKind::kNtt] = kFew;
     OperationCount encode = count_of(encoding, kFew);
     encode.bytes += 16.0 * context_.slots();
     time("encode", kFew, encode, [&] { encoder_.encode(x, kFew - 1); });
@@ -169,7 +169,7 @@ class Suite {
       const Instruction twice{.opcode = Opcode::kRotate, .offsets = {1, 2}};
       const Work both = work_of(twice, kMany - 1), single = work_of(rotate, kMany - 1);
       Work further;
-      for (size_t i = 0; i < program::kKernelCount; ++i) further.limbs[i] = both.limbs[i] - single.limbs[i];
+      for (size_t i = 0; i < program::kWorkKindCount; ++i) further.limbs[i] = both.limbs[i] - single.limbs[i];
       const double digit_limbs = context_.digit_count(kMany - 1) * (kMany + context_.p_count(kMany - 1));
       const Hoisted hoisted = evaluator.hoist(a);
       time("rotate_hoisted", kMany, count_of(further, digit_limbs + 3 * kMany),
@@ -179,18 +179,18 @@ class Suite {
       const Ciphertext b = encrypt(x, limbs - 1), c = encrypt(x, limbs - 1);
       // A relinearisation is a rotation's key switch; four products before it.
       Work work = work_of(rotate, limbs - 1);
-      work[Kernel::kMultiply] += 4 * limbs;
+      work[WorkKind::kMultiply] += 4 * limbs;
       time("multiply_relinearise", limbs, count_of(work, 6 * limbs), [&] { evaluator.multiply(b, c); });
     }
     {
       const Plaintext plain = encoder_.encode(x, kMany - 1);
       Work work;
-      work[Kernel::kMultiply] = 2 * kMany;
+      work[WorkKind::kMultiply] = 2 * kMany;
       time("multiply_plain", kMany, count_of(work, 5 * kMany), [&] { evaluator.multiply_plain(a, plain); });
     }
     Work rescaling;
-    rescaling[Kernel::kNtt] = 2 * kMany;
-    rescaling[Kernel::kMultiply] = 2 * (kMany - 1);  // by the inverse of the last prime
+    rescaling[WorkKind::kNtt] = 2 * kMany;
+    rescaling[WorkKind::kMultiply] = 2 * (kMany - 1);  // by the inverse of the last prime
     time("rescale", kMany, count_of(rescaling, 4 * kMany - 2), [&] { evaluator.rescale(a); });
   }
 
@@ -249,7 +249,7 @@ class Suite {
     }
     const auto key_bytes = static_cast<double>(keys->bytes());
     Work making;  // b = -a s + e + ...: a transform of e and a product for each limb of b
-    making[Kernel::kNtt] = making[Kernel::kMultiply] = key_bytes / (2 * limb_bytes());
+    making[WorkKind::kNtt] = making[WorkKind::kMultiply] = key_bytes / (2 * limb_bytes());
     add("bootstrap_keygen", context_.max_level() + 1, times_of(std::move(seconds)),
         {.bytes = key_bytes, .macs = macs_of(making, context_.log_n())})
         .more.emplace_back("key_bytes", static_cast<int64_t>(keys->bytes()));

@@ -89,9 +89,9 @@ double OperationCount::roofline_ms(const Machine& machine) const {
 }
 
 double macs_of(const program::Work& work, int log_n) {
-  using program::Kernel;
-  const double products = work[Kernel::kMultiply] + work[Kernel::kConvert] + work[Kernel::kRunProduct];
-  return static_cast<double>(size_t{1} << log_n) * (work[Kernel::kNtt] * log_n / 2 + products);
+  using program::WorkKind;
+  const double products = work[WorkKind::kMultiply] + work[WorkKind::kConvert] + work[WorkKind::kRunProduct];
+  return static_cast<double>(size_t{1} << log_n) * (work[WorkKind::kNtt] * log_n / 2 + products);
 }
 
 }  // namespace psm

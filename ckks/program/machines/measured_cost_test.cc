@@ -22,13 +22,13 @@ struct Measured {
 Measured in_limbs(const KernelResidues& residues) {
   const auto limbs = [](uint64_t count) { return std::ldexp(static_cast<double>(count), -kLogN); };
   Measured measured{};
-  measured.work[Kernel::kNtt] = limbs(residues.transforms);
-  measured.work[Kernel::kMultiply] = limbs(residues.products);
-  measured.work[Kernel::kAdd] = limbs(residues.others);
-  measured.work[Kernel::kConvert] = limbs(residues.conversions);
-  measured.work[Kernel::kPermute] = limbs(residues.automorphisms);
-  measured.work[Kernel::kKeyRead] = limbs(residues.key_bits) / 64;
-  measured.work[Kernel::kRunProduct] = limbs(residues.run_products);
+  measured.work[WorkKind::kNtt] = limbs(residues.transforms);
+  measured.work[WorkKind::kMultiply] = limbs(residues.products);
+  measured.work[WorkKind::kAdd] = limbs(residues.others);
+  measured.work[WorkKind::kConvert] = limbs(residues.conversions);
+  measured.work[WorkKind::kPermute] = limbs(residues.automorphisms);
+  measured.work[WorkKind::kKeyRead] = limbs(residues.key_bits) / 64;
+  measured.work[WorkKind::kRunProduct] = limbs(residues.run_products);
   measured.key_switches = static_cast<int64_t>(limbs(residues.marked_key_products));
   return measured;
 }
@@ -39,8 +39,8 @@ int64_t key_switches(const Counts& counts) {
 }
 
 void check_equal(const Measured& measured, const Effort& effort) {
-  for (size_t k = 0; k < kKernelCount; ++k) {
-    const auto kernel = static_cast<Kernel>(k);
+  for (size_t k = 0; k < kWorkKindCount; ++k) {
+    const auto kernel = static_cast<WorkKind>(k);
     CAPTURE(std::string(name(kernel)));
     CHECK(measured.work[kernel] == doctest::Approx(effort.work[kernel]).epsilon(1e-12));
   }

@@ -73,7 +73,7 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   const Ring& ring = context.ring();
   const Basis basis{ring.q_count(), context.p_count(context.max_level())};
   const auto limbs = static_cast<size_t>(basis.limbs());
-  const double count = static_cast<double>(limbs), each = seconds / static_cast<double>(kKernelCount + 1);
+  const double count = static_cast<double>(limbs), each = seconds / static_cast<double>(kWorkKindCount + 1);
   const size_t n = ring.n();
   constexpr size_t kDigits = 4;
   std::vector<RnsPoly> digits, keys;
@@ -85,15 +85,15 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   };
 
   KernelSeconds result;
-  auto set = [&](Kernel kernel, double value) { result.seconds[static_cast<size_t>(kernel)] = value; };
-  set(Kernel::kNtt, seconds_for_limb(each, 2 * count, [&] {
+  auto set = [&](WorkKind kernel, double value) { result.seconds[static_cast<size_t>(kernel)] = value; };
+  set(WorkKind::kNtt, seconds_for_limb(each, 2 * count, [&] {
         to_coefficients(a);
         to_ntt(a);
       }));
-  set(Kernel::kAdd, seconds_for_limb(each, count, [&] { add(a, a, b); }));
+  set(WorkKind::kAdd, seconds_for_limb(each, count, [&] { add(a, a, b); }));
   RnsPoly permuted(ring, basis, Form::kNtt);
   const GaloisElement element = rotation_element(1, context.log_n());
-  set(Kernel::kPermute, seconds_for_limb(each, count, [&] { automorphism(permuted, b, element); }));
+  set(WorkKind::kPermute, seconds_for_limb(each, count, [&] { automorphism(permuted, b, element); }));
 
   // Digits times both halves of a key, as a key switch does it: once with a key that stays in the cache, once
   // with one that comes from memory.
@@ -117,8 +117,8 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   const double hot = key_product(false);
   const double packed_limbs =
       static_cast<double>(packed[0].bytes()) / static_cast<double>(sizeof(uint64_t) * n);
-  set(Kernel::kMultiply, hot);
-  set(Kernel::kKeyRead, std::max(0.0, key_product(true) - hot) * count / packed_limbs);
+  set(WorkKind::kMultiply, hot);
+  set(WorkKind::kKeyRead, std::max(0.0, key_product(true) - hot) * count / packed_limbs);
 
   // One digit of alpha limbs to all others.
   const auto sources = static_cast<size_t>(context.gadgets().back().digits[0].end);
@@ -127,7 +127,7 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   std::vector<Modulus> moduli;
   for (size_t j = sources; j < limbs; ++j) moduli.push_back(a.modulus(static_cast<int>(j)));
   constexpr size_t kStretch = 1024;
-  set(Kernel::kConvert, seconds_for_limb(each, static_cast<double>(sources * targets), [&] {
+  set(WorkKind::kConvert, seconds_for_limb(each, static_cast<double>(sources * targets), [&] {
         parallel_for(0, n / std::min(n, kStretch), [&](size_t part) {
           const size_t length = std::min(n, kStretch), at = part * length;
           std::vector<uint64_t*> out(targets);
@@ -142,7 +142,7 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   // Four sums of eight products with periodic plaintexts each.
   constexpr size_t kRows = 4, kColumns = kDigits;
   const size_t run = 64;
-  set(Kernel::kRunProduct, seconds_for_limb(each, kRows * kColumns * count, [&] {
+  set(WorkKind::kRunProduct, seconds_for_limb(each, kRows * kColumns * count, [&] {
         parallel_limbs([&](int j) {
           uint64_t* out[kRows];
           const uint64_t *in[kColumns], *constants[kRows * kColumns];

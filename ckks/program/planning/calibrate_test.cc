@@ -10,18 +10,18 @@ TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more
   set_thread_count(1);  // other processes on a machine of few cores would disturb what waits for all threads
   const Context small_context(insecure_leveled(11, 4)), large_context(insecure_leveled(13, 4));
   const KernelSeconds small = calibrate(small_context, 0.5), large = calibrate(large_context, 0.5);
-  const auto of = [](const KernelSeconds& k, Kernel kernel) {
+  const auto of = [](const KernelSeconds& k, WorkKind kernel) {
     return k.seconds[static_cast<size_t>(kernel)];
   };
   for (const KernelSeconds* k : {&small, &large}) {
-    for (Kernel kernel : {Kernel::kNtt, Kernel::kMultiply, Kernel::kAdd, Kernel::kConvert, Kernel::kPermute,
-                          Kernel::kRunProduct}) {
+    for (WorkKind kernel : {WorkKind::kNtt, WorkKind::kMultiply, WorkKind::kAdd, WorkKind::kConvert,
+                            WorkKind::kPermute, WorkKind::kRunProduct}) {
       CAPTURE(name(kernel));
       CHECK(of(*k, kernel) > 0);
     }
-    CHECK(of(*k, Kernel::kKeyRead) >= 0);
+    CHECK(of(*k, WorkKind::kKeyRead) >= 0);
   }
-  CHECK(of(large, Kernel::kNtt) > 2 * of(small, Kernel::kNtt));
+  CHECK(of(large, WorkKind::kNtt) > 2 * of(small, WorkKind::kNtt));
 }
 
 }  // namespace

@@ -30,21 +30,21 @@ int SchemeShape::digits(int level) const {
   return static_cast<int>(end - digit_ends.begin()) + 1;
 }
 
-const char* name(Kernel kernel) {
-  switch (kernel) {
-    case Kernel::kNtt:
+const char* name(WorkKind kind) {
+  switch (kind) {
+    case WorkKind::kNtt:
       return "NTT";
-    case Kernel::kMultiply:
+    case WorkKind::kMultiply:
       return "multiply";
-    case Kernel::kAdd:
+    case WorkKind::kAdd:
       return "add";
-    case Kernel::kConvert:
+    case WorkKind::kConvert:
       return "basis conversion";
-    case Kernel::kPermute:
+    case WorkKind::kPermute:
       return "automorphism";
-    case Kernel::kKeyRead:
+    case WorkKind::kKeyRead:
       return "key read";
-    case Kernel::kRunProduct:
+    case WorkKind::kRunProduct:
       return "run product";
   }
   PSM_CHECK(false, "kernel ", static_cast<int>(kernel));
@@ -52,7 +52,7 @@ const char* name(Kernel kernel) {
 }
 
 Work& Work::operator+=(const Work& other) {
-  for (size_t i = 0; i < kKernelCount; ++i) limbs[i] += other.limbs[i];
+  for (size_t i = 0; i < kWorkKindCount; ++i) limbs[i] += other.limbs[i];
   return *this;
 }
 
@@ -106,7 +106,7 @@ double KeyNeeds::bytes(const SchemeShape& shape) const {
 
 double KernelSeconds::of(const Work& work) const {
   double total = 0;
-  for (size_t i = 0; i < kKernelCount; ++i) total += seconds[i] * work.limbs[i];
+  for (size_t i = 0; i < kWorkKindCount; ++i) total += seconds[i] * work.limbs[i];
   return total;
 }
 

@@ -60,8 +60,8 @@ struct SchemeShape {
   double packed_limbs(int level) const;
 };
 
-// Kernel work, in limbs.
-enum class Kernel {
+// Kinds of work, each counted in limbs.
+enum class WorkKind {
   kNtt,         // forward or inverse
   kMultiply,    // multiply-accumulate slot by slot, operands in memory
   kAdd,         // sums, copies, products by one constant
@@ -70,13 +70,13 @@ enum class Kernel {
   kKeyRead,     // as many bytes of a key-switching key from memory as a limb of whole words has
   kRunProduct,  // multiply-accumulate with a periodic plaintext (a constant for each run)
 };
-constexpr size_t kKernelCount = 7;
-const char* name(Kernel);
+constexpr size_t kWorkKindCount = 7;
+const char* name(WorkKind);
 
 struct Work {
-  std::array<double, kKernelCount> limbs{};
-  double& operator[](Kernel kernel) { return limbs[static_cast<size_t>(kernel)]; }
-  double operator[](Kernel kernel) const { return limbs[static_cast<size_t>(kernel)]; }
+  std::array<double, kWorkKindCount> limbs{};
+  double& operator[](WorkKind kind) { return limbs[static_cast<size_t>(kind)]; }
+  double operator[](WorkKind kind) const { return limbs[static_cast<size_t>(kind)]; }
   Work& operator+=(const Work&);
 };
 
@@ -114,7 +114,7 @@ struct KeyNeeds {
 // Seconds for one limb of each kernel, all threads in use, on the ring of the shape. The default is a nominal
 // machine, for planning without one: commands calibrate (calibrate.h).
 struct KernelSeconds {
-  std::array<double, kKernelCount> seconds{4e-4, 4e-5, 3e-5, 3e-5, 5e-5, 5e-5, 2e-5};
+  std::array<double, kWorkKindCount> seconds{4e-4, 4e-5, 3e-5, 3e-5, 5e-5, 5e-5, 2e-5};
   double of(const Work&) const;
 };
 

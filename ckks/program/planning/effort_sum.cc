@@ -26,23 +26,23 @@ class Switching {
   }
 
   void decompose(Work& work, double times = 1) const {
-    work[Kernel::kNtt] += times * digits_ * (limbs_ + special_);  // l+1 inverse ones included
-    work[Kernel::kConvert] += times * conversions_;
-    work[Kernel::kAdd] += times * limbs_;  // nearest multiples
+    work[WorkKind::kNtt] += times * digits_ * (limbs_ + special_);  // l+1 inverse ones included
+    work[WorkKind::kConvert] += times * conversions_;
+    work[WorkKind::kAdd] += times * limbs_;  // nearest multiples
   }
   void key_product(Work& work, double times = 1) const {
-    work[Kernel::kMultiply] += times * 2 * digits_ * (limbs_ + special_);
-    work[Kernel::kKeyRead] += times * 2 * digits_ * packed_limbs_;
+    work[WorkKind::kMultiply] += times * 2 * digits_ * (limbs_ + special_);
+    work[WorkKind::kKeyRead] += times * 2 * digits_ * packed_limbs_;
   }
   // Of `polynomials` polynomials, 2 for a ciphertext; divided by P q_l too if they are rescaled.
   void mod_down(Work& work, double polynomials, bool rescale = false) const {
     const int sources = special_ + rescale, targets = limbs_ - rescale;
-    work[Kernel::kNtt] += polynomials * (sources + targets);
-    work[Kernel::kConvert] += polynomials * conversions(sources, targets);
-    work[Kernel::kAdd] += polynomials * (sources + targets);
+    work[WorkKind::kNtt] += polynomials * (sources + targets);
+    work[WorkKind::kConvert] += polynomials * conversions(sources, targets);
+    work[WorkKind::kAdd] += polynomials * (sources + targets);
   }
   void permute(Work& work, double polynomials, bool extended) const {
-    work[Kernel::kPermute] += polynomials * (limbs_ + (extended ? special_ : 0));
+    work[WorkKind::kPermute] += polynomials * (limbs_ + (extended ? special_ : 0));
   }
   void full(Work& work) const {
     decompose(work);
@@ -72,25 +72,25 @@ MapSummary summarise(const LinearMap& map, size_t slots) {
 }
 
 void EffortSum::add(int level, int polynomials, int64_t times) {
-  effort.work[Kernel::kAdd] += static_cast<double>(polynomials * (level + 1) * times);
+  effort.work[WorkKind::kAdd] += static_cast<double>(polynomials * (level + 1) * times);
 }
 
 // Two polynomials lose a limb: one inverse NTT of it; its residues and the difference taken to all others.
 void EffortSum::rescale(int level) {
-  effort.work[Kernel::kNtt] += 2 * (1 + level);
-  effort.work[Kernel::kAdd] += 2 * 2 * level;
+  effort.work[WorkKind::kNtt] += 2 * (1 + level);
+  effort.work[WorkKind::kAdd] += 2 * 2 * level;
   ++effort.counts.rescales;
 }
 
 void EffortSum::multiply_plain(int level, size_t period, size_t slots) {
   const bool constants = period == 1 || slots / period >= kLongRun;
-  const Kernel kernel = constants ? Kernel::kAdd : period == slots ? Kernel::kMultiply : Kernel::kRunProduct;
+  const WorkKind kernel = constants ? WorkKind::kAdd : period == slots ? WorkKind::kMultiply : WorkKind::kRunProduct;
   effort.work[kernel] += 2.0 * (level + 1);
   ++effort.counts.plaintext_products;
 }
 
 void EffortSum::multiply(int level, int64_t count) {
-  effort.work[Kernel::kMultiply] += static_cast<double>(4 * (level + 1) * count);
+  effort.work[WorkKind::kMultiply] += static_cast<double>(4 * (level + 1) * count);
   effort.counts.ciphertext_products += count;
 }
 
@@ -128,7 +128,7 @@ void EffortSum::sum_rotations(int level, int64_t count) {
   at.key_product(effort.work, switched);
   at.permute(effort.work, 2 * switched, true);
   at.mod_down(effort.work, 2);
-  effort.work[Kernel::kAdd] += (switched + 2) * at.limbs() + 2 * switched * at.extended_limbs();
+  effort.work[WorkKind::kAdd] += (switched + 2) * at.limbs() + 2 * switched * at.extended_limbs();
   effort.counts.hoisted_key_switches += count - 1;
 }
 
@@ -140,12 +140,12 @@ void EffortSum::linear(const MapSummary& map, int level) {
   at.decompose(effort.work, map.plan.hoisted_inputs + steps);
   at.key_product(effort.work, sources + steps);
   at.permute(effort.work, 2 * (sources + steps), true);
-  effort.work[Kernel::kMultiply] += static_cast<double>(map.full_terms) * 2 * at.extended_limbs();
-  effort.work[Kernel::kRunProduct] += static_cast<double>(map.periodic_terms) * 2 * at.extended_limbs();
+  effort.work[WorkKind::kMultiply] += static_cast<double>(map.full_terms) * 2 * at.extended_limbs();
+  effort.work[WorkKind::kRunProduct] += static_cast<double>(map.periodic_terms) * 2 * at.extended_limbs();
   at.mod_down(effort.work, steps);                    // giants: c_1 only; c_0 stays extended
   at.mod_down(effort.work, 2.0 * map.outputs, true);  // by P q_l at once
   // P c_0 of a rotated source, P times the others; c_0 of a giant; running sums that meet others.
-  effort.work[Kernel::kAdd] +=
+  effort.work[WorkKind::kAdd] +=
       (sources + 2 * unmoved) * at.limbs() + (steps + 2.0 * map.plan.meetings) * at.extended_limbs();
   effort.counts.hoisted_key_switches += map.switched_sources;
   effort.counts.full_key_switches += static_cast<int64_t>(map.plan.steps.size());
@@ -175,8 +175,8 @@ void EffortSum::mod_raise(int level) {
   const int one_digit[] = {1};
   const double packed = (shape_.q_bits.front() + shape_.p_bits.front()) / 64.0;
   Switching(1, 1, 1, packed, one_digit).full(effort.work);
-  effort.work[Kernel::kNtt] += 2 * (1 + level);
-  effort.work[Kernel::kAdd] += 2 * level;  // residues modulo every other prime
+  effort.work[WorkKind::kNtt] += 2 * (1 + level);
+  effort.work[WorkKind::kAdd] += 2 * level;  // residues modulo every other prime
   Switching(shape_, level).full(effort.work);
   effort.counts.full_key_switches += 2;
 }

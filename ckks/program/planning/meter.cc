@@ -253,8 +253,8 @@ Json to_json(const MeterReading& reading) {
     json["blocks"].push_back(std::move(row));
   }
   json["kernel_limbs"] = Json(Json::Object{});
-  for (size_t k = 0; k < kKernelCount; ++k)
-    json["kernel_limbs"][name(static_cast<Kernel>(k))] = reading.work[static_cast<Kernel>(k)];
+  for (size_t k = 0; k < kWorkKindCount; ++k)
+    json["kernel_limbs"][name(static_cast<WorkKind>(k))] = reading.work[static_cast<WorkKind>(k)];
   return json;
 }
 
