@@ -9,7 +9,7 @@
 #include "approx/goldschmidt.h"
 #include "approx/inverse.h"
 #include "approx/maximum.h"
-#include "attention/rows/power_softmax.h"
+#include "attention/rows/row_recipe.h"
 #include "ckks/base/error.h"
 
 namespace psm {
@@ -25,12 +25,6 @@ constexpr double kRounding =
     1e-9;  // by which intervals are widened for the arithmetic between approximations
 
 int ceil_log2(int n) { return static_cast<int>(std::bit_width(static_cast<unsigned>(n - 1))); }
-
-double total(std::span<const double> row) {
-  double sum = 0;
-  for (double x : row) sum += x;
-  return sum;
-}
 
 void check_softmax(double score_bound, int context, double relative_error) {
   PSM_CHECK(context >= 1, context);
@@ -56,18 +50,90 @@ Approximation taylor_of_degree_eight(Interval domain, double relative_error) {
                       domain.hi, "]; allow a larger error"));
 }
 
-// About the largest of the row: pairs, then pairs of pairs; what is left over moves up.
-double tree_maximum(std::vector<double> values, const Approximation& absolute) {
-  while (values.size() > 1) {
-    std::vector<double> next;
-    for (size_t i = 0; i + 1 < values.size(); i += 2) {
-      const double a = values[i], b = values[i + 1];
-      next.push_back((a + b + absolute.evaluate(a - b)) / 2);
-    }
-    if (values.size() % 2 != 0) next.push_back(values.back());
-    values = std::move(next);
+// Slots that hold larger scores than a form was made for would leave its intervals.
+void require_within(double score_bound, double bound) {
+  if (!(score_bound <= bound))
+    throw Error(message("rows of scores up to ", score_bound,
+                        "; these polynomials were made for scores up to ", bound));
+}
+
+struct PowerSoftmaxRecipe {
+  PowerForm form;
+  int p;
+  double epsilon;
+  Approximation inverse;
+
+  double input_scale(double score_bound) const { return 1 / score_bound; }
+  template <typename Rows>
+  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
+    auto u = rows.power(x, p);
+    if (form == PowerForm::kLengthAgnostic) u = rows.over_length(u);
+    return rows.scaled_by(u, rows.of_sum(inverse, u, form == PowerForm::kPlain ? 0 : epsilon, "denominator"));
   }
-  return values[0];
+};
+
+struct ScaledReluRecipe {
+  Approximation absolute;
+
+  double input_scale(double score_bound) const {
+    require_within(score_bound, absolute.domain().hi);
+    return absolute.input_scale();
+  }
+  template <typename Rows>
+  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
+    const auto size = rows.apply(absolute, x, "score");
+    return rows.half_sum(rows.over_length(x), rows.over_length(size));
+  }
+};
+
+struct TaylorGoldschmidtRecipe {
+  double bound;
+  int places;                             // the context's, a power of two
+  std::optional<Approximation> absolute;  // none where rows have one place
+  Approximation exp, inverse;
+
+  double input_scale(double score_bound) const {
+    require_within(score_bound, bound);
+    return absolute ? absolute->input_scale() : 1 / bound;
+  }
+  template <typename Rows>
+  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
+    x = rows.padded(x, places, -bound);  // places after a row's end lose against every score
+    auto m = x;
+    for (int offset = places / 2; offset >= 1; offset /= 2) {
+      if (offset < places / 2) m = rows.as_input_of(*absolute, m);
+      m = rows.max_with(*absolute, m, offset, "distance of two scores");
+    }
+    const auto e = rows.apply(exp, rows.less_first(x, m, exp), "score less maximum");
+    return rows.scaled_by(e, rows.of_sum(inverse, e, 0, "denominator"));
+  }
+};
+
+struct NormaliseSquareRecipe {
+  double bound, fold;  // R, 2^k
+  Approximation exp;
+  std::vector<Approximation> roots;  // k of them
+
+  double input_scale(double score_bound) const {
+    require_within(score_bound, bound);
+    return exp.input_scale() / fold;
+  }
+  template <typename Rows>
+  typename Rows::Value run(Rows& rows, typename Rows::Value x) const {
+    auto y = rows.apply(exp, x, "score", -bound, 1 / fold);
+    for (size_t round = 0; round < roots.size(); ++round) {
+      if (round > 0) y = rows.refresh(y);
+      const auto root = rows.of_sum(roots[round], rows.power(y, 2), 0, "sum of squares");
+      y = rows.power(rows.scaled_by(y, root), 2);
+    }
+    return y;
+  }
+};
+
+template <typename Recipe>
+void set_recipe(PolynomialWeights& weights, Recipe recipe) {
+  weights.levels = levels_between_products(recipe);
+  weights.kernel = make_row_kernel(std::move(recipe));
 }
 
 PolynomialWeights normalise_square(double bound, int context, double relative_error, int rounds) {
@@ -76,33 +142,28 @@ PolynomialWeights normalise_square(double bound, int context, double relative_er
   weights.method = message("normalise and square, ", rounds, rounds == 1 ? " round" : " rounds");
   const Approximation exp = design_exp({-2 * bound / fold, 0}, relative_error / 8 / fold);
   weights.parts.push_back(exp);
-  weights.levels = exp.depth();
   const double e = exp.error_bound();
   Interval squares{(1 - e) * (1 - e) * std::exp(-4 * bound / fold), context * (1 + e) * (1 + e)};
   for (int round = 1; round <= rounds; ++round) {
     squares = {squares.lo * (1 - kRounding), squares.hi * (1 + kRounding)};
     weights.parts.push_back(
         design_inverse_sqrt(squares, round == rounds ? relative_error / 4 : kCoarseError));
-    weights.levels += weights.parts.back().depth() + 3;
     // The row adds up to (1 + eps)^2 at most; of what adds up to s, the squares add up to s^2 / L .. s^2.
     const double eps = weights.parts.back().error_bound();
     squares = {std::pow(1 - eps, 4) / context, std::pow(1 + eps, 4)};
   }
   const double last = weights.parts.back().error_bound();
   weights.error_bound = softmax_error(std::expm1(fold * std::log1p(e)), last * (2 + last));
-  weights.evaluate = [bound, fold, parts = weights.parts](std::span<double> row) {
-    for (double& x : row) x = parts[0].evaluate((x - bound) / fold);
-    for (size_t round = 1; round < parts.size(); ++round) {
-      double squares_sum = 0;
-      for (double y : row) squares_sum += y * y;
-      const double scale = parts[round].evaluate(squares_sum);
-      for (double& y : row) y = (y * scale) * (y * scale);
-    }
-  };
+  set_recipe(weights,
+             NormaliseSquareRecipe{bound, fold, exp, {weights.parts.begin() + 1, weights.parts.end()}});
   return weights;
 }
 
 }  // namespace
+
+void PolynomialWeights::evaluate(std::span<double> row) const { kernel->evaluate(row); }
+
+RowProgram PolynomialWeights::in_slots(const RowPacking& packing) const { return kernel->in_slots(packing); }
 
 std::string_view name_of(SoftmaxForm form) {
   return form == SoftmaxForm::kTaylorGoldschmidt ? "taylor_goldschmidt" : "normalise_square";
@@ -135,15 +196,8 @@ PolynomialWeights power_softmax_polynomial(const ModelConfig& config, Interval d
   PolynomialWeights weights;
   weights.method = message("power ", config.power, " and division");
   weights.parts = {inverse};
-  weights.levels = ceil_log2(config.power) + inverse.depth() + 1;
   weights.error_bound = inverse.error_bound();
-  weights.evaluate = [form = config.form, power = config.power, epsilon = config.epsilon,
-                      inverse](std::span<double> row) {
-    const double count = form == PowerForm::kLengthAgnostic ? static_cast<double>(row.size()) : 1;
-    for (double& s : row) s = even_power(s, power) / count;
-    const double scale = inverse.evaluate(total(row) + (form == PowerForm::kPlain ? 0 : epsilon));
-    for (double& s : row) s *= scale;
-  };
+  set_recipe(weights, PowerSoftmaxRecipe{config.form, config.power, config.epsilon, inverse});
   return weights;
 }
 
@@ -152,13 +206,9 @@ PolynomialWeights scaled_relu_polynomial(double score_bound, double absolute_err
   PolynomialWeights weights;
   weights.method = "scaled ReLU by |x|";
   weights.parts = {absolute};
-  weights.levels = absolute.depth();
   weights.error_kind = ErrorKind::kAbsolute;
   weights.error_bound = absolute.error_bound() / 2;
-  weights.evaluate = [absolute](std::span<double> row) {
-    const double scale = 0.5 / static_cast<double>(row.size());
-    for (double& s : row) s = (s + absolute.evaluate(s)) * scale;
-  };
+  set_recipe(weights, ScaledReluRecipe{absolute});
   return weights;
 }
 
@@ -182,14 +232,8 @@ PolynomialWeights taylor_goldschmidt_softmax(double score_bound, int context, do
   if (absolute) weights.parts.push_back(*absolute);
   weights.parts.push_back(exp);
   weights.parts.push_back(inverse);
-  weights.levels = (absolute ? pairings * absolute->depth() : 0) + exp.depth() + inverse.depth() + 1;
   weights.error_bound = softmax_error(eta, inverse.error_bound());
-  weights.evaluate = [absolute, exp, inverse](std::span<double> row) {
-    const double m = row.size() > 1 ? tree_maximum({row.begin(), row.end()}, *absolute) : row[0];
-    for (double& x : row) x = exp.evaluate(x - m);
-    const double scale = inverse.evaluate(total(row));
-    for (double& x : row) x *= scale;
-  };
+  set_recipe(weights, TaylorGoldschmidtRecipe{score_bound, 1 << pairings, absolute, exp, inverse});
   return weights;
 }
 

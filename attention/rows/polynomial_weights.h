@@ -8,7 +8,8 @@
 //                           the maximum that the others avoid, and without epsilon is the same function.
 //   scaled ReLU             (x_j + |x_j|) / (2 L): d(|x|) levels.
 //   Taylor and Goldschmidt  (NEXUS, ePrint 2024/136, with the paper's Taylor series of degree 8)
-//                           e_j = exp(x_j - m),  m ~ max_i x_i by a tree of pairs,  w_j = e_j (1 / sum_i e_i):
+//                           e_j = exp(x_j - m),  m ~ max_i x_i by a tree of pairs over the context's places,
+//                           those after the row holding -R,  w_j = e_j (1 / sum_i e_i):
 //                           ceil(log2 context) d(|x|) + d(exp) + d(1/x) + 1 levels
 //   normalise and square    (Cho, Hanrot, Kim, Park, Stehle, ePrint 2024/953)
 //                           y_j = exp((x_j - R) / 2^k), then k times  y_j <- (y_j (1 / sqrt(sum_i y_i^2)))^2:
@@ -24,20 +25,24 @@
 //
 // where 1 + r = 1 + eps for 1/x and (1 + eps)^2 for the inverse root, which is squared.
 //
-// Evaluated in the clear here; slot programs of all are in row_program.h, and of PowerSoftmax's length-agnostic
-// form in the transformer's packing in encrypted_attention.h. Immutable, thread-safe.
+// Each form is written once, as a recipe (row_recipe.h), and read by evaluate(), by in_slots() and by the count of
+// levels; in slots a sum over a row and a product by factors cost a level each. PowerSoftmax's length-agnostic form
+// in the transformer's packing is in encrypted_attention.h. Immutable, thread-safe.
 #pragma once
 
-#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "approx/approximation.h"
+#include "attention/rows/row_program.h"
 #include "attention/shape/config.h"
 
 namespace psm {
+
+class RowKernel;
 
 // What takes the place of softmax in a model that was trained with it.
 enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
@@ -57,7 +62,12 @@ struct PolynomialWeights {
   // Of each weight against row_weights(): relative, for scaled ReLU absolute.
   ErrorKind error_kind = ErrorKind::kRelative;
   double error_bound = 0;
-  std::function<void(std::span<double> row)> evaluate;  // scores to weights, in place
+  std::shared_ptr<const RowKernel> kernel;
+
+  void evaluate(std::span<double> row) const;  // scores to weights, in place
+  // Throws psm::Error if scores up to packing.score_bound leave the intervals; its build() does if the packing does
+  // not fit its slots, or softmax's maximum was made for another number of places.
+  RowProgram in_slots(const RowPacking& packing) const;
 };
 
 // D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon as the form says; it lies in `denominators`. Throws

@@ -14,7 +14,6 @@ namespace {
 using program::Builder;
 using program::Complex;
 using program::Plain;
-using program::Value;
 
 void check(const RowPacking& packing) {
   const auto places = static_cast<size_t>(packing.places);
@@ -28,144 +27,107 @@ void check(const RowPacking& packing) {
       throw Error(message("a row of ", length, " scores does not fit ", packing.places, " places"));
 }
 
-int ceil_log2(int n) { return static_cast<int>(std::bit_width(static_cast<unsigned>(n - 1))); }
-
-// value(length) in the places that a row has, `rest` in those after them.
-template <typename OfLength>
-std::vector<double> in_places(const RowPacking& packing, const OfLength& value, double rest = 0) {
-  std::vector<double> places;
-  for (int length : packing.lengths)
-    for (int j = 0; j < packing.places; ++j) places.push_back(j < length ? value(length) : rest);
-  return places;
-}
-
-std::vector<double> in_places(const RowPacking& packing, double value, double rest = 0) {
-  return in_places(
-      packing, [value](int) { return value; }, rest);
-}
-
 Plain plain(const std::vector<double>& values) {
   return Plain(std::vector<Complex>(values.begin(), values.end()));
 }
 
-// sum_j weight_j x_j of every row, in all its places.
-Value row_sum(Builder& builder, const RowPacking& packing, Value x, const std::vector<double>& weight) {
-  const Value in[] = {x};
-  return builder.mark_real(builder.linear(in, block_sum_map(weight, packing.places))[0]);
-}
+constexpr double kRounding = 1e-9;  // of scales that are folded into one another
+
+bool is_one(double x) { return std::abs(x - 1) < kRounding; }
 
 }  // namespace
 
-RowProgram power_softmax_rows(const ModelConfig& config, const PolynomialWeights& weights, double score_bound,
-                              const RowPacking& packing) {
+SlotRows::SlotRows(Builder& builder, const RowPacking& packing) : builder_(builder), packing_(packing) {
   check(packing);
-  const Approximation inverse = weights.parts.front();
-  RowProgram rows;
-  rows.input_scale = 1 / score_bound;
-  rows.levels = ceil_log2(config.power) + 1 + inverse.depth() + 1;
-  rows.build = [config, inverse, score_bound, packing](Builder& builder, Value v) {
-    const double bound = std::pow(score_bound, config.power);
-    const auto share = [&](int length) {
-      return config.form == PowerForm::kLengthAgnostic ? bound / length : bound;
-    };
-    const double epsilon = config.form == PowerForm::kPlain ? 0 : config.epsilon;
-    const Value u = power_of(builder, v, config.power);
-    const Value sum =
-        row_sum(builder, packing, u,
-                in_places(packing, [&](int length) { return inverse.input_scale() * share(length); }));
-    const Value d =
-        builder.refresh(builder.add_constant(sum, inverse.input_scale() * epsilon + inverse.input_offset()));
-    const Value reciprocal = builder.refresh(inverse.build(builder, d, "denominator"));
-    const Value numerator = builder.multiply_plain(
-        u, plain(in_places(packing, [&](int length) { return inverse.output_scale() * share(length); })));
-    return builder.multiply(numerator, reciprocal);
-  };
-  return rows;
 }
 
-RowProgram scaled_relu_rows(const PolynomialWeights& weights, const RowPacking& packing) {
-  check(packing);
-  const Approximation absolute = weights.parts.front();
-  RowProgram rows;
-  rows.input_scale = absolute.input_scale();
-  rows.levels = absolute.depth() + 1;
-  rows.build = [absolute, packing](Builder& builder, Value v) {
-    const Value size = builder.refresh(absolute.build(builder, v, "score"));
-    const auto half = [&](double scale) {
-      return plain(in_places(packing, [&](int length) { return scale / (2.0 * length); }));
-    };
-    return builder.add(builder.multiply_plain(v, half(1 / absolute.input_scale())),
-                       builder.multiply_plain(size, half(absolute.output_scale())));
-  };
-  return rows;
+std::vector<double> SlotRows::places(double factor, bool over_length, double rest) const {
+  std::vector<double> places;
+  for (int length : packing_.lengths)
+    for (int j = 0; j < packing_.places; ++j)
+      places.push_back(j >= length ? rest : over_length ? factor / length : factor);
+  return places;
 }
 
-RowProgram taylor_goldschmidt_rows(const PolynomialWeights& weights, double score_bound,
-                                   const RowPacking& packing) {
-  check(packing);
-  PSM_CHECK(weights.parts.size() == 3, "parts ", weights.parts.size());
-  const Approximation absolute = weights.parts[0], exp = weights.parts[1], inverse = weights.parts[2];
-  const int pairings = ceil_log2(packing.places);
-  RowProgram rows;
-  rows.input_scale = absolute.input_scale();
-  rows.levels = pairings * (absolute.depth() + 1) + exp.depth() + 1 + inverse.depth() + 1;
-  rows.build = [absolute, exp, inverse, score_bound, packing](Builder& builder, Value v) {
-    // Places after a row's end lose against every score.
-    const double f = absolute.input_scale();
-    const Value x = builder.add_plain(v, plain(in_places(packing, 0.0, -f * score_bound)));
-    Value m = x;
-    const double unit = absolute.output_scale() / 2;  // build_max's result times this is the maximum
-    for (int offset = packing.places / 2; offset >= 1; offset /= 2) {
-      m = builder.refresh(m);
-      m = build_max(builder, absolute, m, builder.rotate(m, offset), "distance of two scores");
-      if (offset > 1) m = builder.multiply_constant(m, unit * f);
-    }
-    std::vector<double> first(packing.places * packing.lengths.size());
-    const double scale = packing.places == 1 ? exp.input_scale() / f : unit * exp.input_scale();
-    for (size_t s = 0; s < first.size(); s += packing.places) first[s] = scale;
-    m = row_sum(builder, packing, m, first);
-    const Value shifted = builder.subtract(builder.multiply_constant(x, exp.input_scale() / f), m);
-    const Value e = builder.refresh(exp.build(
-        builder, builder.refresh(builder.add_constant(shifted, exp.input_offset())), "score less maximum"));
-    const Value d = builder.refresh(builder.add_constant(
-        row_sum(builder, packing, e, in_places(packing, inverse.input_scale() * exp.output_scale())),
-        inverse.input_offset()));
-    const Value reciprocal = builder.refresh(inverse.build(builder, d, "denominator"));
-    const Value numerator =
-        builder.multiply_plain(e, plain(in_places(packing, exp.output_scale() * inverse.output_scale())));
-    return builder.multiply(numerator, reciprocal);
-  };
-  return rows;
+program::Value SlotRows::times_places(const Value& x, double factor) {
+  return builder_.multiply_plain(x.slots, plain(places(x.unit * factor, x.over_length)));
 }
 
-RowProgram normalise_square_rows(const PolynomialWeights& weights, double score_bound,
-                                 const RowPacking& packing) {
-  check(packing);
-  const std::vector<Approximation> parts = weights.parts;
-  const double fold = std::ldexp(1.0, static_cast<int>(parts.size()) - 1);
-  RowProgram rows;
-  rows.input_scale = parts[0].input_scale() / fold;
-  rows.levels = parts[0].depth();
-  for (size_t round = 1; round < parts.size(); ++round) rows.levels += parts[round].depth() + 4;
-  rows.build = [parts, fold, score_bound, packing](Builder& builder, Value v) {
-    const Approximation& exp = parts[0];
-    const Value x = builder.add_constant(v, exp.input_offset() - exp.input_scale() * score_bound / fold);
-    Value y = builder.refresh(exp.build(builder, x, "score"));
-    double scale = exp.output_scale();  // times which y is what its name says
-    for (size_t round = 1; round < parts.size(); ++round) {
-      const Approximation& root = parts[round];
-      const Value sum = row_sum(builder, packing, builder.square(y),
-                                in_places(packing, root.input_scale() * scale * scale));
-      const Value s = builder.refresh(builder.add_constant(sum, root.input_offset()));
-      const Value factor = builder.refresh(root.build(builder, s, "sum of squares"));
-      const Value z = builder.multiply_plain(y, plain(in_places(packing, scale * root.output_scale())));
-      y = builder.square(builder.multiply(z, factor));
-      if (round + 1 < parts.size()) y = builder.refresh(y);
-      scale = 1;
-    }
-    return y;
-  };
-  return rows;
+program::Value SlotRows::row_sum(program::Value x, const std::vector<double>& weight) {
+  const program::Value in[] = {x};
+  return builder_.mark_real(builder_.linear(in, block_sum_map(weight, packing_.places))[0]);
+}
+
+program::Value SlotRows::weights(const Value& x) const {
+  PSM_CHECK(x.unit == 1 && !x.over_length, "unit ", x.unit);
+  return x.slots;
+}
+
+SlotRows::Value SlotRows::apply(const Approximation& f, const Value& x, const char* what, double shift,
+                                double factor) {
+  PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.over_length, what, ": unit ", x.unit);
+  program::Value v = x.slots;
+  const double offset = f.input_offset() + f.input_scale() * factor * shift;
+  if (std::abs(offset) > kRounding) v = builder_.add_constant(v, offset);
+  if (!x.fresh) v = builder_.refresh(v);
+  return {builder_.refresh(f.build(builder_, v, what)), f.output_scale(), false, true};
+}
+
+SlotRows::Value SlotRows::of_sum(const Approximation& f, const Value& x, double addend, const char* what) {
+  const program::Value sum = row_sum(x.slots, places(f.input_scale() * x.unit, x.over_length));
+  const program::Value v =
+      builder_.refresh(builder_.add_constant(sum, f.input_scale() * addend + f.input_offset()));
+  return {builder_.refresh(f.build(builder_, v, what)), f.output_scale()};
+}
+
+SlotRows::Value SlotRows::scaled_by(const Value& x, const Value& number) {
+  return {builder_.multiply(times_places(x, number.unit), number.slots)};
+}
+
+SlotRows::Value SlotRows::power(const Value& x, int p) {
+  PSM_CHECK(!x.over_length, "power ", p, " of values over the length");
+  return {power_of(builder_, x.slots, p), std::pow(x.unit, p)};
+}
+
+SlotRows::Value SlotRows::over_length(Value x) const {
+  PSM_CHECK(!x.over_length, "values over the length already");
+  x.over_length = true;
+  return x;
+}
+
+SlotRows::Value SlotRows::half_sum(const Value& x, const Value& y) {
+  const program::Value half = times_places(x, 0.5);
+  return {builder_.add(half, times_places(y, 0.5))};
+}
+
+SlotRows::Value SlotRows::padded(const Value& x, int places, double rest) {
+  if (packing_.places != places)
+    throw Error(
+        message("rows of ", packing_.places, " places; these polynomials were made for rows of ", places));
+  return {builder_.add_plain(x.slots, plain(this->places(0, false, rest / x.unit))), x.unit};
+}
+
+SlotRows::Value SlotRows::max_with(const Approximation& f, const Value& x, int offset, const char* what) {
+  PSM_CHECK(is_one(x.unit * f.input_scale()), what, ": unit ", x.unit);
+  const program::Value v = builder_.refresh(x.slots);
+  return {build_max(builder_, f, v, builder_.rotate(v, offset), what), f.output_scale() / 2};
+}
+
+SlotRows::Value SlotRows::as_input_of(const Approximation& f, const Value& x) {
+  return {builder_.multiply_constant(x.slots, x.unit * f.input_scale()), 1 / f.input_scale()};
+}
+
+SlotRows::Value SlotRows::less_first(const Value& x, const Value& m, const Approximation& f) {
+  const auto S = static_cast<size_t>(packing_.places);
+  std::vector<double> first(S * packing_.lengths.size());
+  for (size_t s = 0; s < first.size(); s += S) first[s] = m.unit * f.input_scale();
+  const program::Value everywhere = row_sum(m.slots, first);
+  const Value from = as_input_of(f, x);
+  return {builder_.subtract(from.slots, everywhere), from.unit};
+}
+
+SlotRows::Value SlotRows::refresh(const Value& x) {
+  return {builder_.refresh(x.slots), x.unit, x.over_length, true};
 }
 
 std::vector<Complex> pack_rows(const RowPacking& packing, double input_scale,

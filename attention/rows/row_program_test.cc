@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "attention/rows/polynomial_weights.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/testing/test_machine.h"
@@ -18,7 +19,7 @@ using program::SlotVector;
 constexpr double kBound = 2;
 constexpr int kPlaces = 8;
 
-RowPacking causal(size_t slots) { return {slots, kPlaces, {1, 2, 3, 4, 5, 6, 7, 8}}; }
+RowPacking causal(size_t slots) { return {slots, kPlaces, {1, 2, 3, 4, 5, 6, 7, 8}, kBound}; }
 
 ModelConfig power_config() {
   ModelConfig config;
@@ -30,21 +31,19 @@ struct Form {
   std::string name;
   PolynomialWeights weights;
   RowProgram rows;
-  // The slots take the maximum of a row in another order than the clear form; its error cancels up to this.
-  double tolerance = 0;
 };
 
 std::vector<Form> all_forms(const RowPacking& packing) {
-  const ModelConfig config = power_config();
-  const PolynomialWeights power = power_softmax_polynomial(config, {0.2, 0.2 + std::pow(kBound, 4)}, 0x1p-8);
-  const PolynomialWeights relu = scaled_relu_polynomial(kBound, 0x1p-6);
-  const PolynomialWeights taylor = taylor_goldschmidt_softmax(kBound, kPlaces, 0x1p-6);
-  const PolynomialWeights squared = normalise_square_softmax(kBound, kPlaces, 0x1p-6);
-  return {{"PowerSoftmax", power, power_softmax_rows(config, power, kBound, packing)},
-          {"scaled ReLU", relu, scaled_relu_rows(relu, packing)},
-          {"Taylor and Goldschmidt", taylor, taylor_goldschmidt_rows(taylor, kBound, packing),
-           2 * taylor.error_bound},
-          {"normalise and square", squared, normalise_square_rows(squared, kBound, packing)}};
+  const Interval denominators{0.2, 0.2 + std::pow(kBound, 4)};
+  std::vector<Form> forms;
+  const auto add = [&](const std::string& name, PolynomialWeights weights) {
+    forms.push_back({name, weights, weights.in_slots(packing)});
+  };
+  add("PowerSoftmax", power_softmax_polynomial(power_config(), denominators, 0x1p-8));
+  add("scaled ReLU", scaled_relu_polynomial(kBound, 0x1p-6));
+  add("Taylor and Goldschmidt", taylor_goldschmidt_softmax(kBound, kPlaces, 0x1p-6));
+  add("normalise and square", normalise_square_softmax(kBound, kPlaces, 0x1p-6));
+  return forms;
 }
 
 std::vector<std::vector<double>> random_rows(const RowPacking& packing) {
@@ -83,10 +82,7 @@ TEST_CASE(
     CAPTURE(form.name);
     const auto result = program::run_twin(program_of(form.rows, packing.slots),
                                           {{"scores", pack_rows(packing, form.rows.input_scale, rows)}});
-    // Softmax's maximum is taken in another order than the clear form takes it; its error cancels in the
-    // weights.
-    CHECK(difference(result.outputs.at("weights"), form.weights, packing, rows) <
-          (form.name == "Taylor and Goldschmidt" ? 2 * form.weights.error_bound : 1e-9));
+    CHECK(difference(result.outputs.at("weights"), form.weights, packing, rows) < 1e-9);
   }
 }
 
@@ -117,6 +113,18 @@ TEST_CASE("a program takes the levels that it says") {
   }
 }
 
+TEST_CASE("softmax of rows of one place has no maximum to take, and weighs its score with one") {
+  const RowPacking packing{64, 1, {1}, kBound};
+  const PolynomialWeights weights = taylor_goldschmidt_softmax(kBound, 1, 0x1p-6);
+  const RowProgram rows = weights.in_slots(packing);
+  const auto scores = random_rows(packing);
+  const auto result = program::run_twin(program_of(rows, packing.slots),
+                                        {{"scores", pack_rows(packing, rows.input_scale, scores)}});
+  CHECK(difference(result.outputs.at("weights"), weights, packing, scores) < 1e-9);
+  CHECK(levels_of(program_of(rows, packing.slots)) == rows.levels);
+  CHECK(std::abs(result.outputs.at("weights")[0] - 1.0) <= weights.error_bound);
+}
+
 TEST_CASE("PowerSoftmax is the shallowest of the forms with normalised weights") {
   const std::vector<Form> forms = all_forms(causal(64));
   CHECK(forms[0].rows.levels < forms[2].rows.levels);
@@ -132,17 +140,24 @@ TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its
     program::TestMachine setting(spec, program_of(form.rows, packing.slots));
     CAPTURE(setting.plan_.bootstraps);
     const auto outputs = setting.run({{"scores", pack_rows(packing, form.rows.input_scale, rows)}});
-    CHECK(difference(outputs.at("weights"), form.weights, packing, rows) < form.tolerance + 1e-3);
+    CHECK(difference(outputs.at("weights"), form.weights, packing, rows) < 1e-3);
   }
 }
 
-TEST_CASE("lengths that do not fit are refused") {
+TEST_CASE("rows that do not fit the slots, or the polynomials, are refused") {
+  const auto build = [](const PolynomialWeights& weights, const RowPacking& packing) {
+    program_of(weights.in_slots(packing), packing.slots);
+  };
   const PolynomialWeights relu = scaled_relu_polynomial(kBound, 0x1p-6);
-  CHECK_THROWS_WITH_AS(scaled_relu_rows(relu, {64, 8, {9}}), doctest::Contains("a row of 9 scores"), Error);
-  CHECK_THROWS_AS(scaled_relu_rows(relu, {64, 8, {0}}), Error);
-  CHECK_THROWS_AS(scaled_relu_rows(relu, {64, 6, {1}}), Error);
-  CHECK_THROWS_AS(scaled_relu_rows(relu, {64, 8, {1, 2, 3}}), Error);
-  CHECK_THROWS_AS(scaled_relu_rows(relu, {64, 64, {1, 2}}), Error);
+  CHECK_THROWS_WITH_AS(build(relu, {64, 8, {9}, kBound}), doctest::Contains("a row of 9 scores"), Error);
+  CHECK_THROWS_AS(build(relu, {64, 8, {0}, kBound}), Error);
+  CHECK_THROWS_AS(build(relu, {64, 6, {1}, kBound}), Error);
+  CHECK_THROWS_AS(build(relu, {64, 8, {1, 2, 3}, kBound}), Error);
+  CHECK_THROWS_AS(build(relu, {64, 64, {1, 2}, kBound}), Error);
+  CHECK_THROWS_WITH_AS(build(relu, {64, 8, {8}, 2 * kBound}), doctest::Contains("made for scores up to 2"),
+                       Error);
+  const PolynomialWeights softmax = taylor_goldschmidt_softmax(kBound, 8, 0x1p-6);
+  CHECK_THROWS_WITH_AS(build(softmax, {64, 16, {8}, kBound}), doctest::Contains("made for rows of 8"), Error);
 }
 
 }  // namespace

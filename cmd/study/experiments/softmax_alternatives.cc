@@ -1,7 +1,7 @@
 // Table softmax_methods_comparison: what three polynomial alternatives to softmax cost on ciphertexts.
 #include <cmath>
 
-#include "attention/rows/row_program.h"
+#include "attention/rows/polynomial_weights.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/meter.h"
@@ -28,25 +28,25 @@ constexpr Shape kShapes[] = {
 };
 constexpr const char* kMethods[] = {"Taylor and Goldschmidt", "normalise and square", "PowerSoftmax"};
 
-RowProgram program_of(int method, const RowPacking& packing) {
+RowProgram program_of(int method, size_t slots, int tokens) {
   if (method == 0)
-    return taylor_goldschmidt_rows(taylor_goldschmidt_softmax(kSoftmaxBound, packing.places, kError),
-                                   kSoftmaxBound, packing);
+    return taylor_goldschmidt_softmax(kSoftmaxBound, tokens, kError)
+        .in_slots({slots, tokens, {tokens}, kSoftmaxBound});
   if (method == 1)
-    return normalise_square_rows(normalise_square_softmax(kSoftmaxBound, packing.places, kError),
-                                 kSoftmaxBound, packing);
+    return normalise_square_softmax(kSoftmaxBound, tokens, kError)
+        .in_slots({slots, tokens, {tokens}, kSoftmaxBound});
   ModelConfig config;
   config.power = 4;
   config.epsilon = 0.2;
   const Interval denominators{config.epsilon, config.epsilon + std::pow(kPowerBound, config.power)};
-  return power_softmax_rows(config, power_softmax_polynomial(config, denominators, kError), kPowerBound,
-                            packing);
+  return power_softmax_polynomial(config, denominators, kError)
+      .in_slots({slots, tokens, {tokens}, kPowerBound});
 }
 
 // Of one ciphertext of scores.
 Json meter_method(int method, int tokens, const Context& crypto, const program::CostModel& costs) {
   const auto slots = static_cast<size_t>(crypto.slots());
-  const RowProgram rows = program_of(method, {slots, tokens, {tokens}});
+  const RowProgram rows = program_of(method, slots, tokens);
   program::Builder builder(slots);
   builder.output("weights", rows.build(builder, builder.input("scores", /*real=*/true)));
   const program::Plan plan = program::plan(std::move(builder).finish(), program::budget_of(crypto), costs);
