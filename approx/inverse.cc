@@ -78,6 +78,11 @@ std::optional<Approximation> first_relaxed_inverse_sqrt(Interval domain, double 
                       [&](int iterations) { return relaxed_goldschmidt_inverse_sqrt(domain, iterations); });
 }
 
+std::optional<Approximation> first_plain_inverse_sqrt(Interval domain, double relative_error) {
+  return first_within(relative_error, 1, kMaxIterations,
+                      [&](int iterations) { return goldschmidt_inverse_sqrt(domain, iterations); });
+}
+
 std::vector<Approximation> best_first(std::initializer_list<std::optional<Approximation>> found) {
   std::vector<Approximation> families;
   for (const std::optional<Approximation>& candidate : found)
@@ -112,6 +117,14 @@ Approximation design_inverse_sqrt(Interval domain, double relative_error) {
   return families.front();
 }
 
+Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error) {
+  check_positive(domain, "1/sqrt(x)");
+  check_error(relative_error, "1/sqrt(x)");
+  std::optional<Approximation> plain = first_plain_inverse_sqrt(domain, relative_error);
+  if (!plain) out_of_reach("1/sqrt(x) by Goldschmidt's plain iteration", domain, relative_error);
+  return *plain;
+}
+
 std::vector<Approximation> inverse_families(Interval domain, double relative_error) {
   check_positive(domain, "1/x");
   check_error(relative_error, "1/x");
@@ -128,9 +141,7 @@ std::vector<Approximation> inverse_sqrt_families(Interval domain, double relativ
   check_error(relative_error, "1/sqrt(x)");
   return best_first({shortest_series(domain, relative_error), best_start(domain, relative_error, kMaxLevels),
                      first_relaxed_inverse_sqrt(domain, relative_error),
-                     first_within(relative_error, 1, kMaxIterations, [&](int iterations) {
-                       return goldschmidt_inverse_sqrt(domain, iterations);
-                     })});
+                     first_plain_inverse_sqrt(domain, relative_error)});
 }
 
 }  // namespace psm

@@ -18,6 +18,9 @@ Approximation design_inverse(Interval domain, double relative_error);
 // The minimax series, a minimax start with relaxed iterations, or relaxed iterations alone.
 Approximation design_inverse_sqrt(Interval domain, double relative_error);
 
+// The paper's plain iteration alone, the fewest that have the error.
+Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error);
+
 // What the design chose from: of each family of goldschmidt.h and goldschmidt_sqrt.h the member with the
 // fewest levels that reaches the error (none, if it does not in 24 levels), the best first. The paper's plain
 // iteration is among them.

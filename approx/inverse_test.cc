@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "approx/goldschmidt_sqrt.h"
 #include "approx/testing/testing.h"
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
@@ -53,6 +54,16 @@ TEST_CASE("families are listed best first, the paper's iteration among them") {
   CHECK(root[3].depth() == 17);
   for (const Approximation& member : root) CHECK(member.error_bound() <= 0x1p-12);
   CHECK(inverse_families({1e-8, 1}, 1e-5).size() == 1);
+}
+
+TEST_CASE("Goldschmidt's plain iteration for 1/sqrt(x) takes the fewest iterations that have the error") {
+  const Approximation plain = design_goldschmidt_inverse_sqrt({1e-2, 1}, 0x1p-12);
+  CHECK(plain.method() == "Goldschmidt, 9 iterations");
+  CHECK(plain.error_bound() <= 0x1p-12);
+  CHECK(goldschmidt_inverse_sqrt({1e-2, 1}, 8).error_bound() > 0x1p-12);
+  CHECK(worst_error(plain, 10001) <= plain.error_bound());
+  CHECK_THROWS_WITH_AS(design_goldschmidt_inverse_sqrt({1e-9, 1}, 0x1p-12),
+                       doctest::Contains("plain iteration"), Error);
 }
 
 TEST_CASE("bad intervals and errors are refused in one line") {

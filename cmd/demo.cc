@@ -165,6 +165,8 @@ int demo(int argc, char** argv) {
   const std::string& text_path =
       flags.text("text", "", "train a character model of this text instead of recall");
   const std::string& prompt = flags.text("prompt", "", "what the text model continues");
+  const bool& paper = flags.truth(
+      "paper", false, "train and replace as printed in the paper (//cmd:train, //cmd:polynomialise)");
   const int64_t& steps =
       flags.integer("steps", 1200, 1, 1000000, "training steps of a text model, each stage at most");
   const int64_t& generate =
@@ -182,6 +184,8 @@ int demo(int argc, char** argv) {
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
   if (flags.given("model") && flags.given("save"))
     throw Error("--save saves a model that was trained; --model has one");
+
+  if (flags.given("model") && paper) throw Error("--paper trains a model; --model has one");
 
   const double begin = seconds_now();
   Seconds seconds;
@@ -206,16 +210,17 @@ int demo(int argc, char** argv) {
                                       : Task::recall());
     if (task->text_data() && !prompt.empty()) task->codec.encode(prompt);  // refuse unknown characters now
     if (task->text_data() && prompt.empty()) throw Error("--text needs a --prompt to continue");
-    const RecipeOptions recipe =
+    RecipeOptions recipe =
         task->recall_task()
             ? recall_recipe(*task->recall_task(), static_cast<uint64_t>(seed))
             : text_recipe(*task->text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
+    if (paper) follow_paper(recipe);
     std::printf("  %s\n", task->source->description().c_str());
     std::printf(
         "  budget: at most %zu steps each for softmax and PowerSoftmax, %zu to minimise ranges, %d sequences "
         "a step\n",
         recipe.steps, recipe.range_steps, recipe.training.batch);
-    TrainingRun run = train_task(*task, recipe, PolynomialOptions{});
+    TrainingRun run = train_task(*task, recipe, paper ? paper_polynomials() : PolynomialOptions{});
     checkpoint = std::move(run.checkpoint);
     scores = run.scores;
     seconds.train = run.seconds;

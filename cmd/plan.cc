@@ -94,6 +94,8 @@ int plan_command(int argc, char** argv) {
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
   const double& bootstrap_seconds = flags.number(
       "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
+  const bool& paper = flags.truth(
+      "paper", false, "--shape: the paper's polynomials, Goldschmidt's plain iterations (21 for 1/x)");
   const bool& params = flags.truth("params", false, "propose parameters instead of metering a model");
   const program::ParameterWish usual;
   const int64_t& wanted =
@@ -108,6 +110,8 @@ int plan_command(int argc, char** argv) {
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
+  if (paper && !flags.given("shape"))
+    throw Error("--paper is for --shape; a model keeps how it was made polynomial");
   if (params) {
     if (flags.given("shape") || flags.given("model"))
       throw Error("--params goes without --shape and --model");
@@ -140,7 +144,7 @@ int plan_command(int argc, char** argv) {
       throw Error(message("unknown shape '", shape_name, "'; there are ", names));
     const ModelConfig config = config_of(*shape, static_cast<int>(tokens));
     packing = make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()));
-    program = build_shape_program(config, packing);
+    program = build_shape_program(config, packing, {}, paper ? paper_polynomials() : PolynomialOptions{});
     title = message(shape->what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
                     " heads, ", tokens, " tokens");
   } else {

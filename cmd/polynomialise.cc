@@ -47,6 +47,10 @@ int polynomialise(int argc, char** argv) {
       flags.text("division", std::string(name_of(defaults.division)),
                  "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 "
                  "iterations)");
+  const bool& paper =
+      flags.truth("paper", false,
+                  "the paper's polynomials: 21 iterations of Goldschmidt's division, and its plain "
+                  "iteration for 1/sqrt(x)");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -56,12 +60,13 @@ int polynomialise(int argc, char** argv) {
   if (!checkpoint.ranges) {
     throw Error(message(model_path, " has no measured ranges; take final.safetensors of //cmd:train"));
   }
-  PolynomialOptions options;
+  if (paper && flags.given("division")) throw Error("--paper says how to divide; leave --division out");
+  PolynomialOptions options = paper ? paper_polynomials() : defaults;
   options.margin = margin;
   options.norm_error = norm_error;
   options.inverse_error = inverse_error;
   options.gelu_error = gelu_error;
-  options.division = division_form_from(division);
+  if (!paper) options.division = division_form_from(division);
   options.softmax = softmax_form_from(softmax);
   const PolynomialModel model = make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
   std::printf("intervals: as measured on training data, %.4g times wider\n%s", margin,

@@ -67,7 +67,7 @@ int train(int argc, char** argv) {
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
   std::printf("%s\n", task.source->description().c_str());
-  TrainingRun run = train_task(task, recipe, PolynomialOptions{}, from ? &*from : nullptr);
+  TrainingRun run = train_task(task, recipe, recipe_flags.polynomials(), from ? &*from : nullptr);
 
   TaskScores scores = run.scores;
   scores.polynomial = {};  // that is the next command's part

@@ -137,6 +137,22 @@ TEST_CASE(
   CHECK(read_file(path_of("ranged/final.safetensors"), 1 << 20) ==
         read_file(path_of("continued/final.safetensors"), 1 << 20));
 
+  // The paper as printed, all in one flag, and what goes before it.
+  const std::string paper = "train --paper" + small + " --from " + softmax + " --out ";
+  REQUIRE(run(paper + path_of("paper"), error) == 0);
+  CHECK(load_checkpoint(path_of("paper/final.safetensors")).weights.config.epsilon == 1e-3);
+  REQUIRE(run(paper + path_of("coarse") + " --epsilon 0.01", error) == 0);
+  CHECK(load_checkpoint(path_of("coarse/final.safetensors")).weights.config.epsilon == 0.01);
+  const std::string replace = "polynomialise --paper --model " + path_of("paper/final.safetensors") +
+                              " --out " + path_of("paper/polynomial");
+  REQUIRE(run(replace, error) == 0);
+  const Checkpoint polynomial = load_checkpoint(path_of("paper/polynomial"));
+  CHECK(polynomial.polynomial->division == DivisionForm::kGoldschmidt);
+  CHECK(polynomial.polynomial->inverse_sqrt == DivisionForm::kGoldschmidt);
+  check_refused(replace + " --division relaxed", "leave --division out");
+  check_refused("demo --paper --model " + path_of("paper/polynomial"), "--paper trains a model");
+  check_refused("plan --paper --model " + path_of("paper/polynomial"), "--paper is for --shape");
+
   // What cannot be continued.
   const std::string to = "train --out " + path_of("refused") + " --from ";
   check_refused(to + power, "needs the text that it was trained on");

@@ -88,8 +88,8 @@ Program build_shape_program(const ModelConfig& config, const Packing& packing, c
                             const PolynomialOptions& options) {
   const FoldedLayer folded = shape_of_layer(config, packing);
   const LayerApproximations polynomials{
-      design_inverse_sqrt(ranges.variance, options.norm_error),
-      power_softmax_polynomial(config, ranges.denominator, options.inverse_error),
+      inverse_sqrt_of(ranges.variance, options),
+      power_softmax_polynomial(config, ranges.denominator, options.inverse_error, options.division),
       design_gelu(ranges.gelu_input, options.gelu_error)};
   return build(
       config, packing, options.client_norm, [&](int) -> const FoldedLayer& { return folded; },

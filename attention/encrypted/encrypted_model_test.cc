@@ -53,15 +53,14 @@ double worst_difference(std::span<const double> a, std::span<const double> b) {
 }
 
 // Logits of the twin of the program against the polynomial model, for prompts of several lengths.
-double twin_against_polynomial(const ModelConfig& config, size_t slots, bool client_norm) {
+double twin_against_polynomial(const ModelConfig& config, size_t slots, bool client_norm,
+                               PolynomialOptions options = {}) {
   const ModelWeights weights = lively_weights(config, 3);
-  const PolynomialModel model =
-      make_polynomial(weights, measure_ranges(weights, sequences(64, config.context, config.vocab, 1)),
-                      {.margin = 2,
-                       .norm_error = 1e-3,
-                       .inverse_error = 1e-3,
-                       .gelu_error = 1e-3,
-                       .client_norm = client_norm});
+  options.margin = 2;
+  options.norm_error = options.inverse_error = options.gelu_error = 1e-3;
+  options.client_norm = client_norm;
+  const PolynomialModel model = make_polynomial(
+      weights, measure_ranges(weights, sequences(64, config.context, config.vocab, 1)), options);
   const Packing packing = make_packing(config, config.context, slots);
   std::vector<std::vector<int>> prompts = sequences(packing.prompts, config.context, config.vocab, 2);
   for (size_t p = 1; p < prompts.size(); ++p) prompts[p].resize(prompts[p].size() / (p + 1) + 1);
@@ -82,6 +81,7 @@ TEST_CASE("the slot program computes the polynomial model, for several prompts o
   square.power = 2, sixth.power = 6;
   CHECK(twin_against_polynomial(square, 512, true) < 1e-9);
   CHECK(twin_against_polynomial(sixth, 512, true) < 1e-8);  // the wider division is rounded more
+  CHECK(twin_against_polynomial(small(16, 2, 32), 512, false, paper_polynomials()) < 1e-8);  // 22 levels
 }
 
 TEST_CASE("a model wider than a ciphertext spreads over several, and padded heads and units do no harm") {

@@ -175,6 +175,16 @@ std::vector<RangeUse> count_leaves(const PolynomialModel& model, std::span<const
 
 }  // namespace
 
+PolynomialOptions paper_polynomials() {
+  return {.division = DivisionForm::kGoldschmidt, .inverse_sqrt = DivisionForm::kGoldschmidt};
+}
+
+Approximation inverse_sqrt_of(Interval variance, const PolynomialOptions& options) {
+  return options.inverse_sqrt == DivisionForm::kRelaxed
+             ? design_inverse_sqrt(variance, options.norm_error)
+             : design_goldschmidt_inverse_sqrt(variance, options.norm_error);
+}
+
 PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measured,
                                 const PolynomialOptions& options) {
   const ModelConfig& config = weights.config;
@@ -186,15 +196,13 @@ PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measu
     throw Error(message("a margin of ", options.margin, " shrinks the ranges; give 1 or more"));
   PolynomialModel model{weights, widened(measured, options, config), options, {}};
   for (const LayerRanges& layer : model.ranges.layers) {
-    model.layers.push_back({design_inverse_sqrt(layer.variance, options.norm_error),
-                            attention_of(config, layer, options),
+    model.layers.push_back({inverse_sqrt_of(layer.variance, options), attention_of(config, layer, options),
                             activation_of(config, layer.gelu_input, options.gelu_error)});
     if (config.block != BlockKind::kParallel)
-      model.layers.back().second_inverse_sqrt =
-          design_inverse_sqrt(layer.second_variance, options.norm_error);
+      model.layers.back().second_inverse_sqrt = inverse_sqrt_of(layer.second_variance, options);
   }
   if (config.classes > 0 && config.has_final_norm())
-    model.final_inverse_sqrt = design_inverse_sqrt(model.ranges.final_variance, options.norm_error);
+    model.final_inverse_sqrt = inverse_sqrt_of(model.ranges.final_variance, options);
   if (config.pooler) model.pooler = design_sigmoid(model.ranges.pooler_input, options.gelu_error);
   return model;
 }
@@ -261,6 +269,9 @@ Json options_to_json(const PolynomialOptions& options) {
   json["inverse_error"] = options.inverse_error;
   json["gelu_error"] = options.gelu_error;
   json["division"] = std::string(name_of(options.division));
+  // Written where it says something: the fingerprints of models, which their keys carry, are of this text.
+  if (options.inverse_sqrt != DivisionForm::kRelaxed)
+    json["inverse_sqrt"] = std::string(name_of(options.inverse_sqrt));
   json["softmax"] = std::string(name_of(options.softmax));
   json["client_norm"] = options.client_norm;
   return json;
@@ -269,13 +280,15 @@ Json options_to_json(const PolynomialOptions& options) {
 PolynomialOptions options_from_json(const Json& json) {
   const std::string what = "options of the polynomials";
   // Missing in checkpoints of before there was a choice.
-  const Json *division = json.find("division"), *softmax = json.find("softmax");
+  const Json *division = json.find("division"), *softmax = json.find("softmax"),
+             *root = json.find("inverse_sqrt");
   return {
       .margin = json.at("margin", what).number(what),
       .norm_error = json.at("norm_error", what).number(what),
       .inverse_error = json.at("inverse_error", what).number(what),
       .gelu_error = json.at("gelu_error", what).number(what),
       .division = division == nullptr ? DivisionForm::kRelaxed : division_form_from(division->string(what)),
+      .inverse_sqrt = root == nullptr ? DivisionForm::kRelaxed : division_form_from(root->string(what)),
       .softmax =
           softmax == nullptr ? SoftmaxForm::kNormaliseSquare : softmax_form_from(softmax->string(what)),
       .client_norm = json.at("client_norm", what).truth(what)};

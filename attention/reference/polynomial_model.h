@@ -29,10 +29,17 @@ struct PolynomialOptions {
   double norm_error = 0x1p-10;    // relative, of 1/sqrt
   double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
   double gelu_error = 0x1p-10;    // absolute; of SiLU and of the head's sigmoid too
-  DivisionForm division = DivisionForm::kRelaxed;
+  DivisionForm division = DivisionForm::kRelaxed;       // of 1/x
+  DivisionForm inverse_sqrt = DivisionForm::kRelaxed;   // of 1/sqrt(x)
   SoftmaxForm softmax = SoftmaxForm::kNormaliseSquare;  // of softmax models; error as inverse_error
   bool client_norm = true;  // the client sends the first layer's normalised state too
 };
+
+// The paper's polynomials (app. approximations) in place of those of fewest levels.
+PolynomialOptions paper_polynomials();
+
+// 1/sqrt(x) as the options want it.
+Approximation inverse_sqrt_of(Interval variance, const PolynomialOptions& options);
 
 // The polynomials of one layer.
 struct LayerApproximations {

@@ -129,6 +129,22 @@ TEST_CASE("ranges and options survive their JSON bit by bit") {
   CHECK(read.client_norm == options.client_norm);
 }
 
+TEST_CASE("the paper's polynomials are Goldschmidt's plain iterations, and come back from JSON") {
+  const ModelWeights weights = random_weights(small(), 5);
+  const Ranges ranges = measure_ranges(weights, sequences(4, 1));
+  const PolynomialOptions paper = options_from_json(options_to_json(paper_polynomials()));
+  const PolynomialModel model = make_polynomial(weights, ranges, paper),
+                        ours = make_polynomial(weights, ranges);
+  for (size_t n = 0; n < model.layers.size(); ++n) {
+    CHECK(model.layers[n].inverse().method() == "Goldschmidt, 21 iterations");
+    CHECK(model.layers[n].inverse_sqrt.method().starts_with("Goldschmidt, "));
+    CHECK(model.layers[n].inverse_sqrt.error_bound() <= paper.norm_error);
+    CHECK(model.layers[n].inverse_sqrt.depth() > ours.layers[n].inverse_sqrt.depth());
+  }
+  // The text of all other options is what it was: fingerprints are made of it.
+  CHECK(options_to_json(PolynomialOptions{}).find("inverse_sqrt") == nullptr);
+}
+
 TEST_CASE("a model that is no polynomial, ranges of another model and reversed intervals are refused") {
   const ModelWeights weights = random_weights(small(), 5);
   const Ranges ranges = measure_ranges(weights, sequences(4, 1));

@@ -49,8 +49,9 @@ enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
 std::string_view name_of(SoftmaxForm form);
 SoftmaxForm softmax_form_from(std::string_view name);  // throws psm::Error on anything else
 
-// How PowerSoftmax divides: by the iteration of the fewest levels that has the error (approx/inverse.h), or by
-// the paper's, whatever the error: 21 plain iterations, 22 levels.
+// How 1/x and 1/sqrt(x) are made: in the fewest levels that have the error (approx/inverse.h), or by Goldschmidt's
+// plain iterations as in the paper: of 1/x 21, 22 levels, whatever the error, of 1/sqrt(x), where it names no number,
+// the fewest that have the error.
 enum class DivisionForm { kRelaxed, kGoldschmidt };
 std::string_view name_of(DivisionForm form);
 DivisionForm division_form_from(std::string_view name);  // throws psm::Error on anything else

@@ -22,6 +22,10 @@ RecipeFlags::RecipeFlags(Flags& flags)
       heads_(flags.integer("heads", 0, 0, 1024, "of attention; they divide the width")),
       ffn_(flags.integer("ffn", 0, 0, 262144, "features inside the feed-forward part")),
       context_(flags.integer("context", 0, 0, 65536, "T, tokens of a sequence; of text models")),
+      paper_(flags.truth(
+          "paper", false,
+          "the paper as printed: epsilon 1e-3, eq. PWRoss and GELU's peaks alone, the scores neither "
+          "scaled nor trained without c; flags given beside it go before it")),
       power_(flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even")),
       epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
                             "of the last stage and of inference, added to the mean of s^p")),
@@ -65,7 +69,8 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
   ModelConfig& model = options.model;
   model.attention = attention_kind_from(attention_);
   model.power = static_cast<int>(power_);
-  options.inference_epsilon = epsilon_;
+  if (paper_) follow_paper(options);
+  if (!paper_ || flags_.given("epsilon")) options.inference_epsilon = epsilon_;
   if (from) {
     for (const char* name : {"layers", "width", "heads", "ffn", "context"}) {
       if (flags_.given(name))

@@ -16,6 +16,8 @@ struct RecipeFlags {
   // The task's recipe as the flags change it, from scratch or from the model `from`. Throws Error on a shape
   // that no model has, an odd power, and on flags that `from` has decided already.
   RecipeOptions recipe(const Task& task, const Checkpoint* from) const;
+  // The polynomials of the models that are scored meanwhile.
+  PolynomialOptions polynomials() const { return paper_ ? paper_polynomials() : PolynomialOptions{}; }
 
  private:
   RangeLosses range_losses(const RangeLosses& of_task) const;
@@ -23,6 +25,7 @@ struct RecipeFlags {
   const Flags& flags_;
   const std::string& attention_;
   const int64_t &layers_, &width_, &heads_, &ffn_, &context_;
+  const bool& paper_;
   const int64_t& power_;
   const double& epsilon_;
   const int64_t &steps_, &range_steps_, &batch_;

@@ -35,18 +35,25 @@ class Recipe {
 
   // Stage 3 and what is left of the models.
   void minimise_ranges(TrainedModels& models) {
-    ModelWeights inference_form = models.trained;
-    inference_form.config.form = PowerForm::kLengthAgnostic;
-    inference_form.config.epsilon = options_.inference_epsilon;
-    models.ranges_before = measure_ranges(inference_form, source_, options_.range_sequences);
-    if (inference_form.config.attention == AttentionKind::kPowerSoftmax) {
-      inference_form = with_score_scale(
-          std::move(inference_form),
+    const auto in_inference_form = [&](ModelWeights weights) {
+      weights.config.form = PowerForm::kLengthAgnostic;
+      weights.config.epsilon = options_.inference_epsilon;
+      return weights;
+    };
+    ModelWeights start = in_inference_form(models.trained);
+    models.ranges_before = measure_ranges(start, source_, options_.range_sequences);
+    if (start.config.attention == AttentionKind::kPowerSoftmax && options_.mean_denominator > 0) {
+      start = with_score_scale(
+          std::move(start),
           training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
           options_.mean_denominator);
     }
-    models.final_model = run("ranges", inference_form, options_.range_training, kRangeData,
-                             options_.range_steps, /*stop_accuracy=*/1.1);
+    if (options_.ranges_in_training_form) {
+      start.config.form = PowerForm::kStable;
+      start.config.epsilon = options_.training_epsilon;
+    }
+    models.final_model = in_inference_form(run("ranges", start, options_.range_training, kRangeData,
+                                               options_.range_steps, /*stop_accuracy=*/1.1));
     models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
     models.stages = stages_;
   }
@@ -133,6 +140,13 @@ RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed) {
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps) {
   options.steps = options.training.rate.total = steps;
   options.range_steps = options.range_training.rate.total = range_steps;
+}
+
+void follow_paper(RecipeOptions& options) {
+  options.training_epsilon = options.inference_epsilon = 1e-3;
+  options.range_training.ranges = paper_range_losses();
+  options.ranges_in_training_form = true;
+  options.mean_denominator = 0;
 }
 
 void make_continual(RecipeOptions& options) {

@@ -35,7 +35,8 @@ struct RecipeOptions {
   TrainerOptions range_training;   // stage 3
   size_t range_steps = 400;
   double inference_epsilon = 0.2;  // stage 3 and inference
-  double mean_denominator = 1;     // stage 3 begins with it (score_scale.h)
+  double mean_denominator = 1;     // stage 3 begins with it (score_scale.h); 0: with the scores as they are
+  bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
   int validation_sequences = 128;
   int range_sequences = 512;  // training examples on which ranges are measured
@@ -48,6 +49,10 @@ RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed);
 RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
+
+// The paper as printed: epsilon of Pythia-70M (tab. pythia_params) everywhere, eq. PWRoss and the same peaks of GELU's
+// inputs alone, the stable form to the end of training and no scale for the scores.
+void follow_paper(RecipeOptions& options);
 
 // For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels (train/README.md) 300 steps
 // from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a third, all, twice and 3.3 times of it.

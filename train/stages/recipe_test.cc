@@ -42,6 +42,30 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("the paper's recipe trains the stable form to the end, and leaves c out after it") {
+  const RecallTask task({3, 4, 2, 12});
+  RecipeOptions options = recall_recipe(task, 1);
+  follow_paper(options);
+  options.model.width = 16, options.model.heads = 1, options.model.ffn = 16;
+  options.softmax_baseline = false;
+  set_steps(options, 4, 0);
+  const TrainedModels models = run_recipe(options, task);
+  CHECK(models.trained.config.form == PowerForm::kStable);
+  CHECK(models.trained.config.epsilon == 1e-3);
+  CHECK(models.final_model.config.form == PowerForm::kLengthAgnostic);
+  CHECK(models.final_model.config.epsilon == 1e-3);
+  CHECK(models.final_model.layers[0].wq == models.trained.layers[0].wq);  // scores keep their scale
+  set_steps(options, 4, 1);
+  const TrainedModels stable = run_recipe(options, task);
+  options.ranges_in_training_form = false;
+  CHECK(run_recipe(options, task).final_model.layers[0].wq != stable.final_model.layers[0].wq);
+  // What stage 3 evaluated was the form of stage 2.
+  const RangeLosses& losses = options.range_training.ranges;
+  CHECK(losses.score_peak > 0);
+  CHECK(losses.denominator_excess + losses.score_excess + losses.variance_width + losses.residual_excess ==
+        0);
+}
+
 TEST_CASE("scaled ReLU goes through the recipe and becomes a polynomial that recalls as well") {
   const RecallTask task({3, 4, 2, 12});
   RecipeOptions options = recall_recipe(task, 1);
