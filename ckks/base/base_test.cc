@@ -152,14 +152,25 @@ TEST_CASE("a process that forbids core dumps leaves none, and nobody of its user
 
 TEST_CASE("buffers are aligned and are used again") {
   for (size_t size : {1, 63, 64, 65, 1000, 4096, 65536, 1000000, 3000000}) {
+TEST_CASE("buffers are aligned, and touched memory serves any size before the system is asked for more") {
+  buffer_pool::trim();
+  const auto touched = [] {
+    const buffer_pool::Statistics now = buffer_pool::statistics();
+    return now.bytes_in_use + now.bytes_pooled;
+  };
+  std::vector<Buffer> neighbours;
+  for (int i = 0; i < 4; ++i) neighbours.emplace_back(250000);
+  const size_t before = touched();
+  neighbours.clear();
+  for (size_t size : {1, 63, 64, 65, 1000, 4096, 65536, 999000}) {  // the last one where all four were
     Buffer buffer(size);
     CHECK(reinterpret_cast<uintptr_t>(buffer.data()) % 64 == 0);
     buffer[0] = 1;
     buffer[size - 1] = 2;
-    const uint64_t* place = buffer.data();
-    buffer = Buffer();
-    CHECK(Buffer(size).data() == place);
+    CHECK(touched() == before);
   }
+  Buffer larger(4000000);
+  CHECK(touched() >= before + larger.size() * 8);
 }
 
 TEST_CASE("live buffers never overlap") {

@@ -3,12 +3,12 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <bit>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <new>
+#include <set>
 #include <utility>
-#include <vector>
 
 #include "ckks/base/secure_zero.h"
 
@@ -17,15 +17,9 @@ namespace {
 
 constexpr size_t kPage = size_t{4} << 10;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kArena = size_t{64} << 20;
+constexpr size_t kMapping = size_t{64} << 20;  // at least; a part that nobody touches takes no memory
 
-// Eight classes an octave: at most an eighth of a buffer is unused. Sizes of 512 bytes and more are then
-// multiples of 64 bytes, which keeps every buffer aligned to a cache line.
-size_t class_bytes(size_t words) {
-  const size_t bytes = std::max(words * sizeof(uint64_t), size_t{512});
-  const size_t step = std::bit_floor(bytes) / 8;
-  return (bytes + step - 1) / step * step;
-}
+size_t whole(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 // A fresh mapping aligned to huge pages; `bytes` is a multiple of kHugePage.
 uint8_t* map_aligned(size_t bytes) {
@@ -41,41 +35,77 @@ uint8_t* map_aligned(size_t bytes) {
   return aligned;
 }
 
+// Free ranges of addresses, in whole pages; neighbours are one range.
+class FreeRanges {
+ public:
+  // Cut from the low end of the smallest range that is large enough, the lowest of these; nullptr if there is none.
+  uint8_t* take(size_t bytes) {
+    const auto fit = by_size_.lower_bound({bytes, nullptr});
+    if (fit == by_size_.end()) return nullptr;
+    const auto [size, begin] = *fit;
+    if (size > bytes) by_size_.emplace(size - bytes, begin + bytes);  // may throw: first, and nothing is lost
+    by_size_.erase({size, begin});
+    auto node = by_address_.extract(begin);
+    if (size > bytes) {
+      node.key() += bytes;
+      node.mapped() -= bytes;
+      by_address_.insert(std::move(node));
+    }
+    return begin;
+  }
+
+  void add(uint8_t* begin, size_t bytes) {
+    const auto next = by_address_.lower_bound(begin);
+    const auto previous = next == by_address_.begin() ? by_address_.end() : std::prev(next);
+    const bool joins_next = next != by_address_.end() && begin + bytes == next->first;
+    const bool joins_previous = previous != by_address_.end() && previous->first + previous->second == begin;
+    if (joins_next) {
+      bytes += next->second;
+      by_size_.erase({next->second, next->first});
+      by_address_.erase(next);
+    }
+    if (joins_previous) {
+      begin = previous->first;
+      bytes += previous->second;
+      by_size_.erase({previous->second, previous->first});
+      previous->second = bytes;
+    } else {
+      by_address_.emplace(begin, bytes);
+    }
+    by_size_.emplace(bytes, begin);
+  }
+
+  std::pair<uint8_t*, size_t> largest() const {
+    return by_size_.empty() ? std::pair<uint8_t*, size_t>{nullptr, 0}
+                            : std::pair{by_size_.rbegin()->second, by_size_.rbegin()->first};
+  }
+
+ private:
+  std::map<uint8_t*, size_t> by_address_;
+  std::set<std::pair<size_t, uint8_t*>> by_size_;
+};
+
 class Pool {
  public:
-  // `bytes` receives the class of what was taken, which release() wants back with the side.
+  // `bytes` receives what was taken, which release() wants back with the side.
   uint64_t* allocate(size_t words, bool secret, size_t& bytes) {
-    bytes = class_bytes(words);
+    bytes = whole(words * sizeof(uint64_t), kPage);
     const std::lock_guard<std::mutex> lock(mutex_);
     Side& side = sides_[secret];
-    uint8_t* taken = nullptr;
-    bool fresh = false;
-    // Memory that was touched before, even if it is up to twice as large, beats fresh pages.
-    for (auto fit = side.free.lower_bound(bytes); fit != side.free.end() && fit->first <= 2 * bytes; ++fit) {
-      if (fit->second.backed.empty()) continue;
-      bytes = fit->first;
-      break;
-    }
-    FreeList& list = side.free[bytes];
-    if (!list.backed.empty()) {
-      taken = list.backed.back();
-      list.backed.pop_back();
+    uint8_t* taken = side.touched.take(bytes);
+    if (taken != nullptr) {
       pooled_ -= bytes;
-    } else if (!list.unbacked.empty()) {
-      taken = list.unbacked.back();
-      list.unbacked.pop_back();
-      fresh = true;
     } else {
-      taken = carve(side, bytes);
-      fresh = true;
-    }
-    // As far as the limit goes (ulimit -l); beyond it, the memory may be swapped out.
-    if (secret && fresh) mlock(taken, bytes);
-    // Room for its return, so that release() cannot fail.
-    ++list.live;
-    const size_t most = list.backed.size() + list.unbacked.size() + list.live;
-    for (auto* side : {&list.backed, &list.unbacked}) {
-      if (side->capacity() < most) side->reserve(2 * most);
+      taken = side.untouched.take(bytes);
+      if (taken == nullptr) {
+        const size_t mapping = std::max(whole(bytes, kHugePage), kMapping);
+        uint8_t* mapped = map_aligned(mapping);
+        if (secret) madvise(mapped, mapping, MADV_DONTDUMP);
+        side.untouched.add(mapped, mapping);
+        taken = side.untouched.take(bytes);
+      }
+      // As far as the limit goes (ulimit -l); beyond it, the memory may be swapped out.
+      if (secret) mlock(taken, bytes);
     }
     in_use_ += bytes;
     peak_ = std::max(peak_, in_use_);
@@ -85,26 +115,28 @@ class Pool {
   void release(uint64_t* data, size_t bytes, bool secret) noexcept {
     uint8_t* freed = reinterpret_cast<uint8_t*>(data);
     const std::lock_guard<std::mutex> lock(mutex_);
-    FreeList& list = sides_[secret].free.find(bytes)->second;
-    --list.live;
     in_use_ -= bytes;
-    if (pooled_ + bytes > limit_ && give_back(freed, bytes, secret)) {
-      list.unbacked.push_back(freed);
-    } else {
-      list.backed.push_back(freed);
-      pooled_ += bytes;
+    try {
+      if (pooled_ + bytes > limit_ && give_back(freed, bytes, secret)) {
+        sides_[secret].untouched.add(freed, bytes);
+      } else {
+        sides_[secret].touched.add(freed, bytes);
+        pooled_ += bytes;
+      }
+    } catch (const std::bad_alloc&) {
+      give_back(freed, bytes, secret);  // the heap has no room to note the range: its addresses are not used again
     }
   }
 
   void trim(size_t keep) {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const bool secret : {false, true}) {
-      for (auto& [bytes, list] : sides_[secret].free) {
-        while (pooled_ > keep && !list.backed.empty() && give_back(list.backed.back(), bytes, secret)) {
-          list.unbacked.push_back(list.backed.back());
-          list.backed.pop_back();
-          pooled_ -= bytes;
-        }
+      Side& side = sides_[secret];
+      while (pooled_ > keep) {
+        const auto [begin, bytes] = side.touched.largest();
+        if (begin == nullptr || !give_back(begin, bytes, secret)) break;
+        side.untouched.add(side.touched.take(bytes), bytes);
+        pooled_ -= bytes;
       }
     }
   }
@@ -128,49 +160,20 @@ class Pool {
   }
 
  private:
-  struct FreeList {
-    std::vector<uint8_t*> backed;    // free, memory still behind it
-    std::vector<uint8_t*> unbacked;  // free, only its addresses are kept
-    size_t live = 0;
-  };
-
   // Secrets share no page with anything else.
   struct Side {
-    std::map<size_t, FreeList> free;
-    uint8_t* arena = nullptr;
-    size_t arena_used = 0;
+    FreeRanges touched;    // memory still behind them
+    FreeRanges untouched;  // addresses only
   };
 
-  uint8_t* map(const Side& side, size_t bytes) {
-    uint8_t* mapped = map_aligned(bytes);
-    if (&side == &sides_[true]) madvise(mapped, bytes, MADV_DONTDUMP);
-    return mapped;
-  }
-
-  // New addresses: the current arena's next bytes, or a mapping of its own for something large.
-  uint8_t* carve(Side& side, size_t bytes) {
-    if (bytes > kArena / 4) return map(side, (bytes + kHugePage - 1) / kHugePage * kHugePage);
-    // Whole pages start on pages, so that their memory can be given back.
-    const size_t alignment = bytes >= kPage ? kPage : 64;
-    size_t begin = (side.arena_used + alignment - 1) / alignment * alignment;
-    if (side.arena == nullptr || begin + bytes > kArena) {
-      side.arena = map(side, kArena);
-      begin = 0;
-    }
-    side.arena_used = begin + bytes;
-    return side.arena + begin;
-  }
-
-  // Returns whether the memory was given back; small buffers share pages and are kept.
   static bool give_back(uint8_t* data, size_t bytes, bool secret) noexcept {
-    const size_t whole = bytes / kPage * kPage;
-    return whole > 0 && (!secret || munlock(data, whole) == 0) && madvise(data, whole, MADV_DONTNEED) == 0;
+    return (!secret || munlock(data, bytes) == 0) && madvise(data, bytes, MADV_DONTNEED) == 0;
   }
 
   std::mutex mutex_;
   Side sides_[2];  // of plain buffers, of zeroising ones
   size_t in_use_ = 0;
-  size_t pooled_ = 0;
+  size_t pooled_ = 0;  // of what is touched
   size_t peak_ = 0;
   size_t limit_ = size_t{2} << 30;
 };
@@ -186,7 +189,7 @@ Pool& pool() {
 Buffer::Buffer(size_t size) : Buffer(size, false) {}
 
 Buffer::Buffer(size_t size, bool zeroising) : size_(size), zeroising_(zeroising) {
-  if (size > 0) data_ = pool().allocate(size, zeroising, class_bytes_);
+  if (size > 0) data_ = pool().allocate(size, zeroising, taken_bytes_);
 }
 
 Buffer Buffer::zeroising(size_t size) { return Buffer(size, true); }
@@ -202,13 +205,13 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 Buffer::~Buffer() {
   if (data_ == nullptr) return;
   if (zeroising_) secure_zero(data_, size_ * sizeof(uint64_t));
-  pool().release(data_, class_bytes_, zeroising_);
+  pool().release(data_, taken_bytes_, zeroising_);
 }
 
 void Buffer::swap(Buffer& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
-  std::swap(class_bytes_, other.class_bytes_);
+  std::swap(taken_bytes_, other.taken_bytes_);
   std::swap(zeroising_, other.zeroising_);
 }
 

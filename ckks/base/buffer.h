@@ -1,7 +1,8 @@
-// Pooled, 64-byte aligned storage for residues.
+// Pooled, page-aligned storage for residues.
 //
-// The first touch of a fresh page costs more than the arithmetic done on it, so buffers are carved from large
-// mappings that ask for huge pages, and on destruction go back to a pool, sorted by size. Contents are
+// The first touch of a fresh page costs more than the arithmetic done on it, so buffers are cut from large
+// mappings that ask for huge pages, and on destruction go back to a pool, where neighbours are joined: memory that was
+// touched serves any size, and what the pool holds stays near the most that was in use at once. Contents are
 // undefined on construction. The pool is thread-safe; a Buffer is as thread-safe as an array.
 #pragma once
 
@@ -42,7 +43,7 @@ class Buffer {
 
   uint64_t* data_ = nullptr;
   size_t size_ = 0;
-  size_t class_bytes_ = 0;  // of the pool's memory behind it, which may be more than size_ words
+  size_t taken_bytes_ = 0;  // whole pages behind it
   bool zeroising_ = false;
 };
 
