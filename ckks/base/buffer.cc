@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kPage = size_t{4} << 10;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMapping = size_t{64} << 20;  // at least; a part that nobody touches takes no memory
+constexpr size_t kMapping = size_t{256} << 20;  // at least; a part that nobody touches takes no memory
 
 size_t whole(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
@@ -149,6 +149,11 @@ class Pool {
     trim(bytes);
   }
 
+  void raise_limit(size_t bytes) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    limit_ = std::max(limit_, bytes);
+  }
+
   buffer_pool::Statistics statistics() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return {in_use_, pooled_, peak_};
@@ -218,6 +223,7 @@ void Buffer::swap(Buffer& other) noexcept {
 buffer_pool::Statistics buffer_pool::statistics() { return pool().statistics(); }
 void buffer_pool::reset_peak() { pool().reset_peak(); }
 void buffer_pool::set_pooled_limit(size_t bytes) { pool().set_limit(bytes); }
+void buffer_pool::raise_pooled_limit(size_t bytes) { pool().raise_limit(bytes); }
 void buffer_pool::trim() { pool().trim(0); }
 
 }  // namespace psm

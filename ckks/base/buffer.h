@@ -61,6 +61,8 @@ void reset_peak();
 // Memory that free buffers may keep; what is freed beyond it goes back to the system. 2 GiB at first: what a bootstrap
 // at N = 2^16 takes and returns.
 void set_pooled_limit(size_t bytes);
+// Sets the limit if it is lower.
+void raise_pooled_limit(size_t bytes);
 // Gives the memory of all free buffers back to the system.
 void trim();
 

@@ -1,0 +1,37 @@
+#include "ckks/base/touched_memory.h"
+
+#include <chrono>
+
+namespace psm {
+namespace {
+
+constexpr size_t kPageWords = (size_t{4} << 10) / sizeof(uint64_t);
+
+}  // namespace
+
+TouchedMemory::TouchedMemory(size_t bytes) {
+  buffer_pool::raise_pooled_limit(bytes);
+  memory_ = Buffer(bytes / sizeof(uint64_t));
+  thread_ = std::thread([this] {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = Clock::now();
+    volatile uint64_t* const words = memory_.data();
+    for (size_t at = 0; at < memory_.size(); at += kPageWords) words[at] = 0;
+    seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+  });
+}
+
+TouchedMemory::~TouchedMemory() { finish(); }
+
+double TouchedMemory::finish() {
+  if (thread_.joinable()) thread_.join();
+  return seconds_;
+}
+
+double touch_seconds_per_byte() {
+  buffer_pool::trim();
+  constexpr size_t kBytes = size_t{64} << 20;
+  return TouchedMemory(kBytes).finish() / static_cast<double>(kBytes);
+}
+
+}  // namespace psm
