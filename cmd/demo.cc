@@ -2,6 +2,7 @@
 // ciphertexts, decrypt, compare with the twin and with the original model.
 #include <cmath>
 #include <cstdio>
+#include <functional>
 
 #include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
@@ -9,14 +10,16 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
-#include "ckks/program/planning/calibrate.h"
-#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/base/touched_memory.h"
+#include "ckks/program/machines/twin.h"
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/comparison.h"
 #include "cmd/deployment/server.h"
 #include "cmd/deployment/twin_run.h"
+#include "cmd/ledger_report.h"
 #include "cmd/reports/polynomial_report.h"
+#include "cmd/run_figures.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
@@ -33,7 +36,7 @@ void heading(const char* text) {
   std::fflush(stdout);
 }
 
-void print_plan(const Deployment& d) {
+void print_plan(const Deployment& d, const RunFigures& figures) {
   const Context& context = *d.context;
   std::printf("  %s\n", context.describe().c_str());
   std::printf("  %d usable levels between two bootstraps\n", context.compute_level() - context.entry_level());
@@ -44,24 +47,30 @@ void print_plan(const Deployment& d) {
               d.plan.program.instructions.size(), d.plan.bootstraps,
               d.keys.count(context) + d.keys.encapsulation,
               bytes_text(static_cast<double>(d.keys.bytes(context))).c_str(),
-              bytes_text(static_cast<double>(d.server_bytes())).c_str());
+              bytes_text(figures.predicted_bytes()).c_str());
 }
 
-// By instruction, with this machine's calibration (the plan itself was made with nominal costs).
-std::vector<double> predicted_seconds(const Deployment& d) {
-  const program::KernelSeconds kernels = program::calibrate(*d.context);
-  const program::CostModel costs(program::shape_of(*d.context), kernels,
-                                 program::figures_of(*d.bootstrap, kernels));
-  return program::meter(d.plan, costs).instruction_seconds;
+// Every value of the plan for one group of prompts in the clear, by id.
+std::vector<program::SlotVector> clear_values(const Deployment& d,
+                                              const std::vector<std::vector<int>>& group) {
+  std::vector<program::SlotVector> values(static_cast<size_t>(d.plan.program.value_count()));
+  program::TwinOptions options;
+  options.observe = [&](const program::Instruction&, program::Value value,
+                        std::span<const program::Complex> slots) {
+    values[static_cast<size_t>(value.id)].assign(slots.begin(), slots.end());
+  };
+  program::run_twin(d.plan.program, client_inputs(d.model, d.packing, group), options);
+  return values;
 }
 
 // The encrypted part, which is the same for both tasks: two parties in one process. The server's side sees `keys`, the
 // ciphertexts and the model.
 class EncryptedRun {
  public:
-  EncryptedRun(const Deployment& deployment, Seconds& seconds)
-      : d_(deployment), seconds_(seconds), encoder_(*d_.context) {
+  EncryptedRun(const Deployment& deployment, Seconds& seconds, RunFigures& figures)
+      : d_(deployment), seconds_(seconds), figures_(figures), encoder_(*d_.context) {
     double start = seconds_now();
+    auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(d_.reading.run_bytes()));
     secret_ = std::make_unique<SecretKey>(SecretKey::generate(*d_.context));
     KeyGenerator generator(*secret_);
     public_key_ = std::make_unique<PublicKey>(generator.public_key());
@@ -71,12 +80,18 @@ class EncryptedRun {
     seconds_.keygen = seconds_now() - start;
     std::printf("  keys: %s in %s\n", bytes_text(static_cast<double>(keys_.bytes())).c_str(),
                 seconds_text(seconds_.keygen).c_str());
+    figures_.touched(memory->finish());
+    memory.reset();
     start = seconds_now();
     server_ = std::make_unique<Server>(d_, keys_);
-    setup_ = seconds_now() - start;
-    std::printf("  the server encodes the bootstrap's transforms: %s\n", seconds_text(setup_).c_str());
+    std::printf("  the server encodes the bootstrap's transforms: %s\n",
+                seconds_text(seconds_now() - start).c_str());
     std::fflush(stdout);
-    instruction_seconds_.assign(d_.plan.program.instructions.size(), 0);
+  }
+
+  // Hands out every value of the first pass, decrypted.
+  void watch(std::function<void(program::Value, const program::SlotVector&)> on_value) {
+    on_value_ = std::move(on_value);
   }
 
   // Logits of every token of every prompt.
@@ -92,17 +107,21 @@ class EncryptedRun {
       const auto inputs = encrypt_inputs(d_, encoder_, encryptor, client_inputs(d_.model, d_.packing, group));
       seconds_.encrypt += seconds_now() - start;
 
-      start = seconds_now();
+      const Decryptor decryptor(*secret_, encoder_);
       program::RunOptions options;
+      if (passes_ == 0 && on_value_) {
+        options.observe = [&](size_t, program::Value value, const Ciphertext& ciphertext) {
+          on_value_(value, decryptor.decrypt(ciphertext));
+        };
+      }
       options.progress = [&](size_t done, size_t) { progress.set(done_before + static_cast<double>(done)); };
       const program::RunResult result = server_->run(inputs, options);
       done_before += static_cast<double>(d_.plan.program.instructions.size());
-      for (size_t i = 0; i < result.seconds.size(); ++i) instruction_seconds_[i] += result.seconds[i];
-      seconds_.infer += seconds_now() - start;
+      for (const double instruction : result.seconds) seconds_.infer += instruction;
+      figures_.add_pass(result);
       ++passes_;
 
       start = seconds_now();
-      const Decryptor decryptor(*secret_, encoder_);
       const SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
       if (first_outputs_.empty()) first_outputs_ = outputs;
       for (const auto& logits : client_logits(d_.model, d_.packing, outputs, group)) {
@@ -116,20 +135,19 @@ class EncryptedRun {
   int passes() const { return passes_; }
   int bootstraps() const { return passes_ * d_.plan.bootstraps; }
   const SlotVectors& first_outputs() const { return first_outputs_; }  // as decrypted
-  const std::vector<double>& instruction_seconds() const { return instruction_seconds_; }
 
  private:
   const Deployment& d_;
   Seconds& seconds_;
+  RunFigures& figures_;
   Encoder encoder_;
   std::unique_ptr<SecretKey> secret_;
   std::unique_ptr<PublicKey> public_key_;
   EvaluationKeys keys_;
   std::unique_ptr<Server> server_;
-  double setup_ = 0;
   int passes_ = 0;
   SlotVectors first_outputs_;
-  std::vector<double> instruction_seconds_;
+  std::function<void(program::Value, const program::SlotVector&)> on_value_;
 };
 
 void print_comparison(const Comparison& c, double predicted_std) {
@@ -175,10 +193,12 @@ int demo(int argc, char** argv) {
   const int64_t& seed =
       flags.integer("seed", 1, 1, INT64_MAX, "of data and training; cryptography takes no seed");
   const std::string& save = flags.text("save", "", "write the polynomial model to this file");
+  const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  ledger_file.apply();
   ring.apply();
   const ParameterSpec spec = ring.spec();
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
@@ -237,8 +257,13 @@ int demo(int argc, char** argv) {
 
   heading("Plan");
   ring.require_security(*deployment.context);
-  print_plan(deployment);
-  require_memory(deployment.server_bytes());
+  const double clear_bytes =
+      ledger_file.given() ? static_cast<double>(deployment.plan.program.slots * sizeof(program::Complex)) *
+                                deployment.plan.program.value_count()
+                          : 0;
+  RunFigures figures(deployment, clear_bytes);
+  print_plan(deployment, figures);
+  require_memory(deployment.server_bytes() + static_cast<size_t>(clear_bytes));
 
   std::vector<std::vector<int>> prompts;
   if (codec.is_recall()) {
@@ -263,16 +288,23 @@ int demo(int argc, char** argv) {
   const TwinRun twin = run_twin_on(deployment, prompts);
 
   heading("Keys, encryption, inference on ciphertexts, decryption");
-  EncryptedRun run(deployment, seconds);
+  program::Ledger ledger = make_ledger(deployment);
+  ledger.set_ranges(twin.observations);
+  ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
+  EncryptedRun run(deployment, seconds, figures);
+  std::vector<program::SlotVector> clear;
+  if (ledger_file.given()) {
+    clear = clear_values(deployment, groups_of(prompts, deployment.packing.prompts).front());
+    run.watch([&](program::Value value, const program::SlotVector& decrypted) {
+      ledger.set_measured(value, decrypted, clear[static_cast<size_t>(value.id)]);
+    });
+  }
   const LogitRows rows = run.logits(prompts);
   std::printf("  encrypted %s in %s, inferred in %s, decrypted in %s\n",
               counted(prompts.size(), "prompt").c_str(), seconds_text(seconds.encrypt).c_str(),
               seconds_text(seconds.infer).c_str(), seconds_text(seconds.decrypt).c_str());
-  program::Ledger ledger = make_ledger(deployment);
-  ledger.set_ranges(twin.observations);
-  ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
-  ledger.set_seconds(run.instruction_seconds());
-  ledger.set_predicted_seconds(predicted_seconds(deployment));
+  figures.predict_seconds();
+  figures.fill(ledger);
   for (const auto& output : deployment.plan.program.outputs) {
     ledger.set_measured(output.value, run.first_outputs().at(output.name), twin.outputs.at(output.name));
   }
@@ -328,9 +360,15 @@ int demo(int argc, char** argv) {
               seconds_text(seconds.train).c_str(), seconds_text(seconds.keygen).c_str(),
               seconds_text(seconds.encrypt).c_str(), seconds_text(seconds.infer).c_str(),
               seconds_text(seconds.decrypt).c_str(), seconds_text(total).c_str());
-  std::printf("  %s; peak memory %s\n", counted(static_cast<size_t>(run.bootstraps()), "bootstrap").c_str(),
-              bytes_text(static_cast<double>(peak_resident_bytes())).c_str());
+  std::printf("  %s\n%s", counted(static_cast<size_t>(run.bootstraps()), "bootstrap").c_str(),
+              figures.text().c_str());
 
+  ledger_file.write({.title = "The ledger of an encrypted run",
+                     .facts = {deployment.context->describe(),
+                               message(run.passes(), run.passes() == 1 ? " pass; " : " passes; ",
+                                       "seconds are of the last one, measured errors of the first")},
+                     .figures = figures.json(),
+                     .ledger = ledger});
   Json json;
   json["params"] = parameters_json(*deployment.context);
   json["accuracy"]["softmax"] = scores.softmax.accuracy();
@@ -349,6 +387,7 @@ int demo(int argc, char** argv) {
   json["approximations"] = approximations_json(deployment.model);
   json["ledger"] = program::to_json(ledger.summary());
   json["bootstraps"] = run.bootstraps();
+  json["predicted_and_measured"] = figures.json();
   json["seconds"]["train"] = seconds.train;
   json["seconds"]["keygen"] = seconds.keygen;
   json["seconds"]["encrypt"] = seconds.encrypt;

@@ -6,10 +6,13 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
+#include "ckks/base/touched_memory.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/inference_state.h"
 #include "cmd/deployment/server.h"
+#include "cmd/ledger_report.h"
+#include "cmd/run_figures.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -27,10 +30,12 @@ int infer(int argc, char** argv) {
   const std::string& out = flags.text("out", "", "file for the encrypted answers");
   const std::string& state_path =
       flags.text("state", "", "save the run here after every block, and resume it from here");
+  const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  ledger_file.apply();
   ring.apply();
   require_given(flags, {"model", "keys", "in", "out"});
 
@@ -59,18 +64,21 @@ int infer(int argc, char** argv) {
   if (key_reader.fingerprint() != request.fingerprint) {
     throw Error(message(in, " belongs to another key pair than ", keys_path));
   }
+  RunFigures figures(deployment);
+  auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(deployment.reading.run_bytes()));
   const EvaluationKeys keys = [&] {
     Progress progress("reading keys", 1);
     return key_reader.load(deployment.keys, [&](uint64_t done, uint64_t total) {
       progress.set(static_cast<double>(done) / static_cast<double>(total));
     });
   }();
+  figures.touched(memory->finish());
+  memory.reset();
   Server server(deployment, keys);
   const double loaded = seconds_now();
 
   const program::Plan& plan = deployment.plan;
   Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * note.lengths.size()));
-  std::vector<double> seconds(plan.program.instructions.size(), 0);
   for (size_t group = state.finished_groups(); group < note.lengths.size(); ++group) {
     program::RunOptions options;
     options.progress = [&](size_t done, size_t total) {
@@ -86,8 +94,8 @@ int infer(int argc, char** argv) {
         inputs.emplace(note.names[i], std::move(request.ciphertexts[group * note.names.size() + i]));
       }
       result = server.run(inputs, options);
+      figures.add_pass(result);
     }
-    for (size_t i = 0; i < seconds.size(); ++i) seconds[i] += result.seconds[i];
     state.finish_group(group, std::move(result.outputs));
   }
   const double inferred = seconds_now();
@@ -103,17 +111,24 @@ int infer(int argc, char** argv) {
   state.remove();
 
   program::Ledger ledger = make_ledger(deployment);
-  ledger.set_seconds(seconds);
+  figures.predict_seconds();
+  figures.fill(ledger);
   std::printf("%s\n%s", context.describe().c_str(), program::text(ledger.summary()).c_str());
-  std::printf("%s of %s; read keys %s, inferred %s; peak memory %s; wrote %s\n",
+  std::printf("%s of %s; read keys %s, inferred %s; wrote %s\n%s",
               note.lengths.size() == 1 ? "1 pass" : message(note.lengths.size(), " passes").c_str(),
               counted(static_cast<size_t>(plan.bootstraps), "bootstrap").c_str(),
-              seconds_text(loaded - start).c_str(), seconds_text(inferred - loaded).c_str(),
-              bytes_text(static_cast<double>(peak_resident_bytes())).c_str(), out.c_str());
+              seconds_text(loaded - start).c_str(), seconds_text(inferred - loaded).c_str(), out.c_str(),
+              figures.text().c_str());
+  ledger_file.write({.title = "The ledger of an encrypted run, on the server",
+                     .facts = {context.describe(),
+                               "Seconds are of the last pass; ranges and errors are for the client to know"},
+                     .figures = figures.json(),
+                     .ledger = ledger});
   Json json;
   json["params"] = parameters_json(context);
   json["bootstraps"] = plan.bootstraps;
-  json["ledger"] = ledger.json();
+  json["ledger"] = program::to_json(ledger.summary());
+  json["predicted_and_measured"] = figures.json();
   json["seconds"]["read"] = loaded - start;
   json["seconds"]["infer"] = inferred - loaded;
   json["peak_rss_bytes"] = peak_resident_bytes();

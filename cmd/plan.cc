@@ -6,6 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/touched_memory.h"
 #include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/deployment/deployment.h"
@@ -174,6 +175,10 @@ int plan_command(int argc, char** argv) {
               bytes_text(reading.bootstrap_bytes).c_str());
   std::printf("  %-24s %s predicted, %s a prompt\n", "time", seconds_text(reading.seconds).c_str(),
               seconds_text(reading.seconds / packing.prompts).c_str());
+  const double encoding = program::encode_seconds_per_byte(context) * reading.plaintext_bytes,
+               touching = touch_seconds_per_byte() * reading.run_bytes();
+  std::printf("  %-24s %s more for encoding weights, and %s where its memory is new\n", "the first pass",
+              seconds_text(encoding).c_str(), seconds_text(touching).c_str());
   Table levels({"keys for level", "keys", "bytes"});
   for (const auto& [level, keys] : reading.keys_by_level) {
     levels.row({std::to_string(level), std::to_string(keys.count), bytes_text(keys.bytes)});
@@ -190,6 +195,8 @@ int plan_command(int argc, char** argv) {
   Json json = program::to_json(reading);
   json["params"] = parameters_json(context);
   json["prompts"] = packing.prompts;
+  json["first_pass"]["encode_seconds"] = encoding;
+  json["first_pass"]["touch_seconds"] = touching;
   common.write_json(json);
   return 0;
 }

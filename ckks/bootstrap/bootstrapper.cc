@@ -82,10 +82,12 @@ Bootstrapper::Parts Bootstrapper::run(const Evaluator& evaluator, const Cipherte
                          plan_.eval_mod().raised_scale()};
   Ciphertext x = raise.apply(evaluator, input, slots_to_coeffs_, clock);
   x = coeffs_to_slots_.apply(evaluator, std::move(x));
-  const Ciphertext conjugate = evaluator.conjugate(x);
+  Ciphertext conjugate = evaluator.conjugate(x);
   Ciphertext re = evaluator.add(x, conjugate);
   Ciphertext im;
   if (!real_only) im = evaluator.multiply_by_i(evaluator.sub(x, conjugate), 3);  // -i (v - conj v) = 2 Im v
+  x = Ciphertext();                                                              // EvalMod needs their memory
+  conjugate = Ciphertext();
   clock.finished("CoeffsToSlots");
 
   re = plan_.eval_mod().apply(evaluator, re);

@@ -95,11 +95,7 @@ Ciphertext evaluate_series(const Evaluator& evaluator, const SeriesPlan& plan, c
   PSM_CHECK(x.level() == plan.nodes[0].level && x.scale() == plan.nodes[0].scale, "argument at level ",
             x.level(), " and scale ", x.scale(), ", planned for level ", plan.nodes[0].level, " and scale ",
             plan.nodes[0].scale);
-  std::vector<size_t> last_use(plan.nodes.size(), 0);
-  for (size_t i = 1; i < plan.nodes.size(); ++i) {
-    for (const auto& product : plan.nodes[i].products) last_use[product.left] = last_use[product.right] = i;
-    for (const auto& term : plan.nodes[i].terms) last_use[term.node] = i;
-  }
+  const std::vector<size_t> last_use = last_uses(plan);
   Nodes values(plan.nodes.size());
   values[0] = x.clone();
   for (size_t i = 1; i < plan.nodes.size(); ++i) {

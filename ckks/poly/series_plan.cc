@@ -140,6 +140,15 @@ SeriesPlan plan_series(const Series& p, int input_level, Scale input_scale, Scal
   return std::move(*best);
 }
 
+std::vector<size_t> last_uses(const SeriesPlan& plan) {
+  std::vector<size_t> last_use(plan.nodes.size(), 0);
+  for (size_t i = 1; i < plan.nodes.size(); ++i) {
+    for (const auto& product : plan.nodes[i].products) last_use[product.left] = last_use[product.right] = i;
+    for (const auto& term : plan.nodes[i].terms) last_use[term.node] = i;
+  }
+  return last_use;
+}
+
 long double evaluate(const SeriesPlan& plan, long double x) {
   std::vector<long double> value(plan.nodes.size());
   value[0] = x;

@@ -14,6 +14,7 @@ namespace {
 constexpr double kWidth = 760, kPanelHeight = 330;
 constexpr double kLeft = 84, kRight = 24, kBottom = 50, kTitle = 40;
 constexpr double kPanelTitle = 26, kLegendRow = 20, kTop = 12;  // from a panel's upper end to its axes
+constexpr double kLetter = 6.7;                                 // of text in a legend
 constexpr std::array<const char*, 6> kColours{"#0072b2", "#d55e00", "#009e73",
                                               "#cc79a7", "#e69f00", "#56b4e9"};
 
@@ -98,7 +99,7 @@ struct Legend {
 };
 
 Legend lay_out_legend(const SvgPanel& panel, double left, double right) {
-  constexpr double kLine = 48, kLetter = 6.7;  // of an entry's width
+  constexpr double kLine = 48;  // of an entry's width
   Legend legend;
   double x = left;
   const auto add = [&](const std::string& name) {
@@ -109,6 +110,8 @@ Legend lay_out_legend(const SvgPanel& panel, double left, double right) {
   };
   for (const SvgPanel::Line& line : panel.lines) add(line.name);
   for (const auto& [name, value] : panel.levels) add(name);
+  for (const auto& [name, xs] : panel.marks)
+    if (!xs.empty()) add(name);
   return legend;
 }
 
@@ -127,6 +130,15 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top) {
   const Axis x = fit_axis(xs, panel.x_log, 0, left, right), y = fit_axis(ys, panel.y_log, 0.06, lower, upper);
 
   text_at(out, left, top + 20, "class=\"panel\"", panel.title);
+  for (size_t b = 0; b < panel.bands.size(); ++b) {
+    const SvgPanel::Band& band = panel.bands[b];
+    const double from = std::clamp(x(band.from), left, right), to = std::clamp(x(band.to), left, right);
+    if (b % 2 == 0)
+      out += "<rect x=\"" + fixed(from) + "\" y=\"" + fixed(upper) + "\" width=\"" + fixed(to - from) +
+             "\" height=\"" + fixed(lower - upper) + "\" fill=\"#f4f4f4\"/>\n";
+    if (kLetter * static_cast<double>(band.name.size()) < to - from)
+      text_at(out, (from + to) / 2, upper + 14, "class=\"tick\" text-anchor=\"middle\"", band.name);
+  }
   const auto value_of = [](const Axis& axis, double end) { return axis.log ? std::pow(10.0, end) : end; };
   for (const double tick : axis_ticks(value_of(x, x.lo), value_of(x, x.hi), x.log)) {
     segment(out, x(tick), upper, x(tick), lower, "class=\"grid\"");
@@ -164,6 +176,15 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top) {
           std::string("stroke=\"") + colour + "\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\"";
       segment(out, left, y(value), right, y(value), style.c_str());
     }
+    legend_entry(name, colour, true);
+  }
+  for (const auto& [name, xs] : panel.marks) {
+    if (xs.empty()) continue;
+    const char* colour = kColours[index % kColours.size()];
+    const std::string style =
+        std::string("stroke=\"") + colour + "\" stroke-width=\"1.2\" stroke-dasharray=\"2 3\"";
+    for (const double at : xs)
+      if (x.shows(at)) segment(out, x(at), upper, x(at), lower, style.c_str());
     legend_entry(name, colour, true);
   }
 }

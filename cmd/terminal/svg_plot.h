@@ -5,6 +5,8 @@
 //     panel.y_log = true;
 //     panel.line("measured", points);
 //     panel.level("proven bound", 1e-4);
+//     panel.mark("a root", {0.5, 2.5});
+//     panel.band("first half", 0, 2);
 //     write_file(path, figure.text());
 //
 // Points that are not finite, or not positive on a logarithmic axis, interrupt their line. Colours are chosen
@@ -28,12 +30,23 @@ struct SvgPanel {
   // A dashed horizontal line.
   void level(std::string name, double y) { levels.push_back({std::move(name), y}); }
 
+  // Thin vertical lines, one entry in the legend; nothing without places.
+  void mark(std::string name, std::vector<double> xs) { marks.push_back({std::move(name), std::move(xs)}); }
+  // A part of the x axis: every other one is shaded, and named above where its name fits.
+  void band(std::string name, double from, double to) { bands.push_back({std::move(name), from, to}); }
+
   struct Line {
     std::string name;
     PlotPoints points;
   };
   std::vector<Line> lines;
   std::vector<std::pair<std::string, double>> levels;
+  std::vector<std::pair<std::string, std::vector<double>>> marks;
+  struct Band {
+    std::string name;
+    double from, to;
+  };
+  std::vector<Band> bands;
 };
 
 class SvgFigure {

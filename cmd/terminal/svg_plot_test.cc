@@ -25,6 +25,23 @@ TEST_CASE("ticks are round numbers inside the axis") {
   CHECK(axis_ticks(2, 8, true, 6).size() >= 3);
 }
 
+TEST_CASE("marks and bands are drawn at their places, and a name that does not fit is left out") {
+  SvgFigure figure("");
+  SvgPanel& panel = figure.panel("", "x", "y");
+  panel.line("f", {{0, 0}, {100, 1}});
+  panel.mark("jumps", {25, 75});
+  panel.mark("none", {});
+  panel.band("wide", 0, 90);
+  panel.band("narrow", 90, 91);
+  const std::string text = figure.text();
+  CHECK(count(text, "stroke-dasharray=\"2 3\"") == 2);
+  CHECK(count(text, ">jumps<") == 1);
+  CHECK(count(text, ">none<") == 0);
+  CHECK(count(text, ">wide<") == 1);
+  CHECK(count(text, ">narrow<") == 0);
+  CHECK(count(text, "#f4f4f4") == 1);
+}
+
 TEST_CASE("a figure has its panels, lines, levels and escaped names") {
   SvgFigure figure("a < b & c");
   SvgPanel& first = figure.panel("values", "x", "y");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/program/planning/meter.h"
@@ -105,13 +106,38 @@ void Ledger::set_measured(Value value, std::span<const Complex> decrypted,
 }
 
 std::vector<LedgerSummary> Ledger::summary(int block_parts) const {
+  return grouped([&](const LedgerRow& row) { return block_of(row.label, block_parts); });
+}
+
+std::vector<LedgerSummary> Ledger::by_kind() const {
+  std::vector<LedgerSummary> kinds =
+      grouped([](const LedgerRow& row) { return std::string(name(row.opcode)); });
+  std::stable_sort(kinds.begin(), kinds.end(), [](const LedgerSummary& a, const LedgerSummary& b) {
+    return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
+  });
+  return kinds;
+}
+
+std::vector<LedgerRow> Ledger::costliest(size_t count) const {
+  std::vector<LedgerRow> first;
+  for (size_t r = 0; r < rows_.size(); ++r)
+    if (r == 0 || rows_[r - 1].instruction != rows_[r].instruction) first.push_back(rows_[r]);
+  std::stable_sort(first.begin(), first.end(), [](const LedgerRow& a, const LedgerRow& b) {
+    return std::pair(a.seconds, a.predicted_seconds) > std::pair(b.seconds, b.predicted_seconds);
+  });
+  if (first.size() > count) first.resize(count);
+  return first;
+}
+
+std::vector<LedgerSummary> Ledger::grouped(
+    const std::function<std::string(const LedgerRow&)>& name_of) const {
   std::vector<LedgerSummary> blocks;
   std::map<std::string, size_t> index;
   for (size_t r = 0; r < rows_.size(); ++r) {
     const LedgerRow& row = rows_[r];
-    const std::string name = block_of(row.label, block_parts);
+    const std::string name = name_of(row);
     const auto [found, is_new] = index.try_emplace(name, blocks.size());
-    if (is_new) blocks.push_back({.block = name, .highest_level = row.level, .lowest_level = row.level});
+    if (is_new) blocks.push_back({.name = name, .highest_level = row.level, .lowest_level = row.level});
     LedgerSummary& block = blocks[found->second];
     if (r == 0 || rows_[r - 1].instruction != row.instruction) {
       ++block.instructions;
@@ -187,7 +213,7 @@ std::string text(std::span<const LedgerSummary> blocks) {
   if (predicted) out += line(" %9s", "predicted");
   out += "\n";
   for (const LedgerSummary& block : blocks) {
-    out += line("%-40s %12d %10d %3d..%-2d", block.block.c_str(), block.instructions, block.bootstraps,
+    out += line("%-40s %12d %10d %3d..%-2d", block.name.c_str(), block.instructions, block.bootstraps,
                 block.highest_level, block.lowest_level);
     if (ranges) out += line(" %9.3g", block.max_abs);
     if (errors) out += line(" %9s", bits(block.largest_predicted_std).c_str());
@@ -203,11 +229,11 @@ std::string text(std::span<const LedgerSummary> blocks) {
   return out;
 }
 
-Json to_json(std::span<const LedgerSummary> blocks) {
+Json to_json(std::span<const LedgerSummary> blocks, const char* name_key) {
   Json rows(Json::Array{});
   for (const LedgerSummary& block : blocks) {
     Json entry;
-    entry["block"] = block.block;
+    entry[name_key] = block.name;
     entry["instructions"] = block.instructions;
     entry["bootstraps"] = block.bootstraps;
     entry["highest_level"] = block.highest_level;

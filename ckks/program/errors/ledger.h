@@ -6,6 +6,7 @@
 // that decrypts named outputs, hands in what it decrypted and what the twin has.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +34,7 @@ struct LedgerRow {
 };
 
 struct LedgerSummary {
-  std::string block{};
+  std::string name{};  // of a block or of an operation
   int instructions = 0, bootstraps = 0;
   int highest_level = 0, lowest_level = 0;
   double max_abs = 0;
@@ -58,16 +59,22 @@ class Ledger {
   const LedgerRow& row(Value) const;
   // By the first parts of the labels, in order of appearance.
   std::vector<LedgerSummary> summary(int block_parts = 2) const;
+  // By operation, the longest first.
+  std::vector<LedgerSummary> by_kind() const;
+  // First rows of the instructions that took longest (by prediction where none was run), at most `count`.
+  std::vector<LedgerRow> costliest(size_t count) const;
 
   std::string text() const;  // a line for each row
   Json json() const;
 
  private:
+  std::vector<LedgerSummary> grouped(const std::function<std::string(const LedgerRow&)>& name_of) const;
+
   std::vector<LedgerRow> rows_;
   std::vector<int> row_of_value_;
 };
 
 std::string text(std::span<const LedgerSummary>);
-Json to_json(std::span<const LedgerSummary>);
+Json to_json(std::span<const LedgerSummary>, const char* name_key = "block");
 
 }  // namespace psm::program

@@ -53,12 +53,30 @@ TEST_CASE("ranges, errors and times find their rows; an instruction's time is co
   CHECK(ledger.row(sample.turned[1]).seconds == 0);
   const std::vector<LedgerSummary> blocks = ledger.summary(2);
   REQUIRE(blocks.size() == 3);
-  CHECK(blocks[1].block == "layer 0 / products");
+  CHECK(blocks[1].name == "layer 0 / products");
   CHECK(blocks[2].seconds == 6);
   CHECK(blocks[2].instructions == 2);
   CHECK(blocks[2].largest_predicted_std == 0x1p-20);
   CHECK(ledger.text().find("2^-20.0") != std::string::npos);
   CHECK(text(blocks).find("layer 0 / products") != std::string::npos);
+}
+
+TEST_CASE("costs are found by operation and by instruction, the longest first") {
+  const Sample sample;
+  Ledger ledger(sample.plan_, sample.scales);
+  ledger.set_seconds(std::vector<double>{0, 1, 4, 2});
+  const std::vector<LedgerSummary> kinds = ledger.by_kind();
+  REQUIRE(kinds.size() == 4);
+  CHECK(kinds[0].name == "rotate");
+  CHECK(kinds[0].seconds == 4);  // two results, counted once
+  CHECK(kinds[0].instructions == 1);
+  CHECK(kinds[1].name == "add");
+  CHECK(kinds[3].name == "input");
+  const std::vector<LedgerRow> costliest = ledger.costliest(2);
+  REQUIRE(costliest.size() == 2);
+  CHECK(costliest[0].instruction == 2);
+  CHECK(costliest[1].seconds == 2);
+  CHECK(ledger.costliest(100).size() == 4);
 }
 
 TEST_CASE("a measured error is the root mean square of both components, set against the prediction") {

@@ -7,6 +7,7 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/packed_poly.h"
+#include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/server/key_switch.h"
 
 namespace psm::program {
@@ -155,6 +156,19 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   const double factor = whole_over_parts(context, result, each);
   for (double& kernel : result.seconds) kernel *= factor;
   return result;
+}
+
+double encode_seconds_per_byte(const Context& context) {
+  const Encoder encoder(context);
+  constexpr size_t kPlaintexts = 16;
+  const int level = context.compute_level();
+  const std::vector<std::complex<double>> values(static_cast<size_t>(context.slots()) / 8, {0.5, -0.25});
+  std::vector<Plaintext> encoded(kPlaintexts);
+  const std::vector<double> times = times_of_calls(0.1, [&] {
+    parallel_for(0, kPlaintexts,
+                 [&](size_t i) { encoded[i] = encoder.encode(values, level, context.scale(level), true); });
+  });
+  return times[times.size() / 2] / static_cast<double>(kPlaintexts * encoded[0].bytes());
 }
 
 }  // namespace psm::program

@@ -10,4 +10,8 @@ namespace psm::program {
 // Runs every kernel for about `seconds` / 8 on buffers larger than the caches, as the evaluator does.
 KernelSeconds calibrate(const Context&, double seconds = 2);
 
+// Seconds for each byte of encoded plaintexts, with all threads: what a first pass pays beside a warm one, where its memory
+// has been touched (ckks/base/touched_memory.h).
+double encode_seconds_per_byte(const Context&);
+
 }  // namespace psm::program

@@ -24,5 +24,14 @@ TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more
   CHECK(of(large, WorkKind::kNtt) > 2 * of(small, WorkKind::kNtt));
 }
 
+TEST_CASE("encoding takes a time for each byte that hardly depends on the ring") {
+  set_thread_count(1);
+  const Context small_context(insecure_leveled(11, 4)), large_context(insecure_leveled(13, 4));
+  const double small = encode_seconds_per_byte(small_context), large = encode_seconds_per_byte(large_context);
+  CHECK(small > 1e-10);
+  CHECK(large < 4 * small);
+  CHECK(small < 4 * large);
+}
+
 }  // namespace
 }  // namespace psm::program

@@ -140,14 +140,30 @@ bool is_single_real(const Instruction& bootstrap, const Program& program) {
          program.value_is_real[static_cast<size_t>(bootstrap.arguments[0].id)] != 0;
 }
 
-// Levels and products do not depend on the primes, so powers of two serve to plan.
+}  // namespace
+
 SeriesPlan plan_on_powers_of_two(const ChebyshevSeries& series, int level) {
   const std::vector<uint64_t> primes(static_cast<size_t>(level) + 1, uint64_t{1} << 40);
   return plan_series({SeriesBasis::kChebyshev, series.coefficients}, level, Scale(0x1p40), Scale(0x1p40),
                      primes);
 }
 
-}  // namespace
+double series_scratch_bytes(const SeriesPlan& plan, const SchemeShape& shape, int shift) {
+  const std::vector<size_t> last_use = last_uses(plan);
+  double live = shape.ciphertext_bytes(plan.nodes[0].level + shift),
+         peak = 0;  // of the argument there is a copy
+  for (size_t i = 1; i < plan.nodes.size(); ++i) {
+    const int level = plan.nodes[i].level + 1 + shift;  // before the rescaling
+    const int limbs = level + 1, extended = limbs + shape.special_primes(level);
+    const int sum =
+        plan.nodes[i].products.empty() ? 2 * limbs : 3 * limbs + (shape.digits(level) + 2) * extended;
+    peak = std::max(peak, live + sum * shape.limb_bytes());
+    live += shape.ciphertext_bytes(level - 1);
+    for (size_t k = 1; k < i; ++k)
+      if (last_use[k] == i) live -= shape.ciphertext_bytes(plan.nodes[k].level + shift);
+  }
+  return peak;
+}
 
 CostModel::CostModel(SchemeShape shape, KernelSeconds kernels, BootstrapFigures bootstrap)
     : shape_(std::move(shape)), kernels_(kernels), bootstrap_(std::move(bootstrap)) {}

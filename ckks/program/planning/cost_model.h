@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/poly/series_plan.h"
 #include "ckks/program/program.h"
 
 namespace psm::program {
@@ -156,6 +157,13 @@ class CostModel {
   KernelSeconds kernels_;
   BootstrapFigures bootstrap_;
 };
+
+// How a series is evaluated from a level on; levels and products do not depend on the primes.
+SeriesPlan plan_on_powers_of_two(const ChebyshevSeries&, int level);
+
+// What evaluating a series takes at its peak beside its argument and its result: the nodes that are alive, the sum and the
+// digits of the one at hand. `shift` is added to the plan's levels.
+double series_scratch_bytes(const SeriesPlan&, const SchemeShape&, int shift = 0);
 
 // The key-switches of a linear map: its different sources, and the steps of Horner's rule over giants.
 struct LinearSchedule {

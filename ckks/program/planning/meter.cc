@@ -83,8 +83,9 @@ double scratch_bytes(const Instruction& instruction, int level, const CostModel&
     case Opcode::kSumOfProducts:
     case Opcode::kRotate:
     case Opcode::kConjugate:
-    case Opcode::kSeries:
       return (shape.digits(level) + 2) * extended;
+    case Opcode::kSeries:
+      return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), shape);
     case Opcode::kLinear: {
       const LinearSchedule plan = linear_schedule(*instruction.linear, slots);
       const double accumulators = static_cast<double>(plan.steps.size()) + instruction.linear->outputs;
@@ -125,9 +126,12 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
 
 }  // namespace
 
-double MeterReading::peak_bytes(double encoded_limit) const {
-  const double kept = std::min(plaintext_bytes, encoded_limit + largest_plaintext_bytes);
-  return peak_ciphertext_bytes + kept + bootstrap_bytes + key_bytes();
+double MeterReading::kept_plaintext_bytes() const { return std::min(plaintext_bytes, 0x1p30); }
+
+double MeterReading::run_bytes() const {
+  // One that does not fit is in use beside those that are kept.
+  const double plaintexts = std::min(plaintext_bytes, kept_plaintext_bytes() + largest_plaintext_bytes);
+  return peak_ciphertext_bytes + plaintexts + bootstrap_bytes;
 }
 
 std::string block_of(const std::string& label, int parts) {

@@ -47,8 +47,12 @@ struct MeterReading {
   double largest_plaintext_bytes = 0;  // of one linear map or vector
   double bootstrap_bytes = 0;          // encoded transforms of the bootstrap
   double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
-  // With as many encoded plaintexts kept as the machine's limit allows (MachineOptions::encoded_bytes).
-  double peak_bytes(double encoded_limit = 0x1p30) const;
+  // Of the encoded plaintexts, what the machine keeps for further passes at its usual limit
+  // (MachineOptions::encoded_bytes).
+  double kept_plaintext_bytes() const;
+  // What a run takes beside the keys; together they are the peak. The process itself comes on top.
+  double run_bytes() const;
+  double peak_bytes() const { return run_bytes() + key_bytes(); }
 
   int input_level = 0;                      // highest of all inputs
   int lowest_level = 0, highest_level = 0;  // at which something is computed

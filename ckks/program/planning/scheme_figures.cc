@@ -122,8 +122,15 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const SchemeShape& shape,
     const double polynomials =
         shape.digits(sum.placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
     figures.scratch_bytes =
-        std::max(figures.scratch_bytes, polynomials * extended_limbs(t) * shape.limb_bytes());
+        std::max(figures.scratch_bytes, polynomials * extended_limbs(t) * shape.limb_bytes() +
+                                            shape.ciphertext_bytes(sum.placed(t.level)));  // the argument
   }
+  // EvalMod of one part while the other waits.
+  const int evalmod_level = sum.placed(context.evalmod_level());
+  figures.scratch_bytes = std::max(
+      figures.scratch_bytes,
+      2 * shape.ciphertext_bytes(evalmod_level) +
+          series_scratch_bytes(plan.eval_mod().series(), shape, evalmod_level - context.evalmod_level()));
   figures.seconds = kernels.of(figures.effort.work);
   figures.real_seconds = kernels.of(figures.real_effort.work);
   const KeyRequest request = plan.key_request();

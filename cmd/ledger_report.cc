@@ -1,0 +1,222 @@
+#include "cmd/ledger_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/program/planning/meter.h"
+#include "cmd/html.h"
+#include "cmd/terminal/svg_plot.h"
+#include "cmd/terminal/table.h"
+
+namespace psm {
+namespace {
+
+using program::LedgerRow;
+using program::LedgerSummary;
+
+constexpr size_t kCostliest = 10;
+
+std::string bits(std::optional<double> value) {
+  if (!value) return "";
+  return *value > 0 ? format("2^%.1f", std::log2(*value)) : "0";
+}
+// Of a whole; nothing where the whole is not known.
+std::string seconds(double part, double whole) { return whole > 0 ? format("%.3f", part) : ""; }
+std::string share(double part, double whole) { return whole > 0 ? percent(part / whole) : ""; }
+
+struct Totals {
+  double seconds = 0, predicted = 0;
+};
+
+Totals totals(const std::vector<LedgerRow>& rows) {
+  Totals sum;
+  for (const LedgerRow& row : rows) {
+    sum.seconds += row.seconds;
+    sum.predicted += row.predicted_seconds;
+  }
+  return sum;
+}
+
+// What all panels share: layers as bands, bootstraps as marks.
+void place_in_program(const std::vector<LedgerRow>& rows, SvgPanel& panel) {
+  std::vector<double> bootstraps;
+  for (const LedgerRow& row : rows) {
+    const double at = static_cast<double>(row.instruction);
+    if (row.opcode == program::Opcode::kBootstrap && (bootstraps.empty() || bootstraps.back() != at)) {
+      bootstraps.push_back(at);
+    }
+    const std::string name = program::block_of(row.label, 1);
+    if (panel.bands.empty() || panel.bands.back().name != name) {
+      panel.band(name, panel.bands.empty() ? at : panel.bands.back().to, at + 1);
+    }
+    panel.bands.back().to = at + 1;
+  }
+  panel.mark(counted(bootstraps.size(), "bootstrap"), bootstraps);
+}
+
+// One value for each instruction, held until the next one.
+template <typename Get>
+PlotPoints steps(const std::vector<LedgerRow>& rows, const Get& get) {
+  PlotPoints points;
+  for (const LedgerRow& row : rows) {
+    const double at = static_cast<double>(row.instruction), value = get(row);
+    points.emplace_back(at, value);
+    points.emplace_back(at + 1, value);
+  }
+  return points;
+}
+
+std::string charts(const std::vector<LedgerRow>& rows, const Totals& all) {
+  constexpr const char* kWhere = "instruction";
+  const auto any = [&](const auto& has) { return std::any_of(rows.begin(), rows.end(), has); };
+  SvgFigure figure("Along the program");
+  const auto panel_of = [&](const char* title, const char* y_label) -> SvgPanel& {
+    SvgPanel& panel = figure.panel(title, kWhere, y_label);
+    place_in_program(rows, panel);
+    return panel;
+  };
+  panel_of("Level of the results", "level").line("level", steps(rows, [](const LedgerRow& r) {
+                                                   return static_cast<double>(r.level);
+                                                 }));
+  if (any([](const LedgerRow& r) { return r.predicted_std || r.measured_std; })) {
+    SvgPanel& panel = panel_of("Error of a slot: standard deviation of re and of im", "log2 of the error");
+    const auto log2_of = [](const std::optional<double>& std) {
+      return std && *std > 0 ? std::log2(*std) : std::nan("");
+    };
+    panel.line("predicted", steps(rows, [&](const LedgerRow& r) { return log2_of(r.predicted_std); }));
+    panel.line("measured", steps(rows, [&](const LedgerRow& r) { return log2_of(r.measured_std); }));
+  }
+  if (any([](const LedgerRow& r) { return r.range.has_value(); })) {
+    panel_of("Range of the values", "max |x|").line("max |x|", steps(rows, [](const LedgerRow& r) {
+                                                      return r.range ? r.range->max_abs : std::nan("");
+                                                    }));
+  }
+  const auto running = [&](double LedgerRow::*member) {
+    PlotPoints points;
+    double sum = 0;
+    for (const LedgerRow& row : rows) {
+      sum += row.*member;
+      points.emplace_back(static_cast<double>(row.instruction) + 1, sum);
+    }
+    return points;
+  };
+  SvgPanel& time = panel_of("Seconds from the start of a pass", "seconds");
+  if (all.seconds > 0) time.line("measured", running(&LedgerRow::seconds));
+  if (all.predicted > 0) time.line("predicted", running(&LedgerRow::predicted_seconds));
+  return figure.text();
+}
+
+Table costliest_table(const program::Ledger& ledger, const Totals& all) {
+  Table table({"instruction", "operation", "where", "level", "seconds", "share", "predicted"});
+  for (const LedgerRow& row : ledger.costliest(kCostliest)) {
+    table.row({std::to_string(row.instruction), name(row.opcode), row.label, std::to_string(row.level),
+               seconds(row.seconds, all.seconds), share(row.seconds, all.seconds),
+               seconds(row.predicted_seconds, all.predicted)});
+  }
+  return table;
+}
+
+Table summary_table(const char* what, const std::vector<LedgerSummary>& groups, const Totals& all) {
+  Table table({what, "instructions", "bootstraps", "levels", "max |x|", "error", "measured / predicted",
+               "seconds", "share", "predicted"});
+  for (const LedgerSummary& group : groups) {
+    table.row(
+        {group.name, std::to_string(group.instructions), std::to_string(group.bootstraps),
+         message(group.highest_level, " to ", group.lowest_level),
+         group.max_abs > 0 ? format("%.3g", group.max_abs) : "",
+         group.largest_predicted_std > 0 ? bits(group.largest_predicted_std) : "",
+         group.largest_measured_over_predicted ? format("%.2f", *group.largest_measured_over_predicted) : "",
+         seconds(group.seconds, all.seconds), share(group.seconds, all.seconds),
+         seconds(group.predicted_seconds, all.predicted)});
+  }
+  return table;
+}
+
+Table rows_table(const std::vector<LedgerRow>& rows, const Totals& all) {
+  Table table({"instruction", "operation", "where", "level", "log2 scale", "range", "adds", "predicted error",
+               "measured error", "seconds", "predicted"});
+  for (const LedgerRow& row : rows) {
+    table.row({std::to_string(row.instruction), name(row.opcode), row.label, std::to_string(row.level),
+               format("%.2f", row.log2_scale),
+               row.range ? format("%.3g", std::min(row.range->min_re, row.range->min_im)) + " to " +
+                               format("%.3g", std::max(row.range->max_re, row.range->max_im))
+                         : "",
+               bits(row.own_std), bits(row.predicted_std), bits(row.measured_std),
+               seconds(row.seconds, all.seconds), seconds(row.predicted_seconds, all.predicted)});
+  }
+  return table;
+}
+
+// The table without the columns that have nothing below their heading.
+Table filled_columns(const Table& table) {
+  const auto& rows = table.rows();
+  std::vector<size_t> kept;
+  for (size_t c = 0; c < rows[0].size(); ++c) {
+    if (std::any_of(rows.begin() + 1, rows.end(), [&](const auto& row) { return !row[c].empty(); }))
+      kept.push_back(c);
+  }
+  const auto cells = [&](const std::vector<std::string>& row) {
+    std::vector<std::string> out;
+    for (const size_t c : kept) out.push_back(row[c]);
+    return out;
+  };
+  Table out(cells(rows[0]));
+  for (size_t r = 1; r < rows.size(); ++r) out.row(cells(rows[r]));
+  return out;
+}
+
+bool ends_with(const std::string& text, const char* end) {
+  const std::string_view suffix(end);
+  return text.size() >= suffix.size() && std::string_view(text).substr(text.size() - suffix.size()) == suffix;
+}
+
+}  // namespace
+
+std::string ledger_page(const LedgerReport& report) {
+  const std::vector<LedgerRow>& rows = report.ledger.rows();
+  const Totals all = totals(rows);
+  std::string body = "<ul>\n";
+  for (const std::string& fact : report.facts) body += html_tagged("li", fact) + "\n";
+  body += "</ul>\n" + charts(rows, all);
+  body += html_of(filled_columns(costliest_table(report.ledger, all)), "The costliest instructions");
+  body += html_of(filled_columns(summary_table("block", report.ledger.summary(), all)), "By block");
+  body += html_of(filled_columns(summary_table("operation", report.ledger.by_kind(), all)), "By operation");
+  body += "<details><summary>All " + std::to_string(rows.size()) + " rows</summary>\n" +
+          html_of(filled_columns(rows_table(rows, all)), "One row for every result") + "</details>\n";
+  return html_page(report.title, body);
+}
+
+Json ledger_json(const LedgerReport& report) {
+  Json json = report.figures;
+  json["title"] = report.title;
+  json["blocks"] = program::to_json(report.ledger.summary());
+  json["operations"] = program::to_json(report.ledger.by_kind(), "operation");
+  json["rows"] = report.ledger.json();
+  return json;
+}
+
+LedgerFlag::LedgerFlag(Flags& flags)
+    : path(flags.text("ledger", "",
+                      "write level, scale, range, errors and seconds of every instruction to this file: "
+                      ".json or .html")) {}
+
+void LedgerFlag::apply() const {
+  if (!given()) return;
+  if (!ends_with(path, ".json") && !ends_with(path, ".html")) {
+    throw Error(
+        message("--ledger ", path, " ends neither in .json (for machines) nor in .html (for people)"));
+  }
+  AtomicFile probe(resolve_user_path(path));
+}
+
+void LedgerFlag::write(const LedgerReport& report) const {
+  if (!given()) return;
+  const std::string text = ends_with(path, ".json") ? ledger_json(report).dump() + "\n" : ledger_page(report);
+  write_file(resolve_user_path(path), text);
+}
+
+}  // namespace psm

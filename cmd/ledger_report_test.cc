@@ -1,0 +1,110 @@
+#include "cmd/ledger_report.h"
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+using namespace program;
+
+constexpr size_t kSlots = 256;
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// Two layers with a bootstrap between them.
+struct Sample {
+  Sample() {
+    Builder b(kSlots);
+    Value x = b.input("x", true);
+    for (int layer = 0; layer < 2; ++layer) {
+      Builder::Scope scope(b, layer == 0 ? "layer <0>" : "layer 1");
+      for (int i = 0; i < 9; ++i) x = b.square(x);
+      x = b.refresh(x);
+    }
+    b.output("y", x);
+    SchemeShape shape;
+    shape.log_n = 9;
+    plan_ = plan(std::move(b).finish(), {}, CostModel(shape));
+  }
+  Ledger ledger() const { return Ledger(plan_, std::vector<double>(28, 0x1p40)); }
+  std::vector<double> by_value(double each) const { return std::vector<double>(plan_.level.size(), each); }
+  Plan plan_;
+};
+
+LedgerReport report_of(const Ledger& ledger) {
+  Json figures;
+  figures["memory"]["predicted_bytes"] = 7.0;
+  return {.title = "A <run>", .facts = {"N = 2^9 & more"}, .figures = std::move(figures), .ledger = ledger};
+}
+
+TEST_CASE("the page shows level, error, range and seconds, and marks every bootstrap") {
+  const Sample sample;
+  REQUIRE(sample.plan_.bootstraps == 1);
+  Ledger ledger = sample.ledger();
+  ledger.set_predicted_errors(sample.by_value(0x1p-30), sample.by_value(0x1p-20));
+  std::vector<Observation> ranges(sample.plan_.level.size());
+  for (Observation& range : ranges) range = {.max_abs = 2, .min_re = -1, .max_re = 2};
+  ledger.set_ranges(ranges);
+  const size_t n = sample.plan_.program.instructions.size();
+  std::vector<double> seconds(n, 0.25);
+  seconds[3] = 8;
+  ledger.set_seconds(seconds);
+  ledger.set_predicted_seconds(std::vector<double>(n, 0.5));
+  ledger.set_measured(sample.plan_.program.outputs[0].value, std::vector<Complex>(kSlots, 1),
+                      std::vector<Complex>(kSlots, 1.5));
+  const std::string page = ledger_page(report_of(ledger));
+  CHECK(count(page, "<svg") == 1);
+  CHECK(count(page, "class=\"panel\"") == 4);
+  CHECK(count(page, "stroke-dasharray=\"2 3\"") == 4);  // the bootstrap, in every panel
+  CHECK(count(page, ">1 bootstrap<") == 4);
+  CHECK(count(page, "<script") == 0);
+  CHECK(count(page, "http") == 1);  // the namespace of SVG
+  CHECK(count(page, "nan") == 0);
+  CHECK(page.find("A &lt;run&gt;") != std::string::npos);
+  CHECK(page.find("N = 2^9 &amp; more") != std::string::npos);
+  CHECK(page.find("<0>") == std::string::npos);
+  const std::string costliest = page.substr(page.find("The costliest instructions"));
+  CHECK(costliest.find("<td>3</td><td>multiply</td>") < costliest.find("By block"));
+  CHECK(costliest.find("8.000") < costliest.find("0.250"));
+  CHECK(count(page, ">measured error<") == 1);
+  CHECK(count(page.substr(page.find("<details>")), "<tr>") == static_cast<int>(ledger.rows().size()) + 1);
+}
+
+TEST_CASE("a server's page has no columns for what it cannot know") {
+  const Sample sample;
+  Ledger ledger = sample.ledger();
+  ledger.set_seconds(std::vector<double>(sample.plan_.program.instructions.size(), 0.25));
+  const std::string page = ledger_page(report_of(ledger));
+  CHECK(count(page, "class=\"panel\"") == 2);
+  CHECK(count(page, "error") == 0);
+  CHECK(count(page, ">max |x|<") == 0);
+  CHECK(count(page, ">predicted<") == 0);
+}
+
+TEST_CASE("the file for machines has every row, both sums and the figures of the run") {
+  const Sample sample;
+  const Json json = ledger_json(report_of(sample.ledger()));
+  CHECK(json.at("rows", "file").array("rows").size() == sample.plan_.program.instructions.size());
+  CHECK(json.at("blocks", "file").array("blocks").size() == sample.ledger().summary().size());
+  CHECK(json.at("operations", "file").array("operations").size() == 3);
+  CHECK(json.at("memory", "file").at("predicted_bytes", "memory").number("bytes") == 7);
+}
+
+TEST_CASE("a file of another kind is refused before the work") {
+  for (const char* path : {"ledger.txt", "json", "/nowhere/at/all/ledger.html"}) {
+    Flags flags("x", "y");
+    const LedgerFlag ledger(flags);
+    std::string name = "x", flag = "--ledger", value = path;
+    char* arguments[] = {name.data(), flag.data(), value.data()};
+    flags.parse(3, arguments);
+    CHECK_THROWS_AS(ledger.apply(), Error);
+  }
+}
+
+}  // namespace
+}  // namespace psm
