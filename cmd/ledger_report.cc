@@ -121,12 +121,12 @@ Table costliest_table(const program::Ledger& ledger, const Totals& all) {
 }
 
 Table summary_table(const char* what, const std::vector<LedgerSummary>& groups, const Totals& all) {
-  Table table({what, "instructions", "bootstraps", "levels", "max |x|", "error", "measured / predicted",
-               "seconds", "share", "predicted"});
+  Table table({what, "instructions", "bootstraps", "levels", "max |x|", "error", "meas./pred.", "seconds",
+               "share", "predicted"});
   for (const LedgerSummary& group : groups) {
     table.row(
-        {group.name, std::to_string(group.instructions), std::to_string(group.bootstraps),
-         message(group.highest_level, " to ", group.lowest_level),
+        {group.name.empty() ? "(outside blocks)" : group.name, std::to_string(group.instructions),
+         std::to_string(group.bootstraps), message(group.highest_level, "..", group.lowest_level),
          group.max_abs > 0 ? format("%.3g", group.max_abs) : "",
          group.largest_predicted_std > 0 ? bits(group.largest_predicted_std) : "",
          group.largest_measured_over_predicted ? format("%.2f", *group.largest_measured_over_predicted) : "",

@@ -216,6 +216,38 @@ TEST_CASE("sharing a bootstrapped answer, whose error has no bound, is refused a
   CHECK(run("decrypt", decrypt + " --queries 4").err.find("add --share") != std::string::npos);
 }
 
+TEST_CASE(
+    "the server's ledger has every instruction's level and seconds, and its memory is within a tenth of the "
+    "plan's") {
+  keys();
+  const std::string rows = path_of("ledger.json"), page = path_of("ledger.html");
+  REQUIRE(run("infer", infer_arguments("ledgered.ct") + " --ledger " + page).exit_code == 0);
+  CHECK(read_file(page, 1 << 22).find("The costliest instructions") != std::string::npos);
+  const Outcome inferred = run("infer", infer_arguments("ledgered.ct") + " --ledger " + rows);
+  REQUIRE_MESSAGE(inferred.exit_code == 0, inferred.err);
+  CHECK(inferred.out.find("first pass") != std::string::npos);
+  const Json json = parse_json(read_file(rows, 1 << 22), "ledger.json");
+  const Json& memory = json.at("memory", "json");
+  const double predicted = memory.at("predicted_bytes", "json").number("bytes"),
+               measured = memory.at("measured_bytes", "json").number("bytes");
+  CAPTURE(predicted);
+  CAPTURE(measured);
+  CHECK(measured < 1.1 * predicted);
+  CHECK(measured > 0.9 * predicted);
+  double seconds = 0;
+  for (const Json& row : json.at("rows", "json").array("rows")) {
+    seconds += row.at("seconds", "row").number("seconds");
+    CHECK(row.at("level", "row").integer("level", 0, 27) <= 27);
+    CHECK(row.find("max_abs") == nullptr);  // a server knows no ranges
+  }
+  CHECK(seconds > 0);
+  CHECK(json.at("first_pass", "json").at("predicted_seconds", "json").number("seconds") >
+        json.at("warm_pass", "json").at("predicted_seconds", "json").number("seconds"));
+  const Outcome refused = run("infer", infer_arguments("ledgered.ct") + " --ledger " + path_of("ledger.txt"));
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find(".html") != std::string::npos);
+}
+
 TEST_CASE("an interrupted run goes on from its state, and a state of another run is refused") {
   keys();
   const std::string state = path_of("state");

@@ -14,6 +14,7 @@ namespace {
 constexpr double kWidth = 760, kPanelHeight = 330;
 constexpr double kLeft = 84, kRight = 24, kBottom = 50, kTitle = 40;
 constexpr double kPanelTitle = 26, kLegendRow = 20, kTop = 12;  // from a panel's upper end to its axes
+constexpr const char* kMarkColour = "#555";                     // the same in every panel
 constexpr double kLetter = 6.7;                                 // of text in a legend
 constexpr std::array<const char*, 6> kColours{"#0072b2", "#d55e00", "#009e73",
                                               "#cc79a7", "#e69f00", "#56b4e9"};
@@ -180,12 +181,11 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top) {
   }
   for (const auto& [name, xs] : panel.marks) {
     if (xs.empty()) continue;
-    const char* colour = kColours[index % kColours.size()];
     const std::string style =
-        std::string("stroke=\"") + colour + "\" stroke-width=\"1.2\" stroke-dasharray=\"2 3\"";
+        std::string("stroke=\"") + kMarkColour + "\" stroke-width=\"1.2\" stroke-dasharray=\"2 3\"";
     for (const double at : xs)
       if (x.shows(at)) segment(out, x(at), upper, x(at), lower, style.c_str());
-    legend_entry(name, colour, true);
+    legend_entry(name, kMarkColour, true);
   }
 }
 
