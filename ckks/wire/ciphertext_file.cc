@@ -1,8 +1,10 @@
 #include "ckks/wire/ciphertext_file.h"
 
 #include <cmath>
+#include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
 #include "ckks/wire/bytes.h"
 #include "ckks/wire/polynomial.h"
 
@@ -21,13 +23,6 @@ uint64_t seeded_payload_bytes(const Context& context, int level) {
   return kPrefixBytes + sizeof(Seed::bytes) + packed_bytes(context.ring(), Basis{level + 1, 0});
 }
 
-void write_prefix(ContainerWriter& writer, int level, Scale scale) {
-  std::vector<uint8_t> bytes;
-  put(bytes, static_cast<uint32_t>(level));
-  put(bytes, double{scale});
-  writer.write(bytes.data(), bytes.size());
-}
-
 void read_prefix(ContainerReader& reader, const Context& context, int& level, Scale& scale) {
   uint8_t bytes[kPrefixBytes];
   reader.read(bytes, kPrefixBytes);
@@ -40,13 +35,6 @@ void read_prefix(ContainerReader& reader, const Context& context, int& level, Sc
   if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
 }
 
-void write_note(ContainerWriter& writer, const std::string& note) {
-  PSM_CHECK(note.size() <= kMaxNoteBytes, note.size());
-  writer.begin(kNote, note.size());
-  writer.write(note.data(), note.size());
-  writer.end();
-}
-
 }  // namespace
 
 uint64_t ciphertext_bytes(const Context& context, int level) {
@@ -56,71 +44,105 @@ uint64_t seeded_ciphertext_bytes(const Context& context, int level) {
   return record_bytes(seeded_payload_bytes(context, level));
 }
 
-void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file) {
-  ContainerWriter writer(path, {FileKind::kCiphertexts, context.spec(), file.fingerprint});
-  write_note(writer, file.note);
-  for (const Ciphertext& c : file.ciphertexts) {
-    writer.begin(kCiphertext, payload_bytes(context, c.level()));
-    write_prefix(writer, c.level(), c.scale());
-    write_polynomial(writer, c.c[0]);
-    write_polynomial(writer, c.c[1]);
-    writer.end();
-  }
-  writer.commit();
+CiphertextWriter::CiphertextWriter(const std::string& path, const Context& context, Fingerprint fingerprint,
+                                   const std::string& note)
+    : context_(context), writer_(path, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
+  PSM_CHECK(note.size() <= kMaxNoteBytes, note.size());
+  writer_.begin(kNote, note.size());
+  writer_.write(note.data(), note.size());
+  writer_.end();
 }
 
-void write_seeded_ciphertexts(const std::string& path, const Context& context, const std::string& note,
-                              const std::vector<SeededCiphertext>& ciphertexts) {
-  PSM_CHECK(!ciphertexts.empty());
-  ContainerWriter writer(path, {FileKind::kCiphertexts, context.spec(), ciphertexts[0].fingerprint});
-  write_note(writer, note);
-  for (const SeededCiphertext& c : ciphertexts) {
-    writer.begin(kSeededCiphertext, seeded_payload_bytes(context, c.c0.basis().q - 1));
-    write_prefix(writer, c.c0.basis().q - 1, c.scale);
-    writer.write(c.seed.bytes.data(), sizeof c.seed.bytes);
-    write_polynomial(writer, c.c0);
-    writer.end();
+void CiphertextWriter::begin(uint32_t tag, uint64_t length, int level, Scale scale) {
+  writer_.begin(tag, length);
+  std::vector<uint8_t> prefix;
+  put(prefix, static_cast<uint32_t>(level));
+  put(prefix, double{scale});
+  writer_.write(prefix.data(), prefix.size());
+}
+
+void CiphertextWriter::write(const Ciphertext& c) {
+  begin(kCiphertext, payload_bytes(context_, c.level()), c.level(), c.scale());
+  write_polynomial(writer_, c.c[0]);
+  write_polynomial(writer_, c.c[1]);
+  writer_.end();
+}
+
+void CiphertextWriter::write(const SeededCiphertext& c) {
+  const int level = c.c0.basis().q - 1;
+  begin(kSeededCiphertext, seeded_payload_bytes(context_, level), level, c.scale);
+  writer_.write(c.seed.bytes.data(), sizeof c.seed.bytes);
+  write_polynomial(writer_, c.c0);
+  writer_.end();
+}
+
+CiphertextReader::CiphertextReader(ByteSource source, const Context& context, size_t max_count)
+    : context_(context), reader_(std::move(source), FileKind::kCiphertexts) {
+  require_parameters(reader_, context);
+  RecordHeader record;
+  if (!reader_.next(record) || record.tag != kNote) reader_.refuse("it does not say what it holds");
+  if (record.length > kMaxNoteBytes) reader_.refuse("its note is too long");
+  note_.resize(record.length);
+  reader_.read(note_.data(), note_.size());
+  reader_.end();
+  checksum_ = checksum64(note_.data(), note_.size());
+  for (Head head; next(head, record);) {
+    if (heads_.size() == max_count) reader_.refuse(message("it holds more than ", max_count, " ciphertexts"));
+    heads_.push_back(head);
+    const uint64_t stored = reader_.skip();
+    checksum_ = checksum64(&stored, sizeof stored, checksum_);
   }
+}
+
+bool CiphertextReader::next(Head& head, RecordHeader& record) {
+  head.position = reader_.position();
+  if (!reader_.next(record)) return false;
+  if (record.tag != kCiphertext && record.tag != kSeededCiphertext)
+    reader_.refuse("it holds an unknown record");
+  if (record.length < kPrefixBytes) reader_.refuse("a ciphertext record is too short");
+  read_prefix(reader_, context_, head.level, head.scale);
+  head.seeded = record.tag == kSeededCiphertext;
+  reader_.expect_length(
+      record, head.seeded ? seeded_payload_bytes(context_, head.level) : payload_bytes(context_, head.level));
+  return true;
+}
+
+Ciphertext CiphertextReader::load(size_t index) {
+  const Head& expected = heads_.at(index);
+  reader_.seek(expected.position);
+  Head head;
+  RecordHeader record;
+  // Checked again: the file may have changed since it was opened.
+  if (!next(head, record) || head.level != expected.level || head.scale != expected.scale ||
+      head.seeded != expected.seeded) {
+    reader_.refuse("it changed while it was read");
+  }
+  const Basis basis{head.level + 1, 0};
+  if (head.seeded) {
+    SeededCiphertext c;
+    reader_.read(c.seed.bytes.data(), sizeof c.seed.bytes);
+    c.c0 = read_polynomial(reader_, context_.ring(), basis);
+    c.scale = head.scale;
+    c.fingerprint = fingerprint();
+    reader_.end();
+    return expand(std::move(c));
+  }
+  RnsPoly c0 = read_polynomial(reader_, context_.ring(), basis);
+  RnsPoly c1 = read_polynomial(reader_, context_.ring(), basis);
+  reader_.end();
+  return {{std::move(c0), std::move(c1)}, head.scale, fingerprint()};
+}
+
+void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file) {
+  CiphertextWriter writer(path, context, file.fingerprint, file.note);
+  for (const Ciphertext& c : file.ciphertexts) writer.write(c);
   writer.commit();
 }
 
 CiphertextFile read_ciphertexts(ByteSource source, const Context& context, size_t max_count) {
-  ContainerReader reader(std::move(source), FileKind::kCiphertexts);
-  require_parameters(reader, context);
-  CiphertextFile file;
-  file.fingerprint = reader.header().fingerprint;
-  RecordHeader record;
-  if (!reader.next(record) || record.tag != kNote) reader.refuse("it does not say what it holds");
-  if (record.length > kMaxNoteBytes) reader.refuse("its note is too long");
-  file.note.resize(record.length);
-  reader.read(file.note.data(), file.note.size());
-  reader.end();
-  while (reader.next(record)) {
-    if (file.ciphertexts.size() == max_count)
-      reader.refuse(message("it holds more than ", max_count, " ciphertexts"));
-    if (record.tag != kCiphertext && record.tag != kSeededCiphertext)
-      reader.refuse("it holds an unknown record");
-    int level = 0;
-    Scale scale;
-    if (record.length < kPrefixBytes) reader.refuse("a ciphertext record is too short");
-    read_prefix(reader, context, level, scale);
-    const Basis basis{level + 1, 0};
-    if (record.tag == kCiphertext) {
-      reader.expect_length(record, payload_bytes(context, level));
-      RnsPoly c0 = read_polynomial(reader, context.ring(), basis);
-      RnsPoly c1 = read_polynomial(reader, context.ring(), basis);
-      file.ciphertexts.push_back({{std::move(c0), std::move(c1)}, scale, file.fingerprint});
-    } else {
-      SeededCiphertext c;
-      reader.expect_length(record, seeded_payload_bytes(context, level));
-      reader.read(c.seed.bytes.data(), sizeof c.seed.bytes);
-      c.c0 = read_polynomial(reader, context.ring(), basis);
-      c.scale = scale;
-      c.fingerprint = file.fingerprint;
-      file.ciphertexts.push_back(expand(std::move(c)));
-    }
-    reader.end();
-  }
+  CiphertextReader reader(std::move(source), context, max_count);
+  CiphertextFile file{reader.note(), {}, reader.fingerprint()};
+  for (size_t i = 0; i < reader.heads().size(); ++i) file.ciphertexts.push_back(reader.load(i));
   return file;
 }
 

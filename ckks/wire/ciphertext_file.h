@@ -1,5 +1,8 @@
 // A file of ciphertexts of one key pair, with a note in JSON about what they hold (shapes, the model's fingerprint).
-// Freshly encrypted ones store the seed of c_1 instead of c_1.
+// Ciphertexts encrypted under the secret key store the seed of c_1 instead of c_1.
+//
+// Ciphertexts are written and read one at a time, so the file may be larger than memory; read_ciphertexts() and
+// write_ciphertexts() are for files that are not.
 #pragma once
 
 #include <string>
@@ -12,21 +15,66 @@ namespace psm::wire {
 
 constexpr uint64_t kMaxNoteBytes = 1 << 20;
 
-struct CiphertextFile {
-  std::string note;  // JSON text; at most kMaxNoteBytes
-  std::vector<Ciphertext> ciphertexts;
-  Fingerprint fingerprint;
-};
-
 // The record of one ciphertext.
 uint64_t ciphertext_bytes(const Context& context, int level);
 uint64_t seeded_ciphertext_bytes(const Context& context, int level);
 
-void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file);
-void write_seeded_ciphertexts(const std::string& path, const Context& context, const std::string& note,
-                              const std::vector<SeededCiphertext>& ciphertexts);
+class CiphertextWriter {
+ public:
+  // `note`: JSON text of at most kMaxNoteBytes.
+  CiphertextWriter(const std::string& path, const Context& context, Fingerprint fingerprint,
+                   const std::string& note);
+  void write(const Ciphertext& ciphertext);
+  void write(const SeededCiphertext& ciphertext);
+  void commit() { writer_.commit(); }
 
-// Accepts at most `max_count` ciphertexts.
+ private:
+  void begin(uint32_t tag, uint64_t length, int level, double scale);
+
+  const Context& context_;
+  ContainerWriter writer_;
+};
+
+// Ciphertexts in any order. Opening reads the note and the head of each ciphertext and no polynomial, and checks every
+// length; load() reads one ciphertext and verifies its checksum.
+class CiphertextReader {
+ public:
+  struct Head {
+    int level = 0;
+    Scale scale;
+    bool seeded = false;
+    uint64_t position = 0;  // of its record
+  };
+
+  // Throws Error for a ciphertext that the context cannot have, and for more than `max_count` of them.
+  CiphertextReader(ByteSource source, const Context& context, size_t max_count);
+
+  Fingerprint fingerprint() const { return reader_.header().fingerprint; }
+  const std::string& note() const { return note_; }
+  const std::vector<Head>& heads() const { return heads_; }  // in the order of the file
+  Ciphertext load(size_t index);
+
+  // Of the note and of all records as stored, levels, scales and residues included: tells this file from another.
+  uint64_t checksum() const { return checksum_; }
+
+ private:
+  // Begins the next record; false after the last.
+  bool next(Head& head, RecordHeader& record);
+
+  const Context& context_;
+  ContainerReader reader_;
+  std::string note_;
+  std::vector<Head> heads_;
+  uint64_t checksum_ = 0;
+};
+
+struct CiphertextFile {
+  std::string note;
+  std::vector<Ciphertext> ciphertexts;
+  Fingerprint fingerprint;
+};
+
+void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file);
 CiphertextFile read_ciphertexts(ByteSource source, const Context& context, size_t max_count);
 
 }  // namespace psm::wire

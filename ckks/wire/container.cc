@@ -178,10 +178,7 @@ bool ContainerReader::next(RecordHeader& record) {
     left_ = record.length;
     return true;
   }
-  std::array<uint8_t, 8> stored;
-  raw(stored.data(), stored.size());
-  in = stored.data();
-  if (get<uint64_t>(in) != checksum_) refuse("its end is damaged (checksum)");
+  if (stored_checksum() != checksum_) refuse("its end is damaged (checksum)");
   if (record.length != records_)
     refuse(message("it should hold ", record.length, " records, found ", records_));
   if (source_.left() > 0) refuse("there is something after its end");
@@ -203,17 +200,22 @@ void ContainerReader::read(void* data, size_t bytes) {
 
 void ContainerReader::end() {
   PSM_CHECK(left_ == 0, left_);
-  std::array<uint8_t, 8> stored;
-  raw(stored.data(), stored.size());
-  const uint8_t* in = stored.data();
-  if (get<uint64_t>(in) != checksum_) refuse("it is damaged (checksum of a record)");
+  if (stored_checksum() != checksum_) refuse("it is damaged (checksum of a record)");
   ++records_;
 }
 
-void ContainerReader::skip() {
-  source_.seek(source_.position() + left_ + kChecksumBytes);
+uint64_t ContainerReader::skip() {
+  source_.seek(source_.position() + left_);
   left_ = 0;
   ++records_;
+  return stored_checksum();
+}
+
+uint64_t ContainerReader::stored_checksum() {
+  std::array<uint8_t, kChecksumBytes> stored;
+  raw(stored.data(), stored.size());
+  const uint8_t* in = stored.data();
+  return get<uint64_t>(in);
 }
 
 void ContainerReader::seek(uint64_t position) {

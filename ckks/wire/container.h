@@ -74,8 +74,8 @@ class ContainerReader {
   void read(void* data, size_t bytes);
   // Verifies the checksum of the record that was read in full.
   void end();
-  // Passes over what is left of a record; its checksum is not verified.
-  void skip();
+  // Passes over what is left of a record; its checksum is returned as it is stored, and not verified.
+  uint64_t skip();
   // Where the next record begins, and the way back to it, also from the middle of a record that was refused.
   uint64_t position() const { return source_.position(); }
   void seek(uint64_t position);
@@ -84,6 +84,7 @@ class ContainerReader {
 
  private:
   void raw(void* data, size_t bytes);
+  uint64_t stored_checksum();
 
   static constexpr uint64_t kChecksumBytes = 8;
   ByteSource source_;

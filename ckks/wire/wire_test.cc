@@ -70,10 +70,9 @@ struct Files {
     file.fingerprint = party.secret.fingerprint();
     file.ciphertexts.push_back(party.encrypt(values, 2));
     write_ciphertexts(ciphertexts, party.context, file);
-    SeededEncryptor encryptor(party.secret);
-    std::vector<SeededCiphertext> fresh;
-    fresh.push_back(encryptor.encrypt(party.encoder.encode(values, 3)));
-    write_seeded_ciphertexts(seeded, party.context, "{}", fresh);
+    CiphertextWriter fresh(seeded, party.context, party.secret.fingerprint(), "{}");
+    fresh.write(SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, 3)));
+    fresh.commit();
   }
   TestParty party;
   Slots values;
@@ -124,6 +123,94 @@ TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its l
   write_ciphertexts(path, files.party.context, full);
   CHECK(std::filesystem::file_size(files.seeded) <
         0.7 * static_cast<double>(std::filesystem::file_size(path)));
+}
+
+TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext at a time, in any order") {
+  TestParty party(insecure_leveled(10, 3));
+  constexpr size_t kCount = 24;
+  const std::string path = scratch("stream");
+  CiphertextWriter writer(path, party.context, party.secret.fingerprint(), "{}");
+  SeededEncryptor seeded(party.secret);
+  for (size_t i = 0; i < kCount; ++i) {
+    const Plaintext plaintext = party.encoder.encode(party.random_slots(i), static_cast<int>(i % 4));
+    if (i % 3 == 0) {
+      writer.write(seeded.encrypt(plaintext));
+    } else {
+      writer.write(party.encryptor.encrypt(plaintext));
+    }
+  }
+  writer.commit();
+  const size_t one = party.encrypt(party.random_slots(0), 3).bytes(),
+               before = buffer_pool::statistics().bytes_in_use;
+  buffer_pool::reset_peak();
+  CiphertextReader reader(path, party.context, kCount);
+  REQUIRE(reader.heads().size() == kCount);
+  CHECK(buffer_pool::statistics().peak_in_use == before);
+  for (size_t i = kCount; i-- > 0;) {
+    CHECK(reader.heads()[i].level == static_cast<int>(i % 4));
+    CHECK(reader.heads()[i].scale == party.context.scale(static_cast<int>(i % 4)));
+    CHECK(reader.heads()[i].seeded == (i % 3 == 0));
+    CHECK(max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
+  }
+  // With the decryption beside it: far from the file's 24.
+  CHECK(buffer_pool::statistics().peak_in_use - before < 3 * one);
+}
+
+TEST_CASE("a ciphertext that is damaged is refused when it is read, and the others are read all the same") {
+  TestParty party(insecure_leveled(6, 3));
+  const std::string path = scratch("three");
+  CiphertextFile file{"{}", {}, party.secret.fingerprint()};
+  for (uint64_t i = 0; i < 3; ++i) file.ciphertexts.push_back(party.encrypt(party.random_slots(i), 2));
+  write_ciphertexts(path, party.context, file);
+  std::string bytes = read_file(path, kAnySize);
+  CiphertextReader reader(ByteSource("damaged", bytes), party.context, 3);
+  const size_t middle = reader.heads()[1].position + 12 + 12 + 40;  // a residue of c_0
+  bytes[middle] = static_cast<char>(bytes[middle] ^ 4);
+  CHECK_THROWS_WITH_AS(reader.load(1), doctest::Contains("it is damaged"), Error);
+  for (const size_t i : {size_t{0}, size_t{2}}) {
+    CHECK(max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
+  }
+  // A head that changes after the opening is no head of this file.
+  bytes[middle] = static_cast<char>(bytes[middle] ^ 4);
+  bytes[reader.heads()[1].position + 12] = 1;  // its level
+  CHECK_THROWS_AS(reader.load(1), Error);
+  CHECK_THROWS_WITH_AS(CiphertextReader(ByteSource("damaged", bytes), party.context, 3),
+                       doctest::Contains("are expected"), Error);
+}
+
+TEST_CASE("the checksum of a file's heads changes with every limb of every ciphertext") {
+  TestParty party(insecure_leveled(6, 2));
+  const std::string path = scratch("identity");
+  CiphertextFile file{"{}", {}, party.secret.fingerprint()};
+  file.ciphertexts.push_back(party.encrypt(party.random_slots(1), 2));
+  const auto checksum = [&] {
+    write_ciphertexts(path, party.context, file);
+    return CiphertextReader(path, party.context, 1).checksum();
+  };
+  const uint64_t before = checksum();
+  for (RnsPoly& poly : file.ciphertexts[0].c) {
+    for (int j = 0; j < poly.limbs(); ++j) {
+      poly.limb(j)[3] ^= 1;
+      CHECK(checksum() != before);
+      poly.limb(j)[3] ^= 1;
+    }
+  }
+  file.note = "[]";
+  CHECK(checksum() != before);
+  file.note = "{}";
+  CHECK(checksum() == before);
+}
+
+TEST_CASE("a secret key's file that others may read or write is refused") {
+  Files files;
+  using std::filesystem::perms;
+  for (const perms open : {perms::group_read, perms::others_read, perms::group_write, perms::others_write}) {
+    std::filesystem::permissions(files.secret, perms::owner_read | perms::owner_write | open);
+    CHECK_THROWS_WITH_AS(read_secret_key(files.secret, files.party.context),
+                         doctest::Contains("others than its owner may read or write it"), Error);
+  }
+  std::filesystem::permissions(files.secret, perms::owner_read);
+  CHECK(read_secret_key(files.secret, files.party.context).fingerprint() == files.party.secret.fingerprint());
 }
 
 TEST_CASE("a request's keys are read and no others; a file that lacks one says which") {

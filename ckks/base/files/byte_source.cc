@@ -20,6 +20,7 @@ ByteSource::ByteSource(const std::string& path) : name_(path), file_(std::fopen(
         message("cannot read ", path, ": it is ", S_ISDIR(status.st_mode) ? "a folder" : "no regular file"));
   }
   size_ = static_cast<uint64_t>(status.st_size);
+  open_to_others_ = (status.st_mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
 ByteSource::ByteSource(std::string name, std::string_view bytes)

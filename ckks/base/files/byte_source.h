@@ -25,6 +25,8 @@ class ByteSource {
   uint64_t size() const { return size_; }
   uint64_t position() const { return position_; }
   uint64_t left() const { return size_ - position_; }
+  // Whether anybody but its owner may read, write or run the file; bytes in memory are nobody else's.
+  bool open_to_others() const { return open_to_others_; }
 
   // False if fewer bytes are left; throws Error if the system cannot read them.
   [[nodiscard]] bool read(void* data, size_t bytes);
@@ -41,6 +43,7 @@ class ByteSource {
   std::unique_ptr<std::FILE, Closer> file_;  // null: in memory
   std::string_view bytes_;
   uint64_t size_ = 0, position_ = 0;
+  bool open_to_others_ = false;
 };
 
 }  // namespace psm

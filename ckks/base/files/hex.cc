@@ -28,4 +28,18 @@ std::optional<std::string> from_hex(std::string_view digits) {
   return bytes;
 }
 
+std::string hex(uint64_t number) {
+  std::string text;
+  for (int shift = 60; shift >= 0; shift -= 4) text += kDigits[number >> shift & 15];
+  return text;
+}
+
+std::optional<uint64_t> number_from_hex(std::string_view digits) {
+  const std::optional<std::string> bytes = from_hex(digits);
+  if (!bytes || bytes->size() != 8) return std::nullopt;
+  uint64_t number = 0;
+  for (const char byte : *bytes) number = number << 8 | static_cast<unsigned char>(byte);
+  return number;
+}
+
 }  // namespace psm

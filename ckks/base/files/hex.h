@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,5 +12,9 @@ namespace psm {
 std::string hex(const void* bytes, size_t count);
 // The bytes that hex() was given; nothing if the text is no pairs of the digits 0-9 and a-f.
 std::optional<std::string> from_hex(std::string_view digits);
+
+// A number as sixteen digits, the highest first: JSON's own numbers end before 2^64.
+std::string hex(uint64_t number);
+std::optional<uint64_t> number_from_hex(std::string_view digits);
 
 }  // namespace psm

@@ -27,6 +27,11 @@ void write_secret_key(const std::string& path, const SecretKey& key) {
 }
 
 SecretKey read_secret_key(ByteSource source, const Context& context) {
+  if (source.open_to_others()) {
+    throw Error(message("cannot use ", source.name(),
+                        ": others than its owner may read or write it, and whoever reads it "
+                        "reads every prompt; if nobody else has, chmod 600 it, else make new keys"));
+  }
   ContainerReader reader(std::move(source), FileKind::kSecretKey);
   require_parameters(reader, context);
   RecordHeader record;

@@ -14,6 +14,7 @@ namespace psm::wire {
 
 uint64_t secret_key_file_bytes(const Context& context);
 void write_secret_key(const std::string& path, const SecretKey& key);
+// Refuses a file that others than its owner may read or write, as ssh does.
 SecretKey read_secret_key(ByteSource source, const Context& context);
 
 }  // namespace psm::wire
