@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 
 #include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -14,6 +17,8 @@
 #include "cmd/deployment/client/sharing.h"
 #include "cmd/deployment/comparison.h"
 #include "cmd/deployment/key_files.h"
+#include "cmd/deployment/plan_ends.h"
+#include "cmd/deployment/client/prompt_record.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/terminal/common_flags.h"
@@ -29,20 +34,60 @@ std::vector<std::vector<int>> placeholders(const std::vector<int>& lengths) {
   return prompts;
 }
 
+// The prompts' lengths by group of the answers: from the record that //cmd:encrypt left, or from the prompts themselves.
+std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedModel& packed, size_t groups,
+                                         const std::vector<std::vector<int>>& prompts,
+                                         const std::string& in) {
+  const bool recorded = std::filesystem::exists(path);
+  if (!recorded && prompts.empty()) {
+    throw Error(message(in, " does not say how long its prompts were, and ", path,
+                        ", which //cmd:encrypt left, is missing; "
+                        "bring it back, or give the prompts again"));
+  }
+  const int longest = packed.model.weights.config.context;
+  for (const auto& prompt : prompts) {
+    if (prompt.empty() || prompt.size() > static_cast<size_t>(longest)) {
+      throw Error(message("a prompt of ", prompt.size(), " tokens; the model takes 1 to ", longest));
+    }
+  }
+  PromptRecord record = PromptRecord::of(groups_of(prompts, packed.packing.prompts));
+  if (recorded) {
+    const PromptRecord kept =
+        PromptRecord::parse(read_file(path, kMaxRecordBytes), path, packed.packing.prompts, longest);
+    if (!prompts.empty() && record.lengths != kept.lengths) {
+      throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
+    }
+    record = kept;
+  }
+  if (groups > record.lengths.size()) {
+    throw Error(
+        message(in, " answers ", groups, " groups of prompts, ", record.lengths.size(), " were asked"));
+  }
+  if (groups < record.lengths.size()) {
+    std::fprintf(
+        stderr,
+        "warning: %s answers the first %zu of %zu groups of prompts; its run did not come to its end\n",
+        in.c_str(), groups, record.lengths.size());
+    record.lengths.resize(groups);
+  }
+  return record.lengths;
+}
+
 // Says what was done, and fills in the figures.
 std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
     const Deployment& deployment, const KeyFiles& files, const SecretKey& secret, const Encoder& encoder,
-    const SharingTerms& terms, const std::vector<Ciphertext>& answers, Json& json) {
-  const std::vector<Flooding> floodings = plan_sharing(deployment, terms);
+    const SharingTerms& terms, const std::vector<std::string>& names, wire::CiphertextReader& file,
+    Json& json) {
+  const std::vector<OutputFlooding> floodings = plan_sharing(deployment, terms);
+  std::vector<Ciphertext> answers;
+  for (size_t i = 0; i < file.heads().size(); ++i) answers.push_back(file.load(i));
   SharingRecord record(files, secret.fingerprint().key);
-  auto slots = share(SharingDecryptor(secret, encoder), record, terms.queries, answers, floodings);
+  auto slots = share(SharingDecryptor(secret, encoder), record, terms.queries, names, answers, floodings);
   json["statistical_bits"] = terms.statistical_bits;
   json["limit"] = record.limit();
   json["shared"] = record.shared();
   json["outputs"] = Json::Array();
-  for (size_t i = 0; i < floodings.size(); ++i) {
-    const Flooding& flooding = floodings[i];
-    const std::string& name = deployment.plan.program.outputs[i].name;
+  for (const auto& [name, flooding] : floodings) {
     std::printf(
         "%s: worst-case error 2^%.1f, noise of deviation 2^%.1f in every coefficient, %.1f bits left\n",
         name.c_str(), std::log2(flooding.error), std::log2(flooding.deviation), flooding.precision_bits);
@@ -102,56 +147,48 @@ int decrypt(int argc, char** argv) {
   const KeyFiles files(resolve_user_path(keys));
   const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
   const PromptCodec codec(checkpoint);
-  const Deployment deployment(checkpoint, wire::read_context(files.secret, wire::FileKind::kSecretKey));
-  const Context& context = *deployment.context;
-  ring.require_security(context);
+  const std::shared_ptr<const Context> context = wire::read_context(files.secret, wire::FileKind::kSecretKey);
+  ring.require_security(*context);
+  const PackedModel packed(checkpoint, *context);
+  const PlanEnds ends = PlanEnds::read(files.plan, *context, packed.model_fingerprint, model_path);
   const double start = seconds_now();
-  const SecretKey secret = wire::read_secret_key(files.secret, context);
-  const std::string in_file = resolve_user_path(in);
-  const wire::CiphertextFile file = wire::read_ciphertexts(in_file, context, kMaxGroups);
-  const CiphertextNote note = CiphertextNote::parse(file.note, in, deployment.packing.prompts,
-                                                    deployment.model.weights.config.context);
-  if (note.model_fingerprint != deployment.model_fingerprint) {
-    throw Error(message(in, " is the answer of another model than ", model_path));
-  }
-  if (note.ciphertexts() != file.ciphertexts.size()) {
-    throw Error(
-        message(in, " holds ", file.ciphertexts.size(), " ciphertexts, its note lists ", note.ciphertexts()));
-  }
+  const SecretKey secret = wire::read_secret_key(files.secret, *context);
+  wire::CiphertextReader file(resolve_user_path(in), *context, kMaxCiphertexts);
+  const CiphertextNote note = CiphertextNote::parse(file.note(), in);
+  const size_t groups =
+      require_groups(file, note, ends.outputs, *context, packed.model_fingerprint, in, model_path);
   std::vector<std::vector<int>> prompts;
-  if (prompt_flags.given()) {
-    prompts = prompt_flags.read(codec);
-    std::vector<int> expected, lengths;
-    for (const auto& prompt : prompts) lengths.push_back(static_cast<int>(prompt.size()));
-    for (const auto& group : note.lengths) expected.insert(expected.end(), group.begin(), group.end());
-    if (lengths != expected)
-      throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
-  }
+  if (prompt_flags.given()) prompts = prompt_flags.read(codec);
+  const std::vector<std::vector<int>> all_lengths =
+      lengths_of(files.prompts(note.request), packed, groups, prompts, in);
 
-  const Encoder encoder(context);
+  const Encoder encoder(*context);
+  const Decryptor decryptor(secret, encoder);
   const SharingTerms terms{.queries = static_cast<uint64_t>(queries), .precision_bits = precision};
   Json json;
-  std::vector<std::vector<std::complex<double>>> slots;
+  std::vector<std::vector<std::complex<double>>> shared;
   if (sharing) {
-    slots = decrypt_for_sharing(deployment, files, secret, encoder, terms, file.ciphertexts, json["sharing"]);
-  } else {
-    const Decryptor decryptor(secret, encoder);
-    for (const Ciphertext& c : file.ciphertexts) slots.push_back(decryptor.decrypt(c));
+    const Deployment deployment(checkpoint, context);
+    shared =
+        decrypt_for_sharing(deployment, files, secret, encoder, terms, note.names, file, json["sharing"]);
   }
   std::vector<std::vector<double>> logits;  // a row for each token of each prompt
   size_t next = 0;
-  for (const auto& lengths : note.lengths) {
+  for (const auto& lengths : all_lengths) {
     SlotVectors outputs;
-    for (const std::string& name : note.names) outputs.emplace(name, std::move(slots[next++]));
-    for (auto& prompt : client_logits(deployment.model, deployment.packing, outputs, placeholders(lengths))) {
-      append_rows(prompt, deployment.model.weights.config.vocab, logits);
+    for (const std::string& name : note.names) {
+      outputs.emplace(name, sharing ? std::move(shared[next]) : decryptor.decrypt(file.load(next)));
+      ++next;
+    }
+    for (auto& prompt : client_logits(packed.model, packed.packing, outputs, placeholders(lengths))) {
+      append_rows(prompt, packed.model.weights.config.vocab, logits);
     }
   }
   const double seconds = seconds_now() - start;
 
   size_t row = 0, number = 0;
   Json answers = Json::Array();
-  for (const auto& group : note.lengths) {
+  for (const auto& group : all_lengths) {
     for (const int length : group) {
       std::vector<int> predicted;
       for (const int t : codec.scored_positions(length))
@@ -165,7 +202,8 @@ int decrypt(int argc, char** argv) {
   json["answers"] = std::move(answers);
   json["seconds"] = seconds;
   if (!prompts.empty()) {
-    const TwinRun twin = run_twin_on(deployment, prompts);
+    prompts.resize(number);  // those that were answered
+    const TwinRun twin = run_twin_on(Deployment(checkpoint, context), prompts);
     const Comparison c =
         compare_logits(twin.scored(codec), scored_rows(codec, prompts, logits), twin.predicted_std);
     std::printf(
@@ -179,7 +217,7 @@ int decrypt(int argc, char** argv) {
         "Do not share decrypted values: they carry the error of the encryption (see README, threat model; "
         "--share).\n");
   }
-  common.write_json(json);
+  common.write_json(json, AtomicFile::Access::kOwnerOnly);
   return 0;
 }
 

@@ -1,30 +1,76 @@
-// The client encrypts its prompts. Several share a ciphertext.
+// The client encrypts its prompts. Several share a ciphertext. Their lengths stay with the client.
 #include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
 
 #include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/random/random.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/wire/ciphertext_file.h"
+#include "ckks/wire/client/secret_key_file.h"
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/key_files.h"
+#include "cmd/deployment/plan_ends.h"
+#include "cmd/deployment/client/prompt_record.h"
 #include "cmd/deployment/prompts.h"
-#include "cmd/deployment/twin_run.h"
+#include "cmd/deployment/client/range_check.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
 namespace psm {
 namespace {
 
+// Encrypts under the secret key where it is at hand (half the bytes, less error), else under the public key.
+class FolderEncryptor {
+ public:
+  explicit FolderEncryptor(const KeyFiles& files) {
+    const bool has_secret = std::filesystem::exists(files.secret);
+    context_ = has_secret ? wire::read_context(files.secret, wire::FileKind::kSecretKey)
+                          : wire::read_context(files.public_key, wire::FileKind::kPublicKey);
+    if (has_secret) {
+      secret_.emplace(wire::read_secret_key(files.secret, *context_));
+      seeded_.emplace(*secret_);
+    } else {
+      public_key_ = wire::read_public_key(files.public_key, *context_);
+      encryptor_.emplace(*context_, public_key_);
+    }
+  }
+
+  const Context& context() const { return *context_; }
+  Fingerprint fingerprint() const { return secret_ ? secret_->fingerprint() : public_key_.fingerprint; }
+  void encrypt(const Plaintext& plaintext, wire::CiphertextWriter& writer) {
+    if (seeded_) {
+      writer.write(seeded_->encrypt(plaintext));
+    } else {
+      writer.write(encryptor_->encrypt(plaintext));
+    }
+  }
+
+ private:
+  std::unique_ptr<const Context> context_;
+  std::optional<SecretKey> secret_;
+  std::optional<SeededEncryptor> seeded_;
+  PublicKey public_key_;
+  std::optional<Encryptor> encryptor_;
+};
+
 int encrypt(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:encrypt -- --model MODEL --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | "
       "--sample N)",
-      "Encrypts prompts under the public key of the folder, for //cmd:infer. Prompts that a ciphertext has "
-      "room\n"
-      "for share it. Prompts that would leave the intervals of the model's polynomials are refused. A text "
-      "model takes text; a recall model takes words such as: k3 v7 k0 v12 ... k3");
+      "Encrypts prompts with the keys of the folder, for //cmd:infer: under secret.key if it is there, else "
+      "under\n"
+      "public.key (twice the bytes, more error). Prompts that a ciphertext has room for share it. Prompts "
+      "that\n"
+      "would leave the intervals of the model's polynomials are refused. Their lengths stay in the folder, "
+      "where\n"
+      "//cmd:decrypt finds them. A text model takes text; a recall model takes words such as: k3 v7 k0 v12 "
+      "... k3");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& out = flags.text("out", "", "file for the ciphertexts");
@@ -38,50 +84,48 @@ int encrypt(int argc, char** argv) {
 
   const KeyFiles files(resolve_user_path(keys));
   const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
-  const Deployment deployment(checkpoint, wire::read_context(files.public_key, wire::FileKind::kPublicKey));
-  ring.require_security(*deployment.context);
+  FolderEncryptor encryptor(files);
+  const Context& context = encryptor.context();
+  ring.require_security(context);
+  const PackedModel packed(checkpoint, context);
+  const PlanEnds ends = PlanEnds::read(files.plan, context, packed.model_fingerprint, model_path);
   const PromptCodec codec(checkpoint);
   const std::vector<std::vector<int>> prompts = prompt_flags.read(codec);
-
-  const size_t ciphertexts =
-      groups_of(prompts, deployment.packing.prompts).size() * deployment.plan.program.inputs.size();
-  if (ciphertexts > kMaxGroups) {
+  const auto groups = groups_of(prompts, packed.packing.prompts);
+  const size_t ciphertexts = groups.size() * ends.inputs.size();
+  if (ciphertexts > kMaxCiphertexts) {
     throw Error(message(prompts.size(), " prompts fill ", ciphertexts, " ciphertexts, //cmd:infer takes ",
-                        kMaxGroups, " a file; split them over several files"));
+                        kMaxCiphertexts, " a file; split them over several files"));
   }
 
   // The client can know now whether its prompts stay inside the model's intervals; the server never can.
-  run_twin_on(deployment, prompts);
+  const double check_start = seconds_now();
+  check_ranges(packed, prompts);
 
   const double start = seconds_now();
-  const Encoder encoder(*deployment.context);
-  const PublicKey public_key = wire::read_public_key(files.public_key, *deployment.context);
-  Encryptor encryptor(*deployment.context, public_key);
-  CiphertextNote note;
-  note.model_fingerprint = deployment.model_fingerprint;
-  wire::CiphertextFile file;
-  file.fingerprint = public_key.fingerprint;
-  for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
-    const SlotVectors inputs = client_inputs(deployment.model, deployment.packing, group);
-    auto encrypted = encrypt_inputs(deployment, encoder, encryptor, inputs);
-    std::vector<int> lengths;
-    for (const auto& p : group) lengths.push_back(static_cast<int>(p.size()));
-    note.lengths.push_back(lengths);
-    if (note.names.empty()) {
-      for (const auto& [name, ciphertext] : encrypted) note.names.push_back(name);
-    }
-    for (auto& [name, ciphertext] : encrypted) file.ciphertexts.push_back(std::move(ciphertext));
+  const Encoder encoder(context);
+  const CiphertextNote note{packed.model_fingerprint, PublicSeedSource().identifier(), names_of(ends.inputs)};
+  const std::string out_file = resolve_user_path(out);
+  wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note.text());
+  for (const auto& group : groups) {
+    const SlotVectors inputs = client_inputs(packed.model, packed.packing, group);
+    for (const Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
+      encryptor.encrypt(plaintext, writer);
   }
-  file.note = note.text();
-  wire::write_ciphertexts(resolve_user_path(out), *deployment.context, file);
+  AtomicFile record(files.prompts(note.request), AtomicFile::Access::kOwnerOnly);
+  record.write(PromptRecord::of(groups).text());
+  writer.commit();
+  record.commit();
   const double seconds = seconds_now() - start;
-  std::printf("%s in %s, %s; wrote %s\n", counted(prompts.size(), "prompt").c_str(),
-              counted(file.ciphertexts.size(), "ciphertext").c_str(), seconds_text(seconds).c_str(),
-              out.c_str());
+  std::printf("%s in %s (%s), %s after %s of checking their ranges; wrote %s\n",
+              counted(prompts.size(), "prompt").c_str(), counted(ciphertexts, "ciphertext").c_str(),
+              bytes_text(static_cast<double>(std::filesystem::file_size(out_file))).c_str(),
+              seconds_text(seconds).c_str(), seconds_text(start - check_start).c_str(), out.c_str());
   Json json;
   json["prompts"] = prompts.size();
-  json["ciphertexts"] = file.ciphertexts.size();
+  json["ciphertexts"] = ciphertexts;
   json["seconds"] = seconds;
+  json["seconds_checking"] = start - check_start;
   common.write_json(json);
   return 0;
 }

@@ -8,6 +8,8 @@
 #include "ckks/wire/testing/fuzz_container.h"
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/inference_state.h"
+#include "cmd/deployment/plan_ends.h"
+#include "cmd/deployment/client/prompt_record.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
@@ -25,18 +27,58 @@ void run(const FuzzTarget& target, uint64_t inputs = 4000) {
 TEST_CASE("the note of a ciphertext file") {
   CiphertextNote note;
   note.model_fingerprint = 0x0123456789abcdef;
+  note.request = 0xfedcba9876543210;
   note.names = {"x0", "x1"};
-  note.lengths = {{3, 4}, {5}};
   FuzzTarget target;
   target.name = "ciphertext note";
   target.corpus = {note.text()};
   target.decode = [](std::string_view text) {
-    const CiphertextNote read = CiphertextNote::parse(std::string(text), "input", 4, 64);
-    PSM_CHECK(read.ciphertexts() >= 1);
-    PSM_CHECK(CiphertextNote::parse(read.text(), "again", 4, 64).lengths == read.lengths);
+    const CiphertextNote read = CiphertextNote::parse(std::string(text), "input");
+    const CiphertextNote again = CiphertextNote::parse(read.text(), "again");
+    PSM_CHECK(again.model_fingerprint == read.model_fingerprint && again.request == read.request);
+    PSM_CHECK(again.names == read.names);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   run(target);
+}
+
+TEST_CASE("the client's record of its prompts") {
+  FuzzTarget target;
+  target.name = "prompt record";
+  target.corpus = {PromptRecord{{{3, 4}, {5}}}.text()};
+  target.decode = [](std::string_view text) {
+    const PromptRecord read = PromptRecord::parse(std::string(text), "input", 4, 64);
+    for (const auto& group : read.lengths) PSM_CHECK(!group.empty() && group.size() <= 4);
+    PSM_CHECK(PromptRecord::parse(read.text(), "again", 4, 64).lengths == read.lengths);
+  };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  run(target);
+}
+
+TEST_CASE("the ends of a plan") {
+  const Context context(insecure_leveled(6, 3));
+  PlanEnds ends;
+  ends.model_fingerprint = 0x0123456789abcdef;
+  ends.parameters = context.fingerprint();
+  ends.inputs = {{"x", 3}, {"h", 2}};
+  ends.outputs = {{"x", 0}};
+  FuzzTarget target;
+  target.name = "plan ends";
+  target.corpus = {ends.text()};
+  target.decode = [&](std::string_view text) {
+    const PlanEnds read =
+        PlanEnds::parse(std::string(text), "input", context, ends.model_fingerprint, "the model");
+    for (const PlanEnd& end : read.inputs) PSM_CHECK(end.level >= 0 && end.level <= context.max_level());
+    PSM_CHECK(PlanEnds::parse(read.text(), "again", context, ends.model_fingerprint, "the model").text() ==
+              read.text());
+  };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  run(target);
+  CHECK_THROWS_WITH_AS(PlanEnds::parse(ends.text(), "plan.json", context, 1, "model"),
+                       doctest::Contains("made for another model"), Error);
+  const Context other(insecure_leveled(6, 4));
+  CHECK_THROWS_WITH_AS(PlanEnds::parse(ends.text(), "plan.json", other, ends.model_fingerprint, "model"),
+                       doctest::Contains("other parameters"), Error);
 }
 
 TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
@@ -72,48 +114,55 @@ TEST_CASE("the state of an interrupted run") {
   builder.output("sum", builder.add(builder.square(square), x));
   const program::Plan plan = program::plan(std::move(builder).finish(), program::budget_of(party.context),
                                            program::CostModel(program::shape_of(party.context)));
-  const RunIdentity identity{
-      .keys = party.secret.fingerprint(), .model = 7, .request = ~uint64_t{0}, .groups = 2};
-  const auto encrypted = [&](program::Value value) {
-    return party.encrypt(party.random_slots(1), plan.level[static_cast<size_t>(value.id)]);
-  };
-  std::vector<std::map<std::string, Ciphertext>> outputs(1);
-  for (const auto& output : plan.program.outputs) outputs[0].emplace(output.name, encrypted(output.value));
+  const GroupIdentity identity{
+      .keys = party.secret.fingerprint(), .model = 7, .request = ~uint64_t{0}, .group = 2};
   std::vector<Ciphertext> values;
-  LiveValues live;
-  const size_t next = plan.program.instructions.size() - 1;
-  const auto needed = program::live_after(plan, next - 1);
-  for (const program::Value value : needed) values.push_back(encrypted(value));
-  for (size_t i = 0; i < needed.size(); ++i) live.emplace_back(needed[i], &values[i]);
+  const auto write = [&](const std::string& path, size_t next) {
+    values.clear();
+    LiveValues live;
+    const auto needed = program::live_after(plan, next - 1);
+    for (const program::Value value : needed) {
+      values.push_back(party.encrypt(party.random_slots(1), plan.level[static_cast<size_t>(value.id)]));
+    }
+    for (size_t i = 0; i < needed.size(); ++i) live.emplace_back(needed[i], &values[i]);
+    write_group(path, party.context, identity, next, live);
+  };
 
   const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/state";
+  const size_t end = plan.program.instructions.size();
   FuzzTarget target;
   target.name = "inference state";
-  write_run(path, party.context, plan, identity, outputs, next, live);
-  target.corpus.push_back(read_file(path, 1 << 20));
-  write_run(path, party.context, plan, identity, outputs, 0, {});
-  target.corpus.push_back(read_file(path, 1 << 20));
+  for (const size_t next : {end - 1, end}) {
+    write(path, next);
+    target.corpus.push_back(read_file(path, 1 << 20));
+  }
   target.repair = wire::repair_container;
   target.marks = wire::container_marks;
   target.decode = [&](std::string_view bytes) {
-    const SavedRun saved = read_run(ByteSource("input", bytes), party.context, plan, identity);
-    PSM_CHECK(saved.outputs.size() <= identity.groups, saved.outputs.size());
+    const program::Checkpoint saved = read_group(ByteSource("input", bytes), party.context, plan, identity);
+    PSM_CHECK(saved.live.size() == program::live_after(plan, saved.next_instruction - 1).size(),
+              saved.live.size());
   };
   target.fixed_bytes = 32 << 10, target.bytes_per_byte = 60;
   run(target);
 
-  // What was saved comes back, and more groups than the run has do not.
-  const SavedRun saved = read_run(ByteSource("state", target.corpus[0]), party.context, plan, identity);
-  CHECK(saved.outputs.size() == 1);
-  REQUIRE(saved.checkpoint.has_value());
-  CHECK(saved.checkpoint->next_instruction == next);
-  CHECK(saved.checkpoint->live.size() == needed.size());
-  RunIdentity other = identity;
-  other.groups = 0;
-  CHECK_THROWS_WITH_AS(read_run(path, party.context, plan, other), doctest::Contains("what its note lists"),
-                       Error);
-  other = identity, other.request = 5;
-  CHECK_THROWS_WITH_AS(read_run(path, party.context, plan, other), doctest::Contains("another run"), Error);
+  // What was saved comes back, the outputs at the end, and the state of another group or run does not.
+  const program::Checkpoint inside =
+      read_group(ByteSource("state", target.corpus[0]), party.context, plan, identity);
+  CHECK(inside.next_instruction == end - 1);
+  const program::Checkpoint finished = read_group(path, party.context, plan, identity);
+  CHECK(finished.next_instruction == end);
+  REQUIRE(finished.live.size() == 2);
+  for (const auto& output : plan.program.outputs) {
+    CHECK((finished.live[0].first == output.value || finished.live[1].first == output.value));
+  }
+  for (const GroupIdentity& other : {GroupIdentity{identity.keys, identity.model, identity.request, 1},
+                                     GroupIdentity{identity.keys, identity.model, 5, 2},
+                                     GroupIdentity{identity.keys, 8, identity.request, 2},
+                                     GroupIdentity{{}, identity.model, identity.request, 2}}) {
+    CHECK_THROWS_WITH_AS(read_group(path, party.context, plan, other), doctest::Contains("another run"),
+                         Error);
+  }
 }
 
 TEST_CASE("the bootstrap of a header's parameters, before they are known to be ours") {
@@ -136,23 +185,6 @@ TEST_CASE("the bootstrap of a header's parameters, before they are known to be o
   };
   target.fixed_bytes = size_t{300} << 20;
   run(target, 200);
-}
-
-TEST_CASE("a request's checksum covers every limb") {
-  ParameterSpec spec = insecure_leveled(4, 2);
-  spec.secret_hamming_weight = 8, spec.encapsulation_hamming_weight = 4;
-  TestParty party(spec);
-  wire::CiphertextFile request;
-  request.ciphertexts.push_back(party.encrypt(party.random_slots(1), 2));
-  const uint64_t before = checksum_of(request);
-  for (RnsPoly& poly : request.ciphertexts[0].c) {
-    for (int j = 0; j < poly.limbs(); ++j) {
-      poly.limb(j)[3] ^= 1;
-      CHECK(checksum_of(request) != before);
-      poly.limb(j)[3] ^= 1;
-    }
-  }
-  CHECK(checksum_of(request) == before);
 }
 
 }  // namespace

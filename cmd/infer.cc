@@ -1,5 +1,6 @@
 // The server: runs a model on ciphertexts with public keys only. It links no secret key.
 #include <cstdio>
+#include <new>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -10,26 +11,39 @@
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/inference_state.h"
+#include "cmd/deployment/plan_ends.h"
 #include "cmd/deployment/server.h"
-#include "cmd/ledger_report.h"
-#include "cmd/run_figures.h"
+#include "cmd/reports/ledger_report.h"
+#include "cmd/deployment/run_figures.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
 namespace psm {
 namespace {
 
+// The answers of the groups that are finished.
+void write_answers(const std::string& path, const Context& context, Fingerprint keys,
+                   const CiphertextNote& note, const std::vector<InferenceState::Outputs>& groups) {
+  wire::CiphertextWriter writer(path, context, keys, note.text());
+  for (const auto& outputs : groups) {
+    for (const std::string& name : note.names) writer.write(outputs.at(name));
+  }
+  writer.commit();
+}
+
 int infer(int argc, char** argv) {
-  Flags flags("bazel run //cmd:infer -- --model MODEL --keys FILE --in FILE --out FILE [flags]",
-              "Runs a polynomial model on encrypted prompts. Needs the model and evaluation.keys; sees no "
-              "secret key.\n"
-              "With --state a run that was interrupted goes on from its last completed block.");
+  Flags flags(
+      "bazel run //cmd:infer -- --model MODEL --keys FILE --in FILE --out FILE [flags]",
+      "Runs a polynomial model on encrypted prompts. Needs the model and evaluation.keys; sees no "
+      "secret key.\n"
+      "With --state a run that was interrupted goes on from its last completed block. If a group of prompts\n"
+      "cannot be run, the answers of those before it are written all the same.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys_path = flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:keygen)");
   const std::string& in = flags.text("in", "", "encrypted prompts (from //cmd:encrypt)");
   const std::string& out = flags.text("out", "", "file for the encrypted answers");
   const std::string& state_path =
-      flags.text("state", "", "save the run here after every block, and resume it from here");
+      flags.text("state", "", "folder to save the run in after every block, and to resume it from");
   const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
   const CommonFlags common(flags);
@@ -40,30 +54,29 @@ int infer(int argc, char** argv) {
   require_given(flags, {"model", "keys", "in", "out"});
 
   const double start = seconds_now();
-  const std::string key_file = resolve_user_path(keys_path), in_file = resolve_user_path(in);
+  const std::string key_file = resolve_user_path(keys_path), in_file = resolve_user_path(in),
+                    out_file = resolve_user_path(out);
   auto parameters = wire::read_context(key_file, wire::FileKind::kEvaluationKeys);
   ring.require_security(*parameters);
   const Deployment deployment(load_checkpoint(resolve_user_path(model_path)), std::move(parameters));
   const Context& context = *deployment.context;
-  wire::CiphertextFile request = wire::read_ciphertexts(in_file, context, kMaxGroups);
-  const CiphertextNote note = CiphertextNote::parse(request.note, in, deployment.packing.prompts,
-                                                    deployment.model.weights.config.context);
-  if (note.model_fingerprint != deployment.model_fingerprint) {
-    throw Error(message(in, " was encrypted for another model than ", model_path));
-  }
-  if (note.ciphertexts() != request.ciphertexts.size()) {
-    throw Error(message(in, " holds ", request.ciphertexts.size(), " ciphertexts, its note lists ",
-                        note.ciphertexts()));
-  }
-  require_memory(deployment.server_bytes());
-  { AtomicFile probe(resolve_user_path(out)); }  // refuse now rather than after the work
-  InferenceState state(state_path.empty() ? "" : resolve_user_path(state_path), deployment, request,
-                       note.lengths.size());
+  const PlanEnds ends = ends_of(deployment);
 
+  // All that can be known to fail is refused before the keys are read.
+  wire::CiphertextReader request(in_file, context, kMaxCiphertexts);
+  const CiphertextNote note = CiphertextNote::parse(request.note(), in);
+  const size_t groups =
+      require_groups(request, note, ends.inputs, context, deployment.model_fingerprint, in, model_path);
   wire::EvaluationKeysReader key_reader(key_file, context);
-  if (key_reader.fingerprint() != request.fingerprint) {
+  if (key_reader.fingerprint() != request.fingerprint()) {
     throw Error(message(in, " belongs to another key pair than ", keys_path));
   }
+  // Beside what the machine holds: the inputs of the group that runs, and the answers of all.
+  require_memory(deployment.server_bytes() + group_bytes(context, ends.inputs) +
+                 groups * group_bytes(context, ends.outputs));
+  { AtomicFile probe(out_file); }
+  InferenceState state(state_path.empty() ? "" : resolve_user_path(state_path), deployment, request, groups);
+
   RunFigures figures(deployment);
   auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(deployment.reading.run_bytes()));
   const EvaluationKeys keys = [&] {
@@ -78,36 +91,48 @@ int infer(int argc, char** argv) {
   const double loaded = seconds_now();
 
   const program::Plan& plan = deployment.plan;
-  Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * note.lengths.size()));
-  for (size_t group = state.finished_groups(); group < note.lengths.size(); ++group) {
+  CiphertextNote answer = note;
+  answer.names = names_of(ends.outputs);
+  Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * groups));
+  const auto run_group = [&](size_t group) {
     program::RunOptions options;
     options.progress = [&](size_t done, size_t total) {
       progress.set(static_cast<double>(group * total + done));
     };
-    state.watch(group, options);
+    state.watch(options);
     program::RunResult result;
     if (auto checkpoint = state.take_checkpoint()) {
       result = server.resume(std::move(*checkpoint), options);
     } else {
       std::map<std::string, Ciphertext> inputs;
       for (size_t i = 0; i < note.names.size(); ++i) {
-        inputs.emplace(note.names[i], std::move(request.ciphertexts[group * note.names.size() + i]));
+        inputs.emplace(note.names[i], request.load(group * note.names.size() + i));
       }
       result = server.run(inputs, options);
       figures.add_pass(result);
     }
-    state.finish_group(group, std::move(result.outputs));
+    state.finish_group(std::move(result.outputs));
+  };
+  for (size_t group = state.finished_groups(); group < groups; ++group) {
+    // What is finished is kept, whatever the next group brings.
+    const auto keep_and_stop = [&](const char* why, Error::Kind kind) {
+      write_answers(out_file, context, request.fingerprint(), answer, state.answers());
+      throw Error(message(why, "; ", out, " has the answers of the first ", group, " of ", groups,
+                          " groups of prompts"),
+                  kind);
+    };
+    try {
+      run_group(group);
+    } catch (const Error& error) {
+      if (group == 0) throw;
+      keep_and_stop(error.what(), error.kind());
+    } catch (const std::bad_alloc&) {
+      if (group == 0) throw;
+      keep_and_stop("out of memory", Error::Kind::kFailed);
+    }
   }
   const double inferred = seconds_now();
-
-  CiphertextNote answer = note;
-  answer.names.clear();
-  for (const auto& output : plan.program.outputs) answer.names.push_back(output.name);
-  wire::CiphertextFile file;
-  file.note = answer.text();
-  file.fingerprint = request.fingerprint;
-  file.ciphertexts = state.take_outputs(answer.names);
-  wire::write_ciphertexts(resolve_user_path(out), context, file);
+  write_answers(out_file, context, request.fingerprint(), answer, state.answers());
   state.remove();
 
   program::Ledger ledger = make_ledger(deployment);
@@ -115,7 +140,7 @@ int infer(int argc, char** argv) {
   figures.fill(ledger);
   std::printf("%s\n%s", context.describe().c_str(), program::text(ledger.summary()).c_str());
   std::printf("%s of %s; read keys %s, inferred %s; wrote %s\n%s",
-              note.lengths.size() == 1 ? "1 pass" : message(note.lengths.size(), " passes").c_str(),
+              groups == 1 ? "1 pass" : message(groups, " passes").c_str(),
               counted(static_cast<size_t>(plan.bootstraps), "bootstrap").c_str(),
               seconds_text(loaded - start).c_str(), seconds_text(inferred - loaded).c_str(), out.c_str(),
               figures.text().c_str());

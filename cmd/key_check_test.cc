@@ -1,4 +1,4 @@
-#include "cmd/key_check.h"
+#include "cmd/deployment/client/key_check.h"
 
 #include <filesystem>
 #include <functional>

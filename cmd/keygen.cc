@@ -14,7 +14,8 @@
 #include "cmd/deployment/client/sharing_record.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/key_files.h"
-#include "cmd/key_check.h"
+#include "cmd/deployment/client/key_check.h"
+#include "cmd/deployment/plan_ends.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -24,10 +25,10 @@ namespace {
 int keygen(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:keygen -- --model MODEL --out FOLDER [flags]",
-      "Makes the keys for running a polynomial model encrypted: secret.key and public.key for the client,\n"
-      "evaluation.keys for the server. The secret key never leaves the client. The keys are tested before "
-      "they\n"
-      "are kept.");
+      "Makes the keys for running a polynomial model encrypted: secret.key, public.key and plan.json (which\n"
+      "ciphertexts go in and come out) for the client, evaluation.keys for the server. The secret key never\n"
+      "leaves the client; who has public.key and plan.json alone can encrypt. The keys are tested before\n"
+      "they are kept.");
   const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& out = flags.text("out", "", "folder for the keys; made if it is missing");
   const RingFlags ring(flags);
@@ -41,7 +42,8 @@ int keygen(int argc, char** argv) {
   const Deployment deployment(load_checkpoint(resolve_user_path(model)), ring.spec());
   const Context& context = *deployment.context;
   ring.require_security(context);
-  for (const std::string& file : {files.secret, files.public_key, files.evaluation, files.sharing}) {
+  for (const std::string& file :
+       {files.secret, files.public_key, files.evaluation, files.plan, files.sharing}) {
     if (std::filesystem::exists(file)) {
       throw Error(message(file, " exists already; give another --out, or remove the old keys first"));
     }
@@ -56,6 +58,7 @@ int keygen(int argc, char** argv) {
   SharingRecord::create(files, secret.fingerprint().key);
   wire::write_secret_key(files.secret, secret);
   wire::write_public_key(files.public_key, context, generator.public_key());
+  write_file(files.plan, ends_of(deployment).text());
 
   // One key at a time: what is written need not stay in memory.
   const KeyRequest& request = deployment.keys;
@@ -91,8 +94,8 @@ int keygen(int argc, char** argv) {
               : deployment.keys.encapsulation ? "no bootstrap (too little memory)"
                                               : "no bootstrap (none is needed)",
               seconds_text(check_seconds).c_str());
-  std::printf("wrote %s (keep it), %s, %s (for the server)\n", files.secret.c_str(), files.public_key.c_str(),
-              files.evaluation.c_str());
+  std::printf("wrote %s (keep it), %s, %s, %s (for the server)\n", files.secret.c_str(),
+              files.public_key.c_str(), files.plan.c_str(), files.evaluation.c_str());
   Json json;
   json["params"] = parameters_json(context);
   json["keys"] = total;

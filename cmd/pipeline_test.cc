@@ -16,41 +16,14 @@
 #include "ckks/base/files/json.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/deployment/prompts.h"
-#include "cmd/testing/test_commands.h"
+#include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 #include "nn/text/alphabet.h"
 
 namespace psm {
 namespace {
 
-Outcome run(const std::string& command, const std::string& arguments) {
-  return run_command_line(command + " " + arguments);
-}
-
-// A recall model of random weights whose ranges were measured on the prompts that it will be given.
-// `denominators` scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts.
-void make_model(const std::string& path, uint64_t seed, double denominators = 1) {
-  RecallOptions task;
-  task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
-  ModelConfig config;
-  config.vocab = 8, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2,
-  config.ffn = 16;
-  config.rotary_fraction = 0.5, config.rotary_base = 20, config.epsilon = 0.2;
-  const PromptCodec codec(task);
-  Checkpoint checkpoint;
-  checkpoint.weights = random_weights(config, seed);
-  checkpoint.ranges = measure_ranges(checkpoint.weights, codec.sample(64, 1));
-  for (LayerRanges& layer : checkpoint.ranges->layers) {
-    layer.denominator.hi =
-        layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
-  }
-  checkpoint.polynomial = PolynomialOptions{};
-  codec.write_notes(checkpoint);
-  save_checkpoint(path, checkpoint);
-}
-
 const std::string kModel = path_of("model.safetensors");
-const std::string kRing = " --insecure --log-n 11";
 
 std::string keygen_arguments(const std::string& folder) {
   return "--model " + kModel + " --out " + folder + kRing;
@@ -73,12 +46,6 @@ const std::string& keys() {
 std::string infer_arguments(const std::string& out) {
   return "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + path_of("prompts.ct") +
          " --out " + path_of(out) + " --insecure";
-}
-
-void replace(std::string& text, const std::string& what, const std::string& by) {
-  const size_t at = text.find(what);
-  REQUIRE(at != std::string::npos);
-  text.replace(at, what.size(), by);
 }
 
 TEST_CASE("an answer through four processes is the twin's, whatever kernels each of them uses") {
@@ -259,14 +226,15 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
   CHECK(WIFEXITED(status));
   const Outcome resumed = run("infer", infer_arguments("resumed.ct") + " --state " + state);
   REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.err);
-  CHECK_FALSE(std::filesystem::exists(state));
+  CHECK_FALSE(std::filesystem::exists(state));  // the folder goes with its files
   const Outcome decrypted =
       run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("resumed.ct") +
                          " --sample 12 --insecure --json " + path_of("resumed.json"));
   REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
   const Json json = parse_json(read_file(path_of("resumed.json"), 1 << 20), "resumed.json");
   CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
-  std::filesystem::copy_file(path_of("prompts.ct"), state, std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::create_directory(state);
+  std::filesystem::copy_file(path_of("prompts.ct"), state + "/group-0");
   const Outcome refused = run("infer", infer_arguments("resumed.ct") + " --state " + state);
   CHECK(refused.exit_code == 2);
 }
@@ -278,6 +246,9 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys12") + " --insecure --log-n 12")
               .exit_code == 0);
   make_model(path_of("narrow.safetensors"), 1, 0.01);
+  REQUIRE(
+      run("keygen", "--model " + path_of("narrow.safetensors") + " --out " + path_of("narrow_keys") + kRing)
+          .exit_code == 0);
   Checkpoint coarse = load_checkpoint(kModel);  // the same weights and ranges, other polynomials
   coarse.polynomial->gelu_error *= 2;
   save_checkpoint(path_of("coarse.safetensors"), coarse);
@@ -325,9 +296,13 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
       {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
       {"encrypt",
-       "--model " + path_of("narrow.safetensors") + " --keys " + keys() + " --out " + path_of("x.ct") +
-           " --insecure --sample 12",
+       "--model " + path_of("narrow.safetensors") + " --keys " + path_of("narrow_keys") + " --out " +
+           path_of("x.ct") + " --insecure --sample 12",
        "layer"},
+      {"encrypt",
+       "--model " + path_of("other.safetensors") + " --keys " + keys() + " --out " + path_of("x.ct") +
+           " --insecure --sample 12",
+       "another model"},
       {"decrypt",
        "--model " + kModel + " --keys " + path_of("keys12") + " --in " + path_of("answer.ct") + " --insecure",
        "other parameters"},

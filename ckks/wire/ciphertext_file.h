@@ -29,7 +29,7 @@ class CiphertextWriter {
   void commit() { writer_.commit(); }
 
  private:
-  void begin(uint32_t tag, uint64_t length, int level, double scale);
+  void begin(uint32_t tag, uint64_t length, int level, Scale scale);
 
   const Context& context_;
   ContainerWriter writer_;

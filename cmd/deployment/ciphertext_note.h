@@ -1,5 +1,6 @@
-// What stands in the note of a ciphertext file: which model the ciphertexts are for, the names of the values of one
-// group, and for each group of prompts that share ciphertexts their lengths. Nothing of the prompts themselves.
+// What stands in the note of a ciphertext file, and so all that a server reads beside the ciphertexts themselves: which
+// model they are for, a number that the client drew for the request, and the names of the ciphertexts of one group of
+// prompts. Nothing of the prompts: their lengths stay with the client (prompt_record.h).
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,15 @@ namespace psm {
 
 struct CiphertextNote {
   uint64_t model_fingerprint = 0;
-  std::vector<std::string> names;         // ciphertexts of a group, in order
-  std::vector<std::vector<int>> lengths;  // by group and prompt
-
-  size_t ciphertexts() const { return names.size() * lengths.size(); }
+  uint64_t request = 0;
+  std::vector<std::string> names;  // of a group, in order; the file holds whole groups
 
   std::string text() const;
-  // Throws Error if the text is none, or has groups of more than `max_prompts` prompts of at most `max_length` tokens.
-  static CiphertextNote parse(const std::string& text, const std::string& path, int max_prompts,
-                              int max_length);
+  // Throws Error if the text is none.
+  static CiphertextNote parse(const std::string& text, const std::string& path);
 };
 
-constexpr int kMaxGroups = 4096;
+constexpr size_t kMaxCiphertexts = 4096;  // of a request
 
 // Prompts in groups of at most `size`.
 std::vector<std::vector<std::vector<int>>> groups_of(const std::vector<std::vector<int>>& prompts, int size);

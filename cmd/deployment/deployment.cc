@@ -54,16 +54,18 @@ uint64_t fingerprint_of(const Checkpoint& checkpoint) {
   return sum;
 }
 
-Deployment::Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec)
-    : Deployment(checkpoint, std::make_unique<const Context>(spec)) {}
+PackedModel::PackedModel(const Checkpoint& checkpoint, const Context& context)
+    : model(polynomial_model_of(checkpoint)),
+      packing(make_packing(model.weights.config, model.weights.config.context,
+                           static_cast<size_t>(context.slots()))),
+      model_fingerprint(fingerprint_of(checkpoint)) {}
 
-Deployment::Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Context> made)
-    : context(std::move(made)),
-      model(polynomial_model_of(checkpoint)),
-      model_fingerprint(fingerprint_of(checkpoint)) {
+Deployment::Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec)
+    : Deployment(checkpoint, std::make_shared<const Context>(spec)) {}
+
+Deployment::Deployment(const Checkpoint& checkpoint, std::shared_ptr<const Context> made)
+    : PackedModel(checkpoint, *made), context(std::move(made)) {
   if (context->can_bootstrap()) bootstrap = std::make_unique<const BootstrapPlan>(*context);
-  packing =
-      make_packing(model.weights.config, model.weights.config.context, static_cast<size_t>(context->slots()));
   const program::CostModel costs = nominal_costs(*context, bootstrap.get());
   plan = program::plan(build_program(model, packing), program::budget_of(*context), costs);
   reading = program::meter(plan, costs);

@@ -17,19 +17,25 @@
 
 namespace psm {
 
-struct Deployment {
+// A polynomial model and its places in a ring's slots: what turns prompts into inputs and outputs into logits. No plan.
+struct PackedModel {
   // Throws Error if the checkpoint is not one of //cmd:polynomialise, or the model does not fit the ring.
-  Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec);
-  Deployment(const Checkpoint& checkpoint, std::unique_ptr<const Context> context);
+  PackedModel(const Checkpoint& checkpoint, const Context& context);
 
-  std::unique_ptr<const Context> context;
-  std::unique_ptr<const BootstrapPlan> bootstrap;
   PolynomialModel model;
   Packing packing;
+  uint64_t model_fingerprint = 0;  // of weights, ranges and the options of the polynomials
+};
+
+struct Deployment : PackedModel {
+  Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec);
+  Deployment(const Checkpoint& checkpoint, std::shared_ptr<const Context> context);
+
+  std::shared_ptr<const Context> context;
+  std::unique_ptr<const BootstrapPlan> bootstrap;
   program::Plan plan;
   KeyRequest keys;                 // of the plan and of its bootstraps
   double bootstrap_error_std = 0;  // of re and of im of a slot (ckks/bootstrap/error_model.h)
-  uint64_t model_fingerprint = 0;  // of weights, ranges and the options of the polynomials
 
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
 

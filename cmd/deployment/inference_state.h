@@ -1,6 +1,7 @@
-// An interrupted run of //cmd:infer goes on where it was: after every block the live ciphertexts are saved, with the
-// outputs of the groups that are finished. The file belongs to one model, one key pair and one request; any other is
-// refused. Without a path nothing is saved.
+// An interrupted run of //cmd:infer goes on where it was. Its state is a folder with a file for each group of prompts: the
+// live ciphertexts after the last block that was finished, which after the last block of all are the group's answers. So a
+// save writes what is new and nothing twice. The files belong to one model, one key pair and one request; any other is
+// refused. Without a folder nothing is saved.
 #pragma once
 
 #include <map>
@@ -15,53 +16,51 @@
 
 namespace psm {
 
-// Which run a state belongs to.
-struct RunIdentity {
+// Which group of which run a file belongs to.
+struct GroupIdentity {
   Fingerprint keys;
   uint64_t model = 0, request = 0;  // checksums
-  size_t groups = 0;                // of the request
+  size_t group = 0;
 };
 
-// Of the note and of every residue, level and scale.
-uint64_t checksum_of(const wire::CiphertextFile& request);
-
-struct SavedRun {
-  std::vector<std::map<std::string, Ciphertext>> outputs;  // by finished group
-  std::optional<program::RunState> checkpoint;             // inside the first unfinished group
-};
-
-// The two must be given the same context and plan. Reading throws Error if the file belongs to another run, or holds
-// more groups than the run has, or ciphertexts that do not fit the plan.
+// `live`: the values of program::live_after(plan, next_instruction - 1), in its order.
 using LiveValues = std::vector<std::pair<program::Value, const Ciphertext*>>;
-void write_run(const std::string& path, const Context& context, const program::Plan& plan,
-               const RunIdentity& run, const std::vector<std::map<std::string, Ciphertext>>& outputs,
-               size_t next_instruction, const LiveValues& live);
-SavedRun read_run(ByteSource source, const Context& context, const program::Plan& plan,
-                  const RunIdentity& run);
+void write_group(const std::string& path, const Context& context, const GroupIdentity& identity,
+                 size_t next_instruction, const LiveValues& live);
+// Throws Error if the file belongs to another group, or does not hold what the plan needs there.
+program::RunState read_group(ByteSource source, const Context& context, const program::Plan& plan,
+                               const GroupIdentity& identity);
 
 class InferenceState {
  public:
-  // Reads the file if there is one; throws Error if it belongs to another run.
-  InferenceState(const std::string& path, const Deployment& deployment, const wire::CiphertextFile& request,
-                 size_t groups);
+  using Outputs = std::map<std::string, Ciphertext>;
 
-  size_t finished_groups() const { return saved_.outputs.size(); }
+  // Makes the folder unless it is there, and reads what is in it. Throws Error if it cannot be written to or belongs to
+  // another run.
+  InferenceState(const std::string& folder, const Deployment& deployment,
+                 const wire::CiphertextReader& request, size_t groups);
+
+  size_t finished_groups() const { return answers_.size(); }
+  const std::vector<Outputs>& answers() const { return answers_; }  // of the finished groups
   // The saved state inside the first unfinished group, once.
   std::optional<program::RunState> take_checkpoint();
-  // Makes a run of this group save itself after its blocks.
-  void watch(size_t group, program::RunOptions& options);
-  void finish_group(size_t group, std::map<std::string, Ciphertext> outputs);
-  // All outputs, group by group in the order of the names.
-  std::vector<Ciphertext> take_outputs(const std::vector<std::string>& names);
+  // Makes a run of the first unfinished group save itself after its blocks. A save that fails warns, and the run goes on.
+  void watch(program::RunOptions& options);
+  void finish_group(Outputs outputs);
+  // Removes the files, and the folder unless there is something else in it.
   void remove();
 
  private:
+  std::string path(size_t group) const;
+  GroupIdentity identity(size_t group) const;
   void save(size_t next_instruction, const LiveValues& live) const;
 
-  std::string path_;
+  std::string folder_;
   const Deployment& deployment_;
-  RunIdentity run_;
-  SavedRun saved_;
+  GroupIdentity run_;  // of group 0
+  size_t groups_;
+  std::vector<Outputs> answers_;
+  std::optional<program::RunState> checkpoint_;
 };
 
 }  // namespace psm

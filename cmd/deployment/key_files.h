@@ -1,7 +1,10 @@
 // The names of a key pair's files in its folder.
 #pragma once
 
+#include <cstdint>
 #include <string>
+
+#include "ckks/base/files/hex.h"
 
 namespace psm {
 
@@ -10,9 +13,17 @@ struct KeyFiles {
       : secret(folder + "/secret.key"),
         public_key(folder + "/public.key"),
         evaluation(folder + "/evaluation.keys"),
-        sharing(folder + "/sharing.json") {}
+        plan(folder + "/plan.json"),
+        sharing(folder + "/sharing.json"),
+        folder_(folder) {}
   std::string secret, public_key, evaluation;
+  std::string plan;     // what goes in and what comes out (plan_ends.h)
   std::string sharing;  // how many answers were shared (sharing_record.h)
+  // The client's record of the prompts of one request (prompt_record.h).
+  std::string prompts(uint64_t request) const { return folder_ + "/prompts-" + hex(request) + ".json"; }
+
+ private:
+  std::string folder_;
 };
 
 }  // namespace psm

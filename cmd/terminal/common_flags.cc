@@ -19,8 +19,11 @@ void CommonFlags::apply() const {
   if (!json_path.empty()) AtomicFile probe(resolve_user_path(json_path));
 }
 
-void CommonFlags::write_json(const Json& json) const {
-  if (!json_path.empty()) write_file(resolve_user_path(json_path), json.dump() + "\n");
+void CommonFlags::write_json(const Json& json, AtomicFile::Access access) const {
+  if (json_path.empty()) return;
+  AtomicFile file(resolve_user_path(json_path), access);
+  file.write(json.dump() + "\n");
+  file.commit();
 }
 
 void require_given(const Flags& flags, std::initializer_list<const char*> names) {

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/json.h"
 
@@ -13,8 +14,8 @@ struct CommonFlags {
   explicit CommonFlags(Flags& flags);
   // After parse(): sets the number of threads, and refuses a --json file that could not be written.
   void apply() const;
-  // Writes all figures if --json was given.
-  void write_json(const Json& json) const;
+  // Writes all figures if --json was given; what tells of somebody's text is for the owner of the file only.
+  void write_json(const Json& json, AtomicFile::Access access = AtomicFile::Access::kDefault) const;
 
   const std::string& json_path;
   const int64_t& threads;

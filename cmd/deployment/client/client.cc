@@ -4,16 +4,26 @@
 
 namespace psm {
 
+std::vector<Plaintext> encode_inputs(const Encoder& encoder, std::span<const PlanEnd> ends,
+                                     const SlotVectors& inputs) {
+  std::vector<Plaintext> out;
+  for (const PlanEnd& end : ends) {
+    const auto found = inputs.find(end.name);
+    if (found == inputs.end() || ends.size() != inputs.size()) {
+      throw Error(message("the plan's ", ends.size(), " inputs, among them '", end.name,
+                          "', are not the model's ", inputs.size(), "; make new keys"));
+    }
+    out.push_back(encoder.encode(found->second, end.level));
+  }
+  return out;
+}
+
 std::map<std::string, Ciphertext> encrypt_inputs(const Deployment& deployment, const Encoder& encoder,
                                                  Encryptor& encryptor, const SlotVectors& inputs) {
+  const PlanEnds ends = ends_of(deployment);
+  const std::vector<Plaintext> encoded = encode_inputs(encoder, ends.inputs, inputs);
   std::map<std::string, Ciphertext> out;
-  const program::Program& program = deployment.plan.program;
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    const auto found = inputs.find(program.inputs[i].name);
-    PSM_CHECK(found != inputs.end(), program.inputs[i].name);
-    out.emplace(found->first,
-                encryptor.encrypt(encoder.encode(found->second, deployment.plan.input_levels[i])));
-  }
+  for (size_t i = 0; i < encoded.size(); ++i) out.emplace(ends.inputs[i].name, encryptor.encrypt(encoded[i]));
   return out;
 }
 

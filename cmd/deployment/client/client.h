@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,15 @@
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/deployment/plan_ends.h"
 
 namespace psm {
 
-// Encrypts the program's inputs, each at the level that the plan wants, under the public key.
+// The inputs as plaintexts, in the plan's order, each at the level that the plan wants.
+std::vector<Plaintext> encode_inputs(const Encoder& encoder, std::span<const PlanEnd> ends,
+                                     const SlotVectors& inputs);
+
+// The inputs encrypted under the public key, by name.
 std::map<std::string, Ciphertext> encrypt_inputs(const Deployment& deployment, const Encoder& encoder,
                                                  Encryptor& encryptor, const SlotVectors& inputs);
 

@@ -31,28 +31,37 @@ std::map<std::string, double> input_sizes(const Deployment& deployment) {
   return sizes;
 }
 
-std::vector<Flooding> plan_sharing(const Deployment& deployment, const SharingTerms& terms) {
+std::vector<OutputFlooding> plan_sharing(const Deployment& deployment, const SharingTerms& terms) {
   const program::Plan& plan = deployment.plan;
   const std::vector<SlotBound> bounds = program::worst_case_errors(
       plan, WorstCaseModel(*deployment.context), deployment.bootstrap.get(), input_sizes(deployment));
-  std::vector<Flooding> floodings;
+  std::vector<OutputFlooding> floodings;
   for (const program::NamedValue& output : plan.program.outputs) {
     const auto id = static_cast<size_t>(output.value.id);
     const int level = plan.level[id];
-    floodings.push_back(plan_flooding(*deployment.context, level, deployment.context->scale(level),
-                                      bounds[id].size, bounds[id].error, terms));
+    floodings.push_back(
+        {output.name, plan_flooding(*deployment.context, level, deployment.context->scale(level),
+                                    bounds[id].size, bounds[id].error, terms)});
   }
   return floodings;
 }
 
 std::vector<std::vector<std::complex<double>>> share(const SharingDecryptor& decryptor, SharingRecord& record,
-                                                     uint64_t limit, std::span<const Ciphertext> answers,
-                                                     std::span<const Flooding> floodings) {
-  PSM_CHECK(!floodings.empty());
+                                                     uint64_t limit, std::span<const std::string> names,
+                                                     std::span<const Ciphertext> answers,
+                                                     std::span<const OutputFlooding> floodings) {
+  const bool known =
+      std::equal(names.begin(), names.end(), floodings.begin(), floodings.end(),
+                 [](const std::string& name, const OutputFlooding& f) { return name == f.output; });
+  if (!known || names.empty() || answers.size() % names.size() != 0) {
+    throw Error(
+        "the answers are not the outputs that sharing was planned for, name by name; run //cmd:infer on this "
+        "model");
+  }
   record.spend(answers.size(), limit);
   std::vector<std::vector<std::complex<double>>> out;
   for (size_t i = 0; i < answers.size(); ++i) {
-    out.push_back(decryptor.decrypt(answers[i], floodings[i % floodings.size()]));
+    out.push_back(decryptor.decrypt(answers[i], floodings[i % floodings.size()].flooding));
   }
   return out;
 }

@@ -20,12 +20,20 @@ namespace psm {
 // two of its features may share a complex slot. Public, like the model.
 std::map<std::string, double> input_sizes(const Deployment& deployment);
 
-// For each output of the program, in order. Throws Error where the precision does not suffice.
-std::vector<Flooding> plan_sharing(const Deployment& deployment, const SharingTerms& terms);
+struct OutputFlooding {
+  std::string output;  // its name in the program
+  Flooding flooding;
+};
 
-// Decrypts one answer after another, ciphertext i under flooding i modulo their number, and counts all of them first.
+// For each output of the program, in order. Throws Error where the precision does not suffice.
+std::vector<OutputFlooding> plan_sharing(const Deployment& deployment, const SharingTerms& terms);
+
+// Decrypts one answer after another, each under the flooding of its output, and counts all of them first. `names`: of the
+// answers of one group, as their file lists them; throws Error unless they are the program's outputs in order, since the
+// error of another result may be larger than what the flooding hides.
 std::vector<std::vector<std::complex<double>>> share(const SharingDecryptor& decryptor, SharingRecord& record,
-                                                     uint64_t limit, std::span<const Ciphertext> answers,
-                                                     std::span<const Flooding> floodings);
+                                                     uint64_t limit, std::span<const std::string> names,
+                                                     std::span<const Ciphertext> answers,
+                                                     std::span<const OutputFlooding> floodings);
 
 }  // namespace psm

@@ -121,18 +121,52 @@ TEST_CASE(
   const SecretKey secret = wire::read_secret_key(files.secret, party.context);
   const SharingTerms terms{.queries = 2, .precision_bits = 20};
   const double error = 2 * WorstCaseModel(party.context).encryption(kScale);
-  const std::vector<Flooding> floodings = {
-      plan_flooding(party.context, 4, kScale, 2 * std::sqrt(2.0), error, terms)};
+  const std::vector<std::string> names = {"sum"};
+  const std::vector<OutputFlooding> floodings = {
+      {"sum", plan_flooding(party.context, 4, kScale, 2 * std::sqrt(2.0), error, terms)}};
   const SharingDecryptor decryptor(secret, party.encoder);
   for (uint64_t run = 1; run <= 2; ++run) {
     SharingRecord record(files, secret.fingerprint().key);
-    const Slots shown = share(decryptor, record, terms.queries, received.ciphertexts, floodings)[0];
+    const Slots shown = share(decryptor, record, terms.queries, names, received.ciphertexts, floodings)[0];
     CHECK(record.shared() == run);
     for (size_t s = 0; s < shown.size(); ++s) REQUIRE(std::abs(shown[s] - x[s] - y[s]) < 0x1p-20);
   }
   SharingRecord record(files, secret.fingerprint().key);
-  CHECK_THROWS_WITH_AS(share(decryptor, record, terms.queries, received.ciphertexts, floodings),
+  CHECK_THROWS_WITH_AS(share(decryptor, record, terms.queries, names, received.ciphertexts, floodings),
                        doctest::Contains("pass the limit"), Error);
+}
+
+TEST_CASE(
+    "answers that a file names otherwise than the program are not shared under another result's noise, nor "
+    "counted") {
+  TestParty party(insecure_leveled(11, 4));
+  const KeyFiles files = folder("named", party.secret.fingerprint().key);
+  wire::write_secret_key(files.secret, party.secret);
+  constexpr double kScale = 0x1p140;
+  std::vector<Ciphertext> answers;
+  for (uint64_t i = 0; i < 2; ++i) {
+    answers.push_back(party.encryptor.encrypt(party.encoder.encode(party.random_slots(i), 4, kScale)));
+  }
+  const SharingTerms terms{.queries = 4, .precision_bits = 0};
+  const double error = WorstCaseModel(party.context).encryption(kScale);
+  const auto flooding = [&](double times) {
+    return plan_flooding(party.context, 4, kScale, std::sqrt(2.0), times * error, terms);
+  };
+  // The same level and scale: nothing but the names tells the two apart.
+  const std::vector<OutputFlooding> floodings = {{"wide", flooding(1024)}, {"narrow", flooding(1)}};
+  const SharingDecryptor decryptor(party.secret, party.encoder);
+  SharingRecord record(files, party.secret.fingerprint().key);
+  for (const std::vector<std::string>& names : std::vector<std::vector<std::string>>{
+           {"narrow", "wide"}, {"narrow"}, {"wide"}, {}, {"wide", "narrow", "wide"}, {"wide", "other"}}) {
+    CHECK_THROWS_WITH_AS(share(decryptor, record, terms.queries, names, answers, floodings),
+                         doctest::Contains("not the outputs that sharing was planned for"), Error);
+  }
+  const std::vector<std::string> planned = {"wide", "narrow"};
+  CHECK_THROWS_AS(share(decryptor, record, terms.queries, planned, std::span(answers).first(1), floodings),
+                  Error);
+  CHECK(record.shared() == 0);
+  CHECK(share(decryptor, record, terms.queries, planned, answers, floodings).size() == 2);
+  CHECK(record.shared() == 2);
 }
 
 }  // namespace

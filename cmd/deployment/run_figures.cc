@@ -1,4 +1,4 @@
-#include "cmd/run_figures.h"
+#include "cmd/deployment/run_figures.h"
 
 #include <algorithm>
 #include <numeric>

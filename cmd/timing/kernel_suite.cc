@@ -1,4 +1,4 @@
-#include "cmd/kernel_suite.h"
+#include "cmd/timing/kernel_suite.h"
 
 #include <algorithm>
 #include <ctime>

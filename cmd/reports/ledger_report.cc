@@ -1,4 +1,4 @@
-#include "cmd/ledger_report.h"
+#include "cmd/reports/ledger_report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/program/planning/meter.h"
-#include "cmd/html.h"
+#include "cmd/terminal/html.h"
 #include "cmd/terminal/svg_plot.h"
 #include "cmd/terminal/table.h"
 

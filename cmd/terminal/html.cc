@@ -1,4 +1,4 @@
-#include "cmd/html.h"
+#include "cmd/terminal/html.h"
 
 #include "cmd/terminal/svg_plot.h"
 

@@ -1,4 +1,4 @@
-#include "cmd/ledger_report.h"
+#include "cmd/reports/ledger_report.h"
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"

@@ -1,0 +1,15 @@
+#include "cmd/deployment/client/range_check.h"
+
+#include "ckks/program/machines/twin.h"
+#include "cmd/deployment/ciphertext_note.h"
+
+namespace psm {
+
+void check_ranges(const PackedModel& packed, const std::vector<std::vector<int>>& prompts) {
+  const program::Program program = build_program(packed.model, packed.packing);
+  for (const auto& group : groups_of(prompts, packed.packing.prompts)) {
+    program::run_twin(program, client_inputs(packed.model, packed.packing, group));
+  }
+}
+
+}  // namespace psm

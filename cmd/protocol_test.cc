@@ -1,0 +1,324 @@
+// What passes between client and server in files, and what does not; what either refuses before it works; and what stays
+// when something fails. Through the commands, as pipeline_test.cc.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "cmd/testing/test_pipeline.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+const std::string kModel = path_of("model.safetensors");
+const std::string kKeys = path_of("keys");
+
+// Ten prompts of different lengths: two groups of eight at most.
+constexpr int kPrompts = 10, kGroup = 8;
+const std::vector<int> kLengths = {3, 16, 5, 7, 16, 9, 11, 16, 13, 15};
+
+std::string prompts_file(const std::string& name, const std::vector<int>& lengths) {
+  std::string text;
+  for (const int length : lengths) {
+    for (int t = 0; t < length; ++t) text += message(t == 0 ? "" : " ", t % 2 == 0 ? "k" : "v", t / 2 % 2);
+    text += "\n";
+  }
+  write_file(path_of(name), text);
+  return path_of(name);
+}
+
+void must(const std::string& command, const std::string& arguments) {
+  const Outcome outcome = run(command, arguments);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, command << " " << arguments << "\n" << outcome.err);
+}
+
+std::string client(const std::string& keys = kKeys) {
+  return "--model " + kModel + " --keys " + keys + " --insecure ";
+}
+
+void encrypt(const std::string& out, const std::vector<int>& lengths, const std::string& keys = kKeys) {
+  must("encrypt",
+       client(keys) + "--out " + path_of(out) + " --prompts " + prompts_file(out + ".txt", lengths));
+}
+
+// Keys, the ten prompts encrypted, and the answers, made once.
+void prepare() {
+  static const bool once = [] {
+    make_model(kModel, 1);
+    must("keygen", "--model " + kModel + " --out " + kKeys + kRing);
+    encrypt("prompts.ct", kLengths);
+    return true;
+  }();
+  REQUIRE(once);
+}
+
+const Context& context() {
+  static const std::unique_ptr<const Context> made =
+      wire::read_context(kKeys + "/public.key", wire::FileKind::kPublicKey);
+  return *made;
+}
+
+std::string infer(const std::string& in, const std::string& out,
+                  const std::string& keys = kKeys + "/evaluation.keys") {
+  return "--model " + kModel + " --keys " + keys + " --in " + path_of(in) + " --out " + path_of(out) +
+         " --insecure";
+}
+
+const std::string& answers() {
+  static const std::string name = [] {
+    prepare();
+    must("infer", infer("prompts.ct", "answers.ct"));
+    return "answers.ct";
+  }();
+  return name;
+}
+
+wire::CiphertextFile read(const std::string& name) {
+  return wire::read_ciphertexts(path_of(name), context(), 1 << 12);
+}
+
+Json note_of(const std::string& name) {
+  const wire::CiphertextReader reader(path_of(name), context(), 1 << 12);
+  return parse_json(reader.note(), "note");
+}
+
+// The file with a residue of one ciphertext changed, under the checksum of what it was.
+void damage(const std::string& from, const std::string& to, size_t ciphertext) {
+  const uint64_t at =
+      wire::CiphertextReader(path_of(from), context(), 1 << 12).heads().at(ciphertext).position + 100;
+  std::string bytes = read_file(path_of(from), 1 << 26);
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  write_file(path_of(to), bytes);
+}
+
+// Keys whose heads are right and whose first polynomial is damaged: whoever reads them says so.
+std::string damaged_keys() {
+  std::string bytes = read_file(kKeys + "/evaluation.keys", uint64_t{1} << 31);
+  bytes[1000] = static_cast<char>(bytes[1000] ^ 1);
+  write_file(path_of("damaged.keys"), bytes);
+  return path_of("damaged.keys");
+}
+
+unsigned mode_of(const std::string& path) {
+  struct stat status;
+  REQUIRE(stat(path.c_str(), &status) == 0);
+  return status.st_mode & 0777;
+}
+
+std::vector<std::string> records() {
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(kKeys)) {
+    if (entry.path().filename().string().starts_with("prompts-")) found.push_back(entry.path().string());
+  }
+  return found;
+}
+
+TEST_CASE("of the prompts the server's file tells how many groups there are, and nothing else") {
+  prepare();
+  const size_t records_before = records().size();
+  encrypt("few.ct", {3, 15});
+  encrypt("many.ct", std::vector<int>(kGroup, 16));
+  CHECK(std::filesystem::file_size(path_of("few.ct")) == std::filesystem::file_size(path_of("many.ct")));
+  for (const std::string name : {"few.ct", "many.ct", "prompts.ct"}) {
+    std::set<std::string> members;
+    const Json note = note_of(name);
+    for (const auto& [member, value] : note.object("note")) members.insert(member);
+    CHECK(members == std::set<std::string>{"model", "names", "request"});
+  }
+  // The lengths are in a record that is the client's alone.
+  const std::vector<std::string> kept = records();
+  CHECK(kept.size() == records_before + 2);
+  for (const std::string& path : kept) CHECK(mode_of(path) == 0600);
+}
+
+TEST_CASE("the client finds its prompts' lengths again, or is told that their record is missing") {
+  const std::string decrypt = client() + "--in " + path_of(answers());
+  must("decrypt", decrypt + " --json " + path_of("lengths.json"));
+  const Json json = parse_json(read_file(path_of("lengths.json"), 1 << 20), "lengths.json");
+  CHECK(json.at("answers", "json").array("answers").size() == kPrompts);
+  const std::string record =
+      kKeys + "/prompts-" + note_of(answers()).at("request", "note").string("request") + ".json";
+  const std::string content = read_file(record, 1 << 20);
+  std::filesystem::remove(record);
+  const Outcome missing = run("decrypt", decrypt);
+  CHECK(missing.exit_code == 2);
+  CHECK(missing.err.find("does not say how long its prompts were") != std::string::npos);
+  must("decrypt", decrypt + " --prompts " + path_of("prompts.ct.txt"));
+  write_file(record, content);
+  const Outcome others =
+      run("decrypt", decrypt + " --prompts " + prompts_file("others.txt", std::vector<int>(kPrompts, 4)));
+  CHECK(others.exit_code == 2);
+  CHECK(others.err.find("other lengths") != std::string::npos);
+}
+
+TEST_CASE("a request that does not fit the plan is refused before a key is read") {
+  prepare();
+  const std::string keys = damaged_keys();
+  const auto check_refused_early = [&](const char* said) {
+    const Outcome outcome = run("infer", infer("wrong.ct", "wrong_answers.ct", keys));
+    CHECK(outcome.exit_code == 2);
+    CAPTURE(outcome.err);
+    CHECK(outcome.err.find(said) != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(path_of("wrong_answers.ct")));
+  };
+  const auto change = [&](auto&& function) {
+    wire::CiphertextFile file = read("prompts.ct");
+    function(file);
+    wire::write_ciphertexts(path_of("wrong.ct"), context(), file);
+  };
+  change([](wire::CiphertextFile& file) { file.ciphertexts.back().scale *= 2; });
+  check_refused_early("the plan of");
+  change([](wire::CiphertextFile& file) {
+    for (RnsPoly& poly : file.ciphertexts.back().c) poly = poly.clone_prefix({poly.basis().q - 1, 0});
+  });
+  check_refused_early("is at level");
+  change([](wire::CiphertextFile& file) { file.ciphertexts.pop_back(); });
+  check_refused_early("no groups of");
+  change([](wire::CiphertextFile& file) { replace(file.note, "\"x\"", "\"y\""); });
+  check_refused_early("lists the ciphertexts");
+  // And what fits gets as far as the keys.
+  change([](wire::CiphertextFile&) {});
+  check_refused_early("damaged.keys");
+}
+
+TEST_CASE("the answers of finished groups are kept when a later one cannot be read") {
+  prepare();
+  damage("prompts.ct", "half.ct", 3);
+  const Outcome stopped = run("infer", infer("half.ct", "half_answers.ct"));
+  CHECK(stopped.exit_code == 2);
+  CHECK(stopped.err.find("half_answers.ct has the answers of the first 1 of 2 groups") != std::string::npos);
+  const Outcome decrypted = run("decrypt", client() + "--in " + path_of("half_answers.ct") + " --prompts " +
+                                               path_of("prompts.ct.txt") + " --json " + path_of("half.json"));
+  REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
+  CHECK(decrypted.err.find("warning: ") != std::string::npos);
+  const Json json = parse_json(read_file(path_of("half.json"), 1 << 20), "half.json");
+  CHECK(json.at("answers", "json").array("answers").size() == kGroup);
+  CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+}
+
+TEST_CASE("a group that is in the state is not run again") {
+  prepare();
+  const std::string state = " --state " + path_of("groups");
+  damage("prompts.ct", "second_bad.ct", 3);
+  damage("prompts.ct", "first_bad.ct", 0);
+  CHECK(run("infer", infer("second_bad.ct", "resumed.ct") + state).exit_code == 2);
+  CHECK(std::filesystem::exists(path_of("groups/group-0")));
+  // The first group of this file cannot be read: it need not be.
+  must("infer", infer("first_bad.ct", "resumed.ct") + state);
+  CHECK_FALSE(std::filesystem::exists(path_of("groups")));
+  must("decrypt", client() + "--in " + path_of("resumed.ct") + " --prompts " + path_of("prompts.ct.txt") +
+                      " --json " + path_of("resumed.json"));
+  const Json json = parse_json(read_file(path_of("resumed.json"), 1 << 20), "resumed.json");
+  CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+}
+
+TEST_CASE("a state that cannot be kept is refused before a key is read") {
+  prepare();
+  const std::string keys = damaged_keys();
+  for (const std::string& state : {kModel, kModel + "/state"}) {
+    const Outcome outcome = run("infer", infer("prompts.ct", "unstated.ct", keys) + " --state " + state);
+    CHECK(outcome.exit_code == 2);
+    CAPTURE(outcome.err);
+    CHECK(outcome.err.find("cannot keep the state in") != std::string::npos);
+  }
+}
+
+TEST_CASE("a save that fails warns, and the run goes on to its answers") {
+  prepare();
+  // The live ciphertexts after a block pass the limit, the answers do not.
+  const Outcome outcome =
+      run_command_line("infer " + infer("prompts.ct", "limited.ct") + " --state " + path_of("limited"),
+                       "trap '' XFSZ; ulimit -f 240; ");
+  CAPTURE(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err.find("warning: cannot write") != std::string::npos);
+  CHECK(read("limited.ct").ciphertexts.size() == 2);
+}
+
+TEST_CASE("an answer at another level or scale, or under another name, than the plan's is refused") {
+  const auto check_refused = [&](const std::string& more, const char* said, auto&& change) {
+    wire::CiphertextFile file = read(answers());
+    change(file);
+    wire::write_ciphertexts(path_of("other_answers.ct"), context(), file);
+    const Outcome outcome = run("decrypt", client() + "--in " + path_of("other_answers.ct") + more);
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.out.empty());
+    CAPTURE(outcome.err);
+    CHECK(outcome.err.find(said) != std::string::npos);
+  };
+  const auto rescaled = [](wire::CiphertextFile& file) { file.ciphertexts.back().scale *= 2; };
+  const auto higher = [](wire::CiphertextFile& file) {
+    for (RnsPoly& poly : file.ciphertexts[0].c) {
+      RnsPoly two(context().ring(), {2, 0}, Form::kNtt);
+      for (int j = 0; j < 2; ++j) std::copy_n(poly.limb(0), poly.n(), two.limb(j));
+      for (size_t i = 0; i < two.n(); ++i) two.limb(1)[i] %= context().q(1);
+      poly = std::move(two);
+    }
+    file.ciphertexts[0].scale = context().scale(1);
+  };
+  const auto renamed = [](wire::CiphertextFile& file) { replace(file.note, "\"x\"", "\"y\""); };
+  check_refused("", "and scale 2^", rescaled);
+  check_refused("", "is at level 1", higher);
+  check_refused("", "lists the ciphertexts y", renamed);
+  check_refused(" --share --queries 4 --precision 3", "lists the ciphertexts y", renamed);
+}
+
+TEST_CASE(
+    "who has the secret key encrypts in half the bytes, and who has the public key alone can encrypt too") {
+  prepare();
+  const wire::CiphertextReader fresh(path_of("prompts.ct"), context(), 1 << 12);
+  for (const wire::CiphertextReader::Head& head : fresh.heads()) CHECK(head.seeded);
+  const std::string folder = path_of("public");
+  std::filesystem::create_directory(folder);
+  for (const char* file : {"/public.key", "/plan.json"}) {
+    std::filesystem::copy_file(kKeys + file, folder + file,
+                               std::filesystem::copy_options::overwrite_existing);
+  }
+  encrypt("public.ct", kLengths, folder);
+  const auto size = [](const std::string& name) {
+    return static_cast<double>(std::filesystem::file_size(path_of(name)));
+  };
+  CHECK(size("prompts.ct") < 0.55 * size("public.ct"));
+  must("infer", infer("public.ct", "public_answers.ct"));
+  must("decrypt", client() + "--in " + path_of("public_answers.ct") + " --prompts " +
+                      path_of("prompts.ct.txt") + " --json " + path_of("public.json"));
+  const Json json = parse_json(read_file(path_of("public.json"), 1 << 20), "public.json");
+  CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
+  std::filesystem::remove(folder + "/plan.json");
+  const Outcome alone = run("encrypt", client(folder) + "--sample 2 --out " + path_of("alone.ct"));
+  CHECK(alone.exit_code == 2);
+  CHECK(alone.err.find("plan.json is missing") != std::string::npos);
+}
+
+TEST_CASE("decrypted answers are their owner's alone, and so must the secret key be") {
+  const std::string decrypt = client() + "--in " + path_of(answers()), report = path_of("private.json");
+  write_file(report, "{}");
+  CHECK(mode_of(report) == 0644);
+  must("decrypt", decrypt + " --json " + report);
+  CHECK(mode_of(report) == 0600);
+  const std::string secret = kKeys + "/secret.key";
+  for (const mode_t open : {0640, 0604, 0660}) {
+    REQUIRE(chmod(secret.c_str(), open) == 0);
+    for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
+             {"decrypt", decrypt}, {"encrypt", client() + "--sample 2 --out " + path_of("open.ct")}}) {
+      const Outcome outcome = run(command, arguments);
+      CHECK(outcome.exit_code == 2);
+      CHECK(outcome.err.find("others than its owner may read or write it") != std::string::npos);
+    }
+  }
+  REQUIRE(chmod(secret.c_str(), 0600) == 0);
+}
+
+}  // namespace
+}  // namespace psm
