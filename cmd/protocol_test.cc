@@ -192,6 +192,30 @@ TEST_CASE("a request that does not fit the plan is refused before a key is read"
   check_refused_early("damaged.keys");
 }
 
+TEST_CASE(
+    "the memory that a run asks for counts its ciphertexts: the answers of every group, the inputs of one") {
+  prepare();
+  constexpr int kGroups = 60;
+  wire::CiphertextReader two(path_of("prompts.ct"), context(), 4);
+  wire::CiphertextWriter many(path_of("sixty.ct"), context(), two.fingerprint(), two.note());
+  for (size_t i = 0; i < kGroups * 2; ++i) many.write(two.load(i % 4));
+  many.commit();
+  // In megabytes, as the refusal says.
+  const auto asked_for = [](const std::string& in) {
+    const Outcome outcome = run_command_line("infer " + infer(in, "none.ct"),
+                                             "ulimit -v 130000; MALLOC_ARENA_MAX=1 OMP_NUM_THREADS=1 ");
+    CHECK(outcome.exit_code == 2);
+    const std::string before = "this needs about ";
+    const size_t at = outcome.err.find(before);
+    REQUIRE_MESSAGE(at != std::string::npos, outcome.err);
+    CHECK(outcome.err.find(" MB of memory", at) != std::string::npos);
+    return std::stod(outcome.err.substr(at + before.size()));
+  };
+  const double answer = 2 * 8 * static_cast<double>(context().n());  // at level 0
+  CHECK(asked_for("sixty.ct") - asked_for("prompts.ct") ==
+        doctest::Approx((kGroups - 2) * answer / 1e6).epsilon(0.1));
+}
+
 TEST_CASE("the answers of finished groups are kept when a later one cannot be read") {
   prepare();
   damage("prompts.ct", "half.ct", 3);
