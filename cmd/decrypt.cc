@@ -99,7 +99,8 @@ std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
     json["outputs"].push_back(std::move(output));
   }
   double variation = 0;
-  for (const Flooding& flooding : floodings) variation = std::max(variation, flooding.total_variation);
+  for (const OutputFlooding& output : floodings)
+    variation = std::max(variation, output.flooding.total_variation);
   json["total_variation"] = variation;
   std::printf(
       "%llu of %llu ciphertexts shared under this key, hidden to %d bits (Micciancio-Walter; total variation "

@@ -47,7 +47,7 @@ const char* name(WorkKind kind) {
     case WorkKind::kRunProduct:
       return "run product";
   }
-  PSM_CHECK(false, "kernel ", static_cast<int>(kernel));
+  PSM_CHECK(false, "kind of work ", static_cast<int>(kind));
   return "";
 }
 

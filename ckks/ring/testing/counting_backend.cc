@@ -75,7 +75,7 @@ Kernels counting_kernels() {
                                    const Modulus& q) {
     counted.products += 2 * count * n;
     counted.key_bits += 2 * count * n * static_cast<size_t>(q.bits);
-    if (q.q == marked) counted.marked_key_products += n;
+    if (q.value == marked) counted.marked_key_products += n;
     below->packed_inner_product_pair(out0, out1, a, b0, b1, count, n, q);
   };
   k.basis_convert = [](uint64_t* const* out, size_t out_count, const uint64_t* const* y, size_t in_count,
@@ -87,10 +87,6 @@ Kernels counting_kernels() {
                            size_t n) {
     counted.others += count * n;
     below->nearest_multiples(u, y, reciprocals, count, n);
-  };
-  k.reduce = [](uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to) {
-    counted.others += n;
-    below->reduce(out, a, n, from, to);
   };
   k.reduce_centered = [](uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to) {
     counted.others += n;

@@ -15,13 +15,13 @@ struct Centred {
   uint64_t modulo(const Modulus& m) const {
     uint64_t sum = 0;
     for (size_t i = v.size(); i-- > 0;) {
-      sum = add_mod(mul_mod(sum, reduce_mod(r[i].q, m), m), reduce_signed(v[i], m), m);
+      sum = add_mod(mul_mod(sum, reduce_mod(r[i].value, m), m), reduce_signed(v[i], m), m);
     }
     return sum;
   }
   void append(uint64_t x, const Modulus& m) {
     uint64_t product = 1;
-    for (const Modulus& before : r) product = mul_mod(product, reduce_mod(before.q, m), m);
+    for (const Modulus& before : r) product = mul_mod(product, reduce_mod(before.value, m), m);
     v.push_back(centered(mul_mod(sub_mod(x, modulo(m), m), inverse_mod(product, m), m), m));
     r.push_back(m);
   }
@@ -71,7 +71,7 @@ RnsPoly mod_down(const RnsPoly& x, bool rescale) {
   for (int j = 0; j < kept; ++j) {
     const Modulus& m = out.modulus(j);
     uint64_t divisor = 1;
-    for (int i = kept; i < x.limbs(); ++i) divisor = mul_mod(divisor, reduce_mod(x.modulus(i).q, m), m);
+    for (int i = kept; i < x.limbs(); ++i) divisor = mul_mod(divisor, reduce_mod(x.modulus(i).value, m), m);
     const uint64_t inverse = inverse_mod(divisor, m);
     for (size_t k = 0; k < out.n(); ++k) out.limb(j)[k] = mul_mod(out.limb(j)[k], inverse, m);
   }

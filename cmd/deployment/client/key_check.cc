@@ -68,7 +68,7 @@ class Check {
 
   void encryption() {
     const int level = context_.max_level();
-    const double scale = context_.scale(level);
+    const Scale scale = context_.scale(level);
     const PublicKey key = wire::read_public_key(files_.public_key, context_);
     expect("encryption under the public key",
            Encryptor(context_, key).encrypt(encoder_.encode(slots_, level)), slots_,
@@ -85,7 +85,8 @@ class Check {
     size_t count = 0;
     for (const auto& entry : reader.entries()) {
       const int level = entry.level, band = context_.band(level);
-      const double scale = context_.scale(level), fresh = noise_.seeded_encryption(scale);
+      const Scale scale = context_.scale(level);
+      const double fresh = noise_.seeded_encryption(scale);
       if (entry.role == wire::KeyRole::kRelinearisation) {
         one.relinearisation.emplace(band, reader.load(entry));
         Slots squares = slots_;
