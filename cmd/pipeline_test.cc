@@ -128,7 +128,6 @@ TEST_CASE(
   const Outcome made = run("keygen", keygen_arguments(folder) + " --json " + json_path);
   REQUIRE_MESSAGE(made.exit_code == 0, made.err);
   const Json json = parse_json(read_file(json_path, 1 << 20), "tested.json");
-  CHECK(json.at("tested_keys", "json").integer("tested_keys", 0, 1000) > 0);
   CHECK(json.at("tested_bootstrap", "json").truth("tested_bootstrap"));
   // A limit on the size of files, in blocks of 512 bytes, that the evaluation keys pass.
   const std::string full = path_of("full");

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <complex>
 #include <cstdio>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,11 +75,15 @@ class Check {
     expect("encryption under the public key",
            Encryptor(context_, key).encrypt(encoder_.encode(slots_, level)), slots_,
            noise_.encryption(scale));
-    expect("encryption under the secret key", encrypt(level), slots_, noise_.seeded_encryption(scale));
+    expect("encryption under the secret key", encrypted(level), slots_, noise_.seeded_encryption(scale));
   }
 
-  // One key at a time, however many there are; returns how many.
-  size_t every_key() {
+  // One key at a time, those of `covered` left out; returns how many there were.
+  size_t every_key_but(const KeyRequest& covered) {
+    const auto levels = covered.relinearisation_keys(context_);
+    const auto elements = covered.galois_keys(context_);
+    const std::set<int> covered_products(levels.begin(), levels.end());
+    const std::set<std::pair<GaloisElement, int>> covered_elements(elements.begin(), elements.end());
     wire::EvaluationKeysReader reader(files_.evaluation, context_);
     EvaluationKeys one;
     one.fingerprint = reader.fingerprint();
@@ -88,16 +94,18 @@ class Check {
       const Scale scale = context_.scale(level);
       const double fresh = noise_.seeded_encryption(scale);
       if (entry.role == wire::KeyRole::kRelinearisation) {
+        if (covered_products.contains(level)) continue;
         one.relinearisation.emplace(band, reader.load(entry));
         Slots squares = slots_;
         for (auto& slot : squares) slot *= slot;
         const double added = noise_.relinearise_rescale(level, scale * scale, context_.scale(level - 1));
-        expect(message("the key for products at level ", level), evaluator.square_rescale(encrypt(level)),
+        expect(message("the key for products at level ", level), evaluator.square_rescale(encrypted(level)),
                squares, NoiseModel::sum(NoiseModel::square(kSize, fresh), added));
       } else if (entry.role == wire::KeyRole::kGalois) {
+        if (covered_elements.contains({entry.element, level})) continue;
         one.galois.emplace(std::pair{entry.element, band}, reader.load(entry));
         expect(message("the key of the Galois element ", entry.element, " at level ", level),
-               evaluator.apply_galois(encrypt(level), entry.element), apply_galois(slots_, entry.element),
+               evaluator.apply_galois(encrypted(level), entry.element), apply_galois(slots_, entry.element),
                NoiseModel::sum(fresh, noise_.key_switch(level, scale)));
       } else {
         continue;  // means something in a bootstrap alone
@@ -115,12 +123,17 @@ class Check {
     const Evaluator evaluator(context_, keys);
     const Bootstrapper bootstrapper(context_, encoder_);
     // The model's error is one of a component.
-    expect("a bootstrap", bootstrapper.apply(evaluator, encrypt(plan.entry_level())), slots_,
+    expect("a bootstrap", bootstrapper.apply(evaluator, encrypted(plan.entry_level())), slots_,
            std::sqrt(2.0) * predict_error(plan).rms());
   }
 
  private:
-  Ciphertext encrypt(int level) { return expand(seeded_.encrypt(encoder_.encode(slots_, level))); }
+  // Encrypted once a level: there are many more keys than levels.
+  const Ciphertext& encrypted(int level) {
+    const auto [place, is_new] = encrypted_.try_emplace(level);
+    if (is_new) place->second = expand(seeded_.encrypt(encoder_.encode(slots_, level)));
+    return place->second;
+  }
 
   void expect(const std::string& what, const Ciphertext& result, const Slots& expected,
               double predicted) const {
@@ -145,6 +158,7 @@ class Check {
   SeededEncryptor seeded_;
   const NoiseModel noise_;
   const Slots slots_;
+  std::map<int, Ciphertext> encrypted_;
 };
 
 }  // namespace
@@ -160,11 +174,10 @@ KeyCheck check_keys(const KeyFiles& files, const Context& context, const Bootstr
                     size_t bootstrap_bytes) {
   Check check(files, context);
   check.encryption();
-  KeyCheck result{.keys = check.every_key()};
   const uint64_t available = available_memory_bytes();
-  result.bootstrapped = bootstrap != nullptr && (available == 0 || bootstrap_bytes <= available);
-  if (result.bootstrapped) check.bootstrap(*bootstrap);
-  return result;
+  const bool bootstraps = bootstrap != nullptr && (available == 0 || bootstrap_bytes <= available);
+  if (bootstraps) check.bootstrap(*bootstrap);
+  return {check.every_key_but(bootstraps ? bootstrap->key_request() : KeyRequest{}), bootstraps};
 }
 
 }  // namespace psm

@@ -1,6 +1,6 @@
 // A new key pair tests itself, from its files, as those who will use them read them: what it encrypts it decrypts, under
-// the public key and under the secret; every key for products and rotations does what it is for, and all of them
-// together a bootstrap. A key that memory or a disk has spoilt is found before anything is encrypted for it.
+// the public key and under the secret; the keys of a bootstrap make one, and every other key for products and rotations
+// does what it is for. A key that memory or a disk has spoilt is found before anything is encrypted for it.
 #pragma once
 
 #include "ckks/bootstrap/bootstrapper.h"
@@ -24,8 +24,9 @@ class NewKeyFiles {
 };
 
 struct KeyCheck {
-  size_t keys = 0;            // for products and rotations, each used once
-  bool bootstrapped = false;  // not without a bootstrap, nor without the memory for it
+  size_t keys = 0;  // for products and rotations that were tested one by one
+  bool bootstrapped =
+      false;  // where there is a bootstrap and memory for it; else its keys are among those above
 };
 
 // Throws Error where a result is farther from what it should be than four times the error that the noise model predicts.
