@@ -363,12 +363,14 @@ int demo(int argc, char** argv) {
   std::printf("  %s\n%s", counted(static_cast<size_t>(run.bootstraps()), "bootstrap").c_str(),
               figures.text().c_str());
 
+  std::vector<std::string> facts = figures.lines();
+  facts.insert(facts.begin(), deployment.context->describe());
+  facts.push_back("seconds are of the last pass, measured errors of the first");
   ledger_file.write({.title = "The ledger of an encrypted run",
-                     .facts = {deployment.context->describe(),
-                               message(run.passes(), run.passes() == 1 ? " pass; " : " passes; ",
-                                       "seconds are of the last one, measured errors of the first")},
+                     .facts = std::move(facts),
                      .figures = figures.json(),
                      .ledger = ledger});
+
   Json json;
   json["params"] = parameters_json(*deployment.context);
   json["accuracy"]["softmax"] = scores.softmax.accuracy();

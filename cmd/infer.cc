@@ -144,9 +144,11 @@ int infer(int argc, char** argv) {
               counted(static_cast<size_t>(plan.bootstraps), "bootstrap").c_str(),
               seconds_text(loaded - start).c_str(), seconds_text(inferred - loaded).c_str(), out.c_str(),
               figures.text().c_str());
+  std::vector<std::string> facts = figures.lines();
+  facts.insert(facts.begin(), context.describe());
+  facts.push_back("seconds are of the last pass; ranges and errors are for the client to know");
   ledger_file.write({.title = "The ledger of an encrypted run, on the server",
-                     .facts = {context.describe(),
-                               "Seconds are of the last pass; ranges and errors are for the client to know"},
+                     .facts = std::move(facts),
                      .figures = figures.json(),
                      .ledger = ledger});
   Json json;

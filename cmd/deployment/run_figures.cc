@@ -55,28 +55,30 @@ void RunFigures::fill(program::Ledger& ledger) const {
   if (!predicted_.empty()) ledger.set_predicted_seconds(predicted_);
 }
 
-std::string RunFigures::text() const {
+std::vector<std::string> RunFigures::lines() const {
   const program::MeterReading& reading = deployment_.reading;
-  std::string out = "  memory      " +
-                    side_by_side(predicted_bytes_, static_cast<double>(peak_resident_bytes()), bytes_text) +
-                    ": keys " + bytes_text(reading.key_bytes()) + ", a run " +
-                    bytes_text(reading.run_bytes()) + ", the process before " + bytes_text(held_bytes_) +
-                    "\n";
+  std::vector<std::string> lines{
+      "memory      " +
+      side_by_side(predicted_bytes_, static_cast<double>(peak_resident_bytes()), bytes_text) + ": keys " +
+      bytes_text(reading.key_bytes()) + ", a run " + bytes_text(reading.run_bytes()) +
+      ", the process before " + bytes_text(held_bytes_)};
   if (!passes_.empty()) {
-    out += "  first pass  " + side_by_side(predicted_first(), passes_.front(), seconds_text) +
-           ", of which encoding weights " + seconds_text(predicted_encoding_) + " and " +
-           seconds_text(encode_seconds_);
-    if (touch_seconds_ > 0) {
-      out += "; its memory was touched beside the keys in " + seconds_text(touch_seconds_);
-    }
-    out += "\n";
+    lines.push_back("first pass  " + side_by_side(predicted_first(), passes_.front(), seconds_text) +
+                    "; encoding weights takes " + seconds_text(predicted_encoding_) + " of it, and took " +
+                    seconds_text(encode_seconds_));
+    if (touch_seconds_ > 0)
+      lines.back() += "; its memory was touched beside the keys in " + seconds_text(touch_seconds_);
   }
-  if (passes_.size() > 1) {
-    out += "  warm pass   " + side_by_side(predicted_warm_, measured_warm(), seconds_text) + ", mean of " +
-           std::to_string(passes_.size() - 1) + "\n";
-  } else {
-    out += "  warm pass   " + seconds_text(predicted_warm_) + " predicted; none was run\n";
-  }
+  lines.push_back("warm pass   " + (passes_.size() > 1
+                                        ? side_by_side(predicted_warm_, measured_warm(), seconds_text) +
+                                              ", mean of " + std::to_string(passes_.size() - 1)
+                                        : seconds_text(predicted_warm_) + " predicted; none was run"));
+  return lines;
+}
+
+std::string RunFigures::text() const {
+  std::string out;
+  for (const std::string& line : lines()) out += "  " + line + "\n";
   return out;
 }
 

@@ -32,8 +32,9 @@ class RunFigures {
 
   // Seconds of the last pass and their prediction.
   void fill(program::Ledger& ledger) const;
-  // Three lines, of memory, the first pass and the later ones.
-  std::string text() const;
+  // Three, of memory, the first pass and the later ones.
+  std::vector<std::string> lines() const;
+  std::string text() const;  // the same, indented
   Json json() const;
 
  private:
