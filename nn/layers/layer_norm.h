@@ -12,6 +12,22 @@
 
 namespace psm {
 
+// m and v of one row.
+template <typename Scalar>
+struct Moments {
+  Scalar mean, variance;
+};
+template <typename Scalar>
+Moments<Scalar> moments(const Scalar* row, int d) {
+  Scalar sum = 0, squares = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int f = 0; f < d; ++f) sum += row[f];
+  const Scalar m = sum / d;
+#pragma omp simd reduction(+ : squares)
+  for (int f = 0; f < d; ++f) squares += (row[f] - m) * (row[f] - m);
+  return {m, squares / d};
+}
+
 template <typename Scalar>
 struct LayerNormOp final : Operation {
   Tensor<Scalar> x, gamma, beta, y;
@@ -27,13 +43,8 @@ struct LayerNormOp final : Operation {
     for (int r = 0; r < x.rows; ++r) {
       const Scalar* in = x.row(r);
       Scalar* out = y.row(r);
-      Scalar sum = 0, squares = 0;
-#pragma omp simd reduction(+ : sum)
-      for (int f = 0; f < d; ++f) sum += in[f];
-      const Scalar m = sum / d;
-#pragma omp simd reduction(+ : squares)
-      for (int f = 0; f < d; ++f) squares += (in[f] - m) * (in[f] - m);
-      const Scalar s = 1 / std::sqrt(squares / d + epsilon);
+      const auto [m, v] = moments(in, d);
+      const Scalar s = 1 / std::sqrt(v + epsilon);
 #pragma omp simd
       for (int f = 0; f < d; ++f) out[f] = (in[f] - m) * s * gamma.value[f] + beta.value[f];
       mean[r] = m;
@@ -86,17 +97,10 @@ struct RowVarianceOp final : Operation {
       : x(x_), v(v_), mean(mean_), epsilon(epsilon_) {}
 
   void forward() {
-    const int d = x.columns;
     for (int r = 0; r < x.rows; ++r) {
-      const Scalar* in = x.row(r);
-      Scalar sum = 0, squares = 0;
-#pragma omp simd reduction(+ : sum)
-      for (int f = 0; f < d; ++f) sum += in[f];
-      const Scalar m = sum / d;
-#pragma omp simd reduction(+ : squares)
-      for (int f = 0; f < d; ++f) squares += (in[f] - m) * (in[f] - m);
-      mean[r] = m;
-      v.value[r] = squares / d + epsilon;
+      const Moments<Scalar> of_row = moments(x.row(r), x.columns);
+      mean[r] = of_row.mean;
+      v.value[r] = of_row.variance + epsilon;
     }
   }
 

@@ -35,6 +35,18 @@ void for_each_counted(const Tensor<Scalar>& x, const int* marks, Visit visit) {
     if (row_counts(marks, r)) visit(r * columns, (r + 1) * columns);
 }
 
+// Records a loss with what all of them have.
+template <typename Op, typename Scalar>
+Tensor<Scalar> record_range_loss(Tape<Scalar>& tape, Op op, Tensor<Scalar> x, const int* marks,
+                                 double scale) {
+  op.x = x;
+  op.loss = tape.tensor(1, 1);
+  op.marks = marks;
+  op.scale = static_cast<Scalar>(scale);
+  tape.record(op);
+  return op.loss;
+}
+
 template <typename Scalar>
 struct PeakLossOp final : Operation {
   Tensor<Scalar> x, loss;
@@ -75,15 +87,10 @@ template <typename Scalar>
 Tensor<Scalar> peak_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, int group, double scale) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   PeakLossOp<Scalar> op;
-  op.x = x;
-  op.loss = tape.tensor(1, 1);
-  op.marks = marks;
   op.peaks = tape.template array_of<Scalar*>(x.rows / group);
   op.signs = tape.array(x.rows / group);
   op.group = group;
-  op.scale = static_cast<Scalar>(scale);
-  tape.record(op);
-  return op.loss;
+  return record_range_loss(tape, op, x, marks, scale);
 }
 
 template <typename Scalar>
@@ -121,13 +128,8 @@ template <typename Scalar>
 Tensor<Scalar> excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double limit,
                            double scale) {
   ExcessLossOp<Scalar> op;
-  op.x = x;
-  op.loss = tape.tensor(1, 1);
-  op.marks = marks;
   op.limit = static_cast<Scalar>(limit);
-  op.scale = static_cast<Scalar>(scale);
-  tape.record(op);
-  return op.loss;
+  return record_range_loss(tape, op, x, marks, scale);
 }
 
 template <typename Scalar>
@@ -161,13 +163,8 @@ template <typename Scalar>
 Tensor<Scalar> log_excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double limit,
                                double scale) {
   LogExcessLossOp<Scalar> op;
-  op.x = x;
-  op.loss = tape.tensor(1, 1);
-  op.marks = marks;
   op.limit = static_cast<Scalar>(limit);
-  op.scale = static_cast<Scalar>(scale);
-  tape.record(op);
-  return op.loss;
+  return record_range_loss(tape, op, x, marks, scale);
 }
 
 template <typename Scalar>
@@ -206,14 +203,9 @@ Tensor<Scalar> log_width_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* m
                               double scale) {
   PSM_CHECK(x.columns == 1, x.columns);
   LogWidthLossOp<Scalar> op;
-  op.x = x;
-  op.loss = tape.tensor(1, 1);
-  op.marks = marks;
   op.outside = tape.array(x.rows);
   op.half_width = static_cast<Scalar>(half_width);
-  op.scale = static_cast<Scalar>(scale);
-  tape.record(op);
-  return op.loss;
+  return record_range_loss(tape, op, x, marks, scale);
 }
 
 }  // namespace psm

@@ -6,6 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json.h"
+#include "nn/lines.h"
 #include "nn/text/byte_level.h"
 #include "nn/text/tokenizer.h"
 
@@ -225,12 +226,9 @@ ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view m
     if (found->first == "</s>" || found->first == kEndOfText) spec.end = found->second;
   }
   set_tokens(ids, spec, what);
-  for (size_t at = 0; at < merges.size();) {
-    const size_t end = std::min(merges.find('\n', at), merges.size());
-    std::string_view line = merges.substr(at, end - at);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!line.empty() && !(at == 0 && line.starts_with("#version"))) add_merge(line, ids, spec, what);
-    at = end + 1;
+  for (const std::string_view line : lines_of(merges)) {
+    const bool version = line.data() == merges.data() && line.starts_with("#version");
+    if (!line.empty() && !version) add_merge(line, ids, spec, what);
   }
   return spec;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ckks/base/error.h"
+#include "nn/lines.h"
 
 namespace psm {
 namespace {
@@ -19,20 +20,19 @@ struct Window {
 
 std::vector<std::string_view> split_documents(std::string_view text) {
   std::vector<std::string_view> documents;
-  size_t begin = 0;  // of the document
-  for (size_t line = 0; line <= text.size();) {
-    const size_t end = std::min(text.find('\n', line), text.size());
-    std::string_view content = text.substr(line, end - line);
-    if (content.ends_with('\r')) content.remove_suffix(1);
-    const bool last = end == text.size();
-    if (content == kEnd || last) {
-      const std::string_view document = text.substr(begin, (content == kEnd ? line : end) - begin);
-      const size_t first = document.find_first_not_of(" \t\r\n");
-      if (first != std::string_view::npos) documents.push_back(document.substr(first));
-      begin = end + 1;
+  size_t begin = 0;  // of the document, or of the mark's line end before it
+  const auto end_at = [&](size_t end) {
+    const std::string_view document = text.substr(begin, end - begin);
+    const size_t first = document.find_first_not_of(" \t\r\n");
+    if (first != std::string_view::npos) documents.push_back(document.substr(first));
+  };
+  for (const std::string_view line : lines_of(text))
+    if (line == kEnd) {
+      const auto at = static_cast<size_t>(line.data() - text.data());
+      end_at(at);
+      begin = at + kEnd.size();
     }
-    line = end + 1;
-  }
+  end_at(text.size());
   return documents;
 }
 

@@ -1,9 +1,9 @@
 #include "train/data/sst2.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "ckks/base/error.h"
+#include "nn/lines.h"
 #include "train/data/gzip_file.h"
 
 namespace psm {
@@ -41,12 +41,9 @@ bool any_part(std::string_view text, const Visit& visit) {
 
 std::vector<LabelledText> parse_sst2(std::string_view text, const std::string& what) {
   std::vector<LabelledText> phrases;
-  for (size_t number = 1, at = 0; at < text.size(); ++number) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    std::string_view line = text.substr(at, end - at);
-    at = end + 1;
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (number == 1) {
+  int number = 0;
+  for (const std::string_view line : lines_of(text)) {
+    if (++number == 1) {
       if (line != kHeading)
         throw Error(
             message(what, ", line 1: the heading is not `sentence<tab>label`; give SST-2's train.tsv"));

@@ -1,11 +1,10 @@
 #include "train/harness/harness_tasks.h"
 
-#include <algorithm>
-
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
 #include "ckks/base/files/utf8.h"
+#include "nn/lines.h"
 
 namespace psm {
 namespace {
@@ -88,10 +87,7 @@ std::string place_of(const TaskExample& example, const std::string& what) {
 std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what) {
   std::vector<TaskExample> examples;
   int line = 0;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view content = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string_view content : lines_of(text)) {
     const std::string place = message(what, " line ", ++line);
     if (examples.size() == kMaxExamples)
       throw Error(message(place, ": at most ", kMaxExamples, " examples are read; split the file"));

@@ -92,45 +92,47 @@ class Recipe {
   std::vector<StageReport> stages_;
 };
 
+// What the tasks' recipes share: the rates.
+RecipeOptions recipe_of(const ModelConfig& model, int batch, size_t steps, size_t range_steps,
+                        uint64_t seed) {
+  RecipeOptions options;
+  options.model = model;
+  options.seed = seed;
+  options.training.batch = options.range_training.batch = batch;
+  options.training.rate = {.peak = 3e-3, .warmup = 100, .floor = 0.05};
+  options.range_training.rate = {.peak = 2e-3, .warmup = 50, .floor = 0.05};
+  set_steps(options, steps, range_steps);
+  return options;
+}
+
 }  // namespace
 
 RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed) {
-  RecipeOptions options;
-  options.seed = seed;
-  ModelConfig& model = options.model;
-  model.vocab = task.vocab();
-  model.context = task.context();
-  model.layers = 2;
-  model.width = 64;
-  model.heads = 2;
-  model.ffn = 128;
-  model.rotary_fraction = 0.5;
-  model.rotary_base = 20;
-  options.training.batch = options.range_training.batch = 64;
-  options.training.rate = {3e-3, 100, options.steps, 0.05};
-  options.range_training.rate = {2e-3, 50, options.range_steps, 0.05};
+  const RecipeOptions defaults;
+  RecipeOptions options = recipe_of({.vocab = task.vocab(),
+                                     .context = task.context(),
+                                     .layers = 2,
+                                     .width = 64,
+                                     .heads = 2,
+                                     .ffn = 128,
+                                     .rotary_fraction = 0.5,
+                                     .rotary_base = 20},
+                                    /*batch=*/64, defaults.steps, defaults.range_steps, seed);
   options.range_training.ranges = default_range_losses();
   return options;
 }
 
 RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed) {
-  RecipeOptions options;
-  options.seed = seed;
-  ModelConfig& model = options.model;
-  model.vocab = data.vocab();
-  model.context = data.context();
-  model.layers = 2;
-  model.width = 128;
-  model.heads = 4;
-  model.ffn = 512;
-  model.rotary_fraction = 0.5;
-  model.rotary_base = 100;
-  options.steps = steps;
+  RecipeOptions options = recipe_of({.vocab = data.vocab(),
+                                     .context = data.context(),
+                                     .layers = 2,
+                                     .width = 128,
+                                     .heads = 4,
+                                     .ffn = 512,
+                                     .rotary_fraction = 0.5,
+                                     .rotary_base = 100},
+                                    /*batch=*/32, steps, steps / 2, seed);
   options.stop_accuracy = 1.1;
-  options.range_steps = steps / 2;
-  options.training.batch = options.range_training.batch = 32;
-  options.training.rate = {3e-3, 100, steps, 0.05};
-  options.range_training.rate = {2e-3, 50, options.range_steps, 0.05};
   options.range_training.ranges = text_range_losses();
   options.mean_denominator = 4;
   options.evaluate_every = 100;
