@@ -62,15 +62,16 @@ class Approximation {
     int multiplications = 0;  // ciphertext x ciphertext, with a key-switch each (series_multiplications())
   };
 
-  class Computation {
+  // A recipe whose type is forgotten.
+  class AnyRecipe {
    public:
-    virtual ~Computation() = default;
+    virtual ~AnyRecipe() = default;
     virtual double evaluate(double v) const = 0;
     virtual program::Value build(program::Builder&, program::Value v) const = 0;
     virtual double exact(double x) const = 0;
   };
 
-  Approximation(Facts facts, Cost cost, std::shared_ptr<const Computation> computation);
+  Approximation(Facts facts, Cost cost, std::shared_ptr<const AnyRecipe> recipe);
 
   std::string name() const { return facts_.function + " by " + facts_.method; }
   const std::string& function() const { return facts_.function; }
@@ -89,12 +90,12 @@ class Approximation {
 
   // P(x), in double precision, by the operations of the program (scales included).
   double evaluate(double x) const {
-    return facts_.output_scale * computation_->evaluate(facts_.input_scale * x + facts_.input_offset);
+    return facts_.output_scale * recipe_->evaluate(facts_.input_scale * x + facts_.input_offset);
   }
   // out for a given v: the program alone.
-  double evaluate_normalised(double v) const { return computation_->evaluate(v); }
+  double evaluate_normalised(double v) const { return recipe_->evaluate(v); }
   // f(x) itself.
-  double exact(double x) const { return computation_->exact(x); }
+  double exact(double x) const { return recipe_->exact(x); }
   // |P(x) - f(x)|, divided by |f(x)| for kRelative.
   double error_at(double x) const;
 
@@ -106,7 +107,7 @@ class Approximation {
  private:
   Facts facts_;
   Cost cost_;
-  std::shared_ptr<const Computation> computation_;
+  std::shared_ptr<const AnyRecipe> recipe_;
 };
 
 // Relinearisations of one Series instruction, by the plan that the evaluator follows

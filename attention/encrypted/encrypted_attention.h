@@ -50,11 +50,9 @@ class AttentionMasks {
   program::Value row_sums(program::Builder&, const std::vector<program::Value>& powers, double factor) const;
 
   int score_ciphertexts() const { return score_ciphertexts_; }
-  // Of one ciphertext of heads, for tests: g of the two loops.
-  int giants() const { return 2 * head_features_ / babies_; }
-  int babies() const { return babies_; }
 
  private:
+  int giants() const { return 2 * head_features_ / babies_; }
   program::Plain query_mask(int i, int giant_offset) const;
   program::Plain value_mask(int i, int giant_offset) const;
   program::Plain key_mask(int m, int feature, int giant_offset) const;

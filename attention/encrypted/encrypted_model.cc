@@ -74,6 +74,25 @@ Centred centre(std::span<const double> x, size_t d) {
   return result;
 }
 
+// From the outputs of the program: the residual stream, centred, [T][d] of each of the first `prompts` prompts.
+std::vector<std::vector<double>> residual_stream(const PolynomialModel& model, const Packing& packing,
+                                                 const SlotVectors& outputs, int prompts) {
+  const ModelConfig& config = model.weights.config;
+  std::vector<std::vector<std::complex<double>>> ciphertexts;
+  for (int c = 0; c < packing.state_ciphertexts(); ++c) {
+    const std::string name = input_name(packing, "x", c);
+    const auto found = outputs.find(name);
+    if (found == outputs.end())
+      throw Error("the answer lacks the output '" + name + "'; run the whole program");
+    ciphertexts.push_back(found->second);
+  }
+  std::vector<std::vector<double>> hidden = unpack_states(packing, config.width, ciphertexts, prompts);
+  const std::vector<double> scale = residual_scale(model, packing);
+  for (std::vector<double>& state : hidden)
+    for (size_t i = 0; i < state.size(); ++i) state[i] *= scale[i % scale.size()];
+  return hidden;
+}
+
 }  // namespace
 
 Program build_program(const PolynomialModel& model, const Packing& packing) {
@@ -131,30 +150,12 @@ SlotVectors client_inputs(const PolynomialModel& model, const Packing& packing,
   return inputs;
 }
 
-std::vector<std::vector<double>> client_hidden(const PolynomialModel& model, const Packing& packing,
-                                               const SlotVectors& outputs, int prompts) {
-  const ModelConfig& config = model.weights.config;
-  std::vector<std::vector<std::complex<double>>> ciphertexts;
-  for (int c = 0; c < packing.state_ciphertexts(); ++c) {
-    const std::string name = input_name(packing, "x", c);
-    const auto found = outputs.find(name);
-    if (found == outputs.end())
-      throw Error("the answer lacks the output '" + name + "'; run the whole program");
-    ciphertexts.push_back(found->second);
-  }
-  std::vector<std::vector<double>> hidden = unpack_states(packing, config.width, ciphertexts, prompts);
-  const std::vector<double> scale = residual_scale(model, packing);
-  for (std::vector<double>& state : hidden)
-    for (size_t i = 0; i < state.size(); ++i) state[i] *= scale[i % scale.size()];
-  return hidden;
-}
-
 std::vector<std::vector<double>> client_logits(const PolynomialModel& model, const Packing& packing,
                                                const SlotVectors& outputs,
                                                std::span<const std::vector<int>> prompts) {
   const ModelWeights& w = model.weights;
   const size_t d = static_cast<size_t>(w.config.width), vocab = static_cast<size_t>(w.config.vocab);
-  const auto hidden = client_hidden(model, packing, outputs, static_cast<int>(prompts.size()));
+  const auto hidden = residual_stream(model, packing, outputs, static_cast<int>(prompts.size()));
   std::vector<std::vector<double>> logits;
   for (size_t p = 0; p < prompts.size(); ++p) {
     const Centred x = centre(hidden[p], d);

@@ -41,8 +41,5 @@ SlotVectors client_inputs(const PolynomialModel&, const Packing&, std::span<cons
 std::vector<std::vector<double>> client_logits(const PolynomialModel&, const Packing&,
                                                const SlotVectors& outputs,
                                                std::span<const std::vector<int>> prompts);
-// The residual stream itself, centred, [T][d] of each of the first `prompts` prompts.
-std::vector<std::vector<double>> client_hidden(const PolynomialModel&, const Packing&,
-                                               const SlotVectors& outputs, int prompts);
 
 }  // namespace psm

@@ -37,7 +37,6 @@ struct Packing {
 
   int state_ciphertexts() const { return state.size() / features; }
   int head_ciphertexts() const { return heads.size() / features; }
-  int ffn_ciphertexts() const { return ffn.size() / features; }
   // M: ciphertexts of scores for each ciphertext of heads; slot (t, h C + j) of number m is the pair (t, t -
   // m C - j).
   int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }

@@ -18,7 +18,7 @@ TEST_CASE("the Pythia-70M shape with 128 tokens fills one ciphertext of 2^15 slo
   CHECK(p.prompts == 1);
   CHECK(p.state_ciphertexts() == 1);
   CHECK(p.head_ciphertexts() == 1);
-  CHECK(p.ffn_ciphertexts() == 4);
+  CHECK(p.ffn.size() / p.features == 4);
   CHECK(p.head_features == 32);
   CHECK(p.score_ciphertexts() == 4);
 }
@@ -28,12 +28,12 @@ TEST_CASE("wide models spread over ciphertexts of whole heads, small ones share 
   CHECK(wide.features == 256);
   CHECK(wide.state_ciphertexts() == 8);
   CHECK(wide.head_ciphertexts() == 8);
-  CHECK(wide.ffn_ciphertexts() == 22);
+  CHECK(wide.ffn.size() / wide.features == 22);
   const Packing small = make_packing(shape(64, 2, 128), 60, 1 << 15);
   CHECK(small.tokens == 64);
   CHECK(small.features == 32);
   CHECK(small.prompts == 16);
-  CHECK(small.ffn_ciphertexts() == 2);
+  CHECK(small.ffn.size() / small.features == 2);
 }
 
 TEST_CASE("every real feature has one place, and rotary pairs share a slot") {

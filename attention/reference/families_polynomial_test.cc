@@ -99,7 +99,7 @@ struct Perturbed {
           site == Site::kSecondVariance ? *layer.second_inverse_sqrt : layer.inverse_sqrt;
       return exact * (1 + error(polynomial.error_bound()));
     };
-    hooks.weights = [&](int n, std::span<double> row) {
+    hooks.row_weights = [&](int n, std::span<double> row) {
       const std::vector<double> scores(row.begin(), row.end());
       row_weights(model.weights.config, scores.data(), static_cast<int>(row.size()), row.data());
       const double factor = 1 + error(model.layers[n].attention.error_bound);

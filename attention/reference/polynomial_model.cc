@@ -55,8 +55,8 @@ Interval interval_from_json(const Json& json, const std::string& what) {
   return interval;
 }
 
-PolynomialWeights attention_of(const ModelConfig& config, const LayerRanges& ranges,
-                               const PolynomialOptions& options) {
+PolynomialRow attention_of(const ModelConfig& config, const LayerRanges& ranges,
+                           const PolynomialOptions& options) {
   const double error = options.inverse_error;
   switch (config.attention) {
     case AttentionKind::kPowerSoftmax:
@@ -99,7 +99,7 @@ ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
     const Approximation* polynomial = inverse_sqrt_at(model, site, layer);
     return polynomial ? polynomial->evaluate(variance) : 1 / std::sqrt(variance);
   };
-  hooks.weights = [&model](int layer, std::span<double> row) {
+  hooks.row_weights = [&model](int layer, std::span<double> row) {
     model.layers[static_cast<size_t>(layer)].attention.evaluate(row);
   };
   hooks.gelu = [&model](int layer, double z) {

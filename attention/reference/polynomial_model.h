@@ -44,7 +44,7 @@ Approximation inverse_sqrt_of(Interval variance, const PolynomialOptions& option
 // The polynomials of one layer.
 struct LayerApproximations {
   Approximation inverse_sqrt;
-  PolynomialWeights attention;
+  PolynomialRow attention;
   Approximation gelu;                                     // or SiLU
   std::optional<Approximation> second_inverse_sqrt = {};  // of a sequential block's N2
 

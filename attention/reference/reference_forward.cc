@@ -211,7 +211,7 @@ class Reference {
           length_agnostic_denominator(row.data(), length, PowerParameters::of(config_));
       observe(Site::kDenominator, layer, position, &denominator, 1);
     }
-    if (hooks_.weights) return hooks_.weights(layer, row);
+    if (hooks_.row_weights) return hooks_.row_weights(layer, row);
     const Vector scores = row;
     row_weights(config_, scores.data(), length, row.data());
   }

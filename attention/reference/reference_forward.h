@@ -32,9 +32,9 @@ struct ReferenceHooks {
   // Replacements of the exact functions; empty means exact.
   // Of all norms but the one before the first block (kPostNorm).
   std::function<double(Site site, int layer, double variance)> inverse_square_root;
-  std::function<void(int layer, std::span<double> row)> weights;  // of a row of scores, in place
-  std::function<double(int layer, double input)> gelu;            // or SiLU
-  std::function<double(double input)> pooler;                     // the sigmoid of the head
+  std::function<void(int layer, std::span<double> row)> row_weights;  // from scores, in place
+  std::function<double(int layer, double input)> gelu;                // or SiLU
+  std::function<double(double input)> pooler;                         // the sigmoid of the head
 };
 
 struct ForwardResult {

@@ -71,7 +71,7 @@ TEST_CASE("every site is observed and exact replacements change nothing") {
   hooks.observe = [&](Site site, int, int, std::span<const double>) { ++seen[static_cast<int>(site)]; };
   hooks.inverse_square_root = [](Site, int, double v) { return 1 / std::sqrt(v); };
   double factor = 1;
-  hooks.weights = [&](int, std::span<double> row) {
+  hooks.row_weights = [&](int, std::span<double> row) {
     const double mean = length_agnostic_denominator(row.data(), static_cast<int>(row.size()), {4, 0.01});
     for (double& s : row) s = factor * s * s * s * s / (mean * static_cast<double>(row.size()));
   };

@@ -131,14 +131,14 @@ struct NormaliseSquareRecipe {
 };
 
 template <typename Recipe>
-void set_recipe(PolynomialWeights& weights, Recipe recipe) {
+void set_recipe(PolynomialRow& weights, Recipe recipe) {
   weights.levels = levels_between_products(recipe);
-  weights.kernel = make_row_kernel(std::move(recipe));
+  weights.recipe = make_row_recipe(std::move(recipe));
 }
 
-PolynomialWeights normalise_square(double bound, int context, double relative_error, int rounds) {
+PolynomialRow normalise_square(double bound, int context, double relative_error, int rounds) {
   const double fold = std::ldexp(1.0, rounds);
-  PolynomialWeights weights;
+  PolynomialRow weights;
   weights.method = message("normalise and square, ", rounds, rounds == 1 ? " round" : " rounds");
   const Approximation exp = design_exp({-2 * bound / fold, 0}, relative_error / 8 / fold);
   weights.parts.push_back(exp);
@@ -161,9 +161,9 @@ PolynomialWeights normalise_square(double bound, int context, double relative_er
 
 }  // namespace
 
-void PolynomialWeights::evaluate(std::span<double> row) const { kernel->evaluate(row); }
+void PolynomialRow::evaluate(std::span<double> row) const { recipe->evaluate(row); }
 
-RowProgram PolynomialWeights::in_slots(const RowPacking& packing) const { return kernel->in_slots(packing); }
+RowProgram PolynomialRow::in_slots(const RowPacking& packing) const { return recipe->in_slots(packing); }
 
 std::string_view name_of(SoftmaxForm form) {
   return form == SoftmaxForm::kTaylorGoldschmidt ? "taylor_goldschmidt" : "normalise_square";
@@ -186,14 +186,14 @@ DivisionForm division_form_from(std::string_view name) {
   throw Error(message("unknown form of the division \"", name, "\"; use one of: relaxed, goldschmidt"));
 }
 
-PolynomialWeights power_softmax_polynomial(const ModelConfig& config, Interval denominators,
-                                           double relative_error, DivisionForm division) {
+PolynomialRow power_softmax_polynomial(const ModelConfig& config, Interval denominators,
+                                       double relative_error, DivisionForm division) {
   if (config.form == PowerForm::kStable)
     throw Error("the stable form of PowerSoftmax is for training; train its last stage as length_agnostic");
   const Approximation inverse = division == DivisionForm::kRelaxed
                                     ? design_inverse(denominators, relative_error)
                                     : goldschmidt_inverse(denominators, kPaperIterations);
-  PolynomialWeights weights;
+  PolynomialRow weights;
   weights.method = message("power ", config.power, " and division");
   weights.parts = {inverse};
   weights.error_bound = inverse.error_bound();
@@ -201,9 +201,9 @@ PolynomialWeights power_softmax_polynomial(const ModelConfig& config, Interval d
   return weights;
 }
 
-PolynomialWeights scaled_relu_polynomial(double score_bound, double absolute_error) {
+PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error) {
   const Approximation absolute = design_absolute_value(score_bound, 2 * absolute_error);
-  PolynomialWeights weights;
+  PolynomialRow weights;
   weights.method = "scaled ReLU by |x|";
   weights.parts = {absolute};
   weights.error_kind = ErrorKind::kAbsolute;
@@ -212,7 +212,7 @@ PolynomialWeights scaled_relu_polynomial(double score_bound, double absolute_err
   return weights;
 }
 
-PolynomialWeights taylor_goldschmidt_softmax(double score_bound, int context, double relative_error) {
+PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double relative_error) {
   check_softmax(score_bound, context, relative_error);
   const int pairings = ceil_log2(context);
   std::optional<Approximation> absolute;
@@ -227,7 +227,7 @@ PolynomialWeights taylor_goldschmidt_softmax(double score_bound, int context, do
   const Approximation inverse = design_inverse({(1 - eta) * std::exp(-shift) * (1 - kRounding),
                                                 context * (1 + eta) * std::exp(shift) * (1 + kRounding)},
                                                relative_error / 4);
-  PolynomialWeights weights;
+  PolynomialRow weights;
   weights.method = "Taylor series of degree 8 and Goldschmidt";
   if (absolute) weights.parts.push_back(*absolute);
   weights.parts.push_back(exp);
@@ -237,13 +237,13 @@ PolynomialWeights taylor_goldschmidt_softmax(double score_bound, int context, do
   return weights;
 }
 
-PolynomialWeights normalise_square_softmax(double score_bound, int context, double relative_error) {
+PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error) {
   check_softmax(score_bound, context, relative_error);
-  std::optional<PolynomialWeights> best;
+  std::optional<PolynomialRow> best;
   for (int rounds = 1; rounds <= kMostRounds; ++rounds) {
     // Fewer rounds leave the first sum of squares on an interval that no inverse root is designed for.
     if (4 * score_bound / std::ldexp(1.0, rounds) > 12) continue;
-    PolynomialWeights candidate = normalise_square(score_bound, context, relative_error, rounds);
+    PolynomialRow candidate = normalise_square(score_bound, context, relative_error, rounds);
     if (best && candidate.levels >= best->levels) break;
     best = std::move(candidate);
   }

@@ -42,7 +42,7 @@
 
 namespace psm {
 
-class RowKernel;
+class AnyRowRecipe;
 
 // What takes the place of softmax in a model that was trained with it.
 enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
@@ -56,14 +56,14 @@ enum class DivisionForm { kRelaxed, kGoldschmidt };
 std::string_view name_of(DivisionForm form);
 DivisionForm division_form_from(std::string_view name);  // throws psm::Error on anything else
 
-struct PolynomialWeights {
+struct PolynomialRow {
   std::string method;
   std::vector<Approximation> parts;  // in the order in which they are used
   int levels = 0;                    // between scores and weights
   // Of each weight against row_weights(): relative, for scaled ReLU absolute.
   ErrorKind error_kind = ErrorKind::kRelative;
   double error_bound = 0;
-  std::shared_ptr<const RowKernel> kernel;
+  std::shared_ptr<const AnyRowRecipe> recipe;
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
   // Throws psm::Error if scores up to packing.score_bound leave the intervals; its build() does if the packing does
@@ -73,13 +73,13 @@ struct PolynomialWeights {
 
 // D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon as the form says; it lies in `denominators`. Throws
 // psm::Error for the stable form.
-PolynomialWeights power_softmax_polynomial(const ModelConfig&, Interval denominators, double relative_error,
-                                           DivisionForm division = DivisionForm::kRelaxed);
+PolynomialRow power_softmax_polynomial(const ModelConfig&, Interval denominators, double relative_error,
+                                       DivisionForm division = DivisionForm::kRelaxed);
 // The error is absolute, of a row of length 1.
-PolynomialWeights scaled_relu_polynomial(double score_bound, double absolute_error);
+PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error);
 // Either throws psm::Error if the bound or the error is not positive, or nothing reaches the error.
-PolynomialWeights taylor_goldschmidt_softmax(double score_bound, int context, double relative_error);
+PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double relative_error);
 // The number of rounds k is that of the fewest levels.
-PolynomialWeights normalise_square_softmax(double score_bound, int context, double relative_error);
+PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error);
 
 }  // namespace psm

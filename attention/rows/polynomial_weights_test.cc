@@ -32,8 +32,7 @@ std::vector<Row> rows_within(double bound, int context) {
   return rows;
 }
 
-double worst_error(const ModelConfig& config, const PolynomialWeights& polynomial,
-                   const std::vector<Row>& rows) {
+double worst_error(const ModelConfig& config, const PolynomialRow& polynomial, const std::vector<Row>& rows) {
   double worst = 0;
   for (const Row& scores : rows) {
     Row exact(scores.size()), approximate = scores;
@@ -58,8 +57,8 @@ TEST_CASE("both replacements of softmax are within their bound of it, for rows o
         CAPTURE(bound);
         CAPTURE(context);
         CAPTURE(error);
-        for (const PolynomialWeights& polynomial : {taylor_goldschmidt_softmax(bound, context, error),
-                                                    normalise_square_softmax(bound, context, error)}) {
+        for (const PolynomialRow& polynomial : {taylor_goldschmidt_softmax(bound, context, error),
+                                                normalise_square_softmax(bound, context, error)}) {
           CAPTURE(polynomial.method);
           CHECK(polynomial.error_bound <= error);
           const double worst = worst_error(softmax, polynomial, rows_within(bound, context));
@@ -70,7 +69,7 @@ TEST_CASE("both replacements of softmax are within their bound of it, for rows o
 }
 
 TEST_CASE("every approximation within a replacement of softmax stays on its interval") {
-  const PolynomialWeights square = normalise_square_softmax(6, 32, 0x1p-8);
+  const PolynomialRow square = normalise_square_softmax(6, 32, 0x1p-8);
   for (Row row : rows_within(6, 32)) {
     const double fold = std::ldexp(1.0, static_cast<int>(square.parts.size()) - 1);
     for (double& x : row) {
@@ -91,17 +90,17 @@ TEST_CASE("scores beyond the bound break the replacements of softmax") {
   ModelConfig softmax;
   softmax.attention = AttentionKind::kSoftmax;
   const std::vector<Row> rows = {{-20, 0, 20}};
-  for (const PolynomialWeights& polynomial :
+  for (const PolynomialRow& polynomial :
        {taylor_goldschmidt_softmax(2, 8, 0x1p-8), normalise_square_softmax(2, 8, 0x1p-8)})
     CHECK(!(worst_error(softmax, polynomial, rows) <= polynomial.error_bound));
 }
 
 TEST_CASE("levels are counted from the parts") {
-  const PolynomialWeights taylor = taylor_goldschmidt_softmax(4, 64, 0x1p-8);
+  const PolynomialRow taylor = taylor_goldschmidt_softmax(4, 64, 0x1p-8);
   REQUIRE(taylor.parts.size() == 3);
   CHECK(taylor.parts[1].method().starts_with("Taylor of degree 8"));
   CHECK(taylor.levels == 6 * taylor.parts[0].depth() + taylor.parts[1].depth() + taylor.parts[2].depth() + 1);
-  const PolynomialWeights square = normalise_square_softmax(4, 64, 0x1p-8);
+  const PolynomialRow square = normalise_square_softmax(4, 64, 0x1p-8);
   int levels = square.parts[0].depth();
   for (size_t round = 1; round < square.parts.size(); ++round) levels += square.parts[round].depth() + 3;
   CHECK(square.levels == levels);
@@ -128,7 +127,7 @@ TEST_CASE("PowerSoftmax as a polynomial is within the division's error of each f
         if (form != PowerForm::kPlain) sum += config.epsilon;
         seen = {std::min(seen.lo, sum), std::max(seen.hi, sum)};
       }
-      const PolynomialWeights polynomial =
+      const PolynomialRow polynomial =
           power_softmax_polynomial(config, {0.99 * seen.lo, 1.01 * seen.hi}, 0x1p-10);
       CHECK(polynomial.error_bound <= 0x1p-10);
       const double worst = worst_error(config, polynomial, rows);
@@ -144,7 +143,7 @@ TEST_CASE("PowerSoftmax as a polynomial is within the division's error of each f
 TEST_CASE("scaled ReLU as a polynomial is within its bound and takes the levels of |x|") {
   ModelConfig relu;
   relu.attention = AttentionKind::kScaledRelu;
-  const PolynomialWeights polynomial = scaled_relu_polynomial(5, 0.02);
+  const PolynomialRow polynomial = scaled_relu_polynomial(5, 0.02);
   const double worst = worst_error(relu, polynomial, rows_within(5, 16));
   CHECK(worst <= polynomial.error_bound);
   CHECK(worst > 0.1 * polynomial.error_bound);
@@ -171,9 +170,9 @@ TEST_CASE(
     "asks for") {
   const ModelConfig config{.form = PowerForm::kLengthAgnostic, .power = 4, .epsilon = 1e-3};
   const Interval denominators{1e-3, 8};
-  const PolynomialWeights relaxed = power_softmax_polynomial(config, denominators, 0x1p-8),
-                          paper = power_softmax_polynomial(config, denominators, 0x1p-8,
-                                                           DivisionForm::kGoldschmidt);
+  const PolynomialRow relaxed = power_softmax_polynomial(config, denominators, 0x1p-8),
+                      paper =
+                          power_softmax_polynomial(config, denominators, 0x1p-8, DivisionForm::kGoldschmidt);
   CHECK(relaxed.error_bound <= 0x1p-8);
   CHECK(paper.parts[0].depth() == 22);
   CHECK(paper.levels - relaxed.levels == 22 - relaxed.parts[0].depth());

@@ -29,14 +29,14 @@ ModelConfig power_config() {
 
 struct Form {
   std::string name;
-  PolynomialWeights weights;
+  PolynomialRow weights;
   RowProgram rows;
 };
 
 std::vector<Form> all_forms(const RowPacking& packing) {
   const Interval denominators{0.2, 0.2 + std::pow(kBound, 4)};
   std::vector<Form> forms;
-  const auto add = [&](const std::string& name, PolynomialWeights weights) {
+  const auto add = [&](const std::string& name, PolynomialRow weights) {
     forms.push_back({name, weights, weights.in_slots(packing)});
   };
   add("PowerSoftmax", power_softmax_polynomial(power_config(), denominators, 0x1p-8));
@@ -61,8 +61,8 @@ Program program_of(const RowProgram& rows, size_t slots) {
   return std::move(builder).finish();
 }
 
-// The largest difference from PolynomialWeights::evaluate, places after a row's end included.
-double difference(const SlotVector& slots, const PolynomialWeights& weights, const RowPacking& packing,
+// The largest difference from PolynomialRow::evaluate, places after a row's end included.
+double difference(const SlotVector& slots, const PolynomialRow& weights, const RowPacking& packing,
                   std::vector<std::vector<double>> rows) {
   double worst = 0;
   for (size_t r = 0; r < rows.size(); ++r) {
@@ -115,7 +115,7 @@ TEST_CASE("a program takes the levels that it says") {
 
 TEST_CASE("softmax of rows of one place has no maximum to take, and weighs its score with one") {
   const RowPacking packing{64, 1, {1}, kBound};
-  const PolynomialWeights weights = taylor_goldschmidt_softmax(kBound, 1, 0x1p-6);
+  const PolynomialRow weights = taylor_goldschmidt_softmax(kBound, 1, 0x1p-6);
   const RowProgram rows = weights.in_slots(packing);
   const auto scores = random_rows(packing);
   const auto result = program::run_twin(program_of(rows, packing.slots),
@@ -145,10 +145,10 @@ TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its
 }
 
 TEST_CASE("rows that do not fit the slots, or the polynomials, are refused") {
-  const auto build = [](const PolynomialWeights& weights, const RowPacking& packing) {
+  const auto build = [](const PolynomialRow& weights, const RowPacking& packing) {
     program_of(weights.in_slots(packing), packing.slots);
   };
-  const PolynomialWeights relu = scaled_relu_polynomial(kBound, 0x1p-6);
+  const PolynomialRow relu = scaled_relu_polynomial(kBound, 0x1p-6);
   CHECK_THROWS_WITH_AS(build(relu, {64, 8, {9}, kBound}), doctest::Contains("a row of 9 scores"), Error);
   CHECK_THROWS_AS(build(relu, {64, 8, {0}, kBound}), Error);
   CHECK_THROWS_AS(build(relu, {64, 6, {1}, kBound}), Error);
@@ -156,7 +156,7 @@ TEST_CASE("rows that do not fit the slots, or the polynomials, are refused") {
   CHECK_THROWS_AS(build(relu, {64, 64, {1, 2}, kBound}), Error);
   CHECK_THROWS_WITH_AS(build(relu, {64, 8, {8}, 2 * kBound}), doctest::Contains("made for scores up to 2"),
                        Error);
-  const PolynomialWeights softmax = taylor_goldschmidt_softmax(kBound, 8, 0x1p-6);
+  const PolynomialRow softmax = taylor_goldschmidt_softmax(kBound, 8, 0x1p-6);
   CHECK_THROWS_WITH_AS(build(softmax, {64, 16, {8}, kBound}), doctest::Contains("made for rows of 8"), Error);
 }
 

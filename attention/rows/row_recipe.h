@@ -130,18 +130,18 @@ int levels_between_products(const Recipe& recipe) {
 }
 
 // A recipe whose type is forgotten.
-class RowKernel {
+class AnyRowRecipe {
  public:
-  virtual ~RowKernel() = default;
+  virtual ~AnyRowRecipe() = default;
   virtual void evaluate(std::span<double> row) const = 0;  // scores to weights, in place
   virtual RowProgram in_slots(const RowPacking& packing) const = 0;
 };
 
 template <typename Recipe>
-std::shared_ptr<const RowKernel> make_row_kernel(Recipe recipe) {
-  class RecipeKernel final : public RowKernel {
+std::shared_ptr<const AnyRowRecipe> make_row_recipe(Recipe recipe) {
+  class Typed final : public AnyRowRecipe {
    public:
-    explicit RecipeKernel(Recipe recipe) : recipe_(std::move(recipe)) {}
+    explicit Typed(Recipe recipe) : recipe_(std::move(recipe)) {}
     void evaluate(std::span<double> row) const override {
       ClearRows rows(row.size());
       const std::vector<double> weights = recipe_.run(rows, {row.begin(), row.end()});
@@ -159,7 +159,7 @@ std::shared_ptr<const RowKernel> make_row_kernel(Recipe recipe) {
    private:
     Recipe recipe_;
   };
-  return std::make_shared<const RecipeKernel>(std::move(recipe));
+  return std::make_shared<const Typed>(std::move(recipe));
 }
 
 }  // namespace psm

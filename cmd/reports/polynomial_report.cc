@@ -46,7 +46,7 @@ std::string approximations_table(const PolynomialModel& model) {
                    (a.error_kind() == ErrorKind::kRelative ? " rel." : "")});
   });
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
-    const PolynomialWeights& a = model.layers[layer].attention;
+    const PolynomialRow& a = model.layers[layer].attention;
     table.row(
         {"attention by " + a.method, std::to_string(layer), "", "", std::to_string(a.levels), "",
          format("2^%.1f", std::log2(a.error_bound)) + (a.error_kind == ErrorKind::kRelative ? " rel." : "")});
@@ -72,7 +72,7 @@ Json approximations_json(const PolynomialModel& model) {
     out.push_back(std::move(json));
   });
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
-    const PolynomialWeights& a = model.layers[layer].attention;
+    const PolynomialRow& a = model.layers[layer].attention;
     Json json;
     json["function"] = "attention";
     json["method"] = a.method;
