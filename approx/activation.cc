@@ -126,6 +126,19 @@ RealFunction scaled_sigmoid(double radius) {
   return [radius](long double t) { return 0.5L + centred_sigmoid(radius * t); };
 }
 
+Approximation::Facts facts_of(const char* function, std::string method, double radius, double error) {
+  return {.function = function,
+          .method = std::move(method),
+          .certificate =
+              "range of the difference to an interpolant of high degree, by grid and second derivative; "
+              "tail by analyticity",
+          .domain = {-radius, radius},
+          .input_range = {-1, 1},
+          .error_kind = ErrorKind::kAbsolute,
+          .error_bound = error,
+          .input_scale = 1 / radius};
+}
+
 Approximation gated_series(const Gated& f, double radius, int degree_u, Fit fit) {
   check_activation_radius(radius, f.name);
   PSM_CHECK(1 <= degree_u && degree_u <= kMaxDegree, "degree ", degree_u);
@@ -136,17 +149,8 @@ Approximation gated_series(const Gated& f, double radius, int degree_u, Fit fit)
   const double error =
       certified_error(recipe.coefficients, r, {.rho = rho * rho, .bound = f.bound * (rho + 1 / rho) / 2});
 
-  Approximation::Facts facts;
-  facts.function = f.name;
-  facts.method = message(name_of(fit), " of degree ", degree_u, " in z^2");
-  facts.certificate =
-      "range of the difference to an interpolant of high degree, by grid and second derivative; tail by "
-      "analyticity";
-  facts.domain = {-radius, radius};
-  facts.input_range = {-1, 1};
-  facts.error_kind = ErrorKind::kAbsolute;
-  facts.error_bound = error * radius;
-  facts.input_scale = 1 / radius;
+  Approximation::Facts facts =
+      facts_of(f.name, message(name_of(fit), " of degree ", degree_u, " in z^2"), radius, error * radius);
   facts.output_scale = radius;
   return make_approximation(std::move(facts), std::move(recipe), f.exact);
 }
@@ -189,18 +193,8 @@ Approximation sigmoid_series(double radius, int degree, Fit fit) {
   const double error =
       certified_error(recipe.coefficients, f, {.rho = ellipse_rho(radius, kPi / 2), .bound = 1});
 
-  Approximation::Facts facts;
-  facts.function = "sigmoid";
-  facts.method = message(name_of(fit), " of degree ", degree);
-  facts.certificate =
-      "range of the difference to an interpolant of high degree, by grid and second derivative; tail by "
-      "analyticity";
-  facts.domain = {-radius, radius};
-  facts.input_range = {-1, 1};
-  facts.error_kind = ErrorKind::kAbsolute;
-  facts.error_bound = error;
-  facts.input_scale = 1 / radius;
-  return make_approximation(std::move(facts), std::move(recipe), sigmoid);
+  return make_approximation(facts_of("sigmoid", message(name_of(fit), " of degree ", degree), radius, error),
+                            std::move(recipe), sigmoid);
 }
 
 Approximation design_gelu(double radius, double absolute_error) {

@@ -10,8 +10,8 @@
 
 namespace psm {
 
-Approximation::Approximation(Facts facts, Cost cost, std::shared_ptr<const AnyRecipe> recipe)
-    : facts_(std::move(facts)), cost_(cost), recipe_(std::move(recipe)) {
+Approximation::Approximation(Facts facts, Cost cost, std::shared_ptr<const Kernel> kernel)
+    : facts_(std::move(facts)), cost_(cost), kernel_(std::move(kernel)) {
   PSM_CHECK(facts_.error_bound >= 0 && std::isfinite(facts_.error_bound), facts_.function, " ",
             facts_.error_bound);
   PSM_CHECK(facts_.domain.lo < facts_.domain.hi, facts_.domain.lo, " ", facts_.domain.hi);
@@ -28,7 +28,7 @@ program::Value Approximation::build(program::Builder& builder, program::Value v,
   const program::Builder::Scope scope(builder, facts_.function);
   if (!what.empty())
     builder.check_range(v, facts_.input_range.lo, facts_.input_range.hi, what, std::move(where));
-  return recipe_->build(builder, v);
+  return kernel_->build(builder, v);
 }
 
 int series_multiplications(const std::vector<double>& coefficients) {

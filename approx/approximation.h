@@ -62,16 +62,15 @@ class Approximation {
     int multiplications = 0;  // ciphertext x ciphertext, with a key-switch each (series_multiplications())
   };
 
-  // A recipe whose type is forgotten.
-  class AnyRecipe {
+  class Kernel {
    public:
-    virtual ~AnyRecipe() = default;
+    virtual ~Kernel() = default;
     virtual double evaluate(double v) const = 0;
     virtual program::Value build(program::Builder&, program::Value v) const = 0;
     virtual double exact(double x) const = 0;
   };
 
-  Approximation(Facts facts, Cost cost, std::shared_ptr<const AnyRecipe> recipe);
+  Approximation(Facts facts, Cost cost, std::shared_ptr<const Kernel> kernel);
 
   std::string name() const { return facts_.function + " by " + facts_.method; }
   const std::string& function() const { return facts_.function; }
@@ -90,12 +89,12 @@ class Approximation {
 
   // P(x), in double precision, by the operations of the program (scales included).
   double evaluate(double x) const {
-    return facts_.output_scale * recipe_->evaluate(facts_.input_scale * x + facts_.input_offset);
+    return facts_.output_scale * kernel_->evaluate(facts_.input_scale * x + facts_.input_offset);
   }
   // out for a given v: the program alone.
-  double evaluate_normalised(double v) const { return recipe_->evaluate(v); }
+  double evaluate_normalised(double v) const { return kernel_->evaluate(v); }
   // f(x) itself.
-  double exact(double x) const { return recipe_->exact(x); }
+  double exact(double x) const { return kernel_->exact(x); }
   // |P(x) - f(x)|, divided by |f(x)| for kRelative.
   double error_at(double x) const;
 
@@ -107,7 +106,7 @@ class Approximation {
  private:
   Facts facts_;
   Cost cost_;
-  std::shared_ptr<const AnyRecipe> recipe_;
+  std::shared_ptr<const Kernel> kernel_;
 };
 
 // Relinearisations of one Series instruction, by the plan that the evaluator follows

@@ -99,9 +99,9 @@ typename Arithmetic::Value times_integer(Arithmetic& a, typename Arithmetic::Val
 // Binds facts, recipe and the exact function into an Approximation.
 template <typename Recipe, typename Exact>
 Approximation make_approximation(Approximation::Facts facts, Recipe recipe, Exact exact) {
-  class Typed final : public Approximation::AnyRecipe {
+  class RecipeKernel final : public Approximation::Kernel {
    public:
-    Typed(Recipe recipe, Exact exact) : recipe_(std::move(recipe)), exact_(std::move(exact)) {}
+    RecipeKernel(Recipe recipe, Exact exact) : recipe_(std::move(recipe)), exact_(std::move(exact)) {}
     double evaluate(double v) const override {
       DoubleArithmetic arithmetic;
       return recipe_.run(arithmetic, v);
@@ -120,7 +120,7 @@ Approximation make_approximation(Approximation::Facts facts, Recipe recipe, Exac
   const CountingArithmetic::Value out = recipe.run(counter, CountingArithmetic::Value{});
   const Approximation::Cost cost{out.level, out.degree, counter.multiplications()};
   return Approximation(std::move(facts), cost,
-                       std::make_shared<const Typed>(std::move(recipe), std::move(exact)));
+                       std::make_shared<const RecipeKernel>(std::move(recipe), std::move(exact)));
 }
 
 }  // namespace psm

@@ -230,10 +230,7 @@ int demo(int argc, char** argv) {
                                       : Task::recall());
     if (task->text_data() && !prompt.empty()) task->codec.encode(prompt);  // refuse unknown characters now
     if (task->text_data() && prompt.empty()) throw Error("--text needs a --prompt to continue");
-    RecipeOptions recipe =
-        task->recall_task()
-            ? recall_recipe(*task->recall_task(), static_cast<uint64_t>(seed))
-            : text_recipe(*task->text_data(), static_cast<size_t>(steps), static_cast<uint64_t>(seed));
+    RecipeOptions recipe = task->recipe(static_cast<size_t>(steps), static_cast<uint64_t>(seed));
     if (paper) follow_paper(recipe);
     std::printf("  %s\n", task->source->description().c_str());
     std::printf(

@@ -133,7 +133,7 @@ struct NormaliseSquareRecipe {
 template <typename Recipe>
 void set_recipe(PolynomialRow& weights, Recipe recipe) {
   weights.levels = levels_between_products(recipe);
-  weights.recipe = make_row_recipe(std::move(recipe));
+  weights.computation = make_row_computation(std::move(recipe));
 }
 
 PolynomialRow normalise_square(double bound, int context, double relative_error, int rounds) {
@@ -161,9 +161,9 @@ PolynomialRow normalise_square(double bound, int context, double relative_error,
 
 }  // namespace
 
-void PolynomialRow::evaluate(std::span<double> row) const { recipe->evaluate(row); }
+void PolynomialRow::evaluate(std::span<double> row) const { computation->evaluate(row); }
 
-RowProgram PolynomialRow::in_slots(const RowPacking& packing) const { return recipe->in_slots(packing); }
+RowProgram PolynomialRow::in_slots(const RowPacking& packing) const { return computation->in_slots(packing); }
 
 std::string_view name_of(SoftmaxForm form) {
   return form == SoftmaxForm::kTaylorGoldschmidt ? "taylor_goldschmidt" : "normalise_square";

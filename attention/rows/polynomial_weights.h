@@ -42,7 +42,7 @@
 
 namespace psm {
 
-class AnyRowRecipe;
+class RowComputation;
 
 // What takes the place of softmax in a model that was trained with it.
 enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
@@ -63,7 +63,7 @@ struct PolynomialRow {
   // Of each weight against row_weights(): relative, for scaled ReLU absolute.
   ErrorKind error_kind = ErrorKind::kRelative;
   double error_bound = 0;
-  std::shared_ptr<const AnyRowRecipe> recipe;
+  std::shared_ptr<const RowComputation> computation;
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
   // Throws psm::Error if scores up to packing.score_bound leave the intervals; its build() does if the packing does

@@ -129,19 +129,19 @@ int levels_between_products(const Recipe& recipe) {
   return recipe.run(rows, 0);
 }
 
-// A recipe whose type is forgotten.
-class AnyRowRecipe {
+// A recipe that has been bound to its readers.
+class RowComputation {
  public:
-  virtual ~AnyRowRecipe() = default;
+  virtual ~RowComputation() = default;
   virtual void evaluate(std::span<double> row) const = 0;  // scores to weights, in place
   virtual RowProgram in_slots(const RowPacking& packing) const = 0;
 };
 
 template <typename Recipe>
-std::shared_ptr<const AnyRowRecipe> make_row_recipe(Recipe recipe) {
-  class Typed final : public AnyRowRecipe {
+std::shared_ptr<const RowComputation> make_row_computation(Recipe recipe) {
+  class RecipeComputation final : public RowComputation {
    public:
-    explicit Typed(Recipe recipe) : recipe_(std::move(recipe)) {}
+    explicit RecipeComputation(Recipe recipe) : recipe_(std::move(recipe)) {}
     void evaluate(std::span<double> row) const override {
       ClearRows rows(row.size());
       const std::vector<double> weights = recipe_.run(rows, {row.begin(), row.end()});
@@ -159,7 +159,7 @@ std::shared_ptr<const AnyRowRecipe> make_row_recipe(Recipe recipe) {
    private:
     Recipe recipe_;
   };
-  return std::make_shared<const Typed>(std::move(recipe));
+  return std::make_shared<const RecipeComputation>(std::move(recipe));
 }
 
 }  // namespace psm

@@ -1,5 +1,6 @@
-// The weights of a model, its parameters, plain (those of a row of scores are row_weights.h's): the form in which training hands them to everything else (checkpoints, the
-// reference forward pass, the encrypted compiler). Matrices are row-major [out][in] and act as y = W x + b.
+// The weights of a model, its parameters, plain (those of a row of scores are row_weights.h's): the form in which
+// training hands them to everything else (checkpoints, the reference forward pass, the encrypted compiler). Matrices
+// are row-major [out][in] and act as y = W x + b.
 //
 // Notation of config.h. Parameters that a model's configuration does not have are empty vectors.
 #pragma once

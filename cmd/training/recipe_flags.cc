@@ -61,10 +61,8 @@ RangeLosses RecipeFlags::range_losses(const RangeLosses& of_task) const {
 
 RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) const {
   const bool recall = task.recall_task() != nullptr;
-  const uint64_t seed = static_cast<uint64_t>(seed_);
   const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
-  RecipeOptions options =
-      recall ? recall_recipe(*task.recall_task(), seed) : text_recipe(*task.text_data(), from_scratch, seed);
+  RecipeOptions options = task.recipe(from_scratch, static_cast<uint64_t>(seed_));
   if (recall && context_ > 0) throw Error("--context is for text models; recall has sequences of 64 tokens");
   ModelConfig& model = options.model;
   model.attention = attention_kind_from(attention_);

@@ -75,6 +75,10 @@ Batch Task::test(int windows) const {
   return source->validation(windows);
 }
 
+RecipeOptions Task::recipe(size_t text_steps, uint64_t seed) const {
+  return recall_task() ? recall_recipe(*recall_task(), seed) : text_recipe(*text_data(), text_steps, seed);
+}
+
 double Task::bytes_per_target(const Batch& batch) const {
   return codec.tokenizer() ? psm::bytes_per_target(batch, *codec.tokenizer()) : 0;
 }

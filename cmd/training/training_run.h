@@ -31,6 +31,8 @@ struct Task {
   // Unseen examples on which models are compared: at least 2,000 scored positions, or of a text so many windows of what
   // is held out (fewer if it has fewer).
   Batch test(int windows = 128) const;
+  // What it is trained by, unless flags say otherwise; `text_steps` are for a text alone.
+  RecipeOptions recipe(size_t text_steps, uint64_t seed) const;
   // Of the targets of a batch; 0 for recall.
   double bytes_per_target(const Batch& batch) const;
 };
