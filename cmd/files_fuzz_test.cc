@@ -139,7 +139,7 @@ TEST_CASE("the state of an interrupted run") {
   target.repair = wire::repair_container;
   target.marks = wire::container_marks;
   target.decode = [&](std::string_view bytes) {
-    const program::Checkpoint saved = read_group(ByteSource("input", bytes), party.context, plan, identity);
+    const program::RunState saved = read_group(ByteSource("input", bytes), party.context, plan, identity);
     PSM_CHECK(saved.live.size() == program::live_after(plan, saved.next_instruction - 1).size(),
               saved.live.size());
   };
@@ -147,10 +147,10 @@ TEST_CASE("the state of an interrupted run") {
   run(target);
 
   // What was saved comes back, the outputs at the end, and the state of another group or run does not.
-  const program::Checkpoint inside =
+  const program::RunState inside =
       read_group(ByteSource("state", target.corpus[0]), party.context, plan, identity);
   CHECK(inside.next_instruction == end - 1);
-  const program::Checkpoint finished = read_group(path, party.context, plan, identity);
+  const program::RunState finished = read_group(path, party.context, plan, identity);
   CHECK(finished.next_instruction == end);
   REQUIRE(finished.live.size() == 2);
   for (const auto& output : plan.program.outputs) {

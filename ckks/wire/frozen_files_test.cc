@@ -77,9 +77,9 @@ void write_frozen(const std::string& folder) {
   CiphertextFile file{R"({"kept": true})", {}, party.secret.fingerprint()};
   file.ciphertexts.push_back(party.encrypt(values, kTop));
   write_ciphertexts(folder + "/ciphertexts", context, file);
-  std::vector<SeededCiphertext> fresh;
-  fresh.push_back(SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, kTop)));
-  write_seeded_ciphertexts(folder + "/seeded.ciphertexts", context, "{}", fresh);
+  CiphertextWriter seeded(folder + "/seeded.ciphertexts", context, party.secret.fingerprint(), "{}");
+  seeded.write(SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, kTop)));
+  seeded.commit();
   std::printf("%s: 0x%016llx\n", context.spec().name.c_str(),
               static_cast<unsigned long long>(context.fingerprint()));
   for (const auto& shipped : kShipped) {
@@ -148,7 +148,7 @@ TEST_CASE("frozen ciphertexts, whole and seeded, decrypt to the values they were
   for (const char* name : {"ciphertexts", "seeded.ciphertexts"}) {
     const Ciphertext ciphertext = kept.only(name);
     CHECK(ciphertext.level() == kTop);
-    CHECK(ciphertext.scale == kept.context->scale(kTop));
+    CHECK(ciphertext.scale() == kept.context->scale(kTop));
     CHECK(max_error(kept.decryptor.decrypt(ciphertext), kept.values) < kTolerance);
   }
 }

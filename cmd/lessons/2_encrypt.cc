@@ -29,7 +29,7 @@ int main() {
   party.add_keys(request);
   const Evaluator& server = *party.evaluator;  // has public keys and no others
   const NoiseModel model(context);
-  const double scale = context.scale(top), next = context.scale(top - 1);
+  const Scale scale = context.scale(top), next = context.scale(top - 1);
   const Slots x = party.random_slots(1), y = party.random_slots(2);
   line("after", "level", "scale", "re slot 0", "error", "predicted");
   const auto write = [&](const char* step, int level, double scale_now, const Slots& got,
@@ -39,7 +39,7 @@ int main() {
   };
   const auto after = [&](const char* step, const Ciphertext& c, const Slots& exact,
                          double predicted) {
-    write(step, c.level(), c.scale, party.decryptor.decrypt(c), exact, predicted);
+    write(step, c.level(), c.scale(), party.decryptor.decrypt(c), exact, predicted);
   };
 
   const Plaintext plain = party.encoder.encode(x, top);
@@ -69,7 +69,7 @@ int main() {
   after("x y, rotated by one slot", server.rotate(rescaled, 1), turned, error);
 
   section("Scales are exact, and nothing is adjusted silently");
-  line("scale after rescaling is S^2 / q", rescaled.scale == next);
+  line("scale after rescaling is S^2 / q", rescaled.scale() == next);
   try {
     server.add(a, rescaled);
   } catch (const Error& refusal) {

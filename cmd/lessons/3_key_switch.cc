@@ -20,7 +20,7 @@ Ciphertext rotate_by_textbook(const Context& context, const Ciphertext& c,
   // ModDown: round(x / P), which leaves k_0 + k_1 s~ = c_1 s and a small error.
   RnsPoly k0 = textbook::mod_down(x[0]), k1 = textbook::mod_down(x[1]);
   add(k0, k0, c.c[0]);
-  return {{automorphism(k0, g), automorphism(k1, g)}, c.scale, c.fingerprint};
+  return {{automorphism(k0, g), automorphism(k1, g)}, c.scale(), c.fingerprint};
 }
 
 bool same(const RnsPoly& a, const RnsPoly& b) {
@@ -59,7 +59,7 @@ int main() {
     std::rotate(turned.begin(), turned.begin() + 1, turned.end());
     line(std::to_string(level), context.digit_count(level), key.p_count,
          bits(rms_error(party.decrypt(slow), turned)),
-         bits(model.key_switch(level, c.scale)),
+         bits(model.key_switch(level, c.scale())),
          bytes_text(static_cast<double>(key.bytes())),
          same(slow.c[0], fast.c[0]) && same(slow.c[1], fast.c[1]));
   }

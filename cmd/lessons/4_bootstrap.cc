@@ -12,7 +12,7 @@ int64_t m_of(const RnsPoly& t, size_t k) { return centered(t.limb(0)[k], t.modul
 int64_t i_of(const RnsPoly& t, size_t k) {
   const Modulus& q1 = t.modulus(1);
   const uint64_t q0_i = sub_mod(t.limb(1)[k], reduce_signed(m_of(t, k), q1), q1);
-  return centered(mul_mod(q0_i, inverse_mod(reduce_mod(t.modulus(0).q, q1), q1), q1), q1);
+  return centered(mul_mod(q0_i, inverse_mod(reduce_mod(t.modulus(0).value, q1), q1), q1), q1);
 }
 
 // Coefficients k and k + N/2, which hold one complex slot.
@@ -22,7 +22,7 @@ std::complex<double> pair(auto part, const RnsPoly& t, size_t k) {
 
 void stage(const char* name, const Ciphertext& c, auto number) {
   section(name);
-  line("level, scale", c.level(), bits(c.scale));
+  line("level, scale", c.level(), bits(c.scale()));
   row("of slots 0 to 3", Slots{number(0), number(1), number(2), number(3)}, 15);
 }
 
@@ -48,7 +48,7 @@ int main() {
   RnsPoly t = party.decryptor.decrypt_to_plaintext(c).expand();
   to_coefficients(t);
   std::vector<size_t> at(4);  // slot j is found in coefficients at[j] and at[j] + N/2
-  const auto number = [&](size_t j) { return pair(m_of, t, at[j]) / c.scale; };
+  const auto number = [&](size_t j) { return pair(m_of, t, at[j]) / c.scale(); };
   for (size_t j = 0; j < 4; ++j)
     while (at[j] + 1 < t.n() / 2 && std::abs(number(j) - z[j]) > 1e-4) ++at[j];
   stage("SlotsToCoeffs: each is coefficients k and k + N/2 of m", c, number);
@@ -61,7 +61,7 @@ int main() {
   stage("ModRaise: m + q_0 I, I being", c,
         [&](size_t j) { return pair(i_of, t, at[j]); });
   line("largest |I|, and its bound K", largest, bound);
-  c.scale = plan.eval_mod().raised_scale();  // 2 K q_0, by declaration: no level
+  c.declare_scale(plan.eval_mod().raised_scale());  // 2 K q_0: no level
   c = up.apply(server, std::move(c));
   const Ciphertext turned = server.conjugate(c);
   Ciphertext re = server.add(c, turned);

@@ -29,13 +29,13 @@ int main() {
   // As a polynomial: 1/x by iteration, on the interval of the denominator.
   const Interval denominator{config.epsilon,
                              config.epsilon + std::pow(bound, config.power)};
-  const PolynomialWeights weights = power_softmax_polynomial(config, denominator, 0x1p-8);
+  const PolynomialRow weights = power_softmax_polynomial(config, denominator, 0x1p-8);
   std::vector<double> polynomial(scores.begin(), scores.end());
   weights.evaluate(polynomial);
 
   // As a slot program: 64 rows of eight places, here all the same.
-  const RowPacking packing{512, 8, {8}};
-  const RowProgram rows = power_softmax_rows(config, weights, bound, packing);
+  const RowPacking packing{512, 8, {8}, bound};
+  const RowProgram rows = weights.in_slots(packing);
   program::Builder builder(packing.slots);
   builder.output("weights", rows.build(builder, builder.input("scores", /*real=*/true)));
   program::TestMachine machine(ring, std::move(builder).finish());

@@ -39,7 +39,7 @@ TEST_CASE("a scale beyond what the decoder reads is divided down first: the valu
   for (const double log_scale :
        {60.0, 90.0, 100.0, 110.0, 120.0, 126.0, 127.0, 128.0, 130.0, 140.0, 150.0, 160.0}) {
     CAPTURE(log_scale);
-    Plaintext p = t.encoder.encode(x, 4, std::exp2(log_scale));
+    Plaintext p = t.encoder.encode(x, 4, Scale(std::exp2(log_scale)));
     CHECK(max_error(t.decrypt(t.encryptor.encrypt(p)), x) < 1e-6);
   }
 }
@@ -50,7 +50,7 @@ TEST_CASE("values up to 2^20 have room at every scale that the modulus holds the
   for (auto& slot : x) slot *= 0x1p20;
   for (double log_scale = 80; log_scale < t.context.log2_q(4) - 24; log_scale += 4) {
     CAPTURE(log_scale);
-    const Ciphertext c = t.encryptor.encrypt(t.encoder.encode(x, 4, std::exp2(log_scale)));
+    const Ciphertext c = t.encryptor.encrypt(t.encoder.encode(x, 4, Scale(std::exp2(log_scale))));
     CHECK(max_error(t.decrypt(c), x) < 1);
   }
 }
@@ -58,9 +58,9 @@ TEST_CASE("values up to 2^20 have room at every scale that the modulus holds the
 TEST_CASE("a scale that leaves no room for a value below the modulus is refused") {
   TestParty& t = party();
   Ciphertext c = t.encrypt(t.random_slots(10), 0);
-  c.scale = std::exp2(t.context.log2_q(0));
+  c.declare_scale(Scale(std::exp2(t.context.log2_q(0))));
   CHECK_THROWS_WITH_AS(t.decrypt(c), doctest::Contains("no room"), Error);
-  c.scale = 0;
+  c.declare_scale(Scale());
   CHECK_THROWS_AS(t.decrypt(c), Error);
 }
 

@@ -31,7 +31,7 @@ RnsPoly random_poly(const Ring& ring, Basis basis, uint64_t seed) {
   TrainingRandom random(seed);
   RnsPoly c(ring, basis, Form::kNtt);
   for (int j = 0; j < c.limbs(); ++j) {
-    for (size_t k = 0; k < c.n(); ++k) c.limb(j)[k] = random.integer(c.modulus(j).q);
+    for (size_t k = 0; k < c.n(); ++k) c.limb(j)[k] = random.integer(c.modulus(j).value);
   }
   return c;
 }
@@ -120,7 +120,7 @@ TEST_CASE("what the fast key switch merges, an addend, an automorphism, a rescal
       }
       CHECK(same(fast.switch_key(c, key, {.addend0 = &a0, .addend1 = &a1, .rescale = true}),
                  {textbook::mod_down(x[0], true), textbook::mod_down(x[1], true)}));
-      CHECK(same(fast.mod_down(x[0], x[1], false), {textbook::mod_down(x[0]), textbook::mod_down(x[1])}));
+      CHECK(same(fast.mod_down(x[0], x[1]), {textbook::mod_down(x[0]), textbook::mod_down(x[1])}));
     }
   }
 }
@@ -157,11 +157,11 @@ TEST_CASE(
   // One digit of one prime: the integer itself can be looked at.
   RnsPoly one(context.ring(), {1, 0}, Form::kCoefficient);
   const Modulus &q = context.ring().q(0), &p = context.ring().p(0);
-  const std::vector<uint64_t> values{0, 1, q.q / 2, q.q / 2 + 1, q.q - 1};
+  const std::vector<uint64_t> values{0, 1, q.value / 2, q.value / 2 + 1, q.value - 1};
   std::fill(one.limb(0), one.limb(0) + one.n(), 0);
   std::copy(values.begin(), values.end(), one.limb(0));
   const RnsPoly lifted = textbook::mod_up(context, one, 0, 1);
-  const std::vector<int64_t> integers{0, 1, static_cast<int64_t>(q.q / 2), -static_cast<int64_t>(q.q / 2),
+  const std::vector<int64_t> integers{0, 1, static_cast<int64_t>(q.value / 2), -static_cast<int64_t>(q.value / 2),
                                       -1};
   for (size_t k = 0; k < integers.size(); ++k) CHECK(lifted.limb(1)[k] == reduce_signed(integers[k], p));
 }

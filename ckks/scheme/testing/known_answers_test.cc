@@ -93,14 +93,14 @@ TEST_CASE("every backend encodes to the nearest integers") {
     std::vector<std::complex<double>> values;
     for (int j = 0; j < context().slots(); ++j) values.push_back(slot(j));
     const Encoder encoder(context());
-    RnsPoly poly = encoder.encode(values, kLevel, 0x1p40, true).expand();
+    RnsPoly poly = encoder.encode(values, kLevel, Scale(0x1p40), true).expand();
     to_coefficients(poly);
     for (int j = 0; j < poly.limbs(); ++j) {
       for (size_t i = 0; i < poly.n(); ++i) {
         REQUIRE(centered(poly.limb(j)[i], poly.modulus(j)) == known_answers::kCoefficients[i]);
       }
     }
-    const std::vector<std::complex<double>> decoded = encoder.decode(encoder.encode(values, kLevel, 0x1p40));
+    const std::vector<std::complex<double>> decoded = encoder.decode(encoder.encode(values, kLevel, Scale(0x1p40)));
     for (size_t j = 0; j < values.size(); ++j) CHECK(std::abs(decoded[j] - values[j]) < 0x1p-34);
   });
 }

@@ -142,7 +142,7 @@ TEST_CASE(
   TestParty party(insecure_leveled(11, 4));
   const KeyFiles files = folder("named", party.secret.fingerprint().key);
   wire::write_secret_key(files.secret, party.secret);
-  constexpr double kScale = 0x1p140;
+  constexpr Scale kScale(0x1p140);
   std::vector<Ciphertext> answers;
   for (uint64_t i = 0; i < 2; ++i) {
     answers.push_back(party.encryptor.encrypt(party.encoder.encode(party.random_slots(i), 4, kScale)));
