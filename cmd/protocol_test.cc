@@ -177,7 +177,10 @@ TEST_CASE("a request that does not fit the plan is refused before a key is read"
     function(file);
     wire::write_ciphertexts(path_of("wrong.ct"), context(), file);
   };
-  change([](wire::CiphertextFile& file) { file.ciphertexts.back().scale *= 2; });
+  change([](wire::CiphertextFile& file) {
+    Ciphertext& c = file.ciphertexts.back();
+    c.declare_scale(Scale(2 * c.scale()));
+  });
   check_refused_early("the plan of");
   change([](wire::CiphertextFile& file) {
     for (RnsPoly& poly : file.ciphertexts.back().c) poly = poly.clone_prefix({poly.basis().q - 1, 0});
@@ -281,7 +284,10 @@ TEST_CASE("an answer at another level or scale, or under another name, than the 
     CAPTURE(outcome.err);
     CHECK(outcome.err.find(said) != std::string::npos);
   };
-  const auto rescaled = [](wire::CiphertextFile& file) { file.ciphertexts.back().scale *= 2; };
+  const auto rescaled = [](wire::CiphertextFile& file) {
+    Ciphertext& c = file.ciphertexts.back();
+    c.declare_scale(Scale(2 * c.scale()));
+  };
   const auto higher = [](wire::CiphertextFile& file) {
     for (RnsPoly& poly : file.ciphertexts[0].c) {
       RnsPoly two(context().ring(), {2, 0}, Form::kNtt);
@@ -289,7 +295,7 @@ TEST_CASE("an answer at another level or scale, or under another name, than the 
       for (size_t i = 0; i < two.n(); ++i) two.limb(1)[i] %= context().q(1);
       poly = std::move(two);
     }
-    file.ciphertexts[0].scale = context().scale(1);
+    file.ciphertexts[0].declare_scale(context().scale(1));
   };
   const auto renamed = [](wire::CiphertextFile& file) { replace(file.note, "\"x\"", "\"y\""); };
   check_refused("", "and scale 2^", rescaled);

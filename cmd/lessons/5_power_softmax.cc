@@ -1,4 +1,5 @@
 // Lesson 5. One row of PowerSoftmax: float, polynomial, and slot program on all machines.
+#include "attention/rows/polynomial_weights.h"
 #include "attention/rows/row_program.h"
 #include "attention/rows/row_weights.h"
 #include "ckks/program/errors/noise.h"
@@ -27,8 +28,7 @@ int main() {
   row_weights(config, scores.data(), 8, softmax.data());
 
   // As a polynomial: 1/x by iteration, on the interval of the denominator.
-  const Interval denominator{config.epsilon,
-                             config.epsilon + std::pow(bound, config.power)};
+  const Interval denominator{config.epsilon, config.epsilon + std::pow(bound, config.power)};
   const PolynomialRow weights = power_softmax_polynomial(config, denominator, 0x1p-8);
   std::vector<double> polynomial(scores.begin(), scores.end());
   weights.evaluate(polynomial);

@@ -96,8 +96,8 @@ Tensor<Scalar> peak_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks,
 template <typename Scalar>
 struct ExcessLossOp final : Operation {
   Tensor<Scalar> x, loss;
-  const int* marks;
-  Scalar limit, scale;
+  const int* marks = nullptr;
+  Scalar limit = 0, scale = 0;
 
   void forward() {
     Scalar total = 0;
@@ -135,8 +135,8 @@ Tensor<Scalar> excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* mark
 template <typename Scalar>
 struct LogExcessLossOp final : Operation {
   Tensor<Scalar> x, loss;
-  const int* marks;
-  Scalar limit, scale;
+  const int* marks = nullptr;
+  Scalar limit = 0, scale = 0;
 
   void forward() {
     Scalar total = 0;
