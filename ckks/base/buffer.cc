@@ -17,15 +17,15 @@ namespace {
 
 constexpr size_t kPage = size_t{4} << 10;
 constexpr size_t kHugePage = size_t{2} << 20;
-constexpr size_t kMapping = size_t{256} << 20;  // at least; a part that nobody touches takes no memory
+constexpr size_t kMapping = size_t{64} << 20;  // at least; a part that nobody touches takes no memory
 
 size_t whole(size_t bytes, size_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-// A fresh mapping aligned to huge pages; `bytes` is a multiple of kHugePage.
+// A fresh mapping aligned to huge pages, or nullptr; `bytes` is a multiple of kHugePage.
 uint8_t* map_aligned(size_t bytes) {
   void* raw = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (raw == MAP_FAILED) throw std::bad_alloc();
+  if (raw == MAP_FAILED) return nullptr;
   const size_t address = reinterpret_cast<size_t>(raw);
   const size_t head = (kHugePage - address % kHugePage) % kHugePage;
   uint8_t* aligned = static_cast<uint8_t*>(raw) + head;
@@ -98,8 +98,10 @@ class Pool {
     } else {
       taken = side.untouched.take(bytes);
       if (taken == nullptr) {
-        const size_t mapping = std::max(whole(bytes, kHugePage), kMapping);
+        size_t mapping = std::max(whole(bytes, kHugePage), kMapping);
         uint8_t* mapped = map_aligned(mapping);
+        if (mapped == nullptr) mapped = map_aligned(mapping = whole(bytes, kHugePage));  // addresses may be limited
+        if (mapped == nullptr) throw std::bad_alloc();
         if (secret) madvise(mapped, mapping, MADV_DONTDUMP);
         side.untouched.add(mapped, mapping);
         taken = side.untouched.take(bytes);

@@ -12,8 +12,7 @@ int64_t m_of(const RnsPoly& t, size_t k) { return centered(t.limb(0)[k], t.modul
 int64_t i_of(const RnsPoly& t, size_t k) {
   const Modulus& q1 = t.modulus(1);
   const uint64_t q0_i = sub_mod(t.limb(1)[k], reduce_signed(m_of(t, k), q1), q1);
-  const uint64_t inverse = inverse_mod(reduce_mod(t.modulus(0).value, q1), q1);
-  return centered(mul_mod(q0_i, inverse, q1), q1);
+  return centered(mul_mod(q0_i, inverse_mod(t.modulus(0).value % q1.value, q1), q1), q1);
 }
 
 // Coefficients k and k + N/2, which hold one complex slot.
@@ -59,7 +58,8 @@ int main() {
   to_coefficients(t);
   int64_t largest = 0;
   for (size_t k = 0; k < t.n(); ++k) largest = std::max(largest, std::abs(i_of(t, k)));
-  stage("ModRaise: m + q_0 I, I being", c, [&](size_t j) { return pair(i_of, t, at[j]); });
+  stage("ModRaise: m + q_0 I, I being", c,
+        [&](size_t j) { return pair(i_of, t, at[j]); });
   line("largest |I|, and its bound K", largest, bound);
   c.declare_scale(plan.eval_mod().raised_scale());  // 2 K q_0: no level
   c = up.apply(server, std::move(c));

@@ -28,8 +28,8 @@ int main() {
   row_weights(config, scores.data(), 8, softmax.data());
 
   // As a polynomial: 1/x by iteration, on the interval of the denominator.
-  const Interval denominator{config.epsilon, config.epsilon + std::pow(bound, config.power)};
-  const PolynomialRow weights = power_softmax_polynomial(config, denominator, 0x1p-8);
+  const Interval sums{config.epsilon, config.epsilon + std::pow(bound, config.power)};
+  const PolynomialRow weights = power_softmax_polynomial(config, sums, 0x1p-8);
   std::vector<double> polynomial(scores.begin(), scores.end());
   weights.evaluate(polynomial);
 

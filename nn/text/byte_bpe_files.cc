@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json.h"
-#include "nn/lines.h"
+#include "nn/text/lines.h"
 #include "nn/text/byte_level.h"
 #include "nn/text/tokenizer.h"
 

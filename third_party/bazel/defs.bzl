@@ -32,7 +32,7 @@ def psm_library(name, copts = [], deps = [], **kwargs):
         **kwargs
     )
 
-def psm_test(name, srcs = None, size = "medium", copts = [], deps = [], external = False, tags = [], **kwargs):
+def psm_test(name, srcs = None, size = "small", copts = [], deps = [], external = False, tags = [], **kwargs):
     """A doctest test: `name.cc` beside the code it tests; the main function is shared.
 
     `external`: cases of the suite "external" need files outside the repository (ckks/base/testing/shared_data.h). They

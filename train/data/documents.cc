@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ckks/base/error.h"
-#include "nn/lines.h"
+#include "nn/text/lines.h"
 
 namespace psm {
 namespace {

@@ -3,7 +3,7 @@
 #include <unordered_set>
 
 #include "ckks/base/error.h"
-#include "nn/lines.h"
+#include "nn/text/lines.h"
 #include "train/data/gzip_file.h"
 
 namespace psm {

@@ -4,7 +4,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/lines.h"
+#include "nn/text/lines.h"
 
 namespace psm {
 namespace {

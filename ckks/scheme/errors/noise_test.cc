@@ -246,7 +246,7 @@ TEST_CASE(
   }
   MESSAGE("worst: ", compare.worst());
   CHECK(runs == 2 * 2 * (4 + 4 + 4 + 6 + 4));
-  CHECK(compare.counts().size() == 14 + 11 + 1);
+  CHECK(compare.counts().size() == 13 + 11 + 1);
   for (const auto& [operation, count] : compare.counts()) {
     CAPTURE(operation);
     CHECK(count >= (operation == "ModRaise" ? 10 : runs - 20));  // ten sets of keys, each at level 0 twice

@@ -1,4 +1,4 @@
-#include "nn/lines.h"
+#include "nn/text/lines.h"
 
 #include <algorithm>
 
