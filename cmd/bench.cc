@@ -14,10 +14,10 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/timing/kernel_suite.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/bench_suite.h"
+#include "cmd/timing/kernel_suite.h"
 #include "cmd/timing/train_suite.h"
 
 namespace psm {

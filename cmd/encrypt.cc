@@ -14,11 +14,11 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/client/client.h"
+#include "cmd/deployment/client/prompt_record.h"
+#include "cmd/deployment/client/range_check.h"
 #include "cmd/deployment/key_files.h"
 #include "cmd/deployment/plan_ends.h"
-#include "cmd/deployment/client/prompt_record.h"
 #include "cmd/deployment/prompts.h"
-#include "cmd/deployment/client/range_check.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 

@@ -12,9 +12,9 @@
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/inference_state.h"
 #include "cmd/deployment/plan_ends.h"
+#include "cmd/deployment/run_figures.h"
 #include "cmd/deployment/server.h"
 #include "cmd/reports/ledger_report.h"
-#include "cmd/deployment/run_figures.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 

@@ -100,7 +100,8 @@ class Pool {
       if (taken == nullptr) {
         size_t mapping = std::max(whole(bytes, kHugePage), kMapping);
         uint8_t* mapped = map_aligned(mapping);
-        if (mapped == nullptr) mapped = map_aligned(mapping = whole(bytes, kHugePage));  // addresses may be limited
+        if (mapped == nullptr)
+          mapped = map_aligned(mapping = whole(bytes, kHugePage));  // addresses may be limited
         if (mapped == nullptr) throw std::bad_alloc();
         if (secret) madvise(mapped, mapping, MADV_DONTDUMP);
         side.untouched.add(mapped, mapping);
@@ -126,7 +127,8 @@ class Pool {
         pooled_ += bytes;
       }
     } catch (const std::bad_alloc&) {
-      give_back(freed, bytes, secret);  // the heap has no room to note the range: its addresses are not used again
+      give_back(freed, bytes,
+                secret);  // the heap has no room to note the range: its addresses are not used again
     }
   }
 

@@ -77,7 +77,8 @@ TEST_CASE("ModRaise of ciphertexts leaves multiples of q_0 with this law") {
     for (size_t i = 0; i < t.n(); ++i) {
       // t = m + q_0 I, |m| < q_0 / 2: I from t modulo q_1.
       const uint64_t difference = sub_mod(t.limb(1)[i], reduce_signed(centered(t.limb(0)[i], q0), q1), q1);
-      const int64_t multiple = centered(mul_mod(difference, inverse_mod(reduce_mod(q0.value, q1), q1), q1), q1);
+      const int64_t multiple =
+          centered(mul_mod(difference, inverse_mod(reduce_mod(q0.value, q1), q1), q1), q1);
       REQUIRE(std::abs(multiple) <= largest);
       ++counts[multiple + largest];
     }

@@ -24,7 +24,7 @@ void write_group(const std::string& path, const Context& context, const GroupIde
 }
 
 program::RunState read_group(ByteSource source, const Context& context, const program::Plan& plan,
-                               const GroupIdentity& identity) {
+                             const GroupIdentity& identity) {
   const std::string path = source.name();
   wire::CiphertextReader file(std::move(source), context, plan.level.size());
   const Json note =

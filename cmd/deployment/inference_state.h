@@ -29,7 +29,7 @@ void write_group(const std::string& path, const Context& context, const GroupIde
                  size_t next_instruction, const LiveValues& live);
 // Throws Error if the file belongs to another group, or does not hold what the plan needs there.
 program::RunState read_group(ByteSource source, const Context& context, const program::Plan& plan,
-                               const GroupIdentity& identity);
+                             const GroupIdentity& identity);
 
 class InferenceState {
  public:

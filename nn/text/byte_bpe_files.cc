@@ -6,8 +6,8 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json.h"
-#include "nn/text/lines.h"
 #include "nn/text/byte_level.h"
+#include "nn/text/lines.h"
 #include "nn/text/tokenizer.h"
 
 namespace psm {

@@ -84,7 +84,9 @@ void EffortSum::rescale(int level) {
 
 void EffortSum::multiply_plain(int level, size_t period, size_t slots) {
   const bool constants = period == 1 || slots / period >= kLongRun;
-  const WorkKind kernel = constants ? WorkKind::kAdd : period == slots ? WorkKind::kMultiply : WorkKind::kRunProduct;
+  const WorkKind kernel = constants         ? WorkKind::kAdd
+                          : period == slots ? WorkKind::kMultiply
+                                            : WorkKind::kRunProduct;
   effort.work[kernel] += 2.0 * (level + 1);
   ++effort.counts.plaintext_products;
 }

@@ -47,7 +47,8 @@ void encrypt_and_decrypt() {
   TestParty party(insecure_leveled(6, 3));
   Slots message = party.random_slots(1);
   mark_secret(message.data(), message.size() * sizeof message[0]);
-  const Plaintext plain = party.encoder.encode(message, 3), large = party.encoder.encode(message, 3, Scale(0x1p70));
+  const Plaintext plain = party.encoder.encode(message, 3),
+                  large = party.encoder.encode(message, 3, Scale(0x1p70));
   SeededEncryptor seeded(party.secret);
   party.decrypt(party.encryptor.encrypt(plain));
   party.decrypt(party.encryptor.encrypt(large));

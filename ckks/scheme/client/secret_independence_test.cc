@@ -86,7 +86,8 @@ TEST_CASE("kernels that work on secrets execute the same instructions for all re
   const Modulus& q = tables.modulus();
   // Zeros, the largest, and both in turn: what a conditional would tell apart.
   std::vector<std::vector<uint64_t>> residues(4, std::vector<uint64_t>(kN));
-  for (size_t i = 0; i < kN; ++i) residues[1][i] = q.value - 1, residues[i % 3 == 0 ? 2 : 3][i] = q.value / 2 + i;
+  for (size_t i = 0; i < kN; ++i)
+    residues[1][i] = q.value - 1, residues[i % 3 == 0 ? 2 : 3][i] = q.value / 2 + i;
   std::vector<uint64_t> out(kN);
   on_every_backend([&] {
     const Kernels& k = kernels();

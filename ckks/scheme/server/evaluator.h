@@ -26,9 +26,9 @@
 
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/encoding/plaintext.h"
-#include "ckks/scheme/server/galois_tile.h"
 #include "ckks/scheme/public/ciphertext.h"
 #include "ckks/scheme/public/keys.h"
+#include "ckks/scheme/server/galois_tile.h"
 #include "ckks/scheme/server/key_switch.h"
 
 namespace psm {

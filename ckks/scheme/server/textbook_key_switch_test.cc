@@ -161,8 +161,8 @@ TEST_CASE(
   std::fill(one.limb(0), one.limb(0) + one.n(), 0);
   std::copy(values.begin(), values.end(), one.limb(0));
   const RnsPoly lifted = textbook::mod_up(context, one, 0, 1);
-  const std::vector<int64_t> integers{0, 1, static_cast<int64_t>(q.value / 2), -static_cast<int64_t>(q.value / 2),
-                                      -1};
+  const std::vector<int64_t> integers{0, 1, static_cast<int64_t>(q.value / 2),
+                                      -static_cast<int64_t>(q.value / 2), -1};
   for (size_t k = 0; k < integers.size(); ++k) CHECK(lifted.limb(1)[k] == reduce_signed(integers[k], p));
 }
 

@@ -100,7 +100,8 @@ TEST_CASE("every backend encodes to the nearest integers") {
         REQUIRE(centered(poly.limb(j)[i], poly.modulus(j)) == known_answers::kCoefficients[i]);
       }
     }
-    const std::vector<std::complex<double>> decoded = encoder.decode(encoder.encode(values, kLevel, Scale(0x1p40)));
+    const std::vector<std::complex<double>> decoded =
+        encoder.decode(encoder.encode(values, kLevel, Scale(0x1p40)));
     for (size_t j = 0; j < values.size(); ++j) CHECK(std::abs(decoded[j] - values[j]) < 0x1p-34);
   });
 }

@@ -165,7 +165,8 @@ class Check {
 
 NewKeyFiles::~NewKeyFiles() {
   if (kept_) return;
-  for (const std::string& file : {files_.secret, files_.public_key, files_.evaluation, files_.plan, files_.sharing}) {
+  for (const std::string& file :
+       {files_.secret, files_.public_key, files_.evaluation, files_.plan, files_.sharing}) {
     std::remove(file.c_str());
   }
 }

@@ -1,9 +1,9 @@
 #include "cmd/study/report/page.h"
 
 #include "ckks/base/error.h"
-#include "cmd/terminal/html.h"
 #include "cmd/study/report/heat_map.h"
 #include "cmd/study/report/result.h"
+#include "cmd/terminal/html.h"
 #include "cmd/terminal/svg_plot.h"
 #include "cmd/terminal/table.h"
 
