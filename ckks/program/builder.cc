@@ -40,6 +40,7 @@ bool Builder::is_real(Value value) const {
 }
 
 bool Builder::conjugates(Value a, Value b) const {
+  require(a), require(b);
   return conjugate_of_[static_cast<size_t>(a.id)] == b.id || conjugate_of_[static_cast<size_t>(b.id)] == a.id;
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("a trained tokenizer encodes what it has not seen, and as well after i
 
 TEST_CASE("long words do not slow training down") {
   std::string text;
-  for (int i = 0; i < 1 << 18; ++i) text += static_cast<char>('a' + i * i % 251 % 7);
+  for (uint32_t i = 0; i < 1 << 18; ++i) text += static_cast<char>('a' + i * i % 251 % 7);
   const ByteBpeSpec spec = train_byte_bpe(text, {.vocab = 1024});
   CHECK(spec.tokens.size() > 400);
   CHECK(train_byte_bpe(std::string(1 << 18, 'a'), {.vocab = 1024}).tokens.size() == 257 + 17);
