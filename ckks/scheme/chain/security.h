@@ -15,12 +15,12 @@
 //     quotes an estimator for it (openfhe-development, issue 1041). Primes of at most 50 bits keep ours at
 //     100. The key generator makes exactly one key under it, at the modulus q_0 p_0.
 //
-// Checked with the lattice estimator (security_estimates.py beside this file, its output in security_estimates.txt): the
-// cheapest attack found takes 2^134.1 operations on the sparse secret (dual, met in the middle), 2^128.0 on the dense
-// one (primal), 2^163.5 on the ephemeral one at 121 bits. The primal hybrids met in the middle were not finished.
+// The lattice estimator's own figures for these three are in security_estimates.txt, with the attacks that they cover and
+// those that had not ended; security_estimates.py made them. Lattice reduction counted as its authors do by default
+// (MATZOV, classical), the least is 2^134 for weight 192 (a dual attack that guesses a part of the secret and meets in
+// the middle), 2^128.0 for the dense secret (2^131.8 at the 1700 bits of the set shipped) and 2^163 for weight 32.
 //
-// These are bounds on cited estimates: no estimator runs in a build. They say nothing of what a decrypted result
-// reveals when it is shared (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
+// None of this says what a decrypted result reveals when it is shared (IND-CPA-D, Li and Micciancio, ePrint 2020/1533).
 #pragma once
 
 #include <string>

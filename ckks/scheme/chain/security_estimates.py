@@ -7,7 +7,7 @@ which is here; it needs Sage, or the wheels passagemath-standard-no-symbolics an
 made at the estimator's commit that the first line of the output names. On one core it takes hours, nearly all for the
 hybrid attacks.
 
-Each line: the operations of one attack, log2, and the parameters that the estimator found best. LWE with N coefficients
+Where it is broken off, the text beside this file says so. Each line: the operations of one attack, log2, and the parameters that the estimator found best. LWE with N coefficients
 of the secret and as many samples as the attack likes (ring structure gives attacks nothing known); the error is the
 centred binomial one of ring/sampler.h.
 """
@@ -40,7 +40,7 @@ def attacks(estimator):
         ("bdd", "primal, bounded-distance decoding", primal.primal_bdd),
         ("dual", "dual, distinguishing", dual.dual),
         ("dual_matzov", "dual with FFT and guessing (MATZOV 2022)", dual.matzov),
-        ("dual_guess", "dual, part of a sparse secret guessed", functools.partial(dual.dual_hybrid)),
+        ("dual_guess", "dual, part of a sparse secret guessed", dual.dual_hybrid),
         ("dual_mitm", "the same, met in the middle", functools.partial(dual.dual_hybrid, mitm_optimization=True)),
         ("bdd_guess", "primal, part of a sparse secret guessed", functools.partial(hybrid, mitm=False, babai=False)),
         ("bdd_mitm", "the same, met in the middle", functools.partial(hybrid, mitm=True, babai=True)),
@@ -74,12 +74,15 @@ def main():
             except Exception as error:  # the estimator's own refusals come in many types
                 print(f"  {attack:12} no estimate: {type(error).__name__}: {error}  ({what})", flush=True)
                 continue
-            bits = float(math.log2(found["rop"])) if found["rop"] < math.inf else math.inf
+            if not found["rop"] < math.inf:
+                print(f"  {attack:12} beyond the largest lattices that the estimator counts  ({what})", flush=True)
+                continue
+            bits = float(math.log2(found["rop"]))
             least = min(least, bits)
             shown = ", ".join(f"{key} {found[key]}" for key in ("beta", "eta", "zeta", "d", "h1") if key in found)
             core = f", core-SVP 2^{0.292 * float(found['beta']):.1f}" if attack == "usvp" else ""
             print(f"  {attack:12} 2^{bits:.1f}  {shown}{core}  ({what})", flush=True)
-        print(f"  least        2^{least:.1f}\n", flush=True)
+        print(f"  least of these 2^{least:.1f}\n", flush=True)
 
 
 if __name__ == "__main__":
