@@ -19,7 +19,8 @@
 namespace psm {
 namespace {
 
-// What /proc/PID/limits says of core files of a command that waits for its model, a pipe that nobody writes to.
+// What /proc/PID/limits says of core files of a command that waits for its model, a pipe that nobody writes
+// to.
 std::string core_limit_of(const std::string& command, const std::string& arguments) {
   const std::string pipe = path_of(command + ".pipe");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);

@@ -63,8 +63,7 @@ KeyFiles make_files(const std::string& name, Wrong wrong) {
   return files;
 }
 
-TEST_CASE(
-    "a key pair that is in order passes, every key of it, with a bootstrap where there is memory for one") {
+TEST_CASE("a key pair that is in order passes, with a bootstrap where there is memory for one") {
   const KeyFiles files = make_files("good", Wrong::kNone);
   const KeyCheck with = check_keys(files, context(), &plan(), 1);
   CHECK(with.bootstrapped);
@@ -75,8 +74,7 @@ TEST_CASE(
   CHECK_FALSE(check_keys(files, context(), nullptr, 0).bootstrapped);
 }
 
-TEST_CASE(
-    "one key of another secret is found, whichever it is, and without a bootstrap the message says which") {
+TEST_CASE("one key of another secret is found, and without a bootstrap the message says which") {
   for (const auto& [wrong, what] :
        std::vector<std::pair<Wrong, std::string>>{{Wrong::kPublic, "encryption under the public key"},
                                                   {Wrong::kRelinearisation, "the key for products"},

@@ -57,7 +57,8 @@ TEST_CASE("a secret vector starts at zero, moves, and leaves its source empty") 
   static_assert(!std::is_copy_constructible_v<SecretVector<int>>);
 }
 
-// The kernel's flags of the mapping that holds an address (proc(5), VmFlags): dd is "do not dump", lo "locked".
+// The kernel's flags of the mapping that holds an address (proc(5), VmFlags): dd is "do not dump", lo
+// "locked".
 std::string mapping_flags(const void* address) {
   std::ifstream maps("/proc/self/smaps");
   std::string line;
@@ -83,9 +84,7 @@ bool may_lock() {
 #endif
 }
 
-TEST_CASE(
-    "secrets lie in pages that are not dumped and, within the limit, not swapped out; nothing else lies "
-    "there") {
+TEST_CASE("secrets lie in pages of their own, not dumped and, within the limit, not swapped out") {
   const Buffer plain(1 << 12), secret = Buffer::zeroising(1 << 12), large = Buffer::zeroising(3 << 20);
   const SecretVector<int> vector(1000);
   if (mapping_flags(plain.data()).empty()) {

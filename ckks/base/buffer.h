@@ -16,8 +16,9 @@ class Buffer {
   Buffer() = default;
   // `size` words, whose contents are whatever the memory held before.
   explicit Buffer(size_t size);
-  // The same, wiped on destruction, in pages that are no part of a core dump and, as far as the process may lock memory
-  // (ulimit -l), are not swapped out: for anything a secret key can be computed from, and for what was decrypted.
+  // The same, wiped on destruction, in pages that are no part of a core dump and, as far as the process may
+  // lock memory (ulimit -l), are not swapped out: for anything a secret key can be computed from, and for
+  // what was decrypted.
   static Buffer zeroising(size_t size);
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;

@@ -23,8 +23,8 @@ int thread_count();
 void set_thread_count(int count);
 
 #if defined(__SANITIZE_THREAD__)
-// The thread sanitiser does not see how the OpenMP library synchronises and would report every loop. Under it, the same
-// chunks run on threads of the standard library.
+// The thread sanitiser does not see how the OpenMP library synchronises and would report every loop. Under
+// it, the same chunks run on threads of the standard library.
 inline thread_local bool in_parallel_loop = false;
 
 template <typename Function>

@@ -5,8 +5,8 @@
 namespace psm {
 namespace {
 
-// A client request to valgrind's memcheck: four rotations of rdi by 128 bits in all, an exchange of rbx with itself, rax
-// at the number of the request and its arguments, rdx the answer. A processor does nothing.
+// A client request to valgrind's memcheck: four rotations of rdi by 128 bits in all, an exchange of rbx with
+// itself, rax at the number of the request and its arguments, rdx the answer. A processor does nothing.
 void memcheck(uint64_t request, const void* data, size_t bytes) {
 #if defined(__x86_64__)
   const volatile uint64_t arguments[6] = {request, reinterpret_cast<uint64_t>(data), bytes, 0, 0, 0};

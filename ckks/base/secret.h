@@ -1,5 +1,5 @@
-// An array for secrets: in memory of the buffer pool's secret side (buffer.h), zero at first, wiped before it is given
-// back, and never copied by accident.
+// An array for secrets: in memory of the buffer pool's secret side (buffer.h), zero at first, wiped before it
+// is given back, and never copied by accident.
 #pragma once
 
 #include <cstddef>

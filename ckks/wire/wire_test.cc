@@ -238,7 +238,8 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
   const EvaluationKeys whole = read_evaluation_keys(files.evaluation, context);
   std::string bytes = read_file(files.evaluation, kAnySize);
   EvaluationKeysReader reader(ByteSource("damaged", bytes), context);
-  // Residues of all ones are above every prime; here they are the first digit's, so that others are left unread.
+  // Residues of all ones are above every prime; here they are the first digit's, so that others are left
+  // unread.
   const EvaluationKeysReader::Entry damaged = reader.entries().at(0);
   REQUIRE(context.digit_count(damaged.level) > 1);
   std::fill_n(bytes.begin() + static_cast<ptrdiff_t>(damaged.position + damaged.bytes / 4), 64, '\xff');

@@ -18,9 +18,9 @@ std::string resolve_user_path(const std::string& path);
 // The whole file; refuses one that is larger than `max_bytes` before it is read.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
-// Writes to a temporary file beside `path` and renames it on commit(). Destroyed without commit() (an exception), it
-// removes the temporary file; a killed process leaves it behind (PATH.part-NUMBER, drawn at random; it may go). What
-// stood at `path` before stays as it was either way.
+// Writes to a temporary file beside `path` and renames it on commit(). Destroyed without commit() (an
+// exception), it removes the temporary file; a killed process leaves it behind (PATH.part-NUMBER, drawn at
+// random; it may go). What stood at `path` before stays as it was either way.
 class AtomicFile {
  public:
   enum class Access { kDefault, kOwnerOnly };
@@ -32,8 +32,9 @@ class AtomicFile {
 
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
-  // Flushes to the disk, puts the file in its place, and flushes its name to the disk. Where a system cannot do the
-  // last, owners' files (secrets, and records of what was spent) throw Error; others are as lasting as it makes them.
+  // Flushes to the disk, puts the file in its place, and flushes its name to the disk. Where a system cannot
+  // do the last, owners' files (secrets, and records of what was spent) throw Error; others are as lasting as
+  // it makes them.
   void commit();
 
  private:

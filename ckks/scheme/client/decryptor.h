@@ -4,11 +4,12 @@
 // sees many of them learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533). What is to be shown to
 // others goes through SharingDecryptor.
 //
-// Where the scale would leave values less than kRoomBits of what the decoder reads (Encoder::log2_readable), and the
-// modulus holds more, the ciphertext is rescaled first, which needs no secret and adds the error of a rescale.
+// Where the scale would leave values less than kRoomBits of what the decoder reads (Encoder::log2_readable),
+// and the modulus holds more, the ciphertext is rescaled first, which needs no secret and adds the error of a
+// rescale.
 //
-// What lies between the ciphertext and the result is wiped (the few numbers that a stack keeps are not), and a plaintext
-// that is returned when it goes; the slots are the caller's.
+// What lies between the ciphertext and the result is wiped (the few numbers that a stack keeps are not), and
+// a plaintext that is returned when it goes; the slots are the caller's.
 //
 // No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder returns,
 // with the encoder's exceptions (encoder.h). What a caller then does with the slots is not covered: printing a number
@@ -31,7 +32,8 @@ class Decryptor {
   static constexpr double kRoomBits = 24;
 
   Decryptor(const SecretKey& secret, const Encoder& encoder);
-  // Both refuse what require_owner() refuses; decrypt() also a scale that leaves no value room below the modulus.
+  // Both refuse what require_owner() refuses; decrypt() also a scale that leaves no value room below the
+  // modulus.
   std::vector<std::complex<double>> decrypt(const Ciphertext& ciphertext) const;
   Plaintext decrypt_to_plaintext(const Ciphertext& ciphertext) const;
 

@@ -59,6 +59,10 @@ void add_words(const T* data, size_t count, std::vector<uint64_t>& words) {
 }
 
 TEST_CASE("once the caller has wiped the slots of a decryption, nothing of it is left in memory") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  MESSAGE("a sanitiser's shadow memory is too large to search; nothing was checked");
+  return;
+#endif
   set_thread_count(2);
   TestParty party(insecure_leveled(11, 4));
   const Ciphertext ciphertext = party.encrypt(party.random_slots(1), 0);

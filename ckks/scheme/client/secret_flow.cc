@@ -1,6 +1,6 @@
-// What secret_flow_test.sh runs under valgrind's memcheck: everything that touches a secret, on every backend that
-// memcheck can run, with all randomness, messages and secret keys marked (ckks/base/secrecy.h). And two programs that
-// leak on purpose, so that the silence about the others means something.
+// What secret_flow_test.sh runs under valgrind's memcheck: everything that touches a secret, on every backend
+// that memcheck can run, with all randomness, messages and secret keys marked (ckks/base/secrecy.h). And two
+// programs that leak on purpose, so that the silence about the others means something.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -1,6 +1,6 @@
 #!/bin/sh
-# No branch and no address depends on a secret, seen by valgrind's memcheck in the compiled code (secret_flow.cc). The two
-# programs that leak on purpose must be caught first.
+# No branch and no address depends on a secret, seen by valgrind's memcheck in the compiled code
+# (secret_flow.cc). The two programs that leak on purpose must be caught first.
 set -u
 program="$TEST_SRCDIR/powersoftmax/ckks/scheme/client/secret_flow"
 if ! command -v valgrind >/dev/null; then

@@ -41,11 +41,12 @@ class Encoder {
   Plaintext encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                    bool extended = false) const;
 
-  // All N/2 slots; what is computed on the way is wiped, but for the polynomial of a plaintext that is not wiped
-  // itself. Throws Error for a scale beyond 2^log2_readable(level): no value of size 1 could be told apart.
+  // All N/2 slots; what is computed on the way is wiped, but for the polynomial of a plaintext that is not
+  // wiped itself. Throws Error for a scale beyond 2^log2_readable(level): no value of size 1 could be told
+  // apart.
   std::vector<std::complex<double>> decode(const Plaintext& plaintext) const;
-  // log2 of the largest coefficient that decode() reads at a level: half the product of the primes that it reads, and
-  // at most 2^126. What is larger comes back as something else.
+  // log2 of the largest coefficient that decode() reads at a level: half the product of the primes that it
+  // reads, and at most 2^126. What is larger comes back as something else.
   double log2_readable(int level) const;
 
   // Slots of integer coefficients given as doubles (N of them), divided by scale; used by the decryptor.

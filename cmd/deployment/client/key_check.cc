@@ -40,8 +40,8 @@ Slots test_slots(const Context& context) {
   return slots;
 }
 
-// What X -> X^element makes of slots: a rotation by k where element = 5^k mod 2N, or one with a conjugation where it is
-// -5^k.
+// What X -> X^element makes of slots: a rotation by k where element = 5^k mod 2N, or one with a conjugation
+// where it is -5^k.
 Slots apply_galois(const Slots& slots, GaloisElement element) {
   const size_t n = slots.size();
   const GaloisElement order = 4 * n;  // 2N
@@ -145,8 +145,7 @@ class Check {
     throw Error(
         message("the new keys failed their test: ", what, " is off by 2^", std::log2(error), ", 2^",
                 std::log2(predicted),
-                " is its error; they are not kept. Make keys again, and check this machine's memory if that "
-                "fails too"),
+                " is its error; they are not kept. Make keys again; if that fails too, check the memory"),
         Error::Kind::kFailed);
   }
 

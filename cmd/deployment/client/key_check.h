@@ -1,6 +1,7 @@
-// A new key pair tests itself, from its files, as those who will use them read them: what it encrypts it decrypts, under
-// the public key and under the secret; the keys of a bootstrap make one, and every other key for products and rotations
-// does what it is for. A key that memory or a disk has spoilt is found before anything is encrypted for it.
+// A new key pair tests itself, from its files, as those who will use them read them: what it encrypts it
+// decrypts, under the public key and under the secret; the keys of a bootstrap make one, and every other key
+// for products and rotations does what it is for. A key that memory or a disk has spoilt is found before
+// anything is encrypted for it.
 #pragma once
 
 #include "ckks/bootstrap/bootstrapper.h"
@@ -25,12 +26,12 @@ class NewKeyFiles {
 
 struct KeyCheck {
   size_t keys = 0;  // for products and rotations that were tested one by one
-  bool bootstrapped =
-      false;  // where there is a bootstrap and memory for it; else its keys are among those above
+  // Where there is a bootstrap and memory for it; else its keys are among those above.
+  bool bootstrapped = false;
 };
 
-// Throws Error where a result is farther from what it should be than four times the error that the noise model predicts.
-// `bootstrap` may be null; `bootstrap_bytes` is the memory that it takes with all keys.
+// Throws Error where a result is farther from what it should be than four times the error that the noise
+// model predicts. `bootstrap` may be null; `bootstrap_bytes` is the memory that it takes with all keys.
 KeyCheck check_keys(const KeyFiles& files, const Context& context, const BootstrapPlan* bootstrap,
                     size_t bootstrap_bytes);
 
