@@ -74,7 +74,8 @@ Centred centre(std::span<const double> x, size_t d) {
   return result;
 }
 
-// From the outputs of the program: the residual stream, centred, [T][d] of each of the first `prompts` prompts.
+// From the outputs of the program: the residual stream, centred, [T][d] of each of the first `prompts`
+// prompts.
 std::vector<std::vector<double>> residual_stream(const PolynomialModel& model, const Packing& packing,
                                                  const SlotVectors& outputs, int prompts) {
   const ModelConfig& config = model.weights.config;

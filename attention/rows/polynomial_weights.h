@@ -25,9 +25,9 @@
 //
 // where 1 + r = 1 + eps for 1/x and (1 + eps)^2 for the inverse root, which is squared.
 //
-// Each form is written once, as a recipe (row_recipe.h), and read by evaluate(), by in_slots() and by the count of
-// levels; in slots a sum over a row and a product by factors cost a level each. PowerSoftmax's length-agnostic form
-// in the transformer's packing is in encrypted_attention.h. Immutable, thread-safe.
+// Each form is written once, as a recipe (row_recipe.h), and read by evaluate(), by in_slots() and by the
+// count of levels; in slots a sum over a row and a product by factors cost a level each. PowerSoftmax's
+// length-agnostic form in the transformer's packing is in encrypted_attention.h. Immutable, thread-safe.
 #pragma once
 
 #include <memory>
@@ -49,9 +49,9 @@ enum class SoftmaxForm { kTaylorGoldschmidt, kNormaliseSquare };
 std::string_view name_of(SoftmaxForm form);
 SoftmaxForm softmax_form_from(std::string_view name);  // throws psm::Error on anything else
 
-// How 1/x and 1/sqrt(x) are made: in the fewest levels that have the error (approx/inverse.h), or by Goldschmidt's
-// plain iterations as in the paper: of 1/x 21, 22 levels, whatever the error, of 1/sqrt(x), where it names no number,
-// the fewest that have the error.
+// How 1/x and 1/sqrt(x) are made: in the fewest levels that have the error (approx/inverse.h), or by
+// Goldschmidt's plain iterations as in the paper: of 1/x 21, 22 levels, whatever the error, of 1/sqrt(x),
+// where it names no number, the fewest that have the error.
 enum class DivisionForm { kRelaxed, kGoldschmidt };
 std::string_view name_of(DivisionForm form);
 DivisionForm division_form_from(std::string_view name);  // throws psm::Error on anything else
@@ -66,8 +66,8 @@ struct PolynomialRow {
   std::shared_ptr<const RowComputation> computation;
 
   void evaluate(std::span<double> row) const;  // scores to weights, in place
-  // Throws psm::Error if scores up to packing.score_bound leave the intervals; its build() does if the packing does
-  // not fit its slots, or softmax's maximum was made for another number of places.
+  // Throws psm::Error if scores up to packing.score_bound leave the intervals; its build() does if the
+  // packing does not fit its slots, or softmax's maximum was made for another number of places.
   RowProgram in_slots(const RowPacking& packing) const;
 };
 

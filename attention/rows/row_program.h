@@ -1,18 +1,19 @@
-// Rows of scores in slots, and the reader that turns a recipe of their weights (row_recipe.h) into a slot program:
-// every form of polynomial_weights.h on ciphertexts.
+// Rows of scores in slots, and the reader that turns a recipe of their weights (row_recipe.h) into a slot
+// program: every form of polynomial_weights.h on ciphertexts.
 //
-// Packing. slot r S + j holds input_scale x_j, x_j the j-th score of row r, |x_j| <= R; S is a power of two and
-// all values are real. Row r has L_r entries; the places after them are zero, going in and coming out: the
-// multiplying mask (eq. LengthAgnosticMaskedAttention), which the product that makes the scores carries.
+// Packing. slot r S + j holds input_scale x_j, x_j the j-th score of row r, |x_j| <= R; S is a power of two
+// and all values are real. Row r has L_r entries; the places after them are zero, going in and coming out:
+// the multiplying mask (eq. LengthAgnosticMaskedAttention), which the product that makes the scores carries.
 //
-// Scales. A slot holds its value over a unit, which products by plaintexts that are there anyway take in: 1/L, an
-// approximation's own scales and masks cost no level of their own. Values at refresh candidates stay within [-1, 1].
+// Scales. A slot holds its value over a unit, which products by plaintexts that are there anyway take in:
+// 1/L, an approximation's own scales and masks cost no level of their own. Values at refresh candidates stay
+// within [-1, 1].
 //
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_sum.h) of one level. The
-// largest of a row is gathered in place 0 by rotations S/2, S/4, .. 1 and spread from there, by such a map too. The
-// transformer's own packing (encrypted_attention.h) gets the row sums of PowerSoftmax without that level, from
-// products it makes anyway; the other forms exist here alone, so that all can be planned, metered and run side by
-// side.
+// largest of a row is gathered in place 0 by rotations S/2, S/4, .. 1 and spread from there, by such a map
+// too. The transformer's own packing (encrypted_attention.h) gets the row sums of PowerSoftmax without that
+// level, from products it makes anyway; the other forms exist here alone, so that all can be planned, metered
+// and run side by side.
 #pragma once
 
 #include <functional>
@@ -46,8 +47,8 @@ class SlotRows {
     bool over_length = false;  // divided by L,
     bool fresh = false;        // and it needs no refresh yet
   };
-  // Throws psm::Error if S or the number of lengths is no power of two, they do not divide the slots, or a length is
-  // not in 1 .. S.
+  // Throws psm::Error if S or the number of lengths is no power of two, they do not divide the slots, or a
+  // length is not in 1 .. S.
   SlotRows(program::Builder& builder, const RowPacking& packing);
 
   Value scores(program::Value slots, double input_scale) const {

@@ -6,8 +6,8 @@
 //     typename Rows::Value run(Rows& rows, typename Rows::Value x) const;
 //     double input_scale(double score_bound) const;
 //
-// that turns a row of scores x_0 .. x_{L-1} into its weights by the operations below and nothing else; f is an
-// Approximation, d(f) its levels. Slots hold input_scale(R) x_j for scores |x_j| <= R.
+// that turns a row of scores x_0 .. x_{L-1} into its weights by the operations below and nothing else; f is
+// an Approximation, d(f) its levels. Slots hold input_scale(R) x_j for scores |x_j| <= R.
 //
 //     operation                        value                                   levels in slots
 //     apply(f, x, what, shift, c)      f((x_j + shift) c)                      d(f)
@@ -26,8 +26,8 @@
 //   * ClearRows:    on doubles, for evaluate();
 //   * SlotRows:     appending to a program::Builder, for in_slots() (row_program.h);
 //   * CountedRows:  on levels.
-// The error of a row is no fourth reading: what is common to a row cancels in its weights, an argument about the
-// whole (polynomial_weights.h).
+// The error of a row is no fourth reading: what is common to a row cancels in its weights, an argument about
+// the whole (polynomial_weights.h).
 #pragma once
 
 #include <algorithm>

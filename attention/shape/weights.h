@@ -1,6 +1,6 @@
-// The weights of a model, its parameters, plain (those of a row of scores are row_weights.h's): the form in which
-// training hands them to everything else (checkpoints, the reference forward pass, the encrypted compiler). Matrices
-// are row-major [out][in] and act as y = W x + b.
+// The weights of a model, its parameters, plain (those of a row of scores are row_weights.h's): the form in
+// which training hands them to everything else (checkpoints, the reference forward pass, the encrypted
+// compiler). Matrices are row-major [out][in] and act as y = W x + b.
 //
 // Notation of config.h. Parameters that a model's configuration does not have are empty vectors.
 #pragma once
@@ -40,8 +40,8 @@ struct ModelWeights {
 
   // Sets every vector to the size that the configuration asks for, with zeros.
   void resize(const ModelConfig& shape);
-  // Throws psm::Error if a vector's size disagrees with the configuration or an entry is not finite; `file`, where
-  // the weights are from, begins its line.
+  // Throws psm::Error if a vector's size disagrees with the configuration or an entry is not finite; `file`,
+  // where the weights are from, begins its line.
   void validate(const std::string& file = {}) const;
   size_t parameters() const;
 };

@@ -50,12 +50,13 @@ RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 
-// The paper as printed: epsilon of Pythia-70M (tab. pythia_params) everywhere, eq. PWRoss and the same peaks of GELU's
-// inputs alone, the stable form to the end of training and no scale for the scores.
+// The paper as printed: epsilon of Pythia-70M (tab. pythia_params) everywhere, eq. PWRoss and the same peaks
+// of GELU's inputs alone, the stable form to the end of training and no scale for the scores.
 void follow_paper(RecipeOptions& options);
 
-// For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels (train/README.md) 300 steps
-// from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a third, all, twice and 3.3 times of it.
+// For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels
+// (train/README.md) 300 steps from softmax's perplexity of 3.74 end at 4.07, 4.00, 4.05 and 4.12 with a
+// third, all, twice and 3.3 times of it.
 void make_continual(RecipeOptions& options);
 
 // The same weights with another attention in its training form (stage 2), as continual training begins.
