@@ -1,6 +1,7 @@
 #include "ckks/ring/packed_poly.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -20,17 +21,45 @@ size_t packed_bytes(const Ring& ring, Basis basis) {
   return bytes;
 }
 
-PackedPoly::PackedPoly(const RnsPoly& poly) : ring_(&poly.ring()), basis_(poly.basis()) {
-  PSM_CHECK(poly.form() == Form::kNtt);
+PackedPoly::PackedPoly(const Ring& ring, Basis basis) : ring_(&ring), basis_(basis) {
   for (int j = 0; j < limbs(); ++j)
-    begin_.push_back(begin_.back() + packed_bytes(poly.n(), poly.modulus(j).value));
+    begin_.push_back(begin_.back() + packed_bytes(ring.n(), ring.modulus(prime_index(j)).value));
   data_ = Buffer((begin_.back() + kReadable) / sizeof(uint64_t) + 1);
-  uint8_t* out = reinterpret_cast<uint8_t*>(data_.data());
-  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    pack_residues(out + begin_[index], poly.limb(j), poly.n(), poly.modulus(j).value);
+  std::fill_n(data() + begin_.back(), kReadable, 0);
+}
+
+PackedPoly::PackedPoly(const RnsPoly& poly) : PackedPoly(poly.ring(), poly.basis()) {
+  PSM_CHECK(poly.form() == Form::kNtt);
+  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
+    const int limb = static_cast<int>(j);
+    pack_residues(data() + begin_[j], poly.limb(limb), poly.n(), poly.modulus(limb).value);
   });
-  std::fill_n(out + begin_.back(), kReadable, 0);
+}
+
+PackedPoly::PackedPoly(const Ring& ring, Basis basis, const std::function<void(int, uint64_t*)>& fill)
+    : PackedPoly(ring, basis) {
+  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
+    const int limb = static_cast<int>(j);
+    Buffer residues(ring_->n());
+    fill(limb, residues.data());
+    pack_residues(data() + begin_[j], residues.data(), ring_->n(), ring_->modulus(prime_index(limb)).value);
+  });
+}
+
+PackedPoly PackedPoly::read(const Ring& ring, Basis basis,
+                            const std::function<void(uint8_t*, size_t)>& read) {
+  PackedPoly poly(ring, basis);
+  read(poly.data(), poly.bytes());
+  return poly;
+}
+
+bool PackedPoly::in_range() const {
+  std::atomic<bool> good = true;
+  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
+    const int limb = static_cast<int>(j);
+    if (!packed_below(this->limb(limb), ring_->n(), ring_->modulus(prime_index(limb)).value)) good = false;
+  });
+  return good;
 }
 
 RnsPoly PackedPoly::unpack() const {

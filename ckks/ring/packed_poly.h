@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "ckks/base/buffer.h"
@@ -16,7 +17,13 @@ class PackedPoly {
  public:
   PackedPoly() = default;
   explicit PackedPoly(const RnsPoly& poly);
+  // From residues that fill(j, residues) makes: n of limb j, in any order of limbs and in parallel.
+  PackedPoly(const Ring& ring, Basis basis, const std::function<void(int, uint64_t*)>& fill);
+  // As it lies in a file: read(bytes, count) brings all of its bytes.
+  static PackedPoly read(const Ring& ring, Basis basis, const std::function<void(uint8_t*, size_t)>& read);
   RnsPoly unpack() const;
+  // Whether every residue is below its prime; nothing else can be relied on for bytes from outside.
+  bool in_range() const;
 
   Basis basis() const { return basis_; }
   int limbs() const { return basis_.limbs(); }
@@ -32,7 +39,9 @@ class PackedPoly {
   }
 
  private:
+  PackedPoly(const Ring& ring, Basis basis);  // room for the residues
   const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(data_.data()); }
+  uint8_t* data() { return reinterpret_cast<uint8_t*>(data_.data()); }
 
   const Ring* ring_ = nullptr;
   Basis basis_;

@@ -209,10 +209,8 @@ KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
   key.fingerprint = fingerprint();
   const Basis basis{prefix.level + 1, prefix.p_count};
   for (int digit = 0; digit < prefix.digit_count; ++digit) {
-    RnsPoly b = read_polynomial(reader_, context_.ring(), basis);
-    RnsPoly a(context_.ring(), basis, Form::kNtt);
-    expand_seed(key.seed, digit, a);
-    key.digits.push_back({PackedPoly(b), PackedPoly(a)});
+    PackedPoly b = read_packed_polynomial(reader_, context_.ring(), basis);
+    key.digits.push_back({std::move(b), expand_seed_packed(key.seed, digit, context_.ring(), basis)});
   }
   reader_.end();
   return key;

@@ -10,6 +10,7 @@ void write_polynomial(ContainerWriter& writer, const RnsPoly& poly);
 void write_polynomial(ContainerWriter& writer, const PackedPoly& poly);
 
 // An NTT-form polynomial over `basis`; refuses residues that are out of range.
+PackedPoly read_packed_polynomial(ContainerReader& reader, const Ring& ring, Basis basis);
 RnsPoly read_polynomial(ContainerReader& reader, const Ring& ring, Basis basis);
 
 }  // namespace psm::wire

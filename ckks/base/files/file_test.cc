@@ -141,6 +141,21 @@ TEST_CASE("the checksum is CRC-64/XZ, and can be taken in pieces") {
   }
 }
 
+TEST_CASE("long data, folded sixteen bytes at a time, has the checksum that bits one by one give") {
+  std::vector<uint8_t> data(1000);
+  uint64_t state = 1;
+  for (uint8_t& byte : data) byte = static_cast<uint8_t>((state = state * 6364136223846793005u + 1) >> 56);
+  for (size_t begin : {0, 1, 7}) {
+    for (size_t length : {0, 15, 63, 64, 65, 127, 128, 200, 512, 991}) {
+      CAPTURE(begin);
+      CAPTURE(length);
+      const uint64_t seed = length * 0x9E3779B97F4A7C15u;
+      CHECK(checksum64(data.data() + begin, length, seed) ==
+            checksum64_of_secret(data.data() + begin, length, seed));
+    }
+  }
+}
+
 TEST_CASE("pages of files leave a container's memory available, and no limit is none") {
   const std::string folder = scratch("group");
   std::filesystem::create_directory(folder);

@@ -22,4 +22,7 @@ void pack_residues(uint8_t* out, const uint64_t* residues, size_t n, uint64_t q)
 // False if a residue is q or larger: it was not packed by this code.
 [[nodiscard]] bool unpack_residues(uint64_t* residues, const uint8_t* in, size_t n, uint64_t q);
 
+// Whether n packed residues are all below q; n is a multiple of 8.
+[[nodiscard]] bool packed_below(const uint8_t* in, size_t n, uint64_t q);
+
 }  // namespace psm

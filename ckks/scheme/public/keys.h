@@ -87,5 +87,6 @@ struct EvaluationKeys {
 // ring. So the seed separates keys and ciphertexts, the nonce digits and limbs. Public data: takes as long as
 // it takes.
 void expand_seed(const Seed& seed, int digit, RnsPoly& a);
+PackedPoly expand_seed_packed(const Seed& seed, int digit, const Ring& ring, Basis basis);
 
 }  // namespace psm
