@@ -44,16 +44,10 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedMo
                         ", which //cmd:encrypt left, is missing; "
                         "bring it back, or give the prompts again"));
   }
-  const int longest = packed.model.weights.config.context;
-  for (const auto& prompt : prompts) {
-    if (prompt.empty() || prompt.size() > static_cast<size_t>(longest)) {
-      throw Error(message("a prompt of ", prompt.size(), " tokens; the model takes 1 to ", longest));
-    }
-  }
   PromptRecord record = PromptRecord::of(groups_of(prompts, packed.packing.prompts));
   if (recorded) {
-    const PromptRecord kept =
-        PromptRecord::parse(read_file(path, kMaxRecordBytes), path, packed.packing.prompts, longest);
+    const PromptRecord kept = PromptRecord::parse(
+        read_file(path, kMaxRecordBytes), path, packed.packing.prompts, packed.model.weights.config.context);
     if (!prompts.empty() && record.lengths != kept.lengths) {
       throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
     }
@@ -159,7 +153,7 @@ int decrypt(int argc, char** argv) {
   const size_t groups =
       require_groups(file, note, ends.outputs, *context, packed.model_fingerprint, in, model_path);
   std::vector<std::vector<int>> prompts;
-  if (prompt_flags.given()) prompts = prompt_flags.read(codec);
+  if (prompt_flags.given()) prompts = prompt_flags.read(codec, packed.model.weights.config.context);
   const std::vector<std::vector<int>> all_lengths =
       lengths_of(files.prompts(note.request), packed, groups, prompts, in);
 
@@ -207,10 +201,7 @@ int decrypt(int argc, char** argv) {
     const TwinRun twin = run_twin_on(Deployment(checkpoint, context), prompts);
     const Comparison c =
         compare_logits(twin.scored(codec), scored_rows(codec, prompts, logits), twin.predicted_std);
-    std::printf(
-        "compared with the twin at %d positions: relative RMS error 2^%.1f, max |error| %.2g, same argmax in "
-        "%s\n",
-        c.positions, std::log2(c.relative_rms), c.max_abs, percent(c.agreement_all()).c_str());
+    std::printf("%s", c.text(twin.predicted_std).c_str());
     json["encrypted_vs_twin"] = c.json();
   }
   if (!sharing) {

@@ -150,18 +150,6 @@ class EncryptedRun {
   std::function<void(program::Value, const program::SlotVector&)> on_value_;
 };
 
-void print_comparison(const Comparison& c, double predicted_std) {
-  std::printf(
-      "  logits against the twin's: relative RMS error 2^%.2f, MSE %.3g, max |error| %.3g (predicted std "
-      "%.3g)\n",
-      std::log2(c.relative_rms), c.mse, c.max_abs, predicted_std);
-  std::printf(
-      "  same argmax: %d of %d positions (%s); of the %d whose two best logits are 4 predicted deviations "
-      "apart: %s\n",
-      c.agree, c.positions, percent(c.agreement_all()).c_str(), c.clear_positions,
-      percent(c.agreement()).c_str());
-}
-
 // The share of scored positions where the argmax is the batch's target.
 double accuracy(const Batch& batch, const LogitRows& scored) {
   size_t row = 0, correct = 0;
@@ -273,15 +261,7 @@ int demo(int argc, char** argv) {
     prompts.push_back(codec.encode(prompt));
   }
   const int context_length = checkpoint.weights.config.context;
-  for (const auto& p : prompts) {
-    if (p.empty() || static_cast<int>(p.size()) > context_length) {
-      throw Error(message("the prompt has ", p.size(), " tokens, the model takes 1 to ", context_length));
-    }
-    if (codec.scored_positions(static_cast<int>(p.size())).empty()) {
-      throw Error(message("the prompt asks nothing: after ", codec.recall().pairs,
-                          " pairs of key and value comes at least one key"));
-    }
-  }
+  require_answerable(prompts, codec, context_length);
   const TwinRun twin = run_twin_on(deployment, prompts);
 
   heading("Keys, encryption, inference on ciphertexts, decryption");
@@ -351,7 +331,7 @@ int demo(int argc, char** argv) {
     std::printf("  continued, encrypted                [%s]\n", tail(encrypted_text).c_str());
     std::printf("  continued, in the clear             [%s]\n", tail(plain_text).c_str());
   }
-  print_comparison(comparison, twin.predicted_std);
+  std::printf("%s", comparison.text(twin.predicted_std).c_str());
   const double total = seconds_now() - begin;
   std::printf("  time: training %s, keys %s, encryption %s, inference %s, decryption %s; all %s\n",
               seconds_text(seconds.train).c_str(), seconds_text(seconds.keygen).c_str(),

@@ -90,7 +90,7 @@ int encrypt(int argc, char** argv) {
   const PackedModel packed(checkpoint, context);
   const PlanEnds ends = PlanEnds::read(files.plan, context, packed.model_fingerprint, model_path);
   const PromptCodec codec(checkpoint);
-  const std::vector<std::vector<int>> prompts = prompt_flags.read(codec);
+  const std::vector<std::vector<int>> prompts = prompt_flags.read(codec, packed.model.weights.config.context);
   const auto groups = groups_of(prompts, packed.packing.prompts);
   const size_t ciphertexts = groups.size() * ends.inputs.size();
   if (ciphertexts > kMaxCiphertexts) {

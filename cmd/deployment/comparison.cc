@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
+#include "cmd/terminal/table.h"
 
 namespace psm {
 
@@ -45,6 +46,16 @@ Comparison compare_logits(std::span<const std::vector<double>> twin,
     out.relative_rms = squares > 0 ? std::sqrt(error_squares / squares) : 0;
   }
   return out;
+}
+
+std::string Comparison::text(double predicted_std) const {
+  const auto count = [](int of, int all) { return std::to_string(of) + " of " + std::to_string(all); };
+  return message("  logits against the twin's: relative RMS error 2^",
+                 format("%.2f", std::log2(relative_rms)), ", MSE ", format("%.3g", mse), ", max |error| ",
+                 format("%.3g", max_abs), " (predicted std ", format("%.3g", predicted_std), ")\n") +
+         message("  same argmax: ", count(agree, positions), " positions (", percent(agreement_all()),
+                 "); where the twin's two best logits are 4 predicted deviations apart: ",
+                 count(agree_clear, clear_positions), "\n");
 }
 
 Json Comparison::json() const {

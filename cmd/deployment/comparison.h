@@ -9,6 +9,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ckks/base/files/json.h"
@@ -24,6 +25,8 @@ struct Comparison {
   double agreement() const {
     return clear_positions == 0 ? 0 : static_cast<double>(agree_clear) / clear_positions;
   }
+  // Two lines for people.
+  std::string text(double predicted_std) const;
   Json json() const;
 };
 

@@ -123,6 +123,18 @@ std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) co
   return RecallTask(*recall_).test(count, stream).texts();
 }
 
+void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest) {
+  for (const auto& prompt : prompts) {
+    const int tokens = static_cast<int>(prompt.size());
+    if (tokens < 1 || tokens > longest)
+      throw Error(message("a prompt has ", tokens, " tokens, the model takes 1 to ", longest));
+    if (codec.scored_positions(tokens).empty()) {
+      throw Error(message("a prompt asks nothing: after ", codec.recall().pairs,
+                          " pairs of key and value comes at least one key"));
+    }
+  }
+}
+
 PromptFlags::PromptFlags(Flags& flags)
     : flags_(flags),
       prompt_(flags.text("prompt", "", "one prompt: text, or words such as k3 v7 k0 v12 for a recall model")),
@@ -134,18 +146,23 @@ bool PromptFlags::given() const {
   return flags_.given("prompt") || flags_.given("prompts") || flags_.given("sample");
 }
 
-std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec) const {
+std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int longest) const {
   if (flags_.given("prompt") + flags_.given("prompts") + flags_.given("sample") != 1) {
     throw Error("exactly one of --prompt, --prompts and --sample is needed");
   }
-  if (flags_.given("prompt")) return {codec.encode(prompt_)};
-  if (flags_.given("sample")) return codec.sample(static_cast<int>(sample_), static_cast<uint64_t>(seed_));
   std::vector<std::vector<int>> prompts;
-  std::istringstream lines(read_file(resolve_user_path(file_), 1 << 24));
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.empty()) prompts.push_back(codec.encode(line));
+  if (flags_.given("prompt")) {
+    prompts.push_back(codec.encode(prompt_));
+  } else if (flags_.given("sample")) {
+    prompts = codec.sample(static_cast<int>(sample_), static_cast<uint64_t>(seed_));
+  } else {
+    std::istringstream lines(read_file(resolve_user_path(file_), 1 << 24));
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.empty()) prompts.push_back(codec.encode(line));
+    }
+    if (prompts.empty()) throw Error(message(file_, " holds no prompt"));
   }
-  if (prompts.empty()) throw Error(message(file_, " holds no prompt"));
+  require_answerable(prompts, codec, longest);
   return prompts;
 }
 

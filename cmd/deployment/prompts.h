@@ -54,13 +54,17 @@ class PromptCodec {
   std::shared_ptr<const Tokenizer> tokenizer_;
 };
 
+// Throws Error for a prompt without tokens, one of more than `longest`, and one that asks nothing.
+void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest);
+
 // --prompt, --prompts and --sample, for the commands that take prompts.
 class PromptFlags {
  public:
   explicit PromptFlags(Flags& flags);
   bool given() const;
-  // Throws Error unless exactly one of them was given, or if the model cannot take a prompt.
-  std::vector<std::vector<int>> read(const PromptCodec& codec) const;
+  // Throws Error unless exactly one of them was given, or if the model, of at most `longest` tokens, cannot take a
+  // prompt.
+  std::vector<std::vector<int>> read(const PromptCodec& codec, int longest) const;
 
  private:
   const Flags& flags_;

@@ -216,7 +216,10 @@ void LedgerFlag::apply() const {
 void LedgerFlag::write(const LedgerReport& report) const {
   if (!given()) return;
   const std::string text = ends_with(path, ".json") ? ledger_json(report).dump() + "\n" : ledger_page(report);
-  write_file(resolve_user_path(path), text);
+  // Its ranges and errors are of decrypted values where both parties run in one process.
+  AtomicFile file(resolve_user_path(path), AtomicFile::Access::kOwnerOnly);
+  file.write(text);
+  file.commit();
 }
 
 }  // namespace psm

@@ -1,5 +1,8 @@
 #include "cmd/reports/ledger_report.h"
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
@@ -104,6 +107,18 @@ TEST_CASE("a file of another kind is refused before the work") {
     flags.parse(3, arguments);
     CHECK_THROWS_AS(ledger.apply(), Error);
   }
+}
+
+TEST_CASE("the file is its owner's alone: errors and ranges are of decrypted values") {
+  Flags flags("x", "y");
+  const LedgerFlag ledger(flags);
+  const std::string path = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / "ledger.json").string();
+  std::string name = "x", flag = "--ledger", value = path;
+  char* arguments[] = {name.data(), flag.data(), value.data()};
+  flags.parse(3, arguments);
+  ledger.write(report_of(Sample().ledger()));
+  CHECK(std::filesystem::status(path).permissions() ==
+        (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
 }  // namespace
