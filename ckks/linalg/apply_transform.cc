@@ -34,18 +34,42 @@ EncodedTransform::EncodedTransform(const Context& context, const Encoder& encode
   });
   has_terms_.assign(schedule_.accumulators.size(), 0);
   for (const int accumulator : schedule_.term_accumulator) has_terms_[accumulator] = 1;
+  find_lone_terms();
   build_blocks();
 }
 
+void EncodedTransform::find_lone_terms() {
+  std::vector<int> uses(schedule_.sources.size()), terms(schedule_.accumulators.size());
+  for (size_t t = 0; t < plaintexts_.size(); ++t) {
+    ++uses[schedule_.term_source[t]];
+    ++terms[schedule_.term_accumulator[t]];
+  }
+  for (const auto& step : schedule_.steps) terms[step.from] = terms[step.to] = 0;
+  lone_term_.assign(schedule_.accumulators.size(), -1);
+  for (size_t t = 0; t < plaintexts_.size(); ++t) {
+    const int source = schedule_.term_source[t], accumulator = schedule_.term_accumulator[t];
+    if (uses[source] == 1 && terms[accumulator] == 1) {
+      lone_term_[accumulator] = static_cast<int>(t);
+    } else {
+      summed_sources_.push_back(source);
+    }
+  }
+  std::sort(summed_sources_.begin(), summed_sources_.end());
+  summed_sources_.erase(std::unique(summed_sources_.begin(), summed_sources_.end()), summed_sources_.end());
+}
+
 void EncodedTransform::build_blocks() {
-  const int source_count = static_cast<int>(schedule_.sources.size());
+  const int source_count = static_cast<int>(summed_sources_.size());
+  std::vector<int> place(schedule_.sources.size(), -1);
+  for (int s = 0; s < source_count; ++s) place[summed_sources_[s]] = s;
   std::vector<char> written(schedule_.accumulators.size(), 0);
   for (int first = 0; first < source_count; first += kSourcesPerBlock) {
     Block block{first, std::min(first + kSourcesPerBlock, source_count), {}};
     // (accumulator, values per limb) -> sources and plaintexts, sources ascending.
     std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> rows;
     for (size_t t = 0; t < plaintexts_.size(); ++t) {
-      const int source = schedule_.term_source[t];
+      if (lone_term_[schedule_.term_accumulator[t]] >= 0) continue;
+      const int source = place[schedule_.term_source[t]];
       if (source < block.first_source || source >= block.last_source) continue;
       rows[{schedule_.term_accumulator[t], plaintexts_[t].values_per_limb()}].push_back(
           {source, static_cast<int>(t)});
@@ -83,17 +107,17 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
   const size_t n = context_.ring().n(), size = std::min(n, kMaxTile);
   const Basis basis{level_ + 1, context_.p_count(level_)};
   const Modulus& q = context_.ring().modulus(context_.ring().prime_index(basis, j));
-  const size_t widest = std::min<size_t>(kSourcesPerBlock, schedule_.sources.size());
+  const size_t widest = std::min<size_t>(kSourcesPerBlock, summed_sources_.size());
   Buffer switched(2 * widest * size);  // c_0 and c_1 of every source of the block
   std::vector<uint64_t*> out;
   std::vector<const uint64_t*> in, plain;
   for (const Block& block : blocks_) {
     for (size_t begin = 0; begin < n; begin += size) {
       for (int s = block.first_source; s < block.last_source; ++s) {
-        const TransformSchedule::Source& source = schedule_.sources[s];
+        const int source = summed_sources_[s];
         uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
-        galois_tile(evaluator.switcher(), hoisted[source.input], galois_steps[s], j, begin, size, c0,
-                    c0 + size);
+        galois_tile(evaluator.switcher(), hoisted[schedule_.sources[source].input], galois_steps[source], j,
+                    begin, size, c0, c0 + size);
       }
       for (const Tile& tile : block.tiles) {
         const size_t run = n / tile.values_per_limb;
@@ -114,6 +138,28 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
       }
     }
   }
+}
+
+Ciphertext EncodedTransform::apply_lone_term(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
+                                             std::span<const GaloisStep> galois_steps, int term) const {
+  const int source = schedule_.term_source[term];
+  const Hoisted& from = hoisted[schedule_.sources[source].input];
+  const Plaintext& plaintext = plaintexts_[term];
+  const Basis basis{level_ + 1, context_.p_count(level_)};
+  const size_t run = context_.ring().n() / plaintext.values_per_limb();
+  auto divided = evaluator.switcher().mod_down_rescale(basis, [&](int j, size_t begin, size_t size,
+                                                                  uint64_t* out0, uint64_t* out1) {
+    alignas(64) uint64_t switched[2][kMaxTile];
+    galois_tile(evaluator.switcher(), from, galois_steps[source], j, begin, size, switched[0], switched[1]);
+    const Modulus& q = context_.ring().modulus(context_.ring().prime_index(basis, j));
+    const uint64_t* plain = plaintext.limb(j) + begin / run;
+    for (int half = 0; half < 2; ++half) {
+      uint64_t* out = half == 0 ? out0 : out1;
+      const uint64_t* in = switched[half];
+      kernels().run_matrix_product(&out, 1, &in, 1, &plain, std::min(run, size), size, q, false);
+    }
+  });
+  return {std::move(divided), output_scale_, from.source->fingerprint};
 }
 
 std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
@@ -142,12 +188,16 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
   const Basis basis{level_ + 1, context_.p_count(level_)};
   std::vector<ExtendedCiphertext> sums(schedule_.accumulators.size());
   for (size_t a = 0; a < sums.size(); ++a) {
-    if (!has_terms_[a]) continue;
+    if (!has_terms_[a] || lone_term_[a] >= 0) continue;
     sums[a] = {ring, basis, before_rescale(output_scale_, context_.q(level_)), inputs[0]->fingerprint};
   }
-  parallel_for(0, basis.limbs(), [&](size_t j) {
+  parallel_for(0, blocks_.empty() ? 0 : basis.limbs(), [&](size_t j) {
     accumulate_limb(evaluator, hoisted, galois_steps, sums, static_cast<int>(j));
   });
+  std::vector<Ciphertext> lone(sums.size());
+  for (size_t a = 0; a < sums.size(); ++a) {
+    if (lone_term_[a] >= 0) lone[a] = apply_lone_term(evaluator, hoisted, galois_steps, lone_term_[a]);
+  }
   hoisted.clear();
 
   std::vector<char> present = has_terms_;
@@ -165,6 +215,10 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
   std::vector<Ciphertext> out;
   for (const int result : schedule_.results) {
     PSM_CHECK(present[result], "an output without terms");
+    if (lone_term_[result] >= 0) {
+      out.push_back(std::move(lone[result]));
+      continue;
+    }
     out.push_back(evaluator.mod_down_rescale(sums[result]));
     out.back().settle_scale(output_scale_);
   }

@@ -11,6 +11,8 @@
 //      division by P;
 //   3. Horner over the giants: one division of c_1 by P and one key switch each;
 //   4. divide by P q_l at the end: one rounding.
+// An output of one term, whose source no other output reads (a mask of a rotation), is made and divided tile by tile: it
+// never stands in memory modulo Q_l P.
 //
 // Thread-safe after construction; parallel over limbs inside.
 #pragma once
@@ -44,7 +46,7 @@ class EncodedTransform {
  private:
   // Accumulators that meet the same sources with plaintexts of the same period: one modular matrix product.
   struct Tile {
-    std::vector<int> sources;       // columns
+    std::vector<int> sources;       // columns, places among the summed ones
     std::vector<int> accumulators;  // rows
     std::vector<int> plaintexts;    // rows x columns
     int values_per_limb;
@@ -52,10 +54,11 @@ class EncodedTransform {
   };
   // Sources that are switched together, a tile of each, so that they stay in the second-level cache.
   struct Block {
-    int first_source, last_source;
+    int first_source, last_source;  // of the summed ones
     std::vector<Tile> tiles;
   };
 
+  void find_lone_terms();
   void build_blocks();
   void accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
                        std::span<const GaloisStep> galois_steps, std::vector<ExtendedCiphertext>& sums,
@@ -65,7 +68,12 @@ class EncodedTransform {
   TransformSchedule schedule_;
   int level_;
   Scale input_scale_, output_scale_;
+  Ciphertext apply_lone_term(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
+                             std::span<const GaloisStep> galois_steps, int term) const;
+
   std::vector<Plaintext> plaintexts_;  // one for each term
+  std::vector<int> lone_term_;         // of each accumulator; -1 where it is a sum
+  std::vector<int> summed_sources_;    // those of all other terms
   std::vector<Block> blocks_;
   std::vector<char> has_terms_;  // for each accumulator
 };

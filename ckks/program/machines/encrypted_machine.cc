@@ -205,10 +205,10 @@ class EncryptedMachine::Run {
           return store(0, evaluator_.square_rescale(argument(0)));
         return store(0, evaluator_.multiply_rescale(argument(0), argument(1)));
       case Opcode::kSumOfProducts: {
-        ProductCiphertext sum = evaluator_.multiply_no_relin(argument(0), argument(1));
-        for (size_t i = 2; i < instruction_->arguments.size(); i += 2)
-          evaluator_.multiply_no_relin_add(sum, argument(i), argument(i + 1));
-        return store(0, evaluator_.relinearise_rescale(sum));
+        std::vector<Evaluator::Factors> factors;
+        for (size_t i = 0; i < instruction_->arguments.size(); i += 2)
+          factors.push_back({&argument(i), &argument(i + 1)});
+        return store(0, evaluator_.relinearise_rescale(evaluator_.sum_of_products(factors)));
       }
       case Opcode::kRotate:
         return rotate();

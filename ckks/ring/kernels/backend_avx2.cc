@@ -104,16 +104,26 @@ struct Sum {
   }
 };
 
-void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,
-                   const Modulus& modulus) {
+void tensor_product(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
+                    const uint64_t* const* a1, const uint64_t* const* b0, const uint64_t* const* b1,
+                    size_t count, size_t n, const Modulus& modulus) {
   const DoubleModulus m = broadcast(modulus);
   for (size_t i = 0; i < n; i += 4) {
-    Sum sum{_mm256_setzero_pd()};
+    Sum sum0{_mm256_setzero_pd()}, sum1{_mm256_setzero_pd()}, sum2{_mm256_setzero_pd()};
     for (size_t k = 0; k < count; ++k) {
-      sum.add_product(load_residues(a[k] + i), load_residues(b[k] + i), m);
-      sum.fold(k + 1, m);
+      const Doubles x0 = load_residues(a0[k] + i), x1 = load_residues(a1[k] + i);
+      const Doubles y0 = load_residues(b0[k] + i), y1 = load_residues(b1[k] + i);
+      sum0.add_product(x0, y0, m);
+      sum0.fold(k + 1, m);
+      sum1.add_product(x0, y1, m);
+      sum1.add_product(x1, y0, m);
+      sum1.fold(2 * (k + 1), m);
+      sum2.add_product(x1, y1, m);
+      sum2.fold(k + 1, m);
     }
-    store_integers(out + i, canonical(sum.value, m));
+    store_integers(out0 + i, canonical(sum0.value, m));
+    store_integers(out1 + i, canonical(sum1.value, m));
+    store_integers(out2 + i, canonical(sum2.value, m));
   }
 }
 
@@ -241,7 +251,7 @@ const Kernels kAvx2Kernels = {
     .scale_add = scale_add,
     .subtract_scale = subtract_scale,
     .subtract_scale_add = subtract_scale_add,
-    .inner_product = inner_product,
+    .tensor_product = tensor_product,
     .packed_inner_product_pair = packed_inner_product_pair,
     .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,

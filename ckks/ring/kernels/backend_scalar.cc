@@ -56,12 +56,19 @@ void subtract_scale_add(uint64_t* out, const uint64_t* a, const uint64_t* b, Mul
   for (size_t i = 0; i < n; ++i) out[i] = add_mod(mul_mod(a[i] + q.value - b[i], c, q), d[i], q);
 }
 
-void inner_product(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count, size_t n,
-                   const Modulus& q) {
+void tensor_product(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
+                    const uint64_t* const* a1, const uint64_t* const* b0, const uint64_t* const* b1,
+                    size_t count, size_t n, const Modulus& q) {
   for (size_t i = 0; i < n; ++i) {
-    uint128_t sum = 0;
-    for (size_t k = 0; k < count; ++k) sum += uint128_t{a[k][i]} * b[k][i];
-    out[i] = reduce_wide(sum, q);
+    uint128_t sum0 = 0, sum1 = 0, sum2 = 0;
+    for (size_t k = 0; k < count; ++k) {
+      sum0 += uint128_t{a0[k][i]} * b0[k][i];
+      sum1 += uint128_t{a0[k][i]} * b1[k][i] + uint128_t{a1[k][i]} * b0[k][i];
+      sum2 += uint128_t{a1[k][i]} * b1[k][i];
+    }
+    out0[i] = reduce_wide(sum0, q);
+    out1[i] = reduce_wide(sum1, q);
+    out2[i] = reduce_wide(sum2, q);
   }
 }
 
@@ -153,7 +160,7 @@ const Kernels kScalarKernels = {
     .scale_add = scale_add,
     .subtract_scale = subtract_scale,
     .subtract_scale_add = subtract_scale_add,
-    .inner_product = inner_product,
+    .tensor_product = tensor_product,
     .packed_inner_product_pair = packed_inner_product_pair,
     .basis_convert = basis_convert,
     .nearest_multiples = nearest_multiples,

@@ -239,18 +239,24 @@ TEST_CASE("inner products reduce the exact sum, whatever the number of terms") {
           pointers0.push_back(packed0[k].data());
           pointers1.push_back(packed1[k].data());
         }
-        Limb single(n), pair0(n), pair1(n);
-        backend->inner_product(single.data(), pointers(std::as_const(a)).data(),
-                               pointers(std::as_const(b0)).data(), count, n, q);
+        Limb product0(n), product1(n), product2(n), pair0(n), pair1(n);
+        // (a + b1 s) (b0 + a s)
+        backend->tensor_product(product0.data(), product1.data(), product2.data(),
+                                pointers(std::as_const(a)).data(), pointers(std::as_const(b1)).data(),
+                                pointers(std::as_const(b0)).data(), pointers(std::as_const(a)).data(), count,
+                                n, q);
         backend->packed_inner_product_pair(pair0.data(), pair1.data(), pointers(std::as_const(a)).data(),
                                            pointers0.data(), pointers1.data(), count, n, q);
         for (size_t i = 0; i < n; ++i) {
-          uint128_t sum0 = 0, sum1 = 0;
+          uint128_t sum0 = 0, sum1 = 0, middle = 0;
           for (size_t k = 0; k < count; ++k) {
             sum0 += uint128_t{a[k][i]} * b0[k][i];
             sum1 += uint128_t{a[k][i]} * b1[k][i];
+            middle += uint128_t{a[k][i]} * a[k][i] + uint128_t{b1[k][i]} * b0[k][i];
           }
-          REQUIRE(single[i] == static_cast<uint64_t>(sum0 % q.value));
+          REQUIRE(product0[i] == static_cast<uint64_t>(sum0 % q.value));
+          REQUIRE(product1[i] == static_cast<uint64_t>(middle % q.value));
+          REQUIRE(product2[i] == static_cast<uint64_t>(sum1 % q.value));
           REQUIRE(pair0[i] == static_cast<uint64_t>(sum0 % q.value));
           REQUIRE(pair1[i] == static_cast<uint64_t>(sum1 % q.value));
         }

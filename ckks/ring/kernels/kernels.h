@@ -36,9 +36,12 @@ struct Kernels {
   void (*subtract_scale_add)(uint64_t* out, const uint64_t* a, const uint64_t* b, Multiplier c,
                              const uint64_t* d, size_t n, const Modulus& q);
 
-  // out = sum_k a[k] * b[k], k < count <= 4096: products are summed unreduced and reduced once.
-  void (*inner_product)(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count,
-                        size_t n, const Modulus& q);
+  // Sums of products of pairs (a0 + a1 s) (b0 + b1 s), by power of s, in one pass over the factors:
+  //     out0 = sum_k a0[k] * b0[k],   out1 = sum_k a0[k] * b1[k] + a1[k] * b0[k],   out2 = sum_k a1[k] * b1[k],
+  // k < count <= 2048, summed unreduced and reduced once. No out may be one of the factors.
+  void (*tensor_product)(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
+                         const uint64_t* const* a1, const uint64_t* const* b0, const uint64_t* const* b1,
+                         size_t count, size_t n, const Modulus& q);
   // out0 = sum_k a[k] * b0[k] and out1 = sum_k a[k] * b1[k] in one pass over a: digits times both halves of a
   // key, whose residues are packed (packing.h). 64 bytes beyond the packed residues may be read.
   void (*packed_inner_product_pair)(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,

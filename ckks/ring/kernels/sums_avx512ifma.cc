@@ -1,23 +1,71 @@
 // Sums of products of the AVX-512-IFMA backend: two 64-bit halves a sum, reduced once; see avx512ifma.h.
 #include "ckks/ring/kernels/sums_avx512ifma.h"
 
+#include <initializer_list>
+
 #include "ckks/ring/kernels/avx512ifma.h"
 
 namespace psm {
 
-void inner_product_avx512ifma(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count,
-                              size_t n, const Modulus& modulus) {
-  const VectorModulus m = broadcast(modulus);
-  const size_t most = WideSum::max_products(modulus.bits);
-  for (size_t i = 0; i < n; i += 8) {
-    WideSum sum;
-    sum.start(_mm512_setzero_si512());
-    for (size_t k = 0; k < count; ++k) {
-      if (k > 0 && k % most == 0) sum.fold(m);
-      sum.add_product(load(a[k] + i), load(b[k] + i));
-    }
-    store(out + i, reduce_four_q(sum.reduce(m), m));
+namespace {
+
+constexpr size_t kAhead = 1024;  // bytes of a factor or a key that are asked for before they are needed
+
+// kVectors vectors at i.
+template <int kVectors>
+[[gnu::always_inline]] inline void tensor(uint64_t* const* out, const uint64_t* const* a0,
+                                          const uint64_t* const* a1, const uint64_t* const* b0,
+                                          const uint64_t* const* b1, size_t count, size_t most, size_t i,
+                                          const VectorModulus& m) {
+  WideSum sums[3][kVectors];
+  for (auto& sum : sums) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[v].start(_mm512_setzero_si512());
   }
+  for (size_t begin = 0; begin < count; begin += most) {
+    const size_t end = count - begin < most ? count : begin + most;
+    if (begin > 0) {
+      for (auto& sum : sums) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) sum[v].fold(m);
+      }
+    }
+    for (size_t k = begin; k < end; ++k) {
+      for (const uint64_t* factor : {a0[k], a1[k], b0[k], b1[k]}) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v)
+          _mm_prefetch(reinterpret_cast<const char*>(factor + i + 8 * v) + kAhead, _MM_HINT_T0);
+      }
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        const size_t at = i + 8 * static_cast<size_t>(v);
+        const Vector x0 = load(a0[k] + at), x1 = load(a1[k] + at);
+        const Vector y0 = load(b0[k] + at), y1 = load(b1[k] + at);
+        sums[0][v].add_product(x0, y0);
+        sums[1][v].add_product(x0, y1);
+        sums[1][v].add_product(x1, y0);
+        sums[2][v].add_product(x1, y1);
+      }
+    }
+  }
+  for (int part = 0; part < 3; ++part) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      store(out[part] + i + 8 * v, reduce_four_q(sums[part][v].reduce(m), m));
+  }
+}
+
+}  // namespace
+
+void tensor_product_avx512ifma(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
+                               const uint64_t* const* a1, const uint64_t* const* b0,
+                               const uint64_t* const* b1, size_t count, size_t n, const Modulus& modulus) {
+  const VectorModulus m = broadcast(modulus);
+  const size_t most = WideSum::max_products(modulus.bits) / 2;  // the middle sum takes two at a time
+  uint64_t* const out[] = {out0, out1, out2};
+  size_t i = 0;
+  for (; i + 32 <= n; i += 32) tensor<4>(out, a0, a1, b0, b1, count, most, i, m);
+  for (; i < n; i += 8) tensor<1>(out, a0, a1, b0, b1, count, most, i, m);
 }
 
 namespace {
@@ -41,8 +89,6 @@ struct Unpacker {
     return _mm512_and_si512(_mm512_srlv_epi64(words, shifts), mask);
   }
 };
-
-constexpr size_t kAhead = 1024;  // bytes of key that are asked for before they are needed
 
 // kVectors vectors at i.
 template <int kVectors>

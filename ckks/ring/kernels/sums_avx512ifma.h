@@ -5,8 +5,9 @@
 
 namespace psm {
 
-void inner_product_avx512ifma(uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count,
-                              size_t n, const Modulus& q);
+void tensor_product_avx512ifma(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
+                               const uint64_t* const* a1, const uint64_t* const* b0,
+                               const uint64_t* const* b1, size_t count, size_t n, const Modulus& modulus);
 void packed_inner_product_pair_avx512ifma(uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
                                           const uint8_t* const* b0, const uint8_t* const* b1, size_t count,
                                           size_t n, const Modulus& q);

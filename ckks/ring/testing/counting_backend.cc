@@ -65,10 +65,11 @@ Kernels counting_kernels() {
     counted.others += n;
     below->subtract_scale_add(out, a, b, c, d, n, q);
   };
-  k.inner_product = [](uint64_t* out, const uint64_t* const* a, const uint64_t* const* b, size_t count,
-                       size_t n, const Modulus& q) {
-    counted.products += count * n;
-    below->inner_product(out, a, b, count, n, q);
+  k.tensor_product = [](uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
+                        const uint64_t* const* a1, const uint64_t* const* b0, const uint64_t* const* b1,
+                        size_t count, size_t n, const Modulus& q) {
+    counted.products += 4 * count * n;
+    below->tensor_product(out0, out1, out2, a0, a1, b0, b1, count, n, q);
   };
   k.packed_inner_product_pair = [](uint64_t* out0, uint64_t* out1, const uint64_t* const* a,
                                    const uint8_t* const* b0, const uint8_t* const* b1, size_t count, size_t n,

@@ -136,10 +136,8 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
   const Ciphertext relinearised = e.rescale(e.multiply(a, b));
   own("relinearisation, then rescale", relinearised, pq,
       NoiseModel::sum(model.key_switch(level, scale * scale), model.rescale(relinearised.scale())));
-  ProductCiphertext unswitched = e.multiply_no_relin(a, b);
-  e.multiply_no_relin_add(unswitched, a, a);
-  e.multiply_no_relin_add(unswitched, b, b);
-  const Ciphertext several = e.relinearise_rescale(unswitched);
+  const Evaluator::Factors factors[] = {{&a, &b}, {&a, &a}, {&b, &b}};
+  const Ciphertext several = e.relinearise_rescale(e.sum_of_products(factors));
   own("sum of products", several, map(p, [&](size_t i) { return p[i] * q[i] + p[i] * p[i] + q[i] * q[i]; }),
       products(several));
 

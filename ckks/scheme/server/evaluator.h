@@ -67,8 +67,12 @@ class Evaluator {
   Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;  // relinearised
   Ciphertext square(const Ciphertext& a) const;
   ProductCiphertext multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const;
-  // acc += a * b, the scales of both exactly equal. Sums of products share one relinearisation.
-  void multiply_no_relin_add(ProductCiphertext& acc, const Ciphertext& a, const Ciphertext& b) const;
+  // sum_k a_k * b_k, the scales of all products exactly equal: sums of products share one relinearisation, and each
+  // factor is read once.
+  struct Factors {
+    const Ciphertext *a, *b;
+  };
+  ProductCiphertext sum_of_products(std::span<const Factors> factors) const;
   Ciphertext relinearise(const ProductCiphertext& a) const;
   // relinearise + rescale in one division by P q_l.
   Ciphertext relinearise_rescale(const ProductCiphertext& a) const;

@@ -1,6 +1,6 @@
 // Products of ciphertexts and their relinearisation.
-#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "ckks/scheme/server/evaluator_implementation.h"
 
@@ -17,45 +17,37 @@ void check_factors(const char* operation, const Context& context, const Evaluati
   check_levels(operation, a.level(), b.level());
 }
 
-// (a_0 b_0, a_0 b_1 + a_1 b_0, a_1 b_1), added to `out` or not. The middle one is a sum of two products,
-// reduced once.
-void tensor(ProductCiphertext& out, const Ciphertext& a, const Ciphertext& b, bool accumulate) {
-  const size_t n = a.c[0].n();
-  const Kernels& k = kernels();
-  const auto product = accumulate ? k.multiply_add : k.multiply;
-  const size_t tile = std::min<size_t>(n, 512);  // seven stretches of it stay in the first-level cache
-  parallel_for(0, static_cast<size_t>(a.level()) + 1, [&](size_t index) {
-    const int j = static_cast<int>(index);
-    const Modulus& m = a.c[0].modulus(j);
-    for (size_t i = 0; i < n; i += tile) {
-      const uint64_t* a0 = a.c[0].limb(j) + i;
-      const uint64_t* a1 = a.c[1].limb(j) + i;
-      const uint64_t* b0 = b.c[0].limb(j) + i;
-      const uint64_t* b1 = b.c[1].limb(j) + i;
-      product(out.c[0].limb(j) + i, a0, b0, tile, m);
-      product(out.c[2].limb(j) + i, a1, b1, tile, m);
-      product(out.c[1].limb(j) + i, a0, b1, tile, m);
-      k.multiply_add(out.c[1].limb(j) + i, a1, b0, tile, m);
-    }
-  });
-}
-
 }  // namespace
 
-ProductCiphertext Evaluator::multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const {
-  check_factors("multiply", context_, keys_, a, b);
-  ProductCiphertext out(context_.ring(), a.c[0].basis(), a.scale() * b.scale(), a.fingerprint);
-  tensor(out, a, b, false);
+ProductCiphertext Evaluator::sum_of_products(std::span<const Factors> factors) const {
+  PSM_CHECK(!factors.empty());
+  const Ciphertext& first = *factors[0].a;
+  const Scale scale = first.scale() * factors[0].b->scale();
+  for (const Factors& pair : factors) {
+    check_factors("multiply", context_, keys_, *pair.a, *pair.b);
+    check_levels("sum_of_products", first.level(), pair.a->level());
+    check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
+  }
+  ProductCiphertext out(context_.ring(), first.c[0].basis(), scale, first.fingerprint);
+  parallel_for(0, static_cast<size_t>(first.level()) + 1, [&](size_t index) {
+    const int j = static_cast<int>(index);
+    std::vector<const uint64_t*> limbs[4];
+    for (const Factors& pair : factors) {
+      for (int i : {0, 1}) {
+        limbs[i].push_back(pair.a->c[i].limb(j));
+        limbs[2 + i].push_back(pair.b->c[i].limb(j));
+      }
+    }
+    kernels().tensor_product(out.c[0].limb(j), out.c[1].limb(j), out.c[2].limb(j), limbs[0].data(),
+                             limbs[1].data(), limbs[2].data(), limbs[3].data(), factors.size(),
+                             first.c[0].n(), first.c[0].modulus(j));
+  });
   return out;
 }
 
-void Evaluator::multiply_no_relin_add(ProductCiphertext& acc, const Ciphertext& a,
-                                      const Ciphertext& b) const {
-  check_factors("multiply", context_, keys_, a, b);
-  check_fingerprints("multiply_no_relin_add", acc.fingerprint, a.fingerprint);
-  check_levels("multiply_no_relin_add", acc.level(), a.level());
-  check_scales("multiply_no_relin_add", acc.scale(), a.scale() * b.scale());
-  tensor(acc, a, b, true);
+ProductCiphertext Evaluator::multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const {
+  const Factors pair{&a, &b};
+  return sum_of_products({&pair, 1});
 }
 
 void Evaluator::require_relinearisation_key(Level level) const {

@@ -35,8 +35,6 @@ struct GaloisStep {
   std::shared_ptr<const AutomorphismTable> table;
 };
 
-constexpr size_t kMaxTile = 1024;
-
 // Places [begin, begin + size) of limb j of the basis {level + 1, p_count}, size <= kMaxTile a power of two and begin
 // a multiple of it: `size` residues each of the two polynomials above.
 void galois_tile(const KeySwitcher& switcher, const Hoisted& a, const GaloisStep& step, int j, size_t begin,

@@ -345,6 +345,41 @@ std::array<RnsPoly, 2> KeySwitcher::mod_down_rescale(const RnsPoly& x0, const Rn
                    {&x0, &x1});
 }
 
+std::array<RnsPoly, 2> KeySwitcher::mod_down_rescale(Basis basis, const Tiles& tiles) const {
+  const Ring& ring = context_.ring();
+  const Kernels& k = kernels();
+  const size_t n = ring.n(), tile = std::min(n, kMaxTile);
+  const BasisConverter& converter = this->converter(kModDownRescale, basis.q - 1, 0, basis.p);
+  Remainders remainders(converter, 2, n);
+  parallel_for(0, remainders.sources(), [&](size_t index) {
+    const int s = static_cast<int>(index), j = limb_of(ring, basis, converter.source(s));
+    uint64_t* const residues[2] = {remainders.residues(0, index), remainders.residues(1, index)};
+    for (size_t begin = 0; begin < n; begin += tile)
+      tiles(j, begin, tile, residues[0] + begin, residues[1] + begin);
+    for (uint64_t* x : residues) k.ntt_inverse(x, x, converter.inverse_transform(s));
+  });
+  remainders.convert();
+
+  std::array<RnsPoly, 2> result;
+  for (RnsPoly& poly : result) poly = RnsPoly(ring, {converter.target_count(), 0}, Form::kNtt);
+  parallel_for(0, remainders.targets(), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    alignas(64) uint64_t dividend[2][kMaxTile];
+    for (size_t i : {0, 1}) {
+      uint64_t* x = remainders.remainder(i, index);
+      k.ntt_forward(x, x, ring.ntt(j));
+    }
+    for (size_t begin = 0; begin < n; begin += tile) {
+      tiles(j, begin, tile, dividend[0], dividend[1]);
+      for (size_t i : {0, 1}) {
+        k.subtract_scale(result[i].limb(j) + begin, dividend[i], remainders.remainder(i, index) + begin,
+                         converter.inverse_product(j), tile, ring.q(j));
+      }
+    }
+  });
+  return result;
+}
+
 std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1) const {
   PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p == 0 && x0.basis().q > 1 && x0.basis() == x1.basis());
   const Ring& ring = context_.ring();

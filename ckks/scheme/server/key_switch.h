@@ -19,6 +19,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -44,6 +45,9 @@ struct Digits {
 
   const uint64_t* const* limb(int j) const { return limbs.data() + static_cast<size_t>(j) * count; }
 };
+
+// Residues of a limb that are made at a time, so that they stay in the first-level cache.
+constexpr size_t kMaxTile = 1024;
 
 class KeySwitcher {
  public:
@@ -72,6 +76,10 @@ class KeySwitcher {
   RnsPoly mod_down(const RnsPoly& x) const;
   std::array<RnsPoly, 2> mod_down(const RnsPoly& x0, const RnsPoly& x1) const;
   std::array<RnsPoly, 2> mod_down_rescale(const RnsPoly& x0, const RnsPoly& x1) const;
+  // The same of polynomials over `basis` that never stand in memory: tiles(j, begin, size, out0, out1) makes places
+  // [begin, begin + size) of limb j of both, size at most kMaxTile, each place once.
+  using Tiles = std::function<void(int, size_t, size_t, uint64_t*, uint64_t*)>;
+  std::array<RnsPoly, 2> mod_down_rescale(Basis basis, const Tiles& tiles) const;
   // round(x / q_l), for polynomials without special primes.
   std::array<RnsPoly, 2> rescale(const RnsPoly& x0, const RnsPoly& x1) const;
 
