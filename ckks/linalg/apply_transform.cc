@@ -11,7 +11,10 @@
 namespace psm {
 namespace {
 
-constexpr int kSourcesPerBlock = 30;  // twice what the kernels sum before they reduce
+// Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB.
+constexpr int kSourcesPerBlock = 128;
+constexpr size_t kTile = 256;
+constexpr size_t kShortRun = 4;  // up to here kernels take plaintexts as they are
 
 bool is_rotated(const TransformSchedule::Source& source) { return source.baby != 0 || source.conjugate; }
 
@@ -91,20 +94,44 @@ void EncodedTransform::build_blocks() {
     }
     std::stable_partition(block.tiles.begin(), block.tiles.end(),
                           [](const Tile& tile) { return !tile.accumulate; });
+    for (Tile& tile : block.tiles) pack_matrices(tile);
     blocks_.push_back(std::move(block));
   }
+}
+
+void EncodedTransform::pack_matrices(Tile& tile) {
+  const size_t values = static_cast<size_t>(tile.values_per_limb);
+  if (context_.ring().n() / values <= kShortRun) return;
+  const size_t rows = tile.accumulators.size(), cols = tile.sources.size();
+  const int limbs = plaintexts_[tile.plaintexts[0]].basis().limbs();
+  tile.matrices = Buffer(static_cast<size_t>(limbs) * values * rows * cols);
+  parallel_for(0, static_cast<size_t>(limbs), [&](size_t limb) {
+    const int j = static_cast<int>(limb);
+    uint64_t* to = tile.matrices_of_limb(j);
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t k = 0; k < cols; ++k) {
+        const uint64_t* from = plaintexts_[tile.plaintexts[r * cols + k]].limb(j);
+        uint64_t* at = to + matrix_constant(rows, cols, r, k);
+        for (size_t t = 0; t < values; ++t) at[t * rows * cols] = from[t];
+      }
+    }
+  });
+  for (const int plaintext : tile.plaintexts) plaintexts_[plaintext] = {};
 }
 
 size_t EncodedTransform::bytes() const {
   size_t sum = 0;
   for (const Plaintext& plaintext : plaintexts_) sum += plaintext.bytes();
+  for (const Block& block : blocks_) {
+    for (const Tile& tile : block.tiles) sum += tile.matrices.size() * sizeof(uint64_t);
+  }
   return sum;
 }
 
 void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
                                        std::span<const GaloisStep> galois_steps,
                                        std::vector<ExtendedCiphertext>& sums, int j) const {
-  const size_t n = context_.ring().n(), size = std::min(n, kMaxTile);
+  const size_t n = context_.ring().n(), size = std::min(n, kTile);
   const Basis basis{level_ + 1, context_.p_count(level_)};
   const Modulus& q = context_.ring().modulus(context_.ring().prime_index(basis, j));
   const size_t widest = std::min<size_t>(kSourcesPerBlock, summed_sources_.size());
@@ -121,19 +148,24 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
       }
       for (const Tile& tile : block.tiles) {
         const size_t run = n / tile.values_per_limb;
-        plain.clear();
-        for (const int plaintext : tile.plaintexts)
-          plain.push_back(plaintexts_[plaintext].limb(j) + begin / run);
         for (int half = 0; half < 2; ++half) {
           out.clear();
           in.clear();
-          for (const int accumulator : tile.accumulators) {
+          for (const int accumulator : tile.accumulators)
             out.push_back(sums[accumulator].c[half].limb(j) + begin);
-          }
           for (const int s : tile.sources)
             in.push_back(switched.data() + (2 * (s - block.first_source) + half) * size);
-          kernels().run_matrix_product(out.data(), out.size(), in.data(), in.size(), plain.data(),
-                                       std::min(run, size), size, q, tile.accumulate);
+          if (run <= kShortRun) {
+            plain.clear();
+            for (const int plaintext : tile.plaintexts)
+              plain.push_back(plaintexts_[plaintext].limb(j) + begin / run);
+            kernels().matrix_product(out.data(), out.size(), in.data(), in.size(), plain.data(), run, size, q,
+                                     tile.accumulate);
+          } else {
+            kernels().run_matrix_product(out.data(), out.size(), in.data(), in.size(),
+                                         tile.matrices_of_limb(j) + begin / run * out.size() * in.size(),
+                                         std::min(run, size), size, q, tile.accumulate);
+          }
         }
       }
     }
@@ -146,18 +178,12 @@ Ciphertext EncodedTransform::apply_lone_term(const Evaluator& evaluator, std::sp
   const Hoisted& from = hoisted[schedule_.sources[source].input];
   const Plaintext& plaintext = plaintexts_[term];
   const Basis basis{level_ + 1, context_.p_count(level_)};
-  const size_t run = context_.ring().n() / plaintext.values_per_limb();
   auto divided = evaluator.switcher().mod_down_rescale(basis, [&](int j, size_t begin, size_t size,
                                                                   uint64_t* out0, uint64_t* out1) {
     alignas(64) uint64_t switched[2][kMaxTile];
     galois_tile(evaluator.switcher(), from, galois_steps[source], j, begin, size, switched[0], switched[1]);
-    const Modulus& q = context_.ring().modulus(context_.ring().prime_index(basis, j));
-    const uint64_t* plain = plaintext.limb(j) + begin / run;
-    for (int half = 0; half < 2; ++half) {
-      uint64_t* out = half == 0 ? out0 : out1;
-      const uint64_t* in = switched[half];
-      kernels().run_matrix_product(&out, 1, &in, 1, &plain, std::min(run, size), size, q, false);
-    }
+    plaintext.multiply_limb(out0, switched[0], j, begin, size);
+    plaintext.multiply_limb(out1, switched[1], j, begin, size);
   });
   return {std::move(divided), output_scale_, from.source->fingerprint};
 }

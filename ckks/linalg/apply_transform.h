@@ -50,7 +50,14 @@ class EncodedTransform {
     std::vector<int> accumulators;  // rows
     std::vector<int> plaintexts;    // rows x columns
     int values_per_limb;
-    bool accumulate;  // false: the first to write its accumulators
+    bool accumulate;    // false: the first to write its accumulators
+    Buffer matrices{};  // instead of plaintexts that are constant on long runs (Kernels::run_matrix_product)
+
+    size_t limb_values() const { return plaintexts.size() * static_cast<size_t>(values_per_limb); }
+    uint64_t* matrices_of_limb(int j) { return matrices.data() + static_cast<size_t>(j) * limb_values(); }
+    const uint64_t* matrices_of_limb(int j) const {
+      return matrices.data() + static_cast<size_t>(j) * limb_values();
+    }
   };
   // Sources that are switched together, a tile of each, so that they stay in the second-level cache.
   struct Block {
@@ -60,6 +67,7 @@ class EncodedTransform {
 
   void find_lone_terms();
   void build_blocks();
+  void pack_matrices(Tile& tile);
   void accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
                        std::span<const GaloisStep> galois_steps, std::vector<ExtendedCiphertext>& sums,
                        int j) const;
@@ -71,7 +79,7 @@ class EncodedTransform {
   Ciphertext apply_lone_term(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
                              std::span<const GaloisStep> galois_steps, int term) const;
 
-  std::vector<Plaintext> plaintexts_;  // one for each term
+  std::vector<Plaintext> plaintexts_;  // one for each term; empty where matrices have it
   std::vector<int> lone_term_;         // of each accumulator; -1 where it is a sum
   std::vector<int> summed_sources_;    // those of all other terms
   std::vector<Block> blocks_;

@@ -23,21 +23,16 @@ void sum_products(const SeriesPlan::Node& node, const Nodes& values, ProductCiph
   const Kernels& k = kernels();
   const Modulus& q = sum.c[0].modulus(j);
   const size_t n = sum.c[0].n();
-  std::vector<const uint64_t*> l0, l1, r0, r1, left, right;
+  std::vector<const uint64_t*> left0, left1, right0, right1;
   for (const auto& product : node.products) {
     const Ciphertext &a = *values[product.left], &b = *values[product.right];
-    l0.push_back(a.c[0].limb(j));
-    l1.push_back(a.c[1].limb(j));
-    r0.push_back(b.c[0].limb(j));
-    r1.push_back(b.c[1].limb(j));
+    left0.push_back(a.c[0].limb(j));
+    left1.push_back(a.c[1].limb(j));
+    right0.push_back(b.c[0].limb(j));
+    right1.push_back(b.c[1].limb(j));
   }
-  left = l0;
-  left.insert(left.end(), l1.begin(), l1.end());
-  right = r1;
-  right.insert(right.end(), r0.begin(), r0.end());
-  k.inner_product(sum.c[0].limb(j), l0.data(), r0.data(), l0.size(), n, q);
-  k.inner_product(sum.c[1].limb(j), left.data(), right.data(), left.size(), n, q);
-  k.inner_product(sum.c[2].limb(j), l1.data(), r1.data(), l1.size(), n, q);
+  k.tensor_product(sum.c[0].limb(j), sum.c[1].limb(j), sum.c[2].limb(j), left0.data(), left1.data(),
+                   right0.data(), right1.data(), left0.size(), n, q);
   if (node.products.front().doubled) {
     for (RnsPoly& c : sum.c) k.add(c.limb(j), c.limb(j), c.limb(j), n, q);
   }

@@ -104,11 +104,10 @@ void time_backend(const Kernels& k, Operands& b, int repetitions, std::vector<Ke
   // Sixteen sums of 24 products with runs of 128 residues.
   constexpr size_t kRows = 16, kCols = 24;
   const size_t run = std::min<size_t>(128, n);
-  std::vector<uint64_t> runs(n / run, q0.value / 3);
-  const std::vector<const uint64_t*> coefficients(kRows * kCols, runs.data());
+  const std::vector<uint64_t> constants_of_runs(n / run * kRows * kCols, q0.value / 3);
   row("run_matrix_product, 16 x 24", [&](size_t i) {
     k.run_matrix_product(b.out_pointers.data(), kRows, b.pointers.data() + i % (count - kCols), kCols,
-                         coefficients.data(), run, n, q0, false);
+                         constants_of_runs.data(), run, n, q0, false);
   });
 }
 

@@ -146,11 +146,11 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   set(WorkKind::kRunProduct, seconds_for_limb(each, kRows * kColumns * count, [&] {
         parallel_limbs([&](int j) {
           uint64_t* out[kRows];
-          const uint64_t *in[kColumns], *constants[kRows * kColumns];
+          const uint64_t* in[kColumns];
           for (size_t r = 0; r < kRows; ++r) out[r] = keys[r].limb(j);
           for (size_t c = 0; c < kColumns; ++c) in[c] = digits[c].limb(j);
-          for (size_t i = 0; i < kRows * kColumns; ++i) constants[i] = keys[kRows].limb(j) + i * (n / run);
-          kernels().run_matrix_product(out, kRows, in, kColumns, constants, run, n, a.modulus(j), false);
+          kernels().run_matrix_product(out, kRows, in, kColumns, keys[kRows].limb(j), run, n, a.modulus(j),
+                                       false);
         });
       }));
   const double factor = whole_over_parts(context, result, each);

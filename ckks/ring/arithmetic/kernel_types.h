@@ -50,4 +50,7 @@ struct AutomorphismView {
   const uint64_t (*permutations)[8] = nullptr;  // row s, entry i: the place i' inside the source block
 };
 
+// Rows of a matrix product whose constants lie together (Kernels::run_matrix_product).
+constexpr size_t kMatrixRows = 4;
+
 }  // namespace psm

@@ -93,6 +93,13 @@ struct WideSum {
   Vector reduce(const VectorModulus& m) const {
     return reduce_double(add(high, _mm512_srli_epi64(low, 52)), low_52(low), m);
   }
+  // The same after up to 4096 products of factors below 2^50: the high part is below 2^60 then, and is reduced first.
+  Vector reduce_many(const VectorModulus& m) const {
+    const Vector carried = add(high, _mm512_srli_epi64(low, 52)), rest = low_52(carried);
+    const Vector top = multiply_lazy(_mm512_srli_epi64(carried, 52), m.two_52, m);
+    const Vector quotient = madd_hi(_mm512_setzero_si512(), rest, m.one.quotient);
+    return reduce_double(add(low_52(madd_lo(rest, quotient, m.minus_q)), top), low_52(low), m);
+  }
   // Makes room for as many more.
   void fold(const VectorModulus& m) { start(reduce(m)); }
 };

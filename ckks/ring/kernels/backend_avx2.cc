@@ -205,35 +205,49 @@ void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismView& tabl
   kScalarKernels.automorphism(out, a, table);
 }
 
-// The four residues from place i on of a transform that is constant on runs of 2^log_run, of which c holds
+// The four residues from place i on of a transform that is constant on runs of 2^log_run <= 4, of which c holds
 // one each.
 inline Doubles load_runs(const uint64_t* c, size_t i, int log_run) {
   const uint64_t* from = c + (i >> log_run);
   if (log_run == 0) return load_residues(from);
-  if (log_run >= 2) return broadcast_residue(*from);
+  if (log_run == 2) return broadcast_residue(*from);
   const double low = static_cast<double>(static_cast<int64_t>(from[0]));
   const double high = static_cast<double>(static_cast<int64_t>(from[1]));
   return _mm256_setr_pd(low, low, high, high);
 }
 
-void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                        const uint64_t* const* c, size_t run, size_t n, const Modulus& modulus,
-                        bool accumulate) {
-  const DoubleModulus m = broadcast(modulus);
-  const int log_run = __builtin_ctzll(run);
+// out[r][i] (+)= sum_k a[k][i] * factor(r, k, i), four residues at a time.
+template <typename Factor>
+void sums_of_products(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols, size_t n,
+                      const DoubleModulus& m, bool accumulate, const Factor& factor) {
   for (size_t begin = 0; begin < n; begin += kTile) {
     const size_t end = n - begin < kTile ? n : begin + kTile;
     for (size_t r = 0; r < rows; ++r) {
       for (size_t i = begin; i < end; i += 4) {
         Sum sum{accumulate ? load_residues(out[r] + i) : _mm256_setzero_pd()};
         for (size_t k = 0; k < cols; ++k) {
-          sum.add_product(load_residues(a[k] + i), load_runs(c[r * cols + k], i, log_run), m);
+          sum.add_product(load_residues(a[k] + i), factor(r, k, i), m);
           sum.fold(k + 1, m);
         }
         store_integers(out[r] + i, canonical(sum.value, m));
       }
     }
   }
+}
+
+void matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                    const uint64_t* const* c, size_t run, size_t n, const Modulus& modulus, bool accumulate) {
+  const int log_run = __builtin_ctzll(run);
+  sums_of_products(out, rows, a, cols, n, broadcast(modulus), accumulate,
+                   [&](size_t r, size_t k, size_t i) { return load_runs(c[r * cols + k], i, log_run); });
+}
+
+void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                        const uint64_t* c, size_t run, size_t n, const Modulus& modulus, bool accumulate) {
+  const int log_run = __builtin_ctzll(run);
+  sums_of_products(out, rows, a, cols, n, broadcast(modulus), accumulate, [&](size_t r, size_t k, size_t i) {
+    return broadcast_residue(c[(i >> log_run) * rows * cols + matrix_constant(rows, cols, r, k)]);
+  });
 }
 
 }  // namespace
@@ -257,6 +271,7 @@ const Kernels kAvx2Kernels = {
     .nearest_multiples = nearest_multiples,
     .reduce_centered = reduce_centered,
     .automorphism = automorphism,
+    .matrix_product = matrix_product,
     .run_matrix_product = run_matrix_product,
 };
 

@@ -148,6 +148,7 @@ const Kernels kAvx512IfmaKernels = {
     .nearest_multiples = nearest_multiples,
     .reduce_centered = reduce_centered_limb,
     .automorphism = automorphism_limb,
+    .matrix_product = matrix_product_avx512ifma,
     .run_matrix_product = run_matrix_product_avx512ifma,
 };
 

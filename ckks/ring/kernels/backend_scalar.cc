@@ -134,12 +134,24 @@ void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismView& tabl
   }
 }
 
-void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                        const uint64_t* const* c, size_t run, size_t n, const Modulus& q, bool accumulate) {
+void matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                    const uint64_t* const* c, size_t run, size_t n, const Modulus& q, bool accumulate) {
   for (size_t r = 0; r < rows; ++r) {
     for (size_t i = 0; i < n; ++i) {
       uint128_t sum = accumulate ? out[r][i] : 0;
       for (size_t k = 0; k < cols; ++k) sum += uint128_t{a[k][i]} * c[r * cols + k][i / run];
+      out[r][i] = reduce_wide(sum, q);
+    }
+  }
+}
+
+void run_matrix_product(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                        const uint64_t* c, size_t run, size_t n, const Modulus& q, bool accumulate) {
+  for (size_t r = 0; r < rows; ++r) {
+    for (size_t i = 0; i < n; ++i) {
+      const uint64_t* matrix = c + i / run * rows * cols;
+      uint128_t sum = accumulate ? out[r][i] : 0;
+      for (size_t k = 0; k < cols; ++k) sum += uint128_t{a[k][i]} * matrix[matrix_constant(rows, cols, r, k)];
       out[r][i] = reduce_wide(sum, q);
     }
   }
@@ -166,6 +178,7 @@ const Kernels kScalarKernels = {
     .nearest_multiples = nearest_multiples,
     .reduce_centered = reduce_centered,
     .automorphism = automorphism,
+    .matrix_product = matrix_product,
     .run_matrix_product = run_matrix_product,
 };
 

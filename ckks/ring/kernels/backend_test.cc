@@ -402,20 +402,32 @@ TEST_CASE("run matrix products are matrix products in every run") {
   for (const Kernels* backend : available_backends()) {
     for (size_t run : {1, 2, 4, 8, 16, 64, 128}) {
       for (size_t rows : {1, 2, 3, 4, 5, 9}) {
-        for (size_t cols : {1, 3, 16, 17, 40}) {
+        for (size_t cols : {1, 3, 16, 17, 40, 130}) {
           const size_t n = 512;
           const Modulus q(prime_near(0x1p50 - 0x1p30, 9));
           TrainingRandom random(10);
           std::vector<Limb> a(cols), c(rows * cols), out(rows);
-          for (Limb& limb : a) limb = cols == 40 ? Limb(n, q.value - 1) : random_limb(n, q, random);
+          for (Limb& limb : a) limb = cols >= 40 ? Limb(n, q.value - 1) : random_limb(n, q, random);
           for (Limb& limb : c)
-            limb = cols == 40 ? Limb(n / run, q.value - 1) : random_limb(n / run, q, random);
+            limb = cols >= 40 ? Limb(n / run, q.value - 1) : random_limb(n / run, q, random);
           for (Limb& limb : out) limb = random_limb(n, q, random);
           const std::vector<Limb> start = out;
           for (bool accumulate : {false, true}) {
             out = start;
-            backend->run_matrix_product(pointers(out).data(), rows, pointers(std::as_const(a)).data(), cols,
-                                        pointers(std::as_const(c)).data(), run, n, q, accumulate);
+            if (run < 8) {
+              backend->matrix_product(pointers(out).data(), rows, pointers(std::as_const(a)).data(), cols,
+                                      pointers(std::as_const(c)).data(), run, n, q, accumulate);
+            } else {
+              Limb matrices(rows * cols * (n / run));
+              for (size_t t = 0; t < n / run; ++t) {
+                for (size_t r = 0; r < rows; ++r) {
+                  for (size_t k = 0; k < cols; ++k)
+                    matrices[t * rows * cols + matrix_constant(rows, cols, r, k)] = c[r * cols + k][t];
+                }
+              }
+              backend->run_matrix_product(pointers(out).data(), rows, pointers(std::as_const(a)).data(), cols,
+                                          matrices.data(), run, n, q, accumulate);
+            }
             bool equal = true;
             for (size_t r = 0; r < rows; ++r) {
               for (size_t i = 0; i < n; ++i) {

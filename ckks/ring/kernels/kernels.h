@@ -9,9 +9,19 @@
 // Outputs may be the same buffers as inputs (not overlapping in other ways) except where said.
 #pragma once
 
+#include <cstddef>
+
 #include "ckks/ring/arithmetic/kernel_types.h"
 
 namespace psm {
+
+// Where run_matrix_product has the constant of row r and column k in a matrix. Always inlined: a copy of it compiled for
+// one instruction set must not serve all (kernel_types.h).
+[[gnu::always_inline]] inline size_t matrix_constant(size_t rows, size_t cols, size_t r, size_t k) {
+  const size_t group = r / kMatrixRows * kMatrixRows;
+  const size_t together = rows - group < kMatrixRows ? rows - group : kMatrixRows;
+  return group * cols + k * together + r - group;
+}
 
 struct Kernels {
   const char* name;
@@ -68,14 +78,17 @@ struct Kernels {
   // The automorphism X -> X^g on a limb in NTT form, or on a tile of it (AutomorphismTable::tile); out must not be a.
   void (*automorphism)(uint64_t* out, const uint64_t* a, const AutomorphismView& table);
 
-  // Products with a polynomial in X^(n/m), whose NTT is constant on runs of `run` = n/m residues (run a power
-  // of two):
-  //     out[r][i] (+)= sum_k a[k][i] * c[r * cols + k][i / run],   r < rows, k < cols <= 4096,
-  // a modular matrix product for each run. c[.] holds n / run residues each. run = 1 is the plain sum of
-  // products. No out may be one of the a. With accumulate, sums are added to what out holds.
+  // Sums of products with polynomials in X^run, run a power of two: their NTTs are constant on runs of `run` residues.
+  //     out[r][i] (+)= sum_k a[k][i] * c[r * cols + k][i / run],   r < rows, k < cols <= 4096, run <= 4,
+  // c[.] of n / run residues each; run = 1 is the plain sum of products. No out may be one of the a. With
+  // accumulate, sums are added to what out holds.
+  void (*matrix_product)(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                         const uint64_t* const* c, size_t run, size_t n, const Modulus& q, bool accumulate);
+  // The same for run >= 8: a modular matrix product for each run, constants times vectors. c holds the matrices one
+  // after another; in each, kMatrixRows rows at a time (the last ones fewer), those column by column
+  // (matrix_constant), so that constants are read in the order in which they lie.
   void (*run_matrix_product)(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                             const uint64_t* const* c, size_t run, size_t n, const Modulus& q,
-                             bool accumulate);
+                             const uint64_t* c, size_t run, size_t n, const Modulus& q, bool accumulate);
 };
 
 }  // namespace psm

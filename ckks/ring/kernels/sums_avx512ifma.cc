@@ -1,7 +1,9 @@
 // Sums of products of the AVX-512-IFMA backend: two 64-bit halves a sum, reduced once; see avx512ifma.h.
 #include "ckks/ring/kernels/sums_avx512ifma.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <type_traits>
 
 #include "ckks/ring/kernels/avx512ifma.h"
 
@@ -222,23 +224,29 @@ inline Vector load_short_runs(const uint64_t* c, size_t i, int log_run) {
   return _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 0, 0, 0, 1, 1, 1, 1), two);
 }
 
-constexpr size_t kTileSize = 128;                        // residues
-constexpr size_t kTileCols = 2 * WideSum::kMaxProducts;  // limbs: 30 KiB of a tile
-constexpr size_t kTileRows = 4;
+constexpr size_t kTileSize = 64;  // residues
+constexpr size_t kTileCols = 64;  // limbs: 32 KiB of a tile
 
 // A tile of up to kTileCols limbs, one after the other. Limbs lie at equal distances in memory, so the same
 // place of many of them competes for the same few cache sets; copied together they do not.
 struct Tile {
   alignas(64) uint64_t residues[kTileCols * kTileSize];
   size_t cols;
+
+  void load_from(const uint64_t* const* a, size_t first, size_t count, size_t begin, size_t size) {
+    cols = count;
+    for (size_t k = 0; k < cols; ++k) {
+      for (size_t i = 0; i < size; i += 8)
+        store(residues + k * kTileSize + i, load(a[first + k] + begin + i));
+    }
+  }
 };
 
-// kRows x kVectors vectors at i of the tile, from coefficient(r, k, v): out[r] (+)= sum_k tile[k] *
-// coefficient.
+// kRows x kVectors vectors at i of the tile: out[r] (+)= sum_k tile[k] * coefficient(r, k).
 template <int kRows, int kVectors, typename Coefficient>
 [[gnu::always_inline]] inline void tile_products(uint64_t* const* out, const Tile& tile, size_t begin,
-                                                 size_t i, size_t most, bool accumulate,
-                                                 const VectorModulus& m, const Coefficient& coefficient) {
+                                                 size_t i, bool few, bool accumulate, const VectorModulus& m,
+                                                 const Coefficient& coefficient) {
   WideSum sums[kRows][kVectors];
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
@@ -247,93 +255,103 @@ template <int kRows, int kVectors, typename Coefficient>
       sums[r][v].start(accumulate ? load(out[r] + begin + i + 8 * v) : _mm512_setzero_si512());
     }
   }
-  for (size_t first = 0; first < tile.cols; first += most) {
-    const size_t last = tile.cols - first < most ? tile.cols : first + most;
-    if (first > 0) {
+  for (size_t k = 0; k < tile.cols; ++k) {
+    Vector x[kVectors];
 #pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
+    for (int v = 0; v < kVectors; ++v) x[v] = load(tile.residues + k * kTileSize + i + 8 * v);
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) sums[r][v].fold(m);
-      }
-    }
-    for (size_t k = first; k < last; ++k) {
-      Vector x[kVectors];
+    for (int r = 0; r < kRows; ++r) {
+      const Vector y = coefficient(r, k);
 #pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) x[v] = load(tile.residues + k * kTileSize + i + 8 * v);
-#pragma GCC unroll 4
-      for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) sums[r][v].add_product(x[v], coefficient(r, k, v));
-      }
+      for (int v = 0; v < kVectors; ++v) sums[r][v].add_product(x[v], y);
     }
   }
 #pragma GCC unroll 4
   for (int r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
-      store(out[r] + begin + i + 8 * v, reduce_four_q(sums[r][v].reduce(m), m));
+    for (int v = 0; v < kVectors; ++v) {
+      const Vector sum = few ? sums[r][v].reduce(m) : sums[r][v].reduce_many(m);
+      store(out[r] + begin + i + 8 * v, reduce_four_q(sum, m));
+    }
   }
 }
 
-// Rows out[0 .. kRows) over residues [begin, begin + size) with the limbs of the tile; c[r * stride + k] are
-// their runs.
-template <int kRows>
-void tile_rows(uint64_t* const* out, const Tile& tile, const uint64_t* const* c, size_t stride, size_t begin,
-               size_t size, int log_run, size_t most, bool accumulate, const VectorModulus& m) {
-  if (log_run < 3) {
-    for (size_t i = 0; i < size; i += 8) {
-      tile_products<kRows, 1>(out, tile, begin, i, most, accumulate, m, [&](int r, size_t k, int) {
-        return load_short_runs(c[static_cast<size_t>(r) * stride + k], begin + i, log_run);
-      });
-    }
-    return;
-  }
-  const size_t run = size_t{1} << log_run < size ? size_t{1} << log_run : size;
-  uint64_t constants[kRows * kTileCols];
-  for (size_t start = 0; start < size; start += run) {
-    for (size_t k = 0; k < tile.cols; ++k) {
-      for (size_t r = 0; r < kRows; ++r)
-        constants[k * kRows + r] = c[r * stride + k][(begin + start) >> log_run];
-    }
-    const auto constant = [&](int r, size_t k, int) {
-      return broadcast(constants[k * kRows + static_cast<size_t>(r)]);
-    };
-    size_t i = start;
-    for (; i + 16 <= start + run; i += 16)
-      tile_products<kRows, 2>(out, tile, begin, i, most, accumulate, m, constant);
-    for (; i < start + run; i += 8)
-      tile_products<kRows, 1>(out, tile, begin, i, most, accumulate, m, constant);
-  }
-}
-
-}  // namespace
-
-void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                                   const uint64_t* const* c, size_t run, size_t n, const Modulus& modulus,
-                                   bool accumulate) {
-  const VectorModulus m = broadcast(modulus);
-  const int log_run = __builtin_ctzll(run);
-  const size_t most = WideSum::max_products(modulus.bits);
+// Calls rows(out + r, r, tile, first, begin, size, accumulate) for kMatrixRows rows at a time and then for one by
+// one, on every tile.
+template <typename Rows>
+void for_each_tile(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols, size_t n,
+                   bool accumulate, const Rows& rows_of_tile) {
   Tile tile;
   for (size_t begin = 0; begin < n; begin += kTileSize) {
     const size_t size = n - begin < kTileSize ? n - begin : kTileSize;
     for (size_t first = 0; first < cols; first += kTileCols) {
-      tile.cols = cols - first < kTileCols ? cols - first : kTileCols;
-      for (size_t k = 0; k < tile.cols; ++k) {
-        for (size_t i = 0; i < size; i += 8)
-          store(tile.residues + k * kTileSize + i, load(a[first + k] + begin + i));
-      }
+      tile.load_from(a, first, cols - first < kTileCols ? cols - first : kTileCols, begin, size);
       const bool add_to_out = accumulate || first > 0;
-      size_t r = 0;
-      for (; r + kTileRows <= rows; r += kTileRows) {
-        tile_rows<kTileRows>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, most,
-                             add_to_out, m);
-      }
-      for (; r < rows; ++r) {
-        tile_rows<1>(out + r, tile, c + r * cols + first, cols, begin, size, log_run, most, add_to_out, m);
-      }
+      for (size_t r = 0; r < rows; r += kMatrixRows)
+        rows_of_tile(out + r, r, tile, first, begin, size, add_to_out);
     }
   }
+}
+
+// f with 1, 2, 3 or kMatrixRows as a constant.
+template <typename Function>
+[[gnu::always_inline]] inline void with_rows(size_t rows, const Function& f) {
+  if (rows >= 4) return f(std::integral_constant<int, 4>());
+  if (rows == 3) return f(std::integral_constant<int, 3>());
+  if (rows == 2) return f(std::integral_constant<int, 2>());
+  f(std::integral_constant<int, 1>());
+}
+static_assert(kMatrixRows == 4);
+
+}  // namespace
+
+void matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                               const uint64_t* const* c, size_t run, size_t n, const Modulus& modulus,
+                               bool accumulate) {
+  const VectorModulus m = broadcast(modulus);
+  const int log_run = __builtin_ctzll(run);
+  const bool few = std::min(cols, kTileCols) <= WideSum::max_products(modulus.bits);
+  for_each_tile(out, rows, a, cols, n, accumulate,
+                [&](uint64_t* const* to, size_t r, const Tile& tile, size_t first, size_t begin, size_t size,
+                    bool add_to_out) {
+                  const uint64_t* const* factors = c + r * cols + first;
+                  with_rows(rows - r, [&](auto count) {
+                    for (size_t i = 0; i < size; i += 8) {
+                      tile_products<count, 1>(to, tile, begin, i, few, add_to_out, m, [&](int row, size_t k) {
+                        return load_short_runs(factors[static_cast<size_t>(row) * cols + k], begin + i,
+                                               log_run);
+                      });
+                    }
+                  });
+                });
+}
+
+void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                                   const uint64_t* c, size_t run, size_t n, const Modulus& modulus,
+                                   bool accumulate) {
+  const VectorModulus m = broadcast(modulus);
+  const int log_run = __builtin_ctzll(run);
+  const bool few = std::min(cols, kTileCols) <= WideSum::max_products(modulus.bits);
+  for_each_tile(
+      out, rows, a, cols, n, accumulate,
+      [&](uint64_t* const* to, size_t r, const Tile& tile, size_t first, size_t begin, size_t size,
+          bool add_to_out) {
+        with_rows(rows - r, [&](auto count) {
+          const size_t stretch = std::min(run, size);
+          for (size_t start = 0; start < size; start += stretch) {
+            const uint64_t* constants = c + ((begin + start) >> log_run) * rows * cols + r * cols +
+                                        first * static_cast<size_t>(count);
+            const auto constant = [&](int row, size_t k) {
+              return broadcast(constants[k * static_cast<size_t>(count) + static_cast<size_t>(row)]);
+            };
+            size_t i = start;
+            for (; i + 16 <= start + stretch; i += 16)
+              tile_products<count, 2>(to, tile, begin, i, few, add_to_out, m, constant);
+            for (; i < start + stretch; i += 8)
+              tile_products<count, 1>(to, tile, begin, i, few, add_to_out, m, constant);
+          }
+        });
+      });
 }
 
 }  // namespace psm

@@ -13,8 +13,11 @@ void packed_inner_product_pair_avx512ifma(uint64_t* out0, uint64_t* out1, const 
                                           size_t n, const Modulus& q);
 void basis_convert_avx512ifma(uint64_t* const* out, size_t out_count, const uint64_t* const* y,
                               size_t in_count, const uint64_t* c, const Modulus* p, size_t n);
+void matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                               const uint64_t* const* c, size_t run, size_t n, const Modulus& modulus,
+                               bool accumulate);
 void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                                   const uint64_t* const* c, size_t run, size_t n, const Modulus& q,
+                                   const uint64_t* c, size_t run, size_t n, const Modulus& modulus,
                                    bool accumulate);
 
 }  // namespace psm

@@ -97,10 +97,14 @@ Kernels counting_kernels() {
     counted.automorphisms += table.n;
     below->automorphism(out, a, table);
   };
-  k.run_matrix_product = [](uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
-                            const uint64_t* const* c, size_t run, size_t n, const Modulus& q,
-                            bool accumulate) {
+  k.matrix_product = [](uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                        const uint64_t* const* c, size_t run, size_t n, const Modulus& q, bool accumulate) {
     (run == 1 ? counted.products : counted.run_products) += rows * cols * n;
+    below->matrix_product(out, rows, a, cols, c, run, n, q, accumulate);
+  };
+  k.run_matrix_product = [](uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
+                            const uint64_t* c, size_t run, size_t n, const Modulus& q, bool accumulate) {
+    counted.run_products += rows * cols * n;
     below->run_matrix_product(out, rows, a, cols, c, run, n, q, accumulate);
   };
   return k;

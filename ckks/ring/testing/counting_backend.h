@@ -13,7 +13,7 @@ namespace psm {
 struct KernelResidues {
   uint64_t transforms = 0;  // forward and inverse NTTs
   uint64_t products = 0;    // of residues by residues, added up or not: one for every pair that is multiplied
-  uint64_t run_products = 0;  // by periodic plaintexts (run_matrix_product with run > 1)
+  uint64_t run_products = 0;  // by periodic plaintexts (matrix products with runs)
   uint64_t conversions = 0;   // one source to one target, the multiple of Q among the sources
   uint64_t automorphisms = 0;
   uint64_t key_bits = 0;  // of packed keys that were read

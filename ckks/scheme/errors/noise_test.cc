@@ -161,8 +161,8 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
   const Hoisted hoisted = e.hoist(a);
   ExtendedCiphertext sum = e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 1)),
                                             t.encoder.encode(x, level, scale, true));
-  e.multiply_plain_add(sum, e.apply_galois_extended(hoisted, galois_element(t.context, 2)),
-                       t.encoder.encode(y, level, scale, true));
+  e.add_inplace(sum, e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 2)),
+                                      t.encoder.encode(y, level, scale, true)));
   const Ciphertext weighted = e.mod_down_rescale(sum);
   const double each = NoiseModel::sum(kSize * model.encoding(scale), kSize * model.digits(level, scale));
   own("weighted rotations", weighted,

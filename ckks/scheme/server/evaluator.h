@@ -110,7 +110,6 @@ class Evaluator {
   void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const;
   // `b` encoded with extended = true.
   ExtendedCiphertext multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const;
-  void multiply_plain_add(ExtendedCiphertext& acc, const ExtendedCiphertext& a, const Plaintext& b) const;
   // Giant steps: sigma_g of an extended sum; c_1 is divided by P and switched, c_0 stays as it is.
   ExtendedCiphertext apply_galois_extended(const ExtendedCiphertext& a, GaloisElement g) const;
   Ciphertext mod_down(const ExtendedCiphertext& a) const;          // division by P

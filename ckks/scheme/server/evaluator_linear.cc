@@ -44,20 +44,6 @@ GaussianResidue gaussian_residue(std::complex<double> value, Scale scale, const 
   return {add_mod(a, b, m), sub_mod(a, b, m)};
 }
 
-// out = a * plaintext limb, where `b` holds one value for each run.
-void multiply_limb(uint64_t* out, const uint64_t* a, const uint64_t* b, size_t run, size_t n,
-                   const Modulus& m) {
-  constexpr size_t kLongRun = 64;  // from here on preparing a constant costs less than it saves
-  if (run == 1) {
-    kernels().multiply(out, a, b, n, m);
-  } else if (run >= kLongRun) {
-    for (size_t i = 0; i < n; i += run)
-      kernels().scale(out + i, a + i, make_multiplier(b[i / run], m), run, m);
-  } else {
-    kernels().run_matrix_product(&out, 1, &a, 1, &b, run, n, m, false);
-  }
-}
-
 // out = a * (low on the first half, high on the second).
 void scale_limb(uint64_t* out, const uint64_t* a, GaussianResidue c, size_t n, const Modulus& m) {
   kernels().scale(out, a, make_multiplier(c.low, m), n / 2, m);
@@ -137,10 +123,8 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, std::complex<double> value) co
 Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
   check_plain("multiply_plain", context_, a, b);
   Ciphertext out = uninitialised(a, a.scale() * b.scale());
-  const size_t run = static_cast<size_t>(b.run_length());
-  for_each_limb(a.level() + 1, [&](int i, int j) {
-    multiply_limb(out.c[i].limb(j), a.c[i].limb(j), b.limb(j), run, a.c[i].n(), a.c[i].modulus(j));
-  });
+  for_each_limb(a.level() + 1,
+                [&](int i, int j) { b.multiply_limb(out.c[i].limb(j), a.c[i].limb(j), j, 0, a.c[i].n()); });
   return out;
 }
 

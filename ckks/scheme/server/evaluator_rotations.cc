@@ -100,36 +100,14 @@ void Evaluator::add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) 
   for (int i : {0, 1}) psm::add(a.c[i], a.c[i], b.c[i]);
 }
 
-namespace {
-
-void multiply_extended(std::array<RnsPoly, 2>& out, const ExtendedCiphertext& a, const Plaintext& b,
-                       bool accumulate) {
-  PSM_CHECK(b.basis() == a.c[0].basis(), "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ",
-            a.c[0].basis().q, "+", a.c[0].basis().p);
-  const size_t run = static_cast<size_t>(b.run_length());
-  for_each_limb(b.basis().limbs(), [&](int i, int j) {
-    uint64_t* to = out[i].limb(j);
-    const uint64_t* from = a.c[i].limb(j);
-    const uint64_t* factor = b.limb(j);
-    kernels().run_matrix_product(&to, 1, &from, 1, &factor, run, a.c[i].n(), a.c[i].modulus(j), accumulate);
-  });
-}
-
-}  // namespace
-
 ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const {
   const Basis basis = a.c[0].basis();
+  PSM_CHECK(b.basis() == basis, "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ", basis.q,
+            "+", basis.p);
   ExtendedCiphertext out(context_.ring(), basis, a.scale() * b.scale(), a.fingerprint);
-  multiply_extended(out.c, a, b, false);
+  for_each_limb(basis.limbs(),
+                [&](int i, int j) { b.multiply_limb(out.c[i].limb(j), a.c[i].limb(j), j, 0, a.c[i].n()); });
   return out;
-}
-
-void Evaluator::multiply_plain_add(ExtendedCiphertext& acc, const ExtendedCiphertext& a,
-                                   const Plaintext& b) const {
-  check_fingerprints("multiply_plain_add", acc.fingerprint, a.fingerprint);
-  check_levels("multiply_plain_add", acc.level(), a.level());
-  check_scales("multiply_plain_add", acc.scale(), a.scale() * b.scale());
-  multiply_extended(acc.c, a, b, true);
 }
 
 ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a, GaloisElement g) const {

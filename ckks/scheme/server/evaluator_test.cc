@@ -238,7 +238,8 @@ TEST_CASE("double hoisting: sums of weighted rotations are divided by P once, gi
   // rot_64(w1 rot_1 x + w2 x)
   ExtendedCiphertext sum = e.multiply_plain(e.apply_galois_extended(hoisted, galois_element(t.context, 1)),
                                             t.encoder.encode(w1, level, scale, true));
-  e.multiply_plain_add(sum, e.apply_galois_extended(hoisted, 1), t.encoder.encode(w2, level, scale, true));
+  e.add_inplace(
+      sum, e.multiply_plain(e.apply_galois_extended(hoisted, 1), t.encoder.encode(w2, level, scale, true)));
   const Slots x1 = rotated(x, 1);
   const Slots inner = map(x, [&](size_t i) { return w1[i] * x1[i] + w2[i % 32] * x[i]; });
   CHECK(max_error(t.decrypt(e.mod_down_rescale(sum)), inner) < kTolerance);
