@@ -131,7 +131,20 @@ struct ModelFlags {
       if (flags.given("model") && flags.given(name))
         throw Error(message("--", name, " is for shapes; --model has its own"));
     if (!text.empty() && model.empty()) throw Error("--text is for a --model that was trained on text");
+    if (is_model && model.empty()) config();
     ledger.apply();
+  }
+
+  // Of the shape. The embedding is the client's: a vocabulary of another size changes nothing.
+  ModelConfig config() const {
+    constexpr int kVocabulary = 2048;
+    const PublishedShape& published = published_shape(shape);
+    ModelConfig config = published.config(static_cast<int>(tokens));
+    if (layers > config.layers)
+      throw Error(message(published.what, " has ", config.layers, " layers, not ", layers));
+    if (layers > 0) config.layers = static_cast<int>(layers);
+    config.vocab = kVocabulary;
+    return config;
   }
 
   const std::string& shape;
@@ -151,13 +164,7 @@ struct ModelToTime {
 };
 
 ModelToTime shape_to_time(const ModelFlags& flags, std::shared_ptr<const Context> context) {
-  constexpr int kVocabulary = 2048;  // the embedding is the client's, and its size changes nothing
-  const PublishedShape& shape = published_shape(flags.shape);
-  ModelConfig config = shape.config(static_cast<int>(flags.tokens));
-  config.vocab = kVocabulary;
-  if (flags.layers > config.layers)
-    throw Error(message(shape.what, " has ", config.layers, " layers, not ", flags.layers));
-  if (flags.layers > 0) config.layers = static_cast<int>(flags.layers);
+  const ModelConfig config = flags.config();
   const int shared = make_packing(config, config.context, static_cast<size_t>(context->slots())).prompts;
   const int prompts = flags.prompts > 0 ? static_cast<int>(flags.prompts) : shared;
   RandomModel model = random_model(config, static_cast<uint64_t>(flags.seed), prompts);

@@ -113,8 +113,8 @@ TEST_CASE("the suite model times the passes of a trained model, and its answer i
   const std::string model =
       std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
   const std::string json_path = path_of("model.json"), page = path_of("model.html");
-  const int exit_code =
-      run("--suite model --model " + model + " --ledger " + page + " --json " + json_path + kSmall);
+  const int exit_code = run("--suite model --threads 1 --model " + model + " --ledger " + page + " --json " +
+                            json_path + kSmall);
   INFO(read_file(path_of("err"), 1 << 20));
   REQUIRE(exit_code == 0);
   const Json json = parse_json(read_file(json_path, 1 << 20), "run");
