@@ -1,6 +1,7 @@
-// bazel run //cmd:bench -- --suite ckks|kernels|train [flags]: times the encrypted operations, the kernels they are
-// made of, or a step of training.
+// bazel run //cmd:bench -- --suite ckks|kernels|train|model [flags]: times the encrypted operations, the kernels they are
+// made of, a step of training, or encrypted passes of a whole model.
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,17 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/deployment/published_shapes.h"
+#include "cmd/reports/ledger_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/bench_suite.h"
 #include "cmd/timing/kernel_suite.h"
+#include "cmd/timing/model_report.h"
+#include "cmd/timing/model_suite.h"
+#include "cmd/timing/random_model.h"
 #include "cmd/timing/train_suite.h"
+#include "cmd/training/training_run.h"
 
 namespace psm {
 namespace {
@@ -100,9 +107,118 @@ void bench_training(int steps, const CommonFlags& common) {
   common.write_json(json);
 }
 
+// What --suite model takes, and no other suite.
+struct ModelFlags {
+  explicit ModelFlags(Flags& flags)
+      : shape(flags.text("shape", "pythia-70m",
+                         "--suite model: a published shape: " + published_shape_names())),
+        tokens(flags.integer("tokens", 128, 2, 4096,
+                             "--suite model: sequence length of the shape, a power of two")),
+        layers(flags.integer("layers", 0, 0, 1000, "--suite model: the shape's first layers; 0: all")),
+        seed(flags.integer("seed", 1, 1, INT64_MAX,
+                           "--suite model: of weights and prompts; keys take no seed")),
+        model(flags.text("model", "", "--suite model: a polynomial model in place of a shape")),
+        text(flags.text("text", "",
+                        "--suite model: prompts of a text model are windows of this text's last tenth")),
+        prompts(flags.integer("prompts", 0, 0, 4096,
+                              "--suite model: prompts in a pass; 0: as many as share ciphertexts")),
+        ledger(flags) {}
+
+  void require(const Flags& flags, bool is_model) const {
+    for (const char* name : {"shape", "tokens", "layers", "seed", "model", "text", "prompts", "ledger"})
+      if (!is_model && flags.given(name)) throw Error(message("--", name, " is for --suite model"));
+    for (const char* name : {"shape", "tokens", "layers"})
+      if (flags.given("model") && flags.given(name))
+        throw Error(message("--", name, " is for shapes; --model has its own"));
+    if (!text.empty() && model.empty()) throw Error("--text is for a --model that was trained on text");
+    if (is_model && model.empty()) config();
+    ledger.apply();
+  }
+
+  // Of the shape. The embedding is the client's: a vocabulary of another size changes nothing.
+  ModelConfig config() const {
+    constexpr int kVocabulary = 2048;
+    const PublishedShape& published = published_shape(shape);
+    ModelConfig config = published.config(static_cast<int>(tokens));
+    if (layers > config.layers)
+      throw Error(message(published.what, " has ", config.layers, " layers, not ", layers));
+    if (layers > 0) config.layers = static_cast<int>(layers);
+    config.vocab = kVocabulary;
+    return config;
+  }
+
+  const std::string& shape;
+  const int64_t& tokens;
+  const int64_t& layers;
+  const int64_t& seed;
+  const std::string& model;
+  const std::string& text;
+  const int64_t& prompts;
+  const LedgerFlag ledger;
+};
+
+// A model that is ready to run, and its prompts.
+struct ModelToTime {
+  std::unique_ptr<Deployment> deployment;
+  std::vector<std::vector<int>> prompts;
+};
+
+ModelToTime shape_to_time(const ModelFlags& flags, std::shared_ptr<const Context> context) {
+  const ModelConfig config = flags.config();
+  const int shared = make_packing(config, config.context, static_cast<size_t>(context->slots())).prompts;
+  const int prompts = flags.prompts > 0 ? static_cast<int>(flags.prompts) : shared;
+  RandomModel model = random_model(config, static_cast<uint64_t>(flags.seed), prompts);
+  return {std::make_unique<Deployment>(model.checkpoint, std::move(context)), std::move(model.prompts)};
+}
+
+ModelToTime file_to_time(const ModelFlags& flags, std::shared_ptr<const Context> context) {
+  const Checkpoint checkpoint = load_checkpoint(resolve_user_path(flags.model));
+  const Task task = Task::of(checkpoint, flags.text.empty() ? "" : resolve_user_path(flags.text), "");
+  ModelToTime out{std::make_unique<Deployment>(checkpoint, std::move(context)), {}};
+  const auto wanted =
+      static_cast<size_t>(flags.prompts > 0 ? flags.prompts : out.deployment->packing.prompts);
+  out.prompts = task.test(static_cast<int>(wanted)).texts();
+  if (out.prompts.size() < wanted)
+    throw Error(message("the text held out has ", out.prompts.size(), " windows, not ", wanted));
+  out.prompts.resize(wanted);
+  return out;
+}
+
+void bench_model(const ModelFlags& flags, const RingFlags& ring, ModelSuiteOptions options,
+                 const CommonFlags& common) {
+  const auto context = std::make_shared<const Context>(ring.spec());
+  ring.require_security(*context);
+  options.starting = [](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); };
+  options.starting("the model: weights, ranges, polynomials, plan");
+  ModelToTime model = flags.model.empty() ? shape_to_time(flags, context) : file_to_time(flags, context);
+  Deployment& deployment = *model.deployment;
+  deployment.model.weights.layers.clear();  // the plan has them in slot order
+  const ModelConfig& config = deployment.model.weights.config;
+  const std::string name = flags.model.empty() ? flags.shape : flags.model;
+  const std::string title =
+      message(name, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads, " heads, ",
+              deployment.packing.tokens, " tokens, ", counted(model.prompts.size(), "prompt"));
+  std::printf("%s\n%s\nbackend %s, %d threads\n%s\n", processor_name().c_str(), context->describe().c_str(),
+              kernels().name, thread_count(), title.c_str());
+  std::fflush(stdout);
+  const ModelTimes times = model_suite(deployment, model.prompts, options);
+  const bool as_in_paper = flags.model.empty() && name == "pythia-70m" && config.layers == 6 &&
+                           deployment.packing.tokens == 128 && model.prompts.size() == 1;
+  const ModelRun run{name, as_in_paper, deployment, model.prompts.size(), times};
+  std::printf("\n%s", model_report(run).c_str());
+  std::vector<std::string> facts = times.figures.lines();
+  facts.insert(facts.begin(), {title, context->describe()});
+  facts.push_back("seconds are of the median warm pass, measured errors of the last");
+  flags.ledger.write({.title = "The ledger of an encrypted pass",
+                      .facts = std::move(facts),
+                      .figures = model_json(run),
+                      .ledger = times.ledger});
+  common.write_json(model_json(run));
+}
+
 int bench(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:bench -- --suite ckks|kernels|train [flags]",
+      "bazel run //cmd:bench -- --suite ckks|kernels|train|model [flags]",
       "Times the operations of the encryption scheme, medians and minima by the clock, beside their\n"
       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory\n"
       "bandwidth and the multiply-accumulate rate measured on this machine. Takes about a minute.\n"
@@ -110,19 +226,36 @@ int bench(int argc, char** argv) {
       "memory.\n"
       "--suite train: a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one "
       "thread\n"
-      "and on all, beside the rate of fp32 multiply-adds measured on this machine.");
-  const std::string& suite = flags.text("suite", "ckks", "what to time: ckks, kernels or train");
-  const int64_t& repetitions = flags.integer("repetitions", 7, 1, 1000, "runs of each operation, at least");
+      "and on all, beside the rate of fp32 multiply-adds measured on this machine.\n"
+      "--suite model: encrypted passes of a whole model, a shape with random weights or a trained one: the "
+      "first,\n"
+      "warm ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "
+      "answer\n"
+      "beside the twin's. Pythia 70M takes some twenty minutes on two cores and 12 GB.");
+  const std::string& suite = flags.text("suite", "ckks", "what to time: ckks, kernels, train or model");
+  const int64_t& repetitions =
+      flags.integer("repetitions", 7, 1, 1000,
+                    "runs of each operation, at least; of --suite model warm passes, 3 unless given");
   const int64_t& bootstraps =
-      flags.integer("bootstrap-repetitions", 3, 1, 100, "runs of the bootstrap and of making its keys");
+      flags.integer("bootstrap-repetitions", 3, 1, 100,
+                    "runs of the bootstrap and of making its keys; of --suite model after each pass");
   const std::string& commit = flags.text("commit", "", "name of the version that is timed, printed as it is");
+  const ModelFlags model(flags);
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
-  if (suite != "ckks" && suite != "kernels" && suite != "train")
-    throw Error(message("--suite ", suite, " is not known; there are: ckks, kernels, train"));
+  if (suite != "ckks" && suite != "kernels" && suite != "train" && suite != "model")
+    throw Error(message("--suite ", suite, " is not known; there are: ckks, kernels, train, model"));
+  model.require(flags, suite == "model");
   ring.apply();
   common.apply();
+  if (suite == "model") {
+    ModelSuiteOptions options;
+    if (flags.given("repetitions")) options.repetitions = static_cast<int>(repetitions);
+    options.bootstrap_repetitions = static_cast<int>(bootstraps);
+    bench_model(model, ring, options, common);
+    return 0;
+  }
   if (suite == "train") {
     bench_training(static_cast<int>(repetitions), common);
     return 0;

@@ -1,5 +1,6 @@
 // The command as its users call it, in a small ring that offers no security: names and members of its rows.
 
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -106,6 +107,33 @@ TEST_CASE("the suite kernels times each kernel of each backend, with primes of t
   CHECK(forward.count("scalar") == 1);
   for (const auto& [backend, rows] : forward) CHECK(rows == 3);
   CHECK(bits.size() == 3);
+}
+
+TEST_CASE("the suite model times the passes of a trained model, and its answer is the twin's") {
+  const std::string model =
+      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const std::string json_path = path_of("model.json"), page = path_of("model.html");
+  const int exit_code = run("--suite model --threads 1 --model " + model + " --ledger " + page + " --json " +
+                            json_path + kSmall);
+  INFO(read_file(path_of("err"), 1 << 20));
+  REQUIRE(exit_code == 0);
+  const Json json = parse_json(read_file(json_path, 1 << 20), "run");
+  const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
+  CHECK(json.at("shape", "run").string("shape") == model);
+  CHECK(number("tokens") == 64);
+  CHECK(number("layers") == 2);
+  CHECK(number("seconds") > 0);
+  CHECK(json.at("seconds_of_passes", "run").array("passes").size() == 1);
+  CHECK(json.at("versus_twin", "run").at("argmax_agreement", "run").number("agreement") > 0.99);
+  CHECK(read_file(page, 1 << 22).find("Ciphertexts in memory") != std::string::npos);
+}
+
+TEST_CASE("flags of the suite model are refused elsewhere, and those of shapes beside a model") {
+  check_refused("bench --suite ckks --shape pythia-70m" + kSmall, "--shape is for --suite model");
+  check_refused("bench --suite model --model x --layers 2" + kSmall, "--layers is for shapes");
+  check_refused("bench --suite model --text x" + kSmall, "--text is for a --model");
+  check_refused("bench --suite model --shape pythia-7m" + kSmall, "unknown shape 'pythia-7m'");
+  check_refused("bench --suite model --layers 7" + kSmall, "has 6 layers");
 }
 
 TEST_CASE("an unknown suite, an unknown backend and a small ring without --insecure are refused with 2") {

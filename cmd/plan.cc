@@ -1,6 +1,5 @@
 // Meters an encrypted model without running it: levels, key-switches, bootstraps, keys, memory, seconds by block. Or, with
 // --params, searches for parameters.
-#include <algorithm>
 #include <cstdio>
 
 #include "ckks/base/error.h"
@@ -10,39 +9,13 @@
 #include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/deployment/published_shapes.h"
 #include "cmd/reports/parameter_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
 namespace psm {
 namespace {
-
-struct Shape {
-  const char* name;
-  const char* what;
-  int vocab, layers, width, heads, ffn;
-  double rotary_fraction;
-};
-
-// Published shapes. Llama's feed-forward part has three matrices of width 11,008; two of this width stand for them here.
-constexpr Shape kShapes[] = {
-    {"pythia-70m", "Pythia 70M", 50304, 6, 512, 8, 2048, 0.25},
-    {"pythia-1.4b", "Pythia 1.4B", 50304, 24, 2048, 16, 8192, 0.25},
-    {"llama-7b", "Llama 7B (two feed-forward matrices)", 32000, 32, 4096, 32, 11008, 1.0},
-};
-
-ModelConfig config_of(const Shape& shape, int tokens) {
-  ModelConfig config;
-  config.vocab = shape.vocab;
-  config.context = tokens;
-  config.layers = shape.layers;
-  config.width = shape.width;
-  config.heads = shape.heads;
-  config.ffn = shape.ffn;
-  config.rotary_fraction = shape.rotary_fraction;
-  config.validate();
-  return config;
-}
 
 void print_counts(const char* what, const program::Counts& c) {
   std::printf(
@@ -81,8 +54,6 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
 }
 
 int plan_command(int argc, char** argv) {
-  std::string names;
-  for (const Shape& shape : kShapes) names += std::string(names.empty() ? "" : ", ") + shape.name;
   Flags flags(
       "bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL | --params [--levels L]) [flags]",
       "Meters a whole encrypted model with this machine's calibration, before any key exists: levels,\n"
@@ -90,7 +61,7 @@ int plan_command(int argc, char** argv) {
       "--params,\n"
       "searches instead for the chains that bootstrap fastest within the security bounds: primes, digits,\n"
       "factors, and why; --secret may then be both as well, and is unless given.");
-  const std::string& shape_name = flags.text("shape", "", "a published shape: " + names);
+  const std::string& shape_name = flags.text("shape", "", "a published shape: " + published_shape_names());
   const int64_t& tokens = flags.integer("tokens", 128, 2, 4096, "sequence length of a shape, a power of two");
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
   const double& bootstrap_seconds = flags.number(
@@ -139,14 +110,11 @@ int plan_command(int argc, char** argv) {
   Packing packing;
   std::string title;
   if (flags.given("shape")) {
-    const auto shape = std::find_if(std::begin(kShapes), std::end(kShapes),
-                                    [&](const Shape& s) { return shape_name == s.name; });
-    if (shape == std::end(kShapes))
-      throw Error(message("unknown shape '", shape_name, "'; there are ", names));
-    const ModelConfig config = config_of(*shape, static_cast<int>(tokens));
+    const PublishedShape& shape = published_shape(shape_name);
+    const ModelConfig config = shape.config(static_cast<int>(tokens));
     packing = make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()));
     program = build_shape_program(config, packing, {}, paper ? paper_polynomials() : PolynomialOptions{});
-    title = message(shape->what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
+    title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
                     " heads, ", tokens, " tokens");
   } else {
     const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));

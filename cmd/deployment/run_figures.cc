@@ -35,10 +35,10 @@ void RunFigures::add_pass(const program::RunResult& result) {
 void RunFigures::predict_seconds() {
   const Context& context = *deployment_.context;
   const program::KernelSeconds kernels = program::calibrate(context);
-  const program::CostModel costs(program::shape_of(context), kernels,
-                                 deployment_.bootstrap ? program::figures_of(*deployment_.bootstrap, kernels)
-                                                       : program::BootstrapFigures{});
-  predicted_ = program::meter(deployment_.plan, costs).instruction_seconds;
+  costs_.emplace(program::shape_of(context), kernels,
+                 deployment_.bootstrap ? program::figures_of(*deployment_.bootstrap, kernels)
+                                       : program::BootstrapFigures{});
+  predicted_ = program::meter(deployment_.plan, *costs_).instruction_seconds;
   const program::MeterReading& reading = deployment_.reading;
   const double encode = program::encode_seconds_per_byte(context);
   // What the machine may not keep is encoded in every pass.

@@ -8,6 +8,7 @@
 // The memory that it is the first to use is touched beside the keys (ckks/base/touched_memory.h), and costs it nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,17 @@ class RunFigures {
 
   // Seconds of the last pass and their prediction.
   void fill(program::Ledger& ledger) const;
+  // After predict_seconds(): by instruction, without encoding; of a warm and of a first pass, with it; and what they follow from.
+  const std::vector<double>& predicted_instructions() const { return predicted_; }
+  double predicted_warm() const { return predicted_warm_; }
+  double predicted_first() const { return predicted_warm_ + predicted_encoding_; }
+  const program::CostModel& costs() const { return *costs_; }
   // Three, of memory, the first pass and the later ones.
   std::vector<std::string> lines() const;
   std::string text() const;  // the same, indented
   Json json() const;
 
  private:
-  double predicted_first() const { return predicted_warm_ + predicted_encoding_; }
   double measured_warm() const;  // mean of all passes but the first; 0 if there was one only
 
   const Deployment& deployment_;
@@ -48,6 +53,7 @@ class RunFigures {
   double encode_seconds_ = 0;                  // of the first pass
   std::vector<double> last_pass_, predicted_;  // by instruction
   double predicted_warm_ = 0, predicted_encoding_ = 0;
+  std::optional<program::CostModel> costs_;
 };
 
 }  // namespace psm

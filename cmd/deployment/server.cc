@@ -1,5 +1,7 @@
 #include "cmd/deployment/server.h"
 
+#include "ckks/base/error.h"
+
 namespace psm {
 
 program::Ledger make_ledger(const Deployment& deployment) {
@@ -25,6 +27,11 @@ program::RunResult Server::run(const std::map<std::string, Ciphertext>& inputs,
 
 program::RunResult Server::resume(program::RunState checkpoint, const program::RunOptions& options) {
   return machine_.resume(std::move(checkpoint), options);
+}
+
+Ciphertext Server::bootstrap(const Ciphertext& complex_value) const {
+  PSM_CHECK(deployment_.plan.bootstraps > 0, "no keys to bootstrap with");
+  return bootstrapper_->apply(evaluator_, complex_value);
 }
 
 size_t Server::encoded_bytes() const {

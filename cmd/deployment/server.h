@@ -26,6 +26,9 @@ class Server {
                          const program::RunOptions& options = {});
   program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options);
 
+  // One bootstrap of a complex value at the entry level, apart from any pass. The plan must have bootstraps.
+  Ciphertext bootstrap(const Ciphertext& complex_value) const;
+
   size_t encoded_bytes() const;
 
  private:

@@ -82,6 +82,9 @@ std::string charts(const std::vector<LedgerRow>& rows, const Totals& all) {
   panel_of("Level of the results", "level").line("level", steps(rows, [](const LedgerRow& r) {
                                                    return static_cast<double>(r.level);
                                                  }));
+  panel_of("Ciphertexts in memory", "ciphertexts").line("ciphertexts", steps(rows, [](const LedgerRow& r) {
+                                                          return static_cast<double>(r.live);
+                                                        }));
   if (any([](const LedgerRow& r) { return r.predicted_std || r.measured_std; })) {
     SvgPanel& panel = panel_of("Error of a slot: standard deviation of re and of im", "log2 of the error");
     const auto log2_of = [](const std::optional<double>& std) {

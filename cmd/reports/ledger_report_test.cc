@@ -62,9 +62,9 @@ TEST_CASE("the page shows level, error, range and seconds, and marks every boots
                       std::vector<Complex>(kSlots, 1.5));
   const std::string page = ledger_page(report_of(ledger));
   CHECK(count(page, "<svg") == 1);
-  CHECK(count(page, "class=\"panel\"") == 4);
-  CHECK(count(page, "stroke-dasharray=\"2 3\"") == 4);  // the bootstrap, in every panel
-  CHECK(count(page, ">1 bootstrap<") == 4);
+  CHECK(count(page, "class=\"panel\"") == 5);
+  CHECK(count(page, "stroke-dasharray=\"2 3\"") == 5);  // the bootstrap, in every panel
+  CHECK(count(page, ">1 bootstrap<") == 5);
   CHECK(count(page, "<script") == 0);
   CHECK(count(page, "http") == 1);  // the namespace of SVG
   CHECK(count(page, "nan") == 0);
@@ -83,7 +83,7 @@ TEST_CASE("a server's page has no columns for what it cannot know") {
   Ledger ledger = sample.ledger();
   ledger.set_seconds(std::vector<double>(sample.plan_.program.instructions.size(), 0.25));
   const std::string page = ledger_page(report_of(ledger));
-  CHECK(count(page, "class=\"panel\"") == 2);
+  CHECK(count(page, "class=\"panel\"") == 3);
   CHECK(count(page, "error") == 0);
   CHECK(count(page, ">max |x|<") == 0);
   CHECK(count(page, ">predicted<") == 0);

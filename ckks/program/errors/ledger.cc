@@ -41,8 +41,10 @@ Json optional_json(const std::optional<double>& value) { return value ? Json(*va
 }  // namespace
 
 Ledger::Ledger(const Plan& plan, std::span<const double> scales) : row_of_value_(plan.level.size(), -1) {
+  int live = 0;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
+    live += static_cast<int>(instruction.results.size());
     for (Value value : instruction.results) {
       const int level = plan.level[static_cast<size_t>(value.id)];
       PSM_CHECK(static_cast<size_t>(level) < scales.size(), "level ", level, " of ", scales.size(),
@@ -53,8 +55,10 @@ Ledger::Ledger(const Plan& plan, std::span<const double> scales) : row_of_value_
                        .opcode = instruction.opcode,
                        .label = instruction.label,
                        .level = level,
-                       .log2_scale = std::log2(scales[static_cast<size_t>(level)])});
+                       .log2_scale = std::log2(scales[static_cast<size_t>(level)]),
+                       .live = live});
     }
+    live -= static_cast<int>(plan.last_use[i].size());
   }
 }
 
@@ -180,6 +184,7 @@ Json Ledger::json() const {
     entry["label"] = row.label;
     entry["level"] = row.level;
     entry["log2_scale"] = row.log2_scale;
+    entry["live"] = row.live;
     if (row.range) {
       entry["min_re"] = row.range->min_re;
       entry["max_re"] = row.range->max_re;

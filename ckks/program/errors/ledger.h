@@ -25,6 +25,8 @@ struct LedgerRow {
   std::string label{};
   int level = 0;
   double log2_scale = 0;
+  int live =
+      0;  // values in memory while the instruction ends: its results, and what is used later or by itself
   std::optional<Observation> range{};
   std::optional<double> own_std{};        // error that the instruction adds, of re and of im
   std::optional<double> predicted_std{};  // accumulated

@@ -38,6 +38,10 @@ TEST_CASE("the ledger has a row for every result, with its level and scale") {
   CHECK(ledger.row(sample.square).level == 0);
   CHECK(ledger.row(sample.turned[1]).opcode == Opcode::kRotate);
   CHECK_THROWS_AS(ledger.row(Value{77}), Error);
+  // x, its square beside it, two rotations beside the square, their sum beside them.
+  std::vector<int> live;
+  for (const LedgerRow& row : ledger.rows()) live.push_back(row.live);
+  CHECK(live == std::vector<int>{1, 2, 3, 3, 3});
 }
 
 TEST_CASE("ranges, errors and times find their rows; an instruction's time is counted once") {

@@ -44,34 +44,32 @@ class Plaintexts {
  public:
   explicit Plaintexts(const SchemeShape& shape) : shape_(shape) {}
 
-  // A vector of an instruction, a map of another, or nothing.
-  void add(const Instruction& instruction, int level) {
+  // Those of an instruction, met before or not: a vector, a map, or nothing.
+  double add(const Instruction& instruction, int level) {
+    double bytes = 0;
+    bool is_new = true;
     if (instruction.plain.period() > 1) {  // a number takes no plaintext
       const Plain& plain = instruction.plain;
-      if (plain.has_data() && !seen_.insert({plain.values().data(), level}).second) return;
-      count(16.0 * static_cast<double>(plain.period()) * (level + 1));
+      is_new = !plain.has_data() || seen_.insert({plain.values().data(), level}).second;
+      bytes = 16.0 * static_cast<double>(plain.period()) * (level + 1);
     }
     if (instruction.linear) {
-      if (!seen_maps_.insert({same_encoding(*instruction.linear), level}).second) return;
+      is_new = seen_maps_.insert({same_encoding(*instruction.linear), level}).second;
       double periods = 0;
       for (const LinearTerm& term : instruction.linear->terms)
         periods += static_cast<double>(term.weight.period());
-      count(16.0 * periods * (level + 1 + shape_.special_primes(level)));
+      bytes = 16.0 * periods * (level + 1 + shape_.special_primes(level));
     }
+    if (is_new) bytes_ += bytes;
+    return bytes;
   }
   double bytes() const { return bytes_; }
-  double largest() const { return largest_; }
 
  private:
-  void count(double bytes) {
-    bytes_ += bytes;
-    largest_ = std::max(largest_, bytes);
-  }
-
   const SchemeShape& shape_;
   std::set<std::pair<const Complex*, int>> seen_;
   std::set<std::pair<LinearIdentity, int>> seen_maps_;
-  double bytes_ = 0, largest_ = 0;
+  double bytes_ = 0;
 };
 
 // Decomposed digits, and the accumulators of a linear map.
@@ -129,9 +127,9 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
 double MeterReading::kept_plaintext_bytes() const { return std::min(plaintext_bytes, 0x1p30); }
 
 double MeterReading::run_bytes() const {
-  // One that does not fit is in use beside those that are kept.
-  const double plaintexts = std::min(plaintext_bytes, kept_plaintext_bytes() + largest_plaintext_bytes);
-  return peak_ciphertext_bytes + plaintexts + bootstrap_bytes;
+  // What does not fit is in use beside what is kept, while its instruction runs.
+  return bootstrap_bytes +
+         std::min(peak_ciphertext_bytes + plaintext_bytes, peak_working_bytes + kept_plaintext_bytes());
 }
 
 std::string block_of(const std::string& label, int parts) {
@@ -183,7 +181,8 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
       reading.peak_operation = describe(instruction);
     }
     for (Value value : plan.last_use[i]) memory.release(value);
-    plaintexts.add(instruction, level);
+    reading.peak_working_bytes =
+        std::max(reading.peak_working_bytes, bytes + plaintexts.add(instruction, level));
 
     const std::string block = block_of(instruction.label, block_parts);
     const auto [found, is_new] = block_index.try_emplace(block, reading.blocks.size());
@@ -202,7 +201,6 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
     }
   }
   reading.plaintext_bytes = plaintexts.bytes();
-  reading.largest_plaintext_bytes = plaintexts.largest();
   return reading;
 }
 

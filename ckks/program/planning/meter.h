@@ -43,9 +43,9 @@ struct MeterReading {
 
   double peak_ciphertext_bytes = 0;  // live ciphertexts and scratch
   std::string peak_operation;
-  double plaintext_bytes = 0;          // encoded once for every vector and level
-  double largest_plaintext_bytes = 0;  // of one linear map or vector
-  double bootstrap_bytes = 0;          // encoded transforms of the bootstrap
+  double plaintext_bytes = 0;     // encoded once for every vector and level
+  double peak_working_bytes = 0;  // live ciphertexts, scratch, and the plaintexts of the instruction at hand
+  double bootstrap_bytes = 0;     // encoded transforms of the bootstrap
   double key_bytes() const { return program_key_bytes + bootstrap_key_bytes; }
   // Of the encoded plaintexts, what the machine keeps for further passes at its usual limit
   // (MachineOptions::encoded_bytes).

@@ -101,6 +101,35 @@ TEST_CASE("a vector shared by instructions is one plaintext, and numbers take no
   CHECK(reading.plaintext_bytes == 8 * 32 * 2);  // 2m residues, two limbs
 }
 
+TEST_CASE(
+    "plaintexts beyond those that are kept take memory while their instruction runs, not at every peak") {
+  constexpr size_t kFull = size_t{1} << 15;
+  const CostModel full;
+  const auto metered = [&](int terms) {
+    Builder b(kFull);
+    Value y = b.input("x");
+    for (int map_number : {1, 2}) {
+      LinearMap map{.outputs = 1, .terms = {}};
+      for (int term = 0; term < terms; ++term)
+        map.terms.push_back({.baby = map_number * term, .weight = Plain::shape_only(kFull, true)});
+      y = b.linear(std::vector<Value>{y}, map)[0];
+    }
+    // The peak of ciphertexts: hundreds of rotations that live together.
+    std::vector<int> offsets;
+    for (int k = 1; k < 300; ++k) offsets.push_back(k);
+    b.output("z", b.add_all(b.rotate_all(y, offsets)));
+    return meter(plan(std::move(b).finish(), {}, full), full);
+  };
+  const MeterReading few = metered(4), many = metered(1024);
+  CHECK(few.plaintext_bytes < 0x1p30);
+  CHECK(few.run_bytes() == few.peak_ciphertext_bytes + few.plaintext_bytes);
+  CHECK(many.plaintext_bytes > 0x1p31);
+  CHECK(many.kept_plaintext_bytes() == 0x1p30);
+  CHECK(many.run_bytes() == 0x1p30 + many.peak_working_bytes);
+  CHECK(many.peak_working_bytes > many.plaintext_bytes / 2);
+  CHECK(many.peak_working_bytes < many.peak_ciphertext_bytes + many.plaintext_bytes);
+}
+
 TEST_CASE("seconds by block add up to the whole, and the whole to what the planner predicted") {
   Builder b(kSlots);
   Value x = b.input("x"), y = x;

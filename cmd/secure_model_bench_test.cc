@@ -1,0 +1,41 @@
+// The suite model at full size: two layers of Pythia 70M's shape, N = 2^16, 128-bit security.
+#include <string>
+
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "cmd/testing/test_commands.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+TEST_CASE("two layers of Pythia 70M on ciphertexts answer as their twin, in the memory that was predicted") {
+  const std::string json_path = path_of("run.json");
+  output_of("bench --suite model --shape pythia-70m --layers 2 --repetitions 1 --json " + json_path);
+  const Json json = parse_json(read_file(json_path, 1 << 20), "run");
+  const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
+  const auto param = [&](const char* name) {
+    return json.at("params", "run").at(name, "params").number(name);
+  };
+  const auto versus = [&](const char* name) {
+    return json.at("versus_twin", "run").at(name, "twin").number(name);
+  };
+  CHECK(number("tokens") == 128);
+  CHECK(number("layers") == 2);
+  CHECK(param("log_n") == 16);
+  CHECK(param("log_qp") <= 1555);
+  CHECK(param("secret_hamming_weight") == 192);
+  CHECK(param("security_bits") == 128);
+  CHECK(number("bootstraps") >= 1);
+  CHECK(versus("positions") == 128);
+  CHECK(versus("argmax_agreement") >= 0.99);
+  CHECK(versus("relative_rms") <= 0x1p-7);
+  CHECK(versus("relative_rms") > 0);
+  CHECK(number("ratio") == doctest::Approx(number("seconds") / number("bootstrap_full_seconds")));
+  CHECK(number("ratio") > number("bootstraps"));
+  CHECK(number("peak_rss_bytes") <= 12e9);
+  CHECK(number("peak_rss_bytes") <= 1.1 * number("predicted_peak_bytes"));
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,99 @@
+#include "cmd/timing/kernel_timer.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "ckks/base/error.h"
+#include "ckks/ring/kernels/backend.h"
+
+namespace psm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Kernels are plain functions, so what they measure is shared by all.
+const Kernels* below = nullptr;
+struct alignas(64) Nanoseconds {
+  std::atomic<int64_t> sum;
+};
+std::array<Nanoseconds, kKernelKinds> elapsed;
+
+// The kernel of a member of the table, timed. Arguments are pointers, references and numbers.
+template <KernelKind kind, auto member, typename... Arguments>
+void timed(Arguments... arguments) {
+  const Clock::time_point begin = Clock::now();
+  (below->*member)(arguments...);
+  const std::chrono::nanoseconds passed = Clock::now() - begin;
+  elapsed[static_cast<size_t>(kind)].sum.fetch_add(passed.count(), std::memory_order_relaxed);
+}
+
+Kernels timed_kernels() {
+  using enum KernelKind;
+  Kernels k;
+  k.name = "timed";
+  k.ntt_forward = timed<kNtt, &Kernels::ntt_forward>;
+  k.ntt_inverse = timed<kNtt, &Kernels::ntt_inverse>;
+  k.add = timed<kElementwise, &Kernels::add>;
+  k.subtract = timed<kElementwise, &Kernels::subtract>;
+  k.negate = timed<kElementwise, &Kernels::negate>;
+  k.multiply = timed<kCiphertextProduct, &Kernels::multiply>;
+  k.multiply_add = timed<kCiphertextProduct, &Kernels::multiply_add>;
+  k.scale = timed<kElementwise, &Kernels::scale>;
+  k.scale_add = timed<kElementwise, &Kernels::scale_add>;
+  k.subtract_scale = timed<kElementwise, &Kernels::subtract_scale>;
+  k.subtract_scale_add = timed<kElementwise, &Kernels::subtract_scale_add>;
+  k.inner_product = timed<kCiphertextProduct, &Kernels::inner_product>;
+  k.packed_inner_product_pair = timed<kKeyProduct, &Kernels::packed_inner_product_pair>;
+  k.basis_convert = timed<kConversion, &Kernels::basis_convert>;
+  k.nearest_multiples = timed<kConversion, &Kernels::nearest_multiples>;
+  k.reduce_centered = timed<kConversion, &Kernels::reduce_centered>;
+  k.automorphism = timed<kAutomorphism, &Kernels::automorphism>;
+  k.run_matrix_product = timed<kPlaintextProduct, &Kernels::run_matrix_product>;
+  return k;
+}
+
+}  // namespace
+
+const char* name(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kNtt:
+      return "ntt";
+    case KernelKind::kKeyProduct:
+      return "key_products";
+    case KernelKind::kPlaintextProduct:
+      return "plaintext_products";
+    case KernelKind::kCiphertextProduct:
+      return "ciphertext_products";
+    case KernelKind::kConversion:
+      return "conversions";
+    case KernelKind::kAutomorphism:
+      return "automorphisms";
+    case KernelKind::kElementwise:
+      return "elementwise";
+  }
+  PSM_CHECK(false, "kind of kernel ", static_cast<int>(kind));
+  return "";
+}
+
+KernelTimer::KernelTimer() {
+  static const Kernels table = timed_kernels();
+  PSM_CHECK(below == nullptr, "two timers at once");
+  below = &kernels();
+  take();
+  use_backend(table);
+}
+
+KernelTimer::~KernelTimer() {
+  use_backend(*below);
+  below = nullptr;
+}
+
+KernelTimes KernelTimer::take() {
+  KernelTimes times;
+  for (size_t kind = 0; kind < kKernelKinds; ++kind)
+    times[kind] = 1e-9 * static_cast<double>(elapsed[kind].sum.exchange(0));
+  return times;
+}
+
+}  // namespace psm

@@ -1,0 +1,177 @@
+#include "cmd/timing/model_suite.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
+#include "ckks/base/touched_memory.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/deployment/server.h"
+#include "cmd/deployment/twin_run.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+
+namespace psm {
+namespace {
+
+double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+double median(std::vector<double> values) {
+  PSM_CHECK(!values.empty());
+  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+class Suite {
+ public:
+  Suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,
+        const ModelSuiteOptions& options)
+      : d_(deployment), prompts_(prompts), options_(options), times_(deployment), encoder_(*d_.context) {
+    if (prompts.empty() || prompts.size() > static_cast<size_t>(d_.packing.prompts)) {
+      throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d_.packing.prompts));
+    }
+    require_memory(d_.server_bytes());
+  }
+
+  ModelTimes run() {
+    starting("the twin, in the clear");
+    const TwinRun twin = run_twin_on(d_, prompts_);
+    times_.ledger.set_ranges(twin.observations);
+    times_.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
+    make_keys();
+    Server server(d_, keys_);
+    Encryptor encryptor(*d_.context, *public_key_);
+    const auto inputs =
+        encrypt_inputs(d_, encoder_, encryptor, client_inputs(d_.model, d_.packing, prompts_));
+    const Ciphertext complex_value = value_to_bootstrap(encryptor);
+
+    std::vector<PassTimes> warm;
+    program::RunResult last;
+    for (int pass = 0; pass <= options_.repetitions; ++pass) {
+      starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options_.repetitions));
+      last = {};  // its outputs make room
+      PassTimes times = timed_pass(server, inputs, last);
+      if (pass == 0) {
+        times_.first = sum(times.seconds);
+        times_.first_encoding = sum(times.encode_seconds);
+        continue;
+      }
+      times_.warm.push_back(sum(times.seconds));
+      warm.push_back(std::move(times));
+      for (int i = 0; i < options_.bootstrap_repetitions && d_.plan.bootstraps > 0; ++i) {
+        const double begin = seconds_now();
+        server.bootstrap(complex_value);
+        times_.bootstraps.push_back(seconds_now() - begin);
+      }
+    }
+    compare(last, twin);
+    const auto at = std::find(times_.warm.begin(), times_.warm.end(), times_.warm_pass());
+    break_down(std::move(warm[static_cast<size_t>(at - times_.warm.begin())]));
+    return std::move(times_);
+  }
+
+ private:
+  void starting(const std::string& what) const {
+    if (options_.starting) options_.starting(what);
+  }
+
+  void make_keys() {
+    starting("keys");
+    const double begin = seconds_now();
+    TouchedMemory memory(static_cast<size_t>(d_.reading.run_bytes()));
+    secret_ = std::make_unique<SecretKey>(SecretKey::generate(*d_.context));
+    KeyGenerator generator(*secret_);
+    public_key_ = std::make_unique<PublicKey>(generator.public_key());
+    Progress progress("generating keys", 1);
+    keys_ =
+        generator.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
+    times_.keygen = seconds_now() - begin;
+    times_.figures.touched(memory.finish());
+  }
+
+  // What it holds does not change the time that its bootstrap takes.
+  Ciphertext value_to_bootstrap(Encryptor& encryptor) const {
+    const program::SlotVector value(static_cast<size_t>(d_.context->slots()), program::Complex(0.5, -0.25));
+    return encryptor.encrypt(encoder_.encode(value, d_.context->entry_level()));
+  }
+
+  PassTimes timed_pass(Server& server, const std::map<std::string, Ciphertext>& inputs,
+                       program::RunResult& result) {
+    PassTimes times;
+    Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
+    KernelTimer timer;
+    program::RunOptions options;
+    options.progress = [&](size_t done, size_t) {
+      times.kernels.push_back(timer.take());
+      progress.set(static_cast<double>(done));
+    };
+    result = server.run(inputs, options);
+    times_.figures.add_pass(result);
+    times.seconds = result.seconds;
+    times.encode_seconds = result.encode_seconds;
+    times.threads = thread_count();
+    return times;
+  }
+
+  void compare(const program::RunResult& result, const TwinRun& twin) {
+    const Decryptor decryptor(*secret_, encoder_);
+    const SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
+    LogitRows rows;
+    for (const auto& logits : client_logits(d_.model, d_.packing, outputs, prompts_))
+      append_rows(logits, d_.model.weights.config.vocab, rows);
+    times_.versus_twin = compare_logits(twin.logits, rows, twin.predicted_std);
+    for (const auto& output : d_.plan.program.outputs)
+      times_.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
+  }
+
+  void break_down(PassTimes pass) {
+    starting("calibrating, for the plan's prediction");
+    RunFigures& figures = times_.figures;
+    figures.predict_seconds();
+    const std::vector<double>& predicted = figures.predicted_instructions();
+    times_.ledger.set_seconds(pass.seconds);
+    times_.ledger.set_predicted_seconds(predicted);
+    times_.computations = by_computation(d_.plan, pass, predicted);
+    times_.operations =
+        by_operation(d_.plan, pass, figures.costs(), predicted, figures.predicted_warm() - sum(predicted));
+    times_.kernels = kernel_sums(d_.plan, pass);
+    times_.pass = std::move(pass);
+  }
+
+  const Deployment& d_;
+  const std::vector<std::vector<int>>& prompts_;
+  const ModelSuiteOptions& options_;
+  ModelTimes times_;
+  Encoder encoder_;
+  std::unique_ptr<SecretKey> secret_;
+  std::unique_ptr<PublicKey> public_key_;
+  EvaluationKeys keys_;
+};
+
+}  // namespace
+
+ModelTimes::ModelTimes(const Deployment& deployment) : figures(deployment), ledger(make_ledger(deployment)) {}
+
+double ModelTimes::warm_pass() const { return median(warm); }
+
+std::optional<double> ModelTimes::bootstrap_full() const {
+  if (bootstraps.empty()) return std::nullopt;
+  return median(bootstraps);
+}
+
+std::optional<double> ModelTimes::ratio() const {
+  if (bootstraps.empty()) return std::nullopt;
+  return warm_pass() / median(bootstraps);
+}
+
+ModelTimes model_suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,
+                       const ModelSuiteOptions& options) {
+  PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1, options.repetitions);
+  return Suite(deployment, prompts, options).run();
+}
+
+}  // namespace psm

@@ -1,0 +1,51 @@
+// The suite `model` of //cmd:bench: passes of a whole model on real keys and ciphertexts, timed as a whole and in parts, and
+// their answer set against the twin's.
+//
+// In order: the twin on the prompts, in the clear; keys, exactly those of the plan; encryption; a first pass, which also
+// encodes the plaintexts that are kept; warm passes, each followed by bootstraps of one complex value alone, so that both
+// are timed under the same load; decryption of the last pass. Both parties are in one process.
+//
+// Seconds of a pass are those of all its instructions, kernels timed (kernel_timer.h). The unit that a pass is measured in
+// is the bootstrap: their ratio says what the machine's load and clock do not.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/deployment/comparison.h"
+#include "cmd/deployment/run_figures.h"
+#include "cmd/timing/pass_breakdown.h"
+
+namespace psm {
+
+struct ModelSuiteOptions {
+  int repetitions = 3;                               // warm passes
+  int bootstrap_repetitions = 3;                     // bootstraps after each of them
+  std::function<void(const std::string&)> starting;  // told what is done next; may be empty
+};
+
+struct ModelTimes {
+  explicit ModelTimes(const Deployment& deployment);
+
+  double warm_pass() const;                      // median
+  std::optional<double> bootstrap_full() const;  // median; none where the plan has no bootstraps
+  std::optional<double> ratio() const;           // warm pass over bootstrap
+
+  RunFigures figures;      // memory, and what the plan predicts
+  program::Ledger ledger;  // of the median warm pass, with ranges and errors
+  Comparison versus_twin;
+  double keygen = 0, first = 0, first_encoding = 0;
+  std::vector<double> warm, bootstraps;
+  PassTimes pass;  // the median warm one
+  std::vector<PassPart> computations, operations;
+  KernelSums kernels;
+};
+
+// `prompts`: at most those that share ciphertexts. Throws Error if memory does not suffice, before any key is made, or if
+// the prompts leave the interval of a polynomial. The deployment outlives the result.
+ModelTimes model_suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,
+                       const ModelSuiteOptions& options);
+
+}  // namespace psm

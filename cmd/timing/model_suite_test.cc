@@ -1,0 +1,120 @@
+#include "cmd/timing/model_suite.h"
+
+#include <memory>
+#include <numeric>
+#include <set>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/ring/kernels/backend.h"
+#include "cmd/timing/model_report.h"
+#include "cmd/timing/random_model.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+// A tiny model in a ring that offers no security, on one thread: its loops are too short to share.
+struct Small {
+  Small() {
+    set_thread_count(1);
+    ModelConfig config;
+    config.vocab = 32, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2;
+    config.ffn = 32;
+    RandomModel model = random_model(config, 1, 3);
+    prompts = model.prompts;
+    deployment = std::make_unique<Deployment>(model.checkpoint, insecure_version(secure_n16(), 11));
+  }
+  std::vector<std::vector<int>> prompts;
+  std::unique_ptr<Deployment> deployment;
+};
+
+double sum_of(const Json& json, const char* member) {
+  double sum = 0;
+  for (const auto& [name, value] : json.at(member, "run").object(member)) sum += value.number(name);
+  return sum;
+}
+
+TEST_CASE("a run has every figure, its parts add up to the pass, and its answer is the twin's") {
+  const Small small;
+  REQUIRE(small.deployment->plan.bootstraps > 0);
+  int told = 0;
+  const Kernels* backend = &kernels();
+  const ModelTimes times = model_suite(
+      *small.deployment, small.prompts,
+      {.repetitions = 2, .bootstrap_repetitions = 1, .starting = [&](const std::string&) { ++told; }});
+  CHECK(&kernels() == backend);
+  CHECK(told == 6);
+  CHECK(times.warm.size() == 2);
+  CHECK(times.bootstraps.size() == 2);
+  const ModelRun run{"tiny", true, *small.deployment, small.prompts.size(), times};
+  const Json json = parse_json(model_json(run).dump(0), "run");
+  const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
+  CHECK(json.at("shape", "run").string("shape") == "tiny");
+  CHECK(number("tokens") == 16);
+  CHECK(number("layers") == 2);
+  CHECK(number("prompts") == 3);
+  for (const char* name : {"log_n", "log_qp", "secret_hamming_weight", "security_bits"})
+    CHECK(json.at("params", "run").at(name, "params").number(name) >= 0);
+  for (const char* name :
+       {"seconds", "seconds_first_pass", "seconds_keygen", "bootstrap_full_seconds", "predicted_seconds"})
+    CHECK(number(name) > 0);
+  CHECK(number("ratio") == doctest::Approx(number("seconds") / number("bootstrap_full_seconds")));
+  CHECK(number("bootstraps") == small.deployment->plan.bootstraps);
+  CHECK(number("predicted_peak_bytes") > static_cast<double>(small.deployment->server_bytes()));
+  CHECK(number("peak_rss_bytes") > 0);
+
+  CHECK(sum_of(json, "seconds_by_kind") == doctest::Approx(number("seconds")));
+  CHECK(sum_of(json, "seconds_by_primitive") == doctest::Approx(number("seconds")));
+  CHECK(sum_of(json, "predicted_seconds_by_primitive") == doctest::Approx(number("predicted_seconds")));
+  CHECK(sum_of(json, "predicted_seconds_by_kind") < number("predicted_seconds") + 1e-9);
+  for (const auto& [name, seconds] : json.at("seconds_by_kind", "run").object("kinds")) {
+    CAPTURE(name);
+    CHECK(seconds.number(name) > 0);
+  }
+  const Json& primitives = json.at("seconds_by_primitive", "run");
+  for (const char* name :
+       {"bootstrap", "rotate", "plaintext_products", "ciphertext_products", "polynomials"}) {
+    CAPTURE(name);
+    CHECK(primitives.at(name, "run").number(name) > 0);
+  }
+  double threads_seconds = 0;
+  for (const auto& [name, seconds] : json.at("thread_seconds_by_kernel", "run").object("kernels")) {
+    CAPTURE(name);
+    const double inside = seconds.at("in_bootstraps", name).number(name);
+    const double elsewhere = seconds.at("elsewhere", name).number(name);
+    CHECK(inside > 0);
+    CHECK(elsewhere > 0);
+    threads_seconds += inside + elsewhere;
+  }
+  CHECK(threads_seconds == doctest::Approx(thread_count() * number("seconds")));
+
+  const Json& twin = json.at("versus_twin", "run");
+  CHECK(twin.at("positions", "twin").number("positions") == 3 * 16);
+  CHECK(twin.at("argmax_agreement", "twin").number("agreement") > 0.99);
+  CHECK(twin.at("relative_rms", "twin").number("rms") < 0x1p-7);
+  CHECK(twin.at("relative_rms", "twin").number("rms") > 0);
+  CHECK(twin.at("mse", "twin").number("mse") > 0);
+  CHECK(twin.at("max_abs", "twin").number("max") > 0);
+
+  double ledger_seconds = 0;
+  for (const program::LedgerRow& row : times.ledger.rows()) ledger_seconds += row.seconds;
+  CHECK(ledger_seconds == doctest::Approx(number("seconds")));
+  const std::string report = model_report(run);
+  for (const char* text : {"first pass", "warm pass, median of 2", "ratio of warm pass to bootstrap",
+                           "inverse_square_root", "paper, A100", "key_products", "same argmax at"}) {
+    CAPTURE(text);
+    CHECK(report.find(text) != std::string::npos);
+  }
+}
+
+TEST_CASE("more prompts than share a pass are refused, and none") {
+  const Small small;
+  std::vector<std::vector<int>> many(static_cast<size_t>(small.deployment->packing.prompts) + 1,
+                                     small.prompts[0]);
+  CHECK_THROWS_AS(model_suite(*small.deployment, many, {}), Error);
+  CHECK_THROWS_AS(model_suite(*small.deployment, {}, {}), Error);
+}
+
+}  // namespace
+}  // namespace psm

@@ -1,0 +1,47 @@
+#include "cmd/timing/random_model.h"
+
+#include "attention/reference/polynomial_model.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+namespace {
+
+ModelConfig small() {
+  ModelConfig config;
+  config.vocab = 64, config.context = 16, config.layers = 2, config.width = 32, config.heads = 2;
+  config.ffn = 64;
+  return config;
+}
+
+TEST_CASE("a random model's prompts stay within its intervals, which span what a trained model's do") {
+  const RandomModel model = random_model(small(), 3, 2);
+  REQUIRE(model.prompts.size() == 2);
+  CHECK(model.prompts[0] != model.prompts[1]);
+  const Checkpoint& checkpoint = model.checkpoint;
+  for (const LayerRanges& layer : checkpoint.ranges->layers) {
+    CHECK(layer.variance.hi / layer.variance.lo > 10);
+    CHECK(layer.variance.hi / layer.variance.lo < 200);
+    CHECK(layer.denominator.hi / layer.denominator.lo < 1000);
+  }
+  const PolynomialModel polynomial =
+      make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+  for (const RangeUse& use : count_range_leaves(polynomial, model.prompts)) {
+    CAPTURE(use.function);
+    // The client computes the first norm.
+    CHECK((use.values > 0) == (use.layer > 0 || use.function != "1/sqrt(variance)"));
+    CHECK(use.outside == 0);
+  }
+}
+
+TEST_CASE("the seed decides weights, ranges and prompts") {
+  const RandomModel a = random_model(small(), 3, 1), b = random_model(small(), 3, 1),
+                    c = random_model(small(), 4, 1);
+  CHECK(a.prompts == b.prompts);
+  CHECK(a.checkpoint.weights.embedding == b.checkpoint.weights.embedding);
+  CHECK(a.checkpoint.ranges->residual == b.checkpoint.ranges->residual);
+  CHECK(a.prompts != c.prompts);
+  CHECK(a.checkpoint.weights.layers[0].wq != c.checkpoint.weights.layers[0].wq);
+}
+
+}  // namespace
+}  // namespace psm
