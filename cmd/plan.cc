@@ -133,7 +133,7 @@ int plan_command(int argc, char** argv) {
   const program::KernelSeconds kernels = program::calibrate(context);
   program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
   if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
-  const program::CostModel costs(program::shape_of(context), kernels, figures);
+  const program::CostModel costs(context.chain(), kernels, figures);
 
   program::Program program;
   Packing packing;

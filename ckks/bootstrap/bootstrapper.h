@@ -36,7 +36,7 @@ class BootstrapPlan {
   RareMultiple rare_multiple() const;
 
   KeyRequest key_request() const;
-  size_t key_bytes() const { return key_request().bytes(context_); }
+  size_t key_bytes() const { return key_request().bytes(context_.chain()); }
   BootstrapCost cost() const;
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }

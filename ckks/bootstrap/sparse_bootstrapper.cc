@@ -62,19 +62,19 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
   last = last.rows_scaled(halves(slots, 1, Complex(0, -1)));
   pre_rotation_ = -(down.shift + up.shift);
 
-  slots_to_coeffs_ = place(down, down_levels, canonical_scales(context, down_levels, 0), baby_count);
+  slots_to_coeffs_ = place(down, context, down_levels, canonical_scales(context, down_levels, 0), baby_count);
   coeffs_to_slots_ =
-      place(up, context.evalmod_level() + up_levels,
+      place(up, context, context.evalmod_level() + up_levels,
             even_scales(Scale(eval_mod_.raised_scale() * repetitions()), eval_mod_.input_scale(), up_levels),
             baby_count);
 }
 
 PlacedTransform SparseBootstrapPlan::recombination() const {
   const int n = slots(), level = context_.compute_level();
-  LinearTransform transform{.slots = context_.slots(), .outputs = 1, .terms = {}};
-  transform.terms.push_back({.diagonal = halves(n, 1, Complex(0, 1))});
-  transform.terms.push_back({.baby = n, .diagonal = halves(n, Complex(0, 1), 1)});
-  return place(std::move(transform), level, context_.scale(level), context_.scale(output_level()));
+  LinearTransform transform;
+  transform.terms.push_back({.weight = Plain(halves(n, 1, Complex(0, 1)))});
+  transform.terms.push_back({.baby = n, .weight = Plain(halves(n, Complex(0, 1), 1))});
+  return place(std::move(transform), context_, level, context_.scale(level), context_.scale(output_level()));
 }
 
 KeyRequest SparseBootstrapPlan::key_request() const {
@@ -86,7 +86,7 @@ KeyRequest SparseBootstrapPlan::key_request() const {
   last_sum().request_keys(context_, context_.evalmod_level(), request);
   request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
   eval_mod_.request_keys(request);
-  request_keys(recombination().schedule, context_, context_.compute_level(), request);
+  request_keys(recombination().schedule, context_.chain(), context_.compute_level(), request);
   request.encapsulation = true;
   return request;
 }

@@ -45,7 +45,7 @@ class SparseBootstrapPlan {
   RareMultiple rare_multiple() const { return eval_mod_.rare_multiple(log_slots_ + 1); }
 
   KeyRequest key_request() const;
-  size_t key_bytes() const { return key_request().bytes(context_); }
+  size_t key_bytes() const { return key_request().bytes(context_.chain()); }
   BootstrapCost cost() const;
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }

@@ -157,7 +157,7 @@ Value Builder::conjugate(Value a) {
 
 Value Builder::twice_real_part(Value a) { return add(a, conjugate(a)); }
 
-std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearMap map) {
+std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearTransform map) {
   Instruction instruction{
       .opcode = Opcode::kLinear, .arguments = {inputs.begin(), inputs.end()}, .label = label_};
   if (inputs.empty() || map.outputs < 1)
@@ -165,7 +165,7 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearMap map)
   for (Value input : inputs) require(input);
   const int n = static_cast<int>(program_.slots);
   std::vector<char> real(static_cast<size_t>(map.outputs), 1);
-  for (LinearTerm& term : map.terms) {
+  for (TransformTerm& term : map.terms) {
     term.baby = ((term.baby % n) + n) % n;
     const bool known = term.input >= 0 && static_cast<size_t>(term.input) < inputs.size() &&
                        term.output >= 0 && term.output < map.outputs;
@@ -176,20 +176,20 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearMap map)
   }
   for (char is_output_real : real) instruction.results.push_back(new_value(is_output_real));
   validate_linear(map, instruction, program_.slots, describe(instruction));
-  instruction.linear = std::make_shared<const LinearMap>(std::move(map));
+  instruction.linear = std::make_shared<const LinearTransform>(std::move(map));
   std::vector<Value> results = instruction.results;
   program_.instructions.push_back(std::move(instruction));
   return results;
 }
 
-Value Builder::series(Value x, ChebyshevSeries series) {
+Value Builder::series(Value x, Series series) {
   const bool real = is_real(x);
   while (!series.coefficients.empty() && series.coefficients.back() == 0) series.coefficients.pop_back();
   if (series.coefficients.size() < 2)
     throw Error(message("series [", label_, "]: degree below one; add a constant instead"));
   return append({.opcode = Opcode::kSeries,
                  .arguments = {x},
-                 .series = std::make_shared<const ChebyshevSeries>(std::move(series))},
+                 .series = std::make_shared<const Series>(std::move(series))},
                 real);
 }
 

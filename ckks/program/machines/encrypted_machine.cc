@@ -7,7 +7,6 @@
 #include "ckks/base/error.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/poly/evaluate_series.h"
-#include "ckks/program/machines/transform_of.h"
 
 namespace psm::program {
 namespace {
@@ -23,7 +22,8 @@ void require_data(const Plan& plan) {
   for (const Instruction& instruction : plan.program.instructions) {
     bool complete = instruction.plain.period() == 0 || instruction.plain.has_data();
     if (instruction.linear)
-      for (const LinearTerm& term : instruction.linear->terms) complete = complete && term.weight.has_data();
+      for (const TransformTerm& term : instruction.linear->terms)
+        complete = complete && term.weight.has_data();
     if (!complete)
       throw Error(message(describe(instruction),
                           ": its weights have a shape but no values; run a model, meter a shape"));
@@ -35,7 +35,7 @@ void require_data(const Plan& plan) {
 struct EncryptedMachine::Cache {
   using Key = std::pair<const Complex*, int>;  // the vector and the level; the plan keeps the vector alive
   std::map<Key, Plaintext> plaintexts;
-  std::map<std::pair<LinearIdentity, int>, std::unique_ptr<EncodedTransform>> transforms;
+  std::map<std::pair<TransformIdentity, int>, std::unique_ptr<EncodedTransform>> transforms;
   std::map<size_t, SeriesPlan> series;  // by instruction
   size_t bytes = 0;
 };
@@ -242,9 +242,8 @@ class EncryptedMachine::Run {
     std::unique_ptr<EncodedTransform> fresh;
     if (found == cache.transforms.end()) {
       const auto start = Clock::now();
-      fresh = std::make_unique<EncodedTransform>(context_, machine_.encoder_,
-                                                 transform_of(*instruction_->linear, plan_.program.slots),
-                                                 level, context_.scale(level), context_.scale(level - 1));
+      fresh = std::make_unique<EncodedTransform>(context_, machine_.encoder_, *instruction_->linear, level,
+                                                 context_.scale(level), context_.scale(level - 1));
       result_.encode_seconds[index_] += seconds_since(start);
     }
     const EncodedTransform& encoded = fresh ? *fresh : *found->second;
@@ -262,9 +261,8 @@ class EncryptedMachine::Run {
     if (is_new) {
       std::vector<uint64_t> primes;
       for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-      found->second =
-          plan_series({SeriesBasis::kChebyshev, instruction_->series->coefficients}, level,
-                      context_.scale(level), context_.scale(level - depth(*instruction_)), primes);
+      found->second = plan_series(*instruction_->series, level, context_.scale(level),
+                                  context_.scale(level - depth(*instruction_)), primes);
     }
     store(0, evaluate_series(evaluator_, found->second, argument(0)));
   }

@@ -59,7 +59,7 @@ TEST_CASE(
     "a linear map of two inputs with babies, giants of both signs and conjugates agrees with the twin") {
   Builder b(kSlots);
   const std::vector<Value> inputs{b.input("x"), b.input("y")};
-  LinearMap map{.outputs = 2, .terms = {}};
+  LinearTransform map{.outputs = 2, .terms = {}};
   for (int giant : {-16, 0, 16, 32})
     for (int baby : {0, 1, 5})
       for (int input : {0, 1})
@@ -74,48 +74,6 @@ TEST_CASE(
   b.output("second", b.square(outputs[1]));
   TestMachine setting(insecure_leveled(10, 4), std::move(b).finish());
   CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}}) < 1e-4);
-}
-
-TEST_CASE("the keys that a linear map is planned with are those that its transform asks for") {
-  LinearMap map{.outputs = 2, .terms = {}};
-  LinearTransform transform;
-  transform.slots = kSlots;
-  transform.outputs = 2;
-  for (int giant : {-64, -32, 0, 32, 96})
-    for (int baby : {-3, 0, 2}) {
-      map.terms.push_back({.output = baby == 2, .giant = giant, .baby = baby, .weight = Plain::constant(1)});
-      transform.terms.push_back({.output = baby == 2, .giant = giant, .baby = baby, .diagonal = {1.0}});
-    }
-  const Context context(insecure_leveled(10, 4));
-  const CostModel model(shape_of(context));
-  Instruction instruction{.opcode = Opcode::kLinear};
-  instruction.linear = std::make_shared<const LinearMap>(map);
-  KeyNeeds needs;
-  model.add_keys(instruction, 3, needs);
-  KeyRequest request;
-  const TransformSchedule steps = transform_schedule(transform);
-  request_keys(steps, context, 3, request);
-  CHECK(needs.galois_levels == request.galois_levels);
-  CHECK(needs.bytes(shape_of(context)) == static_cast<double>(request.bytes(context)));
-  Program program;
-  program.slots = kSlots;
-  const Counts counts = model.effort(instruction, program, 3).counts;
-  CHECK(counts.hoisted_key_switches == steps.hoisted_rotations());
-  CHECK(counts.full_key_switches == steps.giant_rotations());
-}
-
-TEST_CASE("the shape that the cost model assumes without a context is that of the default parameters") {
-  const SchemeShape assumed, actual = shape_of(Context(secure_n16()));
-  REQUIRE(assumed.bands.size() == actual.bands.size());
-  for (size_t i = 0; i < actual.bands.size(); ++i) {
-    CAPTURE(i);
-    CHECK(assumed.bands[i].top == actual.bands[i].top);
-    CHECK(assumed.bands[i].special_primes == actual.bands[i].special_primes);
-    CHECK(assumed.bands[i].digit_ends == actual.bands[i].digit_ends);
-  }
-  CHECK(assumed.p_bits.size() == actual.p_bits.size());
-  for (int level : {3, 9, 15, 19, 23, 27})
-    CHECK(assumed.key_bytes(level) == doctest::Approx(actual.key_bytes(level)).epsilon(0.03));
 }
 
 Program deep_program() {
@@ -180,7 +138,7 @@ TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run tak
     b.output("y", sum);
     return std::move(b).finish();
   }());
-  const MeterReading reading = meter(setting.plan_, CostModel(shape_of(setting.party.context)));
+  const MeterReading reading = meter(setting.plan_, CostModel(setting.party.context.chain()));
   const RunResult result = setting.machine->run(setting.encrypt({{"x", SlotVector(kSlots, 0.1)}}));
   CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
   CHECK(reading.peak_ciphertext_bytes >= static_cast<double>(result.peak_bytes));

@@ -48,8 +48,8 @@ void check_equal(const Measured& measured, const Effort& effort) {
 }
 
 CostModel model_of(const Context& context) {
-  if (!context.can_bootstrap()) return CostModel(shape_of(context));
-  return CostModel(shape_of(context), {}, figures_of(BootstrapPlan(context), KernelSeconds{}));
+  if (!context.can_bootstrap()) return CostModel(context.chain());
+  return CostModel(context.chain(), {}, figures_of(BootstrapPlan(context), KernelSeconds{}));
 }
 
 // Runs a program twice, so that the second run finds all plaintexts encoded, and holds every instruction of that one
@@ -137,7 +137,7 @@ TEST_CASE("a linear map does what the cost model counts, whatever its sources, g
     for (const bool rotated : {true, false}) {
       Builder b(kSlots);
       const std::vector<Value> inputs{b.input("x"), b.input("y")};
-      LinearMap map{.outputs = 2, .terms = {}};
+      LinearTransform map{.outputs = 2, .terms = {}};
       for (int giant : giants)
         for (int baby : rotated ? std::vector<int>{0, 1, 5} : std::vector<int>{0})
           for (int input : {0, 1})

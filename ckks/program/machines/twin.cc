@@ -347,13 +347,13 @@ class Twin {
   // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b].
   void execute_linear() {
     const size_t mask = program_.slots - 1;
-    for (const LinearTerm& term : instruction_->linear->terms) with_data(term.weight);
+    for (const TransformTerm& term : instruction_->linear->terms) with_data(term.weight);
     for (size_t output = 0; output < instruction_->results.size(); ++output) {
       SlotVector& out = result(output);
       for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
         std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
                   out.begin() + static_cast<std::ptrdiff_t>(end), Complex(0));
-        for (const LinearTerm& term : instruction_->linear->terms) {
+        for (const TransformTerm& term : instruction_->linear->terms) {
           if (static_cast<size_t>(term.output) != output) continue;
           const SlotVector& x = argument(static_cast<size_t>(term.input));
           const auto giant = static_cast<size_t>(term.giant), baby = static_cast<size_t>(term.baby);

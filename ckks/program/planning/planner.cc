@@ -142,16 +142,16 @@ void find_last_uses(Plan& plan) {
       if (last[id(result)] < program.instructions.size()) plan.last_use[last[id(result)]].push_back(result);
 }
 
-void check_budget(const LevelBudget& budget, const SchemeShape& shape, size_t slots) {
+void check_budget(const LevelBudget& budget, const Chain& chain, size_t slots) {
   if (budget.entry_level < 0 || budget.entry_level > budget.max_level || budget.output_level < 0 ||
-      budget.max_level > shape.max_level || budget.input_level > shape.max_level ||
+      budget.max_level > chain.max_level || budget.input_level > chain.max_level ||
       budget.output_level > budget.max_level)
     throw Error(message("a level budget with entry ", budget.entry_level, ", top ", budget.max_level,
                         ", inputs ", budget.input_level, ", outputs ", budget.output_level,
-                        " does not fit a chain of ", shape.max_level,
+                        " does not fit a chain of ", chain.max_level,
                         " levels; entry and output lie below the top"));
-  if (slots != size_t{1} << (shape.log_n - 1))
-    throw Error(message("a program on ", slots, " slots does not fit a ring of degree 2^", shape.log_n,
+  if (slots != size_t{1} << (chain.log_n - 1))
+    throw Error(message("a program on ", slots, " slots does not fit a ring of degree 2^", chain.log_n,
                         "; it must use all N/2 slots"));
 }
 
@@ -159,7 +159,7 @@ void check_budget(const LevelBudget& budget, const SchemeShape& shape, size_t sl
 
 Plan plan(const Program& program, const LevelBudget& budget, const CostModel& model) {
   validate(program);
-  check_budget(budget, model.shape(), program.slots);
+  check_budget(budget, model.chain(), program.slots);
   for (const Instruction& instruction : program.instructions)
     if (instruction.opcode == Opcode::kBootstrap)
       throw Error(

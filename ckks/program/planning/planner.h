@@ -44,7 +44,7 @@ struct Plan {
   std::vector<int> argument_level;           // by instruction: all arguments are brought to it
   std::vector<std::vector<Value>> last_use;  // by instruction: the values that end with it
   std::vector<int> input_levels;             // by program input: the level at which the client encrypts
-  KeyNeeds keys;                             // of the program itself; a bootstrap's own come on top
+  KeyRequest keys;                           // of the program itself; a bootstrap's own come on top
   int bootstraps = 0;
   double seconds = 0;  // predicted
 };

@@ -15,9 +15,9 @@ namespace {
 constexpr size_t kSlots = 256;
 
 CostModel model() {
-  SchemeShape shape;
-  shape.log_n = 9;
-  return CostModel(shape);
+  Chain chain = nominal_chain(secure_n16());
+  chain.log_n = 9;
+  return CostModel(chain);
 }
 
 Value squares(Builder& b, Value x, int count) {
@@ -242,34 +242,6 @@ TEST_CASE("each value is freed once, at its last use, and a checkpoint holds wha
   CHECK(p.last_use[3] == std::vector<Value>{y, z});
   CHECK(live_after(p, 1) == std::vector<Value>{y});
   CHECK(live_after(p, 2) == std::vector<Value>{y, z});
-}
-
-TEST_CASE("Galois elements: rotations are powers of five, conjugation is minus one") {
-  const CostModel m = model();
-  CHECK(m.galois_element(0, false) == 1);
-  CHECK(m.galois_element(1, false) == 5);
-  CHECK(m.galois_element(2, false) == 25);
-  CHECK(m.galois_element(0, true) == 1023);
-  CHECK(m.galois_element(-1, false) * 5 % 1024 == 1);
-  CHECK(m.galois_element(256 + 3, false) == m.galois_element(3, false));
-}
-
-TEST_CASE("giants of a map are taken by Horner's rule with the differences as offsets") {
-  LinearMap map{.outputs = 2, .terms = {}};
-  for (int giant : {-32, 0, 32, 64})
-    for (int baby : {0, 1, 2})
-      for (int output : {0, 1})
-        map.terms.push_back({.output = output, .giant = giant, .baby = baby, .weight = Plain::constant(1)});
-  const LinearSchedule s = linear_schedule(map, kSlots);
-  CHECK(s.sources.size() == 3);
-  CHECK(s.hoisted_inputs == 1);
-  REQUIRE(s.steps.size() == 6);
-  int backwards = 0;
-  for (const auto& step : s.steps) {
-    CHECK(std::abs(step.by) == 32);
-    backwards += step.by < 0;
-  }
-  CHECK(backwards == 2);
 }
 
 }  // namespace

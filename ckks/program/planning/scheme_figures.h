@@ -10,17 +10,15 @@
 
 namespace psm::program {
 
-SchemeShape shape_of(const Context&);
-
 // Results at most at the level after a bootstrap, outputs at level 0.
 LevelBudget budget_of(const Context&);
 
 // Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; replace them by a
 // measured time where there is one.
 BootstrapFigures figures_of(const BootstrapPlan&, const KernelSeconds&);
-// The same bootstrap in a chain of another shape: with more or fewer computing levels, other special primes and
+// The same bootstrap in another chain: with more or fewer computing levels, other special primes and
 // digits.
-BootstrapFigures figures_of(const BootstrapPlan&, const SchemeShape&, const KernelSeconds&);
+BootstrapFigures figures_of(const BootstrapPlan&, const Chain&, const KernelSeconds&);
 
 // Work and key-switches of one sparse bootstrap.
 Effort effort_of(const SparseBootstrapPlan&);

@@ -10,7 +10,7 @@ namespace {
 
 Plan plan_for(const ParameterSpec& spec, const Program& program) {
   const Context context(spec);
-  return plan(program, budget_of(context), CostModel(shape_of(context)));
+  return plan(program, budget_of(context), CostModel(context.chain()));
 }
 
 KeyRequest keys_for(const ParameterSpec& spec, const Plan& plan) {
