@@ -74,6 +74,11 @@ std::vector<PlacedTransform> place(const DftFactors& factors, const Context& con
   return out;
 }
 
+EncodedTransform encode(const Context& context, const Encoder& encoder, const PlacedTransform& placed) {
+  return EncodedTransform(context, encoder, placed.transform, placed.level, placed.input_scale,
+                          placed.output_scale);
+}
+
 std::vector<Scale> canonical_scales(const Context& context, int from, int to) {
   std::vector<Scale> scales;
   for (int level = from; level >= to; --level) scales.push_back(context.scale(level));
@@ -103,8 +108,7 @@ void add_cost(std::span<const PlacedTransform> transforms, BootstrapCost& cost) 
 TransformChain::TransformChain(const Context& context, const Encoder& encoder,
                                std::span<const PlacedTransform> transforms) {
   for (const PlacedTransform& t : transforms) {
-    transforms_.push_back(std::make_unique<EncodedTransform>(context, encoder, t.transform, t.level,
-                                                             t.input_scale, t.output_scale));
+    transforms_.push_back(std::make_unique<EncodedTransform>(encode(context, encoder, t)));
   }
 }
 

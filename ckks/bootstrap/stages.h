@@ -37,6 +37,7 @@ struct PlacedTransform {
 };
 PlacedTransform place(LinearTransform transform, const Context& context, int level, Scale input_scale,
                       Scale output_scale);
+EncodedTransform encode(const Context& context, const Encoder& encoder, const PlacedTransform& placed);
 // The factors of a transform, the first at `level`; `scales` before, between and after them. `baby_count`
 // tells how many baby steps a factor of so many diagonals takes.
 std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, int level,
@@ -101,6 +102,11 @@ class EvalModStage {
 
 // Level 0 -> `level`, by way of the ephemeral secret: m becomes m + q_0 I. Any scale.
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level);
+
+// The real and the imaginary part of every slot as two ciphertexts.
+struct BootstrapParts {
+  Ciphertext re, im;
+};
 
 struct BootstrapStep {
   std::string name;

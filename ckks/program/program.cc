@@ -145,10 +145,31 @@ void validate_linear(const LinearTransform& map, const Instruction& instruction,
           message(where, ": output ", output, " has no term; drop it, or give it a term of weight zero"));
 }
 
+namespace {
+
+// The values of a sparse bootstrap repeat with its period.
+void validate_sparse(const Instruction& instruction, const Program& program, const std::string& where) {
+  if (instruction.period < 2 || instruction.period > program.slots / 2 ||
+      !std::has_single_bit(instruction.period))
+    throw Error(message(where, ": a sparse bootstrap of ", instruction.period, " of ", program.slots,
+                        " slots; a power of two from 2 to half of them is possible"));
+  for (Value argument : instruction.arguments) {
+    const size_t period = program.value_period[static_cast<size_t>(argument.id)];
+    if (period > instruction.period)
+      throw Error(message(where, ": value ", argument.id, " repeats with period ", period,
+                          ", which a sparse bootstrap of ", instruction.period, " slots would lose"));
+  }
+}
+
+}  // namespace
+
 void validate(const Program& program) {
   if (program.slots < 2 || !std::has_single_bit(program.slots))
     throw Error(
         message("a program on ", program.slots, " slots: their number must be a power of two, at least 2"));
+  if (program.value_period.size() != program.value_is_real.size())
+    throw Error(message("a program with periods for ", program.value_period.size(), " of ",
+                        program.value_count(), " values; give one to each"));
   std::vector<char> defined(program.value_is_real.size(), 0);
   auto is_defined = [&](Value value) {
     return value.id >= 0 && value.id < program.value_count() && defined[static_cast<size_t>(value.id)];
@@ -208,6 +229,7 @@ void validate(const Program& program) {
             if (!program.value_is_real[static_cast<size_t>(argument.id)])
               throw Error(message(where, ": value ", argument.id,
                                   " is complex; only two real values share a bootstrap"));
+        if (instruction.period != 0) validate_sparse(instruction, program, where);
         break;
       case Opcode::kInput:
       case Opcode::kAdd:

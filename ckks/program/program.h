@@ -52,7 +52,8 @@ enum class Opcode {
   kLinear,         // (a1, ..., am; map) -> outputs of the transform  double-hoisted, one rescale
   kSeries,         // (x; c) -> sum_k c_k T_k(x), x in [-1, 1]
   kRefresh,        // (a1, ..., am) -> the same values; the planner may bootstrap any of them here
-  kBootstrap,      // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner)
+  kBootstrap,  // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner); of all slots,
+               // or a sparse one of `period` slots, for values that repeat with a divisor of that period
 };
 const char* name(Opcode);
 // Every reader of programs switches over all opcodes, without a default (a new one must be decided everywhere before
@@ -67,6 +68,7 @@ struct Instruction {
   std::vector<int> offsets{};                       // kRotate
   std::shared_ptr<const LinearTransform> linear{};  // kLinear; offsets modulo the slots
   std::shared_ptr<const Series> series{};           // kSeries
+  size_t period = 0;                                // kBootstrap: of a sparse one, N/4 at most; 0: all slots
   std::string label{};                              // "layer 0 / attention / scores", for ledger and errors
 };
 
@@ -90,6 +92,8 @@ struct Program {
   std::vector<NamedValue> inputs, outputs;
   std::vector<RangeCheck> checks;
   std::vector<char> value_is_real;  // by value id: imaginary parts are zero (up to noise)
+  // By value id: the slots repeat with this period, a power of two; `slots` where nothing is known.
+  std::vector<size_t> value_period;
 
   int value_count() const { return static_cast<int>(value_is_real.size()); }
 };
@@ -109,11 +113,14 @@ std::string describe(const Instruction&);
 // returns its results. A request that cannot be met (a value of another builder, a period that does not
 // divide n) throws psm::Error. Realness is inferred: sums, products, rotations, series and maps of real
 // values with real weights are real, and so are x * conj(x) and x + conj(x).
+// Periods are inferred too: an operation keeps that of its argument, and of several values, plaintexts among them, the
+// longest counts.
 class Builder {
  public:
   explicit Builder(size_t slots);
 
-  Value input(const std::string& name, bool real = false);
+  // `period`: a power of two with which the slots repeat, for the client to keep; 0: all slots.
+  Value input(const std::string& name, bool real = false, size_t period = 0);
   void output(const std::string& name, Value);
 
   Value add(Value, Value);
@@ -143,6 +150,7 @@ class Builder {
 
   size_t slots() const { return program_.slots; }
   bool is_real(Value) const;
+  size_t period(Value) const;
   Program finish() &&;
 
   // Labels nest: while a Scope lives, instructions are labelled "outer / inner".
@@ -159,8 +167,8 @@ class Builder {
   };
 
  private:
-  Value append(Instruction, bool real);
-  Value new_value(bool real);
+  Value append(Instruction, bool real, size_t least_period = 1);
+  Value new_value(bool real, size_t period);
   void require(Value) const;
   bool conjugates(Value, Value) const;
   Program program_;

@@ -305,8 +305,8 @@ class Suite {
       out = bootstrapper.apply(evaluator, in);
       seconds.push_back(seconds_now() - begin);
     }
-    OperationCount count =
-        count_of(program::effort_of(plan).work, 2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
+    OperationCount count = count_of(program::figures_of(plan, {}).figures.effort.work,
+                                    2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
     count.bytes += static_cast<double>(bootstrapper.bytes());
     const Precision of_random = precision_of(out, random);
     BenchRow& row = add("bootstrap_sparse", out.level() + 1, times_of(std::move(seconds)), count);

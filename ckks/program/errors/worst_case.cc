@@ -137,6 +137,9 @@ class Pass {
   }
 
   void bootstrap(const Instruction& instruction) {
+    if (instruction.period != 0)
+      throw Error(message(describe(instruction),
+                          ": a sparse bootstrap's errors have no bound here; plan with full ones alone"));
     PSM_CHECK(bootstrap_ != nullptr, "a plan with bootstraps needs their bound");
     // Two real values travel as a + i b, of a single one the real part comes back; of a complex one both do.
     const bool parts = real(instruction.results[0]);

@@ -94,8 +94,31 @@ double series_scratch_bytes(const SeriesPlan& plan, const Chain& chain, int shif
   return peak;
 }
 
-CostModel::CostModel(Chain chain, KernelSeconds kernels, BootstrapFigures bootstrap)
-    : chain_(std::move(chain)), kernels_(kernels), bootstrap_(std::move(bootstrap)) {}
+CostModel::CostModel(Chain chain, KernelSeconds kernels, BootstrapFigures bootstrap,
+                     std::vector<SparseFigures> sparse)
+    : chain_(std::move(chain)),
+      kernels_(kernels),
+      bootstrap_(std::move(bootstrap)),
+      sparse_(std::move(sparse)) {}
+
+const SparseFigures& CostModel::sparse(size_t period) const {
+  const auto found = std::find_if(sparse_.begin(), sparse_.end(),
+                                  [&](const SparseFigures& figures) { return figures.period == period; });
+  PSM_CHECK(found != sparse_.end(), "no sparse bootstrap of ", period, " slots is offered");
+  return *found;
+}
+
+const BootstrapFigures& CostModel::bootstrap(size_t period) const {
+  return period == 0 ? bootstrap_ : sparse(period).figures;
+}
+
+int CostModel::entry_level(size_t period) const {
+  return period == 0 ? chain_.entry_level : sparse(period).entry_level;
+}
+
+int CostModel::output_level(size_t period) const {
+  return period == 0 ? chain_.compute_level : sparse(period).output_level;
+}
 
 Effort CostModel::effort(const Instruction& instruction, const Program& program, int level) const {
   EffortSum sum(chain_);
@@ -134,12 +157,9 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
       return sum.effort;
     case Opcode::kBootstrap:
-      sum.effort = is_single_real(instruction, program) ? bootstrap_.real_effort : bootstrap_.effort;
-      // Two real values become a + i b before it; both parts of a complex one become re + i im after it.
-      if (instruction.arguments.size() == 2)
-        sum.add(chain_.entry_level, 2, 2);
-      else if (!is_single_real(instruction, program))
-        sum.add(chain_.compute_level, 2, 2);
+      sum.effort = instruction.arguments.size() == 2      ? bootstrap(instruction.period).pair_effort
+                   : is_single_real(instruction, program) ? bootstrap(instruction.period).real_effort
+                                                          : bootstrap(instruction.period).effort;
       sum.effort.counts.bootstraps = 1;
       return sum.effort;
   }
@@ -157,7 +177,8 @@ Effort CostModel::drop_effort(int target) const {
 
 double CostModel::seconds(const Instruction& instruction, const Program& program, int level) const {
   if (instruction.opcode == Opcode::kBootstrap)
-    return is_single_real(instruction, program) ? bootstrap_.real_seconds : bootstrap_.seconds;
+    return is_single_real(instruction, program) ? bootstrap(instruction.period).real_seconds
+                                                : bootstrap(instruction.period).seconds;
   return kernels_.of(effort(instruction, program, level).work);
 }
 

@@ -73,8 +73,9 @@ struct KernelSeconds {
 
 // What ckks/bootstrap says of one bootstrap, as data.
 struct BootstrapFigures {
-  Effort effort;             // kernels and key-switches
-  Effort real_effort;        // of a bootstrap of one real value: one EvalMod instead of two
+  Effort effort;             // kernels and key-switches, of a complex value
+  Effort real_effort;        // of one real value: one EvalMod instead of two
+  Effort pair_effort;        // of two real values that travel as a + i b
   double seconds = 20;       // measured or predicted; includes everything
   double real_seconds = 14;  // the same for one real value
   KeyRequest keys;
@@ -82,14 +83,26 @@ struct BootstrapFigures {
   double scratch_bytes = 0;  // at its peak
 };
 
+// A sparse bootstrap that is offered: of values that repeat with this period or one that divides it.
+struct SparseFigures {
+  size_t period = 0;
+  int entry_level = 0, output_level = 0;
+  BootstrapFigures figures;  // one real value costs what a complex one does
+};
+
 class CostModel {
  public:
   explicit CostModel(Chain chain = nominal_chain(secure_n16()), KernelSeconds kernels = {},
-                     BootstrapFigures bootstrap = {});
+                     BootstrapFigures bootstrap = {}, std::vector<SparseFigures> sparse = {});
 
   const Chain& chain() const { return chain_; }
   const KernelSeconds& kernels() const { return kernels_; }
-  const BootstrapFigures& bootstrap() const { return bootstrap_; }
+  // Of the full bootstrap, or of the sparse one of this period, which is offered (PSM_CHECK).
+  const BootstrapFigures& bootstrap(size_t period = 0) const;
+  int entry_level(size_t period) const;   // where it starts
+  int output_level(size_t period) const;  // and ends
+  // Keys of a sparse bootstrap pay where many take it; whoever makes the model decides which are offered.
+  const std::vector<SparseFigures>& sparse() const { return sparse_; }
 
   // Of an instruction whose arguments are at `level` (drops to it are counted apart). kRefresh is free,
   // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one.
@@ -102,9 +115,12 @@ class CostModel {
   void add_keys(const Instruction&, int level, KeyRequest&) const;
 
  private:
+  const SparseFigures& sparse(size_t period) const;
+
   Chain chain_;
   KernelSeconds kernels_;
   BootstrapFigures bootstrap_;
+  std::vector<SparseFigures> sparse_;
 };
 
 // How a series is evaluated from a level on; levels and products do not depend on the primes.

@@ -92,7 +92,7 @@ double scratch_bytes(const Instruction& instruction, int level, const CostModel&
       return (chain.digits(level) * schedule.hoisted_inputs() + 2 * accumulators) * extended;
     }
     case Opcode::kBootstrap:
-      return model.bootstrap().scratch_bytes;
+      return model.bootstrap(instruction.period).scratch_bytes;
     case Opcode::kInput:
     case Opcode::kAdd:
     case Opcode::kSubtract:
@@ -111,11 +111,11 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
   reading.keys = plan.keys;
   reading.program_rotation_keys = static_cast<int>(plan.keys.galois_levels.size());
   reading.program_key_bytes = static_cast<double>(plan.keys.bytes(chain));
-  if (plan.bootstraps > 0) {
-    reading.keys.merge(model.bootstrap().keys);
-    reading.bootstrap_key_bytes = static_cast<double>(reading.keys.bytes(chain)) - reading.program_key_bytes;
-    reading.bootstrap_bytes = model.bootstrap().memory_bytes;
+  for (const size_t period : bootstrap_periods(plan)) {
+    reading.keys.merge(model.bootstrap(period).keys);
+    reading.bootstrap_bytes += model.bootstrap(period).memory_bytes;
   }
+  reading.bootstrap_key_bytes = static_cast<double>(reading.keys.bytes(chain)) - reading.program_key_bytes;
   const auto count = [&](int level) {
     KeyFigures& figures = reading.keys_by_level[level];
     ++figures.count;
@@ -177,7 +177,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
       for (Value result : instruction.results) memory.store(result);
     if (bootstrap)
       for (Value result : instruction.results)
-        if (plan.level[id(result)] < model.chain().compute_level) drop_to(plan.level[id(result)]);
+        if (plan.level[id(result)] < model.output_level(instruction.period)) drop_to(plan.level[id(result)]);
     const double bytes = memory.live() + scratch_bytes(instruction, level, model, plan.program.slots);
     if (bytes > reading.peak_ciphertext_bytes) {
       reading.peak_ciphertext_bytes = bytes;

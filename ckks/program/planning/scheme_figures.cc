@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/program/planning/effort_sum.h"
@@ -58,6 +59,36 @@ class BootstrapEffort {
   EffortSum sum_;
 };
 
+template <typename Placed>
+double extended_limbs(const PlacedTransform& t, const Chain& chain, const Placed& placed) {
+  return placed(t.level) + 1 + chain.special_primes(placed(t.level));
+}
+
+// Of encoded diagonals.
+template <typename Placed>
+double diagonal_bytes(std::span<const PlacedTransform> transforms, const Chain& chain, const Placed& placed) {
+  double bytes = 0;
+  for (const PlacedTransform& t : transforms)
+    for (const TransformTerm& term : t.transform.terms)
+      bytes += 16.0 * static_cast<double>(term.weight.period()) * extended_limbs(t, chain, placed);
+  return bytes;
+}
+
+// What the largest of the transforms takes beside its result: digits, accumulators, the argument.
+template <typename Placed>
+double transform_bytes(std::span<const PlacedTransform> transforms, const Chain& chain,
+                       const Placed& placed) {
+  double most = 0;
+  for (const PlacedTransform& t : transforms) {
+    const double polynomials =
+        chain.digits(placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
+    most = std::max(most,
+                    polynomials * extended_limbs(t, chain, placed) * static_cast<double>(chain.limb_bytes()) +
+                        static_cast<double>(chain.ciphertext_bytes(placed(t.level))));
+  }
+  return most;
+}
+
 }  // namespace
 
 BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kernels) {
@@ -78,33 +109,23 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const Chain& chain, const
   figures.real_effort = sum.effort();
   sum.add(context.evalmod_level(), 2);  // the difference, turned by -i
   sum.eval_mod(plan.eval_mod());
-  figures.effort = sum.effort();
+  figures.seconds = kernels.of(sum.effort().work);
+  figures.real_seconds = kernels.of(figures.real_effort.work);
+  BootstrapEffort complex = sum, pair = sum;
+  complex.add(context.compute_level(), 2);  // re + i im
+  pair.add(context.entry_level(), 2);       // a + i b
+  figures.effort = complex.effort();
+  figures.pair_effort = pair.effort();
 
-  const auto extended_limbs = [&](const PlacedTransform& t) {
-    const int level = sum.placed(t.level);
-    return level + 1 + chain.special_primes(level);
-  };
-  for (const auto* transforms : {&plan.slots_to_coeffs(), &plan.coeffs_to_slots()}) {
-    for (const PlacedTransform& t : *transforms) {
-      for (const TransformTerm& term : t.transform.terms)
-        figures.memory_bytes += 16.0 * static_cast<double>(term.weight.period()) * extended_limbs(t);
-    }
-  }
-  for (const PlacedTransform& t : plan.coeffs_to_slots()) {
-    const double polynomials =
-        chain.digits(sum.placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
-    figures.scratch_bytes =
-        std::max(figures.scratch_bytes, polynomials * extended_limbs(t) * chain.limb_bytes() +
-                                            chain.ciphertext_bytes(sum.placed(t.level)));  // the argument
-  }
+  const auto placed = [&](int level) { return sum.placed(level); };
+  figures.memory_bytes = diagonal_bytes(plan.slots_to_coeffs(), chain, placed) +
+                         diagonal_bytes(plan.coeffs_to_slots(), chain, placed);
   // EvalMod of one part while the other waits.
   const int evalmod_level = sum.placed(context.evalmod_level());
-  figures.scratch_bytes = std::max(
-      figures.scratch_bytes,
-      2 * chain.ciphertext_bytes(evalmod_level) +
-          series_scratch_bytes(plan.eval_mod().series(), chain, evalmod_level - context.evalmod_level()));
-  figures.seconds = kernels.of(figures.effort.work);
-  figures.real_seconds = kernels.of(figures.real_effort.work);
+  const double evalmod_bytes =
+      2.0 * static_cast<double>(chain.ciphertext_bytes(evalmod_level)) +
+      series_scratch_bytes(plan.eval_mod().series(), chain, evalmod_level - context.evalmod_level());
+  figures.scratch_bytes = std::max(transform_bytes(plan.coeffs_to_slots(), chain, placed), evalmod_bytes);
   const KeyRequest request = plan.key_request();
   for (const int level : request.relinearisation_levels) figures.keys.need_relinearisation(sum.placed(level));
   for (const auto& [element, levels] : request.galois_levels)
@@ -113,9 +134,11 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const Chain& chain, const
   return figures;
 }
 
-Effort effort_of(const SparseBootstrapPlan& plan) {
+SparseFigures figures_of(const SparseBootstrapPlan& plan, const KernelSeconds& kernels) {
+  using Recombine = SparseBootstrapPlan::Recombine;
   const Context& context = plan.context();
-  BootstrapEffort sum(context, context.chain());
+  const Chain& chain = context.chain();
+  BootstrapEffort sum(context, chain);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise(plan.raised_level());
@@ -125,17 +148,52 @@ Effort effort_of(const SparseBootstrapPlan& plan) {
   sum.conjugate(context.evalmod_level());
   sum.add(context.evalmod_level(), 1);
   sum.eval_mod(plan.eval_mod());
-  sum.transforms(std::vector{plan.recombination()});
-  return sum.effort();
+
+  SparseFigures sparse{.period = static_cast<size_t>(plan.slots()),
+                       .entry_level = plan.entry_level(),
+                       .output_level = plan.output_level(),
+                       .figures = {}};
+  BootstrapFigures& figures = sparse.figures;
+  const auto placed = [](int level) { return level; };
+  figures.memory_bytes = diagonal_bytes(plan.slots_to_coeffs(), chain, placed) +
+                         diagonal_bytes(plan.coeffs_to_slots(), chain, placed);
+  for (const auto& [recombine, effort] :
+       {std::pair(Recombine::kWhole, &figures.effort), std::pair(Recombine::kReal, &figures.real_effort),
+        std::pair(Recombine::kParts, &figures.pair_effort)}) {
+    const PlacedTransform last[] = {plan.recombination(recombine)};
+    BootstrapEffort whole = sum;
+    if (recombine == Recombine::kParts) whole.add(plan.entry_level(), 2);  // a + i b
+    whole.transforms(last);
+    *effort = whole.effort();
+    figures.memory_bytes += diagonal_bytes(last, chain, placed);
+  }
+  figures.seconds = kernels.of(figures.effort.work);
+  figures.real_seconds = kernels.of(figures.real_effort.work);
+  figures.keys = plan.key_request();
+  figures.scratch_bytes = std::max(transform_bytes(plan.coeffs_to_slots(), chain, placed),
+                                   static_cast<double>(chain.ciphertext_bytes(context.evalmod_level())) +
+                                       series_scratch_bytes(plan.eval_mod().series(), chain));
+  return sparse;
 }
 
-KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap) {
+KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap,
+                       std::span<const SparseBootstrapPlan* const> sparse) {
   KeyRequest request = plan.keys;
-  if (plan.bootstraps > 0) {
-    if (bootstrap == nullptr)
-      throw Error(
-          message("the plan has ", plan.bootstraps, " bootstraps, and these parameters none; take others"));
-    request.merge(bootstrap->key_request());
+  for (const size_t period : bootstrap_periods(plan)) {
+    if (period == 0) {
+      if (bootstrap == nullptr)
+        throw Error(
+            message("the plan has ", plan.bootstraps, " bootstraps, and these parameters none; take others"));
+      request.merge(bootstrap->key_request());
+      continue;
+    }
+    const auto found = std::find_if(sparse.begin(), sparse.end(), [&](const SparseBootstrapPlan* offered) {
+      return static_cast<size_t>(offered->slots()) == period;
+    });
+    if (found == sparse.end())
+      throw Error(message("the plan has sparse bootstraps of ", period,
+                          " slots, which are not among those given; offer the planner the same"));
+    request.merge((*found)->key_request());
   }
   return request;
 }
