@@ -24,7 +24,7 @@ double Approximation::error_at(double x) const {
 }
 
 program::Value Approximation::build(program::Builder& builder, program::Value v, const std::string& what,
-                                    program::Plain where) const {
+                                    Plain where) const {
   const program::Builder::Scope scope(builder, facts_.function);
   if (!what.empty())
     builder.check_range(v, facts_.input_range.lo, facts_.input_range.hi, what, std::move(where));
@@ -32,7 +32,7 @@ program::Value Approximation::build(program::Builder& builder, program::Value v,
 }
 
 int series_multiplications(const std::vector<double>& coefficients) {
-  const Series series{SeriesBasis::kChebyshev, coefficients};
+  const Series series{coefficients};
   if (series.degree() == 0) return 0;
   // Any scale and primes of its size will do: they decide nothing but constants.
   constexpr int kScaleBits = 40;

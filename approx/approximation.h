@@ -101,7 +101,7 @@ class Approximation {
   // Appends the program to the builder; consumes depth() levels. With `what` the twin checks that v stays in
   // input_range() in the slots in which `where` is not zero (everywhere, if `where` is empty).
   program::Value build(program::Builder& builder, program::Value v, const std::string& what = {},
-                       program::Plain where = {}) const;
+                       Plain where = {}) const;
 
  private:
   Facts facts_;

@@ -277,8 +277,8 @@ int bench(int argc, char** argv) {
               bytes_text(machine.bytes_per_second).c_str(), machine.macs_per_second);
   for (const int limbs : {10, 20}) {
     std::printf("in memory at %d limbs: a ciphertext %s, a key %s\n", limbs,
-                bytes_text(static_cast<double>(context.ciphertext_bytes(limbs - 1))).c_str(),
-                bytes_text(static_cast<double>(context.key_switch_key_bytes(limbs - 1))).c_str());
+                bytes_text(static_cast<double>(context.chain().ciphertext_bytes(limbs - 1))).c_str(),
+                bytes_text(static_cast<double>(context.chain().key_bytes(limbs - 1))).c_str());
   }
 
   BenchOptions options;

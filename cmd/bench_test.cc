@@ -75,11 +75,11 @@ TEST_CASE("sizes in files are those that the files' own functions state, below t
     if (row.at("name", "row").string("name") == "rotate") {
       const int level = static_cast<int>(row.at("limbs", "row").integer("limbs", 1, 100)) - 1;
       CHECK(bytes("ciphertext_record_bytes") == wire::ciphertext_bytes(context, level));
-      CHECK(bytes("ciphertext_record_bytes") < context.ciphertext_bytes(level));
+      CHECK(bytes("ciphertext_record_bytes") < context.chain().ciphertext_bytes(level));
       CHECK(bytes("seeded_ciphertext_record_bytes") == wire::seeded_ciphertext_bytes(context, level));
       CHECK(bytes("key_record_bytes") == wire::evaluation_key_bytes(context, level));
       CHECK(bytes("key_record_bytes") <
-            0.51 * static_cast<double>(context.key_switch_key_bytes(level)));  // a is a seed
+            0.51 * static_cast<double>(context.chain().key_bytes(level)));  // a is a seed
       ++rotations;
     } else if (row.at("name", "row").string("name") == "bootstrap_keygen") {
       CHECK(bytes("secret_key_file_bytes") == wire::secret_key_file_bytes(context));

@@ -45,8 +45,8 @@ void print_plan(const Deployment& d, const RunFigures& figures) {
               d.packing.tokens, context.slots());
   std::printf("  %zu instructions, %d bootstraps, %zu evaluation keys (%s), about %s of memory\n",
               d.plan.program.instructions.size(), d.plan.bootstraps,
-              d.keys.count(context) + d.keys.encapsulation,
-              bytes_text(static_cast<double>(d.keys.bytes(context))).c_str(),
+              d.keys.count(context.chain()) + d.keys.encapsulation,
+              bytes_text(static_cast<double>(d.keys.bytes(context.chain()))).c_str(),
               bytes_text(figures.predicted_bytes()).c_str());
 }
 
@@ -55,8 +55,7 @@ std::vector<program::SlotVector> clear_values(const Deployment& d,
                                               const std::vector<std::vector<int>>& group) {
   std::vector<program::SlotVector> values(static_cast<size_t>(d.plan.program.value_count()));
   program::TwinOptions options;
-  options.observe = [&](const program::Instruction&, program::Value value,
-                        std::span<const program::Complex> slots) {
+  options.observe = [&](const program::Instruction&, program::Value value, std::span<const Complex> slots) {
     values[static_cast<size_t>(value.id)].assign(slots.begin(), slots.end());
   };
   program::run_twin(d.plan.program, client_inputs(d.model, d.packing, group), options);
@@ -242,10 +241,10 @@ int demo(int argc, char** argv) {
 
   heading("Plan");
   ring.require_security(*deployment.context);
-  const double clear_bytes =
-      ledger_file.given() ? static_cast<double>(deployment.plan.program.slots * sizeof(program::Complex)) *
-                                deployment.plan.program.value_count()
-                          : 0;
+  const double clear_bytes = ledger_file.given()
+                                 ? static_cast<double>(deployment.plan.program.slots * sizeof(Complex)) *
+                                       deployment.plan.program.value_count()
+                                 : 0;
   RunFigures figures(deployment, clear_bytes);
   print_plan(deployment, figures);
   require_memory(deployment.server_bytes() + static_cast<size_t>(clear_bytes));

@@ -113,7 +113,7 @@ TEST_CASE("the state of an interrupted run") {
   builder.output("square", square);
   builder.output("sum", builder.add(builder.square(square), x));
   const program::Plan plan = program::plan(std::move(builder).finish(), program::budget_of(party.context),
-                                           program::CostModel(program::shape_of(party.context)));
+                                           program::CostModel(party.context.chain()));
   const GroupIdentity identity{
       .keys = party.secret.fingerprint(), .model = 7, .request = ~uint64_t{0}, .group = 2};
   std::vector<Ciphertext> values;

@@ -45,7 +45,7 @@ KeyFiles make_files(const std::string& name, Wrong wrong) {
   wire::write_public_key(files.public_key, context(), generator(Wrong::kPublic).public_key());
   const KeyRequest request = plan().key_request();
   wire::EvaluationKeysWriter writer(files.evaluation, context(), secret.fingerprint());
-  for (const int level : request.relinearisation_keys(context())) {
+  for (const int level : request.relinearisation_keys(context().chain())) {
     writer.relinearisation(generator(Wrong::kRelinearisation).relinearisation(level));
   }
   KeySwitchKey to, from;
@@ -53,7 +53,7 @@ KeyFiles make_files(const std::string& name, Wrong wrong) {
   writer.to_ephemeral(to);
   writer.from_ephemeral(from);
   bool last = true;
-  const auto elements = request.galois_keys(context());
+  const auto elements = request.galois_keys(context().chain());
   for (size_t i = elements.size(); i-- > 0; last = false) {
     writer.galois(
         elements[i].first,
@@ -70,7 +70,8 @@ TEST_CASE("a key pair that is in order passes, with a bootstrap where there is m
   CHECK(with.keys == 0);  // these are a bootstrap's and no others
   const KeyCheck without = check_keys(files, context(), &plan(), SIZE_MAX);
   CHECK_FALSE(without.bootstrapped);
-  CHECK(without.keys + 1 == plan().key_request().count(context()));  // but for the two around ModRaise
+  CHECK(without.keys + 1 ==
+        plan().key_request().count(context().chain()));  // but for the two around ModRaise
   CHECK_FALSE(check_keys(files, context(), nullptr, 0).bootstrapped);
 }
 

@@ -62,10 +62,10 @@ int keygen(int argc, char** argv) {
 
   // One key at a time: what is written need not stay in memory.
   const KeyRequest& request = deployment.keys;
-  const size_t total = request.count(context);
+  const size_t total = request.count(context.chain());
   Progress progress("generating keys", static_cast<double>(total));
   wire::EvaluationKeysWriter writer(files.evaluation, context, secret.fingerprint());
-  for (const int level : request.relinearisation_keys(context)) {
+  for (const int level : request.relinearisation_keys(context.chain())) {
     writer.relinearisation(generator.relinearisation(level));
     progress.advance();
   }
@@ -76,7 +76,7 @@ int keygen(int argc, char** argv) {
     writer.from_ephemeral(from_ephemeral);
     progress.advance();
   }
-  for (const auto& [element, level] : request.galois_keys(context)) {
+  for (const auto& [element, level] : request.galois_keys(context.chain())) {
     writer.galois(element, generator.galois(element, level));
     progress.advance();
   }
@@ -88,7 +88,8 @@ int keygen(int argc, char** argv) {
 
   std::printf("%zu evaluation keys, %s in the file, %s in the server's memory; %s\n", total,
               bytes_text(static_cast<double>(writer.bytes_written())).c_str(),
-              bytes_text(static_cast<double>(request.bytes(context))).c_str(), seconds_text(seconds).c_str());
+              bytes_text(static_cast<double>(request.bytes(context.chain()))).c_str(),
+              seconds_text(seconds).c_str());
   std::printf("tested: encryption under both keys, %zu evaluation keys one by one, %s; %s\n", check.keys,
               check.bootstrapped              ? "the others in a bootstrap"
               : deployment.keys.encapsulation ? "no bootstrap (too little memory)"
@@ -100,7 +101,7 @@ int keygen(int argc, char** argv) {
   json["params"] = parameters_json(context);
   json["keys"] = total;
   json["file_bytes"] = writer.bytes_written();
-  json["memory_bytes"] = static_cast<uint64_t>(request.bytes(context));
+  json["memory_bytes"] = static_cast<uint64_t>(request.bytes(context.chain()));
   json["seconds"] = seconds;
   json["keys_tested_one_by_one"] = check.keys;
   json["tested_bootstrap"] = check.bootstrapped;

@@ -63,6 +63,9 @@ int plan_command(int argc, char** argv) {
       "factors, and why; --secret may then be both as well, and is unless given.");
   const std::string& shape_name = flags.text("shape", "", "a published shape: " + published_shape_names());
   const int64_t& tokens = flags.integer("tokens", 128, 2, 4096, "sequence length of a shape, a power of two");
+  const int64_t& prompts = flags.integer(
+      "prompts", 0, 0, 32768,
+      "different prompts at once; fewer than fit repeat, and may bootstrap sparsely; 0: as many as fit");
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
   const double& bootstrap_seconds = flags.number(
       "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
@@ -104,7 +107,6 @@ int plan_command(int argc, char** argv) {
   const program::KernelSeconds kernels = program::calibrate(context);
   program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
   if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
-  const program::CostModel costs(program::shape_of(context), kernels, figures);
 
   program::Program program;
   Packing packing;
@@ -112,17 +114,25 @@ int plan_command(int argc, char** argv) {
   if (flags.given("shape")) {
     const PublishedShape& shape = published_shape(shape_name);
     const ModelConfig config = shape.config(static_cast<int>(tokens));
-    packing = make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()));
+    packing = make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()),
+                           static_cast<int>(prompts));
     program = build_shape_program(config, packing, {}, paper ? paper_polynomials() : PolynomialOptions{});
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
                     " heads, ", tokens, " tokens");
   } else {
     const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
     const Deployment deployment(checkpoint, ring.spec());
-    packing = deployment.packing;
+    const ModelConfig& config = deployment.model.weights.config;
+    packing =
+        make_packing(config, config.context, static_cast<size_t>(context.slots()), static_cast<int>(prompts));
     program = build_program(deployment.model, packing);
     title = model_path;
   }
+  std::vector<program::SparseFigures> sparse;
+  if (packing.period() <= program.slots / 2)
+    sparse.push_back(
+        program::figures_of(SparseBootstrapPlan(context, static_cast<int>(packing.period())), kernels));
+  const program::CostModel costs(context.chain(), kernels, figures, sparse);
   const program::Plan plan = program::plan(program, program::budget_of(context), costs);
   const program::MeterReading reading = program::meter(plan, costs);
 
@@ -133,6 +143,13 @@ int plan_command(int argc, char** argv) {
   std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
               static_cast<long long>(reading.counts.bootstraps), seconds_text(figures.seconds).c_str(),
               reading.input_level, reading.lowest_level, reading.highest_level);
+  const auto sparsely = std::count_if(
+      plan.program.instructions.begin(), plan.program.instructions.end(),
+      [](const program::Instruction& i) { return i.opcode == program::Opcode::kBootstrap && i.period != 0; });
+  if (sparsely > 0)
+    std::printf("  %-24s %lld of them, of %zu slots, each %s\n", "sparse bootstraps",
+                static_cast<long long>(sparsely), packing.period(),
+                seconds_text(sparse[0].figures.seconds).c_str());
   std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys",
               reading.program_rotation_keys, bytes_text(reading.program_key_bytes).c_str(),
               bytes_text(reading.bootstrap_key_bytes).c_str());
@@ -163,6 +180,7 @@ int plan_command(int argc, char** argv) {
   Json json = program::to_json(reading);
   json["params"] = parameters_json(context);
   json["prompts"] = packing.prompts;
+  json["sparse_bootstraps"] = static_cast<int64_t>(sparsely);
   json["first_pass"]["encode_seconds"] = encoding;
   json["first_pass"]["touch_seconds"] = touching;
   common.write_json(json);

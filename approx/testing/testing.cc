@@ -49,7 +49,7 @@ ProgramReport run_program(const Approximation& approximation) {
 
   ProgramReport report;
   for (int i = 0; i < kSlots; ++i) {
-    const program::Complex out = result.outputs.at("out")[i];
+    const Complex out = result.outputs.at("out")[i];
     report.worst_difference =
         std::max(report.worst_difference, std::abs(out - approximation.evaluate_normalised(input[i].real())));
     report.largest = std::max(report.largest, std::abs(out));

@@ -9,9 +9,6 @@
 namespace psm {
 
 using program::Builder;
-using program::Complex;
-using program::LinearMap;
-using program::Plain;
 using program::Value;
 
 namespace {

@@ -53,13 +53,13 @@ class AttentionMasks {
 
  private:
   int giants() const { return 2 * head_features_ / babies_; }
-  program::Plain query_mask(int i, int giant_offset) const;
-  program::Plain value_mask(int i, int giant_offset) const;
-  program::Plain key_mask(int m, int feature, int giant_offset) const;
+  Plain query_mask(int i, int giant_offset) const;
+  Plain value_mask(int i, int giant_offset) const;
+  Plain key_mask(int m, int feature, int giant_offset) const;
 
   int tokens_, features_, head_features_, score_ciphertexts_, babies_;
   std::vector<double> theta_, scale_;
-  program::LinearMap skew_keys_, skew_values_, mask_queries_, mask_values_;
+  LinearTransform skew_keys_, skew_values_, mask_queries_, mask_values_;
 };
 
 // The angle of each complex feature of a head: rotary_base^(-2 c / rotary_dims) for c < rotary_dims / 2, else

@@ -8,7 +8,6 @@
 namespace psm {
 
 using program::Builder;
-using program::Plain;
 using program::Value;
 
 namespace {
@@ -99,8 +98,8 @@ Values encrypted_block(Builder& builder, const Values& x, const Values& h, const
   sources.insert(sources.end(), b.begin(), b.end());
   const LinearSteps steps = choose_linear_steps(
       packing.features, static_cast<int>(attention.size() + hidden.size()), static_cast<int>(x.size()));
-  program::LinearMap map = linear_map(o, steps);
-  for (program::LinearTerm& term : linear_map(down, steps).terms) {
+  LinearTransform map = linear_map(o, steps);
+  for (TransformTerm& term : linear_map(down, steps).terms) {
     term.input += static_cast<int>(a.size());
     map.terms.push_back(std::move(term));
   }

@@ -34,10 +34,10 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
   Builder builder(packing.slots);
   std::vector<Value> x, h;
   for (int c = 0; c < packing.state_ciphertexts(); ++c)
-    x.push_back(builder.input(input_name(packing, "x", c)));
+    x.push_back(builder.input(input_name(packing, "x", c), false, packing.period()));
   if (client_norm)
     for (int c = 0; c < packing.state_ciphertexts(); ++c)
-      h.push_back(builder.input(input_name(packing, "h", c)));
+      h.push_back(builder.input(input_name(packing, "h", c), false, packing.period()));
   const AttentionMasks masks(packing, rotary_angles(config, packing),
                              row_scale(packing.tokens, config.power));
   for (int n = 0; n < config.layers; ++n) {

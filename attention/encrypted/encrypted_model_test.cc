@@ -54,14 +54,14 @@ double worst_difference(std::span<const double> a, std::span<const double> b) {
 
 // Logits of the twin of the program against the polynomial model, for prompts of several lengths.
 double twin_against_polynomial(const ModelConfig& config, size_t slots, bool client_norm,
-                               PolynomialOptions options = {}) {
+                               PolynomialOptions options = {}, int prompts_at_once = 0) {
   const ModelWeights weights = lively_weights(config, 3);
   options.margin = 2;
   options.norm_error = options.inverse_error = options.gelu_error = 1e-3;
   options.client_norm = client_norm;
   const PolynomialModel model = make_polynomial(
       weights, measure_ranges(weights, sequences(64, config.context, config.vocab, 1)), options);
-  const Packing packing = make_packing(config, config.context, slots);
+  const Packing packing = make_packing(config, config.context, slots, prompts_at_once);
   std::vector<std::vector<int>> prompts = sequences(packing.prompts, config.context, config.vocab, 2);
   for (size_t p = 1; p < prompts.size(); ++p) prompts[p].resize(prompts[p].size() / (p + 1) + 1);
   const auto result =
@@ -75,6 +75,8 @@ double twin_against_polynomial(const ModelConfig& config, size_t slots, bool cli
 
 TEST_CASE("the slot program computes the polynomial model, for several prompts of different lengths") {
   CHECK(twin_against_polynomial(small(16, 2, 32), 512, true) < 1e-9);  // 4 prompts
+  CHECK(twin_against_polynomial(small(16, 2, 32), 512, false, {}, 2) <
+        1e-9);  // 2 of them, each in two places
   CHECK(twin_against_polynomial(small(16, 2, 32), 512, false) <
         1e-9);  // the server normalises the first layer too
   ModelConfig square = small(16, 2, 32), sixth = square;
@@ -142,6 +144,20 @@ TEST_CASE("with 12 levels between bootstraps, two layers take two bootstraps and
       build_shape_program(config, make_packing(config, 64, 1 << 15), kNarrow, {.client_norm = true}));
   CHECK(plan.bootstraps == 2);
   CHECK(plan.keys.galois_levels.size() == 56);
+}
+
+TEST_CASE(
+    "every value of a model that holds one prompt in all places has its period, and may be bootstrapped "
+    "sparsely") {
+  const ModelConfig config = demonstration(2);
+  const Packing packing = make_packing(config, 64, 1 << 15, 1);
+  REQUIRE(packing.period() == 2048);
+  const program::Program program = build_shape_program(config, packing, kNarrow, {.client_norm = true});
+  for (const size_t period : program.value_period) CHECK(period <= 2048);
+  program::BootstrapFigures figures;
+  figures.seconds = figures.real_seconds = 12;
+  const program::CostModel costs(nominal_chain(secure_n16()), {}, {}, {{2048, 3, 14, figures}});
+  CHECK(program::bootstrap_periods(program::plan(program, {}, costs)) == std::set<size_t>{2048});
 }
 
 TEST_CASE("prompts that do not fit, and tokens that the model lacks, are refused") {

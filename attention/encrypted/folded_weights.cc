@@ -8,9 +8,6 @@
 
 namespace psm {
 
-using program::Complex;
-using program::Plain;
-
 namespace {
 
 using Vector = std::vector<double>;

@@ -26,14 +26,14 @@ namespace psm {
 struct FoldedLayer {
   SlotMatrix q, k, v, up, o, down;
   // A plaintext of one token for each ciphertext of the output.
-  std::vector<program::Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
+  std::vector<Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
   // 1/sqrt reads  sum_f variance_weight[f] |x'_f|^2 + variance_offset.
   std::vector<double> variance_weight;
   double variance_offset = 0;
   // 1/x reads  row_sum_factor * D' + denominator_offset, D' the sum of the powers; where a head is missing
   // only padding.
   double row_sum_factor = 1;
-  std::vector<program::Plain> denominator_offset;
+  std::vector<Plain> denominator_offset;
 };
 
 // R of each real feature: the same for the two of a complex feature.

@@ -42,7 +42,7 @@ FeatureLayout head_layout(const ModelConfig& config, int head_features, int feat
 
 }  // namespace
 
-Packing make_packing(const ModelConfig& config, int tokens, size_t slots) {
+Packing make_packing(const ModelConfig& config, int tokens, size_t slots, int prompts) {
   if (tokens < 1 || config.width < 1 || config.heads < 1 || config.ffn < 1)
     throw Error(message("packing a model of width ", config.width, ", ", config.heads, " heads, ffn ",
                         config.ffn, " for ", tokens, " tokens: all must be positive"));
@@ -60,7 +60,8 @@ Packing make_packing(const ModelConfig& config, int tokens, size_t slots) {
   if (packing.features < packing.head_features)
     throw Error(message(packing.tokens, " tokens of a head of ", config.head_dim(), " dimensions do not fit ",
                         slots, " slots; use fewer tokens or a larger ring"));
-  packing.prompts = room / packing.features;
+  const int places = room / packing.features;
+  packing.prompts = prompts == 0 ? places : std::min(bit_ceil(prompts), places);
   packing.state = halves(config.width, packing.features);
   packing.heads = head_layout(config, packing.head_features, packing.features);
   packing.ffn = halves(config.ffn, packing.features);
@@ -80,8 +81,8 @@ std::vector<std::vector<std::complex<double>>> pack_states(const Packing& packin
   for (int c = 0; c < packing.state_ciphertexts(); ++c) {
     auto& slots = packed[static_cast<size_t>(c)];
     slots.reserve(packing.slots);
-    for (int p = 0; p < packing.prompts; ++p) {
-      const std::vector<double>& state = states[static_cast<size_t>(p) % states.size()];
+    for (size_t place = 0; slots.size() < packing.slots; ++place) {
+      const std::vector<double>& state = states[place % static_cast<size_t>(packing.prompts) % states.size()];
       const size_t length = state.size() / d;
       for (int t = 0; t < packing.tokens; ++t) {
         const double* token = state.data() + static_cast<size_t>(t) % length * d;

@@ -2,8 +2,9 @@
 //
 //     slot = prompt (T F) + t F + f      of ciphertext c,  for complex feature c F + f of token t of a prompt
 //
-// T tokens (a power of two), F complex features a ciphertext (a power of two), prompts = slots / (T F). A
-// complex feature holds two real ones, in re and im:
+// T tokens (a power of two), F complex features a ciphertext (a power of two), slots / (T F) places for prompts. Where
+// fewer prompts are wanted at once (a power of two), they repeat over the places: all slots have the period
+// prompts T F, the masks as well, and the planner may take sparse bootstraps (ckks/bootstrap/README.md). A complex feature holds two real ones, in re and im:
 //   state  (residual stream)   features i and i + d/2
 //   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
 //                              twos; head h is the C = bit_ceil(head_dim / 2) complex features from h C
@@ -31,10 +32,13 @@ struct Packing {
   size_t slots = 0;
   int tokens = 0;         // T
   int features = 0;       // F
-  int prompts = 0;        // that share the ciphertexts
+  int prompts = 0;        // different ones that share the ciphertexts
   int head_features = 0;  // C
   FeatureLayout state, heads, ffn;
 
+  size_t period() const {
+    return static_cast<size_t>(prompts) * static_cast<size_t>(tokens) * static_cast<size_t>(features);
+  }
   int state_ciphertexts() const { return state.size() / features; }
   int head_ciphertexts() const { return heads.size() / features; }
   // M: ciphertexts of scores for each ciphertext of heads; slot (t, h C + j) of number m is the pair (t, t -
@@ -43,8 +47,8 @@ struct Packing {
 };
 
 // Throws psm::Error if `slots` cannot hold the model, T tokens of one head at least, and on every
-// architecture but GPT-NeoX's.
-Packing make_packing(const ModelConfig&, int tokens, size_t slots);
+// architecture but GPT-NeoX's. `prompts`: how many different ones at once, at most; 0: as many as there are places.
+Packing make_packing(const ModelConfig&, int tokens, size_t slots, int prompts = 0);
 
 // A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most
 // `prompts` prompts, at least one). The vectors of all state ciphertexts, `slots` entries each. Prompts

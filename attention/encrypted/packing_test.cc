@@ -97,5 +97,26 @@ TEST_CASE("what does not fit is refused") {
   CHECK_THROWS_AS(pack_states(p, 12, {}), Error);
 }
 
+TEST_CASE("fewer prompts than places repeat with their period, whatever their number") {
+  const ModelConfig config = shape(64, 2, 128);
+  const Packing all = make_packing(config, 16, 4096), two = make_packing(config, 16, 4096, 2);
+  REQUIRE(all.prompts == 8);
+  CHECK(all.period() == 4096);
+  CHECK(two.prompts == 2);
+  CHECK(two.period() == 1024);
+  CHECK(make_packing(config, 16, 4096, 3).prompts == 4);
+  CHECK(make_packing(config, 16, 4096, 100).prompts == 8);
+  const std::vector<double> first(16 * 64, 0.25), second(5 * 64, -0.5);
+  for (const auto& prompts : {std::vector<std::vector<double>>{first}, {first, second}}) {
+    const auto packed = pack_states(two, 64, prompts);
+    REQUIRE(packed.size() == 1);
+    REQUIRE(packed[0].size() == 4096);
+    for (size_t s = 0; s < packed[0].size(); ++s) CHECK(packed[0][s] == packed[0][s % 1024]);
+    CHECK(packed[0][512] ==
+          (prompts.size() == 1 ? std::complex<double>(0.25, 0.25) : std::complex<double>(-0.5, -0.5)));
+  }
+  CHECK_THROWS_AS(pack_states(two, 64, std::vector<std::vector<double>>(3, first)), Error);
+}
+
 }  // namespace
 }  // namespace psm

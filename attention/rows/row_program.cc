@@ -12,8 +12,6 @@ namespace psm {
 namespace {
 
 using program::Builder;
-using program::Complex;
-using program::Plain;
 
 void check(const RowPacking& packing) {
   const auto places = static_cast<size_t>(packing.places);

@@ -80,7 +80,7 @@ class SlotRows {
 };
 
 // The rows of scores as the slots of one ciphertext (a client's side, and tests): rows[r] has L_r entries.
-std::vector<program::Complex> pack_rows(const RowPacking&, double input_scale,
-                                        std::span<const std::vector<double>> rows);
+std::vector<Complex> pack_rows(const RowPacking&, double input_scale,
+                               std::span<const std::vector<double>> rows);
 
 }  // namespace psm

@@ -23,9 +23,10 @@ BootstrapPlan::BootstrapPlan(const Context& context)
   const DftFactors up =
       coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, spec.cts_levels, true));
   pre_rotation_ = -(down.shift + up.shift);
-  slots_to_coeffs_ = place(down, entry_level(), canonical_scales(context, entry_level(), 0), baby_count);
+  slots_to_coeffs_ =
+      place(down, context, entry_level(), canonical_scales(context, entry_level(), 0), baby_count);
   coeffs_to_slots_ =
-      place(up, context.max_level(),
+      place(up, context, context.max_level(),
             even_scales(eval_mod_.raised_scale(), eval_mod_.input_scale(), spec.cts_levels), baby_count);
 }
 
@@ -60,13 +61,13 @@ size_t Bootstrapper::bytes() const { return slots_to_coeffs_.bytes() + coeffs_to
 
 Ciphertext Bootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input,
                                std::vector<BootstrapStep>* steps) const {
-  Parts parts = apply_parts(evaluator, input, steps);
+  BootstrapParts parts = apply_parts(evaluator, input, steps);
   evaluator.add_inplace(parts.re, evaluator.multiply_by_i(parts.im));
   return std::move(parts.re);
 }
 
-Bootstrapper::Parts Bootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
-                                              std::vector<BootstrapStep>* steps) const {
+BootstrapParts Bootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
+                                         std::vector<BootstrapStep>* steps) const {
   return run(evaluator, input, steps, false);
 }
 
@@ -75,8 +76,8 @@ Ciphertext Bootstrapper::apply_real(const Evaluator& evaluator, const Ciphertext
   return run(evaluator, input, steps, true).re;
 }
 
-Bootstrapper::Parts Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
-                                      std::vector<BootstrapStep>* steps, bool real_only) const {
+BootstrapParts Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
+                                 std::vector<BootstrapStep>* steps, bool real_only) const {
   StepClock clock(steps);
   const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.context().max_level(),
                          plan_.eval_mod().raised_scale()};

@@ -36,7 +36,7 @@ class BootstrapPlan {
   RareMultiple rare_multiple() const;
 
   KeyRequest key_request() const;
-  size_t key_bytes() const { return key_request().bytes(context_); }
+  size_t key_bytes() const { return key_request().bytes(context_.chain()); }
   BootstrapCost cost() const;
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
@@ -66,20 +66,16 @@ class Bootstrapper {
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
                    std::vector<BootstrapStep>* steps = nullptr) const;
 
-  // The real and the imaginary part of every slot as two ciphertexts: two real vectors a, b travel as a + i b
-  // at the price of one. Only the recombination is left out.
-  struct Parts {
-    Ciphertext re, im;
-  };
-  Parts apply_parts(const Evaluator& evaluator, const Ciphertext& input,
-                    std::vector<BootstrapStep>* steps = nullptr) const;
+  // Two real vectors a, b travel as a + i b at the price of one. Only the recombination is left out.
+  BootstrapParts apply_parts(const Evaluator& evaluator, const Ciphertext& input,
+                             std::vector<BootstrapStep>* steps = nullptr) const;
   // For slots that are known to be real: one EvalMod instead of two. What the imaginary parts held is lost.
   Ciphertext apply_real(const Evaluator& evaluator, const Ciphertext& input,
                         std::vector<BootstrapStep>* steps = nullptr) const;
 
  private:
-  Parts run(const Evaluator& evaluator, const Ciphertext& input, std::vector<BootstrapStep>* steps,
-            bool real_only) const;
+  BootstrapParts run(const Evaluator& evaluator, const Ciphertext& input, std::vector<BootstrapStep>* steps,
+                     bool real_only) const;
 
   BootstrapPlan plan_;
   TransformChain slots_to_coeffs_, coeffs_to_slots_;

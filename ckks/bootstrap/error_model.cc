@@ -28,9 +28,9 @@ double variance_of(const PlacedTransform& t, const NoiseModel& noise, double siz
   const Scale plain_scale(before_rescale(t.output_scale, context.q(t.level)) / t.input_scale);
   double variance = square(noise.rescale(t.output_scale));
   for (const TransformTerm& term : t.transform.terms) {
-    variance += size * square(noise.encoding(plain_scale, static_cast<int>(term.diagonal.size())));
+    variance += size * square(noise.encoding(plain_scale, static_cast<int>(term.weight.period())));
     if (term.baby != 0 || term.conjugate)
-      variance += mean_square(term.diagonal) * square(noise.digits(t.level, t.input_scale));
+      variance += mean_square(term.weight.values()) * square(noise.digits(t.level, t.input_scale));
   }
   return variance;
 }
@@ -38,7 +38,7 @@ double variance_of(const PlacedTransform& t, const NoiseModel& noise, double siz
 // The mean square by which a factor makes slots larger: that of its rows.
 double growth_of(const PlacedTransform& t) {
   double sum = 0;
-  for (const TransformTerm& term : t.transform.terms) sum += mean_square(term.diagonal);
+  for (const TransformTerm& term : t.transform.terms) sum += mean_square(term.weight.values());
   return sum;
 }
 

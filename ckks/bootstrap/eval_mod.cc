@@ -56,7 +56,6 @@ EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
     }
   }
   const std::vector<long double> solution = least_squares(std::move(matrix), std::move(right), columns);
-  series_.basis = SeriesBasis::kChebyshev;
   series_.coefficients.assign(solution.begin(), solution.end());
 }
 

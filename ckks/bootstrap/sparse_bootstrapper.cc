@@ -62,19 +62,31 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
   last = last.rows_scaled(halves(slots, 1, Complex(0, -1)));
   pre_rotation_ = -(down.shift + up.shift);
 
-  slots_to_coeffs_ = place(down, down_levels, canonical_scales(context, down_levels, 0), baby_count);
+  slots_to_coeffs_ = place(down, context, down_levels, canonical_scales(context, down_levels, 0), baby_count);
   coeffs_to_slots_ =
-      place(up, context.evalmod_level() + up_levels,
+      place(up, context, context.evalmod_level() + up_levels,
             even_scales(Scale(eval_mod_.raised_scale() * repetitions()), eval_mod_.input_scale(), up_levels),
             baby_count);
 }
 
-PlacedTransform SparseBootstrapPlan::recombination() const {
+PlacedTransform SparseBootstrapPlan::recombination(Recombine recombine) const {
   const int n = slots(), level = context_.compute_level();
-  LinearTransform transform{.slots = context_.slots(), .outputs = 1, .terms = {}};
-  transform.terms.push_back({.diagonal = halves(n, 1, Complex(0, 1))});
-  transform.terms.push_back({.baby = n, .diagonal = halves(n, Complex(0, 1), 1)});
-  return place(std::move(transform), level, context_.scale(level), context_.scale(output_level()));
+  LinearTransform transform;
+  // a u + rot_n(a u) for a = `first` in n slots and `second` in the n after them.
+  const auto add = [&](int output, Complex first, Complex second) {
+    transform.terms.push_back({.output = output, .weight = Plain(halves(n, first, second))});
+    transform.terms.push_back({.output = output, .baby = n, .weight = Plain(halves(n, second, first))});
+  };
+  if (recombine == Recombine::kWhole) {
+    add(0, 1, Complex(0, 1));
+  } else {
+    add(0, 1, 0);
+  }
+  if (recombine == Recombine::kParts) {
+    transform.outputs = 2;
+    add(1, 0, 1);
+  }
+  return place(std::move(transform), context_, level, context_.scale(level), context_.scale(output_level()));
 }
 
 KeyRequest SparseBootstrapPlan::key_request() const {
@@ -86,7 +98,8 @@ KeyRequest SparseBootstrapPlan::key_request() const {
   last_sum().request_keys(context_, context_.evalmod_level(), request);
   request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
   eval_mod_.request_keys(request);
-  request_keys(recombination().schedule, context_, context_.compute_level(), request);
+  request_keys(recombination(Recombine::kParts).schedule, context_.chain(), context_.compute_level(),
+               request);
   request.encapsulation = true;
   return request;
 }
@@ -95,7 +108,7 @@ BootstrapCost SparseBootstrapPlan::cost() const {
   BootstrapCost cost;
   add_cost(slots_to_coeffs_, cost);
   add_cost(coeffs_to_slots_, cost);
-  const PlacedTransform last[] = {recombination()};
+  const PlacedTransform last[] = {recombination(Recombine::kWhole)};
   add_cost(last, cost);
   cost.giant_rotations += 4;  // pre-rotation, to and from the ephemeral secret, conjugation
   first_sum().add_cost(context_, cost);
@@ -110,15 +123,34 @@ SparseBootstrapper::SparseBootstrapper(const Context& context, const Encoder& en
       coeffs_to_slots_(context, encoder,
                        std::span(plan_.coeffs_to_slots()).first(plan_.coeffs_to_slots().size() - 1)),
       last_to_slots_(context, encoder, std::span(plan_.coeffs_to_slots()).last(1)),
-      recombination_(context, encoder, std::vector{plan_.recombination()}) {}
+      whole_(encode(context, encoder, plan_.recombination(SparseBootstrapPlan::Recombine::kWhole))),
+      real_(encode(context, encoder, plan_.recombination(SparseBootstrapPlan::Recombine::kReal))),
+      parts_(encode(context, encoder, plan_.recombination(SparseBootstrapPlan::Recombine::kParts))) {}
 
 size_t SparseBootstrapper::bytes() const {
-  return slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes() + last_to_slots_.bytes() +
-         recombination_.bytes();
+  return slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes() + last_to_slots_.bytes() + whole_.bytes() +
+         real_.bytes() + parts_.bytes();
 }
 
 Ciphertext SparseBootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input,
                                      std::vector<BootstrapStep>* steps) const {
+  return std::move(run(evaluator, input, whole_, steps)[0]);
+}
+
+BootstrapParts SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
+                                               std::vector<BootstrapStep>* steps) const {
+  std::vector<Ciphertext> parts = run(evaluator, input, parts_, steps);
+  return {std::move(parts[0]), std::move(parts[1])};
+}
+
+Ciphertext SparseBootstrapper::apply_real(const Evaluator& evaluator, const Ciphertext& input,
+                                          std::vector<BootstrapStep>* steps) const {
+  return std::move(run(evaluator, input, real_, steps)[0]);
+}
+
+std::vector<Ciphertext> SparseBootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
+                                                const EncodedTransform& recombination,
+                                                std::vector<BootstrapStep>* steps) const {
   StepClock clock(steps);
   const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.raised_level(),
                          plan_.raised_scale()};
@@ -131,9 +163,10 @@ Ciphertext SparseBootstrapper::apply(const Evaluator& evaluator, const Ciphertex
   x = plan_.eval_mod().apply(evaluator, x);
   clock.finished("EvalMod");
 
-  x = recombination_.apply(evaluator, std::move(x));
+  const Ciphertext* const parts[] = {&x};
+  std::vector<Ciphertext> out = recombination.apply(evaluator, parts);
   clock.finished("Recombine");
-  return x;
+  return out;
 }
 
 }  // namespace psm

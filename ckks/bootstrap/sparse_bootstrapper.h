@@ -13,7 +13,8 @@
 //                     -i in the others (a factor of the last transform's diagonals, which is why the rotation
 //                     by n comes before it), a v + conj(a v) is 2 Re v beside 2 Im v.
 //   5. EvalMod        once, on real and imaginary parts side by side in 2n slots.
-//   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level.
+//   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level. Or, with
+//                     e = 1 and 0 on them, e u + rot_n(e u) is the real part, and with 0 and 1 the imaginary one.
 //
 // |I| <= K with certainty, as in the full bootstrap; the union bound of overflow.h on rare, large I is over 2n
 // coefficients instead of N.
@@ -45,12 +46,14 @@ class SparseBootstrapPlan {
   RareMultiple rare_multiple() const { return eval_mod_.rare_multiple(log_slots_ + 1); }
 
   KeyRequest key_request() const;
-  size_t key_bytes() const { return key_request().bytes(context_); }
+  size_t key_bytes() const { return key_request().bytes(context_.chain()); }
   BootstrapCost cost() const;
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
-  PlacedTransform recombination() const;  // step 6, from the compute level to the output level
+  // Step 6, from the compute level to the output level: re + i im, the real part alone, or both as two outputs.
+  enum class Recombine { kWhole, kReal, kParts };
+  PlacedTransform recombination(Recombine) const;
   // The trace: its first half before the last factor of CoeffsToSlots, the rest after it.
   RotationSum first_sum() const { return {slots(), 2}; }
   RotationSum last_sum() const { return {2 * slots(), repetitions() / 2}; }
@@ -79,10 +82,20 @@ class SparseBootstrapper {
   // the time of each step.
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
                    std::vector<BootstrapStep>* steps = nullptr) const;
+  // Two real vectors a, b travel as a + i b.
+  BootstrapParts apply_parts(const Evaluator& evaluator, const Ciphertext& input,
+                             std::vector<BootstrapStep>* steps = nullptr) const;
+  // For slots that are known to be real: what the imaginary parts held is lost.
+  Ciphertext apply_real(const Evaluator& evaluator, const Ciphertext& input,
+                        std::vector<BootstrapStep>* steps = nullptr) const;
 
  private:
+  std::vector<Ciphertext> run(const Evaluator& evaluator, const Ciphertext& input,
+                              const EncodedTransform& recombination, std::vector<BootstrapStep>* steps) const;
+
   SparseBootstrapPlan plan_;
-  TransformChain slots_to_coeffs_, coeffs_to_slots_, last_to_slots_, recombination_;
+  TransformChain slots_to_coeffs_, coeffs_to_slots_, last_to_slots_;
+  EncodedTransform whole_, real_, parts_;
 };
 
 }  // namespace psm

@@ -51,6 +51,23 @@ TEST_CASE("n uniform complex values come back in every repetition, for n from 2 
   }
 }
 
+TEST_CASE("two real vectors come back apart, and of real slots the real part alone") {
+  Machine m(10, 32);
+  const std::vector<Complex> z = uniform_vector(32, 5);
+  std::vector<Complex> re, im;
+  for (const Complex& value : z) re.push_back(value.real()), im.push_back(value.imag());
+  const Ciphertext in = m.encrypt(z, m.bootstrapper.plan().entry_level());
+  const BootstrapParts parts = m.bootstrapper.apply_parts(m.evaluator, in);
+  const Ciphertext real = m.bootstrapper.apply_real(m.evaluator, in);
+  for (const Ciphertext* out : {&parts.re, &parts.im, &real}) {
+    CHECK(out->level() == m.bootstrapper.plan().output_level());
+    CHECK(out->scale() == m.context.scale(out->level()));
+    const Precision p = m.precision_of(*out, out == &parts.im ? im : re);
+    CHECK(p.mean > 19);
+    CHECK(p.worst > 18);
+  }
+}
+
 TEST_CASE("a sparse bootstrap of constants, zero and the ends of the range included") {
   Machine m(11, 64);
   for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {

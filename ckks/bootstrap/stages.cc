@@ -56,21 +56,27 @@ const Context& require_bootstrappable(const Context& context) {
   return context;
 }
 
-PlacedTransform place(LinearTransform transform, int level, Scale input_scale, Scale output_scale) {
-  TransformSchedule order = transform_schedule(transform);
+PlacedTransform place(LinearTransform transform, const Context& context, int level, Scale input_scale,
+                      Scale output_scale) {
+  TransformSchedule order = transform_schedule(transform, context.slots());
   return {std::move(transform), std::move(order), level, input_scale, output_scale};
 }
 
-std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::span<const Scale> scales,
-                                   int (*baby_count)(int span)) {
+std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, int level,
+                                   std::span<const Scale> scales, int (*baby_count)(int span)) {
   PSM_CHECK(scales.size() == factors.factors.size() + 1, scales.size(), " scales");
   std::vector<PlacedTransform> out;
   for (size_t f = 0; f < factors.factors.size(); ++f) {
     const DftFactor& factor = factors.factors[f];
     out.push_back(place(baby_step_giant_step(factor.matrix, factor.step, baby_count(factor.span), true),
-                        level - static_cast<int>(f), scales[f], scales[f + 1]));
+                        context, level - static_cast<int>(f), scales[f], scales[f + 1]));
   }
   return out;
+}
+
+EncodedTransform encode(const Context& context, const Encoder& encoder, const PlacedTransform& placed) {
+  return EncodedTransform(context, encoder, placed.transform, placed.level, placed.input_scale,
+                          placed.output_scale);
 }
 
 std::vector<Scale> canonical_scales(const Context& context, int from, int to) {
@@ -88,7 +94,7 @@ std::vector<Scale> even_scales(Scale from, Scale to, int steps) {
 }
 
 void request_keys(std::span<const PlacedTransform> transforms, const Context& context, KeyRequest& request) {
-  for (const PlacedTransform& t : transforms) request_keys(t.schedule, context, t.level, request);
+  for (const PlacedTransform& t : transforms) request_keys(t.schedule, context.chain(), t.level, request);
 }
 
 void add_cost(std::span<const PlacedTransform> transforms, BootstrapCost& cost) {
@@ -102,8 +108,7 @@ void add_cost(std::span<const PlacedTransform> transforms, BootstrapCost& cost) 
 TransformChain::TransformChain(const Context& context, const Encoder& encoder,
                                std::span<const PlacedTransform> transforms) {
   for (const PlacedTransform& t : transforms) {
-    transforms_.push_back(std::make_unique<EncodedTransform>(context, encoder, t.transform, t.level,
-                                                             t.input_scale, t.output_scale));
+    transforms_.push_back(std::make_unique<EncodedTransform>(encode(context, encoder, t)));
   }
 }
 

@@ -35,11 +35,13 @@ struct PlacedTransform {
   int level;  // of its argument
   Scale input_scale, output_scale;
 };
-PlacedTransform place(LinearTransform transform, int level, Scale input_scale, Scale output_scale);
+PlacedTransform place(LinearTransform transform, const Context& context, int level, Scale input_scale,
+                      Scale output_scale);
+EncodedTransform encode(const Context& context, const Encoder& encoder, const PlacedTransform& placed);
 // The factors of a transform, the first at `level`; `scales` before, between and after them. `baby_count`
 // tells how many baby steps a factor of so many diagonals takes.
-std::vector<PlacedTransform> place(const DftFactors& factors, int level, std::span<const Scale> scales,
-                                   int (*baby_count)(int span));
+std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, int level,
+                                   std::span<const Scale> scales, int (*baby_count)(int span));
 
 // The canonical scales of the levels from `from` down to `to`.
 std::vector<Scale> canonical_scales(const Context& context, int from, int to);
@@ -100,6 +102,11 @@ class EvalModStage {
 
 // Level 0 -> `level`, by way of the ephemeral secret: m becomes m + q_0 I. Any scale.
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level);
+
+// The real and the imaginary part of every slot as two ciphertexts.
+struct BootstrapParts {
+  Ciphertext re, im;
+};
 
 struct BootstrapStep {
   std::string name;

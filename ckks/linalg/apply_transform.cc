@@ -16,27 +16,23 @@ constexpr int kSourcesPerBlock = 128;
 constexpr size_t kTile = 256;
 constexpr size_t kShortRun = 4;  // up to here kernels take plaintexts as they are
 
-bool is_rotated(const TransformSchedule::Source& source) { return source.baby != 0 || source.conjugate; }
-
 }  // namespace
 
 EncodedTransform::EncodedTransform(const Context& context, const Encoder& encoder,
                                    const LinearTransform& transform, int level, Scale input_scale,
                                    Scale output_scale)
     : context_(context),
-      schedule_(transform_schedule(transform)),
+      schedule_(transform_schedule(transform, context.slots())),
       level_(level),
       input_scale_(input_scale),
       output_scale_(output_scale) {
-  PSM_CHECK(transform.slots == context.slots(), transform.slots, " slots, the ring has ", context.slots());
   PSM_CHECK(level >= 1 && level <= context.max_level(), "level ", level);
   const Scale scale(before_rescale(output_scale, context.q(level)) / input_scale);
   plaintexts_.resize(transform.terms.size());
   parallel_for(0, transform.terms.size(), [&](size_t t) {
-    plaintexts_[t] = encoder.encode(transform.terms[t].diagonal, level, scale, true);
+    plaintexts_[t] = encoder.encode(transform.terms[t].weight.values(), level, scale, true);
   });
-  has_terms_.assign(schedule_.accumulators.size(), 0);
-  for (const int accumulator : schedule_.term_accumulator) has_terms_[accumulator] = 1;
+  has_terms_ = schedule_.has_terms();
   find_lone_terms();
   build_blocks();
 }
@@ -200,7 +196,7 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
     galois_steps.push_back(
         evaluator.galois_step(galois_element(context_, source.baby, source.conjugate), level_));
     Hoisted& digits = hoisted[source.input];
-    if (is_rotated(source) && digits.digits.count == 0) {
+    if (source.switched() && digits.digits.count == 0) {
       digits = evaluator.hoist(input);
     } else {
       digits.source = &input;  // a source that is not rotated needs no digits

@@ -34,7 +34,7 @@ struct Fixture {
     const EncodedTransform encoded(context, encoder, transform, level, context.scale(level),
                                    context.scale(level - 1));
     KeyRequest request;
-    request_keys(encoded.schedule(), context, level, request);
+    request_keys(encoded.schedule(), context.chain(), level, request);
     const EvaluationKeys keys = generator.evaluation_keys(request);
     const Evaluator evaluator(context, keys);
     std::vector<Ciphertext> ciphertexts;
@@ -75,7 +75,6 @@ TEST_CASE("several inputs, conjugates and outputs share their rotations, periods
   Fixture& f = fixture();
   const int slots = f.context.slots();
   LinearTransform transform;
-  transform.slots = slots;
   transform.outputs = 3;
   int seed = 0;
   for (int output = 0; output < 2; ++output) {
@@ -84,14 +83,15 @@ TEST_CASE("several inputs, conjugates and outputs share their rotations, periods
         for (const int baby : {-3, 0, 1, 200}) {
           for (const bool conjugate : {false, true}) {
             const int period = (seed % 3 == 0) ? slots : 8 << (seed % 4);
-            transform.terms.push_back({output, giant, input, baby, conjugate, sample(period, 0.01 * ++seed)});
+            transform.terms.push_back(
+                {output, giant, input, baby, conjugate, Plain(sample(period, 0.01 * ++seed))});
           }
         }
       }
     }
   }
   // An output of one term, away from giant 0.
-  transform.terms.push_back({2, 5, 1, 0, false, {Complex(0.5, -0.25)}});
+  transform.terms.push_back({2, 5, 1, 0, false, Plain::constant({0.5, -0.25})});
   CHECK(f.error(transform, {sample(slots, 0.31), sample(slots, 0.53)}) < 0x1p-19);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("a diagonal matrix takes no key at all") {
   matrix.add(0, sample(slots, 0.2));
   const LinearTransform transform = baby_step_giant_step(matrix, 1, 1);
   KeyRequest request;
-  request_keys(transform_schedule(transform), f.context, f.level, request);
+  request_keys(transform_schedule(transform, f.context.slots()), f.context.chain(), f.level, request);
   CHECK(request.galois_levels.empty());
   CHECK(f.error(transform, {sample(slots, 0.77)}) < 0x1p-20);
 }

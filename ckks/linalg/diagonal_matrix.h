@@ -8,14 +8,13 @@
 // R_{k+l}.
 #pragma once
 
-#include <complex>
 #include <map>
 #include <span>
 #include <vector>
 
-namespace psm {
+#include "ckks/linalg/plain.h"
 
-using Complex = std::complex<double>;
+namespace psm {
 
 class DiagonalMatrix {
  public:

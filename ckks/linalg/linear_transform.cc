@@ -1,8 +1,8 @@
 #include "ckks/linalg/linear_transform.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <utility>
 
 #include "ckks/base/error.h"
 
@@ -22,24 +22,33 @@ int index_of(const std::vector<T>& sorted, const T& value) {
 }  // namespace
 
 std::vector<std::vector<Complex>> LinearTransform::apply(std::span<const std::vector<Complex>> inputs) const {
+  const size_t slots = inputs[0].size(), mask = slots - 1;
   std::vector<std::vector<Complex>> out(outputs, std::vector<Complex>(slots));
-  const int mask = slots - 1;
   for (const TransformTerm& term : terms) {
     const std::vector<Complex>& x = inputs[term.input];
-    const int period_mask = static_cast<int>(term.diagonal.size()) - 1;
-    for (int s = 0; s < slots; ++s) {
-      const int inner = s + term.giant;
-      const Complex value = x[(inner + term.baby) & mask];
-      out[term.output][s] += term.diagonal[inner & period_mask] * (term.conjugate ? std::conj(value) : value);
+    for (size_t s = 0; s < slots; ++s) {
+      const size_t inner = s + static_cast<size_t>(term.giant);
+      const Complex value = x[(inner + static_cast<size_t>(term.baby)) & mask];
+      out[term.output][s] += term.weight.at(inner) * (term.conjugate ? std::conj(value) : value);
     }
   }
   return out;
 }
 
+TransformIdentity same_encoding(const LinearTransform& transform) {
+  TransformIdentity identity;
+  for (const TransformTerm& term : transform.terms) {
+    // Shapes without data are never shared: the term itself tells them apart.
+    const void* data = &term;
+    if (term.weight.has_data()) data = term.weight.values().data();
+    identity.emplace_back(term.output, term.giant, term.input, term.baby, term.conjugate, data);
+  }
+  return identity;
+}
+
 LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int baby_count, bool one_sided) {
   PSM_CHECK(step >= 1 && baby_count >= 1);
   LinearTransform out;
-  out.slots = matrix.slots();
   for (const auto& [offset, diagonal] : matrix.diagonals()) {
     const int k = one_sided ? offset : signed_offset(offset, matrix.slots());
     PSM_CHECK(k % step == 0, "offset ", k, " is no multiple of ", step);
@@ -50,24 +59,44 @@ LinearTransform baby_step_giant_step(const DiagonalMatrix& matrix, int step, int
     term.baby = baby * step;
     // d . rot_{g+b}(x) = rot_g( rot_{-g}(d) . rot_b(x) ).
     const int mask = matrix.period() - 1;
-    term.diagonal.resize(matrix.period());
-    for (int j = 0; j <= mask; ++j) term.diagonal[j] = diagonal[(j - term.giant) & mask];
+    std::vector<Complex> weight(matrix.period());
+    for (int j = 0; j <= mask; ++j) weight[j] = diagonal[(j - term.giant) & mask];
+    term.weight = Plain(std::move(weight));
     out.terms.push_back(std::move(term));
   }
   return out;
 }
 
 int TransformSchedule::hoisted_rotations() const {
-  return static_cast<int>(std::count_if(sources.begin(), sources.end(),
-                                        [](const Source& s) { return s.baby != 0 || s.conjugate; }));
+  return static_cast<int>(
+      std::count_if(sources.begin(), sources.end(), [](const Source& s) { return s.switched(); }));
 }
 
-TransformSchedule transform_schedule(const LinearTransform& transform) {
-  const int slots = transform.slots;
+int TransformSchedule::hoisted_inputs() const {
+  std::set<int> inputs;
+  for (const Source& source : sources) {
+    if (source.switched()) inputs.insert(source.input);
+  }
+  return static_cast<int>(inputs.size());
+}
+
+std::vector<char> TransformSchedule::has_terms() const {
+  std::vector<char> has(accumulators.size(), 0);
+  for (int accumulator : term_accumulator) has[accumulator] = 1;
+  return has;
+}
+
+int TransformSchedule::meetings() const {
+  const std::vector<char> has = has_terms();
+  return giant_rotations() - static_cast<int>(std::count(has.begin(), has.end(), 0));
+}
+
+TransformSchedule transform_schedule(const LinearTransform& transform, size_t slots) {
   std::set<TransformSchedule::Source> sources;
   std::set<TransformSchedule::Accumulator> accumulators;
   const auto source_of = [&](const TransformTerm& term) {
-    return TransformSchedule::Source{term.input, signed_offset(term.baby, slots), term.conjugate};
+    return TransformSchedule::Source{term.input, signed_offset(term.baby, static_cast<int>(slots)),
+                                     term.conjugate};
   };
   const auto accumulator_of = [&](const TransformTerm& term) {
     return TransformSchedule::Accumulator{term.output, term.giant};
@@ -101,14 +130,12 @@ TransformSchedule transform_schedule(const LinearTransform& transform) {
   return out;
 }
 
-void request_keys(const TransformSchedule& schedule, const Context& context, int level, KeyRequest& request) {
+void request_keys(const TransformSchedule& schedule, const Chain& chain, int level, KeyRequest& request) {
   for (const TransformSchedule::Source& source : schedule.sources) {
-    if (source.baby != 0 || source.conjugate) {
-      request.need_galois(galois_element(context, source.baby, source.conjugate), level);
-    }
+    if (source.switched()) request.need_galois(galois_element(chain, source.baby, source.conjugate), level);
   }
   for (const TransformSchedule::GiantStep& step : schedule.steps) {
-    request.need_galois(galois_element(context, step.by), level);
+    request.need_galois(galois_element(chain, step.by), level);
   }
 }
 

@@ -1,5 +1,5 @@
-// Linear transforms of ciphertexts as data: which rotation of which input is multiplied by which plaintext,
-// and how the sums are rotated.
+// Linear transforms of slots as data: which rotation of which input is multiplied by which plaintext, and how the sums
+// are rotated.
 //
 //     out_o = sum_g rot_g( sum_j w_{o,g,j} . source_j ),      source_j = rot_b(x_i)  or  rot_b(conj x_i)
 //
@@ -9,18 +9,20 @@
 //
 // Giants are taken by Horner's rule: sum_{i<=r} rot_{i B}(A_i) = A_0 + rot_B(A_1 + rot_B(A_2 + ...)), for any
 // increasing offsets with the differences as keys; the positive giants come down to 0 and the negative ones
-// up to 0.
+// up to 0, as given (they are not reduced modulo the slots).
 //
-// Depth 1. Everything here is plain data and known before any key exists.
+// Depth 1. Everything here is plain data and known before any key exists; slot programs (ckks/program) and bootstraps
+// are made of the same transforms, and weights may be shapes without values.
 #pragma once
 
 #include <compare>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "ckks/linalg/diagonal_matrix.h"
-#include "ckks/scheme/chain/context.h"
-#include "ckks/scheme/public/keys.h"
+#include "ckks/linalg/plain.h"
+#include "ckks/scheme/chain/key_request.h"
 
 namespace psm {
 
@@ -30,17 +32,21 @@ struct TransformTerm {
   int input = 0;
   int baby = 0;
   bool conjugate = false;
-  std::vector<Complex> diagonal;  // w, one period
+  Plain weight{};
 };
 
 struct LinearTransform {
-  int slots = 0;
   int outputs = 1;
-  std::vector<TransformTerm> terms;
+  std::vector<TransformTerm> terms{};
 
   // Plain arithmetic: the definition.
   std::vector<std::vector<Complex>> apply(std::span<const std::vector<Complex>> inputs) const;
 };
+
+// Two transforms with one identity have the same plaintexts (shared data, not equal data) in the same places:
+// whoever encodes one has encoded the other.
+using TransformIdentity = std::vector<std::tuple<int, int, int, int, bool, const void*>>;
+TransformIdentity same_encoding(const LinearTransform&);
 
 // Baby-step giant-step form of a matrix whose offsets are multiples of `step`:
 // offset = step * (giant * baby_count + baby), 0 <= baby < baby_count. Offsets are taken in [0, slots) if
@@ -54,6 +60,7 @@ struct TransformSchedule {
     int input;
     int baby;
     bool conjugate;
+    bool switched() const { return baby != 0 || conjugate; }  // others need no key
     auto operator<=>(const Source&) const = default;
   };
   // acc[to] += rot_by(acc[from]); after all steps acc[result of output o] is out_o.
@@ -65,18 +72,22 @@ struct TransformSchedule {
     auto operator<=>(const Accumulator&) const = default;
   };
 
-  std::vector<Source> sources;            // sorted; a source without rotation and conjugation needs no key
-  std::vector<Accumulator> accumulators;  // sorted
+  std::vector<Source> sources;                     // sorted
+  std::vector<Accumulator> accumulators;           // sorted
   std::vector<int> term_source, term_accumulator;  // for each term
   std::vector<GiantStep> steps;                    // in order
   std::vector<int> results;                        // for each output, its accumulator
 
   int hoisted_rotations() const;  // sources with a key
+  int hoisted_inputs() const;     // inputs that are decomposed
   int giant_rotations() const { return static_cast<int>(steps.size()); }
+  std::vector<char> has_terms() const;  // of each accumulator; one without is where a chain of giants ends
+  int meetings() const;                 // steps that end where a sum is already
 };
-TransformSchedule transform_schedule(const LinearTransform& transform);
+// Babies are taken modulo the slots.
+TransformSchedule transform_schedule(const LinearTransform& transform, size_t slots);
 
 // The keys that the transform needs when its inputs are at `level`.
-void request_keys(const TransformSchedule& schedule, const Context& context, int level, KeyRequest& request);
+void request_keys(const TransformSchedule& schedule, const Chain& chain, int level, KeyRequest& request);
 
 }  // namespace psm

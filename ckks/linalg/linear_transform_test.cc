@@ -29,7 +29,7 @@ TEST_CASE("baby steps and giant steps compute the matrix, negative offsets inclu
 TEST_CASE("31 diagonals with 8 babies take 7 hoisted and 3 giant rotations of one offset") {
   DiagonalMatrix matrix(256, 256);
   for (int k = 0; k < 31; ++k) matrix.add(4 * k, sample(256, k));
-  const TransformSchedule plan = transform_schedule(baby_step_giant_step(matrix, 4, 8));
+  const TransformSchedule plan = transform_schedule(baby_step_giant_step(matrix, 4, 8), 256);
   CHECK(plan.hoisted_rotations() == 7);
   CHECK(plan.giant_rotations() == 3);
   for (const auto& step : plan.steps) CHECK(step.by == 32);
@@ -37,18 +37,19 @@ TEST_CASE("31 diagonals with 8 babies take 7 hoisted and 3 giant rotations of on
 
 TEST_CASE("giants on both sides come to zero with one offset and its negative") {
   LinearTransform transform;
-  transform.slots = 64;
   transform.outputs = 2;
   for (const int giant : {-16, -8, 0, 8, 16})
-    transform.terms.push_back({0, giant, 0, 1, false, {Complex(1)}});
+    transform.terms.push_back({0, giant, 0, 1, false, Plain::constant(1)});
   // No term with giant 0: the result of the chain still stands there.
-  transform.terms.push_back({1, 24, 0, 0, true, {Complex(1)}});
-  const TransformSchedule plan = transform_schedule(transform);
+  transform.terms.push_back({1, 24, 0, 0, true, Plain::constant(1)});
+  const TransformSchedule plan = transform_schedule(transform, 64);
   REQUIRE(plan.steps.size() == 5);
   for (int i = 0; i < 4; ++i) CHECK(std::abs(plan.steps[i].by) == 8);
   CHECK(plan.steps[4].by == 24);
   CHECK(plan.accumulators[plan.results[1]].giant == 0);
   CHECK(plan.hoisted_rotations() == 2);  // rot_1(x) and conj(x)
+  CHECK(plan.hoisted_inputs() == 1);
+  CHECK(plan.meetings() == 4);  // the fifth step ends where nothing is
 }
 
 }  // namespace

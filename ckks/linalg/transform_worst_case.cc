@@ -15,16 +15,15 @@ std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const L
   for (int o = 0; o < transform.outputs; ++o) {
     size_t period = 1;
     for (const TransformTerm& term : transform.terms) {
-      if (term.output == o) period = std::max(period, term.diagonal.size());
+      if (term.output == o) period = std::max(period, term.weight.period());
     }
     std::vector<double> sizes(period, 0), errors(period, 0);
     for (const TransformTerm& term : transform.terms) {
       if (term.output != o) continue;
       const SlotBound& x = inputs[static_cast<size_t>(term.input)];
       const double error = x.error + (term.baby != 0 || term.conjugate ? baby : 0);
-      const size_t mask = term.diagonal.size() - 1;
       for (size_t s = 0; s < period; ++s) {
-        const double weight = std::abs(term.diagonal[(s + static_cast<size_t>(term.giant)) & mask]);
+        const double weight = std::abs(term.weight.at(s + static_cast<size_t>(term.giant)));
         sizes[s] += weight * x.size;
         errors[s] += (weight + encoding) * error + encoding * x.size;
       }

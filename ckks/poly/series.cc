@@ -18,13 +18,9 @@ long double evaluate(const Series& p, long double x) {
   long double b1 = 0, b2 = 0;
   for (int k = p.degree(); k >= 0; --k) {
     const long double c = p.coefficients.empty() ? 0 : p.coefficients[k];
-    if (p.basis == SeriesBasis::kPower) {
-      b1 = b1 * x + c;
-    } else {
-      const long double b = (k == 0 ? x : 2 * x) * b1 - b2 + c;
-      b2 = b1;
-      b1 = b;
-    }
+    const long double b = (k == 0 ? x : 2 * x) * b1 - b2 + c;
+    b2 = b1;
+    b1 = b;
   }
   return b1;
 }
@@ -33,7 +29,6 @@ SeriesDivision divide(const Series& p, int m) {
   const int degree = p.degree();
   PSM_CHECK(m >= 1 && degree < 2 * m, "degree ", degree, ", divisor of degree ", m);
   SeriesDivision out;
-  out.quotient.basis = out.remainder.basis = p.basis;
   out.remainder.coefficients.assign(p.coefficients.begin(),
                                     p.coefficients.begin() + std::min<size_t>(m, p.coefficients.size()));
   out.remainder.coefficients.resize(m, 0.0);
@@ -44,7 +39,7 @@ SeriesDivision divide(const Series& p, int m) {
   out.quotient.coefficients.assign(degree - m + 1, 0.0);
   for (int i = 0; i <= degree - m; ++i) {
     const double c = p.coefficients[m + i];
-    if (p.basis == SeriesBasis::kPower || i == 0) {
+    if (i == 0) {
       out.quotient.coefficients[i] = c;
     } else {
       out.quotient.coefficients[i] = 2 * c;

@@ -1,7 +1,6 @@
-// A polynomial given by its coefficients in the power or the Chebyshev basis, as plain data.
+// A real polynomial by its coefficients in the Chebyshev basis, as plain data.
 //
-//   kPower:      p(x) = sum_k c_k x^k
-//   kChebyshev:  p(x) = sum_k c_k T_k(x),   T_0 = 1, T_1 = x, T_{k+1} = 2x T_k - T_{k-1},   x in [-1, 1]
+//   p(x) = sum_k c_k T_k(x),   T_0 = 1, T_1 = x, T_{k+1} = 2x T_k - T_{k-1},   x in [-1, 1]
 //
 // Coefficients are real, k = 0 .. degree. Other intervals are mapped to [-1, 1] by the caller, who folds the
 // map into a neighbouring constant, where it costs no level. Immutable data; thread-safe.
@@ -11,10 +10,7 @@
 
 namespace psm {
 
-enum class SeriesBasis { kPower, kChebyshev };
-
 struct Series {
-  SeriesBasis basis = SeriesBasis::kChebyshev;
   std::vector<double> coefficients;
 
   // The largest k with c_k != 0; 0 for constants.
@@ -24,11 +20,10 @@ struct Series {
   int depth() const;
 };
 
-// p(x) in plain arithmetic: Horner, or Clenshaw's recurrence (Clenshaw, Math. Comp. 9, 1955).
+// p(x) in plain arithmetic, by Clenshaw's recurrence (Clenshaw, Math. Comp. 9, 1955).
 long double evaluate(const Series&, long double x);
 
-// p = quotient * b_m + remainder with b_m = x^m or T_m, degree(p) < 2m, degree(remainder) < m. In the
-// Chebyshev basis by T_{m+i} = 2 T_m T_i - T_{m-i}.
+// p = quotient * T_m + remainder, degree(p) < 2m, degree(remainder) < m, by T_{m+i} = 2 T_m T_i - T_{m-i}.
 struct SeriesDivision {
   Series quotient, remainder;
 };

@@ -17,9 +17,8 @@ int ceil_log2(int x) { return x <= 1 ? 0 : std::bit_width(static_cast<unsigned>(
 // further).
 class Planner {
  public:
-  Planner(SeriesBasis basis, int baby_steps, int input_level, Scale input_scale,
-          std::span<const uint64_t> primes)
-      : basis_(basis), baby_steps_(baby_steps), input_level_(input_level), primes_(primes) {
+  Planner(int baby_steps, int input_level, Scale input_scale, std::span<const uint64_t> primes)
+      : baby_steps_(baby_steps), input_level_(input_level), primes_(primes) {
     SeriesPlan::Node input;
     input.level = input_level;
     input.scale = input_scale;
@@ -34,16 +33,15 @@ class Planner {
   }
 
  private:
-  // x^k or T_k, at depth ceil(log2 k).
+  // T_k, at depth ceil(log2 k).
   int power(int k) {
     if (const auto it = powers_.find(k); it != powers_.end()) return it->second;
     const int a = 1 << (ceil_log2(k) - 1), b = k - a;  // a >= b, both of smaller depth
     SeriesPlan::Node node;
     const int left = power(a), right = power(b);
-    const bool chebyshev = basis_ == SeriesBasis::kChebyshev;
-    node.products.push_back({left, right, chebyshev});
-    if (chebyshev && a == b) node.constant = -1;
-    if (chebyshev && a != b) node.terms.push_back({power(a - b), -1.0});
+    node.products.push_back({left, right, true});
+    if (a == b) node.constant = -1;
+    if (a != b) node.terms.push_back({power(a - b), -1.0});
     node.level = input_level_ - ceil_log2(k);
     node.sum_scale = plan_.nodes[left].scale * plan_.nodes[right].scale;
     node.scale = after_rescale(node.sum_scale, primes_[node.level + 1]);
@@ -92,7 +90,6 @@ class Planner {
     return static_cast<int>(plan_.nodes.size()) - 1;
   }
 
-  SeriesBasis basis_;
   int baby_steps_;
   int input_level_;
   std::span<const uint64_t> primes_;
@@ -131,7 +128,7 @@ SeriesPlan plan_series(const Series& p, int input_level, Scale input_scale, Scal
   PSM_CHECK(static_cast<size_t>(input_level) < primes.size(), "level ", input_level, " of ", primes.size());
   std::optional<SeriesPlan> best;
   for (int baby_steps = 2; baby_steps <= 64 && baby_steps <= 2 * degree; baby_steps *= 2) {
-    SeriesPlan plan = Planner(p.basis, baby_steps, input_level, input_scale, primes).run(p, output_scale);
+    SeriesPlan plan = Planner(baby_steps, input_level, input_scale, primes).run(p, output_scale);
     const bool better =
         !best || plan.relinearised_limbs() < best->relinearised_limbs() ||
         (plan.relinearised_limbs() == best->relinearised_limbs() && plan.products() < best->products());

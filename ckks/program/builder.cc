@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -13,8 +14,9 @@ Builder::Builder(size_t slots) {
   program_.slots = slots;
 }
 
-Value Builder::new_value(bool real) {
+Value Builder::new_value(bool real, size_t period) {
   program_.value_is_real.push_back(real);
+  program_.value_period.push_back(period);
   conjugate_of_.push_back(-1);
   return Value{program_.value_count() - 1};
 }
@@ -25,9 +27,10 @@ void Builder::require(Value value) const {
                         "'); use values that its own builder returned"));
 }
 
-Value Builder::append(Instruction instruction, bool real) {
-  for (Value argument : instruction.arguments) require(argument);
-  const Value result = new_value(real);
+Value Builder::append(Instruction instruction, bool real, size_t least_period) {
+  size_t longest = std::max(least_period, instruction.plain.period());
+  for (Value argument : instruction.arguments) longest = std::max(longest, period(argument));
+  const Value result = new_value(real, longest);
   instruction.results.push_back(result);
   instruction.label = label_;
   program_.instructions.push_back(std::move(instruction));
@@ -39,13 +42,21 @@ bool Builder::is_real(Value value) const {
   return program_.value_is_real[static_cast<size_t>(value.id)];
 }
 
+size_t Builder::period(Value value) const {
+  require(value);
+  return program_.value_period[static_cast<size_t>(value.id)];
+}
+
 bool Builder::conjugates(Value a, Value b) const {
   require(a), require(b);
   return conjugate_of_[static_cast<size_t>(a.id)] == b.id || conjugate_of_[static_cast<size_t>(b.id)] == a.id;
 }
 
-Value Builder::input(const std::string& name, bool real) {
-  const Value value = append({.opcode = Opcode::kInput}, real);
+Value Builder::input(const std::string& name, bool real, size_t period) {
+  if (period != 0 && (!std::has_single_bit(period) || period > program_.slots))
+    throw Error(message("input '", name, "' of period ", period, " on ", program_.slots,
+                        " slots: a period is a power of two that divides them"));
+  const Value value = append({.opcode = Opcode::kInput}, real, period == 0 ? program_.slots : period);
   program_.inputs.push_back({name, value});
   return value;
 }
@@ -135,7 +146,7 @@ std::vector<Value> Builder::rotate_all(Value a, std::span<const int> offsets) {
     const int normal = ((offset % n) + n) % n;
     auto [found, is_new] = rotated.try_emplace(normal);
     if (is_new) {
-      found->second = new_value(real);
+      found->second = new_value(real, period(a));
       instruction.offsets.push_back(normal);
       instruction.results.push_back(found->second);
     }
@@ -157,7 +168,7 @@ Value Builder::conjugate(Value a) {
 
 Value Builder::twice_real_part(Value a) { return add(a, conjugate(a)); }
 
-std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearMap map) {
+std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearTransform map) {
   Instruction instruction{
       .opcode = Opcode::kLinear, .arguments = {inputs.begin(), inputs.end()}, .label = label_};
   if (inputs.empty() || map.outputs < 1)
@@ -165,31 +176,34 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearMap map)
   for (Value input : inputs) require(input);
   const int n = static_cast<int>(program_.slots);
   std::vector<char> real(static_cast<size_t>(map.outputs), 1);
-  for (LinearTerm& term : map.terms) {
+  std::vector<size_t> periods(static_cast<size_t>(map.outputs), 1);
+  for (TransformTerm& term : map.terms) {
     term.baby = ((term.baby % n) + n) % n;
     const bool known = term.input >= 0 && static_cast<size_t>(term.input) < inputs.size() &&
                        term.output >= 0 && term.output < map.outputs;
     if (!known) continue;  // refused by validate_linear, with its words
+    size_t& longest = periods[static_cast<size_t>(term.output)];
+    longest = std::max({longest, period(inputs[static_cast<size_t>(term.input)]), term.weight.period()});
     const bool input_real = is_real(inputs[static_cast<size_t>(term.input)]);
     if (input_real) term.conjugate = false;
     if (!input_real || !term.weight.real()) real[static_cast<size_t>(term.output)] = 0;
   }
-  for (char is_output_real : real) instruction.results.push_back(new_value(is_output_real));
+  for (size_t o = 0; o < real.size(); ++o) instruction.results.push_back(new_value(real[o], periods[o]));
   validate_linear(map, instruction, program_.slots, describe(instruction));
-  instruction.linear = std::make_shared<const LinearMap>(std::move(map));
+  instruction.linear = std::make_shared<const LinearTransform>(std::move(map));
   std::vector<Value> results = instruction.results;
   program_.instructions.push_back(std::move(instruction));
   return results;
 }
 
-Value Builder::series(Value x, ChebyshevSeries series) {
+Value Builder::series(Value x, Series series) {
   const bool real = is_real(x);
   while (!series.coefficients.empty() && series.coefficients.back() == 0) series.coefficients.pop_back();
   if (series.coefficients.size() < 2)
     throw Error(message("series [", label_, "]: degree below one; add a constant instead"));
   return append({.opcode = Opcode::kSeries,
                  .arguments = {x},
-                 .series = std::make_shared<const ChebyshevSeries>(std::move(series))},
+                 .series = std::make_shared<const Series>(std::move(series))},
                 real);
 }
 
@@ -200,7 +214,7 @@ std::vector<Value> Builder::refresh(std::span<const Value> values) {
   for (Value value : values) {
     auto [found, is_new] = refreshed.try_emplace(value.id);
     if (is_new) {
-      found->second = new_value(is_real(value));
+      found->second = new_value(is_real(value), period(value));
       instruction.arguments.push_back(value);
       instruction.results.push_back(found->second);
     }

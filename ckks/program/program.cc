@@ -9,48 +9,6 @@
 
 namespace psm::program {
 
-Plain::Plain(std::vector<Complex> one_period) : period_(one_period.size()) {
-  if (!std::has_single_bit(period_))
-    throw Error(message("a plaintext vector of ", period_,
-                        " slots: one period must be a power of two; pad or repeat it"));
-  for (const Complex& value : one_period) {
-    if (!std::isfinite(value.real()) || !std::isfinite(value.imag()))
-      throw Error(
-          "a plaintext vector holds a value that is not finite; check the weights that it was made from");
-    real_ = real_ && value.imag() == 0;
-  }
-  data_ = std::make_shared<const std::vector<Complex>>(std::move(one_period));
-}
-
-Plain Plain::constant(Complex value) { return Plain(std::vector<Complex>{value}); }
-
-Plain Plain::shape_only(size_t period, bool real) {
-  if (!std::has_single_bit(period))
-    throw Error(message("a plaintext shape of ", period, " slots: one period must be a power of two"));
-  Plain shape;
-  shape.period_ = period;
-  shape.real_ = real;
-  return shape;
-}
-
-double Plain::max_abs() const {
-  if (!has_data()) return 1;
-  double largest = 0;
-  for (const Complex& value : *data_) largest = std::max(largest, std::abs(value));
-  return largest;
-}
-
-LinearIdentity same_encoding(const LinearMap& map) {
-  LinearIdentity identity;
-  for (const LinearTerm& term : map.terms) {
-    // Shapes without data are never shared: the term itself tells them apart.
-    const void* data = &term;
-    if (term.weight.has_data()) data = term.weight.values().data();
-    identity.emplace_back(term.output, term.giant, term.input, term.baby, term.conjugate, data);
-  }
-  return identity;
-}
-
 const char* name(Opcode opcode) {
   switch (opcode) {
     case Opcode::kInput:
@@ -105,8 +63,8 @@ int depth(const Instruction& instruction) {
     case Opcode::kSumOfProducts:
     case Opcode::kLinear:
       return 1;
-    case Opcode::kSeries:  // degree + 1 = number of coefficients
-      return static_cast<int>(std::bit_width(instruction.series->coefficients.size() - 1));
+    case Opcode::kSeries:
+      return instruction.series->depth();
     case Opcode::kInput:
     case Opcode::kAdd:
     case Opcode::kSubtract:
@@ -165,13 +123,13 @@ void validate_plain(const Plain& plain, size_t slots, const std::string& where) 
                         " slots; use a larger ring or a shorter period"));
 }
 
-void validate_linear(const LinearMap& map, const Instruction& instruction, size_t slots,
+void validate_linear(const LinearTransform& map, const Instruction& instruction, size_t slots,
                      const std::string& where) {
   if (static_cast<size_t>(map.outputs) != instruction.results.size())
     throw Error(message(where, ": the map has ", map.outputs, " outputs but ", instruction.results.size(),
                         " results"));
   std::vector<char> reached(instruction.results.size(), 0);
-  for (const LinearTerm& term : map.terms) {
+  for (const TransformTerm& term : map.terms) {
     if (term.output < 0 || term.output >= map.outputs)
       throw Error(
           message(where, ": a term for output ", term.output, " of ", map.outputs, "; outputs count from 0"));
@@ -187,10 +145,31 @@ void validate_linear(const LinearMap& map, const Instruction& instruction, size_
           message(where, ": output ", output, " has no term; drop it, or give it a term of weight zero"));
 }
 
+namespace {
+
+// The values of a sparse bootstrap repeat with its period.
+void validate_sparse(const Instruction& instruction, const Program& program, const std::string& where) {
+  if (instruction.period < 2 || instruction.period > program.slots / 2 ||
+      !std::has_single_bit(instruction.period))
+    throw Error(message(where, ": a sparse bootstrap of ", instruction.period, " of ", program.slots,
+                        " slots; a power of two from 2 to half of them is possible"));
+  for (Value argument : instruction.arguments) {
+    const size_t period = program.value_period[static_cast<size_t>(argument.id)];
+    if (period > instruction.period)
+      throw Error(message(where, ": value ", argument.id, " repeats with period ", period,
+                          ", which a sparse bootstrap of ", instruction.period, " slots would lose"));
+  }
+}
+
+}  // namespace
+
 void validate(const Program& program) {
   if (program.slots < 2 || !std::has_single_bit(program.slots))
     throw Error(
         message("a program on ", program.slots, " slots: their number must be a power of two, at least 2"));
+  if (program.value_period.size() != program.value_is_real.size())
+    throw Error(message("a program with periods for ", program.value_period.size(), " of ",
+                        program.value_count(), " values; give one to each"));
   std::vector<char> defined(program.value_is_real.size(), 0);
   auto is_defined = [&](Value value) {
     return value.id >= 0 && value.id < program.value_count() && defined[static_cast<size_t>(value.id)];
@@ -250,6 +229,7 @@ void validate(const Program& program) {
             if (!program.value_is_real[static_cast<size_t>(argument.id)])
               throw Error(message(where, ": value ", argument.id,
                                   " is complex; only two real values share a bootstrap"));
+        if (instruction.period != 0) validate_sparse(instruction, program, where);
         break;
       case Opcode::kInput:
       case Opcode::kAdd:

@@ -19,40 +19,17 @@
 // Notation: rot_k moves slot s + k to slot s (indices modulo n); x * y is the product slot by slot.
 #pragma once
 
-#include <complex>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "ckks/linalg/linear_transform.h"
+#include "ckks/poly/series.h"
+
 namespace psm::program {
-
-using Complex = std::complex<double>;
-
-// A vector that the server knows, given by one period (a power of two that divides n). Immutable, shared.
-// Without data (shape_only) it stands for weights of a model that exists only as a shape, for the meter.
-class Plain {
- public:
-  Plain() = default;
-  explicit Plain(std::vector<Complex> one_period);
-  static Plain constant(Complex value);
-  static Plain shape_only(size_t period, bool real);
-
-  size_t period() const { return period_; }
-  bool real() const { return real_; }
-  bool has_data() const { return data_ != nullptr; }
-  Complex at(size_t slot) const { return (*data_)[slot & (period_ - 1)]; }
-  std::span<const Complex> values() const { return *data_; }
-  double max_abs() const;
-
- private:
-  std::shared_ptr<const std::vector<Complex>> data_;
-  size_t period_ = 0;
-  bool real_ = true;
-};
 
 struct Value {
   int id = -1;
@@ -72,43 +49,16 @@ enum class Opcode {
   kSumOfProducts,  // (a1, b1, a2, b2, ...) -> sum_i a_i * b_i     one relinearisation, one rescale
   kRotate,         // (a; k1, ..., kr) -> rot_k1(a), ..., rot_kr(a)   hoisted: one decomposition
   kConjugate,      // (a) -> conj(a)
-  kLinear,         // (a1, ..., am; map) -> outputs of LinearMap      double-hoisted, one rescale
+  kLinear,         // (a1, ..., am; map) -> outputs of the transform  double-hoisted, one rescale
   kSeries,         // (x; c) -> sum_k c_k T_k(x), x in [-1, 1]
   kRefresh,        // (a1, ..., am) -> the same values; the planner may bootstrap any of them here
-  kBootstrap,      // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner)
+  kBootstrap,  // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner); of all slots,
+               // or a sparse one of `period` slots, for values that repeat with a divisor of that period
 };
 const char* name(Opcode);
 // Every reader of programs switches over all opcodes, without a default (a new one must be decided everywhere before
 // anything compiles), and ends here for what is none of them. `reader` names it.
 [[noreturn]] void refuse_opcode(const char* reader, Opcode);
-
-// out_o = sum over terms of output o of rot_giant( weight * rot_baby( x or conj(x) ) ), x = inputs[input].
-// Terms that share (input, baby, conjugate) share one hoisted key-switch. Giants of an output are taken by
-// Horner's rule, the positive ones down to 0 and the negative ones up to 0, as given (they are not reduced
-// modulo n): one key-switch a giant, whose offset is the difference of two neighbours.
-struct LinearTerm {
-  int output = 0;
-  int giant = 0;
-  int input = 0;
-  int baby = 0;
-  bool conjugate = false;
-  Plain weight{};
-};
-struct LinearMap {
-  int outputs = 1;
-  std::vector<LinearTerm> terms{};
-};
-
-// Two maps with one identity have the same plaintexts (shared data, not equal data) in the same places:
-// whoever encodes one has encoded the other.
-using LinearIdentity = std::vector<std::tuple<int, int, int, int, bool, const void*>>;
-LinearIdentity same_encoding(const LinearMap&);
-
-// sum_k coefficients[k] T_k(x), T_k the Chebyshev polynomials of the first kind, x in [-1, 1], real
-// coefficients.
-struct ChebyshevSeries {
-  std::vector<double> coefficients;
-};
 
 struct Instruction {
   Opcode opcode{};
@@ -116,8 +66,9 @@ struct Instruction {
   std::vector<Value> results{};
   Plain plain{};                                    // kAddPlain, kMultiplyPlain
   std::vector<int> offsets{};                       // kRotate
-  std::shared_ptr<const LinearMap> linear{};        // kLinear
-  std::shared_ptr<const ChebyshevSeries> series{};  // kSeries
+  std::shared_ptr<const LinearTransform> linear{};  // kLinear; offsets modulo the slots
+  std::shared_ptr<const Series> series{};           // kSeries
+  size_t period = 0;                                // kBootstrap: of a sparse one, N/4 at most; 0: all slots
   std::string label{};                              // "layer 0 / attention / scores", for ledger and errors
 };
 
@@ -141,6 +92,8 @@ struct Program {
   std::vector<NamedValue> inputs, outputs;
   std::vector<RangeCheck> checks;
   std::vector<char> value_is_real;  // by value id: imaginary parts are zero (up to noise)
+  // By value id: the slots repeat with this period, a power of two; `slots` where nothing is known.
+  std::vector<size_t> value_period;
 
   int value_count() const { return static_cast<int>(value_is_real.size()); }
 };
@@ -160,11 +113,14 @@ std::string describe(const Instruction&);
 // returns its results. A request that cannot be met (a value of another builder, a period that does not
 // divide n) throws psm::Error. Realness is inferred: sums, products, rotations, series and maps of real
 // values with real weights are real, and so are x * conj(x) and x + conj(x).
+// Periods are inferred too: an operation keeps that of its argument, and of several values, plaintexts among them, the
+// longest counts.
 class Builder {
  public:
   explicit Builder(size_t slots);
 
-  Value input(const std::string& name, bool real = false);
+  // `period`: a power of two with which the slots repeat, for the client to keep; 0: all slots.
+  Value input(const std::string& name, bool real = false, size_t period = 0);
   void output(const std::string& name, Value);
 
   Value add(Value, Value);
@@ -183,8 +139,8 @@ class Builder {
   std::vector<Value> rotate_all(Value, std::span<const int> offsets);  // hoisted; an offset 0 is free
   Value conjugate(Value);                                              // a real value is its own conjugate
   Value twice_real_part(Value);                                        // a + conj(a), marked real
-  std::vector<Value> linear(std::span<const Value> inputs, LinearMap);
-  Value series(Value, ChebyshevSeries);
+  std::vector<Value> linear(std::span<const Value> inputs, LinearTransform);
+  Value series(Value, Series);
   std::vector<Value> refresh(std::span<const Value>);
   Value refresh(Value);
 
@@ -194,6 +150,7 @@ class Builder {
 
   size_t slots() const { return program_.slots; }
   bool is_real(Value) const;
+  size_t period(Value) const;
   Program finish() &&;
 
   // Labels nest: while a Scope lives, instructions are labelled "outer / inner".
@@ -210,8 +167,8 @@ class Builder {
   };
 
  private:
-  Value append(Instruction, bool real);
-  Value new_value(bool real);
+  Value append(Instruction, bool real, size_t least_period = 1);
+  Value new_value(bool real, size_t period);
   void require(Value) const;
   bool conjugates(Value, Value) const;
   Program program_;

@@ -8,18 +8,6 @@
 namespace psm::program {
 namespace {
 
-TEST_CASE("a plaintext vector must have a power of two of finite slots") {
-  CHECK_THROWS_AS(Plain(std::vector<Complex>(3)), Error);
-  CHECK_THROWS_AS(Plain(std::vector<Complex>{}), Error);
-  CHECK_THROWS_AS(Plain(std::vector<Complex>{Complex(0, NAN)}), Error);
-  const Plain plain(std::vector<Complex>{1.0, -3.0});
-  CHECK(plain.real());
-  CHECK(plain.at(5) == Complex(-3));
-  CHECK(plain.max_abs() == 3);
-  CHECK_FALSE(Plain::constant({0, 1}).real());
-  CHECK_FALSE(Plain::shape_only(8, true).has_data());
-}
-
 TEST_CASE("realness is inferred through sums, products, rotations, maps and series") {
   Builder b(8);
   const Value x = b.input("x", true), z = b.input("z");
@@ -101,6 +89,49 @@ TEST_CASE("what cannot be built is refused with the name of the operation") {
   CHECK_THROWS_AS(Builder(12), Error);
 }
 
+TEST_CASE(
+    "periods are inferred: the longest of values and plaintexts, kept by rotations, series and refreshes") {
+  Builder b(32);
+  const Value x = b.input("x", true, 4), y = b.input("y", true, 8), z = b.input("z");
+  CHECK(b.period(z) == 32);
+  CHECK(b.period(b.rotate(x, 3)) == 4);
+  CHECK(b.period(b.rotate_all(x, std::vector<int>{1, 5})[1]) == 4);
+  CHECK(b.period(b.series(x, {{0, 0, 1}})) == 4);
+  CHECK(b.period(b.refresh(b.square(x))) == 4);
+  CHECK(b.period(b.conjugate(b.times_i(x))) == 4);
+  CHECK(b.period(b.multiply(x, y)) == 8);
+  CHECK(b.period(b.add(y, z)) == 32);
+  CHECK(b.period(b.add_constant(x, 2)) == 4);
+  CHECK(b.period(b.multiply_plain(x, Plain(std::vector<Complex>(16, 1.0)))) == 16);
+  const std::vector<std::pair<Value, Value>> pairs{{x, x}, {x, y}};
+  CHECK(b.period(b.sum_of_products(pairs)) == 8);
+  const std::vector<Value> mapped =
+      b.linear(std::vector<Value>{x, y},
+               {.outputs = 2,
+                .terms = {{.baby = 9, .weight = Plain::constant(1)},
+                          {.output = 1, .input = 1, .weight = Plain::shape_only(16, true)}}});
+  CHECK(b.period(mapped[0]) == 4);
+  CHECK(b.period(mapped[1]) == 16);
+  CHECK_THROWS_AS(b.input("odd", true, 3), Error);
+  CHECK_THROWS_AS(b.input("long", true, 64), Error);
+}
+
+TEST_CASE("a sparse bootstrap is valid where its values repeat with its period") {
+  Builder b(32);
+  b.output("y", b.negate(b.input("x", true, 4)));
+  const Program program = std::move(b).finish();
+  const auto with = [&](size_t period) {
+    Program sparse = program;
+    sparse.value_is_real.push_back(1);
+    sparse.value_period.push_back(4);
+    sparse.instructions.push_back(
+        {.opcode = Opcode::kBootstrap, .arguments = {{1}}, .results = {{2}}, .period = period});
+    return sparse;
+  };
+  for (const size_t period : {0, 4, 8, 16}) CHECK_NOTHROW(validate(with(period)));
+  for (const size_t period : {1, 2, 12, 32}) CHECK_THROWS_AS(validate(with(period)), Error);
+}
+
 TEST_CASE("a program that uses a value before its definition, or pairs complex values, is not valid") {
   Builder b(8);
   b.output("y", b.negate(b.square(b.input("x"))));
@@ -114,6 +145,7 @@ TEST_CASE("a program that uses a value before its definition, or pairs complex v
   CHECK_THROWS_AS(validate(twice), Error);
   Program paired = good;
   paired.value_is_real.insert(paired.value_is_real.end(), 2, 0);
+  paired.value_period.insert(paired.value_period.end(), 2, 8);
   paired.instructions.push_back(
       {.opcode = Opcode::kBootstrap, .arguments = {{0}, {1}}, .results = {{3}, {4}}});
   CHECK_THROWS_AS(validate(paired), Error);

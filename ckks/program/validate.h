@@ -12,6 +12,6 @@ namespace psm::program {
 void validate_plain(const Plain&, size_t slots, const std::string& where);
 
 // Terms name outputs and inputs that exist, and every output has a term.
-void validate_linear(const LinearMap&, const Instruction&, size_t slots, const std::string& where);
+void validate_linear(const LinearTransform&, const Instruction&, size_t slots, const std::string& where);
 
 }  // namespace psm::program

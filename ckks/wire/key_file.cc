@@ -135,8 +135,9 @@ uint64_t evaluation_key_bytes(const Context& context, int level) {
 
 uint64_t evaluation_keys_file_bytes(const Context& context, const KeyRequest& request) {
   uint64_t total = container_bytes(context.spec());
-  for (const int level : request.relinearisation_keys(context)) total += evaluation_key_bytes(context, level);
-  for (const auto& [element, level] : request.galois_keys(context))
+  for (const int level : request.relinearisation_keys(context.chain()))
+    total += evaluation_key_bytes(context, level);
+  for (const auto& [element, level] : request.galois_keys(context.chain()))
     total += evaluation_key_bytes(context, level);
   if (request.encapsulation) {
     total += record_bytes(key_bytes(context, 0, 1)) + evaluation_key_bytes(context, context.max_level());
@@ -234,10 +235,10 @@ EvaluationKeys EvaluationKeysReader::load(const KeyRequest& request,
                                           const std::function<void(uint64_t, uint64_t)>& progress) {
   // All of them are found before the first is read.
   std::vector<const Entry*> wanted;
-  for (const int level : request.relinearisation_keys(context_)) {
+  for (const int level : request.relinearisation_keys(context_.chain())) {
     wanted.push_back(&find(KeyRole::kRelinearisation, 0, level));
   }
-  for (const auto& [element, level] : request.galois_keys(context_))
+  for (const auto& [element, level] : request.galois_keys(context_.chain()))
     wanted.push_back(&find(KeyRole::kGalois, element, level));
   if (request.encapsulation) {
     wanted.push_back(&find(KeyRole::kToEphemeral, 0, 0));

@@ -274,7 +274,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
   KeyGenerator generator(secret);
   const std::string path = scratch("many");
   constexpr int kKeys = 24;
-  const size_t one_key = context.key_switch_key_bytes(3), before = buffer_pool::statistics().bytes_in_use;
+  const size_t one_key = context.chain().key_bytes(3), before = buffer_pool::statistics().bytes_in_use;
   buffer_pool::reset_peak();
   EvaluationKeysWriter writer(path, context, secret.fingerprint());
   for (int offset = 1; offset <= kKeys; ++offset) {

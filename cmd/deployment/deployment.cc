@@ -31,7 +31,7 @@ PolynomialModel polynomial_model_of(const Checkpoint& checkpoint) {
 program::CostModel nominal_costs(const Context& context, const BootstrapPlan* bootstrap) {
   const program::KernelSeconds kernels;
   return program::CostModel(
-      program::shape_of(context), kernels,
+      context.chain(), kernels,
       bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{});
 }
 

@@ -35,7 +35,7 @@ void RunFigures::add_pass(const program::RunResult& result) {
 void RunFigures::predict_seconds() {
   const Context& context = *deployment_.context;
   const program::KernelSeconds kernels = program::calibrate(context);
-  costs_.emplace(program::shape_of(context), kernels,
+  costs_.emplace(context.chain(), kernels,
                  deployment_.bootstrap ? program::figures_of(*deployment_.bootstrap, kernels)
                                        : program::BootstrapFigures{});
   predicted_ = program::meter(deployment_.plan, *costs_).instruction_seconds;

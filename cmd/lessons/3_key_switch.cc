@@ -48,7 +48,7 @@ int main() {
   line("level", "digits", "primes of P", "error", "predicted", "the key", "same bits");
   const NoiseModel model(context);
   const GaloisElement g = galois_element(context, 1);
-  for (const Gadget& band : context.gadgets()) {
+  for (const Gadget& band : context.chain().bands) {
     const int level = band.top;
     party.add_rotations({1}, level);
     const KeySwitchKey& key = *party.keys.find_galois(context, g, level);

@@ -69,7 +69,7 @@ int main() {
        bits(predicted));
 
   section("The meter: what it costs, before there is a key");
-  const auto reading = meter(plan, program::CostModel(program::shape_of(context)));
+  const auto reading = meter(plan, program::CostModel(context.chain()));
   const program::Counts& counts = reading.counts;
   line("instructions, levels", plan.program.instructions.size(), rows.levels);
   line("products, relinearisations", counts.ciphertext_products, counts.relinearisations);

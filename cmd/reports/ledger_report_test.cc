@@ -30,9 +30,9 @@ struct Sample {
       x = b.refresh(x);
     }
     b.output("y", x);
-    SchemeShape shape;
-    shape.log_n = 9;
-    plan_ = plan(std::move(b).finish(), {}, CostModel(shape));
+    Chain chain = nominal_chain(secure_n16());
+    chain.log_n = 9;
+    plan_ = plan(std::move(b).finish(), {}, CostModel(chain));
   }
   Ledger ledger() const { return Ledger(plan_, std::vector<double>(28, 0x1p40)); }
   std::vector<double> by_value(double each) const { return std::vector<double>(plan_.level.size(), each); }

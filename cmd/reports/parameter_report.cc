@@ -73,7 +73,7 @@ std::string details(const ParameterProposal& p) {
     out += wrapped(special ? "     p_0 ..  " : "     q_0 ..  ", words);
   }
   int bottom = 0;
-  for (const Gadget& gadget : context.gadgets()) {
+  for (const Gadget& gadget : context.chain().bands) {
     out += message("     levels ", bottom, " to ", gadget.top, ": ", gadget.p_count,
                    " special primes, digits of ", joined(digits_of(gadget), " + "), "\n");
     bottom = gadget.top + 1;
@@ -115,7 +115,7 @@ Json json_of(const ParameterProposal& p, double bound) {
   json["q"] = array(primes_of(context, false));
   json["p"] = array(primes_of(context, true));
   Json& bands = json["bands"] = Json(Json::Array{});
-  for (const Gadget& gadget : context.gadgets()) {
+  for (const Gadget& gadget : context.chain().bands) {
     Json band;
     band["top_level"] = gadget.top;
     band["special_primes"] = gadget.p_count;

@@ -61,7 +61,7 @@ TEST_CASE("the JSON makes the same chain again") {
     return std::accumulate(values.begin(), values.end(), 0ull);
   };
   const Json::Array& bands = p.at("bands", "json").array("bands");
-  REQUIRE(bands.size() == context.gadgets().size());
+  REQUIRE(bands.size() == context.chain().bands.size());
   for (const Json& band : bands) {
     int64_t covered = 0;
     for (const Json& digit : band.at("digits", "json").array("digits"))

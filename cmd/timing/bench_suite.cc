@@ -75,7 +75,7 @@ class Suite {
         secret_(SecretKey::generate(context)),
         generator_(secret_),
         encryptor_(secret_),
-        model_(program::shape_of(context)) {
+        model_(context.chain()) {
     program_.slots = static_cast<size_t>(context.slots());
   }
 
@@ -114,7 +114,7 @@ class Suite {
     return expand(encryptor_.encrypt(encoder_.encode(values, level)));
   }
 
-  double limb_bytes() const { return model_.shape().limb_bytes(); }
+  double limb_bytes() const { return model_.chain().limb_bytes(); }
   Work work_of(const Instruction& instruction, int level) const {
     return model_.effort(instruction, program_, level).work;
   }
@@ -197,28 +197,24 @@ class Suite {
   // out_o = sum_r w_{o,r} rot_r(x), r = 1 .. 64, o < 4, weights of a short period.
   void weighted_rotations() {
     const int level = kWeightedLimbs - 1;
-    LinearTransform transform{.slots = context_.slots(), .outputs = kWeightedOutputs, .terms = {}};
-    program::LinearMap map{.outputs = kWeightedOutputs, .terms = {}};
+    LinearTransform transform{.outputs = kWeightedOutputs};
     for (int r = 1; r <= kWeightedRotations; ++r) {
       for (int o = 0; o < kWeightedOutputs; ++o) {
         const auto seed = static_cast<uint64_t>(kWeightedOutputs * r + o);
-        transform.terms.push_back({.output = o, .baby = r, .diagonal = uniform_vector(kPeriod, seed)});
-        map.terms.push_back({.output = o,
-                             .baby = r,
-                             .weight = program::Plain::shape_only(static_cast<size_t>(kPeriod), false)});
+        transform.terms.push_back({.output = o, .baby = r, .weight = Plain(uniform_vector(kPeriod, seed))});
       }
     }
     const EncodedTransform encoded(context_, encoder_, transform, level, context_.scale(level),
                                    context_.scale(level - 1));
     KeyRequest request;
-    request_keys(encoded.schedule(), context_, level, request);
+    request_keys(encoded.schedule(), context_.chain(), level, request);
     const EvaluationKeys keys = generator_.evaluation_keys(request);
     const Evaluator evaluator(context_, keys);
     const Ciphertext a = encrypt(uniform_vector(context_.slots(), 1), level);
     const Ciphertext* const inputs[] = {&a};
 
     const Instruction linear{.opcode = Opcode::kLinear,
-                             .linear = std::make_shared<const program::LinearMap>(std::move(map))};
+                             .linear = std::make_shared<const LinearTransform>(std::move(transform))};
     OperationCount count =
         count_of(work_of(linear, level), 2 * kWeightedLimbs + 2 * level * kWeightedOutputs);
     count.bytes += static_cast<double>(encoded.bytes());
@@ -309,8 +305,8 @@ class Suite {
       out = bootstrapper.apply(evaluator, in);
       seconds.push_back(seconds_now() - begin);
     }
-    OperationCount count =
-        count_of(program::effort_of(plan).work, 2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
+    OperationCount count = count_of(program::figures_of(plan, {}).figures.effort.work,
+                                    2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
     count.bytes += static_cast<double>(bootstrapper.bytes());
     const Precision of_random = precision_of(out, random);
     BenchRow& row = add("bootstrap_sparse", out.level() + 1, times_of(std::move(seconds)), count);

@@ -43,12 +43,13 @@ Kernels timed_kernels() {
   k.scale_add = timed<kElementwise, &Kernels::scale_add>;
   k.subtract_scale = timed<kElementwise, &Kernels::subtract_scale>;
   k.subtract_scale_add = timed<kElementwise, &Kernels::subtract_scale_add>;
-  k.inner_product = timed<kCiphertextProduct, &Kernels::inner_product>;
+  k.tensor_product = timed<kCiphertextProduct, &Kernels::tensor_product>;
   k.packed_inner_product_pair = timed<kKeyProduct, &Kernels::packed_inner_product_pair>;
   k.basis_convert = timed<kConversion, &Kernels::basis_convert>;
   k.nearest_multiples = timed<kConversion, &Kernels::nearest_multiples>;
   k.reduce_centered = timed<kConversion, &Kernels::reduce_centered>;
   k.automorphism = timed<kAutomorphism, &Kernels::automorphism>;
+  k.matrix_product = timed<kPlaintextProduct, &Kernels::matrix_product>;
   k.run_matrix_product = timed<kPlaintextProduct, &Kernels::run_matrix_product>;
   return k;
 }

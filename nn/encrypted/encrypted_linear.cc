@@ -7,10 +7,6 @@
 namespace psm {
 
 using program::Builder;
-using program::Complex;
-using program::LinearMap;
-using program::LinearTerm;
-using program::Plain;
 using program::Value;
 
 namespace {
@@ -68,9 +64,9 @@ std::vector<Value> linear_sources(Builder& builder, std::span<const Value> x, in
   return sources;
 }
 
-LinearMap linear_map(std::span<const SlotMatrix> matrices, const LinearSteps& steps) {
+LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps& steps) {
   const auto [features, babies] = steps;
-  LinearMap map{.outputs = 0, .terms = {}};
+  LinearTransform map{.outputs = 0, .terms = {}};
   for (const SlotMatrix& w : matrices) {
     PSM_CHECK(w.columns == matrices[0].columns && w.columns % features == 0 && w.rows % features == 0,
               "a matrix of ", w.rows, " x ", w.columns, " complex features cut by ", features);

@@ -46,7 +46,7 @@ std::vector<program::Value> linear_sources(program::Builder&, std::span<const pr
 
 // The map itself, of matrices with the same columns: outputs are the ciphertexts of the first, then of the
 // second ...
-program::LinearMap linear_map(std::span<const SlotMatrix> matrices, const LinearSteps&);
+LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps&);
 
 // Both: one Linear instruction for all matrices. x.size() * F = columns.
 std::vector<program::Value> encrypted_linear(program::Builder&, std::span<const program::Value> x,

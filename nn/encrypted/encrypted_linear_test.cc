@@ -13,7 +13,6 @@ namespace psm {
 namespace {
 
 using program::Builder;
-using program::Complex;
 using program::Opcode;
 using program::SlotVector;
 using program::Value;

@@ -6,8 +6,6 @@
 namespace psm {
 
 using program::Builder;
-using program::LinearMap;
-using program::LinearTerm;
 using program::Value;
 
 std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, std::span<const double> weight,
@@ -18,11 +16,11 @@ std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, st
   Builder::Scope scope(builder, "norm");
   // The squares of all ciphertexts meet in one Linear with as many inputs.
   std::vector<Value> squares;
-  LinearMap sum;
+  LinearTransform sum;
   for (size_t c = 0; c < x.size(); ++c) {
     squares.push_back(builder.mark_real(builder.multiply(x[c], builder.conjugate(x[c]))));
-    LinearMap part = block_sum_map(weight.subspan(c * features, features), static_cast<int>(features));
-    for (LinearTerm& term : part.terms) {
+    LinearTransform part = block_sum_map(weight.subspan(c * features, features), static_cast<int>(features));
+    for (TransformTerm& term : part.terms) {
       term.input = static_cast<int>(c);
       sum.terms.push_back(std::move(term));
     }

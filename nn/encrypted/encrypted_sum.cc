@@ -6,15 +6,11 @@
 
 namespace psm {
 
-using program::Complex;
-using program::LinearMap;
-using program::Plain;
-
-LinearMap block_sum_map(std::span<const double> weight, int block) {
+LinearTransform block_sum_map(std::span<const double> weight, int block) {
   const int features = static_cast<int>(weight.size());
   PSM_CHECK(block > 0 && features % block == 0, "blocks of ", block, " in ", features, " features");
   const int babies = std::min(block, 16);
-  LinearMap map;
+  LinearTransform map;
   for (int giant = -block; giant < block; giant += babies)
     for (int b = 0; b < babies; ++b) {
       const int s = giant + b;

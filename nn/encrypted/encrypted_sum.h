@@ -15,6 +15,6 @@
 namespace psm {
 
 // weight has `features` entries. B is chosen; S and features are powers of two.
-program::LinearMap block_sum_map(std::span<const double> weight, int block);
+LinearTransform block_sum_map(std::span<const double> weight, int block);
 
 }  // namespace psm

@@ -19,9 +19,9 @@ struct Sample {
     }
     turned = b.rotate_all(square, std::vector<int>{1, 2});
     b.output("y", b.add(turned[0], turned[1]));
-    SchemeShape shape;
-    shape.log_n = 9;
-    plan_ = plan(std::move(b).finish(), {}, CostModel(shape));
+    Chain chain = nominal_chain(secure_n16());
+    chain.log_n = 9;
+    plan_ = plan(std::move(b).finish(), {}, CostModel(chain));
   }
   Value x, square;
   std::vector<Value> turned;

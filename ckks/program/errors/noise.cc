@@ -22,9 +22,9 @@ double rms(const Plain& plain, size_t terms = 1) {
   return std::sqrt(sum / static_cast<double>(plain.period()));
 }
 
-size_t terms_of(const LinearMap& map, int output) {
+size_t terms_of(const LinearTransform& map, int output) {
   return static_cast<size_t>(std::count_if(map.terms.begin(), map.terms.end(),
-                                           [&](const LinearTerm& term) { return term.output == output; }));
+                                           [&](const TransformTerm& term) { return term.output == output; }));
 }
 
 // Points of the range in which the argument was observed.
@@ -91,7 +91,7 @@ class Prediction {
     const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);
     const size_t terms = terms_of(*instruction.linear, output);
     double variance = square(noise_.rescale(context_.scale(level - 1)));
-    for (const LinearTerm& term : instruction.linear->terms) {
+    for (const TransformTerm& term : instruction.linear->terms) {
       if (term.output != output) continue;
       const Value input = instruction.arguments[static_cast<size_t>(term.input)];
       variance += square(size(input) * encoding);
@@ -102,7 +102,7 @@ class Prediction {
 
   // mean p'(x)^2 over the observed range.
   double slope(const Instruction& instruction) const {
-    const Series p{SeriesBasis::kChebyshev, instruction.series->coefficients};
+    const Series& p = *instruction.series;
     constexpr double kStep = 1e-5;
     double sum = 0;
     const std::vector<double> points = samples(observations_[id(instruction.arguments[0])]);
@@ -119,9 +119,8 @@ class Prediction {
   double series(const Instruction& instruction, int level) const {
     std::vector<uint64_t> primes;
     for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-    const SeriesPlan plan =
-        plan_series({SeriesBasis::kChebyshev, instruction.series->coefficients}, level, context_.scale(level),
-                    context_.scale(level - depth(instruction)), primes);
+    const SeriesPlan plan = plan_series(*instruction.series, level, context_.scale(level),
+                                        context_.scale(level - depth(instruction)), primes);
     const std::vector<double> points = samples(observations_[id(instruction.arguments[0])]);
     std::vector<double> sizes(plan.nodes.size(), 0), errors(plan.nodes.size(), 0);
     for (double x : points) {
@@ -230,7 +229,7 @@ std::vector<double> accumulated_noise(const Plan& plan, const NoiseModel& noise,
           break;
         case Opcode::kLinear: {
           const size_t terms = terms_of(*instruction.linear, static_cast<int>(r));
-          for (const LinearTerm& term : instruction.linear->terms)
+          for (const TransformTerm& term : instruction.linear->terms)
             if (term.output == static_cast<int>(r))
               variance += square(rms(term.weight, terms) * argument_error(static_cast<size_t>(term.input)));
           break;

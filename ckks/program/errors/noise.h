@@ -27,7 +27,8 @@
 
 namespace psm::program {
 
-// By value id. `bootstrap_std`: of re and of im after one bootstrap (bootstrap/error_model.h).
+// By value id. `bootstrap_std`: of re and of im after one bootstrap (bootstrap/error_model.h). A sparse one counts like a
+// full one: EvalMod decides both.
 // `observations` come from run_twin on plan.program. Inputs are taken to be encrypted under the public key.
 std::vector<double> predicted_noise(const Plan&, const NoiseModel&, double bootstrap_std,
                                     std::span<const Observation> observations);

@@ -47,7 +47,7 @@ Program sample_program() {
   const std::vector<std::pair<Value, Value>> pairs{{x, r}, {r, r}, {x, x}};
   b.output("sum of products", b.sum_of_products(pairs));
   b.output("series", b.series(r, {{0.1, 0.5, -0.3, 0.2, 0.1, -0.1, 0.05, 0.02, 0.3}}));
-  LinearMap map{.outputs = 1, .terms = {}};
+  LinearTransform map;
   for (int giant : {0, 16, 32})
     for (int baby : {0, 1, 2, 3})
       map.terms.push_back({.giant = giant,
@@ -60,7 +60,7 @@ Program sample_program() {
 TEST_CASE("the error measured on ciphertexts is within a factor of two of the predicted one") {
   const ParameterSpec spec = insecure_leveled(11, 6);
   const Context context(spec);
-  const Plan p = plan(sample_program(), budget_of(context), CostModel(shape_of(context)));
+  const Plan p = plan(sample_program(), budget_of(context), CostModel(context.chain()));
   TestParty party(spec, key_request(p, nullptr));
   const std::map<std::string, SlotVector> inputs{{"x", wave(0.13)}, {"r", wave(0.4, true)}};
   std::map<std::string, Ciphertext> encrypted;
@@ -92,7 +92,7 @@ TEST_CASE(
   for (int i = 0; i < 17; ++i) x = b.refresh(b.multiply_constant(x, -1));
   b.output("y", b.series(x, {{0, 0.5, 0.25, 0.25}}));
   const Context context(insecure_bootstrappable(11));
-  const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(shape_of(context)));
+  const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(context.chain()));
   REQUIRE(p.bootstraps == 1);
   const std::map<std::string, SlotVector> inputs{{"x", SlotVector(kSlots, 0.85)}};
   const TwinResult clean = run_twin(p.program, inputs);
@@ -111,12 +111,12 @@ TEST_CASE(
 TEST_CASE("a shape without weights has a predicted error too, and more terms do not make it grow") {
   auto predicted = [](int terms) {
     Builder b(kSlots);
-    LinearMap map{.outputs = 1, .terms = {}};
+    LinearTransform map;
     for (int baby = 0; baby < terms; ++baby)
       map.terms.push_back({.baby = baby, .weight = Plain::shape_only(64, false)});
     b.output("y", b.linear(std::vector<Value>{b.input("x")}, map)[0]);
     const Context context(insecure_leveled(11, 3));
-    const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(shape_of(context)));
+    const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(context.chain()));
     const NoiseModel noise(context);
     const std::vector<Observation> nominal = nominal_observations(p);
     return accumulated_noise(p, noise, predicted_noise(p, noise, 0, nominal), nominal).back();

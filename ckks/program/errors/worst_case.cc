@@ -7,7 +7,6 @@
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/bootstrap_worst_case.h"
 #include "ckks/poly/series_worst_case.h"
-#include "ckks/program/machines/transform_of.h"
 
 namespace psm::program {
 namespace {
@@ -117,27 +116,30 @@ class Pass {
   }
 
   void linear(const Instruction& instruction, int level) {
-    for (const LinearTerm& term : instruction.linear->terms) {
+    for (const TransformTerm& term : instruction.linear->terms) {
       if (!term.weight.has_data()) refuse_shape(instruction);
     }
-    const LinearTransform transform = transform_of(*instruction.linear, plan_.program.slots);
-    const std::vector<SlotBound> results = worst_case_transform(
-        model_, transform, transform_schedule(transform), level, scale(level), scale(level - 1), arguments_);
+    const LinearTransform& transform = *instruction.linear;
+    const std::vector<SlotBound> results =
+        worst_case_transform(model_, transform, transform_schedule(transform, plan_.program.slots), level,
+                             scale(level), scale(level - 1), arguments_);
     for (size_t r = 0; r < results.size(); ++r) set(instruction.results[r], results[r]);
   }
 
   void series(const Instruction& instruction, int level) {
     std::vector<uint64_t> primes;
     for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-    const std::vector<double>& coefficients = instruction.series->coefficients;
-    const SeriesPlan plan = plan_series({SeriesBasis::kChebyshev, coefficients}, level, scale(level),
-                                        scale(level - depth(instruction)), primes);
+    const SeriesPlan plan =
+        plan_series(*instruction.series, level, scale(level), scale(level - depth(instruction)), primes);
     double size = 0;
-    for (const double c : coefficients) size += std::abs(c);
+    for (const double c : instruction.series->coefficients) size += std::abs(c);
     set(instruction.results[0], {size * kSlack, worst_case_series(model_, plan, arguments_[0].error)});
   }
 
   void bootstrap(const Instruction& instruction) {
+    if (instruction.period != 0)
+      throw Error(message(describe(instruction),
+                          ": a sparse bootstrap's errors have no bound here; plan with full ones alone"));
     PSM_CHECK(bootstrap_ != nullptr, "a plan with bootstraps needs their bound");
     // Two real values travel as a + i b, of a single one the real part comes back; of a complex one both do.
     const bool parts = real(instruction.results[0]);

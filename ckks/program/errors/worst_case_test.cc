@@ -53,7 +53,7 @@ Program leveled_program() {
   const std::vector<std::pair<Value, Value>> pairs{{x, r}, {r, r}, {x, x}};
   b.output("sum of products", b.sum_of_products(pairs));
   b.output("series", b.series(r, {{0.1, 0.5, -0.3, 0.2, 0.1, -0.1, 0.05, 0.02, 0.3}}));
-  LinearMap map{.outputs = 2, .terms = {}};
+  LinearTransform map{.outputs = 2, .terms = {}};
   for (int giant : {0, 16, 32})
     for (int baby : {0, 1, 2, 3})
       map.terms.push_back({.output = baby % 2,
@@ -81,7 +81,7 @@ struct Case {
         bootstrap(context.can_bootstrap() ? std::make_unique<BootstrapPlan>(context) : nullptr),
         plan(program::plan(
             program, budget_of(context),
-            CostModel(shape_of(context), {}, bootstrap ? figures_of(*bootstrap, {}) : BootstrapFigures{}))),
+            CostModel(context.chain(), {}, bootstrap ? figures_of(*bootstrap, {}) : BootstrapFigures{}))),
         bounds(worst_case_errors(plan, WorstCaseModel(context), bootstrap.get(), sizes)) {}
   Context context;
   std::unique_ptr<BootstrapPlan> bootstrap;
@@ -175,7 +175,7 @@ TEST_CASE("checks on all slots bound a value's size, checks on some do not") {
 
 TEST_CASE("a shape without weights has no bound, and says so") {
   Builder b(kSlots);
-  LinearMap map{.outputs = 1, .terms = {{.weight = Plain::shape_only(64, false)}}};
+  LinearTransform map{.outputs = 1, .terms = {{.weight = Plain::shape_only(64, false)}}};
   b.output("y", b.linear(std::vector<Value>{b.input("x")}, map)[0]);
   const Program program = std::move(b).finish();
   CHECK_THROWS_WITH_AS(Case(insecure_leveled(11, 3), program, {{"x", 1}}), doctest::Contains("no values"),

@@ -7,7 +7,6 @@
 #include "ckks/base/error.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/poly/evaluate_series.h"
-#include "ckks/program/machines/transform_of.h"
 
 namespace psm::program {
 namespace {
@@ -23,7 +22,8 @@ void require_data(const Plan& plan) {
   for (const Instruction& instruction : plan.program.instructions) {
     bool complete = instruction.plain.period() == 0 || instruction.plain.has_data();
     if (instruction.linear)
-      for (const LinearTerm& term : instruction.linear->terms) complete = complete && term.weight.has_data();
+      for (const TransformTerm& term : instruction.linear->terms)
+        complete = complete && term.weight.has_data();
     if (!complete)
       throw Error(message(describe(instruction),
                           ": its weights have a shape but no values; run a model, meter a shape"));
@@ -35,7 +35,7 @@ void require_data(const Plan& plan) {
 struct EncryptedMachine::Cache {
   using Key = std::pair<const Complex*, int>;  // the vector and the level; the plan keeps the vector alive
   std::map<Key, Plaintext> plaintexts;
-  std::map<std::pair<LinearIdentity, int>, std::unique_ptr<EncodedTransform>> transforms;
+  std::map<std::pair<TransformIdentity, int>, std::unique_ptr<EncodedTransform>> transforms;
   std::map<size_t, SeriesPlan> series;  // by instruction
   size_t bytes = 0;
 };
@@ -242,9 +242,8 @@ class EncryptedMachine::Run {
     std::unique_ptr<EncodedTransform> fresh;
     if (found == cache.transforms.end()) {
       const auto start = Clock::now();
-      fresh = std::make_unique<EncodedTransform>(context_, machine_.encoder_,
-                                                 transform_of(*instruction_->linear, plan_.program.slots),
-                                                 level, context_.scale(level), context_.scale(level - 1));
+      fresh = std::make_unique<EncodedTransform>(context_, machine_.encoder_, *instruction_->linear, level,
+                                                 context_.scale(level), context_.scale(level - 1));
       result_.encode_seconds[index_] += seconds_since(start);
     }
     const EncodedTransform& encoded = fresh ? *fresh : *found->second;
@@ -262,9 +261,8 @@ class EncryptedMachine::Run {
     if (is_new) {
       std::vector<uint64_t> primes;
       for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-      found->second =
-          plan_series({SeriesBasis::kChebyshev, instruction_->series->coefficients}, level,
-                      context_.scale(level), context_.scale(level - depth(*instruction_)), primes);
+      found->second = plan_series(*instruction_->series, level, context_.scale(level),
+                                  context_.scale(level - depth(*instruction_)), primes);
     }
     store(0, evaluate_series(evaluator_, found->second, argument(0)));
   }
@@ -273,7 +271,12 @@ class EncryptedMachine::Run {
     const auto keep = [&](size_t i, const Ciphertext& fresh) {
       store(i, evaluator_.drop_to_level(fresh, plan_.level[id(instruction_->results[i])]));
     };
-    const Bootstrapper& bootstrapper = *machine_.bootstrapper_;
+    if (instruction_->period != 0) return bootstrap(*machine_.find_sparse(instruction_->period), keep);
+    bootstrap(*machine_.bootstrapper_, keep);
+  }
+
+  template <typename AnyBootstrapper, typename Keep>
+  void bootstrap(const AnyBootstrapper& bootstrapper, const Keep& keep) {
     if (instruction_->arguments.size() == 1) {
       const bool real = plan_.program.value_is_real[id(instruction_->arguments[0])] != 0;
       return keep(0, real ? bootstrapper.apply_real(evaluator_, argument(0))
@@ -281,9 +284,9 @@ class EncryptedMachine::Run {
     }
     Ciphertext packed = evaluator_.multiply_by_i(argument(1));
     evaluator_.add_inplace(packed, argument(0));
-    auto [re, im] = bootstrapper.apply_parts(evaluator_, packed);
-    keep(0, re);
-    keep(1, im);
+    const BootstrapParts parts = bootstrapper.apply_parts(evaluator_, packed);
+    keep(0, parts.re);
+    keep(1, parts.im);
   }
 
   EncryptedMachine& machine_;
@@ -307,34 +310,57 @@ EncryptedMachine::EncryptedMachine(const Plan& plan, const Encoder& encoder, con
       bootstrapper_(bootstrapper),
       options_(options),
       cache_(std::make_unique<Cache>()) {
-  const Context& context = evaluator.context();
-  if (plan.program.slots != static_cast<size_t>(context.slots()))
-    throw Error(message("a plan for ", plan.program.slots, " slots on a ring of ", context.slots(),
-                        "; plan for these parameters"));
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i)
-    if (plan.argument_level[i] > context.max_level())
-      throw Error(message(describe(plan.program.instructions[i]), " is planned at level ",
-                          plan.argument_level[i], " of ", context.max_level(),
-                          "; plan for these parameters"));
-  if (plan.bootstraps > 0 && (bootstrapper == nullptr || plan.budget.entry_level != context.entry_level() ||
-                              plan.budget.max_level > context.compute_level()))
-    throw Error(message("the plan has ", plan.bootstraps, " bootstraps from level ", plan.budget.entry_level,
-                        " to ", plan.budget.max_level,
-                        ", which these parameters do not offer; plan for them"));
+  require_levels();
   require_data(plan);
-  const auto require_keys = [&](const std::set<int>& relinearisation_levels,
-                                const std::map<GaloisElement, std::set<int>>& galois_levels) {
-    for (const int level : relinearisation_levels) evaluator.require_relinearisation_key(level);
-    for (const auto& [element, levels] : galois_levels)
-      for (const int level : levels) evaluator.require_galois_key(element, level);
+  require_keys();
+}
+
+void EncryptedMachine::require_levels() const {
+  const Context& context = evaluator_.context();
+  if (plan_.program.slots != static_cast<size_t>(context.slots()))
+    throw Error(message("a plan for ", plan_.program.slots, " slots on a ring of ", context.slots(),
+                        "; plan for these parameters"));
+  for (size_t i = 0; i < plan_.program.instructions.size(); ++i)
+    if (plan_.argument_level[i] > context.max_level())
+      throw Error(message(describe(plan_.program.instructions[i]), " is planned at level ",
+                          plan_.argument_level[i], " of ", context.max_level(),
+                          "; plan for these parameters"));
+  for (size_t i = 0; i < plan_.program.instructions.size(); ++i) {
+    const Instruction& instruction = plan_.program.instructions[i];
+    if (instruction.opcode != Opcode::kBootstrap) continue;
+    const SparseBootstrapper* sparse = find_sparse(instruction.period);
+    const bool offered = instruction.period == 0 ? bootstrapper_ != nullptr : sparse != nullptr;
+    int entry = context.entry_level(), output = context.compute_level();
+    if (sparse != nullptr) entry = sparse->plan().entry_level(), output = sparse->plan().output_level();
+    int highest = 0;
+    for (Value result : instruction.results) highest = std::max(highest, plan_.level[id(result)]);
+    if (!offered || plan_.argument_level[i] != entry || highest > output)
+      throw Error(message("the plan has ", plan_.bootstraps, " bootstraps, one of ",
+                          instruction.period == 0 ? plan_.program.slots : instruction.period,
+                          " slots from level ", plan_.argument_level[i], " to ", highest,
+                          ", which these parameters do not offer; plan for them"));
+  }
+}
+
+// All keys, now rather than at the first bootstrap, which may be hours away.
+void EncryptedMachine::require_keys() const {
+  const auto require = [&](const KeyRequest& request) {
+    for (const int level : request.relinearisation_levels) evaluator_.require_relinearisation_key(level);
+    for (const auto& [element, levels] : request.galois_levels)
+      for (const int level : levels) evaluator_.require_galois_key(element, level);
   };
-  require_keys(plan.keys.relinearisation_levels, plan.keys.galois_levels);
-  if (plan.bootstraps == 0) return;
-  // Now rather than at the first bootstrap, which may be hours away.
-  const KeyRequest needed = bootstrapper->plan().key_request();
-  require_keys(needed.relinearisation_levels, needed.galois_levels);
-  if (!evaluator.keys().to_ephemeral || !evaluator.keys().from_ephemeral)
+  require(plan_.keys);
+  for (const size_t period : bootstrap_periods(plan_))
+    require(period == 0 ? bootstrapper_->plan().key_request() : find_sparse(period)->plan().key_request());
+  const EvaluationKeys& keys = evaluator_.keys();
+  if (plan_.bootstraps > 0 && (!keys.to_ephemeral || !keys.from_ephemeral))
     throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
+}
+
+const SparseBootstrapper* EncryptedMachine::find_sparse(size_t period) const {
+  for (const SparseBootstrapper* sparse : options_.sparse_bootstrappers)
+    if (static_cast<size_t>(sparse->plan().slots()) == period) return sparse;
+  return nullptr;
 }
 
 EncryptedMachine::~EncryptedMachine() = default;

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planning/planner.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/server/evaluator.h"
@@ -31,6 +32,8 @@ namespace psm::program {
 
 struct MachineOptions {
   size_t encoded_bytes = size_t{1} << 30;
+  // One for each period of the plan's sparse bootstraps (bootstrap_periods); they outlive the machine.
+  std::vector<const SparseBootstrapper*> sparse_bootstrappers{};
 };
 
 // State between two instructions.
@@ -59,7 +62,7 @@ struct RunResult {
 
 class EncryptedMachine {
  public:
-  // All arguments outlive the machine; `bootstrapper` may be null if the plan has no bootstraps.
+  // All arguments outlive the machine; `bootstrapper` may be null if the plan has no full bootstraps.
   EncryptedMachine(const Plan&, const Encoder&, const Evaluator&, const Bootstrapper* bootstrapper,
                    MachineOptions = {});
   ~EncryptedMachine();
@@ -75,6 +78,9 @@ class EncryptedMachine {
  private:
   class Run;
   struct Cache;
+  void require_levels() const;
+  void require_keys() const;
+  const SparseBootstrapper* find_sparse(size_t period) const;
   const Plan& plan_;
   const Encoder& encoder_;
   const Evaluator& evaluator_;

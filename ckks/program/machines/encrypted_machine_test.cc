@@ -4,6 +4,8 @@
 #include <numbers>
 
 #include "ckks/base/error.h"
+#include "ckks/bootstrap/error_model.h"
+#include "ckks/program/errors/noise.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
@@ -59,7 +61,7 @@ TEST_CASE(
     "a linear map of two inputs with babies, giants of both signs and conjugates agrees with the twin") {
   Builder b(kSlots);
   const std::vector<Value> inputs{b.input("x"), b.input("y")};
-  LinearMap map{.outputs = 2, .terms = {}};
+  LinearTransform map{.outputs = 2, .terms = {}};
   for (int giant : {-16, 0, 16, 32})
     for (int baby : {0, 1, 5})
       for (int input : {0, 1})
@@ -74,48 +76,6 @@ TEST_CASE(
   b.output("second", b.square(outputs[1]));
   TestMachine setting(insecure_leveled(10, 4), std::move(b).finish());
   CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}}) < 1e-4);
-}
-
-TEST_CASE("the keys that a linear map is planned with are those that its transform asks for") {
-  LinearMap map{.outputs = 2, .terms = {}};
-  LinearTransform transform;
-  transform.slots = kSlots;
-  transform.outputs = 2;
-  for (int giant : {-64, -32, 0, 32, 96})
-    for (int baby : {-3, 0, 2}) {
-      map.terms.push_back({.output = baby == 2, .giant = giant, .baby = baby, .weight = Plain::constant(1)});
-      transform.terms.push_back({.output = baby == 2, .giant = giant, .baby = baby, .diagonal = {1.0}});
-    }
-  const Context context(insecure_leveled(10, 4));
-  const CostModel model(shape_of(context));
-  Instruction instruction{.opcode = Opcode::kLinear};
-  instruction.linear = std::make_shared<const LinearMap>(map);
-  KeyNeeds needs;
-  model.add_keys(instruction, 3, needs);
-  KeyRequest request;
-  const TransformSchedule steps = transform_schedule(transform);
-  request_keys(steps, context, 3, request);
-  CHECK(needs.galois_levels == request.galois_levels);
-  CHECK(needs.bytes(shape_of(context)) == static_cast<double>(request.bytes(context)));
-  Program program;
-  program.slots = kSlots;
-  const Counts counts = model.effort(instruction, program, 3).counts;
-  CHECK(counts.hoisted_key_switches == steps.hoisted_rotations());
-  CHECK(counts.full_key_switches == steps.giant_rotations());
-}
-
-TEST_CASE("the shape that the cost model assumes without a context is that of the default parameters") {
-  const SchemeShape assumed, actual = shape_of(Context(secure_n16()));
-  REQUIRE(assumed.bands.size() == actual.bands.size());
-  for (size_t i = 0; i < actual.bands.size(); ++i) {
-    CAPTURE(i);
-    CHECK(assumed.bands[i].top == actual.bands[i].top);
-    CHECK(assumed.bands[i].special_primes == actual.bands[i].special_primes);
-    CHECK(assumed.bands[i].digit_ends == actual.bands[i].digit_ends);
-  }
-  CHECK(assumed.p_bits.size() == actual.p_bits.size());
-  for (int level : {3, 9, 15, 19, 23, 27})
-    CHECK(assumed.key_bytes(level) == doctest::Approx(actual.key_bytes(level)).epsilon(0.03));
 }
 
 Program deep_program() {
@@ -171,6 +131,68 @@ TEST_CASE("a single real value and a complex one are bootstrapped alone") {
   }
 }
 
+double rms_error(const SlotVector& a, const SlotVector& b) {
+  double sum = 0;
+  for (size_t s = 0; s < a.size(); ++s) sum += std::norm(a[s] - b[s]);
+  return std::sqrt(sum / static_cast<double>(a.size()));
+}
+
+// Values that repeat with a period, squared and mixed; a candidate after each step.
+Program periodic_program(bool real, size_t period) {
+  Builder b(kSlots);
+  Value x = b.input("x", real, period), y = b.input("y", true, period);
+  for (int i = 0; i < 10; ++i) {
+    x = b.multiply_constant(b.multiply(x, b.rotate(y, 3)), 0.9);
+    const std::vector<Value> both = b.refresh(std::vector<Value>{x, y});
+    x = b.add_constant(both[0], 0.4), y = both[1];
+  }
+  b.output("x", x);
+  b.output("y", y);
+  return std::move(b).finish();
+}
+
+TEST_CASE(
+    "periodic values take sparse bootstraps, and what comes out is the twin's within the predicted error") {
+  constexpr int kPeriod = 32;
+  for (const bool real : {true, false}) {
+    CAPTURE(real);
+    TestMachine setting(insecure_bootstrappable(10), periodic_program(real, kPeriod), {kPeriod});
+    REQUIRE(setting.plan_.bootstraps > 0);
+    CHECK(bootstrap_periods(setting.plan_) == std::set<size_t>{kPeriod});
+    CHECK(setting.bootstrapper == nullptr);
+    std::map<std::string, SlotVector> inputs{{"x", wave(0.1, real)}, {"y", wave(0.3, true)}};
+    for (auto& [name, slots] : inputs)
+      for (size_t s = kPeriod; s < kSlots; ++s) slots[s] = slots[s % kPeriod];
+    const TwinResult twin = run_twin(setting.plan_.program, inputs);
+    const NoiseModel noise(setting.party.context);
+    const double bootstrap_std = predict_error(BootstrapPlan(setting.party.context)).rms();
+    // On all its ways: y and its error come into x again and again.
+    TwinOptions options{.slack = 1e-2};
+    options.noise_std = predicted_noise(setting.plan_, noise, bootstrap_std, twin.observations);
+    const TwinResult noisy = run_twin(setting.plan_.program, inputs, options);
+    for (const auto& [name, slots] : setting.run(inputs)) {
+      const SlotVector& exact = twin.outputs.at(name);
+      const double measured = rms_error(slots, exact), predicted = rms_error(noisy.outputs.at(name), exact);
+      CAPTURE(name);
+      CAPTURE(predicted);
+      CHECK(measured < 2 * predicted);
+      CHECK(measured > predicted / 4);
+    }
+    const MeterReading reading = meter(setting.plan_, setting.model);
+    CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
+    CHECK(reading.counts.bootstraps == setting.plan_.bootstraps);
+    CHECK(reading.bootstrap_bytes == static_cast<double>(setting.sparse_bootstrappers[0]->bytes()));
+    // Without the bootstrapper, and with one of another period.
+    CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr),
+                    Error);
+    const SparseBootstrapper other(setting.party.context, setting.party.encoder, kPeriod / 2);
+    CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr,
+                                     {.sparse_bootstrappers = {&other}}),
+                    Error);
+    CHECK_THROWS_AS(key_request(setting.plan_, nullptr), Error);
+  }
+}
+
 TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run takes") {
   TestMachine setting(insecure_leveled(10, 15), [] {
     Builder b(kSlots);
@@ -180,7 +202,7 @@ TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run tak
     b.output("y", sum);
     return std::move(b).finish();
   }());
-  const MeterReading reading = meter(setting.plan_, CostModel(shape_of(setting.party.context)));
+  const MeterReading reading = meter(setting.plan_, CostModel(setting.party.context.chain()));
   const RunResult result = setting.machine->run(setting.encrypt({{"x", SlotVector(kSlots, 0.1)}}));
   CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
   CHECK(reading.peak_ciphertext_bytes >= static_cast<double>(result.peak_bytes));

@@ -1,7 +1,6 @@
 // What the cost model says against what the kernels do: the encrypted machine runs over kernels that count.
 #include <cmath>
 
-#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/program/testing/test_machine.h"
 #include "ckks/ring/testing/counting_backend.h"
@@ -48,16 +47,17 @@ void check_equal(const Measured& measured, const Effort& effort) {
 }
 
 CostModel model_of(const Context& context) {
-  if (!context.can_bootstrap()) return CostModel(shape_of(context));
-  return CostModel(shape_of(context), {}, figures_of(BootstrapPlan(context), KernelSeconds{}));
+  if (!context.can_bootstrap()) return CostModel(context.chain());
+  return CostModel(context.chain(), {}, figures_of(BootstrapPlan(context), KernelSeconds{}));
 }
 
 // Runs a program twice, so that the second run finds all plaintexts encoded, and holds every instruction of that one
 // against the model. Returns the bootstraps that it met.
-std::vector<Measured> compare(const ParameterSpec& spec, Program program) {
-  TestMachine setting(spec, std::move(program));
+std::vector<Measured> compare(const ParameterSpec& spec, Program program,
+                              const std::vector<int>& sparse_periods = {}) {
+  TestMachine setting(spec, std::move(program), sparse_periods);
   const Context& context = setting.party.context;
-  const CostModel model = model_of(context);
+  const CostModel model = sparse_periods.empty() ? model_of(context) : setting.model;
   const Plan& plan = setting.plan_;
   std::map<std::string, SlotVector> inputs;
   for (const NamedValue& input : plan.program.inputs) inputs[input.name] = SlotVector(kSlots, 0.5);
@@ -86,7 +86,7 @@ std::vector<Measured> compare(const ParameterSpec& spec, Program program) {
     for (Value result : instruction.results) {
       const int at = levels[static_cast<size_t>(result.id)];
       CHECK(at == plan.level[static_cast<size_t>(result.id)]);
-      if (is_bootstrap && at < context.compute_level()) effort += model.drop_effort(at);
+      if (is_bootstrap && at < model.output_level(instruction.period)) effort += model.drop_effort(at);
       if (!is_bootstrap) CHECK(at == level - depth(instruction));
     }
     const Measured measured = in_limbs(counter.take());
@@ -137,7 +137,7 @@ TEST_CASE("a linear map does what the cost model counts, whatever its sources, g
     for (const bool rotated : {true, false}) {
       Builder b(kSlots);
       const std::vector<Value> inputs{b.input("x"), b.input("y")};
-      LinearMap map{.outputs = 2, .terms = {}};
+      LinearTransform map{.outputs = 2, .terms = {}};
       for (int giant : giants)
         for (int baby : rotated ? std::vector<int>{0, 1, 5} : std::vector<int>{0})
           for (int input : {0, 1})
@@ -157,10 +157,10 @@ TEST_CASE("a linear map does what the cost model counts, whatever its sources, g
 }
 
 // Squares until a bootstrap is needed.
-Program deep(bool real, int values) {
+Program deep(bool real, int values, size_t period = 0) {
   Builder b(kSlots);
   std::vector<Value> x;
-  for (int v = 0; v < values; ++v) x.push_back(b.input("x" + std::to_string(v), real));
+  for (int v = 0; v < values; ++v) x.push_back(b.input("x" + std::to_string(v), real, period));
   for (int i = 0; i < 18; ++i) {
     if (i == 9) x = b.refresh(x);
     for (Value& value : x) value = b.square(value);
@@ -185,18 +185,22 @@ TEST_CASE("bootstraps of a complex value, of a real one and of two real ones do 
   }
 }
 
-TEST_CASE("a sparse bootstrap does what its effort counts") {
-  for (const int slots : {16, 128}) {
-    CAPTURE(slots);
+TEST_CASE(
+    "sparse bootstraps of a complex value, of a real one and of two real ones do what the cost model "
+    "counts") {
+  for (const int period : {16, 128}) {
+    CAPTURE(period);
     const ParameterSpec spec = insecure_bootstrappable(kLogN);
-    const Context context(spec);
-    const SparseBootstrapPlan plan(context, slots);
-    TestParty party(spec, plan.key_request());
-    const SparseBootstrapper bootstrapper(party.context, party.encoder, slots);
-    const Ciphertext in = party.encrypt(SlotVector(kSlots, 0.5), plan.entry_level());
-    KernelCounter counter(party.context.q(0));
-    bootstrapper.apply(*party.evaluator, in);
-    check_equal(in_limbs(counter.take()), effort_of(bootstrapper.plan()));
+    const auto at = static_cast<size_t>(period);
+    const auto complex = compare(spec, deep(false, 1, at), {period}),
+               real = compare(spec, deep(true, 1, at), {period}),
+               pair = compare(spec, deep(true, 2, at), {period}), full = compare(spec, deep(false, 1));
+    REQUIRE(complex.size() == 1);
+    REQUIRE(real.size() == 1);
+    REQUIRE(pair.size() == 1);
+    CHECK(real[0].key_switches == complex[0].key_switches);
+    CHECK(pair[0].key_switches == complex[0].key_switches);
+    CHECK(complex[0].work[WorkKind::kNtt] < 0.75 * full[0].work[WorkKind::kNtt]);
   }
 }
 

@@ -25,7 +25,7 @@ double measured_over_predicted(const ParameterSpec& spec, Program source) {
   const Context& context = test.party.context;
   BootstrapFigures figures;
   if (test.bootstrapper) figures = figures_of(test.bootstrapper->plan(), KernelSeconds{});
-  const MeterReading reading = meter(test.plan_, CostModel(shape_of(context), {}, figures));
+  const MeterReading reading = meter(test.plan_, CostModel(context.chain(), {}, figures));
   const std::map<std::string, Ciphertext> inputs = test.encrypt({{"x", wave()}});
   test.machine->run(inputs);
   const size_t kept = test.machine->encoded_bytes() + (test.bootstrapper ? test.bootstrapper->bytes() : 0);
@@ -54,7 +54,7 @@ TEST_CASE("memory is predicted within a tenth: a linear map of several inputs an
   Builder b(kSlots);
   const Value x = b.input("x");
   const std::vector<Value> inputs{x, b.rotate(x, 1), b.negate(x)};
-  LinearMap map{.outputs = 6, .terms = {}};
+  LinearTransform map{.outputs = 6, .terms = {}};
   for (int output = 0; output < map.outputs; ++output)
     for (int input = 0; input < 3; ++input)
       for (int giant : {0, 4, 8})
@@ -74,7 +74,7 @@ TEST_CASE("memory is predicted within a tenth: a linear map of several inputs an
 TEST_CASE("memory is predicted within a tenth: a series of degree 31 and products") {
   Builder b(kSlots);
   const Value x = b.input("x", true);
-  const Value y = b.series(x, {std::vector<double>(32, 0.03)});
+  const Value y = b.series(x, {.coefficients = std::vector<double>(32, 0.03)});
   b.output("y", b.multiply(b.square(y), y));
   check_within_a_tenth(measured_over_predicted(insecure_leveled(kLogN, 8), std::move(b).finish()));
 }

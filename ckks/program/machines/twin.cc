@@ -143,6 +143,11 @@ class Twin {
     if (found->second.size() != program_.slots)
       throw Error(message("input '", input.name, "' has ", found->second.size(), " slots but the program ",
                           program_.slots, "; pad or repeat it"));
+    const size_t mask = program_.value_period[id(input.value)] - 1;
+    for (size_t s = 0; s < program_.slots; ++s)
+      if (found->second[s] != found->second[s & mask])
+        throw Error(message("input '", input.name, "' does not repeat with its period ", mask + 1, ": slot ",
+                            s, " differs; repeat it"));
     values_[id(input.value)] = found->second;
   }
 
@@ -347,13 +352,13 @@ class Twin {
   // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b].
   void execute_linear() {
     const size_t mask = program_.slots - 1;
-    for (const LinearTerm& term : instruction_->linear->terms) with_data(term.weight);
+    for (const TransformTerm& term : instruction_->linear->terms) with_data(term.weight);
     for (size_t output = 0; output < instruction_->results.size(); ++output) {
       SlotVector& out = result(output);
       for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
         std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
                   out.begin() + static_cast<std::ptrdiff_t>(end), Complex(0));
-        for (const LinearTerm& term : instruction_->linear->terms) {
+        for (const TransformTerm& term : instruction_->linear->terms) {
           if (static_cast<size_t>(term.output) != output) continue;
           const SlotVector& x = argument(static_cast<size_t>(term.input));
           const auto giant = static_cast<size_t>(term.giant), baby = static_cast<size_t>(term.baby);
@@ -373,11 +378,22 @@ class Twin {
     if (instruction_->arguments.size() == 1) {
       const SlotVector& a = argument(0);
       const bool real = program_.value_is_real[id(instruction_->arguments[0])] != 0;
-      return map_slots(result(), [&](size_t s) { return real ? Complex(a[s].real(), 0) : a[s]; });
+      map_slots(result(), [&](size_t s) { return real ? Complex(a[s].real(), 0) : a[s]; });
+    } else {
+      const SlotVector &a = argument(0), &b = argument(1);
+      map_slots(result(0), [&](size_t s) { return Complex(a[s].real() - b[s].imag(), 0); });
+      map_slots(result(1), [&](size_t s) { return Complex(b[s].real() + a[s].imag(), 0); });
     }
-    const SlotVector &a = argument(0), &b = argument(1);
-    map_slots(result(0), [&](size_t s) { return Complex(a[s].real() - b[s].imag(), 0); });
-    map_slots(result(1), [&](size_t s) { return Complex(b[s].real() + a[s].imag(), 0); });
+    if (instruction_->period == 0) return;
+    for (size_t r = 0; r < instruction_->results.size(); ++r) average_repetitions(result(r));
+  }
+
+  // Halved again and again: where the repetitions are equal their mean is exact.
+  void average_repetitions(SlotVector& x) const {
+    const size_t period = instruction_->period;
+    for (size_t half = x.size() / 2; half >= period; half /= 2)
+      for (size_t s = 0; s < half; ++s) x[s] = (x[s] + x[s + half]) / 2.0;
+    for (size_t s = period; s < x.size(); ++s) x[s] = x[s & (period - 1)];
   }
 
   const Program& program_;

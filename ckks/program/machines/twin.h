@@ -7,11 +7,14 @@
 //   * a value that is refreshed or bootstrapped: |re| <= 1 and |im| <= 1;
 //   * a value that is marked real: im = 0;
 //   * any value: finite.
+// An input that does not repeat with the period that the program gives it is an error.
 // A range may be left by `slack` (for im = 0: times the largest absolute value of the vector, at least 1).
 //
 // Noise. With noise_std the twin adds to re and im of every slot of value v an independent normal error of
 // standard deviation noise_std[v]: what the instruction that makes v adds by itself, not what it inherits
 // (noise.h predicts it). The error depends on (noise_seed, v, slot) alone.
+//
+// A sparse bootstrap returns the mean over the repetitions, as it does on ciphertexts.
 //
 // Results are bit-identical for every number of threads. Values are freed at their last use.
 #pragma once

@@ -175,6 +175,7 @@ TEST_CASE("two real values bootstrapped as one come back each in its place") {
   Program program;
   program.slots = kSlots;
   program.value_is_real = {1, 1, 1, 1};
+  program.value_period.assign(4, kSlots);
   program.inputs = {{"a", {0}}, {"b", {1}}};
   program.outputs = {{"c", {2}}, {"d", {3}}};
   program.instructions = {{.opcode = Opcode::kInput, .results = {{0}}},
@@ -184,6 +185,25 @@ TEST_CASE("two real values bootstrapped as one come back each in its place") {
   const TwinResult result = run_twin(program, {{"a", a}, {"b", b}});
   CHECK(largest_difference(result.outputs.at("c"), a) == 0);
   CHECK(largest_difference(result.outputs.at("d"), b) == 0);
+}
+
+TEST_CASE("a sparse bootstrap returns the mean of the repetitions, and inputs must keep their period") {
+  Builder b(kSlots);
+  b.output("y", b.refresh(b.input("x", true, 4)));
+  Program program = std::move(b).finish();
+  program.instructions[1].opcode = Opcode::kBootstrap;
+  program.instructions[1].period = 4;
+  SlotVector x(kSlots);
+  for (size_t s = 0; s < kSlots; ++s) x[s] = 0.1 * static_cast<double>(s % 4 + 1);
+  CHECK(run_twin(program, {{"x", x}}).outputs.at("y") == x);
+  // Noise of the argument is averaged as well.
+  TwinOptions noisy{.slack = 1, .noise_std = {1e-2, 0}};
+  const SlotVector y = run_twin(program, {{"x", x}}, noisy).outputs.at("y");
+  CHECK(largest_difference(y, x) > 0);
+  CHECK(largest_difference(y, x) < 1e-2);
+  for (size_t s = 0; s < kSlots; ++s) CHECK(y[s] == y[s % 4]);
+  x[5] += 0.1;
+  CHECK_THROWS_WITH_AS(run_twin(program, {{"x", x}}), doctest::Contains("period 4"), Error);
 }
 
 TEST_CASE("missing inputs, wrong lengths, shapes without values and infinities are refused") {

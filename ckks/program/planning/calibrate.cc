@@ -65,7 +65,7 @@ double whole_over_parts(const Context& context, const KernelSeconds& parts, doub
   Program program;
   program.slots = static_cast<size_t>(context.slots());
   const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
-  return times[times.size() / 2] / CostModel(shape_of(context), parts).seconds(rotate, program, level);
+  return times[times.size() / 2] / CostModel(context.chain(), parts).seconds(rotate, program, level);
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   set(WorkKind::kKeyRead, std::max(0.0, key_product(true) - hot) * count / packed_limbs);
 
   // One digit of alpha limbs to all others.
-  const auto sources = static_cast<size_t>(context.gadgets().back().digits[0].end);
+  const auto sources = static_cast<size_t>(context.chain().bands.back().digits[0].end);
   const size_t targets = limbs - sources;
   std::vector<uint64_t> factors(sources * targets, 12345);
   std::vector<Modulus> moduli;

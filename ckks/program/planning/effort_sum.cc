@@ -12,16 +12,14 @@ constexpr size_t kLongRun = 64;
 // The parts of a key switch, as work at one level.
 class Switching {
  public:
-  Switching(const SchemeShape& shape, int level)
-      : Switching(level + 1, shape.special_primes(level), shape.digits(level), shape.packed_limbs(level),
-                  shape.gadget(level).digit_ends) {}
-  Switching(int limbs, int special, int digits, double packed_limbs, std::span<const int> digit_ends)
+  Switching(const Chain& chain, int level)
+      : Switching(level + 1, chain.special_primes(level), chain.digits(level), chain.packed_limbs(level),
+                  chain.gadget(level).digits) {}
+  Switching(int limbs, int special, int digits, double packed_limbs, std::span<const DigitRange> ranges)
       : limbs_(limbs), special_(special), digits_(digits), packed_limbs_(packed_limbs) {
-    int begin = 0;
-    for (int i = 0; i < digits_; ++i) {
-      const int end = std::min(digit_ends[static_cast<size_t>(i)], limbs_);
-      conversions_ += conversions(end - begin, limbs_ + special_ - (end - begin));
-      begin = end;
+    for (const DigitRange& digit : ranges.first(static_cast<size_t>(digits_))) {
+      const int size = std::min(digit.end, limbs_) - digit.begin;
+      conversions_ += conversions(size, limbs_ + special_ - size);
     }
   }
 
@@ -62,11 +60,15 @@ class Switching {
 
 }  // namespace
 
-MapSummary summarise(const LinearMap& map, size_t slots) {
-  MapSummary summary{.plan = linear_schedule(map, slots), .outputs = map.outputs};
-  for (const LinearSchedule::Source& source : summary.plan.sources)
-    summary.switched_sources += source.switched();
-  for (const LinearTerm& term : map.terms)
+TransformSummary summarise(const LinearTransform& transform, const TransformSchedule& schedule,
+                           size_t slots) {
+  TransformSummary summary{.sources = static_cast<int>(schedule.sources.size()),
+                           .hoisted_rotations = schedule.hoisted_rotations(),
+                           .hoisted_inputs = schedule.hoisted_inputs(),
+                           .giant_rotations = schedule.giant_rotations(),
+                           .meetings = schedule.meetings(),
+                           .outputs = transform.outputs};
+  for (const TransformTerm& term : transform.terms)
     ++(term.weight.period() == slots ? summary.full_terms : summary.periodic_terms);
   return summary;
 }
@@ -97,7 +99,7 @@ void EffortSum::multiply(int level, int64_t count) {
 }
 
 void EffortSum::relinearise_rescale(int level) {
-  const Switching at(shape_, level);
+  const Switching at(chain_, level);
   at.decompose(effort.work);
   at.key_product(effort.work);
   at.mod_down(effort.work, 2, true);
@@ -107,7 +109,7 @@ void EffortSum::relinearise_rescale(int level) {
 }
 
 void EffortSum::rotate(int level, int64_t count) {
-  const Switching at(shape_, level);
+  const Switching at(chain_, level);
   const auto times = static_cast<double>(count);
   at.decompose(effort.work);
   at.key_product(effort.work, times);
@@ -117,14 +119,14 @@ void EffortSum::rotate(int level, int64_t count) {
 }
 
 void EffortSum::conjugate(int level) {
-  const Switching at(shape_, level);
+  const Switching at(chain_, level);
   at.full(effort.work);
   at.permute(effort.work, 2, false);
   ++effort.counts.conjugations;
 }
 
 void EffortSum::sum_rotations(int level, int64_t count) {
-  const Switching at(shape_, level);
+  const Switching at(chain_, level);
   const auto switched = static_cast<double>(count - 1);
   at.decompose(effort.work);
   at.key_product(effort.work, switched);
@@ -134,25 +136,24 @@ void EffortSum::sum_rotations(int level, int64_t count) {
   effort.counts.hoisted_key_switches += count - 1;
 }
 
-void EffortSum::linear(const MapSummary& map, int level) {
-  const Switching at(shape_, level);
-  const auto sources = static_cast<double>(map.switched_sources),
-             steps = static_cast<double>(map.plan.steps.size());
-  const double unmoved = static_cast<double>(map.plan.sources.size()) - sources;
-  at.decompose(effort.work, map.plan.hoisted_inputs + steps);
+void EffortSum::linear(const TransformSummary& transform, int level) {
+  const Switching at(chain_, level);
+  const double sources = transform.hoisted_rotations, steps = transform.giant_rotations;
+  const double unmoved = transform.sources - sources;
+  at.decompose(effort.work, transform.hoisted_inputs + steps);
   at.key_product(effort.work, sources + steps);
   at.permute(effort.work, 2 * (sources + steps), true);
-  effort.work[WorkKind::kMultiply] += static_cast<double>(map.full_terms) * 2 * at.extended_limbs();
-  effort.work[WorkKind::kRunProduct] += static_cast<double>(map.periodic_terms) * 2 * at.extended_limbs();
-  at.mod_down(effort.work, steps);                    // giants: c_1 only; c_0 stays extended
-  at.mod_down(effort.work, 2.0 * map.outputs, true);  // by P q_l at once
+  effort.work[WorkKind::kMultiply] += transform.full_terms * 2.0 * at.extended_limbs();
+  effort.work[WorkKind::kRunProduct] += transform.periodic_terms * 2.0 * at.extended_limbs();
+  at.mod_down(effort.work, steps);                          // giants: c_1 only; c_0 stays extended
+  at.mod_down(effort.work, 2.0 * transform.outputs, true);  // by P q_l at once
   // P c_0 of a rotated source, P times the others; c_0 of a giant; running sums that meet others.
   effort.work[WorkKind::kAdd] +=
-      (sources + 2 * unmoved) * at.limbs() + (steps + 2.0 * map.plan.meetings) * at.extended_limbs();
-  effort.counts.hoisted_key_switches += map.switched_sources;
-  effort.counts.full_key_switches += static_cast<int64_t>(map.plan.steps.size());
-  effort.counts.plaintext_products += map.full_terms + map.periodic_terms;
-  effort.counts.rescales += map.outputs;
+      (sources + 2 * unmoved) * at.limbs() + (steps + 2.0 * transform.meetings) * at.extended_limbs();
+  effort.counts.hoisted_key_switches += transform.hoisted_rotations;
+  effort.counts.full_key_switches += transform.giant_rotations;
+  effort.counts.plaintext_products += transform.full_terms + transform.periodic_terms;
+  effort.counts.rescales += transform.outputs;
 }
 
 void EffortSum::series(std::span<const SeriesPlan::Node> nodes, int shift) {
@@ -174,12 +175,12 @@ void EffortSum::series(std::span<const SeriesPlan::Node> nodes, int shift) {
 }
 
 void EffortSum::mod_raise(int level) {
-  const int one_digit[] = {1};
-  const double packed = (shape_.q_bits.front() + shape_.p_bits.front()) / 64.0;
+  const DigitRange one_digit[] = {{0, 1}};
+  const double packed = (chain_.q_bits.front() + chain_.p_bits.front()) / 64.0;
   Switching(1, 1, 1, packed, one_digit).full(effort.work);
   effort.work[WorkKind::kNtt] += 2 * (1 + level);
   effort.work[WorkKind::kAdd] += 2 * level;  // residues modulo every other prime
-  Switching(shape_, level).full(effort.work);
+  Switching(chain_, level).full(effort.work);
   effort.counts.full_key_switches += 2;
 }
 

@@ -10,23 +10,22 @@
 #include <cstdint>
 #include <span>
 
+#include "ckks/linalg/linear_transform.h"
 #include "ckks/poly/series_plan.h"
 #include "ckks/program/planning/cost_model.h"
 
 namespace psm::program {
 
-// What the work of a linear map depends on besides its level.
-struct MapSummary {
-  LinearSchedule plan;
-  int64_t switched_sources = 0;
-  int64_t full_terms = 0, periodic_terms = 0;
-  int outputs = 0;
+// What the work of a linear transform depends on besides its level.
+struct TransformSummary {
+  int sources = 0, hoisted_rotations = 0, hoisted_inputs = 0, giant_rotations = 0, meetings = 0;
+  int full_terms = 0, periodic_terms = 0, outputs = 0;
 };
-MapSummary summarise(const LinearMap&, size_t slots);
+TransformSummary summarise(const LinearTransform&, const TransformSchedule&, size_t slots);
 
 class EffortSum {
  public:
-  explicit EffortSum(const SchemeShape& shape) : shape_(shape) {}
+  explicit EffortSum(const Chain& chain) : chain_(chain) {}
 
   Effort effort;
 
@@ -43,14 +42,14 @@ class EffortSum {
   void conjugate(int level);
   // The sum of `count` rotations, the identity among them (Evaluator::sum_galois).
   void sum_rotations(int level, int64_t count);
-  void linear(const MapSummary&, int level);
+  void linear(const TransformSummary&, int level);
   // Nodes of a series, `shift` levels above where they were planned.
   void series(std::span<const SeriesPlan::Node>, int shift = 0);
   // From level 0 by way of the ephemeral secret, at modulus q_0 p_0, to `level`.
   void mod_raise(int level);
 
  private:
-  const SchemeShape& shape_;
+  const Chain& chain_;
 };
 
 }  // namespace psm::program

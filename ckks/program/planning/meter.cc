@@ -11,22 +11,22 @@ size_t id(Value value) { return static_cast<size_t>(value.id); }
 // Ciphertexts as the encrypted machine keeps them.
 class Memory {
  public:
-  Memory(const Plan& plan, const SchemeShape& shape) : plan_(plan), shape_(shape) {}
+  Memory(const Plan& plan, const Chain& chain) : plan_(plan), chain_(chain) {}
 
   void start() {
     for (const NamedValue& input : plan_.program.inputs) store(input.value);
   }
-  void store(Value value) { live_ += shape_.ciphertext_bytes(plan_.level[id(value)]); }
+  void store(Value value) { live_ += chain_.ciphertext_bytes(plan_.level[id(value)]); }
   // True if the value had to be brought down for this instruction.
   bool lower(Value value, int level) {
     if (plan_.level[id(value)] == level || !lowered_.insert({value.id, level}).second) return false;
-    live_ += shape_.ciphertext_bytes(level);
+    live_ += chain_.ciphertext_bytes(level);
     return true;
   }
   void release(Value value) {
-    live_ -= shape_.ciphertext_bytes(plan_.level[id(value)]);
+    live_ -= chain_.ciphertext_bytes(plan_.level[id(value)]);
     for (auto at = lowered_.lower_bound({value.id, 0}); at != lowered_.end() && at->first == value.id;) {
-      live_ -= shape_.ciphertext_bytes(at->second);
+      live_ -= chain_.ciphertext_bytes(at->second);
       at = lowered_.erase(at);
     }
   }
@@ -34,7 +34,7 @@ class Memory {
 
  private:
   const Plan& plan_;
-  const SchemeShape& shape_;
+  const Chain& chain_;
   std::set<std::pair<int, int>> lowered_;
   double live_ = 0;
 };
@@ -42,7 +42,7 @@ class Memory {
 // Bytes of encoded plaintexts; a vector that is met again at the same level is the same plaintext.
 class Plaintexts {
  public:
-  explicit Plaintexts(const SchemeShape& shape) : shape_(shape) {}
+  explicit Plaintexts(const Chain& chain) : chain_(chain) {}
 
   // Those of an instruction, met before or not: a vector, a map, or nothing.
   double add(const Instruction& instruction, int level) {
@@ -56,9 +56,9 @@ class Plaintexts {
     if (instruction.linear) {
       is_new = seen_maps_.insert({same_encoding(*instruction.linear), level}).second;
       double periods = 0;
-      for (const LinearTerm& term : instruction.linear->terms)
+      for (const TransformTerm& term : instruction.linear->terms)
         periods += static_cast<double>(term.weight.period());
-      bytes = 16.0 * periods * (level + 1 + shape_.special_primes(level));
+      bytes = 16.0 * periods * (level + 1 + chain_.special_primes(level));
     }
     if (is_new) bytes_ += bytes;
     return bytes;
@@ -66,31 +66,31 @@ class Plaintexts {
   double bytes() const { return bytes_; }
 
  private:
-  const SchemeShape& shape_;
+  const Chain& chain_;
   std::set<std::pair<const Complex*, int>> seen_;
-  std::set<std::pair<LinearIdentity, int>> seen_maps_;
+  std::set<std::pair<TransformIdentity, int>> seen_maps_;
   double bytes_ = 0;
 };
 
 // Decomposed digits, and the accumulators of a linear map.
 double scratch_bytes(const Instruction& instruction, int level, const CostModel& model, size_t slots) {
-  const SchemeShape& shape = model.shape();
-  const double extended = (level + 1 + shape.special_primes(level)) * shape.limb_bytes();
+  const Chain& chain = model.chain();
+  const double extended = (level + 1 + chain.special_primes(level)) * chain.limb_bytes();
   switch (instruction.opcode) {
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:
     case Opcode::kRotate:
     case Opcode::kConjugate:
-      return (shape.digits(level) + 2) * extended;
+      return (chain.digits(level) + 2) * extended;
     case Opcode::kSeries:
-      return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), shape);
+      return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), chain);
     case Opcode::kLinear: {
-      const LinearSchedule plan = linear_schedule(*instruction.linear, slots);
-      const double accumulators = static_cast<double>(plan.steps.size()) + instruction.linear->outputs;
-      return (shape.digits(level) * plan.hoisted_inputs + 2 * accumulators) * extended;
+      const TransformSchedule schedule = transform_schedule(*instruction.linear, slots);
+      const double accumulators = schedule.giant_rotations() + instruction.linear->outputs;
+      return (chain.digits(level) * schedule.hoisted_inputs() + 2 * accumulators) * extended;
     }
     case Opcode::kBootstrap:
-      return model.bootstrap().scratch_bytes;
+      return model.bootstrap(instruction.period).scratch_bytes;
     case Opcode::kInput:
     case Opcode::kAdd:
     case Opcode::kSubtract:
@@ -105,21 +105,22 @@ double scratch_bytes(const Instruction& instruction, int level, const CostModel&
 }
 
 void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading) {
-  const SchemeShape& shape = model.shape();
+  const Chain& chain = model.chain();
   reading.keys = plan.keys;
   reading.program_rotation_keys = static_cast<int>(plan.keys.galois_levels.size());
-  reading.program_key_bytes = plan.keys.bytes(shape);
-  if (plan.bootstraps > 0) {
-    reading.keys.merge(model.bootstrap().keys);
-    reading.bootstrap_key_bytes =
-        reading.keys.bytes(shape) - reading.program_key_bytes + model.bootstrap().other_key_bytes;
-    reading.bootstrap_bytes = model.bootstrap().memory_bytes;
+  reading.program_key_bytes = static_cast<double>(plan.keys.bytes(chain));
+  for (const size_t period : bootstrap_periods(plan)) {
+    reading.keys.merge(model.bootstrap(period).keys);
+    reading.bootstrap_bytes += model.bootstrap(period).memory_bytes;
   }
-  for (const int level : reading.keys.key_levels(shape)) {
+  reading.bootstrap_key_bytes = static_cast<double>(reading.keys.bytes(chain)) - reading.program_key_bytes;
+  const auto count = [&](int level) {
     KeyFigures& figures = reading.keys_by_level[level];
     ++figures.count;
-    figures.bytes += shape.key_bytes(level);
-  }
+    figures.bytes += static_cast<double>(chain.key_bytes(level));
+  };
+  for (const int level : reading.keys.relinearisation_keys(chain)) count(level);
+  for (const auto& [element, level] : reading.keys.galois_keys(chain)) count(level);
 }
 
 }  // namespace
@@ -145,11 +146,11 @@ std::string block_of(const std::string& label, int parts) {
 MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
   MeterReading reading;
   count_keys(plan, model, reading);
-  Memory memory(plan, model.shape());
-  Plaintexts plaintexts(model.shape());
+  Memory memory(plan, model.chain());
+  Plaintexts plaintexts(model.chain());
   std::map<std::string, size_t> block_index;
   memory.start();
-  reading.lowest_level = model.shape().max_level;
+  reading.lowest_level = model.chain().max_level;
   for (int level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
   const std::vector<Instruction>& instructions = plan.program.instructions;
   for (size_t i = 0; i < instructions.size(); ++i) {
@@ -174,7 +175,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
       for (Value result : instruction.results) memory.store(result);
     if (bootstrap)
       for (Value result : instruction.results)
-        if (plan.level[id(result)] < model.shape().compute_level) drop_to(plan.level[id(result)]);
+        if (plan.level[id(result)] < model.output_level(instruction.period)) drop_to(plan.level[id(result)]);
     const double bytes = memory.live() + scratch_bytes(instruction, level, model, plan.program.slots);
     if (bytes > reading.peak_ciphertext_bytes) {
       reading.peak_ciphertext_bytes = bytes;

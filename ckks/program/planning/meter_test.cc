@@ -8,20 +8,20 @@ namespace {
 constexpr size_t kSlots = 256;
 
 CostModel model() {
-  SchemeShape shape;
-  shape.log_n = 9;
+  Chain chain = nominal_chain(secure_n16());
+  chain.log_n = 9;
   BootstrapFigures bootstrap;
   bootstrap.keys.need_galois(5, 27);
   bootstrap.keys.need_relinearisation(23);
-  bootstrap.other_key_bytes = 1000;
+  bootstrap.keys.encapsulation = true;
   bootstrap.effort.counts.relinearisations = 40;
-  return CostModel(shape, {}, bootstrap);
+  return CostModel(chain, {}, bootstrap);
 }
 
 TEST_CASE("key-switches are counted by kind, exactly") {
   Builder b(kSlots);
   const Value x = b.input("x"), y = b.input("y");
-  LinearMap map{.outputs = 1, .terms = {}};
+  LinearTransform map;
   for (int giant : {0, 8, 16})
     for (int baby : {0, 1, 2, 3})
       map.terms.push_back({.giant = giant, .baby = baby, .weight = Plain::shape_only(16, true)});
@@ -70,10 +70,10 @@ TEST_CASE("keys of program and bootstrap are merged: one for each band of levels
   CHECK(*reading.keys.relinearisation_levels.rbegin() == 23);
   CHECK(reading.keys_by_level.at(27).count == 1);
   std::map<int, int> highest;  // of the relinearisations, by band
-  for (int level : reading.keys.relinearisation_levels) highest[m.shape().band(level)] = level;
-  double bytes = m.shape().key_bytes(27) + m.shape().key_bytes(low) + 1000;
-  for (const auto& [band, level] : highest) bytes += m.shape().key_bytes(level);
-  CHECK(reading.key_bytes() == doctest::Approx(bytes));
+  for (int level : reading.keys.relinearisation_levels) highest[m.chain().band(level)] = level;
+  size_t bytes = m.chain().key_bytes(27) + m.chain().key_bytes(low) + m.chain().encapsulation_bytes();
+  for (const auto& [band, level] : highest) bytes += m.chain().key_bytes(level);
+  CHECK(reading.key_bytes() == static_cast<double>(bytes));
   CHECK(reading.seconds > m.bootstrap().seconds);
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("peak memory is that of the values that live together") {
   b.output("y", sum);
   const CostModel m = model();
   const MeterReading reading = meter(plan(std::move(b).finish(), {}, m), m);
-  CHECK(reading.peak_ciphertext_bytes == 5 * m.shape().ciphertext_bytes(0));
+  CHECK(reading.peak_ciphertext_bytes == 5 * m.chain().ciphertext_bytes(0));
 }
 
 TEST_CASE("a vector shared by instructions is one plaintext, and numbers take none") {
@@ -109,7 +109,7 @@ TEST_CASE(
     Builder b(kFull);
     Value y = b.input("x");
     for (int map_number : {1, 2}) {
-      LinearMap map{.outputs = 1, .terms = {}};
+      LinearTransform map{.outputs = 1, .terms = {}};
       for (int term = 0; term < terms; ++term)
         map.terms.push_back({.baby = map_number * term, .weight = Plain::shape_only(kFull, true)});
       y = b.linear(std::vector<Value>{y}, map)[0];

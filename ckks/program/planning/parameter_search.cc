@@ -77,10 +77,9 @@ class Search {
     std::vector<Ranked> ranked;
     for (const auto& [structure, sizes] : structures_) {
       const BootstrapFigures figures = figures_for(structure);
-      ranked.push_back(
-          {figures.seconds / structure.compute_levels,
-           figures.keys.bytes(shape_for(structure)) + figures.other_key_bytes + figures.memory_bytes,
-           &structure});
+      ranked.push_back({figures.seconds / structure.compute_levels,
+                        static_cast<double>(figures.keys.bytes(chain_for(structure))) + figures.memory_bytes,
+                        &structure});
     }
     std::sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) {
       return std::tie(a.seconds_a_level, a.bytes) < std::tie(b.seconds_a_level, b.bytes);
@@ -204,32 +203,8 @@ class Search {
     return 0;
   }
 
-  SchemeShape shape_for(const Structure& s) const {
-    SchemeShape shape;
-    const int evalmod_levels = ParameterSpec{}.evalmod_levels;
-    shape.log_n = ParameterSpec{}.log_n;
-    shape.entry_level = s.stc_levels;
-    shape.compute_level = s.stc_levels + s.compute_levels;
-    shape.max_level = shape.compute_level + evalmod_levels + s.cts_levels;
-    shape.bands.clear();
-    int special = 0;
-    for (const std::vector<int>& band : s.bands) {
-      shape.bands.push_back({band[0], band[1], {band.begin() + 2, band.end()}});
-      special = std::max(special, band[1]);
-    }
-    // Of structures, the sizes of the first: keys differ little.
-    const Sizes& z = structures_.at(s).front();
-    const auto append = [&](int count, int bits) {
-      shape.q_bits.insert(shape.q_bits.end(), static_cast<size_t>(count), bits);
-    };
-    shape.q_bits.clear();
-    append(1, z.q0_bits);
-    append(s.stc_levels + s.compute_levels, wish_.log_scale);
-    append(evalmod_levels, z.evalmod_bits);
-    append(s.cts_levels, z.cts_bits);
-    shape.p_bits.assign(static_cast<size_t>(special), z.p_bits);
-    return shape;
-  }
+  // Of structures, the sizes of the first: keys differ little.
+  Chain chain_for(const Structure& s) const { return nominal_chain(spec_of(s, structures_.at(s).front())); }
 
   // The transforms depend on the numbers of factors alone: one plan for each pair of them.
   BootstrapFigures figures_for(const Structure& s) {
@@ -241,7 +216,7 @@ class Search {
       spec.insecure = true;
       reference = std::make_unique<Reference>(spec);
     }
-    return figures_of(reference->plan, shape_for(s), kernels_);
+    return figures_of(reference->plan, chain_for(s), kernels_);
   }
 
   // Mean bits predicted with primes of these sizes: for the set whose plan is made fastest, within

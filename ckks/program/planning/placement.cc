@@ -11,9 +11,9 @@
 namespace psm::program {
 namespace {
 
-constexpr size_t kExhaustive = 12;  // candidates up to which all choices are tried
-constexpr size_t kNearby = 8;       // groups or candidates that count as neighbours of one another
-constexpr size_t kSearches = 4;     // best starts that are improved
+constexpr uint64_t kExhaustive = uint64_t{1} << 12;  // choices up to which all are tried
+constexpr size_t kNearby = 8;    // groups or candidates that count as neighbours of one another
+constexpr size_t kSearches = 4;  // best starts that are improved
 // Above so many candidates, all groups of one rank and label move as one, among fewer neighbours and from
 // fewer starts: the ciphertexts of a wide model are alike.
 constexpr size_t kSingles = 500;
@@ -33,8 +33,11 @@ uint32_t size32(const std::vector<T>& vector) {
 Placement::Placement(const Program& program, const LevelBudget& budget, const CostModel& model)
     : program_(program),
       budget_(budget),
-      bootstrap_seconds_(model.bootstrap().seconds),
-      real_bootstrap_seconds_(model.bootstrap().real_seconds) {
+      kinds_{{0, budget.entry_level, budget.max_level, model.bootstrap().seconds,
+              model.bootstrap().real_seconds}} {
+  for (const SparseFigures& sparse : model.sparse())
+    kinds_.push_back({sparse.period, sparse.entry_level, std::min(sparse.output_level, budget.max_level),
+                      sparse.figures.seconds, sparse.figures.real_seconds});
   const int top = std::max(budget.max_level, budget.input_level);
   for (int level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
   for (size_t i = 0; i < program.instructions.size(); ++i) {
@@ -57,7 +60,9 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
       groups_.emplace_back();
       for (size_t k = 0; k < instruction.arguments.size(); ++k) {
         groups_.back().push_back(candidates_.size());
-        candidates_.push_back({i, k, program.value_is_real[id(instruction.arguments[k])] != 0});
+        const size_t argument = id(instruction.arguments[k]);
+        candidates_.push_back(
+            {i, k, program.value_is_real[argument] != 0, sparse_kind(program.value_period[argument])});
       }
     } else if (step.depth <= top) {
       const std::vector<double> seconds = model.seconds_by_level(instruction, program, step.depth, top);
@@ -72,6 +77,18 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
   used_levels_.resize(program.value_is_real.size());
   find_ranks();
   find_units();
+}
+
+size_t Placement::sparse_kind(size_t period) const {
+  size_t best = 0;
+  for (size_t k = 1; k < kinds_.size(); ++k)
+    if (kinds_[k].period >= period && (best == 0 || kinds_[k].seconds < kinds_[best].seconds)) best = k;
+  return best;
+}
+
+char Placement::on(size_t candidate) const {
+  const size_t sparse = candidates_[candidate].sparse;
+  return sparse != 0 && kinds_[sparse].seconds < kinds_[0].seconds ? kSparse : kFull;
 }
 
 void Placement::find_units() {
@@ -101,37 +118,42 @@ void Placement::find_ranks() {
     }
     for (Value result : instruction.results) rank_of_value[id(result)] = rank;
   }
-  reals_of_rank_.resize(static_cast<size_t>(highest) + 1);
+  ranks_ = static_cast<size_t>(highest) + 1;
 }
 
 double Placement::bootstrap_seconds(const Choice& choice) {
-  std::fill(reals_of_rank_.begin(), reals_of_rank_.end(), 0);
-  int whole = 0, single_reals = 0;
+  reals_.assign(ranks_ * kinds_.size(), 0);
+  std::vector<int> whole(kinds_.size(), 0), single_reals(kinds_.size(), 0);
   for (size_t c = 0; c < candidates_.size(); ++c) {
     if (!choice[c]) continue;
-    if (candidates_[c].real)
-      ++reals_of_rank_[static_cast<size_t>(rank_[c])];
-    else
-      ++whole;
+    const size_t kind = kind_index(c, choice[c]);
+    ++(candidates_[c].real ? reals_[static_cast<size_t>(rank_[c]) * kinds_.size() + kind] : whole[kind]);
   }
-  for (int reals : reals_of_rank_) {
-    whole += reals / 2;
-    single_reals += reals % 2;
+  for (size_t i = 0; i < reals_.size(); ++i) {
+    whole[i % kinds_.size()] += reals_[i] / 2;
+    single_reals[i % kinds_.size()] += reals_[i] % 2;
   }
-  return whole * bootstrap_seconds_ + single_reals * real_bootstrap_seconds_;
+  double seconds = 0;
+  for (size_t k = 0; k < kinds_.size(); ++k)
+    seconds += whole[k] * kinds_[k].seconds + single_reals[k] * kinds_[k].real_seconds;
+  return seconds;
 }
 
 std::vector<std::vector<size_t>> Placement::bootstraps(const Choice& choice) const {
   std::vector<std::vector<size_t>> result;
-  std::vector<std::vector<size_t>> left_over(reals_of_rank_.size());
+  std::vector<std::vector<size_t>> left_over(ranks_ * kinds_.size());
+  std::vector<std::vector<size_t>> reals(kinds_.size());
   for (const std::vector<size_t>& group : groups_) {
-    std::vector<size_t> reals;
+    for (std::vector<size_t>& of_kind : reals) of_kind.clear();
     for (size_t c : group) {
-      if (choice[c] && candidates_[c].real) reals.push_back(c);
+      if (choice[c] && candidates_[c].real) reals[kind_index(c, choice[c])].push_back(c);
       if (choice[c] && !candidates_[c].real) result.push_back({c});
     }
-    for (size_t i = 0; i + 1 < reals.size(); i += 2) result.push_back({reals[i], reals[i + 1]});
-    if (reals.size() % 2 != 0) left_over[static_cast<size_t>(rank_[reals.back()])].push_back(reals.back());
+    for (size_t k = 0; k < kinds_.size(); ++k) {
+      for (size_t i = 0; i + 1 < reals[k].size(); i += 2) result.push_back({reals[k][i], reals[k][i + 1]});
+      if (reals[k].size() % 2 != 0)
+        left_over[static_cast<size_t>(rank_[reals[k].back()]) * kinds_.size() + k].push_back(reals[k].back());
+    }
   }
   for (const std::vector<size_t>& singles : left_over) {
     for (size_t i = 0; i + 1 < singles.size(); i += 2) result.push_back({singles[i], singles[i + 1]});
@@ -141,13 +163,13 @@ std::vector<std::vector<size_t>> Placement::bootstraps(const Choice& choice) con
 }
 
 Placement::Outcome Placement::evaluate(const Choice& choice, std::vector<int>* needs) {
-  Outcome outcome = pass([&](size_t candidate, int) { return choice[candidate] != 0; });
+  Outcome outcome = pass([&](size_t candidate, int) { return choice[candidate]; });
   outcome.seconds += bootstrap_seconds(choice);
   if (needs) *needs = need_;
   return outcome;
 }
 
-// The backward pass; `decide` says of a candidate whose result needs a level whether it is bootstrapped.
+// The backward pass; `decide` says of a candidate whose result needs a level how it is bootstrapped, if at all.
 template <typename Decide>
 Placement::Outcome Placement::pass(const Decide& decide) {
   std::fill(need_.begin(), need_.end(), -1);
@@ -175,13 +197,15 @@ Placement::Outcome Placement::pass(const Decide& decide) {
     if (step.kind == Step::Kind::kRefresh) {
       for (uint32_t k = 0; k < step.end - step.results; ++k) {
         const int argument = operands_[step.arguments + k], result = operands_[step.results + k];
-        if (!decide(step.first_candidate + k, need_of(result))) {
+        const char decision = decide(step.first_candidate + k, need_of(result));
+        if (decision == kNone) {
           use(argument, need_of(result), used_levels_[static_cast<size_t>(result)]);
           continue;
         }
-        outcome.missing += std::max(0, need_of(result) - budget_.max_level);
-        drops(result, budget_.max_level);
-        use(argument, budget_.entry_level, bit(budget_.entry_level));
+        const Kind& kind = kinds_[kind_index(step.first_candidate + k, decision)];
+        outcome.missing += std::max(0, need_of(result) - kind.output_level);
+        drops(result, kind.output_level);
+        use(argument, kind.entry_level, bit(kind.entry_level));
       }
       continue;
     }
@@ -214,8 +238,16 @@ bool Placement::keep_if_better(const Choice& changed, Choice& choice, Outcome& o
 
 bool Placement::try_flips(Choice& choice, Outcome& outcome, std::initializer_list<size_t> flipped) {
   Choice changed = choice;
-  for (size_t c : flipped) changed[c] ^= 1;
+  for (size_t c : flipped) changed[c] = changed[c] ? char{kNone} : on(c);
   return keep_if_better(changed, choice, outcome);
+}
+
+// Full bootstraps become sparse and sparse ones full.
+bool Placement::try_kinds(Choice& choice, Outcome& outcome, std::span<const size_t> exchanged) {
+  Choice changed = choice;
+  for (size_t c : exchanged)
+    if (changed[c] != kNone && candidates_[c].sparse != 0) changed[c] = changed[c] == kFull ? kSparse : kFull;
+  return changed != choice && keep_if_better(changed, choice, outcome);
 }
 
 // Drops one group and adds another; the same index twice toggles it as a whole.
@@ -224,10 +256,10 @@ bool Placement::try_group(Choice& choice, Outcome& outcome, size_t dropped, size
   if (dropped == added) {
     const bool any =
         std::any_of(units_[added].begin(), units_[added].end(), [&](size_t c) { return choice[c]; });
-    for (size_t c : units_[added]) changed[c] = !any;
+    for (size_t c : units_[added]) changed[c] = any ? char{kNone} : on(c);
   } else {
     for (size_t c : units_[dropped]) changed[c] = 0;
-    for (size_t c : units_[added]) changed[c] = 1;
+    for (size_t c : units_[added]) changed[c] = on(c);
   }
   return changed != choice && keep_if_better(changed, choice, outcome);
 }
@@ -239,13 +271,19 @@ void Placement::improve(Choice& choice, Outcome& outcome) {
     for (size_t g = 0; g < units_.size(); ++g) {
       const size_t first = g > nearby ? g - nearby : 0, last = std::min(units_.size(), g + nearby + 1);
       for (size_t h = first; h < last; ++h) improved |= try_group(choice, outcome, g, h);
+      improved |= try_kinds(choice, outcome, units_[g]);
     }
     if (candidates_.size() > kSingles) continue;
-    for (size_t c = 0; c < candidates_.size(); ++c) improved |= try_flips(choice, outcome, {c});
+    for (size_t c = 0; c < candidates_.size(); ++c) {
+      improved |= try_flips(choice, outcome, {c});
+      improved |= try_kinds(choice, outcome, {&c, 1});
+    }
     for (size_t c = 0; c < candidates_.size(); ++c) {
       const size_t last = std::min(candidates_.size(), c + kNearby + 1);
       for (size_t d = c + 1; d < last; ++d) {
         improved |= try_flips(choice, outcome, {c, d});
+        const size_t both[] = {c, d};
+        improved |= try_kinds(choice, outcome, both);
         for (size_t e = d + 1; e < last; ++e) improved |= try_flips(choice, outcome, {c, d, e});
       }
     }
@@ -255,18 +293,20 @@ void Placement::improve(Choice& choice, Outcome& outcome) {
 // One backward pass that refreshes what needs more than the threshold where it is met.
 Placement::Choice Placement::start_above(int threshold) {
   Choice choice(candidates_.size(), 0);
-  pass([&](size_t candidate, int need) { return (choice[candidate] = need > threshold) != 0; });
+  pass([&](size_t candidate, int need) {
+    return choice[candidate] = need > threshold ? on(candidate) : char{kNone};
+  });
   return choice;
 }
 
 // From everything refreshed: drops groups, then candidates, from the last to the first, as long as no more
 // levels are missing.
 Placement::Choice Placement::start_as_late_as_possible() {
-  Choice choice(candidates_.size(), 1);
+  Choice choice = everything();
   int missing = evaluate(choice).missing;
   auto drop = [&](const std::vector<size_t>& dropped) {
     Choice changed = choice;
-    for (size_t c : dropped) changed[c] = 0;
+    for (size_t c : dropped) changed[c] = kNone;
     const Outcome found = evaluate(changed);
     if (found.missing > missing) return;
     missing = found.missing;
@@ -278,21 +318,38 @@ Placement::Choice Placement::start_as_late_as_possible() {
   return choice;
 }
 
+Placement::Choice Placement::everything() const {
+  Choice choice(candidates_.size());
+  for (size_t c = 0; c < choice.size(); ++c) choice[c] = on(c);
+  return choice;
+}
+
+uint64_t Placement::choices() const {
+  uint64_t count = 1;
+  for (const Candidate& candidate : candidates_)
+    if (count <= kExhaustive) count *= candidate.sparse != 0 ? 3 : 2;
+  return count;
+}
+
 Placement::Choice Placement::exhaustive() {
-  Choice best(candidates_.size(), 0);
+  Choice best(candidates_.size(), kNone);
   Outcome outcome = evaluate(best);
-  for (uint64_t bits = 1; bits < (uint64_t{1} << candidates_.size()); ++bits) {
+  for (uint64_t number = 1; number < choices(); ++number) {
     Choice choice(candidates_.size());
-    for (size_t c = 0; c < choice.size(); ++c) choice[c] = (bits >> c) & 1;
+    uint64_t rest = number;
+    for (size_t c = 0; c < choice.size(); ++c) {
+      const uint64_t ways = candidates_[c].sparse != 0 ? 3 : 2;
+      choice[c] = static_cast<char>(rest % ways);
+      rest /= ways;
+    }
     keep_if_better(choice, best, outcome);
   }
   return best;
 }
 
 Placement::Choice Placement::search() {
-  if (candidates_.size() <= kExhaustive) return exhaustive();
-  std::vector<Choice> starts{Choice(candidates_.size(), 0), Choice(candidates_.size(), 1),
-                             start_as_late_as_possible()};
+  if (choices() <= kExhaustive) return exhaustive();
+  std::vector<Choice> starts{Choice(candidates_.size(), kNone), everything(), start_as_late_as_possible()};
   const int step = candidates_.size() > kSingles ? kThresholdStep : 1;
   for (int threshold = budget_.max_level - 1; threshold >= budget_.output_level; threshold -= step)
     starts.push_back(start_above(threshold));

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "ckks/program/planning/cost_model.h"
@@ -18,8 +19,18 @@ class Placement {
     size_t instruction;
     size_t position;  // in the group
     bool real;
+    size_t sparse;  // the kind of the cheapest sparse bootstrap that keeps its period; 0: none
   };
-  using Choice = std::vector<char>;  // by candidate: 1 = bootstrapped
+  // By candidate: not bootstrapped, by a full bootstrap, or by the candidate's sparse one.
+  enum : char { kNone = 0, kFull = 1, kSparse = 2 };
+  using Choice = std::vector<char>;
+
+  // What a bootstrap is to the search.
+  struct Kind {
+    size_t period;  // 0: all slots
+    int entry_level, output_level;
+    double seconds, real_seconds;
+  };
 
   struct Outcome {
     int missing = 0;  // levels that the worst value lacks, summed over all that lack some; 0: feasible
@@ -34,11 +45,14 @@ class Placement {
   Placement(const Program&, const LevelBudget&, const CostModel&);
 
   const std::vector<Candidate>& candidates() const { return candidates_; }
+  const Kind& kind(const Choice& choice, size_t candidate) const {
+    return kinds_[kind_index(candidate, choice[candidate])];
+  }
   // Levels needed by each value (by id), and the outcome.
   Outcome evaluate(const Choice&, std::vector<int>* needs = nullptr);
   Choice search();
 
-  // The bootstraps of a choice: each one or two candidates. Two real ones of one group, or of groups of one
+  // The bootstraps of a choice: each one or two candidates. Two real ones of one kind and group, or of groups of one
   // rank (the longest chain of groups that lead to it): a dependence raises the rank, so pairs never wait for
   // one another in a circle.
   std::vector<std::vector<size_t>> bootstraps(const Choice&) const;
@@ -56,20 +70,28 @@ class Placement {
 
   template <typename Decide>
   Outcome pass(const Decide&);
+  uint64_t choices() const;  // how many there are, or more than are tried
   Choice exhaustive();
+  Choice everything() const;
   Choice start_above(int threshold);
   Choice start_as_late_as_possible();
   void improve(Choice&, Outcome&);
   bool try_flips(Choice&, Outcome&, std::initializer_list<size_t> flipped);
+  bool try_kinds(Choice&, Outcome&, std::span<const size_t> exchanged);
   bool try_group(Choice&, Outcome&, size_t dropped, size_t added);
   bool keep_if_better(const Choice& changed, Choice&, Outcome&);
   double bootstrap_seconds(const Choice&);
+  size_t kind_index(size_t candidate, char choice) const {
+    return choice == kSparse ? candidates_[candidate].sparse : 0;
+  }
+  size_t sparse_kind(size_t period) const;
+  char on(size_t candidate) const;  // the cheaper way to bootstrap it, by itself
   void find_ranks();
   void find_units();
 
   const Program& program_;
   LevelBudget budget_;
-  double bootstrap_seconds_, real_bootstrap_seconds_;
+  std::vector<Kind> kinds_;           // the full one first
   std::vector<double> drop_seconds_;  // by target level
   std::vector<Candidate> candidates_;
   std::vector<std::vector<size_t>> groups_;  // candidates of each kRefresh
@@ -80,7 +102,8 @@ class Placement {
   std::vector<double> seconds_;              // of all steps, by level of their results
   std::vector<int> need_;                    // scratch: by value
   std::vector<uint64_t> used_levels_;        // scratch: by value, bit l = used at level l
-  std::vector<int> reals_of_rank_;           // scratch
+  size_t ranks_ = 0;
+  std::vector<int> reals_;  // scratch: by rank and kind
 };
 
 }  // namespace psm::program

@@ -42,10 +42,13 @@ std::string end_of_critical_path(const Program& program, const std::vector<int>&
 [[noreturn]] void refuse(const Program& program, const Placement& placement, const Placement::Choice& choice,
                          const std::vector<int>& needs, const LevelBudget& budget) {
   std::vector<char> bootstrapped(program.value_is_real.size(), 0);
+  std::vector<int> top(program.value_is_real.size(), budget.input_level);  // of bootstrapped ones and inputs
   for (size_t c = 0; c < choice.size(); ++c) {
+    if (!choice[c]) continue;
     const Placement::Candidate& candidate = placement.candidates()[c];
-    if (choice[c])
-      bootstrapped[id(program.instructions[candidate.instruction].results[candidate.position])] = 1;
+    const size_t result = id(program.instructions[candidate.instruction].results[candidate.position]);
+    bootstrapped[result] = 1;
+    top[result] = placement.kind(choice, c).output_level;
   }
   int most = 0;
   Value worst;
@@ -54,7 +57,7 @@ std::string end_of_critical_path(const Program& program, const std::vector<int>&
     for (Value result : instruction.results) {
       const bool is_input = instruction.opcode == Opcode::kInput;
       if (!is_input && !bootstrapped[id(result)]) continue;
-      const int missing = needs[id(result)] - (is_input ? budget.input_level : budget.max_level);
+      const int missing = needs[id(result)] - top[id(result)];
       if (missing > most) most = missing, worst = result, origin = &instruction;
     }
   }
@@ -95,6 +98,7 @@ std::vector<Instruction> emit(const Program& program, const Placement& placement
       bootstrap.results.push_back(of_candidate[c].second);
       latest = std::max(latest, placement.candidates()[c].instruction);
     }
+    bootstrap.period = placement.kind(choice, members[0]).period;
     bootstrap.label = program.instructions[placement.candidates()[members[0]].instruction].label;
     nodes.push_back(std::move(bootstrap));
     place.push_back(latest);
@@ -142,16 +146,16 @@ void find_last_uses(Plan& plan) {
       if (last[id(result)] < program.instructions.size()) plan.last_use[last[id(result)]].push_back(result);
 }
 
-void check_budget(const LevelBudget& budget, const SchemeShape& shape, size_t slots) {
+void check_budget(const LevelBudget& budget, const Chain& chain, size_t slots) {
   if (budget.entry_level < 0 || budget.entry_level > budget.max_level || budget.output_level < 0 ||
-      budget.max_level > shape.max_level || budget.input_level > shape.max_level ||
+      budget.max_level > chain.max_level || budget.input_level > chain.max_level ||
       budget.output_level > budget.max_level)
     throw Error(message("a level budget with entry ", budget.entry_level, ", top ", budget.max_level,
                         ", inputs ", budget.input_level, ", outputs ", budget.output_level,
-                        " does not fit a chain of ", shape.max_level,
+                        " does not fit a chain of ", chain.max_level,
                         " levels; entry and output lie below the top"));
-  if (slots != size_t{1} << (shape.log_n - 1))
-    throw Error(message("a program on ", slots, " slots does not fit a ring of degree 2^", shape.log_n,
+  if (slots != size_t{1} << (chain.log_n - 1))
+    throw Error(message("a program on ", slots, " slots does not fit a ring of degree 2^", chain.log_n,
                         "; it must use all N/2 slots"));
 }
 
@@ -159,7 +163,7 @@ void check_budget(const LevelBudget& budget, const SchemeShape& shape, size_t sl
 
 Plan plan(const Program& program, const LevelBudget& budget, const CostModel& model) {
   validate(program);
-  check_budget(budget, model.shape(), program.slots);
+  check_budget(budget, model.chain(), program.slots);
   for (const Instruction& instruction : program.instructions)
     if (instruction.opcode == Opcode::kBootstrap)
       throw Error(
@@ -176,6 +180,7 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
   result.seconds = outcome.seconds;
   result.program.slots = live.slots;
   result.program.value_is_real = live.value_is_real;
+  result.program.value_period = live.value_period;
   std::vector<Value> stands_for;
   result.program.instructions = emit(live, placement, choice, stands_for);
   result.program.inputs = live.inputs;
@@ -191,7 +196,8 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
     for (Value value : instruction.results) level = std::max(level, needs[id(value)]);
     for (Value value : instruction.results) result.level[id(value)] = level;
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
-    result.argument_level.push_back(bootstrap ? budget.entry_level : level + depth(instruction));
+    const int entry = instruction.period == 0 ? budget.entry_level : model.entry_level(instruction.period);
+    result.argument_level.push_back(bootstrap ? entry : level + depth(instruction));
     model.add_keys(instruction, result.argument_level.back(), result.keys);
     result.bootstraps += bootstrap;
   }
@@ -199,6 +205,13 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
     result.input_levels.push_back(result.level[id(input.value)]);
   find_last_uses(result);
   return result;
+}
+
+std::set<size_t> bootstrap_periods(const Plan& plan) {
+  std::set<size_t> periods;
+  for (const Instruction& instruction : plan.program.instructions)
+    if (instruction.opcode == Opcode::kBootstrap) periods.insert(instruction.period);
+  return periods;
 }
 
 std::vector<Value> live_after(const Plan& plan, size_t instruction) {

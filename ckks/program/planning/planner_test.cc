@@ -15,9 +15,19 @@ namespace {
 constexpr size_t kSlots = 256;
 
 CostModel model() {
-  SchemeShape shape;
-  shape.log_n = 9;
-  return CostModel(shape);
+  Chain chain = nominal_chain(secure_n16());
+  chain.log_n = 9;
+  return CostModel(chain);
+}
+
+// Sparse bootstraps of two periods are offered, from level 2 to 14.
+CostModel model_with_sparse(double seconds) {
+  const auto figures = [&](size_t period, double share) {
+    BootstrapFigures cost;
+    cost.seconds = cost.real_seconds = seconds * share;
+    return SparseFigures{period, 2, 14, cost};
+  };
+  return CostModel(model().chain(), {}, {}, {figures(64, 1.1), figures(16, 1)});
 }
 
 Value squares(Builder& b, Value x, int count) {
@@ -45,8 +55,8 @@ void check_levels(const Plan& plan) {
     for (Value result : instruction.results) {
       const int level = plan.level[static_cast<size_t>(result.id)];
       if (instruction.opcode == Opcode::kBootstrap) {
-        CHECK(at == plan.budget.entry_level);
-        CHECK(level <= plan.budget.max_level);
+        CHECK(at == (instruction.period == 0 ? plan.budget.entry_level : 2));
+        CHECK(level <= (instruction.period == 0 ? plan.budget.max_level : 14));
       } else if (instruction.opcode == Opcode::kInput) {
         CHECK(level <= plan.budget.input_level);
       } else {
@@ -117,6 +127,39 @@ TEST_CASE(
   CHECK(bootstraps(true, false, true) == 2);
 }
 
+TEST_CASE("a sparse bootstrap is taken where the period allows one that is offered and cheaper") {
+  const auto periods = [](size_t period, bool real, int values, int after, const CostModel& costs) {
+    Builder b(kSlots);
+    std::vector<Value> x;
+    for (int v = 0; v < values; ++v)
+      x.push_back(squares(b, b.input("x" + std::to_string(v), real, period), 12));
+    x = b.refresh(x);
+    for (int v = 0; v < values; ++v)
+      b.output("y" + std::to_string(v), squares(b, x[static_cast<size_t>(v)], after));
+    const Plan p = plan(std::move(b).finish(), {}, costs);
+    check_levels(p);
+    std::vector<size_t> taken;
+    for (const Instruction& instruction : p.program.instructions)
+      if (instruction.opcode == Opcode::kBootstrap) taken.push_back(instruction.period);
+    return taken;
+  };
+  using Periods = std::vector<size_t>;
+  const CostModel cheap = model_with_sparse(10);  // a full one takes 20, of one real value 14
+  CHECK(periods(8, false, 1, 12, cheap) == Periods{16});
+  CHECK(periods(16, true, 1, 12, cheap) == Periods{16});
+  CHECK(periods(32, false, 1, 12, cheap) == Periods{64});
+  CHECK(periods(128, false, 1, 12, cheap) == Periods{0});
+  CHECK(periods(0, false, 1, 12, cheap) == Periods{0});
+  CHECK(periods(16, true, 2, 12, cheap) == Periods{16});  // two real values share it
+  CHECK(periods(16, false, 2, 12, cheap) == Periods{16, 16});
+  CHECK(periods(16, false, 1, 15, cheap) == Periods{0});   // the full one ends a level higher
+  CHECK(periods(8, false, 1, 12, model()) == Periods{0});  // none is offered
+  CHECK(periods(8, false, 1, 12, model_with_sparse(30)) == Periods{0});
+  CHECK(periods(8, true, 1, 12, model_with_sparse(16)) == Periods{0});  // 14 for one real value
+  CHECK(periods(8, false, 1, 12, model_with_sparse(16)) == Periods{16});
+  CHECK_THROWS_WITH_AS(periods(8, false, 1, 16, cheap), doctest::Contains("1 more"), Error);
+}
+
 TEST_CASE("only the branch of a diamond that needs it is refreshed") {
   Builder b(kSlots);
   const Value x = b.input("x");
@@ -136,14 +179,19 @@ TEST_CASE("the search finds what trying every choice finds, on programs of fourt
   };
   for (int trial = 0; trial < 8; ++trial) {
     Builder b(kSlots);
-    std::vector<Value> values{b.input("a", true), b.input("b", true), b.input("c")};
-    for (int candidates = 0; candidates < 14;) {
+    // In the last trials values of one period, which sparse bootstraps can take, meet others.
+    const bool periodic = trial >= 6;
+    const CostModel costs = periodic ? model_with_sparse(12) : model();
+    const int most = periodic ? 10 : 14;
+    std::vector<Value> values{b.input("a", true, periodic ? 16 : 0), b.input("b", true, periodic ? 16 : 0),
+                              b.input("c")};
+    for (int candidates = 0; candidates < most;) {
       const auto pick = [&] { return static_cast<size_t>(random(static_cast<int>(values.size()))); };
       const size_t i = pick(), j = pick();
       values[i] = random(2) ? squares(b, b.multiply(values[i], values[j]), 1 + random(4))
                             : b.add(values[i], values[j]);
       if (random(3) != 0) continue;
-      if (random(2) != 0 && candidates <= 11) {
+      if (random(2) != 0 && candidates + 3 <= most) {
         values = b.refresh(values);
         candidates += 3;
       } else {
@@ -153,20 +201,24 @@ TEST_CASE("the search finds what trying every choice finds, on programs of fourt
     }
     for (size_t i = 0; i < 3; ++i) b.output("o" + std::to_string(i), values[i]);
     const Program program = without_dead_code(std::move(b).finish());
-    Placement placement(program, {}, model());
+    Placement placement(program, {}, costs);
     const size_t n = placement.candidates().size();
-    Placement::Outcome best = placement.evaluate(Placement::Choice(n, 1));
-    for (uint64_t bits = 0; bits < (uint64_t{1} << n); ++bits) {
-      Placement::Choice choice(n);
-      for (size_t c = 0; c < n; ++c) choice[c] = (bits >> c) & 1;
+    Placement::Outcome best = placement.evaluate(Placement::Choice(n, Placement::kFull));
+    Placement::Choice choice(n, Placement::kNone);
+    for (size_t c = 0; c < n;) {  // counts through all choices, the first candidate fastest
       const Placement::Outcome outcome = placement.evaluate(choice);
       if (outcome.better_than(best)) best = outcome;
+      const auto last = [&] {
+        return placement.candidates()[c].sparse != 0 ? Placement::kSparse : Placement::kFull;
+      };
+      for (c = 0; c < n && choice[c] == last(); ++c) choice[c] = Placement::kNone;
+      if (c < n) ++choice[c];
     }
     const Placement::Outcome found = placement.evaluate(placement.search());
     CAPTURE(trial);
     CHECK(found.missing == best.missing);
     CHECK(found.seconds <= best.seconds * 1.0001);
-    if (best.missing == 0) check_levels(plan(program, {}, model()));
+    if (best.missing == 0) check_levels(plan(program, {}, costs));
   }
 }
 
@@ -242,34 +294,6 @@ TEST_CASE("each value is freed once, at its last use, and a checkpoint holds wha
   CHECK(p.last_use[3] == std::vector<Value>{y, z});
   CHECK(live_after(p, 1) == std::vector<Value>{y});
   CHECK(live_after(p, 2) == std::vector<Value>{y, z});
-}
-
-TEST_CASE("Galois elements: rotations are powers of five, conjugation is minus one") {
-  const CostModel m = model();
-  CHECK(m.galois_element(0, false) == 1);
-  CHECK(m.galois_element(1, false) == 5);
-  CHECK(m.galois_element(2, false) == 25);
-  CHECK(m.galois_element(0, true) == 1023);
-  CHECK(m.galois_element(-1, false) * 5 % 1024 == 1);
-  CHECK(m.galois_element(256 + 3, false) == m.galois_element(3, false));
-}
-
-TEST_CASE("giants of a map are taken by Horner's rule with the differences as offsets") {
-  LinearMap map{.outputs = 2, .terms = {}};
-  for (int giant : {-32, 0, 32, 64})
-    for (int baby : {0, 1, 2})
-      for (int output : {0, 1})
-        map.terms.push_back({.output = output, .giant = giant, .baby = baby, .weight = Plain::constant(1)});
-  const LinearSchedule s = linear_schedule(map, kSlots);
-  CHECK(s.sources.size() == 3);
-  CHECK(s.hoisted_inputs == 1);
-  REQUIRE(s.steps.size() == 6);
-  int backwards = 0;
-  for (const auto& step : s.steps) {
-    CHECK(std::abs(step.by) == 32);
-    backwards += step.by < 0;
-  }
-  CHECK(backwards == 2);
 }
 
 }  // namespace

@@ -2,29 +2,12 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/program/planning/effort_sum.h"
 
 namespace psm::program {
-
-SchemeShape shape_of(const Context& context) {
-  SchemeShape shape;
-  shape.log_n = context.log_n();
-  shape.entry_level = context.entry_level();
-  shape.compute_level = context.compute_level();
-  shape.max_level = context.max_level();
-  shape.q_bits.clear();
-  shape.p_bits.clear();
-  for (int i = 0; i < context.ring().q_count(); ++i) shape.q_bits.push_back(context.ring().q(i).bits);
-  for (int i = 0; i < context.ring().p_count(); ++i) shape.p_bits.push_back(context.ring().p(i).bits);
-  shape.bands.clear();
-  for (const Gadget& gadget : context.gadgets()) {
-    SchemeShape::Band& band = shape.bands.emplace_back(SchemeShape::Band{gadget.top, gadget.p_count, {}});
-    for (const DigitRange& digit : gadget.digits) band.digit_ends.push_back(digit.end);
-  }
-  return shape;
-}
 
 LevelBudget budget_of(const Context& context) {
   return {.max_level = context.compute_level(),
@@ -35,29 +18,20 @@ LevelBudget budget_of(const Context& context) {
 
 namespace {
 
-// The effort of a bootstrap's steps, summed up. Levels are those of the context; in a chain of another shape
+// The effort of a bootstrap's steps, summed up. Levels are those of the context; in another chain
 // what lies above SlotsToCoeffs moves with the computing levels.
 class BootstrapEffort {
  public:
-  BootstrapEffort(const Context& context, const SchemeShape& shape)
-      : context_(context), shift_(shape.compute_level - context.compute_level()), sum_(shape) {}
+  BootstrapEffort(const Context& context, const Chain& chain)
+      : context_(context), shift_(chain.compute_level - context.compute_level()), sum_(chain) {}
 
   int placed(int level) const { return level > context_.entry_level() ? level + shift_ : level; }
   const Effort& effort() const { return sum_.effort; }
 
   void transforms(std::span<const PlacedTransform> transforms) {
     const auto slots = static_cast<size_t>(context_.slots());
-    for (const PlacedTransform& t : transforms) {
-      LinearMap map{.outputs = t.transform.outputs, .terms = {}};
-      for (const TransformTerm& term : t.transform.terms)
-        map.terms.push_back({.output = term.output,
-                             .giant = term.giant,
-                             .input = term.input,
-                             .baby = term.baby,
-                             .conjugate = term.conjugate,
-                             .weight = Plain::shape_only(term.diagonal.size(), false)});
-      sum_.linear(summarise(map, slots), placed(t.level));
-    }
+    for (const PlacedTransform& t : transforms)
+      sum_.linear(summarise(t.transform, t.schedule, slots), placed(t.level));
   }
   void rotation(int offset, int level) {
     if (offset != 0) sum_.rotate(placed(level));
@@ -85,16 +59,45 @@ class BootstrapEffort {
   EffortSum sum_;
 };
 
+template <typename Placed>
+double extended_limbs(const PlacedTransform& t, const Chain& chain, const Placed& placed) {
+  return placed(t.level) + 1 + chain.special_primes(placed(t.level));
+}
+
+// Of encoded diagonals.
+template <typename Placed>
+double diagonal_bytes(std::span<const PlacedTransform> transforms, const Chain& chain, const Placed& placed) {
+  double bytes = 0;
+  for (const PlacedTransform& t : transforms)
+    for (const TransformTerm& term : t.transform.terms)
+      bytes += 16.0 * static_cast<double>(term.weight.period()) * extended_limbs(t, chain, placed);
+  return bytes;
+}
+
+// What the largest of the transforms takes beside its result: digits, accumulators, the argument.
+template <typename Placed>
+double transform_bytes(std::span<const PlacedTransform> transforms, const Chain& chain,
+                       const Placed& placed) {
+  double most = 0;
+  for (const PlacedTransform& t : transforms) {
+    const double polynomials =
+        chain.digits(placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
+    most = std::max(most,
+                    polynomials * extended_limbs(t, chain, placed) * static_cast<double>(chain.limb_bytes()) +
+                        static_cast<double>(chain.ciphertext_bytes(placed(t.level))));
+  }
+  return most;
+}
+
 }  // namespace
 
 BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kernels) {
-  return figures_of(plan, shape_of(plan.context()), kernels);
+  return figures_of(plan, plan.context().chain(), kernels);
 }
 
-BootstrapFigures figures_of(const BootstrapPlan& plan, const SchemeShape& shape,
-                            const KernelSeconds& kernels) {
+BootstrapFigures figures_of(const BootstrapPlan& plan, const Chain& chain, const KernelSeconds& kernels) {
   const Context& context = plan.context();
-  BootstrapEffort sum(context, shape);
+  BootstrapEffort sum(context, chain);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise(context.max_level());
@@ -106,47 +109,36 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const SchemeShape& shape,
   figures.real_effort = sum.effort();
   sum.add(context.evalmod_level(), 2);  // the difference, turned by -i
   sum.eval_mod(plan.eval_mod());
-  figures.effort = sum.effort();
+  figures.seconds = kernels.of(sum.effort().work);
+  figures.real_seconds = kernels.of(figures.real_effort.work);
+  BootstrapEffort complex = sum, pair = sum;
+  complex.add(context.compute_level(), 2);  // re + i im
+  pair.add(context.entry_level(), 2);       // a + i b
+  figures.effort = complex.effort();
+  figures.pair_effort = pair.effort();
 
-  const auto extended_limbs = [&](const PlacedTransform& t) {
-    const int level = sum.placed(t.level);
-    return level + 1 + shape.special_primes(level);
-  };
-  for (const auto* transforms : {&plan.slots_to_coeffs(), &plan.coeffs_to_slots()}) {
-    for (const PlacedTransform& t : *transforms) {
-      for (const TransformTerm& term : t.transform.terms)
-        figures.memory_bytes += 16.0 * static_cast<double>(term.diagonal.size()) * extended_limbs(t);
-    }
-  }
-  for (const PlacedTransform& t : plan.coeffs_to_slots()) {
-    const double polynomials =
-        shape.digits(sum.placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
-    figures.scratch_bytes =
-        std::max(figures.scratch_bytes, polynomials * extended_limbs(t) * shape.limb_bytes() +
-                                            shape.ciphertext_bytes(sum.placed(t.level)));  // the argument
-  }
+  const auto placed = [&](int level) { return sum.placed(level); };
+  figures.memory_bytes = diagonal_bytes(plan.slots_to_coeffs(), chain, placed) +
+                         diagonal_bytes(plan.coeffs_to_slots(), chain, placed);
   // EvalMod of one part while the other waits.
   const int evalmod_level = sum.placed(context.evalmod_level());
-  figures.scratch_bytes = std::max(
-      figures.scratch_bytes,
-      2 * shape.ciphertext_bytes(evalmod_level) +
-          series_scratch_bytes(plan.eval_mod().series(), shape, evalmod_level - context.evalmod_level()));
-  figures.seconds = kernels.of(figures.effort.work);
-  figures.real_seconds = kernels.of(figures.real_effort.work);
+  const double evalmod_bytes =
+      2.0 * static_cast<double>(chain.ciphertext_bytes(evalmod_level)) +
+      series_scratch_bytes(plan.eval_mod().series(), chain, evalmod_level - context.evalmod_level());
+  figures.scratch_bytes = std::max(transform_bytes(plan.coeffs_to_slots(), chain, placed), evalmod_bytes);
   const KeyRequest request = plan.key_request();
   for (const int level : request.relinearisation_levels) figures.keys.need_relinearisation(sum.placed(level));
   for (const auto& [element, levels] : request.galois_levels)
     for (const int level : levels) figures.keys.need_galois(element, sum.placed(level));
-  // Around ModRaise: a digit of two limbs at q_0 p_0, two polynomials, and a key at the top.
-  figures.other_key_bytes = shape.key_bytes(shape.max_level) +
-                            2 * (shape.q_bits.front() + shape.p_bits.front()) / 64.0 * shape.limb_bytes();
+  figures.keys.encapsulation = request.encapsulation;
   return figures;
 }
 
-Effort effort_of(const SparseBootstrapPlan& plan) {
+SparseFigures figures_of(const SparseBootstrapPlan& plan, const KernelSeconds& kernels) {
+  using Recombine = SparseBootstrapPlan::Recombine;
   const Context& context = plan.context();
-  const SchemeShape shape = shape_of(context);
-  BootstrapEffort sum(context, shape);
+  const Chain& chain = context.chain();
+  BootstrapEffort sum(context, chain);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise(plan.raised_level());
@@ -156,19 +148,52 @@ Effort effort_of(const SparseBootstrapPlan& plan) {
   sum.conjugate(context.evalmod_level());
   sum.add(context.evalmod_level(), 1);
   sum.eval_mod(plan.eval_mod());
-  sum.transforms(std::vector{plan.recombination()});
-  return sum.effort();
+
+  SparseFigures sparse{.period = static_cast<size_t>(plan.slots()),
+                       .entry_level = plan.entry_level(),
+                       .output_level = plan.output_level(),
+                       .figures = {}};
+  BootstrapFigures& figures = sparse.figures;
+  const auto placed = [](int level) { return level; };
+  figures.memory_bytes = diagonal_bytes(plan.slots_to_coeffs(), chain, placed) +
+                         diagonal_bytes(plan.coeffs_to_slots(), chain, placed);
+  for (const auto& [recombine, effort] :
+       {std::pair(Recombine::kWhole, &figures.effort), std::pair(Recombine::kReal, &figures.real_effort),
+        std::pair(Recombine::kParts, &figures.pair_effort)}) {
+    const PlacedTransform last[] = {plan.recombination(recombine)};
+    BootstrapEffort whole = sum;
+    if (recombine == Recombine::kParts) whole.add(plan.entry_level(), 2);  // a + i b
+    whole.transforms(last);
+    *effort = whole.effort();
+    figures.memory_bytes += diagonal_bytes(last, chain, placed);
+  }
+  figures.seconds = kernels.of(figures.effort.work);
+  figures.real_seconds = kernels.of(figures.real_effort.work);
+  figures.keys = plan.key_request();
+  figures.scratch_bytes = std::max(transform_bytes(plan.coeffs_to_slots(), chain, placed),
+                                   static_cast<double>(chain.ciphertext_bytes(context.evalmod_level())) +
+                                       series_scratch_bytes(plan.eval_mod().series(), chain));
+  return sparse;
 }
 
-KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap) {
-  KeyRequest request;
-  request.relinearisation_levels = plan.keys.relinearisation_levels;
-  request.galois_levels = plan.keys.galois_levels;
-  if (plan.bootstraps > 0) {
-    if (bootstrap == nullptr)
-      throw Error(
-          message("the plan has ", plan.bootstraps, " bootstraps, and these parameters none; take others"));
-    request.merge(bootstrap->key_request());
+KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap,
+                       std::span<const SparseBootstrapPlan* const> sparse) {
+  KeyRequest request = plan.keys;
+  for (const size_t period : bootstrap_periods(plan)) {
+    if (period == 0) {
+      if (bootstrap == nullptr)
+        throw Error(
+            message("the plan has ", plan.bootstraps, " bootstraps, and these parameters none; take others"));
+      request.merge(bootstrap->key_request());
+      continue;
+    }
+    const auto found = std::find_if(sparse.begin(), sparse.end(), [&](const SparseBootstrapPlan* offered) {
+      return static_cast<size_t>(offered->slots()) == period;
+    });
+    if (found == sparse.end())
+      throw Error(message("the plan has sparse bootstraps of ", period,
+                          " slots, which are not among those given; offer the planner the same"));
+    request.merge((*found)->key_request());
   }
   return request;
 }

@@ -2,6 +2,8 @@
 // its bootstrap, and the keys that a plan asks for.
 #pragma once
 
+#include <span>
+
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planning/planner.h"
@@ -10,22 +12,22 @@
 
 namespace psm::program {
 
-SchemeShape shape_of(const Context&);
-
 // Results at most at the level after a bootstrap, outputs at level 0.
 LevelBudget budget_of(const Context&);
 
 // Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; replace them by a
 // measured time where there is one.
 BootstrapFigures figures_of(const BootstrapPlan&, const KernelSeconds&);
-// The same bootstrap in a chain of another shape: with more or fewer computing levels, other special primes and
+// The same bootstrap in another chain: with more or fewer computing levels, other special primes and
 // digits.
-BootstrapFigures figures_of(const BootstrapPlan&, const SchemeShape&, const KernelSeconds&);
+BootstrapFigures figures_of(const BootstrapPlan&, const Chain&, const KernelSeconds&);
 
-// Work and key-switches of one sparse bootstrap.
-Effort effort_of(const SparseBootstrapPlan&);
+// A sparse bootstrap, to be offered to the planner.
+SparseFigures figures_of(const SparseBootstrapPlan&, const KernelSeconds&);
 
-// Every key that running the plan takes; `bootstrap` may be null if the plan has none.
-KeyRequest key_request(const Plan&, const BootstrapPlan* bootstrap);
+// Every key that running the plan takes; `bootstrap` may be null if the plan has no full ones, and `sparse` has a plan
+// for each period of its sparse ones (bootstrap_periods). Throws Error where one is missing.
+KeyRequest key_request(const Plan&, const BootstrapPlan* bootstrap,
+                       std::span<const SparseBootstrapPlan* const> sparse = {});
 
 }  // namespace psm::program

@@ -8,24 +8,52 @@
 namespace psm::program {
 namespace {
 
-Plan plan_for(const ParameterSpec& spec, const Program& program) {
+// Without sparse bootstraps full ones have nominal seconds, so that plans do not hang on calibration.
+CostModel model_for(const ParameterSpec& spec, const std::vector<int>& sparse_periods) {
   const Context context(spec);
-  return plan(program, budget_of(context), CostModel(shape_of(context)));
+  if (sparse_periods.empty()) return CostModel(context.chain());
+  const KernelSeconds kernels;
+  std::vector<SparseFigures> sparse;
+  for (const int period : sparse_periods)
+    sparse.push_back(figures_of(SparseBootstrapPlan(context, period), kernels));
+  return CostModel(context.chain(), kernels, figures_of(BootstrapPlan(context), kernels), std::move(sparse));
+}
+
+Plan plan_for(const ParameterSpec& spec, const Program& program, const CostModel& model) {
+  return plan(program, budget_of(Context(spec)), model);
 }
 
 KeyRequest keys_for(const ParameterSpec& spec, const Plan& plan) {
   const Context context(spec);
   if (plan.bootstraps == 0) return key_request(plan, nullptr);
   const BootstrapPlan bootstrap(context);
-  return key_request(plan, &bootstrap);
+  std::vector<SparseBootstrapPlan> sparse;
+  for (const size_t period : bootstrap_periods(plan))
+    if (period != 0) sparse.emplace_back(context, static_cast<int>(period));
+  std::vector<const SparseBootstrapPlan*> pointers;
+  for (const SparseBootstrapPlan& each : sparse) pointers.push_back(&each);
+  return key_request(plan, &bootstrap, pointers);
 }
 
 }  // namespace
 
-TestMachine::TestMachine(const ParameterSpec& spec, Program source)
-    : program(std::move(source)), plan_(plan_for(spec, program)), party(spec, keys_for(spec, plan_)) {
-  if (plan_.bootstraps > 0) bootstrapper = std::make_unique<Bootstrapper>(party.context, party.encoder);
-  machine = std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, bootstrapper.get());
+TestMachine::TestMachine(const ParameterSpec& spec, Program source, const std::vector<int>& sparse_periods)
+    : program(std::move(source)),
+      model(model_for(spec, sparse_periods)),
+      plan_(plan_for(spec, program, model)),
+      party(spec, keys_for(spec, plan_)) {
+  MachineOptions options;
+  for (const size_t period : bootstrap_periods(plan_)) {
+    if (period == 0) {
+      bootstrapper = std::make_unique<Bootstrapper>(party.context, party.encoder);
+      continue;
+    }
+    sparse_bootstrappers.push_back(
+        std::make_unique<SparseBootstrapper>(party.context, party.encoder, static_cast<int>(period)));
+    options.sparse_bootstrappers.push_back(sparse_bootstrappers.back().get());
+  }
+  machine = std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, bootstrapper.get(),
+                                               std::move(options));
 }
 
 std::map<std::string, Ciphertext> TestMachine::encrypt(const std::map<std::string, SlotVector>& inputs) {

@@ -13,7 +13,8 @@
 namespace psm::program {
 
 struct TestMachine {
-  TestMachine(const ParameterSpec& spec, Program source);
+  // The planner is offered sparse bootstraps of these periods.
+  TestMachine(const ParameterSpec& spec, Program source, const std::vector<int>& sparse_periods = {});
 
   std::map<std::string, Ciphertext> encrypt(const std::map<std::string, SlotVector>& inputs);
   // What the machine makes of an input, decrypted.
@@ -22,9 +23,11 @@ struct TestMachine {
   double difference(const std::map<std::string, SlotVector>& inputs);
 
   Program program;
+  CostModel model;
   Plan plan_;
   TestParty party;
-  std::unique_ptr<Bootstrapper> bootstrapper;  // if the plan has bootstraps
+  std::unique_ptr<Bootstrapper> bootstrapper;  // if the plan has full bootstraps
+  std::vector<std::unique_ptr<SparseBootstrapper>> sparse_bootstrappers;
   std::unique_ptr<EncryptedMachine> machine;
 };
 

@@ -6,7 +6,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/ring/arithmetic/primes.h"
-#include "ckks/ring/packed_poly.h"
 #include "ckks/scheme/chain/security.h"
 
 namespace psm {
@@ -49,20 +48,6 @@ void check_shape(const ParameterSpec& s) {
 // What primes of a size are near to. The largest allowed size lies below 2^50: leave room on both sides.
 double nominal(int bits) { return bits == kMaxModulusBits ? 0x1p50 - 0x1p26 : std::ldexp(1.0, bits); }
 
-// The highest level of each band: where a part of the chain ends, and its middle if it is long.
-std::vector<int> band_tops(const ParameterSpec& s) {
-  constexpr int kLong = 8;
-  std::vector<int> tops;
-  int top = 0;
-  for (int levels : {s.stc_levels, s.compute_levels, s.evalmod_levels, s.cts_levels}) {
-    if (levels == 0) continue;
-    top += levels;
-    if (levels >= kLong) tops.push_back(top - levels / 2);
-    tops.push_back(top);
-  }
-  return tops;
-}
-
 // FNV-1a over words: tells parameter sets apart, authenticates nothing.
 class Fingerprinter {
  public:
@@ -77,41 +62,35 @@ class Fingerprinter {
 
 }  // namespace
 
-std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p) {
-  const int max_level = static_cast<int>(log2_q.size()) - 1;
-  double budget = log2_p;
-  for (double bits : log2_q) budget += bits;
-  std::vector<Gadget> gadgets;
-  for (int top : band_tops(spec)) {
-    gadgets.push_back(top == max_level
-                          ? Gadget{top, spec.p_count, partition_digits(log2_q, top, log2_p)}
-                          : best_gadget(log2_q, top, max_level + spec.p_count - top, spec.p_bits, budget));
-  }
-  return gadgets;
-}
-
 Context::Context(const ParameterSpec& spec) : spec_(spec) {
   check_shape(spec);
-  max_level_ = spec.stc_levels + spec.compute_levels + spec.evalmod_levels + spec.cts_levels;
+  const int max_level = spec.stc_levels + spec.compute_levels + spec.evalmod_levels + spec.cts_levels;
+  chain_ = {.log_n = spec.log_n,
+            .entry_level = spec.stc_levels,
+            .compute_level = spec.stc_levels + spec.compute_levels,
+            .max_level = max_level,
+            .q_bits = {},
+            .p_bits = {},
+            .bands = {}};
 
   std::vector<uint64_t> used;
   const auto take = [&](double target) {
     used.push_back(prime_near(target, spec.log_n, used));
     return used.back();
   };
-  std::vector<uint64_t> p(spec.p_count), q(max_level_ + 1);
+  std::vector<uint64_t> p(spec.p_count), q(max_level + 1);
   for (uint64_t& prime : p) prime = take(std::ldexp(1.0, spec.p_bits));
   q[0] = take(std::ldexp(1.0, spec.q0_bits));
 
   // From the top of the chain down: S_l is known, q_l is chosen by it, S_{l-1} = S_l^2 / q_l follows.
-  scales_.resize(max_level_ + 1);
+  scales_.resize(max_level + 1);
   const auto nominal_scale = [&](int level) {
     if (level > evalmod_level()) return nominal(spec.cts_bits);
     if (level > compute_level()) return nominal(spec.evalmod_bits);
     return std::ldexp(1.0, spec.log_scale);
   };
-  scales_[max_level_] = nominal_scale(max_level_);
-  for (int l = max_level_; l > 0; --l) {
+  scales_[max_level] = nominal_scale(max_level);
+  for (int l = max_level; l > 0; --l) {
     const double target = scales_[l] * scales_[l] / nominal_scale(l);
     // Where primes lie far apart, each level doubles the distance from the nominal scale.
     if (!(target > nominal_scale(l) / 2 && target < nominal_scale(l) * 2)) {
@@ -127,8 +106,8 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
   for (uint64_t prime : q) log2_q.push_back(std::log2(static_cast<double>(prime)));
   double log2_p = 0;
   for (uint64_t prime : p) log2_p += std::log2(static_cast<double>(prime));
-  gadgets_ = gadgets_of(spec, log2_q, log2_p);
-  for (const Gadget& gadget : gadgets_) {
+  chain_.bands = gadgets_of(spec, log2_q, log2_p);
+  for (const Gadget& gadget : chain_.bands) {
     if (gadget.digits.empty()) {
       throw Error(message("parameters '", spec.name,
                           "': the special primes are smaller than a prime up to q_", gadget.top));
@@ -136,6 +115,8 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
     // The primes that only a lower band needs come last: the others do not depend on them.
     while (static_cast<int>(p.size()) < gadget.p_count) p.push_back(take(std::ldexp(1.0, spec.p_bits)));
   }
+  for (uint64_t prime : q) chain_.q_bits.push_back(static_cast<int>(std::bit_width(prime)));
+  for (uint64_t prime : p) chain_.p_bits.push_back(static_cast<int>(std::bit_width(prime)));
   ring_ = std::make_unique<const Ring>(spec.log_n, q, p);
   check_security(spec, log2_qp(),
                  std::log2(static_cast<double>(q[0])) + std::log2(static_cast<double>(p[0])));
@@ -151,14 +132,14 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
   }
   for (double scale : scales_) f.add(std::bit_cast<uint64_t>(scale));
   // The special primes of each band: their number at the top does not follow from the list.
-  for (const Gadget& gadget : gadgets_) f.add(static_cast<uint64_t>(gadget.p_count));
+  for (const Gadget& gadget : chain_.bands) f.add(static_cast<uint64_t>(gadget.p_count));
   fingerprint_ = f.value();
 }
 
 Context::~Context() = default;
 
 Scale Context::scale(Level level) const {
-  PSM_CHECK(level >= 0 && level <= max_level_, "level ", level);
+  PSM_CHECK(level >= 0 && level <= max_level(), "level ", level);
   return Scale(scales_[level]);
 }
 
@@ -170,25 +151,6 @@ Scale Context::rescaled(Scale scale, Level level) const {
 uint64_t Context::q(int index) const { return ring_->q(index).value; }
 uint64_t Context::p(int index) const { return ring_->p(index).value; }
 
-int Context::band(int level) const {
-  PSM_CHECK(level >= 0 && level <= max_level_, "level ", level);
-  int band = 0;
-  while (gadgets_[band].top < level) ++band;
-  return band;
-}
-
-int Context::digit_count(int level) const {
-  const std::vector<DigitRange>& digits = gadgets_[band(level)].digits;
-  int count = 0;
-  while (count < static_cast<int>(digits.size()) && digits[count].begin <= level) ++count;
-  return count;
-}
-
-DigitRange Context::digit(int index, int level) const {
-  const DigitRange& digit = gadgets_[band(level)].digits[index];
-  return {digit.begin, std::min(digit.end, level + 1)};
-}
-
 double Context::log2_q(int level) const {
   double bits = 0;
   for (int i = 0; i <= level; ++i) bits += std::log2(static_cast<double>(q(i)));
@@ -197,7 +159,8 @@ double Context::log2_q(int level) const {
 
 double Context::log2_qp() const {
   double largest = 0;
-  for (const Gadget& gadget : gadgets_) largest = std::max(largest, log2_q(gadget.top) + log2_p(gadget.top));
+  for (const Gadget& gadget : chain_.bands)
+    largest = std::max(largest, log2_q(gadget.top) + log2_p(gadget.top));
   return largest;
 }
 
@@ -212,18 +175,9 @@ std::string Context::describe() const {
                            ? std::string("dense ternary secret")
                            : message("ternary secret h = ", spec_.secret_hamming_weight);
   return message(spec_.name, ": N = 2^", spec_.log_n, ", log2(QP) = ", std::lround(10 * log2_qp()) / 10.0,
-                 " (Q ", std::lround(10 * log2_q(max_level_)) / 10.0, ", P ",
-                 std::lround(10 * log2_p(max_level_)) / 10.0, "), ", secret, ", ",
+                 " (Q ", std::lround(10 * log2_q(max_level())) / 10.0, ", P ",
+                 std::lround(10 * log2_p(max_level())) / 10.0, "), ", secret, ", ",
                  spec_.insecure ? "INSECURE (test parameters)" : "128-bit security");
-}
-
-size_t Context::ciphertext_bytes(int level) const {
-  return size_t{2} * static_cast<size_t>(level + 1) * static_cast<size_t>(n()) * sizeof(uint64_t);
-}
-
-size_t Context::key_switch_key_bytes(int level) const {
-  return size_t{2} * static_cast<size_t>(digit_count(level)) *
-         packed_bytes(ring(), Basis{level + 1, p_count(level)});
 }
 
 }  // namespace psm

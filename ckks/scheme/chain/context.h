@@ -22,20 +22,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "ckks/ring/poly.h"
-#include "ckks/scheme/chain/gadget.h"
+#include "ckks/scheme/chain/chain.h"
 #include "ckks/scheme/chain/parameters.h"
 #include "ckks/scheme/chain/scale.h"
 
 namespace psm {
-
-// The gadget of each band of a chain with primes of these sizes and special primes of log2_p bits at the top. One
-// without digits has a prime that is larger than its P.
-std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p);
 
 class Context {
  public:
@@ -46,14 +41,15 @@ class Context {
   ~Context();
 
   const ParameterSpec& spec() const { return spec_; }
+  const Chain& chain() const { return chain_; }
   const Ring& ring() const { return *ring_; }
   int log_n() const { return spec_.log_n; }
   int n() const { return 1 << spec_.log_n; }
   int slots() const { return n() / 2; }
 
-  int max_level() const { return max_level_; }                                   // L
-  int compute_level() const { return spec_.stc_levels + spec_.compute_levels; }  // highest after a bootstrap
-  int entry_level() const { return spec_.stc_levels; }                          // needed to enter a bootstrap
+  int max_level() const { return chain_.max_level; }                            // L
+  int compute_level() const { return chain_.compute_level; }                    // highest after a bootstrap
+  int entry_level() const { return chain_.entry_level; }                        // needed to enter a bootstrap
   int evalmod_level() const { return compute_level() + spec_.evalmod_levels; }  // highest level of EvalMod
   bool can_bootstrap() const { return spec_.evalmod_levels > 0 && spec_.cts_levels > 0; }
 
@@ -66,11 +62,10 @@ class Context {
   uint64_t p(int index) const;
 
   // Key switching at a level: its band, and the special primes p_0 .. p_{p_count-1} and digits used there.
-  int band(int level) const;
-  const std::vector<Gadget>& gadgets() const { return gadgets_; }  // by band
-  int p_count(int level) const { return gadgets_[band(level)].p_count; }
-  int digit_count(int level) const;              // digits that hold a prime of q_0 .. q_level
-  DigitRange digit(int index, int level) const;  // cut off at the level
+  int band(int level) const { return chain_.band(level); }
+  int p_count(int level) const { return chain_.special_primes(level); }
+  int digit_count(int level) const { return chain_.digits(level); }
+  DigitRange digit(int index, int level) const { return chain_.digit(index, level); }
 
   double log2_q(int level) const;
   double log2_p(int level) const;
@@ -82,16 +77,11 @@ class Context {
   // "N = 2^16, log2(QP) = 1550 = ..., h = 192": one line for reports.
   std::string describe() const;
 
-  // Bytes of a ciphertext of two polynomials and of a key-switching key, for planning.
-  size_t ciphertext_bytes(int level) const;
-  size_t key_switch_key_bytes(int level) const;
-
  private:
   ParameterSpec spec_;
-  int max_level_;
+  Chain chain_;
   std::unique_ptr<const Ring> ring_;
   std::vector<double> scales_;
-  std::vector<Gadget> gadgets_;
   uint64_t fingerprint_;
 };
 

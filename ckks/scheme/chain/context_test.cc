@@ -71,7 +71,7 @@ TEST_CASE("scales follow S_{l-1} = S_l^2 / q_l and stay within 2^-13 of their po
 TEST_CASE("a band's digits cover its primes, each no larger than P, and are cut at a level") {
   const Context context(insecure_bootstrappable(11));
   int level = 0;
-  for (const Gadget& gadget : context.gadgets()) {
+  for (const Gadget& gadget : context.chain().bands) {
     int next = 0;
     for (const DigitRange& digit : gadget.digits) {
       CHECK(digit.begin == next);
@@ -84,7 +84,7 @@ TEST_CASE("a band's digits cover its primes, each no larger than P, and are cut 
     CHECK(context.log2_q(gadget.top) + context.log2_p(gadget.top) <=
           context.log2_q(context.max_level()) + context.log2_p(context.max_level()) + 1e-3);
     for (; level <= gadget.top; ++level) {
-      CHECK(&context.gadgets()[context.band(level)] == &gadget);
+      CHECK(&context.chain().bands[context.band(level)] == &gadget);
       CHECK(context.p_count(level) == gadget.p_count);
       CHECK(context.digit(context.digit_count(level) - 1, level).end == level + 1);
     }
@@ -107,8 +107,34 @@ TEST_CASE("a digit has no more primes than one basis conversion takes, however l
   spec.log_scale = spec.compute_bits = spec.q0_bits = 30;
   spec.p_count = 15;  // 750 bits: 24 primes of 30 bits
   const Context context(spec);
-  for (const DigitRange& digit : context.gadgets().back().digits) CHECK(digit.end - digit.begin <= 16);
-  CHECK(context.gadgets().back().digits.size() == 3);
+  for (const DigitRange& digit : context.chain().bands.back().digits) CHECK(digit.end - digit.begin <= 16);
+  CHECK(context.chain().bands.back().digits.size() == 3);
+}
+
+TEST_CASE(
+    "before primes are found a chain has the levels, bands and digits that they give it, and sizes within a "
+    "bit") {
+  for (const ParameterSpec& spec : shipped_specs()) {
+    CAPTURE(spec.name);
+    const Chain nominal = nominal_chain(spec);
+    const Context context(spec);
+    const Chain& found = context.chain();
+    CHECK(nominal.log_n == found.log_n);
+    CHECK(nominal.entry_level == found.entry_level);
+    CHECK(nominal.compute_level == found.compute_level);
+    CHECK(nominal.max_level == found.max_level);
+    REQUIRE(nominal.q_bits.size() == found.q_bits.size());
+    for (size_t i = 0; i < found.q_bits.size(); ++i)
+      CHECK(std::abs(nominal.q_bits[i] - found.q_bits[i]) <= 1);
+    CHECK(nominal.p_bits.size() == found.p_bits.size());
+    for (int level = 0; level <= found.max_level; ++level) {
+      CHECK(nominal.band(level) == found.band(level));
+      CHECK(nominal.special_primes(level) == found.special_primes(level));
+      REQUIRE(nominal.digits(level) == found.digits(level));
+      for (int i = 0; i < found.digits(level); ++i)
+        CHECK(nominal.digit(i, level).end == found.digit(i, level).end);
+    }
+  }
 }
 
 TEST_CASE("every shipped set keeps within the bound of its secret, with the ephemeral secret at q_0 p_0") {
@@ -143,8 +169,7 @@ TEST_CASE("the dense secret's set spends its larger bound on special primes: thr
   CHECK(dense.log2_qp() > 1699);
   CHECK(dense.digit_count(dense.max_level()) == 3);
   CHECK(sparse.digit_count(sparse.max_level()) == 5);
-  CHECK(3 * dense.key_switch_key_bytes(dense.max_level()) <
-        2 * sparse.key_switch_key_bytes(sparse.max_level()));
+  CHECK(3 * dense.chain().key_bytes(dense.max_level()) < 2 * sparse.chain().key_bytes(sparse.max_level()));
 }
 
 TEST_CASE("a modulus beyond the security table is refused, and the bound and its source are named") {
@@ -242,11 +267,11 @@ TEST_CASE("sets that differ in the special primes of the top alone have differen
 
 TEST_CASE("bytes of ciphertexts and keys are those of their limbs") {
   const Context context(insecure_leveled(11, 6));
-  CHECK(context.ciphertext_bytes(3) == 2u * 4 * 2048 * 8);
+  CHECK(context.chain().ciphertext_bytes(3) == 2u * 4 * 2048 * 8);
   size_t bits = 0;  // keys are packed
   for (int i = 0; i <= 6; ++i) bits += std::bit_width(context.q(i));
   for (int i = 0; i < context.p_count(6); ++i) bits += std::bit_width(context.p(i));
-  CHECK(context.key_switch_key_bytes(6) == 2 * static_cast<size_t>(context.digit_count(6)) * bits * 2048 / 8);
+  CHECK(context.chain().key_bytes(6) == 2 * static_cast<size_t>(context.digit_count(6)) * bits * 2048 / 8);
 }
 
 TEST_CASE("a specification whose primes lie too far apart to hold the scale is refused") {

@@ -14,7 +14,6 @@
 // extended limbs by plaintexts.
 #pragma once
 
-#include <set>
 #include <span>
 #include <vector>
 
@@ -29,17 +28,6 @@ struct Gadget {
   int p_count = 0;  // special primes p_0 .. p_{p_count-1}
   std::vector<DigitRange> digits;
 };
-
-// Of levels in ascending order, the highest in each band: where keys are made. band(level) tells the band.
-template <typename Band>
-std::vector<int> highest_of_bands(const std::set<int>& levels, const Band& band) {
-  std::vector<int> highest;
-  for (int level : levels) {
-    if (!highest.empty() && band(highest.back()) == band(level)) highest.pop_back();
-    highest.push_back(level);
-  }
-  return highest;
-}
 
 // The partition of primes q_0 .. q_top for a P of p_bits; log2 of the primes. Empty if a prime is larger than
 // P.

@@ -80,7 +80,7 @@ TEST_CASE("seeded encryption: half the bytes, expanded without the secret, decry
   SeededCiphertext first = encryptor.encrypt(t.encoder.encode(x, 3)),
                    second = encryptor.encrypt(t.encoder.encode(x, 3));
   CHECK_FALSE(first.seed == second.seed);
-  CHECK(first.c0.bytes() * 2 == t.context.ciphertext_bytes(3));
+  CHECK(first.c0.bytes() * 2 == t.context.chain().ciphertext_bytes(3));
   CHECK(max_error(t.decrypt(expand(std::move(first))), x) < 1e-8);
   CHECK(max_error(t.decrypt(expand(std::move(second))), x) < 1e-8);
 }

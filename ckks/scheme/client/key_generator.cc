@@ -113,17 +113,17 @@ EvaluationKeys KeyGenerator::evaluation_keys(const KeyRequest& request,
                                              const std::function<void(int, int)>& progress) {
   EvaluationKeys keys;
   keys.fingerprint = secret_.fingerprint();
-  const int total = static_cast<int>(request.count(context_));
+  const int total = static_cast<int>(request.count(context_.chain()));
   int done = 0;
   const auto advance = [&] {
     ++done;
     if (progress) progress(done, total);
   };
-  for (int level : request.relinearisation_keys(context_)) {
+  for (int level : request.relinearisation_keys(context_.chain())) {
     keys.relinearisation.emplace(context_.band(level), relinearisation(level));
     advance();
   }
-  for (const auto& [g, level] : request.galois_keys(context_)) {
+  for (const auto& [g, level] : request.galois_keys(context_.chain())) {
     keys.galois.emplace(std::pair(g, context_.band(level)), galois(g, level));
     advance();
   }

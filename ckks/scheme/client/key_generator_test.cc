@@ -101,7 +101,7 @@ TEST_CASE("every limb of a switching key encrypts P g s' with a small error") {
     CAPTURE(level);
     const KeySwitchKey key = generator.relinearisation(level);
     CHECK(static_cast<int>(key.digits.size()) == context().digit_count(level));
-    CHECK(key.bytes() == context().key_switch_key_bytes(level));
+    CHECK(key.bytes() == context().chain().key_bytes(level));
     for (int d = 0; d < static_cast<int>(key.digits.size()); ++d) {
       for (int j = 0; j < level + 1 + context().p_count(level); ++j) {
         const int64_t largest = largest_error(key, d, j, secret.poly(), square);
@@ -139,7 +139,7 @@ TEST_CASE("the only key under the ephemeral secret has the modulus q_0 p_0") {
   for (int j = 0; j < from.digits[0].b.limbs(); ++j) {
     // Limbs outside digit 0 hold -a s + e alone.
     const int prime = from.digits[0].b.prime_index(j);
-    if (prime < context().gadgets().back().digits[0].end) continue;
+    if (prime < context().chain().bands.back().digits[0].end) continue;
     CHECK(largest_error(from, 0, j, secret.poly(), nothing) <= kErrorBound);
     CHECK(largest_error(from, 0, j, square, nothing) > kErrorBound);
   }
@@ -195,8 +195,9 @@ TEST_CASE("requests take one key for each band that is used, at its highest leve
   b.encapsulation = true;
   a.merge(b);
   CHECK(a.galois_levels.size() == 2);
-  CHECK(a.galois_keys(context()) == std::vector<std::pair<GaloisElement, int>>{{5, 3}, {5, 4}, {25, 1}});
-  CHECK(a.relinearisation_keys(context()) == std::vector<int>{2});
+  CHECK(a.galois_keys(context().chain()) ==
+        std::vector<std::pair<GaloisElement, int>>{{5, 3}, {5, 4}, {25, 1}});
+  CHECK(a.relinearisation_keys(context().chain()) == std::vector<int>{2});
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);
   int calls = 0;
@@ -206,7 +207,7 @@ TEST_CASE("requests take one key for each band that is used, at its highest leve
     CHECK(total == 5);
   });
   CHECK(calls == 5);
-  CHECK(keys.bytes() == a.bytes(context()));
+  CHECK(keys.bytes() == a.bytes(context().chain()));
   // Each serves the levels of its band up to its own.
   REQUIRE(keys.find_galois(context(), 5, 4) != nullptr);
   CHECK(keys.find_galois(context(), 5, 4)->p_count == context().p_count(4));

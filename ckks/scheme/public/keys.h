@@ -8,28 +8,27 @@
 // P and the digits are those of a band of levels (gadget.h), so a key serves the levels of one band; it is
 // trimmed to the highest of them at which it is used: fewer limbs and fewer digits.
 //
-// Galois elements: g = 5^k mod 2N moves slot s + k to slot s; g = 2N - 1 conjugates. The key for g switches
-// from s to sigma_g^{-1}(s), and sigma_g is applied to the result, so a rotation permutes two polynomials
-// rather than all digits.
+// The key for the Galois element g (key_request.h) switches from s to sigma_g^{-1}(s), and sigma_g is applied to the
+// result, so a rotation permutes two polynomials rather than all digits.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "ckks/base/random/chacha.h"
-#include "ckks/ring/arithmetic/automorphism.h"
 #include "ckks/ring/packed_poly.h"
 #include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/chain/key_request.h"
 #include "ckks/scheme/public/ciphertext.h"
 
 namespace psm {
 
-// 5^offset mod 2N, any sign of offset; composed with conjugation on request.
-GaloisElement galois_element(const Context& context, int offset, bool conjugate = false);
+inline GaloisElement galois_element(const Context& context, int offset, bool conjugate = false) {
+  return galois_element(context.chain(), offset, conjugate);
+}
 
 struct PublicKey {
   Seed seed;     // of a
@@ -48,24 +47,6 @@ struct KeySwitchKey {
   Fingerprint fingerprint;
 
   size_t bytes() const;
-};
-
-// The levels at which a program uses its keys; filled by the meter. A key is made for each band that is used,
-// at the highest of its levels.
-struct KeyRequest {
-  std::set<int> relinearisation_levels;
-  std::map<GaloisElement, std::set<int>> galois_levels;
-  bool encapsulation = false;  // the two keys around ModRaise
-
-  void need_relinearisation(int level);
-  void need_galois(GaloisElement g, int level);
-  void merge(const KeyRequest& other);
-
-  // What to generate: the level of each relinearisation key, and Galois element and level of each other.
-  std::vector<int> relinearisation_keys(const Context& context) const;
-  std::vector<std::pair<GaloisElement, int>> galois_keys(const Context& context) const;
-  size_t count(const Context& context) const;  // of all keys, the two around ModRaise as one
-  size_t bytes(const Context& context) const;
 };
 
 struct EvaluationKeys {

@@ -48,7 +48,7 @@ bool same(const std::array<RnsPoly, 2>& a, const std::array<RnsPoly, 2>& b) {
 std::set<int> levels_of(const Context& context) {
   std::set<int> levels;
   int lowest = 0;
-  for (const Gadget& band : context.gadgets()) {
+  for (const Gadget& band : context.chain().bands) {
     levels.insert({lowest, (lowest + band.top) / 2, band.top});
     lowest = band.top + 1;
   }
@@ -57,7 +57,7 @@ std::set<int> levels_of(const Context& context) {
 
 // The key at the top of a level's band: at the other levels it has limbs and digits too many.
 KeySwitchKey key_for(TestParty& party, int level, GaloisElement g) {
-  return party.generator.galois(g, party.context.gadgets()[party.context.band(level)].top);
+  return party.generator.galois(g, party.context.chain().bands[party.context.band(level)].top);
 }
 
 }  // namespace

@@ -80,8 +80,8 @@ class Check {
 
   // One key at a time, those of `covered` left out; returns how many there were.
   size_t every_key_but(const KeyRequest& covered) {
-    const auto levels = covered.relinearisation_keys(context_);
-    const auto elements = covered.galois_keys(context_);
+    const auto levels = covered.relinearisation_keys(context_.chain());
+    const auto elements = covered.galois_keys(context_.chain());
     const std::set<int> covered_products(levels.begin(), levels.end());
     const std::set<std::pair<GaloisElement, int>> covered_elements(elements.begin(), elements.end());
     wire::EvaluationKeysReader reader(files_.evaluation, context_);

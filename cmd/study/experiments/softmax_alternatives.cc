@@ -57,7 +57,7 @@ void run(StudyContext& context, StudyResult& result) {
   const Context crypto(secure_n16());
   const BootstrapPlan bootstrap(crypto);
   const program::KernelSeconds kernels = program::calibrate(crypto);
-  const program::CostModel costs(program::shape_of(crypto), kernels, program::figures_of(bootstrap, kernels));
+  const program::CostModel costs(crypto.chain(), kernels, program::figures_of(bootstrap, kernels));
 
   Table one({"tokens", "method", "levels", "bootstraps", "predicted seconds a ciphertext"});
   double seconds[2][3];

@@ -1,0 +1,42 @@
+#include "ckks/linalg/plain.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+Plain::Plain(std::vector<Complex> one_period) : period_(one_period.size()) {
+  if (!std::has_single_bit(period_))
+    throw Error(message("a plaintext vector of ", period_,
+                        " slots: one period must be a power of two; pad or repeat it"));
+  for (const Complex& value : one_period) {
+    if (!std::isfinite(value.real()) || !std::isfinite(value.imag()))
+      throw Error(
+          "a plaintext vector holds a value that is not finite; check the weights that it was made from");
+    real_ = real_ && value.imag() == 0;
+  }
+  data_ = std::make_shared<const std::vector<Complex>>(std::move(one_period));
+}
+
+Plain Plain::constant(Complex value) { return Plain(std::vector<Complex>{value}); }
+
+Plain Plain::shape_only(size_t period, bool real) {
+  if (!std::has_single_bit(period))
+    throw Error(message("a plaintext shape of ", period, " slots: one period must be a power of two"));
+  Plain shape;
+  shape.period_ = period;
+  shape.real_ = real;
+  return shape;
+}
+
+double Plain::max_abs() const {
+  if (!has_data()) return 1;
+  double largest = 0;
+  for (const Complex& value : *data_) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+}  // namespace psm

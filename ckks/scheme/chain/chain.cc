@@ -1,0 +1,94 @@
+#include "ckks/scheme/chain/chain.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+namespace {
+
+// The highest level of each band: where a part of the chain ends, and its middle if it is long.
+std::vector<int> band_tops(const ParameterSpec& s) {
+  constexpr int kLong = 8;
+  std::vector<int> tops;
+  int top = 0;
+  for (int levels : {s.stc_levels, s.compute_levels, s.evalmod_levels, s.cts_levels}) {
+    if (levels == 0) continue;
+    top += levels;
+    if (levels >= kLong) tops.push_back(top - levels / 2);
+    tops.push_back(top);
+  }
+  return tops;
+}
+
+}  // namespace
+
+int Chain::band(int level) const {
+  PSM_CHECK(level >= 0 && level <= max_level, "level ", level, " of ", max_level);
+  int band = 0;
+  while (bands[band].top < level) ++band;
+  return band;
+}
+
+int Chain::digits(int level) const {
+  const std::vector<DigitRange>& digits = gadget(level).digits;
+  int count = 0;
+  while (count < static_cast<int>(digits.size()) && digits[count].begin <= level) ++count;
+  return count;
+}
+
+DigitRange Chain::digit(int index, int level) const {
+  const DigitRange& digit = gadget(level).digits[index];
+  return {digit.begin, std::min(digit.end, level + 1)};
+}
+
+int Chain::packed_bits(int level) const {
+  int bits = 0;
+  for (int i = 0; i <= level; ++i) bits += q_bits[i];
+  for (int i = 0; i < special_primes(level); ++i) bits += p_bits[i];
+  return bits;
+}
+
+size_t Chain::key_bytes(int level) const {
+  return 2 * static_cast<size_t>(digits(level)) * packed_bytes(packed_bits(level));
+}
+
+size_t Chain::encapsulation_bytes() const {
+  return key_bytes(max_level) + 2 * packed_bytes(q_bits[0] + p_bits[0]);
+}
+
+std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p) {
+  const int max_level = static_cast<int>(log2_q.size()) - 1;
+  double budget = log2_p;
+  for (double bits : log2_q) budget += bits;
+  std::vector<Gadget> gadgets;
+  for (int top : band_tops(spec)) {
+    gadgets.push_back(top == max_level
+                          ? Gadget{top, spec.p_count, partition_digits(log2_q, top, log2_p)}
+                          : best_gadget(log2_q, top, max_level + spec.p_count - top, spec.p_bits, budget));
+  }
+  return gadgets;
+}
+
+Chain nominal_chain(const ParameterSpec& spec) {
+  Chain chain{.log_n = spec.log_n,
+              .entry_level = spec.stc_levels,
+              .compute_level = spec.stc_levels + spec.compute_levels,
+              .max_level = spec.stc_levels + spec.compute_levels + spec.evalmod_levels + spec.cts_levels,
+              .q_bits = {spec.q0_bits},
+              .p_bits = {},
+              .bands = {}};
+  const auto append = [&](int count, int bits) { chain.q_bits.insert(chain.q_bits.end(), count, bits); };
+  append(spec.stc_levels, spec.stc_bits);
+  append(spec.compute_levels, spec.compute_bits);
+  append(spec.evalmod_levels, spec.evalmod_bits);
+  append(spec.cts_levels, spec.cts_bits);
+  chain.bands = gadgets_of(spec, std::vector<double>(chain.q_bits.begin(), chain.q_bits.end()),
+                           spec.p_count * spec.p_bits);
+  int most = 0;
+  for (const Gadget& band : chain.bands) most = std::max(most, band.p_count);
+  chain.p_bits.assign(most, spec.p_bits);
+  return chain;
+}
+
+}  // namespace psm

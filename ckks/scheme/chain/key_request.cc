@@ -1,0 +1,59 @@
+#include "ckks/scheme/chain/key_request.h"
+
+namespace psm {
+namespace {
+
+// Of levels in ascending order, the highest in each band.
+std::vector<int> highest_of_bands(const Chain& chain, const std::set<int>& levels) {
+  std::vector<int> highest;
+  for (int level : levels) {
+    if (!highest.empty() && chain.band(highest.back()) == chain.band(level)) highest.pop_back();
+    highest.push_back(level);
+  }
+  return highest;
+}
+
+}  // namespace
+
+GaloisElement galois_element(const Chain& chain, int offset, bool conjugate) {
+  const GaloisElement rotation = rotation_element(offset, chain.log_n);
+  const GaloisElement two_n = GaloisElement{2} << chain.log_n;
+  return conjugate ? two_n - rotation : rotation;
+}
+
+void KeyRequest::need_relinearisation(int level) { relinearisation_levels.insert(level); }
+
+void KeyRequest::need_galois(GaloisElement g, int level) {
+  if (g != 1) galois_levels[g].insert(level);
+}
+
+void KeyRequest::merge(const KeyRequest& other) {
+  relinearisation_levels.insert(other.relinearisation_levels.begin(), other.relinearisation_levels.end());
+  for (const auto& [g, levels] : other.galois_levels) galois_levels[g].insert(levels.begin(), levels.end());
+  encapsulation = encapsulation || other.encapsulation;
+}
+
+std::vector<int> KeyRequest::relinearisation_keys(const Chain& chain) const {
+  return highest_of_bands(chain, relinearisation_levels);
+}
+
+std::vector<std::pair<GaloisElement, int>> KeyRequest::galois_keys(const Chain& chain) const {
+  std::vector<std::pair<GaloisElement, int>> keys;
+  for (const auto& [g, levels] : galois_levels) {
+    for (int level : highest_of_bands(chain, levels)) keys.emplace_back(g, level);
+  }
+  return keys;
+}
+
+size_t KeyRequest::count(const Chain& chain) const {
+  return relinearisation_keys(chain).size() + galois_keys(chain).size() + encapsulation;
+}
+
+size_t KeyRequest::bytes(const Chain& chain) const {
+  size_t total = encapsulation ? chain.encapsulation_bytes() : 0;
+  for (int level : relinearisation_keys(chain)) total += chain.key_bytes(level);
+  for (const auto& [g, level] : galois_keys(chain)) total += chain.key_bytes(level);
+  return total;
+}
+
+}  // namespace psm

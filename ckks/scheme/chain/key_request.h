@@ -1,0 +1,38 @@
+// The evaluation keys that a computation takes, by the levels of their use: known before any key exists, and the same
+// whether keys are planned, counted or made.
+//
+// Galois elements: g = 5^k mod 2N moves slot s + k to slot s; g = 2N - 1 conjugates.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ckks/ring/arithmetic/automorphism.h"
+#include "ckks/scheme/chain/chain.h"
+
+namespace psm {
+
+// 5^offset mod 2N, any sign of offset; composed with conjugation on request.
+GaloisElement galois_element(const Chain& chain, int offset, bool conjugate = false);
+
+// A key is made for each band of levels (chain.h) that is used, at the highest of its levels.
+struct KeyRequest {
+  std::set<int> relinearisation_levels;
+  std::map<GaloisElement, std::set<int>> galois_levels;
+  bool encapsulation = false;  // the two keys around ModRaise
+
+  void need_relinearisation(int level);
+  void need_galois(GaloisElement g, int level);
+  void merge(const KeyRequest& other);
+
+  // What to generate: the level of each relinearisation key, and Galois element and level of each other.
+  std::vector<int> relinearisation_keys(const Chain& chain) const;
+  std::vector<std::pair<GaloisElement, int>> galois_keys(const Chain& chain) const;
+  size_t count(const Chain& chain) const;  // of all keys, the two around ModRaise as one
+  size_t bytes(const Chain& chain) const;
+};
+
+}  // namespace psm
