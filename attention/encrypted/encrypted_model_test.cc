@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planning/planner.h"

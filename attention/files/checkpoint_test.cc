@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"

@@ -5,6 +5,7 @@
 
 #include "attention/rows/power_softmax.h"
 #include "attention/rows/row_weights.h"
+#include "attention/trained/replaced_functions.h"
 #include "nn/kernels/gemm.h"
 
 namespace psm {
@@ -97,8 +98,10 @@ struct AttentionOp final : Operation {
   ScoreProducts<Scalar> products;
   Tensor<Scalar> v, s, o;                // s.value == nullptr: scores are not kept
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
+  const RowFunction* replaced;           // or nullptr
   AttentionOp(const AttentionShape& shape, const ModelConfig& config_, Tensor<Scalar> q, Tensor<Scalar> k,
-              Tensor<Scalar> v_, Tensor<Scalar> s_, Tensor<Scalar> o_, Scalar* scratch)
+              Tensor<Scalar> v_, Tensor<Scalar> s_, Tensor<Scalar> o_, Scalar* scratch,
+              const RowFunction* replaced_)
       : config(config_),
         products{shape, q, k},
         v(v_),
@@ -106,7 +109,8 @@ struct AttentionOp final : Operation {
         o(o_),
         scores(scratch),
         weights(scores + static_cast<size_t>(kQueries) * shape.length),
-        gradients(weights + static_cast<size_t>(kQueries) * shape.length) {}
+        gradients(weights + static_cast<size_t>(kQueries) * shape.length),
+        replaced(replaced_) {}
 
   // The scores of a visit, its weights in `weights`.
   const Scalar* weigh(Block at, int first, int rows, int columns) const {
@@ -119,7 +123,10 @@ struct AttentionOp final : Operation {
     for (int i = 0; i < rows; ++i) {
       const int active = products.shape.keys(at.sequence, first + i);
       Scalar* w = weights + static_cast<size_t>(i) * T;
-      row_weights(config, x + static_cast<size_t>(i) * T, active, w);
+      if (replaced)
+        apply_in_double(x + static_cast<size_t>(i) * T, static_cast<size_t>(active), w, *replaced);
+      else
+        row_weights(config, x + static_cast<size_t>(i) * T, active, w);
       std::fill(w + active, w + columns, Scalar(0));
     }
     return x;
@@ -136,6 +143,7 @@ struct AttentionOp final : Operation {
   }
 
   void backward() override {
+    PSM_CHECK(!replaced, "attention with replaced weights has no backward pass");
     const int T = products.shape.length, dims = products.shape.head_dim;
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       const Scalar* x = weigh(at, first, rows, columns);
@@ -204,10 +212,11 @@ Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape,
 
 template <typename Scalar>
 Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores) {
+                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores,
+                         const RowFunction* replaced) {
   Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
   Scalar* scratch = tape.array(size_t{3} * kQueries * shape.length);
-  tape.record(AttentionOp<Scalar>(shape, config, q, k, v, scores, o, scratch));
+  tape.record(AttentionOp<Scalar>(shape, config, q, k, v, scores, o, scratch, replaced));
   return o;
 }
 
@@ -223,7 +232,8 @@ Tensor<Scalar> attention_denominators(Tape<Scalar>& tape, const AttentionShape& 
   template Tensor<Scalar> attention_scores(Tape<Scalar>&, const AttentionShape&, Tensor<Scalar>,           \
                                            Tensor<Scalar>);                                                \
   template Tensor<Scalar> attention(Tape<Scalar>&, const AttentionShape&, const ModelConfig&,              \
-                                    Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>);       \
+                                    Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>,        \
+                                    const RowFunction*);                                                   \
   template Tensor<Scalar> attention_denominators(Tape<Scalar>&, const AttentionShape&, const ModelConfig&, \
                                                  Tensor<Scalar>);
 PSM_INSTANTIATE(float)

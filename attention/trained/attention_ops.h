@@ -16,6 +16,9 @@
 // With several heads the products are small, so a caller's thread does them all.
 #pragma once
 
+#include <functional>
+#include <span>
+
 #include "attention/shape/config.h"
 #include "nn/autograd/tape.h"
 
@@ -33,6 +36,9 @@ struct AttentionShape {
   int keys(int sequence, int t) const { return causal ? t + 1 : real_tokens(sequence); }
 };
 
+// From a row of scores to its weights, in place.
+using RowFunction = std::function<void(std::span<double> row)>;
+
 // The scores as a tensor, for losses that act on them.
 //     dq += ds k / sqrt(d_k)      dk += ds' q / sqrt(d_k)
 template <typename Scalar>
@@ -40,12 +46,14 @@ Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape,
                                 Tensor<Scalar> k);
 
 // o. `scores` are those of attention_scores, whose gradient then passes through them; or a default Tensor,
-// and they are not kept. The same bits either way.
+// and they are not kept. The same bits either way. With `replaced` the weights are what it makes of a row of
+// scores, in double precision; it outlives the tape's use, and there is no backward pass.
 //     dw = do v'    ds = the row's vector-Jacobian product, row_weights.h
 //     dv += w' do   dq, dk as above
 template <typename Scalar>
 Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores);
+                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores,
+                         const RowFunction* replaced = nullptr);
 
 // mean_i s_i^p + epsilon of every row of scores, what the encrypted form divides by, in a column of
 // sequences * heads * T.

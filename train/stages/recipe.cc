@@ -211,8 +211,7 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
 
 Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences) {
   const Batch batch = training_examples(source, sequences, kMeasuredSeed);
-  return source.patch_inputs() > 0 ? measure_ranges(weights, batch.images())
-                                   : measure_ranges(weights, batch.texts());
+  return measure_ranges(weights, batch.examples());
 }
 
 }  // namespace psm

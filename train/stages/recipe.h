@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/reference/ranges.h"
+#include "attention/batched/measure.h"
 #include "train/data/recall_task.h"
 #include "train/data/text_data.h"
 #include "train/stages/loop.h"

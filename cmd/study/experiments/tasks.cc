@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/batched/measure.h"
 #include "attention/files/llama2c.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/error.h"
