@@ -24,6 +24,7 @@ ModelConfig small(std::string_view family, AttentionKind attention = AttentionKi
   config.vocab = 11, config.context = kContext, config.layers = 2, config.width = 16, config.heads = 4,
   config.ffn = 12, config.epsilon = 0.05, config.attention = attention;
   if (family == "llama") config.kv_heads = 2;
+  config.score_offset = family != "gpt-neox";
   if (family == "vit") config.vocab = 0, config.patch_inputs = kPatchInputs;
   if (!config.causal) config.classes = 3;
   return config;

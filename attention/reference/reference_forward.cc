@@ -235,6 +235,7 @@ class Reference {
         for (int j = 0; j < keys; ++j) {
           for (int f = 0; f < dims; ++f) row[j] += query[t * d + f] * key[j * key_width + f];
           row[j] /= std::sqrt(static_cast<double>(dims));
+          if (config_.has_score_offset()) row[j] += weights_.layers[layer].score_offset[head];
         }
         observe(Site::kScores, layer, t, row.data(), row.size());
         weigh(layer, t, row);

@@ -109,9 +109,11 @@ Tensor<Scalar> Model<Scalar>::attend(Tape<Scalar>& tape, const AttentionShape& s
   const auto q = rotated(layer.wq, layer.bq, config.heads),
              k = rotated(layer.wk, layer.bk, config.key_heads());
   const auto v = linear(tape, n, layer.wv, layer.bv);
-  const auto scores = out.keep_scores && !past ? attention_scores(tape, shape, q, k) : Tensor<Scalar>{};
-  const auto mixed = past ? past->attend(tape, static_cast<size_t>(index), q, k, v)
-                          : attention(tape, shape, config, q, k, v, scores, replaced ? &replaced : nullptr);
+  const auto scores =
+      out.keep_scores && !past ? attention_scores(tape, shape, q, k, layer.score_offset) : Tensor<Scalar>{};
+  const auto mixed = past ? past->attend(tape, static_cast<size_t>(index), q, k, v, layer.score_offset)
+                          : attention(tape, shape, config, q, k, v, layer.score_offset, scores,
+                                      replaced ? &replaced : nullptr);
   out.queries.push_back(q);
   out.keys.push_back(k);
   out.values.push_back(v);

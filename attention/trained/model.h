@@ -69,7 +69,7 @@ class Model {
  public:
   struct Layer {
     Tensor<Scalar> norm1_gamma, norm1_beta, norm2_gamma, norm2_beta;
-    Tensor<Scalar> wq, bq, wk, bk, wv, bv, wo, bo, w_gate, w_up, b_up, w_down, b_down;
+    Tensor<Scalar> wq, bq, wk, bk, wv, bv, score_offset, wo, bo, w_gate, w_up, b_up, w_down, b_down;
   };
 
   // values and grads hold all parameters, flat; both outlive the model. grads is null for models that are run on

@@ -51,6 +51,7 @@ ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, doubl
       const auto factor = static_cast<float>(std::exp((std::log(denominator) - mean) / config.power));
       LayerWeights& layer = weights.layers[n];
       for (size_t i = head * per_head; i < (head + 1) * per_head; ++i) layer.wq[i] *= factor;
+      if (config.has_score_offset()) layer.score_offset[head] *= factor;
       const size_t dims = config.head_dim();
       if (!layer.bq.empty())
         for (size_t i = head * dims; i < (head + 1) * dims; ++i) layer.bq[i] *= factor;
