@@ -1,7 +1,10 @@
 // A score offset before the power: attention weights (s + c)^p in place of s^p.
+#include <cmath>
+
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
 #include "cmd/terminal/table.h"
+#include "train/stages/recipe.h"
 
 namespace psm {
 namespace {
