@@ -62,7 +62,7 @@ void run(StudyContext& context, StudyResult& result) {
   }
   result.table("the polynomials on held-out text", uses);
   result.note(
-      "The polynomial model is evaluated in double precision; slot programs compute the same to within their "
+      "The polynomial model is evaluated in the clear; slot programs compute the same to within their "
       "noise "
       "(attention/encrypted_model_test), so this is what the server would answer. In the paper, encryption "
       "changes the "
