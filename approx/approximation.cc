@@ -17,6 +17,12 @@ Approximation::Approximation(Facts facts, Cost cost, std::shared_ptr<const Kerne
   PSM_CHECK(facts_.domain.lo < facts_.domain.hi, facts_.domain.lo, " ", facts_.domain.hi);
 }
 
+void Approximation::evaluate(std::span<double> x) const {
+  for (double& value : x) value = facts_.input_scale * value + facts_.input_offset;
+  kernel_->evaluate(x);
+  for (double& value : x) value = facts_.output_scale * value;
+}
+
 double Approximation::error_at(double x) const {
   const double f = exact(x);
   const double difference = std::fabs(evaluate(x) - f);

@@ -29,6 +29,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class Approximation {
    public:
     virtual ~Kernel() = default;
     virtual double evaluate(double v) const = 0;
+    virtual void evaluate(std::span<double> v) const = 0;  // in place, the same bits
     virtual program::Value build(program::Builder&, program::Value v) const = 0;
     virtual double exact(double x) const = 0;
   };
@@ -91,6 +93,8 @@ class Approximation {
   double evaluate(double x) const {
     return facts_.output_scale * kernel_->evaluate(facts_.input_scale * x + facts_.input_offset);
   }
+  // Each of them in place, the same bits.
+  void evaluate(std::span<double> x) const;
   // out for a given v: the program alone.
   double evaluate_normalised(double v) const { return kernel_->evaluate(v); }
   // f(x) itself.

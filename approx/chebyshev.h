@@ -16,15 +16,16 @@ using Coefficients = std::vector<long double>;
 using RealFunction = std::function<long double(long double)>;
 
 // sum_k c_k T_k(t) by Clenshaw's recurrence b_k = c_k + 2 t b_{k+1} - b_{k+2}. Stable on [-1, 1].
+// Real is a floating-point type no narrower than the coefficients', or Lanes (lanes.h).
 template <typename Real, typename Container>
 Real clenshaw(const Container& c, Real t) {
-  Real next = 0, after = 0;
+  Real next{}, after{};
   for (size_t k = c.size(); k-- > 1;) {
-    const Real current = static_cast<Real>(c[k]) + 2 * t * next - after;
+    const Real current = c[k] + 2 * t * next - after;
     after = next;
     next = current;
   }
-  return c.empty() ? Real{0} : static_cast<Real>(c[0]) + t * next - after;
+  return c.empty() ? Real{} : c[0] + t * next - after;
 }
 
 // The polynomial of this degree through f at the degree + 1 zeros of T_{degree+1}.

@@ -6,32 +6,35 @@
 //     typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const;
 //
 // that computes a polynomial of v with the operations below and nothing else. It is read by
-//   * DoubleArithmetic:  on one double, for evaluate();
+//   * RealArithmetic: on one double or on several (Lanes), for evaluate();
 //   * ProgramArithmetic: appending to a program::Builder, for build();
 //   * CountingArithmetic: on (level, degree), for depth(), degree() and multiplications().
 #pragma once
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "approx/approximation.h"
 #include "approx/chebyshev.h"
+#include "approx/lanes.h"
 #include "ckks/base/error.h"
 
 namespace psm {
 
-class DoubleArithmetic {
+template <typename Real>
+class RealArithmetic {
  public:
-  using Value = double;
+  using Value = Real;
   Value add(Value a, Value b) { return a + b; }
   Value subtract(Value a, Value b) { return a - b; }
   Value add_constant(Value a, double c) { return a + c; }
   Value negate(Value a) { return -a; }
   Value multiply_constant(Value a, double c) { return a * c; }
   Value multiply(Value a, Value b) { return a * b; }
-  Value series(Value a, const std::vector<double>& c) { return clenshaw<double>(c, a); }
+  Value series(Value a, const std::vector<double>& c) { return clenshaw<Real>(c, a); }
   void refresh(Value&) {}
   void refresh(Value&, Value&) {}
 };
@@ -103,8 +106,15 @@ Approximation make_approximation(Approximation::Facts facts, Recipe recipe, Exac
    public:
     RecipeKernel(Recipe recipe, Exact exact) : recipe_(std::move(recipe)), exact_(std::move(exact)) {}
     double evaluate(double v) const override {
-      DoubleArithmetic arithmetic;
+      RealArithmetic<double> arithmetic;
       return recipe_.run(arithmetic, v);
+    }
+    void evaluate(std::span<double> v) const override {
+      RealArithmetic<Lanes> arithmetic;
+      const size_t whole = v.size() / Lanes::kCount * Lanes::kCount;
+      for (size_t i = 0; i < whole; i += Lanes::kCount)
+        recipe_.run(arithmetic, Lanes::load(&v[i])).store(&v[i]);
+      for (double& rest : v.subspan(whole)) rest = evaluate(rest);
     }
     program::Value build(program::Builder& builder, program::Value v) const override {
       ProgramArithmetic arithmetic(builder);

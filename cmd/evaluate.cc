@@ -57,8 +57,7 @@ int evaluate_command(int argc, char** argv) {
       "documents (<|endoftext|> ends one). Bits a byte compare models of other tokenizers on the same "
       "text.\n"
       "With --tasks: accuracies on tasks of the evaluation harness, with standard errors. A "
-      "polynomial form is scored too, in\n"
-      "double precision, text by text: --limit keeps that short.");
+      "polynomial form is scored too.");
   const std::string& model_path =
       flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
   const std::string& text =

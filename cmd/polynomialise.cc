@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstdio>
 
+#include "attention/batched/measure.h"
 #include "attention/encrypted/critical_path.h"
 #include "attention/encrypted/encrypted_model.h"
 #include "ckks/base/error.h"
@@ -86,7 +87,7 @@ int polynomialise(int argc, char** argv) {
   if (recall || !text.empty()) {
     const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
     const Batch test = task.test();
-    const std::vector<RangeUse> uses = count_range_leaves(model, test.texts());
+    const std::vector<RangeUse> uses = count_range_leaves(model, test.examples());
     std::printf("on unseen data:\n%s", range_use_table(uses, config.layers).c_str());
     json["unseen"] = range_use_json(uses);
     TaskScores scores = read_scores(checkpoint);

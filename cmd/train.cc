@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"

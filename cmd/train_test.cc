@@ -48,6 +48,12 @@ TEST_CASE("an odd power and a power that is none are refused before anything is 
   CHECK_FALSE(std::filesystem::exists(path_of("b")));
 }
 
+TEST_CASE("a score offset that is no number is refused") {
+  for (const char* offset : {"some", "4x", "nan", "inf"})
+    check_refused("train --out " + path_of("o") + " --score-offset " + offset,
+                  "--score-offset takes none, learned or a number");
+}
+
 TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refused") {
   const std::string path = path_of("model.safetensors");
   RecallOptions task;

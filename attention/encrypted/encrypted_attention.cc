@@ -123,6 +123,17 @@ std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) co
   return scores;
 }
 
+Plain AttentionMasks::score_offsets(int m, const std::vector<double>& c) const {
+  PSM_CHECK(static_cast<int>(c.size()) == features_ / head_features_, c.size(), " offsets");
+  std::vector<Complex> offsets(static_cast<size_t>(tokens_) * static_cast<size_t>(features_));
+  for (int t = 0; t < tokens_; ++t)
+    for (int f = 0; f < features_; ++f)
+      if (t >= m * head_features_ + f % head_features_)
+        offsets[static_cast<size_t>(t) * static_cast<size_t>(features_) + static_cast<size_t>(f)] =
+            scale_[static_cast<size_t>(t)] * c[static_cast<size_t>(f / head_features_)];
+  return Plain(std::move(offsets));
+}
+
 Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, Value v) const {
   const int C = head_features_, F = features_, B = babies_;
   const Value skewed = builder.linear(std::vector<Value>{v}, skew_values_)[0];

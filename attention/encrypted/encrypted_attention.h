@@ -11,6 +11,7 @@
 //               mask_i[t, j] = scale[t] e^{-i theta_{j+i} i} [0 <= j + i < C] [t >= j]
 //               slot (t, j) of T_m is scale[t] times the score of token t with token t - (mC + j), zero
 //               where that does not exist: the two masks together are the causal mask, without a level
+//   offset      T_m += scale[t] c_head [t >= mC + j]                        a plaintext, without a level
 //   powers      P_m = T_m^p                                                 eq. PolyAttention
 //   row sums    D[t] = sum_m sum_j P_m[t, j], replicated over the head
 //   output      O[t, f] = sum_m sum_i  rot_{-i}(P_m) * [0 <= f - i < C] rot_{-F (mC - i)}(V~)
@@ -44,6 +45,8 @@ class AttentionMasks {
 
   // T_m, m = 0 .. M - 1, of one ciphertext of heads. The imaginary parts are zero.
   std::vector<program::Value> scores(program::Builder&, program::Value q, program::Value k) const;
+  // The offsets of ciphertext m of the scores, c for each head of a ciphertext (0 where there is none).
+  Plain score_offsets(int m, const std::vector<double>& c) const;
   // O from the powers P_m and v.
   program::Value weigh(program::Builder&, const std::vector<program::Value>& powers, program::Value v) const;
   // factor * D.

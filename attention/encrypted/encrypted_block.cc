@@ -29,7 +29,11 @@ Values encrypted_heads(Builder& builder, const Values& q, const Values& k, const
   {
     Builder::Scope inner(builder, "scores");
     for (size_t c = 0; c < q.size(); ++c) {
-      const Values of_heads = masks.scores(builder, q[c], k[c]);
+      Values of_heads = masks.scores(builder, q[c], k[c]);
+      if (!folded.score_offset.empty())
+        for (size_t m = 0; m < of_heads.size(); ++m)
+          of_heads[m] = builder.add_plain(of_heads[m],
+                                          masks.score_offsets(static_cast<int>(m), folded.score_offset[c]));
       scores.insert(scores.end(), of_heads.begin(), of_heads.end());
     }
     for (Value score : scores)

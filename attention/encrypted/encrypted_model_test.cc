@@ -4,6 +4,7 @@
 #include <map>
 #include <random>
 
+#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planning/planner.h"
@@ -33,6 +34,8 @@ ModelWeights lively_weights(const ModelConfig& config, uint64_t seed) {
                          &layer.bq, &layer.bk, &layer.bv, &layer.bo, &layer.b_up, &layer.b_down})
       for (float& x : *vector) x += 0.2f * normal(random);
   for (float& x : weights.final_beta) x += 0.2f * normal(random);
+  for (LayerWeights& layer : weights.layers)
+    for (float& c : layer.score_offset) c += normal(random);
   return weights;
 }
 
@@ -89,6 +92,16 @@ TEST_CASE("the slot program computes the polynomial model, for several prompts o
 TEST_CASE("a model wider than a ciphertext spreads over several, and padded heads and units do no harm") {
   CHECK(twin_against_polynomial(small(32, 4, 48), 128, true) < 1e-9);   // F = 8: 2 ciphertexts, ffn 3
   CHECK(twin_against_polynomial(small(24, 3, 40), 128, false) < 1e-9);  // three heads in places for four
+}
+
+TEST_CASE("score offsets are added without a level, to the scores of tokens that a query sees alone") {
+  for (const int power : {4, 6}) {
+    ModelConfig config = small(16, 2, 32), wide = small(32, 4, 48), padded = small(24, 3, 40);
+    for (ModelConfig* each : {&config, &wide, &padded}) each->power = power, each->score_offset = true;
+    CHECK(twin_against_polynomial(config, 512, true) < 1e-8);
+    CHECK(twin_against_polynomial(wide, 128, true) < 1e-8);     // two ciphertexts of heads
+    CHECK(twin_against_polynomial(padded, 128, false) < 1e-8);  // a place for a head that is none
+  }
 }
 
 // Levels on the longest way from an input to each value, nothing refreshed.

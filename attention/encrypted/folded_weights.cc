@@ -143,6 +143,16 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   folded.k_bias = arrange(packing.heads, F, scaled(with_beta(w.wk, w.bk, w.norm1_beta), query_scale));
   folded.v_bias = arrange(packing.heads, F, scaled(v_bias, value_scale));
   folded.up_bias = arrange(packing.ffn, F, scaled(with_beta(w.w_up, w.b_up, w.norm2_beta), gelu_scale));
+  if (config.has_score_offset()) {
+    const int heads = F / packing.head_features;  // of a ciphertext
+    for (int first = 0; first < packing.heads.size() / packing.head_features; first += heads) {
+      Vector& offsets = folded.score_offset.emplace_back(static_cast<size_t>(heads));
+      for (int head = first; head < std::min(first + heads, config.heads); ++head)
+        offsets[static_cast<size_t>(head - first)] =
+            static_cast<double>(w.score_offset[static_cast<size_t>(head)]) *
+            std::pow(hi, -1.0 / config.power);
+    }
+  }
   Vector out_bias(d);
   double mean = 0;
   for (size_t i = 0; i < d; ++i) {
@@ -189,6 +199,9 @@ FoldedLayer shape_of_layer(const ModelConfig& config, const Packing& packing) {
   folded.up_bias = biases(packing.ffn);
   folded.out_bias = biases(packing.state);
   folded.denominator_offset = biases(packing.heads, true);
+  if (config.has_score_offset())
+    folded.score_offset.assign(static_cast<size_t>(packing.head_ciphertexts()),
+                               Vector(static_cast<size_t>(packing.features / packing.head_features), 1.0));
   folded.variance_weight.assign(static_cast<size_t>(state), 1.0 / config.width);
   return folded;
 }

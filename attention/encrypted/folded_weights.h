@@ -5,6 +5,7 @@
 //   h' = x' r             r = out of the polynomial of 1/sqrt: 1/sqrt(variance) = output_scale * r
 //   W' = W diag(gamma R output_scale),  b' = b + W beta      for the four matrices that read h':
 //   q, k   times (head_dim^{1/2} hi^{1/p})^{-1/2} each: the powers sum to D / hi, D = mean s^p in [.., hi]
+//   c      times hi^{-1/p}, as the scores are
 //   v      times hi * output_scale of 1/x / V: (sum of P v) * out is attention / V, inside [-1, 1]
 //   up     times input_scale of gelu / 2: gelu reads z + conj z and -i z + conj(-i z)
 //   o      rows (I - 1 1^T / d) / R, columns times V
@@ -27,6 +28,8 @@ struct FoldedLayer {
   SlotMatrix q, k, v, up, o, down;
   // A plaintext of one token for each ciphertext of the output.
   std::vector<Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
+  // c for each head of each ciphertext of heads; empty without score offsets.
+  std::vector<std::vector<double>> score_offset;
   // 1/sqrt reads  sum_f variance_weight[f] |x'_f|^2 + variance_offset.
   std::vector<double> variance_weight;
   double variance_offset = 0;

@@ -19,31 +19,33 @@ const std::string& metadata_at(const Safetensors& file, const std::string& key, 
 }  // namespace
 
 std::string config_to_json(const ModelConfig& config) {
-  return Json(Json::Object{{"vocab", Json(config.vocab)},
-                           {"context", Json(config.context)},
-                           {"layers", Json(config.layers)},
-                           {"width", Json(config.width)},
-                           {"heads", Json(config.heads)},
-                           {"ffn", Json(config.ffn)},
-                           {"rotary_fraction", Json(config.rotary_fraction)},
-                           {"rotary_base", Json(config.rotary_base)},
-                           {"attention", Json(std::string(name_of(config.attention)))},
-                           {"form", Json(std::string(name_of(config.form)))},
-                           {"power", Json(config.power)},
-                           {"epsilon", Json(config.epsilon)},
-                           {"stable_delta", Json(config.stable_delta)},
-                           {"norm_epsilon", Json(config.norm_epsilon)},
-                           {"block", Json(std::string(name_of(config.block)))},
-                           {"norm", Json(std::string(name_of(config.norm)))},
-                           {"feed_forward", Json(std::string(name_of(config.feed_forward)))},
-                           {"positions", Json(std::string(name_of(config.positions)))},
-                           {"causal", Json(config.causal)},
-                           {"biases", Json(config.biases)},
-                           {"kv_heads", Json(config.kv_heads)},
-                           {"classes", Json(config.classes)},
-                           {"pooler", Json(config.pooler)},
-                           {"patch_inputs", Json(config.patch_inputs)}})
-      .dump(0);
+  Json json(Json::Object{{"vocab", Json(config.vocab)},
+                         {"context", Json(config.context)},
+                         {"layers", Json(config.layers)},
+                         {"width", Json(config.width)},
+                         {"heads", Json(config.heads)},
+                         {"ffn", Json(config.ffn)},
+                         {"rotary_fraction", Json(config.rotary_fraction)},
+                         {"rotary_base", Json(config.rotary_base)},
+                         {"attention", Json(std::string(name_of(config.attention)))},
+                         {"form", Json(std::string(name_of(config.form)))},
+                         {"power", Json(config.power)},
+                         {"epsilon", Json(config.epsilon)},
+                         {"stable_delta", Json(config.stable_delta)},
+                         {"norm_epsilon", Json(config.norm_epsilon)},
+                         {"block", Json(std::string(name_of(config.block)))},
+                         {"norm", Json(std::string(name_of(config.norm)))},
+                         {"feed_forward", Json(std::string(name_of(config.feed_forward)))},
+                         {"positions", Json(std::string(name_of(config.positions)))},
+                         {"causal", Json(config.causal)},
+                         {"biases", Json(config.biases)},
+                         {"kv_heads", Json(config.kv_heads)},
+                         {"classes", Json(config.classes)},
+                         {"pooler", Json(config.pooler)},
+                         {"patch_inputs", Json(config.patch_inputs)}});
+  // Written where it says something: the fingerprints of models are of this text.
+  if (config.score_offset) json["score_offset"] = true;
+  return json.dump(0);
 }
 
 ModelConfig config_from_json(const std::string& text, const std::string& what) {
@@ -77,8 +79,10 @@ ModelConfig config_from_json(const std::string& text, const std::string& what) {
   if_there("feed_forward",
            [&](const Json& j, Text at) { config.feed_forward = feed_forward_kind_from(j.string(at)); });
   if_there("positions", [&](const Json& j, Text at) { config.positions = position_kind_from(j.string(at)); });
-  for (auto [key, field] :
-       {std::pair{"causal", &config.causal}, {"biases", &config.biases}, {"pooler", &config.pooler}})
+  for (auto [key, field] : {std::pair{"causal", &config.causal},
+                            {"biases", &config.biases},
+                            {"pooler", &config.pooler},
+                            {"score_offset", &config.score_offset}})
     if_there(key, [&](const Json& j, Text at) { *field = j.truth(at); });
   for (auto [key, field] : {std::pair{"kv_heads", &config.kv_heads},
                             {"classes", &config.classes},

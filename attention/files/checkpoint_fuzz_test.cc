@@ -1,6 +1,7 @@
 // Fuzz targets of model files (ckks/base/testing/fuzz.h says how they are run for long).
 #include <cstdlib>
 
+#include "attention/batched/measure.h"
 #include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"
@@ -99,6 +100,26 @@ TEST_CASE(
   refused("\"causal\":true", "\"causal\":1");
   refused("\"kv_heads\":0", "\"kv_heads\":-1");
   refused("\"classes\":0", "\"classes\":2");
+}
+
+TEST_CASE("score offsets come back from their file, and a file or a JSON without them has none") {
+  const std::string path = scratch("offset.safetensors");
+  Checkpoint checkpoint;
+  ModelConfig config = example().config;
+  config.score_offset = true;
+  checkpoint.weights = random_weights(config, 3);
+  checkpoint.weights.layers[1].score_offset = {3.5f, -2.0f};
+  save_checkpoint(path, checkpoint);
+  const ModelWeights read = load_checkpoint(path).weights;
+  CHECK(read.config == config);
+  CHECK(read.layers[0].score_offset == std::vector<float>{4, 4});  // p
+  CHECK(read.layers[1].score_offset == checkpoint.weights.layers[1].score_offset);
+  const int64_t shape[] = {2};
+  CHECK(read_safetensors(path).at("psm.layers.1.score_offset", shape, path) == read.layers[1].score_offset);
+  // Not a word of it in the text of other models: fingerprints are made of that.
+  CHECK(config_to_json(example().config).find("score_offset") == std::string::npos);
+  save_checkpoint(path, {example(), {}, {}, {}});
+  CHECK_FALSE(load_checkpoint(path).weights.config.score_offset);
 }
 
 TEST_CASE("query, key and value of each head lie together in the file") {

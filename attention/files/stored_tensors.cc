@@ -140,7 +140,7 @@ struct ParameterName {
   // What weights.h declares as [n] and not as [1][n].
   bool is_vector() const {
     return own.starts_with("b") || own.ends_with("_gamma") || own.ends_with("_beta") ||
-           own.ends_with("_bias") || own == "class_token";
+           own.ends_with("_bias") || own == "class_token" || own == "score_offset";
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/rows/row_weights.h"
 #include "attention/trained/model.h"
@@ -105,10 +106,11 @@ struct Perturbed {
       const double factor = 1 + error(model.layers[n].attention.error_bound);
       for (double& weight : row) weight *= factor;
     };
-    hooks.gelu = [&](int n, double z) {
-      return model.layers[n].gelu.exact(z) + error(model.layers[n].gelu.error_bound());
+    const auto off = [&](const Approximation& f, std::span<double> values) {
+      for (double& z : values) z = f.exact(z) + error(f.error_bound());
     };
-    hooks.pooler = [&](double z) { return model.pooler->exact(z) + error(model.pooler->error_bound()); };
+    hooks.gelu = [&, off](int n, std::span<double> z) { off(model.layers[n].gelu, z); };
+    hooks.pooler = [&, off](std::span<double> z) { off(*model.pooler, z); };
     return reference_forward(model.weights, std::span(example), hooks).logits;
   }
 };

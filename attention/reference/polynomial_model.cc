@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <utility>
 
 #include "approx/activation.h"
 #include "approx/inverse.h"
 #include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
-#include "ckks/base/progress.h"
 
 namespace psm {
 
@@ -93,54 +89,6 @@ const Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, in
   return layer == 0 && model.client_normalises() ? nullptr : &at.inverse_sqrt;
 }
 
-ReferenceHooks polynomial_hooks(const PolynomialModel& model) {
-  ReferenceHooks hooks;
-  hooks.inverse_square_root = [&model](Site site, int layer, double variance) {
-    const Approximation* polynomial = inverse_sqrt_at(model, site, layer);
-    return polynomial ? polynomial->evaluate(variance) : 1 / std::sqrt(variance);
-  };
-  hooks.row_weights = [&model](int layer, std::span<double> row) {
-    model.layers[static_cast<size_t>(layer)].attention.evaluate(row);
-  };
-  hooks.gelu = [&model](int layer, double z) {
-    return model.layers[static_cast<size_t>(layer)].gelu.evaluate(z);
-  };
-  if (model.pooler) hooks.pooler = [&model](double z) { return model.pooler->evaluate(z); };
-  return hooks;
-}
-
-// Where each value that has an interval is counted: the uses of a model, and which of them a site is.
-struct RangeUses {
-  std::vector<RangeUse> uses;
-  std::map<std::pair<Site, int>, size_t> index;
-
-  explicit RangeUses(const PolynomialModel& model) {
-    const ModelConfig& config = model.weights.config;
-    const bool divides = config.attention == AttentionKind::kPowerSoftmax;
-    const auto add = [&](Site site, int layer, const char* function, Interval interval) {
-      index[{site, layer}] = uses.size();
-      uses.push_back({.layer = layer, .function = function, .interval = interval});
-    };
-    const auto around_zero = [](double radius) { return Interval{-radius, radius}; };
-    for (int n = 0; n < config.layers; ++n) {
-      const LayerRanges& ranges = model.ranges.layers[static_cast<size_t>(n)];
-      add(Site::kVariance, n, "1/sqrt(variance)", ranges.variance);
-      if (divides)
-        add(Site::kDenominator, n, "1/denominator", ranges.denominator);
-      else
-        add(Site::kScores, n, "score", around_zero(ranges.score));
-      if (config.block != BlockKind::kParallel)
-        add(Site::kSecondVariance, n, "1/sqrt(second variance)", ranges.second_variance);
-      add(Site::kGeluInput, n, config.feed_forward == FeedForwardKind::kSwiGlu ? "silu" : "gelu",
-          around_zero(ranges.gelu_input));
-    }
-    if (model.final_inverse_sqrt)
-      add(Site::kVariance, config.layers, "1/sqrt(variance)", model.ranges.final_variance);
-    if (model.pooler)
-      add(Site::kPoolerInput, config.layers, "sigmoid", around_zero(model.ranges.pooler_input));
-  }
-};
-
 // Counts `values` more, that lie in `seen`.
 void add(RangeUse& use, Interval seen, long long values, long long outside) {
   if (values == 0) return;
@@ -149,31 +97,62 @@ void add(RangeUse& use, Interval seen, long long values, long long outside) {
   use.outside += outside;
 }
 
-template <typename Example>
-std::vector<RangeUse> count_leaves(const PolynomialModel& model, std::span<const Example> examples) {
-  const RangeUses uses(model);
-  std::vector<std::vector<RangeUse>> counted(examples.size(), uses.uses);
-  Progress progress("counting values outside the intervals", static_cast<double>(examples.size()));
-  parallel_for(0, examples.size(), [&](size_t i) {
-    ReferenceHooks hooks = polynomial_hooks(model);
-    hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
-      const auto found = uses.index.find({site, layer});
-      if (found == uses.index.end()) return;
-      const bool norm = site == Site::kVariance || site == Site::kSecondVariance;
-      if (norm && inverse_sqrt_at(model, site, layer) == nullptr) return;
-      RangeUse& use = counted[i][found->second];
-      for (double value : values) add(use, {value, value}, 1, !use.interval.contains(value));
-    };
-    reference_forward(model.weights, std::span(examples[i]), hooks);
-    progress.advance();
-  });
-  std::vector<RangeUse> all = uses.uses;
-  for (const std::vector<RangeUse>& one : counted)
-    for (size_t u = 0; u < all.size(); ++u) add(all[u], one[u].seen, one[u].values, one[u].outside);
-  return all;
+}  // namespace
+
+ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
+  ReplacedFunctions functions;
+  functions.inverse_square_root = [&model](Site site, int layer, double variance) {
+    const Approximation* polynomial = inverse_sqrt_at(model, site, layer);
+    return polynomial ? polynomial->evaluate(variance) : 1 / std::sqrt(variance);
+  };
+  functions.row_weights = [&model](int layer, std::span<double> row) {
+    model.layers[static_cast<size_t>(layer)].attention.evaluate(row);
+  };
+  functions.gelu = [&model](int layer, std::span<double> z) {
+    model.layers[static_cast<size_t>(layer)].gelu.evaluate(z);
+  };
+  if (model.pooler) functions.pooler = [&model](std::span<double> z) { model.pooler->evaluate(z); };
+  return functions;
 }
 
-}  // namespace
+RangeUseCounter::RangeUseCounter(const PolynomialModel& model) : model_(model) {
+  const ModelConfig& config = model.weights.config;
+  const bool divides = config.attention == AttentionKind::kPowerSoftmax;
+  const auto add = [&](Site site, int layer, const char* function, Interval interval) {
+    index_[{site, layer}] = uses_.size();
+    uses_.push_back({.layer = layer, .function = function, .interval = interval});
+  };
+  const auto around_zero = [](double radius) { return Interval{-radius, radius}; };
+  for (int n = 0; n < config.layers; ++n) {
+    const LayerRanges& ranges = model.ranges.layers[static_cast<size_t>(n)];
+    add(Site::kVariance, n, "1/sqrt(variance)", ranges.variance);
+    if (divides)
+      add(Site::kDenominator, n, "1/denominator", ranges.denominator);
+    else
+      add(Site::kScores, n, "score", around_zero(ranges.score));
+    if (config.block != BlockKind::kParallel)
+      add(Site::kSecondVariance, n, "1/sqrt(second variance)", ranges.second_variance);
+    add(Site::kGeluInput, n, config.feed_forward == FeedForwardKind::kSwiGlu ? "silu" : "gelu",
+        around_zero(ranges.gelu_input));
+  }
+  if (model.final_inverse_sqrt)
+    add(Site::kVariance, config.layers, "1/sqrt(variance)", model.ranges.final_variance);
+  if (model.pooler) add(Site::kPoolerInput, config.layers, "sigmoid", around_zero(model.ranges.pooler_input));
+}
+
+void RangeUseCounter::see(Site site, int layer, std::span<const double> values) {
+  const auto found = index_.find({site, layer});
+  if (found == index_.end()) return;
+  const bool norm = site == Site::kVariance || site == Site::kSecondVariance;
+  if (norm && inverse_sqrt_at(model_, site, layer) == nullptr) return;
+  RangeUse& use = uses_[found->second];
+  for (double value : values) psm::add(use, {value, value}, 1, !use.interval.contains(value));
+}
+
+void RangeUseCounter::add(const RangeUseCounter& other) {
+  for (size_t u = 0; u < uses_.size(); ++u)
+    psm::add(uses_[u], other.uses_[u].seen, other.uses_[u].values, other.uses_[u].outside);
+}
 
 PolynomialOptions paper_polynomials() {
   return {.division = DivisionForm::kGoldschmidt, .inverse_sqrt = DivisionForm::kGoldschmidt};
@@ -208,20 +187,11 @@ PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measu
 }
 
 ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const int> tokens) {
-  return reference_forward(model.weights, tokens, polynomial_hooks(model));
+  return reference_forward(model.weights, tokens, {polynomial_functions(model), {}});
 }
 
 ForwardResult polynomial_forward(const PolynomialModel& model, std::span<const float> patches) {
-  return reference_forward(model.weights, patches, polynomial_hooks(model));
-}
-
-std::vector<RangeUse> count_range_leaves(const PolynomialModel& model,
-                                         std::span<const std::vector<int>> sequences) {
-  return count_leaves(model, sequences);
-}
-std::vector<RangeUse> count_range_leaves(const PolynomialModel& model,
-                                         std::span<const std::vector<float>> images) {
-  return count_leaves(model, images);
+  return reference_forward(model.weights, patches, {polynomial_functions(model), {}});
 }
 
 Json ranges_to_json(const Ranges& ranges) {

@@ -11,9 +11,11 @@
 // checkpoint; the polynomials follow from them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "approx/approximation.h"
@@ -68,12 +70,15 @@ struct PolynomialModel {
 // are not of this model.
 PolynomialModel make_polynomial(const ModelWeights&, const Ranges& measured, const PolynomialOptions& = {});
 
+// The polynomials in place of the model's functions; the model outlives them.
+ReplacedFunctions polynomial_functions(const PolynomialModel&);
+
 // The polynomial model in plain double precision, token by token: what the slot program must reproduce.
 ForwardResult polynomial_forward(const PolynomialModel&, std::span<const int> tokens);
 ForwardResult polynomial_forward(const PolynomialModel&, std::span<const float> patches);
 
-// How often a value leaves its interval: for each layer and function, over the values seen. The first line
-// that counts anything says which layer to blame.
+// How often a value leaves its interval: for each layer and function, over the values seen (of many examples by
+// attention/batched). The first line that counts anything says which layer to blame.
 struct RangeUse {
   int layer = 0;         // the number of layers: the head
   std::string function;  // "1/sqrt(variance)", "1/sqrt(second variance)", "1/denominator" or "score" (all but
@@ -82,8 +87,21 @@ struct RangeUse {
   Interval seen{};
   long long values = 0, outside = 0;
 };
-std::vector<RangeUse> count_range_leaves(const PolynomialModel&, std::span<const std::vector<int>> sequences);
-std::vector<RangeUse> count_range_leaves(const PolynomialModel&, std::span<const std::vector<float>> images);
+
+// Counts what a forward pass of the polynomial model shows (functions.h); the model outlives it.
+class RangeUseCounter {
+ public:
+  explicit RangeUseCounter(const PolynomialModel& model);
+  void see(Site site, int layer, std::span<const double> values);
+  // Counts what another of the same model has counted.
+  void add(const RangeUseCounter& other);
+  const std::vector<RangeUse>& uses() const { return uses_; }
+
+ private:
+  const PolynomialModel& model_;
+  std::vector<RangeUse> uses_;
+  std::map<std::pair<Site, int>, size_t> index_;  // which of them a site is
+};
 
 // Ranges (as measured, without the margin) and options as JSON, for the metadata of a checkpoint; doubles
 // come back bit by bit. Reading throws psm::Error on members that are missing or malformed, or not of this

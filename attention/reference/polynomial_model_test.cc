@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 

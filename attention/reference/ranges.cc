@@ -4,10 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "attention/reference/reference_forward.h"
 #include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
-#include "ckks/base/progress.h"
 
 namespace psm {
 
@@ -39,68 +36,57 @@ void drop_unmeasured(Ranges& ranges) {
   drop(ranges.final_variance);
 }
 
-// Over sequences of tokens or over patches.
-template <typename Example>
-Ranges measure(const ModelWeights& weights, std::span<const Example> sequences) {
-  if (sequences.empty()) throw Error("no sequences to measure ranges on; give at least one");
-  const int layers = weights.config.layers;
-  std::vector<Ranges> measured(sequences.size(), nothing(weights.config));
-  Progress progress("measuring ranges", static_cast<double>(sequences.size()));
-  parallel_for(0, sequences.size(), [&](size_t i) {
-    Ranges& ranges = measured[i];
-    ReferenceHooks hooks;
-    hooks.observe = [&](Site site, int layer, int, std::span<const double> values) {
-      double largest = 0, mean = 0;
-      for (double value : values) {
-        largest = std::max(largest, std::abs(value));
-        mean += value / static_cast<double>(values.size());
-      }
-      if (layer == layers) {
-        if (site == Site::kVariance) include(ranges.final_variance, values[0]);
-        if (site == Site::kPoolerInput) ranges.pooler_input = std::max(ranges.pooler_input, largest);
-        return;
-      }
-      LayerRanges& at = ranges.layers[static_cast<size_t>(layer)];
-      switch (site) {
-        case Site::kResidual:
-          for (size_t f = 0; f < values.size(); ++f)
-            ranges.residual[f] = std::max(ranges.residual[f], std::abs(values[f] - mean));
-          break;
-        case Site::kVariance:
-          include(at.variance, values[0]);
-          break;
-        case Site::kScores:
-          at.score = std::max(at.score, largest);
-          break;
-        case Site::kDenominator:
-          include(at.denominator, values[0]);
-          break;
-        case Site::kGeluInput:
-          at.gelu_input = std::max(at.gelu_input, largest);
-          break;
-        case Site::kSecondVariance:
-          include(at.second_variance, values[0]);
-          break;
-        case Site::kPoolerInput:  // after the layers
-          break;
-      }
-    };
-    reference_forward(weights, std::span(sequences[i]), hooks);
-    progress.advance();
-  });
-  Ranges all = measured[0];
-  for (size_t i = 1; i < measured.size(); ++i) all = join(all, measured[i]);
-  drop_unmeasured(all);
-  return all;
+double largest_of(std::span<const double> values) {
+  double largest = 0;
+  for (double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
 }
 
 }  // namespace
 
-Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<int>> sequences) {
-  return measure(weights, sequences);
+RangeMeter::RangeMeter(const ModelConfig& config) : seen_(nothing(config)) {}
+
+void RangeMeter::see(Site site, int layer, std::span<const double> values) {
+  const bool behind = static_cast<size_t>(layer) == seen_.layers.size();
+  if (behind) {
+    if (site == Site::kVariance) include(seen_.final_variance, values[0]);
+    if (site == Site::kPoolerInput) seen_.pooler_input = std::max(seen_.pooler_input, largest_of(values));
+    return;
+  }
+  LayerRanges& at = seen_.layers[static_cast<size_t>(layer)];
+  switch (site) {
+    case Site::kResidual: {
+      double sum = 0;
+      for (double value : values) sum += value;
+      const double mean = sum / static_cast<double>(values.size());
+      for (size_t f = 0; f < values.size(); ++f)
+        seen_.residual[f] = std::max(seen_.residual[f], std::abs(values[f] - mean));
+      break;
+    }
+    case Site::kVariance:
+      include(at.variance, values[0]);
+      break;
+    case Site::kScores:
+      at.score = std::max(at.score, largest_of(values));
+      break;
+    case Site::kDenominator:
+      include(at.denominator, values[0]);
+      break;
+    case Site::kGeluInput:
+      at.gelu_input = std::max(at.gelu_input, largest_of(values));
+      break;
+    case Site::kSecondVariance:
+      include(at.second_variance, values[0]);
+      break;
+    case Site::kPoolerInput:  // behind the layers
+      break;
+  }
 }
-Ranges measure_ranges(const ModelWeights& weights, std::span<const std::vector<float>> images) {
-  return measure(weights, images);
+
+Ranges RangeMeter::ranges() const {
+  Ranges ranges = seen_;
+  drop_unmeasured(ranges);
+  return ranges;
 }
 
 Ranges join(const Ranges& a, const Ranges& b) {

@@ -1,6 +1,6 @@
 // What a model's values span on given data: the intervals that its polynomials must hold on.
 //
-// Measured by the reference forward pass (exact functions). Notation as in config.h; x is centred (less its
+// Measured over many examples by attention/batched, with exact functions. Notation as in config.h; x is centred (less its
 // mean over the features), as the encrypted residual stream is. A range that the architecture does not have is 0.
 #pragma once
 
@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "approx/interval.h"
-#include "attention/shape/weights.h"
+#include "attention/shape/config.h"
+#include "attention/shape/functions.h"
 
 namespace psm {
 
@@ -28,10 +29,17 @@ struct Ranges {
   double pooler_input = 0;  // max |argument of the head's sigmoid|
 };
 
-// Throws psm::Error without sequences, and on one that the model cannot take.
-Ranges measure_ranges(const ModelWeights&, std::span<const std::vector<int>> sequences);
-// The same over images, each the patches of one.
-Ranges measure_ranges(const ModelWeights&, std::span<const std::vector<float>> images);
+// Takes the ranges of what a forward pass shows (functions.h).
+class RangeMeter {
+ public:
+  explicit RangeMeter(const ModelConfig& config);
+  void see(Site site, int layer, std::span<const double> values);
+  // Of all that was seen.
+  Ranges ranges() const;
+
+ private:
+  Ranges seen_;
+};
 
 // The smallest ranges that hold both.
 Ranges join(const Ranges&, const Ranges&);

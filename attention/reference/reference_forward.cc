@@ -5,6 +5,7 @@
 #include "approx/activation.h"
 #include "attention/rows/power_softmax.h"
 #include "attention/rows/row_weights.h"
+#include "attention/shape/examples.h"
 #include "ckks/base/error.h"
 
 namespace psm {
@@ -167,7 +168,10 @@ class Reference {
     const Vector up = linear(n, d, layer.w_up, layer.b_up);
     Vector hidden = gated ? linear(n, d, layer.w_gate, {}) : up;
     for (int t = 0; t < tokens_; ++t) observe(Site::kGeluInput, index, t, &hidden[t * ffn], ffn);
-    for (double& z : hidden) z = hooks_.gelu ? hooks_.gelu(index, z) : activation(config_.feed_forward, z);
+    if (hooks_.gelu)
+      hooks_.gelu(index, hidden);
+    else
+      for (double& z : hidden) z = activation(config_.feed_forward, z);
     if (gated)
       for (size_t i = 0; i < hidden.size(); ++i) hidden[i] *= up[i];
     return linear(hidden, ffn, layer.w_down, layer.b_down);
@@ -183,7 +187,10 @@ class Reference {
     if (config_.pooler) {
       x = linear(x, d, weights_.pooler_weight, weights_.pooler_bias);
       observe(Site::kPoolerInput, config_.layers, 0, x.data(), d);
-      for (double& z : x) z = hooks_.pooler ? hooks_.pooler(z) : sigmoid_of(z);
+      if (hooks_.pooler)
+        hooks_.pooler(x);
+      else
+        for (double& z : x) z = sigmoid_of(z);
     }
     return linear(x, d, weights_.class_weight, weights_.class_bias);
   }
@@ -228,6 +235,7 @@ class Reference {
         for (int j = 0; j < keys; ++j) {
           for (int f = 0; f < dims; ++f) row[j] += query[t * d + f] * key[j * key_width + f];
           row[j] /= std::sqrt(static_cast<double>(dims));
+          if (config_.has_score_offset()) row[j] += weights_.layers[layer].score_offset[head];
         }
         observe(Site::kScores, layer, t, row.data(), row.size());
         weigh(layer, t, row);
@@ -249,15 +257,7 @@ class Reference {
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
                                 const ReferenceHooks& hooks) {
   const ModelConfig& config = weights.config;
-  if (config.patch_inputs > 0) throw Error("the model reads patches, not tokens; give it an image");
-  if (tokens.empty()) throw Error("the prompt is empty; give at least one token");
-  if (tokens.size() > static_cast<size_t>(config.context))
-    throw Error(message("the prompt has ", tokens.size(), " tokens but the model's context is ",
-                        config.context, "; shorten it"));
-  for (int token : tokens)
-    if (token < 0 || token >= config.vocab)
-      throw Error(message("token ", token, " is not in the model's vocabulary of ", config.vocab,
-                          "; use tokens from 0 to ", config.vocab - 1));
+  require_readable(config, tokens);
   Vector x;
   for (int token : tokens) {
     const auto row = weights.embedding.begin() + static_cast<std::ptrdiff_t>(token) * config.width;
@@ -269,13 +269,8 @@ ForwardResult reference_forward(const ModelWeights& weights, std::span<const int
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const float> patches,
                                 const ReferenceHooks& hooks) {
   const ModelConfig& config = weights.config;
-  const size_t inputs = config.patch_inputs, count = inputs == 0 ? 0 : patches.size() / inputs;
-  if (inputs == 0) throw Error("the model reads tokens, not patches; give it a prompt");
-  if (count == 0 || patches.size() % inputs != 0 || count + 1 > static_cast<size_t>(config.context))
-    throw Error(message("an image of ", patches.size(), " numbers for a model of 1 to ", config.context - 1,
-                        " patches of ", inputs, "; cut it into whole patches"));
-  if (!std::all_of(patches.begin(), patches.end(), [](float x) { return std::isfinite(x); }))
-    throw Error("the image holds a value that is not finite; mend the data");
+  require_readable(config, patches);
+  const size_t inputs = config.patch_inputs, count = patches.size() / inputs;
   Vector x(weights.class_token.begin(), weights.class_token.end());
   const Vector embedded =
       Reference::linear({patches.begin(), patches.end()}, inputs, weights.patch_weight, weights.patch_bias);

@@ -2,7 +2,7 @@
 //
 // One sequence of T tokens, d = width, h = heads, kv = key_heads(). A block is made of two branches,
 //
-//     A(n) = W_o attention(s) v + b_o,    s = q k^T / sqrt(d / h)  per head; q, k, v linear in n
+//     A(n) = W_o attention(s) v + b_o,    s = q k^T / sqrt(d / h) + c_h  per head; q, k, v linear in n
 //     F(n) = W_down a(W_up n + b_up) + b_down                                        kGelu, kGeluErf
 //          = W_down (silu(W_gate n) . W_up n)                                        kSwiGlu
 //
@@ -18,6 +18,9 @@
 //     RMSNorm     N(x) = x / sqrt(mean x^2 + norm_epsilon) . gamma
 //     gelu(z)     z sigmoid(1.702 z), the paper's identity (app. approximations), or z Phi(z) with the error
 //                 function, which most published weights were trained with; silu(z) = z sigmoid(z)
+//
+// c_h, the score offset, is a parameter of PowerSoftmax models that have it and 0 in all others: (c + s)^p is
+// c^p (1 + s/c)^p, near c^p e^{ps/c} for small s, where s^p alone is flat and blind to the sign of s.
 //
 // q has h heads, k and v have kv: query head i reads key head i kv / h (grouped-query attention). RoPE turns
 // the pairs (i, i + rotary_dims()/2) of a head of q and k by the angle t rotary_base^(-2i / rotary_dims()).
@@ -72,6 +75,7 @@ struct ModelConfig {
   double epsilon = 1e-3;                        // added to the row's sum, or to its mean in kLengthAgnostic
   double stable_delta = 1e-6;                   // delta of kStable
   double norm_epsilon = 1e-5;                   // added to the norm's variance or mean square
+  bool score_offset = false;                    // PowerSoftmax with c_h, a parameter of each head
   BlockKind block = BlockKind::kParallel;
   NormKind norm = NormKind::kLayerNorm;
   FeedForwardKind feed_forward = FeedForwardKind::kGelu;
@@ -94,6 +98,7 @@ struct ModelConfig {
   int outputs(int length) const { return classes > 0 ? 1 : length; }
   // Does each token's row of logits say which token comes next?
   bool is_causal_language_model() const { return causal && classes == 0 && patch_inputs == 0; }
+  bool has_score_offset() const { return score_offset && attention == AttentionKind::kPowerSoftmax; }
   bool has_final_norm() const { return block != BlockKind::kPostNorm; }
   // Throws psm::Error on sizes that no model can have, and on parts that do not fit together (from a file or
   // a flag).

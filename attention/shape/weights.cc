@@ -68,6 +68,7 @@ ModelWeights random_weights(const ModelConfig& config, uint64_t seed) {
       fill(layer.bq, 1.0);
       fill(layer.bk, 1.0);
     }
+    layer.score_offset.assign(layer.score_offset.size(), static_cast<float>(config.power));
     fill(layer.wv, from_width);
     fill(layer.wo, from_width * residual);
     fill(layer.w_gate, from_width);

@@ -19,6 +19,7 @@ struct LayerWeights {
   std::vector<float> norm2_gamma, norm2_beta;  // [d], of the feed-forward part
   std::vector<float> wq, bq;                   // [d][d], [d]; output feature = head * head_dim + dimension
   std::vector<float> wk, bk, wv, bv;           // [key_width][d], [key_width]
+  std::vector<float> score_offset;             // [heads], c_h
   std::vector<float> wo, bo;                   // [d][d], [d]
   std::vector<float> w_gate;                   // [ffn][d], SwiGLU
   std::vector<float> w_up, b_up;               // [ffn][d], [ffn]
@@ -49,7 +50,7 @@ struct ModelWeights {
 // Weights as a fresh model has them, from the seed alone: matrices normal with standard deviation
 // 1/sqrt(in), those that write to the residual stream (W_o, W_down) smaller by sqrt(2 * layers) unless a norm
 // follows them, tables of tokens, positions and the class token normal with 1, the unembedding and the head
-// with 1/sqrt(d); gammas 1, betas and biases 0 except those of queries and keys where positions rotate,
+// with 1/sqrt(d); gammas 1, score offsets p (where (1 + s/p)^p is near e^s), betas and biases 0 except those of queries and keys where positions rotate,
 // normal with 1: two biases turned by RoPE attend by distance alone, and from zero, where the gradient of
 // their product vanishes, a model finds "the token before" late or never.
 ModelWeights random_weights(const ModelConfig& config, uint64_t seed);
@@ -89,6 +90,7 @@ void for_each_parameter(Model& model, Visit&& visit) {
     bias(prefix + "bk", layer.bk, key_width);
     visit(prefix + "wv", layer.wv, key_width, d);
     bias(prefix + "bv", layer.bv, key_width);
+    if (config.has_score_offset()) visit(prefix + "score_offset", layer.score_offset, 1, config.heads);
     visit(prefix + "wo", layer.wo, d, d);
     bias(prefix + "bo", layer.bo, d);
     if (config.feed_forward == FeedForwardKind::kSwiGlu) visit(prefix + "w_gate", layer.w_gate, ffn, d);

@@ -5,6 +5,7 @@
 
 #include "attention/rows/power_softmax.h"
 #include "attention/rows/row_weights.h"
+#include "attention/trained/replaced_functions.h"
 #include "nn/kernels/gemm.h"
 
 namespace psm {
@@ -12,7 +13,7 @@ namespace {
 
 // Where the block of head h of sequence b starts: in tensors of queries, of keys and of scores.
 struct Block {
-  int sequence;
+  int sequence, head;
   size_t queries, keys, scores;
 };
 
@@ -29,7 +30,7 @@ void for_each_block(const AttentionShape& shape, Visit visit) {
   for (int b = 0; b < shape.sequences; ++b)
     for (int h = 0; h < shape.heads; ++h) {
       const size_t key_head = static_cast<size_t>(h) * shape.key_heads() / shape.heads;
-      const Block block{b, b * length * d + h * dims, b * length * key_width + key_head * dims,
+      const Block block{b, h, b * length * d + h * dims, b * length * key_width + key_head * dims,
                         (static_cast<size_t>(b) * shape.heads + h) * length * length};
       const int queries = shape.real_tokens(b);
       for (int first = 0; first < queries; first += kQueries) {
@@ -39,12 +40,12 @@ void for_each_block(const AttentionShape& shape, Visit visit) {
     }
 }
 
-// s <- q k' / sqrt(d_k) and its vector-Jacobian product for the rows of one visit; s and ds begin at the
+// s <- q k' / sqrt(d_k) + c and its vector-Jacobian product for the rows of one visit; s and ds begin at the
 // first row.
 template <typename Scalar>
 struct ScoreProducts {
   AttentionShape shape;
-  Tensor<Scalar> q, k;
+  Tensor<Scalar> q, k, offsets;
 
   Scalar scale() const { return 1 / std::sqrt(static_cast<Scalar>(shape.head_dim)); }
   size_t queries(Block at, int first) const { return at.queries + static_cast<size_t>(first) * q.columns; }
@@ -52,6 +53,10 @@ struct ScoreProducts {
   void forward(Block at, int first, int rows, int columns, Scalar* s) const {
     gemm(Transpose::kNo, Transpose::kYes, {rows, columns, shape.head_dim}, scale(),
          q.value + queries(at, first), q.columns, k.value + at.keys, k.columns, Scalar(0), s, shape.length);
+    if (!offsets.value) return;
+    const Scalar offset = offsets.value[at.head];
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; ++j) s[static_cast<size_t>(i) * shape.length + j] += offset;
   }
 
   // ds is zero where the mask is.
@@ -60,6 +65,11 @@ struct ScoreProducts {
          k.value + at.keys, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
     gemm(Transpose::kYes, Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds, shape.length,
          q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.keys, k.columns);
+    if (!offsets.value) return;
+    Scalar sum = 0;
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; ++j) sum += ds[static_cast<size_t>(i) * shape.length + j];
+    offsets.grad[at.head] += sum;
   }
 };
 
@@ -67,8 +77,9 @@ template <typename Scalar>
 struct ScoresOp final : Operation {
   ScoreProducts<Scalar> products;
   Tensor<Scalar> s;
-  ScoresOp(const AttentionShape& shape, Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> s_)
-      : products{shape, q, k}, s(s_) {}
+  ScoresOp(const AttentionShape& shape, Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> offsets,
+           Tensor<Scalar> s_)
+      : products{shape, q, k, offsets}, s(s_) {}
 
   void forward() {
     const AttentionShape& shape = products.shape;
@@ -97,16 +108,19 @@ struct AttentionOp final : Operation {
   ScoreProducts<Scalar> products;
   Tensor<Scalar> v, s, o;                // s.value == nullptr: scores are not kept
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
+  const RowFunction* replaced;           // or nullptr
   AttentionOp(const AttentionShape& shape, const ModelConfig& config_, Tensor<Scalar> q, Tensor<Scalar> k,
-              Tensor<Scalar> v_, Tensor<Scalar> s_, Tensor<Scalar> o_, Scalar* scratch)
+              Tensor<Scalar> offsets, Tensor<Scalar> v_, Tensor<Scalar> s_, Tensor<Scalar> o_,
+              Scalar* scratch, const RowFunction* replaced_)
       : config(config_),
-        products{shape, q, k},
+        products{shape, q, k, offsets},
         v(v_),
         s(s_),
         o(o_),
         scores(scratch),
         weights(scores + static_cast<size_t>(kQueries) * shape.length),
-        gradients(weights + static_cast<size_t>(kQueries) * shape.length) {}
+        gradients(weights + static_cast<size_t>(kQueries) * shape.length),
+        replaced(replaced_) {}
 
   // The scores of a visit, its weights in `weights`.
   const Scalar* weigh(Block at, int first, int rows, int columns) const {
@@ -119,7 +133,10 @@ struct AttentionOp final : Operation {
     for (int i = 0; i < rows; ++i) {
       const int active = products.shape.keys(at.sequence, first + i);
       Scalar* w = weights + static_cast<size_t>(i) * T;
-      row_weights(config, x + static_cast<size_t>(i) * T, active, w);
+      if (replaced)
+        apply_in_double(x + static_cast<size_t>(i) * T, static_cast<size_t>(active), w, *replaced);
+      else
+        row_weights(config, x + static_cast<size_t>(i) * T, active, w);
       std::fill(w + active, w + columns, Scalar(0));
     }
     return x;
@@ -136,6 +153,7 @@ struct AttentionOp final : Operation {
   }
 
   void backward() override {
+    PSM_CHECK(!replaced, "attention with replaced weights has no backward pass");
     const int T = products.shape.length, dims = products.shape.head_dim;
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       const Scalar* x = weigh(at, first, rows, columns);
@@ -193,21 +211,23 @@ struct DenominatorsOp final : Operation {
 
 template <typename Scalar>
 Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> q,
-                                Tensor<Scalar> k) {
+                                Tensor<Scalar> k, Tensor<Scalar> offsets) {
   PSM_CHECK(q.rows == shape.sequences * shape.length && q.columns == shape.heads * shape.head_dim &&
-                k.columns == shape.key_heads() * shape.head_dim,
+                k.columns == shape.key_heads() * shape.head_dim &&
+                (!offsets.value || static_cast<int>(offsets.size()) == shape.heads),
             q.rows, " ", k.columns);
   Tensor<Scalar> s = tape.tensor(shape.sequences * shape.heads * shape.length, shape.length);
-  tape.record(ScoresOp<Scalar>(shape, q, k, s));
+  tape.record(ScoresOp<Scalar>(shape, q, k, offsets, s));
   return s;
 }
 
 template <typename Scalar>
 Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores) {
+                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> offsets,
+                         Tensor<Scalar> scores, const RowFunction* replaced) {
   Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
   Scalar* scratch = tape.array(size_t{3} * kQueries * shape.length);
-  tape.record(AttentionOp<Scalar>(shape, config, q, k, v, scores, o, scratch));
+  tape.record(AttentionOp<Scalar>(shape, config, q, k, offsets, v, scores, o, scratch, replaced));
   return o;
 }
 
@@ -221,9 +241,10 @@ Tensor<Scalar> attention_denominators(Tape<Scalar>& tape, const AttentionShape& 
 
 #define PSM_INSTANTIATE(Scalar)                                                                            \
   template Tensor<Scalar> attention_scores(Tape<Scalar>&, const AttentionShape&, Tensor<Scalar>,           \
-                                           Tensor<Scalar>);                                                \
+                                           Tensor<Scalar>, Tensor<Scalar>);                                \
   template Tensor<Scalar> attention(Tape<Scalar>&, const AttentionShape&, const ModelConfig&,              \
-                                    Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>);       \
+                                    Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>,        \
+                                    Tensor<Scalar>, const RowFunction*);                                   \
   template Tensor<Scalar> attention_denominators(Tape<Scalar>&, const AttentionShape&, const ModelConfig&, \
                                                  Tensor<Scalar>);
 PSM_INSTANTIATE(float)

@@ -1,6 +1,6 @@
 // Multi-head attention, the paper's generalised attention (eq. GenerelizedAttention):
 //
-//     scores    s = q k' / sqrt(d_k)              per sequence and head, T x T
+//     scores    s = q k' / sqrt(d_k) + c          per sequence and head, T x T; c: the head's score offset
 //     weights   w = N(sigma(s))                   row by row (row_weights.h)
 //     mixture   o = w v
 //
@@ -9,12 +9,15 @@
 // normalises over its L keys alone. Tokens that only fill up a batch are no keys, and as queries they give
 // zeros.
 //
-// Layout: q and o are (sequences * T) x d with head h in columns h d_k .. (h+1) d_k; k and v have kv heads,
+// Layout: the offsets are one row of heads, or a default Tensor (zero); q and o are (sequences * T) x d with head h in columns h d_k .. (h+1) d_k; k and v have kv heads,
 // of which head h reads number h kv / heads (grouped-query attention); s and w are (sequences * heads * T) x
 // T. A few queries of one head are computed at a time, with no key after the last that they see. The weights
 // are never kept, nor need the scores be: the backward pass computes both again while they are in the cache.
 // With several heads the products are small, so a caller's thread does them all.
 #pragma once
+
+#include <functional>
+#include <span>
 
 #include "attention/shape/config.h"
 #include "nn/autograd/tape.h"
@@ -33,19 +36,24 @@ struct AttentionShape {
   int keys(int sequence, int t) const { return causal ? t + 1 : real_tokens(sequence); }
 };
 
+// From a row of scores to its weights, in place.
+using RowFunction = std::function<void(std::span<double> row)>;
+
 // The scores as a tensor, for losses that act on them.
-//     dq += ds k / sqrt(d_k)      dk += ds' q / sqrt(d_k)
+//     dq += ds k / sqrt(d_k)      dk += ds' q / sqrt(d_k)      dc += sum of ds
 template <typename Scalar>
 Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> q,
-                                Tensor<Scalar> k);
+                                Tensor<Scalar> k, Tensor<Scalar> offsets);
 
 // o. `scores` are those of attention_scores, whose gradient then passes through them; or a default Tensor,
-// and they are not kept. The same bits either way.
+// and they are not kept. The same bits either way. With `replaced` the weights are what it makes of a row of
+// scores, in double precision; it outlives the tape's use, and there is no backward pass.
 //     dw = do v'    ds = the row's vector-Jacobian product, row_weights.h
-//     dv += w' do   dq, dk as above
+//     dv += w' do   dq, dk, dc as above
 template <typename Scalar>
 Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> scores);
+                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> offsets,
+                         Tensor<Scalar> scores, const RowFunction* replaced = nullptr);
 
 // mean_i s_i^p + epsilon of every row of scores, what the encrypted form divides by, in a column of
 // sequences * heads * T.

@@ -31,22 +31,59 @@ TEST_CASE("the gradient of attention with every kind of weights agrees with fini
       GradientCheck({{6, 4}, {6, 4}, {6, 4}})
           .run(
               [&](Tape<double>& tape, const Inputs& in) {
-                const Tensor<double> scores = attention_scores(tape, kShape, in[0], in[1]);
-                return attention(tape, kShape, config, in[0], in[1], in[2], scores);
+                const Tensor<double> scores = attention_scores(tape, kShape, in[0], in[1], {});
+                return attention(tape, kShape, config, in[0], in[1], in[2], {}, scores);
               },
               1e-5);
     }
+}
+
+TEST_CASE(
+    "the gradient with score offsets agrees with finite differences, in every form and with odd and even "
+    "roots") {
+  for (PowerForm form :
+       {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic})
+    for (const int power : {4, 6})
+      for (const bool kept : {false, true}) {
+        CAPTURE(name_of(form));
+        CAPTURE(power);
+        CAPTURE(kept);
+        ModelConfig config = with(AttentionKind::kPowerSoftmax, form);
+        config.power = power;
+        GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
+            .run(
+                [&](Tape<double>& tape, const Inputs& in) {
+                  const Tensor<double> scores =
+                      kept ? attention_scores(tape, kShape, in[0], in[1], in[3]) : Tensor<double>{};
+                  return attention(tape, kShape, config, in[0], in[1], in[2], in[3], scores);
+                },
+                1e-5);
+      }
+}
+
+TEST_CASE("offsets are added to the scores that the mask leaves, each head's own") {
+  std::vector<float> q = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, k = q, offsets = {0.5f, -3}, grad(12);
+  Tape<float> tape;
+  const AttentionShape shape{1, 3, 2, 2};
+  const Tensor<float> queries{q.data(), grad.data(), 3, 4}, keys{k.data(), grad.data(), 3, 4};
+  const Tensor<float> plain = attention_scores(tape, shape, queries, keys, {});
+  const Tensor<float> moved =
+      attention_scores(tape, shape, queries, keys, {offsets.data(), grad.data(), 1, 2});
+  for (int head = 0; head < 2; ++head)
+    for (int t = 0; t < 3; ++t)
+      for (int j = 0; j < 3; ++j)
+        CHECK(moved.row(head * 3 + t)[j] == (j <= t ? plain.row(head * 3 + t)[j] + offsets[head] : 0));
 }
 
 TEST_CASE("the gradient of the denominators agrees with finite differences") {
   for (int power : {2, 4, 6}) {
     ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
     config.power = power;
-    GradientCheck({{6, 4}, {6, 4}})
+    GradientCheck({{6, 4}, {6, 4}, {1, 2}})
         .run(
             [&](Tape<double>& tape, const Inputs& in) {
               return attention_denominators(tape, kShape, config,
-                                            attention_scores(tape, kShape, in[0], in[1]));
+                                            attention_scores(tape, kShape, in[0], in[1], in[2]));
             },
             1e-5);
   }
@@ -63,15 +100,15 @@ TEST_CASE("the gradients of grouped, bidirectional and padded attention agree wi
             .run(
                 [&](Tape<double>& tape, const Inputs& in) {
                   const Tensor<double> scores =
-                      kept ? attention_scores(tape, shape, in[0], in[1]) : Tensor<double>{};
-                  return attention(tape, shape, config, in[0], in[1], in[2], scores);
+                      kept ? attention_scores(tape, shape, in[0], in[1], {}) : Tensor<double>{};
+                  return attention(tape, shape, config, in[0], in[1], in[2], {}, scores);
                 },
                 1e-5);
         GradientCheck({{6, 8}, {6, 4}})
             .run(
                 [&](Tape<double>& tape, const Inputs& in) {
                   return attention_denominators(tape, shape, config,
-                                                attention_scores(tape, shape, in[0], in[1]));
+                                                attention_scores(tape, shape, in[0], in[1], {}));
                 },
                 1e-5);
       }
@@ -95,13 +132,17 @@ TEST_CASE("scores that are kept and scores that are not give the same bits, forw
       std::vector<float> values = random_values(3 * size, 5), grads(3 * size, 0.0f);
       Tensor<float> in[3];
       for (size_t i = 0; i < 3; ++i) in[i] = {values.data() + i * size, grads.data() + i * size, 300, 8};
+      std::vector<float> offset_values = {0.7f, -1.3f}, offset_grads(2, 0.0f);
+      const Tensor<float> offsets{offset_values.data(), offset_grads.data(), 1, 2};
       Tape<float> tape;
-      const Tensor<float> scores = kept ? attention_scores(tape, kLong, in[0], in[1]) : Tensor<float>{};
+      const Tensor<float> scores =
+          kept ? attention_scores(tape, kLong, in[0], in[1], offsets) : Tensor<float>{};
       const Tensor<float> o =
-          attention(tape, kLong, with(kind, PowerForm::kStable), in[0], in[1], in[2], scores);
+          attention(tape, kLong, with(kind, PowerForm::kStable), in[0], in[1], in[2], offsets, scores);
       tape.backward(excess_loss(tape, o, nullptr, 0.1, 1.0));
       results[kept] = grads;
       results[kept].insert(results[kept].end(), o.value, o.value + o.size());
+      results[kept].insert(results[kept].end(), offset_grads.begin(), offset_grads.end());
     }
     CHECK(results[0] == results[1]);
     CHECK(results[0][size - 1] != 0);
@@ -119,7 +160,7 @@ TEST_CASE("what comes after a query does not reach it, and a softmax row's weigh
     Tape<float> tape;
     const Tensor<float> o = attention<float>(
         tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable), {queries.data(), grad.data(), 300, 8},
-        {keys.data(), grad.data(), 300, 8}, {values.data(), grad.data(), 300, 8}, {});
+        {keys.data(), grad.data(), 300, 8}, {values.data(), grad.data(), 300, 8}, {}, {});
     return std::vector<float>(o.value, o.value + o.size());
   };
   const std::vector<float> whole = output(0, 0, false);
@@ -145,7 +186,7 @@ TEST_CASE(
     const Tensor<float> o = attention<float>(
         tape, {1, length, 4, 4, 2, false, lengths},
         with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic), {q.data(), grad.data(), length, 16},
-        {k.data(), grad.data(), length, 8}, {v.data(), grad.data(), length, 8}, {});
+        {k.data(), grad.data(), length, 8}, {v.data(), grad.data(), length, 8}, {}, {});
     return std::vector<float>(o.value, o.value + o.size());
   };
   const int real = 90;

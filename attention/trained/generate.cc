@@ -59,8 +59,8 @@ int sample_token(std::span<const float> logits, const SamplingOptions& options, 
 std::vector<std::vector<int>> generate(const ModelWeights& weights, std::span<const std::vector<int>> prompts,
                                        int length, const SamplingOptions& options) {
   check(weights.config, prompts, length);
-  std::vector<float> values = flatten(weights), grads(values.size());
-  const Model<float> model(weights.config, values.data(), grads.data());
+  std::vector<float> values = flatten(weights);
+  const Model<float> model(weights.config, values.data(), nullptr);
   std::vector<std::vector<int>> texts(prompts.begin(), prompts.end());
   const TrainingRandom streams(options.seed);
   const size_t groups = (texts.size() + kGroup - 1) / kGroup;
@@ -68,7 +68,7 @@ std::vector<std::vector<int>> generate(const ModelWeights& weights, std::span<co
   parallel_for(0, groups, [&](size_t group) {
     const size_t first = group * kGroup, count = std::min(kGroup, texts.size() - first);
     KeyValueCache<float> past(weights.config, static_cast<int>(count), length);
-    Tape<float> tape;
+    Tape<float> tape(Gradients::kNone);
     ForwardTensors<float> out;
     std::vector<TrainingRandom> random;
     for (size_t s = 0; s < count; ++s) random.push_back(streams.split(first + s));

@@ -25,7 +25,9 @@ std::vector<ModelWeights> causal_models() {
   grouped.kv_heads = 2, grouped.attention = AttentionKind::kSoftmax;
   learned.positions = PositionKind::kLearned, learned.attention = AttentionKind::kScaledRelu;
   sequential.block = BlockKind::kPreNorm, sequential.feed_forward = FeedForwardKind::kGeluErf;
-  return {tiny({}), tiny(grouped), tiny(learned), tiny(sequential)};
+  ModelConfig moved;
+  moved.score_offset = true;
+  return {tiny({}), tiny(grouped), tiny(learned), tiny(sequential), tiny(moved)};
 }
 
 TEST_CASE("reading token by token gives the logits of the whole sequence, in every causal architecture") {

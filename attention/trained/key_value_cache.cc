@@ -22,7 +22,7 @@ KeyValueCache<Scalar>::KeyValueCache(const ModelConfig& config, int sequences, i
 
 template <typename Scalar>
 Tensor<Scalar> KeyValueCache<Scalar>::attend(Tape<Scalar>& tape, size_t layer, Tensor<Scalar> q,
-                                             Tensor<Scalar> k, Tensor<Scalar> v) {
+                                             Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> offsets) {
   PSM_CHECK(tokens_ < capacity_, tokens_);
   const Tensor<Scalar> mixed = tape.tensor(q.rows, q.columns);
   const int dims = config_.head_dim(), length = tokens_ + 1;
@@ -36,12 +36,13 @@ Tensor<Scalar> KeyValueCache<Scalar>::attend(Tape<Scalar>& tape, size_t layer, T
       const int key_head = head * config_.key_heads() / config_.heads;
       const size_t first = sequence + static_cast<size_t>(key_head * dims);
       const Scalar* query = q.row(s) + head * dims;
+      const Scalar offset = offsets.value ? offsets.value[head] : Scalar(0);
       const Scalar* key = keys_[layer].data() + first;
       for (int j = 0; j < length; ++j, key += key_width_) {
         Scalar sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int f = 0; f < dims; ++f) sum += query[f] * key[f];
-        scores_[static_cast<size_t>(j)] = scale * sum;
+        scores_[static_cast<size_t>(j)] = scale * sum + offset;
       }
       row_weights(config_, scores_.data(), length, weights_.data());
       Scalar* out = mixed.row(s) + head * dims;

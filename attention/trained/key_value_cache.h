@@ -1,7 +1,7 @@
 // Keys and values of the tokens that a model has read, for reading on one token at a time: what a forward pass of t + 1
 // tokens would compute for the last of them, at the cost of that one.
 //
-//     K <- [K; k_t],  V <- [V; v_t]      o_t = N(sigma(q_t K' / sqrt(d_k))) V      per sequence and head
+//     K <- [K; k_t],  V <- [V; v_t]      o_t = N(sigma(q_t K' / sqrt(d_k) + c)) V      per sequence and head
 //
 // Notation of attention_ops.h. Causal models alone: no earlier token sees a later one, so nothing kept ever changes. Keys
 // are kept after their rotation. For a forward pass only: the mixture has no gradient.
@@ -24,7 +24,7 @@ class KeyValueCache {
   int tokens() const { return tokens_; }
   // Keeps k and v of the next token, a row for each sequence, and returns o.
   Tensor<Scalar> attend(Tape<Scalar>& tape, size_t layer, Tensor<Scalar> q, Tensor<Scalar> k,
-                        Tensor<Scalar> v);
+                        Tensor<Scalar> v, Tensor<Scalar> offsets);
   // After all layers have.
   void advance() { ++tokens_; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attention/trained/replaced_functions.h"
 #include "ckks/base/error.h"
 #include "nn/layers/activations.h"
 #include "nn/layers/class_token.h"
@@ -53,7 +54,7 @@ Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
     : config(shape), layers(shape.layers), rotary_(shape.context, shape.rotary_dims(), shape.rotary_base) {
   size_t begin = 0;
   for_each_parameter(*this, [&](const std::string&, Tensor<Scalar>& tensor, int rows, int columns) {
-    tensor = {values + begin, grads + begin, rows, columns};
+    tensor = {values + begin, grads ? grads + begin : nullptr, rows, columns};
     begin += tensor.size();
   });
 }
@@ -70,7 +71,8 @@ Tensor<Scalar> Model<Scalar>::embedded(Tape<Scalar>& tape, const ModelInput& inp
     x = embed(tape, input.tokens, embedding);
   }
   if (config.positions == PositionKind::kLearned) {
-    const Tensor<Scalar> rows{position_embedding.row(first), position_embedding.grad_row(first),
+    const Tensor<Scalar> rows{position_embedding.row(first),
+                              position_embedding.grad ? position_embedding.grad_row(first) : nullptr,
                               position_embedding.rows - first, position_embedding.columns};
     x = add_positions(tape, x, rows, input.length);
   }
@@ -86,19 +88,32 @@ Tensor<Scalar> Model<Scalar>::norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<
 }
 
 template <typename Scalar>
+Tensor<Scalar> Model<Scalar>::norm_at(Site site, int layer, Tape<Scalar>& tape, Tensor<Scalar> x,
+                                      Tensor<Scalar> gamma, Tensor<Scalar> beta) const {
+  if (!functions || !functions->inverse_square_root) return norm(tape, x, gamma, beta);
+  return normalise_with(tape, config, x, gamma, beta,
+                        [&](double v) { return functions->inverse_square_root(site, layer, v); });
+}
+
+template <typename Scalar>
 Tensor<Scalar> Model<Scalar>::attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer,
                                      Tensor<Scalar> n, KeyValueCache<Scalar>* past,
                                      ForwardTensors<Scalar>& out) const {
-  const int first = past ? past->tokens() : 0;
+  const int first = past ? past->tokens() : 0, index = static_cast<int>(&layer - layers.data());
+  RowFunction replaced;
+  if (functions && functions->row_weights)
+    replaced = [&](std::span<double> row) { functions->row_weights(index, row); };
   const auto rotated = [&](Tensor<Scalar> w, Tensor<Scalar> b, int heads) {
     return rotate_pairs(tape, rotary_, linear(tape, n, w, b), shape.length, heads, first);
   };
   const auto q = rotated(layer.wq, layer.bq, config.heads),
              k = rotated(layer.wk, layer.bk, config.key_heads());
   const auto v = linear(tape, n, layer.wv, layer.bv);
-  const auto scores = out.keep_scores && !past ? attention_scores(tape, shape, q, k) : Tensor<Scalar>{};
-  const auto mixed = past ? past->attend(tape, static_cast<size_t>(&layer - layers.data()), q, k, v)
-                          : attention(tape, shape, config, q, k, v, scores);
+  const auto scores =
+      out.keep_scores && !past ? attention_scores(tape, shape, q, k, layer.score_offset) : Tensor<Scalar>{};
+  const auto mixed = past ? past->attend(tape, static_cast<size_t>(index), q, k, v, layer.score_offset)
+                          : attention(tape, shape, config, q, k, v, layer.score_offset, scores,
+                                      replaced ? &replaced : nullptr);
   out.queries.push_back(q);
   out.keys.push_back(k);
   out.values.push_back(v);
@@ -113,9 +128,13 @@ Tensor<Scalar> Model<Scalar>::feed(Tape<Scalar>& tape, const Layer& layer, Tenso
   const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu;
   const auto up = linear(tape, n, layer.w_up, layer.b_up);
   const auto input = gated ? linear(tape, n, layer.w_gate, Tensor<Scalar>{}) : up;
-  const auto hidden = gated ? multiply(tape, silu(tape, input), up)
-                      : config.feed_forward == FeedForwardKind::kGeluErf ? gelu_erf(tape, input)
-                                                                         : gelu(tape, input);
+  const int index = static_cast<int>(&layer - layers.data());
+  auto hidden = functions && functions->gelu
+                    ? apply_function(tape, input, [&](std::span<double> z) { functions->gelu(index, z); })
+                : gated                                            ? silu(tape, input)
+                : config.feed_forward == FeedForwardKind::kGeluErf ? gelu_erf(tape, input)
+                                                                   : gelu(tape, input);
+  if (gated) hidden = multiply(tape, hidden, up);
   out.gelu_inputs.push_back(input);
   return linear(tape, hidden, layer.w_down, layer.b_down);
 }
@@ -126,12 +145,13 @@ Tensor<Scalar> Model<Scalar>::head(Tape<Scalar>& tape, Tensor<Scalar> x, int len
   if (config.classes > 0) x = first_rows(tape, x, length);
   if (config.has_final_norm()) {
     out.final_norm_input = x;
-    x = norm(tape, x, final_gamma, final_beta);
+    x = norm_at(Site::kVariance, config.layers, tape, x, final_gamma, final_beta);
   }
   if (config.classes == 0) return linear(tape, x, unembedding, Tensor<Scalar>{});
   if (config.pooler) {
     out.pooler_inputs = linear(tape, x, pooler_weight, pooler_bias);
-    x = sigmoid(tape, out.pooler_inputs);
+    x = functions && functions->pooler ? apply_function(tape, out.pooler_inputs, functions->pooler)
+                                       : sigmoid(tape, out.pooler_inputs);
   }
   return linear(tape, x, class_weight, class_bias);
 }
@@ -159,7 +179,7 @@ void Model<Scalar>::forward(Tape<Scalar>& tape, const ModelInput& input, Forward
 template <typename Scalar>
 void Model<Scalar>::read_next(Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
                               ForwardTensors<Scalar>& out) const {
-  PSM_CHECK(config.causal && config.patch_inputs == 0);
+  PSM_CHECK(config.causal && config.patch_inputs == 0 && !functions);
   const AttentionShape shape{static_cast<int>(tokens.size()), 1, config.heads, config.head_dim(),
                              config.kv_heads};
   out.clear();
@@ -172,13 +192,15 @@ template <typename Scalar>
 void Model<Scalar>::blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> x,
                            KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const {
   for (const Layer& layer : layers) {
+    const int n = static_cast<int>(&layer - layers.data());
     const auto norm1 = [&](Tensor<Scalar> y) {
       out.norm1_inputs.push_back(y);
-      return norm(tape, y, layer.norm1_gamma, layer.norm1_beta);
+      return norm_at(Site::kVariance, n, tape, y, layer.norm1_gamma, layer.norm1_beta);
     };
     const auto norm2 = [&](Tensor<Scalar> y) {
       out.norm2_inputs.push_back(y);
-      return norm(tape, y, layer.norm2_gamma, layer.norm2_beta);
+      const Site site = config.block == BlockKind::kParallel ? Site::kVariance : Site::kSecondVariance;
+      return norm_at(site, n, tape, y, layer.norm2_gamma, layer.norm2_beta);
     };
     out.residual.push_back(x);
     switch (config.block) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "attention/shape/functions.h"
 #include "attention/shape/weights.h"
 #include "attention/trained/attention_ops.h"
 #include "attention/trained/key_value_cache.h"
@@ -68,10 +69,11 @@ class Model {
  public:
   struct Layer {
     Tensor<Scalar> norm1_gamma, norm1_beta, norm2_gamma, norm2_beta;
-    Tensor<Scalar> wq, bq, wk, bk, wv, bv, wo, bo, w_gate, w_up, b_up, w_down, b_down;
+    Tensor<Scalar> wq, bq, wk, bk, wv, bv, score_offset, wo, bo, w_gate, w_up, b_up, w_down, b_down;
   };
 
-  // values and grads hold all parameters, flat; both outlive the model.
+  // values and grads hold all parameters, flat; both outlive the model. grads is null for models that are run on
+  // tapes without gradients.
   Model(const ModelConfig& shape, Scalar* values, Scalar* grads);
 
   // Records the forward pass and fills `out`, whose vectors keep their capacity from step to step.
@@ -82,6 +84,8 @@ class Model {
                  ForwardTensors<Scalar>& out) const;
 
   ModelConfig config;
+  // Not null: functions in place of exact ones, in the forward pass of a tape without gradients. They outlive the model.
+  const ReplacedFunctions* functions = nullptr;
   Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
   Tensor<Scalar> embedding_gamma, embedding_beta;
   std::vector<Layer> layers;
@@ -92,6 +96,9 @@ class Model {
   // Of the tokens from position `first` on.
   Tensor<Scalar> embedded(Tape<Scalar>& tape, const ModelInput& input, int first) const;
   Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, Tensor<Scalar> beta) const;
+  // The same with whatever stands for 1/sqrt there.
+  Tensor<Scalar> norm_at(Site site, int layer, Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma,
+                         Tensor<Scalar> beta) const;
   // past: tokens before the shape's, or null.
   Tensor<Scalar> attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer, Tensor<Scalar> n,
                         KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const;

@@ -147,6 +147,15 @@ TEST_CASE("loss and gradients of a whole model agree with an independent referen
     for (const int power : {2, 4, 6}) check_both_precisions(small(AttentionKind::kPowerSoftmax, form, power));
 }
 
+TEST_CASE("loss and gradients of a whole model agree with an independent reference: score offsets") {
+  for (const PowerForm form : {PowerForm::kPlain, PowerForm::kStable, PowerForm::kLengthAgnostic})
+    for (const int power : {4, 6}) {
+      ModelConfig config = small(AttentionKind::kPowerSoftmax, form, power);
+      config.score_offset = true;
+      check_both_precisions(config);
+    }
+}
+
 ModelConfig family(std::string_view name) {
   ModelConfig config = preset(name);
   config.vocab = 7, config.context = kLength, config.layers = 2, config.width = 8, config.heads = 4,

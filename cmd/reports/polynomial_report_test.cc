@@ -1,5 +1,6 @@
 #include "cmd/reports/polynomial_report.h"
 
+#include "attention/batched/measure.h"
 #include "doctest/doctest.h"
 
 namespace psm {

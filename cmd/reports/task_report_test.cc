@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "attention/reference/ranges.h"
+#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"

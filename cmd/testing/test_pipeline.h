@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "attention/batched/measure.h"
 #include "attention/files/checkpoint.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/testing/test_commands.h"

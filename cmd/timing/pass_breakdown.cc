@@ -77,8 +77,9 @@ const char* operation(Opcode opcode) {
 // Predicted seconds of the plaintext products of a linear map.
 double predicted_products(const Instruction& instruction, size_t slots, int level,
                           const program::CostModel& costs) {
-  const program::MapSummary map = program::summarise(*instruction.linear, slots);
-  const double limbs = 2.0 * (level + 1 + costs.shape().special_primes(level));
+  const program::TransformSummary map =
+      program::summarise(*instruction.linear, transform_schedule(*instruction.linear, slots), slots);
+  const double limbs = 2.0 * (level + 1 + costs.chain().special_primes(level));
   program::Work work;
   work[WorkKind::kMultiply] = limbs * static_cast<double>(map.full_terms);
   work[WorkKind::kRunProduct] = limbs * static_cast<double>(map.periodic_terms);

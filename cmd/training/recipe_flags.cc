@@ -1,5 +1,8 @@
 #include "cmd/training/recipe_flags.h"
 
+#include <charconv>
+#include <cmath>
+
 #include "ckks/base/error.h"
 
 namespace psm {
@@ -27,6 +30,9 @@ RecipeFlags::RecipeFlags(Flags& flags)
           "the paper as printed: epsilon 1e-3, eq. PWRoss and GELU's peaks alone, the scores neither "
           "scaled nor trained without c; flags given beside it go before it")),
       power_(flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even")),
+      score_offset_(flags.text("score-offset", "none",
+                               "c of PowerSoftmax's (s + c)^p: none, learned (a number of each head, from p "
+                               "on), or a number")),
       epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
                             "of the last stage and of inference, added to the mean of s^p")),
       steps_(flags.integer(
@@ -51,6 +57,17 @@ int RecipeFlags::context_or_default() const {
   return context_ > 0 ? static_cast<int>(context_) : TextOptions{}.context;
 }
 
+void RecipeFlags::set_score_offset(RecipeOptions& options) const {
+  options.model.score_offset = score_offset_ != "none";
+  if (score_offset_ == "none" || score_offset_ == "learned") return;
+  double value = 0;
+  const auto [end, error] =
+      std::from_chars(score_offset_.data(), score_offset_.data() + score_offset_.size(), value);
+  if (error != std::errc() || end != score_offset_.data() + score_offset_.size() || !std::isfinite(value))
+    throw Error(message("--score-offset takes none, learned or a number, not '", score_offset_, "'"));
+  options.constant_score_offset = value;
+}
+
 RangeLosses RecipeFlags::range_losses(const RangeLosses& of_task) const {
   if (range_loss_.empty()) return of_task;
   if (range_loss_ == "tight") return default_range_losses();
@@ -68,6 +85,7 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
   model.attention = attention_kind_from(attention_);
   model.power = static_cast<int>(power_);
   if (paper_) follow_paper(options);
+  if (!paper_ || flags_.given("score-offset")) set_score_offset(options);
   if (!paper_ || flags_.given("epsilon")) options.inference_epsilon = epsilon_;
   if (from) {
     for (const char* name : {"layers", "width", "heads", "ffn", "context"}) {
@@ -79,6 +97,8 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
       if (flags_.given("power") && power_ != start.power) {
         throw Error(message("--power ", power_, ", but the model of --from was trained with ", start.power));
       }
+      if (flags_.given("score-offset"))
+        throw Error("--score-offset is decided by the model of --from; leave it out");
       if (!flags_.given("attention")) model.attention = start.attention;
     }
     require_continuable(start, model);

@@ -20,6 +20,7 @@ struct RecipeFlags {
   PolynomialOptions polynomials() const { return paper_ ? paper_polynomials() : PolynomialOptions{}; }
 
  private:
+  void set_score_offset(RecipeOptions& options) const;
   RangeLosses range_losses(const RangeLosses& of_task) const;
 
   const Flags& flags_;
@@ -27,6 +28,7 @@ struct RecipeFlags {
   const int64_t &layers_, &width_, &heads_, &ffn_, &context_;
   const bool& paper_;
   const int64_t& power_;
+  const std::string& score_offset_;
   const double& epsilon_;
   const int64_t &steps_, &range_steps_, &batch_;
   const double &rate_, &range_rate_;

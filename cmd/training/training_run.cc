@@ -3,12 +3,9 @@
 #include <cstdio>
 
 #include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
-#include "ckks/base/progress.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "train/evaluation/bits_per_byte.h"
-#include "train/evaluation/token_score.h"
 
 namespace psm {
 namespace {
@@ -81,40 +78,6 @@ RecipeOptions Task::recipe(size_t text_steps, uint64_t seed) const {
 
 double Task::bytes_per_target(const Batch& batch) const {
   return codec.tokenizer() ? psm::bytes_per_target(batch, *codec.tokenizer()) : 0;
-}
-
-Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch) {
-  struct Part {
-    size_t scored = 0, correct = 0;
-    double nats = 0;
-  };
-  std::vector<Part> parts(static_cast<size_t>(batch.sequences));
-  const ModelConfig& config = model.weights.config;
-  const std::vector<std::vector<int>> texts = batch.texts();
-  const std::vector<std::vector<float>> images = batch.images();
-  const size_t rows = static_cast<size_t>(config.outputs(batch.length));
-  const size_t logits = static_cast<size_t>(config.classes > 0 ? config.classes : config.vocab);
-  Progress progress("scoring the polynomial model", static_cast<double>(parts.size()));
-  parallel_for(0, parts.size(), [&](size_t s) {
-    const ForwardResult result =
-        texts.empty() ? polynomial_forward(model, images[s]) : polynomial_forward(model, texts[s]);
-    for (size_t t = 0; t < rows; ++t) {
-      const int target = batch.targets[s * rows + t];
-      if (target < 0) continue;
-      const TokenScore score =
-          score_token(std::span<const double>(result.logits).subspan(t * logits, logits), target);
-      parts[s].nats -= score.log_probability;
-      parts[s].correct += score.greedy;
-      ++parts[s].scored;
-    }
-    progress.advance();
-  });
-  Evaluation out;
-  for (const Part& part : parts) {
-    out.scored += part.scored, out.correct += part.correct, out.cross_entropy += part.nats;
-  }
-  if (out.scored > 0) out.cross_entropy /= static_cast<double>(out.scored);
-  return out;
 }
 
 TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options,

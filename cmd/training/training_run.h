@@ -66,9 +66,6 @@ struct TrainingRun {
 TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options,
                        const Checkpoint* from = nullptr);
 
-// The polynomial model on a batch, in double precision; counts argmax and cross entropy as evaluate() does.
-Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch);
-
 // What a checkpoint remembers of its training: the scores of the models that it came from.
 void write_scores(const TaskScores& scores, Checkpoint& checkpoint);
 TaskScores read_scores(const Checkpoint& checkpoint);  // zero where the checkpoint does not say

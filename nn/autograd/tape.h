@@ -11,7 +11,8 @@
 // backward() in reverse. Gradients accumulate, so a tensor may be used many times; a fresh tensor's is zero.
 //
 // Operations and tensors live in the tape's arena: restart() forgets them and keeps the memory. Operations
-// must not own anything (they are never destroyed). Scalar is float for training, double for gradient checks.
+// must not own anything (they are never destroyed). Without gradients a tape runs operations and forgets them: half
+// the memory, and no backward(). Scalar is float for training, double for gradient checks.
 // Not thread-safe: training gives every thread its own tape.
 #pragma once
 
@@ -42,13 +43,18 @@ struct Operation {
   ~Operation() = default;
 };
 
+enum class Gradients { kKept, kNone };
+
 template <typename Scalar>
 class Tape {
  public:
-  // A tensor with undefined value and zero gradient.
+  explicit Tape(Gradients gradients = Gradients::kKept) : gradients_(gradients) {}
+
+  // A tensor with undefined value and zero gradient, or none.
   Tensor<Scalar> tensor(int rows, int columns) {
     Tensor<Scalar> t{nullptr, nullptr, rows, columns};
     t.value = array(t.size());
+    if (gradients_ == Gradients::kNone) return t;
     t.grad = array(t.size());
     std::memset(t.grad, 0, t.size() * sizeof(Scalar));
     return t;
@@ -64,6 +70,7 @@ class Tape {
   template <typename Op>
   void record(const Op& operation) {
     static_assert(std::is_base_of_v<Operation, Op> && std::is_trivially_destructible_v<Op>);
+    if (gradients_ == Gradients::kNone) return Op(operation).forward();
     Op* kept = new (arena_.allocate(sizeof(Op))) Op(operation);
     kept->forward();
     operations_.push_back(kept);
@@ -71,7 +78,7 @@ class Tape {
 
   // Back-propagates from a 1 x 1 tensor whose gradient becomes 1.
   void backward(const Tensor<Scalar>& loss) {
-    PSM_CHECK(loss.size() == 1, loss.rows, " x ", loss.columns);
+    PSM_CHECK(loss.size() == 1 && gradients_ == Gradients::kKept, loss.rows, " x ", loss.columns);
     loss.grad[0] = 1;
     for (size_t i = operations_.size(); i-- > 0;) operations_[i]->backward();
   }
@@ -84,6 +91,7 @@ class Tape {
   const Arena& arena() const { return arena_; }
 
  private:
+  Gradients gradients_;
   Arena arena_;
   std::vector<Operation*> operations_;
 };

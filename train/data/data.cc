@@ -44,23 +44,21 @@ ModelInput Batch::input(int first, int count) const {
           .patches = part(patches, sequences, first, count)};
 }
 
-std::vector<std::vector<int>> Batch::texts() const {
-  std::vector<std::vector<int>> texts;
+Examples Batch::examples() const {
+  Examples examples;
   for (int s = 0; s < sequences && !tokens.empty(); ++s) {
     const std::span<const int> all = part(tokens, sequences, s, 1);
-    const std::span<const int> real = lengths.empty() ? all : all.first(lengths[s]);
-    texts.emplace_back(real.begin(), real.end());
+    examples.texts.push_back(lengths.empty() ? all : all.first(static_cast<size_t>(lengths[s])));
   }
-  return texts;
+  for (int s = 0; s < sequences && !patches.empty(); ++s)
+    examples.images.push_back(part(patches, sequences, s, 1));
+  return examples;
 }
 
-std::vector<std::vector<float>> Batch::images() const {
-  std::vector<std::vector<float>> images;
-  for (int s = 0; s < sequences && !patches.empty(); ++s) {
-    const std::span<const float> image = part(patches, sequences, s, 1);
-    images.emplace_back(image.begin(), image.end());
-  }
-  return images;
+std::vector<std::vector<int>> Batch::texts() const {
+  std::vector<std::vector<int>> texts;
+  for (const std::span<const int> text : examples().texts) texts.emplace_back(text.begin(), text.end());
+  return texts;
 }
 
 std::span<const int> Batch::scored_by(int first, int count) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attention/shape/examples.h"
 #include "attention/trained/model.h"
 #include "ckks/base/random/training_random.h"
 
@@ -24,9 +25,10 @@ struct Batch {
   void require_finite() const;
   size_t scored() const;
   size_t real_tokens() const;  // with the class tokens
-  // Each sequence without what fills it up, or each image: one of the two lists is empty.
+  // Each sequence without what fills it up, or each image. Views: the batch outlives them.
+  Examples examples() const;
+  // The sequences of `examples`, to keep.
   std::vector<std::vector<int>> texts() const;
-  std::vector<std::vector<float>> images() const;
   // The sequences first .. first + count as a forward pass reads them, and what it is scored by, a target for each
   // row of logits. Views: the batch outlives them.
   ModelInput input(int first, int count) const;

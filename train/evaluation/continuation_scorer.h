@@ -2,8 +2,8 @@
 //
 //     sum over the last n tokens t_i of  ln p(t_i | t_0 .. t_{i-1}),       and whether each is the likeliest
 //
-// behind one interface for the trained model in fp32, whose texts are read in batches of similar length, and for its
-// polynomial form in double precision, text by text. The same figures for any number of threads. Scorers keep views of
+// behind one interface for the trained model and for its polynomial form, whose texts are read in batches of similar
+// length (attention/batched/batched_model.h). The same figures for any number of threads. Scorers keep views of
 // nothing; they may be used from one thread at a time.
 #pragma once
 
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "attention/reference/polynomial_model.h"
-#include "attention/trained/model.h"
 
 namespace psm {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "attention/reference/ranges.h"
+#include "attention/batched/measure.h"
 #include "attention/reference/reference_forward.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -86,7 +86,7 @@ TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
   const auto scores = polynomial_scorer(polynomial)->score(texts.scored);
   for (size_t i = 0; i < scores.size(); ++i) {
     const ContinuationScore right = expected(polynomial_forward(polynomial, whole[i]), texts.scored[i]);
-    CHECK(scores[i].log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-12));
+    CHECK(scores[i].log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-5));
     CHECK(scores[i].greedy == right.greedy);
   }
 }

@@ -1,58 +1,50 @@
 #include "train/evaluation/evaluation.h"
 
-#include <algorithm>
-#include <memory>
-
-#include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
 #include "train/evaluation/token_score.h"
 
 namespace psm {
 namespace {
-constexpr int kSequences = 16;  // in one part
-constexpr int kParts = 8;       // computed between two visits
-}  // namespace
 
-void for_each_forward(const ModelWeights& weights, const Batch& batch, const VisitForward& visit) {
+Evaluation evaluate(const BatchedModel& model, const Batch& batch, const std::string& progress) {
+  std::vector<Evaluation> examples(static_cast<size_t>(batch.sequences));  // cross entropies: sums
+  const bool classifier = model.config().classes > 0;
   batch.require_finite();
-  struct Part {
-    Tape<float> tape;
-    ForwardTensors<float> out;
-  };
-  std::vector<float> values = flatten(weights), grads(values.size());
-  const Model<float> model(weights.config, values.data(), grads.data());
-  std::vector<std::unique_ptr<Part>> parts;
-  for (int p = 0; p < kParts; ++p) parts.push_back(std::make_unique<Part>());
-  const int total = (batch.sequences + kSequences - 1) / kSequences;
-  for (int start = 0; start < total; start += kParts) {
-    const int here = std::min(kParts, total - start);
-    auto first = [&](size_t p) { return (start + static_cast<int>(p)) * kSequences; };
-    auto count = [&](size_t p) { return std::min(kSequences, batch.sequences - first(p)); };
-    parallel_for(0, here, [&](size_t p) {
-      parts[p]->tape.restart();
-      model.forward(parts[p]->tape, batch.input(first(p), count(p)), parts[p]->out);
-    });
-    for (int p = 0; p < here; ++p) visit(first(p), count(p), parts[p]->out);
-  }
-}
-
-Evaluation evaluate(const ModelWeights& weights, const Batch& batch) {
-  Evaluation result;
-  double total = 0;
-  for_each_forward(weights, batch, [&](int first, int count, const ForwardTensors<float>& out) {
-    const std::span<const int> targets = batch.scored_by(first, count);
-    for (int r = 0; r < out.logits.rows; ++r) {
-      const int target = targets[r];
-      if (target < 0) continue;
-      const TokenScore score = score_token(
-          std::span<const float>(out.logits.row(r), static_cast<size_t>(out.logits.columns)), target);
-      total -= score.log_probability;
-      ++result.scored;
-      result.correct += score.greedy;
+  model.run(batch.examples(), {.progress = progress}, [&](const BatchedPart& part) {
+    for (size_t i = 0; i < part.examples.size(); ++i) {
+      const size_t example = part.examples[i];
+      const std::span<const int> targets = batch.scored_by(static_cast<int>(example), 1);
+      const size_t first = classifier ? i : i * static_cast<size_t>(part.length);
+      const size_t rows = classifier ? 1 : static_cast<size_t>(part.lengths[i]);
+      Evaluation& of_example = examples[example];
+      for (size_t t = 0; t < rows; ++t) {
+        if (targets[t] < 0) continue;
+        const Tensor<float>& logits = part.out.logits;
+        const TokenScore score = score_token(std::span<const float>(logits.row(static_cast<int>(first + t)),
+                                                                    static_cast<size_t>(logits.columns)),
+                                             targets[t]);
+        of_example.cross_entropy -= score.log_probability;
+        of_example.correct += score.greedy;
+        ++of_example.scored;
+      }
     }
   });
-  if (result.scored > 0) result.cross_entropy = total / static_cast<double>(result.scored);
-  return result;
+  Evaluation all;
+  for (const Evaluation& one : examples) {
+    all.scored += one.scored, all.correct += one.correct, all.cross_entropy += one.cross_entropy;
+  }
+  if (all.scored > 0) all.cross_entropy /= static_cast<double>(all.scored);
+  return all;
+}
+
+}  // namespace
+
+Evaluation evaluate(const ModelWeights& weights, const Batch& batch) {
+  return evaluate(BatchedModel(weights), batch, "");
+}
+
+Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch) {
+  return evaluate(BatchedModel(model.weights, polynomial_functions(model)), batch,
+                  "scoring the polynomial model");
 }
 
 }  // namespace psm

@@ -1,10 +1,10 @@
-// How good a model is on held-out examples, run in fp32 on the training forms.
+// How good a model is on held-out examples, as trained or in its polynomial form (attention/batched/batched_model.h).
 #pragma once
 
 #include <cmath>
-#include <functional>
 
-#include "attention/trained/model.h"
+#include "attention/batched/batched_model.h"
+#include "attention/reference/polynomial_model.h"
 #include "train/data/data.h"
 
 namespace psm {
@@ -20,13 +20,9 @@ struct Evaluation {
   double perplexity() const { return std::exp(cross_entropy); }
 };
 
-// Same result for every number of threads.
+// Same result for every number of threads. Throw psm::Error on examples that the model cannot read.
 Evaluation evaluate(const ModelWeights& weights, const Batch& batch);
-
-// Runs the model over the batch in small parts, on several threads, and shows each part's tensors to `visit`,
-// one part at a time and in order: visit(index of its first sequence, sequences, tensors). Throws psm::Error on
-// images that are not finite.
-using VisitForward = std::function<void(int first, int count, const ForwardTensors<float>& out)>;
-void for_each_forward(const ModelWeights& weights, const Batch& batch, const VisitForward& visit);
+// Shows a progress bar.
+Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch);
 
 }  // namespace psm

@@ -67,6 +67,7 @@ class Recipe {
   ModelWeights run(const std::string& name, const ModelWeights& initial, TrainerOptions training,
                    uint64_t data_seed, size_t steps, double stop_accuracy) {
     training.seed = derived_seed(options_.seed, data_seed);
+    training.fixed_score_offset = options_.constant_score_offset.has_value();
     LoopOptions loop;
     loop.name = name;
     loop.steps = steps;
@@ -91,6 +92,15 @@ class Recipe {
   const std::function<void(const StageReport&)>& report_;
   std::vector<StageReport> stages_;
 };
+
+// Puts the constant in place of the score offsets, if there is one.
+ModelWeights with_constant_offset(ModelWeights weights, const RecipeOptions& options) {
+  if (options.constant_score_offset)
+    for (LayerWeights& layer : weights.layers)
+      layer.score_offset.assign(layer.score_offset.size(),
+                                static_cast<float>(*options.constant_score_offset));
+  return weights;
+}
 
 // What the tasks' recipes share: the rates.
 RecipeOptions recipe_of(const ModelConfig& model, int batch, size_t steps, size_t range_steps,
@@ -148,6 +158,7 @@ void follow_paper(RecipeOptions& options) {
   options.training_epsilon = options.inference_epsilon = 1e-3;
   options.range_training.ranges = paper_range_losses();
   options.ranges_in_training_form = true;
+  options.model.score_offset = false;
   options.mean_denominator = 0;
 }
 
@@ -155,11 +166,16 @@ void make_continual(RecipeOptions& options) {
   set_steps(options, (options.steps + 3) / 4, options.range_steps);
 }
 
-ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon) {
+ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon,
+                            bool score_offset) {
   weights.config.attention = attention;
   weights.config.form = PowerForm::kStable;
   weights.config.power = power;
   weights.config.epsilon = epsilon;
+  weights.config.score_offset = score_offset;
+  if (weights.config.has_score_offset())
+    for (LayerWeights& layer : weights.layers)
+      layer.score_offset.assign(static_cast<size_t>(weights.config.heads), static_cast<float>(power));
   return weights;
 }
 
@@ -173,10 +189,12 @@ TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
   TrainedModels models;
   if (options.softmax_baseline && options.model.attention != AttentionKind::kSoftmax) {
     config.attention = AttentionKind::kSoftmax;
+    config.score_offset = false;
     models.softmax = recipe.train(random_weights(config, weight_seed));
   }
   config.attention = options.model.attention;
-  models.trained = recipe.train(random_weights(config, weight_seed));
+  config.score_offset = options.model.score_offset;
+  models.trained = recipe.train(with_constant_offset(random_weights(config, weight_seed), options));
   recipe.minimise_ranges(models);
   return models;
 }
@@ -201,7 +219,10 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
   } else {
     models.softmax = start;
     recipe.evaluate_only("softmax", start);
-    models.replaced = with_attention(start, attention, options.model.power, options.training_epsilon);
+    models.replaced =
+        with_constant_offset(with_attention(start, attention, options.model.power, options.training_epsilon,
+                                            options.model.score_offset),
+                             options);
     recipe.evaluate_only("replaced", models.replaced);
     models.trained = recipe.train(models.replaced);
   }
@@ -211,8 +232,7 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
 
 Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences) {
   const Batch batch = training_examples(source, sequences, kMeasuredSeed);
-  return source.patch_inputs() > 0 ? measure_ranges(weights, batch.images())
-                                   : measure_ranges(weights, batch.texts());
+  return measure_ranges(weights, batch.examples());
 }
 
 }  // namespace psm

@@ -14,10 +14,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "attention/reference/ranges.h"
+#include "attention/batched/measure.h"
 #include "train/data/recall_task.h"
 #include "train/data/text_data.h"
 #include "train/stages/loop.h"
@@ -35,7 +36,10 @@ struct RecipeOptions {
   TrainerOptions range_training;   // stage 3
   size_t range_steps = 400;
   double inference_epsilon = 0.2;  // stage 3 and inference
-  double mean_denominator = 1;     // stage 3 begins with it (score_scale.h); 0: with the scores as they are
+  // With model.score_offset: c of every head, not trained (but scaled with the scores before stage 3); none: it
+  // begins with p and is learned.
+  std::optional<double> constant_score_offset = {};
+  double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
   int validation_sequences = 128;
@@ -50,7 +54,7 @@ RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 
-// The paper as printed: epsilon of Pythia-70M (tab. pythia_params) everywhere, eq. PWRoss and the same peaks
+// The paper as printed: epsilon of Pythia-70M (tab. pythia_params) everywhere, no score offset, eq. PWRoss and the same peaks
 // of GELU's inputs alone, the stable form to the end of training and no scale for the scores.
 void follow_paper(RecipeOptions& options);
 
@@ -60,7 +64,9 @@ void follow_paper(RecipeOptions& options);
 void make_continual(RecipeOptions& options);
 
 // The same weights with another attention in its training form (stage 2), as continual training begins.
-ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon);
+// With `score_offset` each head has p.
+ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon,
+                            bool score_offset = false);
 
 struct StageReport {
   std::string name;

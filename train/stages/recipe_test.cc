@@ -42,6 +42,28 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("score offsets begin with p and are learned, or stay what they were set to") {
+  const RecallTask task({3, 4, 2, 12});
+  RecipeOptions options = recall_recipe(task, 1);
+  options.model.width = 16, options.model.heads = 2, options.model.ffn = 16;
+  options.model.power = 6, options.model.score_offset = true;
+  set_steps(options, 4, 2);
+  const TrainedModels learned = run_recipe(options, task);
+  CHECK_FALSE(learned.softmax.config.score_offset);
+  for (const float c : learned.trained.layers[1].score_offset) {
+    CHECK(c == doctest::Approx(6).epsilon(0.05));
+    CHECK(c != 6);
+  }
+  options.constant_score_offset = 2.5;
+  const TrainedModels constant = run_recipe(options, task);
+  CHECK(constant.trained.layers[1].score_offset == std::vector<float>{2.5f, 2.5f});
+  const TrainedModels continued = continue_recipe(learned.softmax, options, task);
+  CHECK(continued.replaced.layers[0].score_offset == std::vector<float>{2.5f, 2.5f});
+  CHECK(continued.trained.layers[0].score_offset == std::vector<float>{2.5f, 2.5f});
+  follow_paper(options);
+  CHECK_FALSE(options.model.score_offset);
+}
+
 TEST_CASE("the paper's recipe trains the stable form to the end, and leaves c out after it") {
   const RecallTask task({3, 4, 2, 12});
   RecipeOptions options = recall_recipe(task, 1);

@@ -3,37 +3,44 @@
 #include <cmath>
 #include <vector>
 
+#include "attention/batched/batched_model.h"
 #include "attention/rows/power_softmax.h"
 #include "ckks/base/error.h"
-#include "train/evaluation/evaluation.h"
 
 namespace psm {
 
 ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, double denominator) {
   const ModelConfig& config = weights.config;
   PSM_CHECK(config.attention == AttentionKind::kPowerSoftmax && denominator > 0, denominator);
-  const int heads = config.heads, length = examples.length;
+  const int heads = config.heads;
   PowerParameters parameters = PowerParameters::of(config);
   parameters.epsilon = 0;
+  // Of each example: sums over its rows, by layer and head.
   struct LogSum {
     double sum = 0;
     size_t rows = 0;
   };
-  std::vector<LogSum> logs(static_cast<size_t>(config.layers) * heads);
-  for_each_forward(weights, examples, [&](int first, int count, const ForwardTensors<float>& out) {
-    for (int n = 0; n < config.layers; ++n)
-      for (int row = 0; row < count * heads * length; ++row) {
-        const int sequence = first + row / (heads * length), t = row % length;
-        const int real = examples.lengths.empty() ? length : examples.lengths[sequence];
-        if (t >= real) continue;
-        const float* scores = out.scores[n].value + static_cast<size_t>(row) * length;
-        const double d = length_agnostic_denominator(scores, config.causal ? t + 1 : real, parameters);
-        if (d <= 0) continue;
-        LogSum& log = logs[static_cast<size_t>(n) * heads + row / length % heads];
-        log.sum += std::log(d);
-        ++log.rows;
-      }
+  const auto blocks = static_cast<size_t>(config.layers) * heads;
+  std::vector<std::vector<LogSum>> of_examples(static_cast<size_t>(examples.sequences),
+                                               std::vector<LogSum>(blocks));
+  BatchedModel(weights).run(examples.examples(), {.keep_scores = true}, [&](const BatchedPart& part) {
+    for (size_t i = 0; i < part.examples.size(); ++i)
+      for (size_t block = 0; block < blocks; ++block)
+        for (int t = 0; t < part.lengths[i]; ++t) {
+          const Tensor<float>& scores = part.out.scores[block / heads];
+          const auto row = (static_cast<int>(i) * heads + static_cast<int>(block) % heads) * part.length + t;
+          const double d = length_agnostic_denominator(scores.row(row),
+                                                       config.causal ? t + 1 : part.lengths[i], parameters);
+          if (d <= 0) continue;
+          LogSum& log = of_examples[part.examples[i]][block];
+          log.sum += std::log(d);
+          ++log.rows;
+        }
   });
+  std::vector<LogSum> logs(blocks);
+  for (const std::vector<LogSum>& one : of_examples)
+    for (size_t block = 0; block < blocks; ++block)
+      logs[block].sum += one[block].sum, logs[block].rows += one[block].rows;
 
   const size_t per_head = static_cast<size_t>(config.head_dim()) * config.width;
   for (int n = 0; n < config.layers; ++n)
@@ -44,6 +51,7 @@ ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, doubl
       const auto factor = static_cast<float>(std::exp((std::log(denominator) - mean) / config.power));
       LayerWeights& layer = weights.layers[n];
       for (size_t i = head * per_head; i < (head + 1) * per_head; ++i) layer.wq[i] *= factor;
+      if (config.has_score_offset()) layer.score_offset[head] *= factor;
       const size_t dims = config.head_dim();
       if (!layer.bq.empty())
         for (size_t i = head * dims; i < (head + 1) * dims; ++i) layer.bq[i] *= factor;

@@ -3,7 +3,7 @@
 // Plain PowerSoftmax does not change when all scores of a head are multiplied by one number (eq.
 // stableeVariant uses that row by row), and what training leaves behind is any scale: scores of 60 and
 // denominators of 10^6 and more. Before epsilon is added and the ranges are minimised, each head's queries
-// W_q, b_q are multiplied by one factor, so that over the given examples
+// W_q, b_q and score offset are multiplied by one factor, so that over the given examples
 //
 //     geometric mean over all rows of  D = mean_i s_i^p    becomes  `denominator`.
 //

@@ -72,12 +72,18 @@ TEST_CASE("rows of texts that are filled up have their own tokens as keys, and a
 TEST_CASE("plain PowerSoftmax gives the same logits at every scale") {
   const RecallTask task({3, 4, 2, 12});
   const Batch examples = task.test(4, 1);
-  const ModelWeights weights = model_of(task), scaled = with_score_scale(weights, examples, 0.01);
-  const std::span tokens = std::span(examples.tokens).first(examples.length);
-  const ForwardResult a = reference_forward(weights, tokens), b = reference_forward(scaled, tokens);
-  CHECK(scaled.layers[1].wq != weights.layers[1].wq);
-  for (size_t i = 0; i < a.logits.size(); ++i)
-    CHECK(b.logits[i] == doctest::Approx(a.logits[i]).epsilon(1e-4));
+  for (const bool offset : {false, true}) {
+    ModelWeights weights = model_of(task);
+    weights.config.score_offset = offset;
+    if (offset)
+      for (LayerWeights& layer : weights.layers) layer.score_offset = {4, 1};
+    const ModelWeights scaled = with_score_scale(weights, examples, 0.01);
+    const std::span tokens = std::span(examples.tokens).first(examples.length);
+    const ForwardResult a = reference_forward(weights, tokens), b = reference_forward(scaled, tokens);
+    CHECK(scaled.layers[1].wq != weights.layers[1].wq);
+    for (size_t i = 0; i < a.logits.size(); ++i)
+      CHECK(b.logits[i] == doctest::Approx(a.logits[i]).epsilon(1e-4));
+  }
 }
 
 TEST_CASE("a head without scores is left alone") {

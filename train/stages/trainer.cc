@@ -60,6 +60,9 @@ Trainer::Trainer(const ModelWeights& initial, const DataSource& source, const Tr
     throw Error(message("the data have ", source.classes(), " classes and patches of ", source.patch_inputs(),
                         " but the model has ", config_.classes, " and ", config_.patch_inputs,
                         " (0: none); train a model of the data's kind"));
+  if (options.fixed_score_offset)
+    for (const ParameterSlice& slice : parameter_slices(config_))
+      if (slice.name.ends_with(".score_offset")) fixed_.push_back(slice);
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
     parts_.push_back(std::make_unique<Part>(config_, values_));
@@ -114,6 +117,9 @@ StepReport Trainer::step() {
       grads_[i] = sum;
     }
   });
+
+  for (const ParameterSlice& slice : fixed_)
+    std::fill_n(grads_.begin() + static_cast<std::ptrdiff_t>(slice.begin), slice.size(), 0.0f);
 
   StepReport report;
   for (const auto& part : parts_) {

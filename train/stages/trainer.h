@@ -25,8 +25,9 @@ struct TrainerOptions {
   LearningRate rate;
   AdamWOptions adamw;
   RangeLosses ranges;
-  size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
-  uint64_t seed = 1;        // of the data
+  bool fixed_score_offset = false;  // score offsets stay as they are
+  size_t range_warmup = 0;          // steps over which the weights of `ranges` rise from zero, linearly
+  uint64_t seed = 1;                // of the data
 };
 
 // All that a resumed training needs beside its options; saved with every checkpoint of a running training.
@@ -80,6 +81,7 @@ class Trainer {
   const DataSource& source_;
   TrainerOptions options_;
   std::vector<float> values_, grads_;
+  std::vector<ParameterSlice> fixed_;  // parameters that are not trained
   AdamW adamw_;
   TrainingRandom random_;
   Batch batch_;

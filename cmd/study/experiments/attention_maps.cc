@@ -3,30 +3,50 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "attention/batched/batched_model.h"
 #include "attention/rows/row_weights.h"
 
 namespace psm {
+namespace {
+constexpr size_t kExamples = 16;  // whose sums are kept until they are added in order
+}  // namespace
 
 std::vector<LayerAttention> measure_attention(const ModelWeights& weights, const Batch& batch) {
   const ModelConfig& config = weights.config;
   const size_t length = static_cast<size_t>(batch.length);
   std::vector<LayerAttention> layers(static_cast<size_t>(config.layers));
   for (LayerAttention& layer : layers) layer.mean.assign(length * length, 0);
-  std::vector<float> row(length);
-  for_each_forward(weights, batch, [&](int first, int, const ForwardTensors<float>& out) {
+  // The sums of an example, for each layer, and its first head.
+  struct Sums {
+    std::vector<std::vector<double>> all, first;
+  };
+  const std::vector<std::vector<double>> zeros(layers.size(), std::vector<double>(length * length));
+  const BatchedModel model(weights);
+  const std::vector<std::span<const int>> texts = batch.examples().texts;
+  for (size_t begin = 0; begin < texts.size(); begin += kExamples) {
+    Examples some;
+    some.texts.assign(texts.begin() + static_cast<std::ptrdiff_t>(begin),
+                      texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kExamples, texts.size())));
+    std::vector<Sums> sums(some.size(), {zeros, zeros});
+    model.run(some, {.keep_scores = true}, [&](const BatchedPart& part) {
+      std::vector<float> row(length);
+      for (size_t i = 0; i < part.examples.size(); ++i)
+        for (size_t n = 0; n < layers.size(); ++n)
+          for (size_t r = 0; r < config.heads * length; ++r) {
+            const size_t t = r % length, active = config.causal ? t + 1 : length;
+            const float* scores = part.out.scores[n].row(static_cast<int>(i * config.heads * length + r));
+            row_weights(config, scores, static_cast<int>(active), row.data());
+            Sums& sum = sums[part.examples[i]];
+            for (size_t j = 0; j < active; ++j) sum.all[n][t * length + j] += row[j];
+            if (r < length) std::copy_n(row.begin(), active, &sum.first[n][t * length]);
+          }
+    });
     for (size_t n = 0; n < layers.size(); ++n) {
-      if (first == 0) layers[n].sample.assign(length * length, 0);
-      for (int r = 0; r < out.scores[n].rows; ++r) {
-        const size_t t = static_cast<size_t>(r) % length;
-        const int active = config.causal ? static_cast<int>(t) + 1 : batch.length;
-        row_weights(config, out.scores[n].row(r), active, row.data());
-        for (int j = 0; j < active; ++j) layers[n].mean[t * length + j] += row[j];
-        if (first == 0 && static_cast<size_t>(r) < length)
-          std::copy_n(row.begin(), active,
-                      layers[n].sample.begin() + static_cast<std::ptrdiff_t>(t * length));
-      }
+      if (begin == 0) layers[n].sample = sums[0].first[n];
+      for (const Sums& one : sums)
+        for (size_t j = 0; j < length * length; ++j) layers[n].mean[j] += one.all[n][j];
     }
-  });
+  }
   for (LayerAttention& layer : layers) {
     double distance = 0, mass = 0;
     for (size_t t = 0; t < length; ++t)

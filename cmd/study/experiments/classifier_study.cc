@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
@@ -118,10 +119,7 @@ class Classifiers {
                         {.margin = kMargin});
     Json measured = evaluation_json(evaluate_polynomial(model, held_out_));
     std::map<std::string, std::array<int64_t, 2>> counts;
-    const std::vector<RangeUse> uses = held_out_.patches.empty()
-                                           ? count_range_leaves(model, held_out_.texts())
-                                           : count_range_leaves(model, held_out_.images());
-    for (const RangeUse& use : uses) {
+    for (const RangeUse& use : count_range_leaves(model, held_out_.examples())) {
       counts[use.function][0] += use.values;
       counts[use.function][1] += use.outside;
     }

@@ -14,6 +14,7 @@ std::span<const Experiment> experiments() {
       stable_experiment(),
       power_experiment(),
       epsilon_experiment(),
+      score_offset_experiment(),
       continual_experiment(),
       range_loss_experiment(),
       attention_distance_experiment(),

@@ -45,6 +45,7 @@ Experiment depth_experiment();
 Experiment stable_experiment();
 Experiment power_experiment();
 Experiment epsilon_experiment();
+Experiment score_offset_experiment();
 Experiment continual_experiment();
 Experiment range_loss_experiment();
 Experiment attention_distance_experiment();

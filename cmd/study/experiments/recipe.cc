@@ -1,6 +1,7 @@
 // Algorithm 1 from end to end: every stage of the recipe in one table.
 #include <algorithm>
 
+#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
@@ -49,7 +50,7 @@ void run(StudyContext& context, StudyResult& result) {
   result.table(message("on ", held_out.scored(), " held-out characters"), table);
 
   Table uses({"layer", "function", "from", "to", "levels", "values outside"});
-  for (const RangeUse& use : count_range_leaves(polynomial, held_out.texts())) {
+  for (const RangeUse& use : count_range_leaves(polynomial, held_out.examples())) {
     if (use.values == 0) continue;  // the first norm is the client's
     const LayerApproximations& layer = polynomial.layers[static_cast<size_t>(use.layer)];
     const int levels = use.function == "gelu"               ? layer.gelu.depth()
@@ -61,7 +62,7 @@ void run(StudyContext& context, StudyResult& result) {
   }
   result.table("the polynomials on held-out text", uses);
   result.note(
-      "The polynomial model is evaluated in double precision; slot programs compute the same to within their "
+      "The polynomial model is evaluated in the clear; slot programs compute the same to within their "
       "noise "
       "(attention/encrypted_model_test), so this is what the server would answer. In the paper, encryption "
       "changes the "

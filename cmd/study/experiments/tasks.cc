@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attention/batched/measure.h"
 #include "attention/files/llama2c.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/error.h"
@@ -32,7 +33,7 @@ constexpr int kRangeSequences = 256, kRangeExamples = 24;
 constexpr double kMargin = 2;
 
 constexpr size_t kShots = 5;
-// Examples of a task that are scored for each minute, in fp32 and in the double precision of polynomials.
+// Examples of a task that are scored for each minute, by trained and by polynomial models.
 struct Budget {
   size_t shots;
   double trained, polynomial;
@@ -322,8 +323,8 @@ Experiment tasks_experiment() {
               "PowerSoftmax and its polynomial form with softmax on the same examples, against the standard "
               "error of the "
               "difference. 200 examples of each task for a minute, fewer where prompts are long or the model "
-              "is polynomial "
-              "(double precision). ARC-Challenge, SciQ and LogiQA are not at hand.",
+              "is polynomial. "
+              "ARC-Challenge, SciQ and LogiQA are not at hand.",
           .run = run};
 }
 

@@ -16,7 +16,8 @@ constexpr int kHeadDim = 16;
 std::string name_of(const ModelConfig& model) {
   std::string name(name_of(model.attention));
   if (model.attention == AttentionKind::kPowerSoftmax)
-    name += message("-p", model.power, "-", name_of(model.form), "-e", model.epsilon);
+    name += message("-p", model.power, model.score_offset ? "-offset-" : "-", name_of(model.form), "-e",
+                    model.epsilon);
   return name + "-l" + std::to_string(model.layers) + "-d" + std::to_string(model.width);
 }
 
@@ -42,11 +43,13 @@ ModelConfig TextStudy::model(AttentionKind attention, int layers, int width) con
   return model;
 }
 
-Trainings TextStudy::train(const std::string& label, const ModelConfig& model, size_t steps) const {
+Trainings TextStudy::train(const std::string& label, const ModelConfig& model, size_t steps,
+                           bool fixed_offset) const {
   return train_seeds(context_, label, [&](uint64_t seed) {
     TrainerOptions options = text_recipe(data_, steps, seed).training;
     options.batch = kBatch;
     options.seed = data_seed(seed);
+    options.fixed_score_offset = fixed_offset;
     return psm::train(context_, name_of(model) + "-s" + std::to_string(seed),
                       random_weights(model, weight_seed(seed)), data_, options, steps);
   });
@@ -102,8 +105,9 @@ Trained TextStudy::replace_attention(const std::string& name, ModelWeights weigh
 size_t TextStudy::range_steps() const { return std::max<size_t>(4, family_steps() / 2); }
 
 Trained TextStudy::minimise_ranges(const std::string& name, ModelWeights weights, const RangeLosses& losses,
-                                   size_t steps, uint64_t seed) const {
+                                   size_t steps, uint64_t seed, bool fixed_offset) const {
   TrainerOptions options = text_recipe(data_, 2 * steps, seed).range_training;
+  options.fixed_score_offset = fixed_offset;
   options.batch = kBatch;
   options.seed = data_seed(seed);
   options.ranges = losses;

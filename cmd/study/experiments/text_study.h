@@ -30,7 +30,9 @@ class TextStudy {
   // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax in its training form with epsilon 1e-3.
   ModelConfig model(AttentionKind attention, int layers, int width) const;
   // From random weights, with the settings of text_recipe (train/stages/recipe.h) but for the batch.
-  Trainings train(const std::string& label, const ModelConfig& model, size_t steps) const;
+  // fixed_offset: score offsets stay p.
+  Trainings train(const std::string& label, const ModelConfig& model, size_t steps,
+                  bool fixed_offset = false) const;
   // Floating-point operations of one step.
   double flops(const ModelConfig& model) const;
 
@@ -51,7 +53,7 @@ class TextStudy {
   Trained train_on(const std::string& name, const ModelWeights& weights, size_t steps, uint64_t seed) const;
   Trained replace_attention(const std::string& name, ModelWeights weights, size_t steps, uint64_t seed) const;
   Trained minimise_ranges(const std::string& name, ModelWeights weights, const RangeLosses& losses,
-                          size_t steps, uint64_t seed) const;
+                          size_t steps, uint64_t seed, bool fixed_offset = false) const;
   static ModelWeights with_power_softmax(ModelWeights weights);
   // psm::inference_form on the novels.
   ModelWeights inference_form(ModelWeights weights, bool scaled = true) const;

@@ -1,4 +1,4 @@
-#include "attention/reference/ranges.h"
+#include "attention/batched/measure.h"
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"

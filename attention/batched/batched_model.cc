@@ -1,0 +1,162 @@
+#include "attention/batched/batched_model.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "attention/rows/power_softmax.h"
+#include "attention/trained/replaced_functions.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
+
+namespace psm {
+namespace {
+
+constexpr size_t kFloats = size_t{1} << 25;  // of a part's tensors, at most
+constexpr size_t kPositions = 1024;          // more make no product faster
+
+// Floats that a forward pass keeps for each position, roughly.
+size_t floats_of_position(const ModelConfig& config, size_t length) {
+  const size_t block = size_t{10} * config.width + size_t{3} * config.key_width() + size_t{4} * config.ffn +
+                       config.heads * length;
+  return config.layers * block + size_t{3} * config.width + config.vocab;
+}
+
+// Orders the examples, the longest first, so that a part is hardly filled up.
+std::vector<size_t> by_length(const ModelConfig& config, const Examples& examples) {
+  std::vector<size_t> order(examples.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return examples.length(config, a) > examples.length(config, b);
+  });
+  return order;
+}
+
+// What one thread works with.
+struct Workspace {
+  Tape<float> tape{Gradients::kNone};
+  ForwardTensors<float> out;
+  std::vector<int> tokens, lengths;
+  std::vector<float> patches;
+};
+
+// One row of floats after another, as doubles.
+class Doubles {
+ public:
+  std::span<const double> of(const float* row, size_t count) {
+    values_.assign(row, row + count);
+    return values_;
+  }
+
+ private:
+  std::vector<double> values_;
+};
+
+}  // namespace
+
+BatchedModel::BatchedModel(const ModelWeights& weights, ReplacedFunctions functions)
+    : values_(flatten(weights)),
+      functions_(std::move(functions)),
+      model_(weights.config, values_.data(), nullptr) {
+  model_.functions = &functions_;
+}
+
+void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
+                       const std::function<void(const BatchedPart&)>& visit) const {
+  require_readable(config(), examples);
+  const std::vector<size_t> order = by_length(config(), examples);
+  std::vector<std::span<const size_t>> parts;
+  for (size_t first = 0; first < order.size();) {
+    const auto length = static_cast<size_t>(examples.length(config(), order[first]));
+    const size_t positions = std::min(kPositions, kFloats / floats_of_position(config(), length));
+    const size_t count = std::min(std::max<size_t>(1, positions / length), order.size() - first);
+    parts.push_back(std::span(order).subspan(first, count));
+    first += count;
+  }
+
+  const auto run_part = [&](std::span<const size_t> part, Workspace& work) {
+    const int length = examples.length(config(), part.front());
+    work.tokens.clear(), work.lengths.clear(), work.patches.clear();
+    const size_t inputs = config().patch_inputs;
+    for (size_t i = 0; i < part.size(); ++i) {
+      work.lengths.push_back(examples.length(config(), part[i]));
+      if (inputs > 0) {
+        const std::span<const float> image = examples.images[part[i]];
+        work.patches.insert(work.patches.end(), image.begin(), image.end());
+        work.patches.resize((i + 1) * (length - 1) * inputs);
+      } else {
+        const std::span<const int> text = examples.texts[part[i]];
+        work.tokens.insert(work.tokens.end(), text.begin(), text.end());
+        work.tokens.resize((i + 1) * length);
+      }
+    }
+    work.tape.restart();
+    work.out.keep_scores = options.keep_scores;
+    model_.forward(
+        work.tape,
+        {.length = length, .tokens = work.tokens, .lengths = work.lengths, .patches = work.patches},
+        work.out);
+    visit({part, length, work.lengths, work.out});
+  };
+
+  const auto at_once = std::min(static_cast<size_t>(thread_count()), parts.size());
+  std::vector<std::unique_ptr<Workspace>> workspaces(at_once);
+  for (auto& workspace : workspaces) workspace = std::make_unique<Workspace>();
+  std::unique_ptr<Progress> progress;
+  if (!options.progress.empty())
+    progress = std::make_unique<Progress>(options.progress, static_cast<double>(examples.size()));
+  for (size_t start = 0; start < parts.size(); start += at_once)
+    parallel_for(0, std::min(at_once, parts.size() - start), [&](size_t p) {
+      run_part(parts[start + p], *workspaces[p]);
+      if (progress) progress->advance(static_cast<double>(parts[start + p].size()));
+    });
+}
+
+void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const Observe& observe) {
+  const ForwardTensors<float>& out = part.out;
+  const int real = part.lengths[i], length = part.length, first = static_cast<int>(i) * length;
+  const PowerParameters power = PowerParameters::of(config);
+  Doubles doubles;
+  const auto rows_of = [&](Site site, int layer, const Tensor<float>& x) {
+    for (int t = 0; t < real; ++t)
+      observe(site, layer, t, doubles.of(x.row(first + t), static_cast<size_t>(x.columns)));
+  };
+  const auto variance_of = [&](Site site, int layer, int position, const float* row) {
+    const double variance = row_moments(config, row).variance;
+    observe(site, layer, position, {&variance, 1});
+  };
+  const auto variances_of = [&](Site site, int layer, const Tensor<float>& x) {
+    for (int t = 0; t < real; ++t) variance_of(site, layer, t, x.row(first + t));
+  };
+  for (int n = 0; n < config.layers; ++n) {
+    rows_of(Site::kResidual, n, out.residual[n]);
+    variances_of(Site::kVariance, n, out.norm1_inputs[n]);
+    if (config.block != BlockKind::kParallel)  // there it is the same x
+      variances_of(Site::kSecondVariance, n, out.norm2_inputs[n]);
+    for (int head = 0; head < config.heads; ++head)
+      for (int t = 0; t < real; ++t) {
+        const int keys = config.causal ? t + 1 : real;
+        const int row = (static_cast<int>(i) * config.heads + head) * length + t;
+        const auto scores = doubles.of(out.scores[n].row(row), static_cast<size_t>(keys));
+        observe(Site::kScores, n, t, scores);
+        if (config.attention != AttentionKind::kPowerSoftmax) continue;
+        const double denominator = length_agnostic_denominator(scores.data(), keys, power);
+        observe(Site::kDenominator, n, t, {&denominator, 1});
+      }
+    rows_of(Site::kGeluInput, n, out.gelu_inputs[n]);
+  }
+  rows_of(Site::kResidual, config.layers, out.residual.back());
+  const bool classifier = config.classes > 0;  // one row for each example
+  if (const Tensor<float>& x = out.final_norm_input; x.value != nullptr) {
+    if (classifier)
+      variance_of(Site::kVariance, config.layers, 0, x.row(static_cast<int>(i)));
+    else
+      variances_of(Site::kVariance, config.layers, x);
+  }
+  if (const Tensor<float>& z = out.pooler_inputs; z.value != nullptr)
+    observe(Site::kPoolerInput, config.layers, 0,
+            doubles.of(z.row(static_cast<int>(i)), static_cast<size_t>(z.columns)));
+}
+
+}  // namespace psm

@@ -1,0 +1,35 @@
+// What a model reads, of any number of examples: sequences of tokens of any lengths up to the context, or the patches
+// of images. Views: whoever makes it keeps the data.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "attention/shape/config.h"
+
+namespace psm {
+
+struct Examples {
+  std::vector<std::span<const int>> texts;  // one of the two lists is empty
+  std::vector<std::span<const float>> images;
+
+  Examples() = default;
+  Examples(std::span<const std::vector<int>> all) : texts(all.begin(), all.end()) {}
+  Examples(std::span<const std::vector<float>> all) : images(all.begin(), all.end()) {}
+  Examples(const std::vector<std::vector<int>>& all) : Examples(std::span(all)) {}
+  Examples(const std::vector<std::vector<float>>& all) : Examples(std::span(all)) {}
+
+  size_t size() const { return texts.size() + images.size(); }
+  // Rows that the model has for one of them: its tokens, or its patches and the class token.
+  int length(const ModelConfig& config, size_t example) const;
+};
+
+// Throws psm::Error if there are no tokens, more than config.context, or one that is not in the vocabulary.
+void require_readable(const ModelConfig& config, std::span<const int> tokens);
+// Throws psm::Error if the patches are not whole, none or more than config.context - 1, or hold a number that is not
+// finite.
+void require_readable(const ModelConfig& config, std::span<const float> patches);
+// The same of all examples.
+void require_readable(const ModelConfig& config, const Examples& examples);
+
+}  // namespace psm

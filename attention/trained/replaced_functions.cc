@@ -1,0 +1,64 @@
+#include "attention/trained/replaced_functions.h"
+
+#include <algorithm>
+
+namespace psm {
+
+template <typename Scalar>
+void apply_in_double(const Scalar* values, size_t count, Scalar* results,
+                     const std::function<void(std::span<double>)>& function) {
+  thread_local std::vector<double> doubles;
+  doubles.assign(values, values + count);
+  function(doubles);
+  std::transform(doubles.begin(), doubles.end(), results, [](double x) { return static_cast<Scalar>(x); });
+}
+
+template <typename Scalar>
+Tensor<Scalar> apply_function(Tape<Scalar>& tape, Tensor<Scalar> x,
+                              const std::function<void(std::span<double>)>& function) {
+  const Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
+  for (int r = 0; r < x.rows; ++r)
+    apply_in_double(x.row(r), static_cast<size_t>(x.columns), y.row(r), function);
+  return y;
+}
+
+template <typename Scalar>
+RowMoments row_moments(const ModelConfig& config, const Scalar* row) {
+  const int d = config.width;
+  double sum = 0, squares = 0;
+  if (config.norm == NormKind::kLayerNorm)
+    for (int f = 0; f < d; ++f) sum += row[f];
+  const double mean = sum / d;
+  for (int f = 0; f < d; ++f) squares += (row[f] - mean) * (row[f] - mean);
+  return {mean, squares / d + config.norm_epsilon};
+}
+
+template <typename Scalar>
+Tensor<Scalar> normalise_with(Tape<Scalar>& tape, const ModelConfig& config, Tensor<Scalar> x,
+                              Tensor<Scalar> gamma, Tensor<Scalar> beta,
+                              const std::function<double(double variance)>& inverse_square_root) {
+  const Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
+  for (int r = 0; r < x.rows; ++r) {
+    const Scalar* in = x.row(r);
+    const RowMoments moments = row_moments(config, in);
+    const double inverse = inverse_square_root(moments.variance);
+    for (int f = 0; f < x.columns; ++f)
+      y.row(r)[f] = static_cast<Scalar>((in[f] - moments.mean) * inverse * gamma.value[f] +
+                                        (beta.value ? beta.value[f] : Scalar(0)));
+  }
+  return y;
+}
+
+#define PSM_INSTANTIATE(Scalar)                                                                             \
+  template void apply_in_double(const Scalar*, size_t, Scalar*,                                             \
+                                const std::function<void(std::span<double>)>&);                             \
+  template Tensor<Scalar> apply_function(Tape<Scalar>&, Tensor<Scalar>,                                     \
+                                         const std::function<void(std::span<double>)>&);                    \
+  template RowMoments row_moments(const ModelConfig&, const Scalar*);                                       \
+  template Tensor<Scalar> normalise_with(Tape<Scalar>&, const ModelConfig&, Tensor<Scalar>, Tensor<Scalar>, \
+                                         Tensor<Scalar>, const std::function<double(double)>&);
+PSM_INSTANTIATE(float)
+PSM_INSTANTIATE(double)
+#undef PSM_INSTANTIATE
+
+}  // namespace psm

@@ -1,0 +1,35 @@
+// Functions of attention/shape/functions.h applied to tensors: in double precision, without a backward pass.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "attention/shape/config.h"
+#include "nn/autograd/tape.h"
+
+namespace psm {
+
+// Applies `function` to `count` numbers: from values[] to results[], which may be the same.
+template <typename Scalar>
+void apply_in_double(const Scalar* values, size_t count, Scalar* results,
+                     const std::function<void(std::span<double>)>& function);
+
+// Each value of x replaced by function's, row by row.
+template <typename Scalar>
+Tensor<Scalar> apply_function(Tape<Scalar>& tape, Tensor<Scalar> x,
+                              const std::function<void(std::span<double>)>& function);
+
+// mean (0 in RMSNorm) of a row and variance, or mean square, + norm_epsilon: what a norm is made of.
+struct RowMoments {
+  double mean, variance;
+};
+template <typename Scalar>
+RowMoments row_moments(const ModelConfig& config, const Scalar* row);
+
+// A norm of each row with `inverse_square_root` for 1/sqrt. beta as in the norms of config.
+template <typename Scalar>
+Tensor<Scalar> normalise_with(Tape<Scalar>& tape, const ModelConfig& config, Tensor<Scalar> x,
+                              Tensor<Scalar> gamma, Tensor<Scalar> beta,
+                              const std::function<double(double variance)>& inverse_square_root);
+
+}  // namespace psm
