@@ -53,6 +53,8 @@ std::span<const PaperItem> paper_items() {
       {"fig:robertaWikitext", "softmax, PowerSoftmax and scaled ReLU", "depth", ""},
       {"fig:stablityEmpirical", "the stable variant in a deep model", "stable", ""},
       {"fig:ablateP", "the power p in training", "power", ""},
+      {"eq:PolyAttention", "against (s + c)^p, with an offset that the paper does not have", "score-offset",
+       ""},
       {"fig:epsilonTraining", "epsilon in training", "epsilon", ""},
       {"fig:epsilon", "division error against epsilon (the figure carries another caption)", "division-error",
        ""},
