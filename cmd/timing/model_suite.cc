@@ -95,7 +95,7 @@ class Suite {
 
   // What it holds does not change the time that its bootstrap takes.
   Ciphertext value_to_bootstrap(Encryptor& encryptor) const {
-    const program::SlotVector value(static_cast<size_t>(d_.context->slots()), program::Complex(0.5, -0.25));
+    const program::SlotVector value(static_cast<size_t>(d_.context->slots()), Complex(0.5, -0.25));
     return encryptor.encrypt(encoder_.encode(value, d_.context->entry_level()));
   }
 

@@ -1,5 +1,6 @@
 #include "cmd/timing/random_model.h"
 
+#include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "doctest/doctest.h"
 
