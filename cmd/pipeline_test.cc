@@ -146,7 +146,7 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
   size_t polynomials = 0;
   for (const std::string name : {"once.ct", "again.ct"}) {
     const Outcome encrypted = run("encrypt", "--model " + kModel + " --keys " + keys() + " --out " +
-                                                 path_of(name) + " --prompt \"k0 v0 k0\" --insecure");
+                                                 path_of(name) + " --prompt \"k0 v0 k1 v1 k0\" --insecure");
     REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
     const wire::CiphertextFile file = wire::read_ciphertexts(path_of(name), *context, 100);
     for (const Ciphertext& c : file.ciphertexts) {

@@ -157,7 +157,7 @@ TEST_CASE("the client finds its prompts' lengths again, or is told that their re
   must("decrypt", decrypt + " --prompts " + path_of("prompts.ct.txt"));
   write_file(record, content);
   const Outcome others =
-      run("decrypt", decrypt + " --prompts " + prompts_file("others.txt", std::vector<int>(kPrompts, 4)));
+      run("decrypt", decrypt + " --prompts " + prompts_file("others.txt", std::vector<int>(kPrompts, 8)));
   CHECK(others.exit_code == 2);
   CHECK(others.err.find("other lengths") != std::string::npos);
 }
