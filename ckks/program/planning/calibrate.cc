@@ -140,17 +140,22 @@ KernelSeconds calibrate(const Context& context, double seconds) {
         });
       }));
 
-  // Four sums of eight products with periodic plaintexts each.
-  constexpr size_t kRows = 4, kColumns = kDigits;
-  const size_t run = 64;
+  // Sums of products with periodic plaintexts as a linear map makes them: tile by tile, sources in the cache.
+  constexpr size_t kRows = 16, kColumns = 64, kTile = 256, kRun = 64;
+  const size_t tile = std::min(n, kTile);
+  const std::vector<uint64_t> constants(kRows * kColumns * (kTile / kRun), 12345);
   set(WorkKind::kRunProduct, seconds_for_limb(each, kRows * kColumns * count, [&] {
         parallel_limbs([&](int j) {
+          Buffer sums(kRows * tile);
           uint64_t* out[kRows];
           const uint64_t* in[kColumns];
-          for (size_t r = 0; r < kRows; ++r) out[r] = keys[r].limb(j);
-          for (size_t c = 0; c < kColumns; ++c) in[c] = digits[c].limb(j);
-          kernels().run_matrix_product(out, kRows, in, kColumns, keys[kRows].limb(j), run, n, a.modulus(j),
-                                       false);
+          for (size_t r = 0; r < kRows; ++r) out[r] = sums.data() + r * tile;
+          for (size_t begin = 0; begin < n; begin += tile) {
+            for (size_t c = 0; c < kColumns; ++c)
+              in[c] = digits[c % kDigits].limb(j) + (begin + c / kDigits * tile) % n;
+            kernels().run_matrix_product(out, kRows, in, kColumns, constants.data(), std::min(kRun, tile),
+                                         tile, a.modulus(j), false);
+          }
         });
       }));
   const double factor = whole_over_parts(context, result, each);

@@ -16,21 +16,22 @@
 namespace psm {
 namespace {
 
-// The negacyclic NTT of size `count` <= N on the tables for N: the polynomial in X^(N/count), one value a
-// run. Small transforms only; the full one is the backend's.
+// The negacyclic NTT of size `count` <= N on the tables for N, whose roots begin with those of every smaller size: the
+// polynomial in X^(N/count), one value a run.
 void ntt_prefix(uint64_t* x, size_t count, const NttTables& tables) {
-  const Modulus& m = tables.modulus();
-  for (size_t blocks = 1, half = count / 2; blocks < count; blocks *= 2, half /= 2) {
-    for (size_t block = 0; block < blocks; ++block) {
-      const Multiplier w{tables.roots()[blocks + block], tables.root_quotients()[blocks + block]};
-      uint64_t* low = x + 2 * half * block;
-      for (size_t i = 0; i < half; ++i) {
-        const uint64_t product = mul_mod(low[i + half], w, m);
-        low[i + half] = sub_mod(low[i], product, m);
-        low[i] = add_mod(low[i], product, m);
-      }
-    }
+  constexpr size_t kLeast =
+      8;  // of the kernels; fewer coefficients are every other one, or every fourth, of so many
+  NttView view = tables.view();
+  view.log_n = std::countr_zero(std::max(count, kLeast));
+  if (count >= kLeast) {
+    kernels().ntt_forward(x, x, view);
+    return;
   }
+  alignas(64) uint64_t wide[kLeast] = {};
+  const size_t step = kLeast / count;
+  for (size_t i = 0; i < count; ++i) wide[i * step] = x[i];
+  kernels().ntt_forward(wide, wide, view);
+  for (size_t i = 0; i < count; ++i) x[i] = wide[i * step];
 }
 
 // Without a branch.
@@ -133,11 +134,7 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
     } else {
       for (size_t i = 0; i < 2 * m; ++i) limb[i] = residue_of(coefficients[i], modulus);
     }
-    if (2 * m == ring.n()) {
-      kernels().ntt_forward(limb, limb, ring.ntt(prime));
-    } else {
-      ntt_prefix(limb, 2 * m, ring.ntt(prime));
-    }
+    ntt_prefix(limb, 2 * m, ring.ntt(prime));
   });
   return out;
 }
