@@ -12,7 +12,7 @@
 #include "approx/remez.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr long double kPi = std::numbers::pi_v<long double>;
@@ -214,4 +214,4 @@ Approximation design_sigmoid(double radius, double absolute_error) {
                       [&](int degree) { return sigmoid_series(radius, degree); });
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -22,7 +22,7 @@
 
 #include "approx/approximation.h"
 
-namespace psm {
+namespace psm::approx {
 
 inline constexpr double kGeluSlope = 1.702;
 
@@ -44,4 +44,4 @@ Approximation silu_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
 Approximation gelu_erf_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
 Approximation sigmoid_series(double radius, int degree, Fit fit = Fit::kMinimax);
 
-}  // namespace psm
+}  // namespace psm::approx

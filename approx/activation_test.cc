@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 void check_promises(const Approximation& approximation) {
@@ -103,4 +103,4 @@ TEST_CASE("bad radii and errors are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

@@ -8,7 +8,7 @@
 #include "ckks/base/error.h"
 #include "ckks/poly/series_plan.h"
 
-namespace psm {
+namespace psm::approx {
 
 Approximation::Approximation(Facts facts, Cost cost, std::shared_ptr<const Kernel> kernel)
     : facts_(std::move(facts)), cost_(cost), kernel_(std::move(kernel)) {
@@ -30,7 +30,7 @@ double Approximation::error_at(double x) const {
 }
 
 program::Value Approximation::build(program::Builder& builder, program::Value v, const std::string& what,
-                                    Plain where) const {
+                                    ckks::Plain where) const {
   const program::Builder::Scope scope(builder, facts_.function);
   if (!what.empty())
     builder.check_range(v, facts_.input_range.lo, facts_.input_range.hi, what, std::move(where));
@@ -38,13 +38,13 @@ program::Value Approximation::build(program::Builder& builder, program::Value v,
 }
 
 int series_multiplications(const std::vector<double>& coefficients) {
-  const Series series{coefficients};
+  const ckks::Series series{coefficients};
   if (series.degree() == 0) return 0;
   // Any scale and primes of its size will do: they decide nothing but constants.
   constexpr int kScaleBits = 40;
   const std::vector<uint64_t> primes(series.depth() + 1, uint64_t{1} << kScaleBits);
-  const Scale scale(std::ldexp(1.0, kScaleBits));
-  return plan_series(series, series.depth(), scale, scale, primes).relinearisations();
+  const ckks::Scale scale(std::ldexp(1.0, kScaleBits));
+  return ckks::plan_series(series, series.depth(), scale, scale, primes).relinearisations();
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -36,7 +36,7 @@
 #include "approx/interval.h"
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::approx {
 
 enum class ErrorKind { kAbsolute, kRelative };
 
@@ -105,7 +105,7 @@ class Approximation {
   // Appends the program to the builder; consumes depth() levels. With `what` the twin checks that v stays in
   // input_range() in the slots in which `where` is not zero (everywhere, if `where` is empty).
   program::Value build(program::Builder& builder, program::Value v, const std::string& what = {},
-                       Plain where = {}) const;
+                       ckks::Plain where = {}) const;
 
  private:
   Facts facts_;
@@ -117,4 +117,4 @@ class Approximation {
 // (ckks/poly/series_plan.h).
 int series_multiplications(const std::vector<double>& coefficients);
 
-}  // namespace psm
+}  // namespace psm::approx

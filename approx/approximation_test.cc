@@ -9,7 +9,7 @@
 #include "approx/maximum.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 TEST_CASE("many numbers at once give the bits of each alone, however many they are") {
@@ -30,4 +30,4 @@ TEST_CASE("many numbers at once give the bits of each alone, however many they a
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 // Rounding of evaluate() in double precision: some units of 2^-53 of the sum of the terms.
@@ -55,4 +55,4 @@ double certified_inverse_sqrt_error(std::span<const double> series, Interval dom
   return static_cast<double>(error + rounding(p) * std::sqrt(static_cast<long double>(domain.hi)));
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -15,7 +15,7 @@
 #include "approx/chebyshev.h"
 #include "approx/interval.h"
 
-namespace psm {
+namespace psm::approx {
 
 struct Analyticity {
   long double rho = 0;    // of the ellipse, > 1
@@ -29,4 +29,4 @@ double certified_error(std::span<const double> series, const RealFunction& f, co
 // result may be infinite: then p has no certificate.
 double certified_inverse_sqrt_error(std::span<const double> series, Interval domain);
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr long double kPi = std::numbers::pi_v<long double>;
@@ -105,4 +105,4 @@ SeriesRange certified_range(std::span<const long double> c, long double slack) {
   return {range.lo - widening, range.hi + widening};
 }
 
-}  // namespace psm
+}  // namespace psm::approx

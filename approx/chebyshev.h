@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace psm {
+namespace psm::approx {
 
 using Coefficients = std::vector<long double>;
 using RealFunction = std::function<long double(long double)>;
@@ -62,4 +62,4 @@ struct SeriesRange {
 };
 SeriesRange certified_range(std::span<const long double> c, long double slack);
 
-}  // namespace psm
+}  // namespace psm::approx

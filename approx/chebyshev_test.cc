@@ -5,7 +5,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 TEST_CASE("clenshaw evaluates T_k(cos theta) = cos(k theta)") {
@@ -77,4 +77,4 @@ TEST_CASE("a series of degree 2^k - 1 takes k levels, one of degree 2^k takes k 
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr double kMaxRatio = 1e15;
@@ -40,4 +40,4 @@ void check_error(double error, const std::string& function) {
   throw Error(message(function, ": the error ", error, " is not between 0 and 1; give for example 2^-12"));
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -5,7 +5,7 @@
 
 #include "approx/interval.h"
 
-namespace psm {
+namespace psm::approx {
 
 // Throws psm::Error unless 0 < lo < hi < infinity, and hi / lo is at most 1e15.
 void check_positive(const Interval& domain, const std::string& function);
@@ -16,4 +16,4 @@ void check_radius(double radius, const std::string& function);
 // Throws psm::Error unless 0 < error < 1.
 void check_error(double error, const std::string& function);
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -11,7 +11,7 @@
 #include "approx/recipe.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr int kMaxDegree = 63;
@@ -95,4 +95,4 @@ Approximation design_exp(Interval domain, double relative_error) {
                       " on [", domain.lo, ", ", domain.hi, "]; narrow the interval or allow a larger error"));
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -16,7 +16,7 @@
 
 #include "approx/approximation.h"
 
-namespace psm {
+namespace psm::approx {
 
 // 1 <= degree <= 63, 0 <= squarings <= 20. Throws psm::Error on a bad interval and where a > 32.
 Approximation taylor_exp(Interval domain, int degree, int squarings);
@@ -25,4 +25,4 @@ Approximation taylor_exp(Interval domain, int degree, int squarings);
 // interval or error.
 Approximation design_exp(Interval domain, double relative_error);
 
-}  // namespace psm
+}  // namespace psm::approx

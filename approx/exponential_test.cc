@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 TEST_CASE(
@@ -56,4 +56,4 @@ TEST_CASE("a design has the error asked for") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

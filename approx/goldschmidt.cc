@@ -9,7 +9,7 @@
 #include "approx/domain.h"
 #include "approx/recipe.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr int kMaxLevels = 30;
@@ -139,4 +139,4 @@ Approximation relaxed_goldschmidt_inverse(Interval domain, int levels) {
   return goldschmidt_inverse_levels(domain, levels, levels);
 }
 
-}  // namespace psm
+}  // namespace psm::approx

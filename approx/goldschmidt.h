@@ -31,7 +31,7 @@
 
 #include "approx/approximation.h"
 
-namespace psm {
+namespace psm::approx {
 
 // `levels` = n = iterations + 1 in the paper's count: 21 iterations are 22 levels. 1 <= levels <= 30,
 // 0 <= relaxed_levels <= levels.
@@ -42,4 +42,4 @@ Approximation goldschmidt_inverse(Interval domain, int iterations);
 // The optimum of its depth.
 Approximation relaxed_goldschmidt_inverse(Interval domain, int levels);
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -13,7 +13,7 @@
 #include "approx/recipe.h"
 #include "approx/remez.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr int kMaxIterations = 30;
@@ -221,4 +221,4 @@ std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree) {
   return make_approximation(std::move(facts), std::move(recipe), exact_inverse_sqrt);
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -29,7 +29,7 @@
 #include "approx/approximation.h"
 #include "approx/chebyshev.h"
 
-namespace psm {
+namespace psm::approx {
 
 // The paper's iteration: 1 <= iterations <= 30.
 Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations);
@@ -53,4 +53,4 @@ Approximation start_goldschmidt_inverse_sqrt(const InverseSqrtStart& start, int 
 // reaches 1.
 std::optional<Approximation> series_inverse_sqrt(Interval domain, int degree);
 
-}  // namespace psm
+}  // namespace psm::approx

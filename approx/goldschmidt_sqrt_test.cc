@@ -6,7 +6,7 @@
 #include "approx/testing/testing.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 void check_promises(const Approximation& approximation) {
@@ -77,4 +77,4 @@ TEST_CASE("a series too short to be positive has no certificate") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

@@ -7,7 +7,7 @@
 #include "ckks/program/planning/planner.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 int least_levels(double ratio, double error, int (*relaxed_levels)(int)) {
@@ -122,4 +122,4 @@ TEST_CASE("a division deeper than the levels at hand is planned with bootstraps 
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

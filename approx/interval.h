@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace psm {
+namespace psm::approx {
 
 struct Interval {
   double lo = -1;
@@ -31,4 +31,4 @@ inline Interval hull(const Interval& a, const Interval& b) {
   return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)};
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -8,7 +8,7 @@
 #include "approx/goldschmidt_sqrt.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr int kMaxLevels = 24;
@@ -144,4 +144,4 @@ std::vector<Approximation> inverse_sqrt_families(Interval domain, double relativ
                      first_plain_inverse_sqrt(domain, relative_error)});
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -9,7 +9,7 @@
 
 #include "approx/approximation.h"
 
-namespace psm {
+namespace psm::approx {
 
 // The relaxed iteration: its polynomial is the optimum of its degree 2^n - 1, so no other polynomial reaches
 // the error in fewer than its n levels, and its 2n - 2 products are no more than those of a series.
@@ -27,4 +27,4 @@ Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_e
 std::vector<Approximation> inverse_families(Interval domain, double relative_error);
 std::vector<Approximation> inverse_sqrt_families(Interval domain, double relative_error);
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 TEST_CASE("a designed inverse has the error asked for, with the fewest levels") {
@@ -79,4 +79,4 @@ TEST_CASE("bad intervals and errors are refused in one line") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

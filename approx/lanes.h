@@ -1,11 +1,11 @@
-// Eight doubles as one value, for reading a recipe (recipe.h) on many numbers: enough independent chains that the
-// latency of an addition is hidden. Each lane has the operations of one double, and so its bits.
+// Eight doubles as one value, for reading a recipe (recipe.h) on many numbers: enough independent chains that
+// the latency of an addition is hidden. Each lane has the operations of one double, and so its bits.
 #pragma once
 
 #include <cstddef>
 #include <cstring>
 
-namespace psm {
+namespace psm::approx {
 
 struct Lanes {
   static constexpr size_t kCount = 8;
@@ -47,4 +47,4 @@ struct Lanes {
   friend Lanes operator*(double c, const Lanes& a) { return a * c; }
 };
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -9,7 +9,7 @@
 #include "approx/recipe.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr int kMaxIterations = 20;
@@ -131,4 +131,4 @@ program::Value build_max(program::Builder& builder, const Approximation& absolut
   return builder.add(builder.add(a, b), distance);
 }
 
-}  // namespace psm
+}  // namespace psm::approx

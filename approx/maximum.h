@@ -19,7 +19,7 @@
 
 #include "approx/approximation.h"
 
-namespace psm {
+namespace psm::approx {
 
 // |x| for |x| <= radius. 1 <= iterations <= 20.
 Approximation absolute_value(double radius, int iterations);
@@ -34,4 +34,4 @@ Approximation design_absolute_value(double radius, double absolute_error);
 program::Value build_max(program::Builder& builder, const Approximation& absolute, program::Value a,
                          program::Value b, const std::string& what = {});
 
-}  // namespace psm
+}  // namespace psm::approx

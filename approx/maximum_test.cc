@@ -8,7 +8,7 @@
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 TEST_CASE("K iterations take 2K levels and approximate |x| within the certificate") {
@@ -60,4 +60,4 @@ TEST_CASE("bad requests are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

@@ -22,7 +22,7 @@
 #include "approx/lanes.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 
 template <typename Real>
 class RealArithmetic {
@@ -133,4 +133,4 @@ Approximation make_approximation(Approximation::Facts facts, Recipe recipe, Exac
                        std::make_shared<const RecipeKernel>(std::move(recipe), std::move(exact)));
 }
 
-}  // namespace psm
+}  // namespace psm::approx

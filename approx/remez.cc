@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 constexpr long double kPi = std::numbers::pi_v<long double>;
@@ -144,4 +144,4 @@ MinimaxFit remez(const RealFunction& f, const RealFunction& weight, int degree, 
   return best;
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -11,7 +11,7 @@
 
 #include "approx/chebyshev.h"
 
-namespace psm {
+namespace psm::approx {
 
 struct MinimaxFit {
   Coefficients coefficients;
@@ -24,4 +24,4 @@ struct MinimaxFit {
 MinimaxFit remez(const RealFunction& f, const RealFunction& weight, int degree,
                  long double tolerance = 1e-4L);
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -4,7 +4,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::approx {
 namespace {
 
 long double one(long double) { return 1; }
@@ -64,4 +64,4 @@ TEST_CASE("where rounding hides the error curve the fit still is as good as roun
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::approx

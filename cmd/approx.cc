@@ -10,7 +10,7 @@
 #include "cmd/reports/approx_report.h"
 #include "cmd/terminal/common_flags.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 int run(int argc, char** argv) {
@@ -79,8 +79,8 @@ int run(int argc, char** argv) {
   if (method == "best" && request.iterations > 0)
     throw Error("--iterations needs a --method: plain, relaxed, or series for exp");
 
-  const std::vector<Approximation> found = find_approximations(request);
-  const Approximation& chosen = found.front();
+  const std::vector<approx::Approximation> found = find_approximations(request);
+  const approx::Approximation& chosen = found.front();
   const ApproxMeasurement measurement =
       measure(chosen, static_cast<int>(points), static_cast<uint64_t>(seed));
   const std::vector<DivisionRow> divisions =
@@ -109,8 +109,8 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::run(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::run(argc, argv); });
 }

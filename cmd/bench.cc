@@ -27,7 +27,7 @@
 #include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 void print(const std::vector<BenchRow>& rows) {
@@ -53,7 +53,7 @@ void print(const std::vector<BenchRow>& rows) {
 }
 
 // What stands in files: the operands and the key of a rotation, and the keys of a key pair that bootstraps.
-void add_file_sizes(const Context& context, std::vector<BenchRow>& rows) {
+void add_file_sizes(const ckks::Context& context, std::vector<BenchRow>& rows) {
   for (BenchRow& row : rows) {
     const auto add = [&](const char* name, uint64_t bytes) { row.more.emplace_back(name, Json(bytes)); };
     if (row.name == "rotate") {
@@ -64,7 +64,7 @@ void add_file_sizes(const Context& context, std::vector<BenchRow>& rows) {
       add("secret_key_file_bytes", wire::secret_key_file_bytes(context));
       add("public_key_file_bytes", wire::public_key_file_bytes(context));
       add("evaluation_keys_file_bytes",
-          wire::evaluation_keys_file_bytes(context, BootstrapPlan(context).key_request()));
+          wire::evaluation_keys_file_bytes(context, ckks::BootstrapPlan(context).key_request()));
     }
   }
 }
@@ -90,7 +90,7 @@ void bench_training(int steps, const CommonFlags& common) {
     std::fprintf(stderr, "timing %s, %s, threads: %d\n", row.name.c_str(), row.attention.c_str(),
                  row.threads);
   };
-  const ModelConfig& m = options.model;
+  const attention::ModelConfig& m = options.model;
   std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d, fp32\n",
               processor_name().c_str(), m.width, m.layers, m.heads, m.context, options.batch, m.vocab);
   Table table({"operation", "attention", "backend", "threads", "tokens/s", "forward ms", "backward ms",
@@ -136,10 +136,10 @@ struct ModelFlags {
   }
 
   // Of the shape. The embedding is the client's: a vocabulary of another size changes nothing.
-  ModelConfig config() const {
+  attention::ModelConfig config() const {
     constexpr int kVocabulary = 2048;
     const PublishedShape& published = published_shape(shape);
-    ModelConfig config = published.config(static_cast<int>(tokens));
+    attention::ModelConfig config = published.config(static_cast<int>(tokens));
     if (layers > config.layers)
       throw Error(message(published.what, " has ", config.layers, " layers, not ", layers));
     if (layers > 0) config.layers = static_cast<int>(layers);
@@ -163,16 +163,17 @@ struct ModelToTime {
   std::vector<std::vector<int>> prompts;
 };
 
-ModelToTime shape_to_time(const ModelFlags& flags, std::shared_ptr<const Context> context) {
-  const ModelConfig config = flags.config();
-  const int shared = make_packing(config, config.context, static_cast<size_t>(context->slots())).prompts;
+ModelToTime shape_to_time(const ModelFlags& flags, std::shared_ptr<const ckks::Context> context) {
+  const attention::ModelConfig config = flags.config();
+  const int shared =
+      attention::make_packing(config, config.context, static_cast<size_t>(context->slots())).prompts;
   const int prompts = flags.prompts > 0 ? static_cast<int>(flags.prompts) : shared;
   RandomModel model = random_model(config, static_cast<uint64_t>(flags.seed), prompts);
   return {std::make_unique<Deployment>(model.checkpoint, std::move(context)), std::move(model.prompts)};
 }
 
-ModelToTime file_to_time(const ModelFlags& flags, std::shared_ptr<const Context> context) {
-  const Checkpoint checkpoint = load_checkpoint(resolve_user_path(flags.model));
+ModelToTime file_to_time(const ModelFlags& flags, std::shared_ptr<const ckks::Context> context) {
+  const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(flags.model));
   const Task task = Task::of(checkpoint, flags.text.empty() ? "" : resolve_user_path(flags.text), "");
   ModelToTime out{std::make_unique<Deployment>(checkpoint, std::move(context)), {}};
   const auto wanted =
@@ -186,20 +187,20 @@ ModelToTime file_to_time(const ModelFlags& flags, std::shared_ptr<const Context>
 
 void bench_model(const ModelFlags& flags, const RingFlags& ring, ModelSuiteOptions options,
                  const CommonFlags& common) {
-  const auto context = std::make_shared<const Context>(ring.spec());
+  const auto context = std::make_shared<const ckks::Context>(ring.spec());
   ring.require_security(*context);
   options.starting = [](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); };
   options.starting("the model: weights, ranges, polynomials, plan");
   ModelToTime model = flags.model.empty() ? shape_to_time(flags, context) : file_to_time(flags, context);
   Deployment& deployment = *model.deployment;
   deployment.model.weights.layers.clear();  // the plan has them in slot order
-  const ModelConfig& config = deployment.model.weights.config;
+  const attention::ModelConfig& config = deployment.model.weights.config;
   const std::string name = flags.model.empty() ? flags.shape : flags.model;
   const std::string title =
       message(name, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads, " heads, ",
               deployment.packing.tokens, " tokens, ", counted(model.prompts.size(), "prompt"));
   std::printf("%s\n%s\nbackend %s, %d threads\n%s\n", processor_name().c_str(), context->describe().c_str(),
-              kernels().name, thread_count(), title.c_str());
+              ckks::kernels().name, thread_count(), title.c_str());
   std::fflush(stdout);
   const ModelTimes times = model_suite(deployment, model.prompts, options);
   const bool as_in_paper = flags.model.empty() && name == "pythia-70m" && config.layers == 6 &&
@@ -266,11 +267,11 @@ int bench(int argc, char** argv) {
     return 0;
   }
 
-  const Context context(ring.spec());
+  const ckks::Context context(ring.spec());
   ring.require_security(context);
   require_memory(ckks_suite_bytes(context));
   std::printf("%s\n%s\nbackend %s, %d threads\n", processor_name().c_str(), context.describe().c_str(),
-              kernels().name, thread_count());
+              ckks::kernels().name, thread_count());
   if (!commit.empty()) std::printf("version %s\n", commit.c_str());
   const Machine machine = measure_machine(context.ring());
   std::printf("memory read at %s/s, %.3g modular multiply-accumulates a second\n",
@@ -295,8 +296,8 @@ int bench(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::bench(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::bench(argc, argv); });
 }

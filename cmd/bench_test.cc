@@ -15,7 +15,7 @@
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 int run(const std::string& arguments) { return run_command_line("bench " + arguments).exit_code; }
@@ -65,7 +65,7 @@ TEST_CASE("the suite ckks has a row for every operation, with times and a roofli
 TEST_CASE("sizes in files are those that the files' own functions state, below those in memory") {
   const std::string json_path = path_of("sizes.json");
   REQUIRE(run("--suite ckks --json " + json_path + kSmall) == 0);
-  const Context context(insecure_version(secure_n16(), 11));
+  const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
   const Json json = parse_json(read_file(json_path, 1 << 20), "rows");
   int rotations = 0;
   for (const Json& row : json.array("rows")) {
@@ -143,4 +143,4 @@ TEST_CASE("an unknown suite, an unknown backend and a small ring without --insec
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -16,7 +16,7 @@
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // What /proc/PID/limits says of core files of a command that waits for its model, a pipe that nobody writes
@@ -73,4 +73,4 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,5 +1,5 @@
-// The client decrypts the answers and, if it has the prompts at hand, compares them with the twin. What it prints is for
-// the holder of the key, unless --share hides the error.
+// The client decrypts the answers and, if it has the prompts at hand, compares them with the twin. What it
+// prints is for the holder of the key, unless --share hides the error.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -24,7 +24,7 @@
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // The client's last step needs of a prompt only how long it is.
@@ -34,7 +34,8 @@ std::vector<std::vector<int>> placeholders(const std::vector<int>& lengths) {
   return prompts;
 }
 
-// The prompts' lengths by group of the answers: from the record that //cmd:encrypt left, or from the prompts themselves.
+// The prompts' lengths by group of the answers: from the record that //cmd:encrypt left, or from the prompts
+// themselves.
 std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedModel& packed, size_t groups,
                                          const std::vector<std::vector<int>>& prompts,
                                          const std::string& in) {
@@ -69,14 +70,15 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedMo
 
 // Says what was done, and fills in the figures.
 std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
-    const Deployment& deployment, const KeyFiles& files, const SecretKey& secret, const Encoder& encoder,
-    const SharingTerms& terms, const std::vector<std::string>& names, wire::CiphertextReader& file,
-    Json& json) {
+    const Deployment& deployment, const KeyFiles& files, const ckks::SecretKey& secret,
+    const ckks::Encoder& encoder, const ckks::SharingTerms& terms, const std::vector<std::string>& names,
+    wire::CiphertextReader& file, Json& json) {
   const std::vector<OutputFlooding> floodings = plan_sharing(deployment, terms);
-  std::vector<Ciphertext> answers;
+  std::vector<ckks::Ciphertext> answers;
   for (size_t i = 0; i < file.heads().size(); ++i) answers.push_back(file.load(i));
   SharingRecord record(files, secret.fingerprint().key);
-  auto slots = share(SharingDecryptor(secret, encoder), record, terms.queries, names, answers, floodings);
+  auto slots =
+      share(ckks::SharingDecryptor(secret, encoder), record, terms.queries, names, answers, floodings);
   json["statistical_bits"] = terms.statistical_bits;
   json["limit"] = record.limit();
   json["shared"] = record.shared();
@@ -123,7 +125,7 @@ int decrypt(int argc, char** argv) {
   const std::string& in = flags.text("in", "", "encrypted answers (from //cmd:infer)");
   const bool& sharing = flags.truth("share", false, "decrypt answers so that they may be shown to others");
   const int64_t& queries =
-      flags.integer("queries", 0, 0, SharingTerms::kMaxQueries,
+      flags.integer("queries", 0, 0, ckks::SharingTerms::kMaxQueries,
                     "with --share: ciphertexts that will ever be shared under this key, all runs together");
   const double& precision = flags.number(
       "precision", 0, -100, 50, "with --share: bits after the binary point that the answers must keep");
@@ -140,14 +142,15 @@ int decrypt(int argc, char** argv) {
   }
 
   const KeyFiles files(resolve_user_path(keys));
-  const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+  const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
   const PromptCodec codec(checkpoint);
-  const std::shared_ptr<const Context> context = wire::read_context(files.secret, wire::FileKind::kSecretKey);
+  const std::shared_ptr<const ckks::Context> context =
+      wire::read_context(files.secret, wire::FileKind::kSecretKey);
   ring.require_security(*context);
   const PackedModel packed(checkpoint, *context);
   const PlanEnds ends = PlanEnds::read(files.plan, *context, packed.model_fingerprint, model_path);
   const double start = seconds_now();
-  const SecretKey secret = wire::read_secret_key(files.secret, *context);
+  const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
   wire::CiphertextReader file(resolve_user_path(in), *context, kMaxCiphertexts);
   const CiphertextNote note = CiphertextNote::parse(file.note(), in);
   const size_t groups =
@@ -157,9 +160,9 @@ int decrypt(int argc, char** argv) {
   const std::vector<std::vector<int>> all_lengths =
       lengths_of(files.prompts(note.request), packed, groups, prompts, in);
 
-  const Encoder encoder(*context);
-  const Decryptor decryptor(secret, encoder);
-  const SharingTerms terms{.queries = static_cast<uint64_t>(queries), .precision_bits = precision};
+  const ckks::Encoder encoder(*context);
+  const ckks::Decryptor decryptor(secret, encoder);
+  const ckks::SharingTerms terms{.queries = static_cast<uint64_t>(queries), .precision_bits = precision};
   Json json;
   std::vector<std::vector<std::complex<double>>> shared;
   if (sharing) {
@@ -170,12 +173,13 @@ int decrypt(int argc, char** argv) {
   std::vector<std::vector<double>> logits;  // a row for each token of each prompt
   size_t next = 0;
   for (const auto& lengths : all_lengths) {
-    SlotVectors outputs;
+    attention::SlotVectors outputs;
     for (const std::string& name : note.names) {
       outputs.emplace(name, sharing ? std::move(shared[next]) : decryptor.decrypt(file.load(next)));
       ++next;
     }
-    for (auto& prompt : client_logits(packed.model, packed.packing, outputs, placeholders(lengths))) {
+    for (auto& prompt :
+         attention::client_logits(packed.model, packed.packing, outputs, placeholders(lengths))) {
       append_rows(prompt, packed.model.weights.config.vocab, logits);
     }
   }
@@ -214,11 +218,11 @@ int decrypt(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
   return psm::run_command([&] {
     psm::forbid_core_dumps();
-    return psm::decrypt(argc, argv);
+    return psm::cmd::decrypt(argc, argv);
   });
 }

@@ -1,5 +1,5 @@
-// The main job, from nothing to an encrypted answer: train, make polynomial, plan, make keys, encrypt, infer on
-// ciphertexts, decrypt, compare with the twin and with the original model.
+// The main job, from nothing to an encrypted answer: train, make polynomial, plan, make keys, encrypt, infer
+// on ciphertexts, decrypt, compare with the twin and with the original model.
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -24,7 +24,7 @@
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 struct Seconds {
@@ -37,7 +37,7 @@ void heading(const char* text) {
 }
 
 void print_plan(const Deployment& d, const RunFigures& figures) {
-  const Context& context = *d.context;
+  const ckks::Context& context = *d.context;
   std::printf("  %s\n", context.describe().c_str());
   std::printf("  %d usable levels between two bootstraps\n", context.compute_level() - context.entry_level());
   std::printf("  bootstraps: %s\n", d.bootstrap->rare_multiple().text().c_str());
@@ -55,24 +55,25 @@ std::vector<program::SlotVector> clear_values(const Deployment& d,
                                               const std::vector<std::vector<int>>& group) {
   std::vector<program::SlotVector> values(static_cast<size_t>(d.plan.program.value_count()));
   program::TwinOptions options;
-  options.observe = [&](const program::Instruction&, program::Value value, std::span<const Complex> slots) {
+  options.observe = [&](const program::Instruction&, program::Value value,
+                        std::span<const ckks::Complex> slots) {
     values[static_cast<size_t>(value.id)].assign(slots.begin(), slots.end());
   };
-  program::run_twin(d.plan.program, client_inputs(d.model, d.packing, group), options);
+  program::run_twin(d.plan.program, attention::client_inputs(d.model, d.packing, group), options);
   return values;
 }
 
-// The encrypted part, which is the same for both tasks: two parties in one process. The server's side sees `keys`, the
-// ciphertexts and the model.
+// The encrypted part, which is the same for both tasks: two parties in one process. The server's side sees
+// `keys`, the ciphertexts and the model.
 class EncryptedRun {
  public:
   EncryptedRun(const Deployment& deployment, Seconds& seconds, RunFigures& figures)
       : d_(deployment), seconds_(seconds), figures_(figures), encoder_(*d_.context) {
     double start = seconds_now();
     auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(d_.reading.run_bytes()));
-    secret_ = std::make_unique<SecretKey>(SecretKey::generate(*d_.context));
-    KeyGenerator generator(*secret_);
-    public_key_ = std::make_unique<PublicKey>(generator.public_key());
+    secret_ = std::make_unique<ckks::SecretKey>(ckks::SecretKey::generate(*d_.context));
+    ckks::KeyGenerator generator(*secret_);
+    public_key_ = std::make_unique<ckks::PublicKey>(generator.public_key());
     Progress progress("generating keys", 1);
     keys_ =
         generator.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
@@ -102,14 +103,15 @@ class EncryptedRun {
     double done_before = 0;
     for (const auto& group : groups) {
       double start = seconds_now();
-      Encryptor encryptor(*d_.context, *public_key_);
-      const auto inputs = encrypt_inputs(d_, encoder_, encryptor, client_inputs(d_.model, d_.packing, group));
+      ckks::Encryptor encryptor(*d_.context, *public_key_);
+      const auto inputs =
+          encrypt_inputs(d_, encoder_, encryptor, attention::client_inputs(d_.model, d_.packing, group));
       seconds_.encrypt += seconds_now() - start;
 
-      const Decryptor decryptor(*secret_, encoder_);
+      const ckks::Decryptor decryptor(*secret_, encoder_);
       program::RunOptions options;
       if (passes_ == 0 && on_value_) {
-        options.observe = [&](size_t, program::Value value, const Ciphertext& ciphertext) {
+        options.observe = [&](size_t, program::Value value, const ckks::Ciphertext& ciphertext) {
           on_value_(value, decryptor.decrypt(ciphertext));
         };
       }
@@ -121,9 +123,9 @@ class EncryptedRun {
       ++passes_;
 
       start = seconds_now();
-      const SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
+      const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
       if (first_outputs_.empty()) first_outputs_ = outputs;
-      for (const auto& logits : client_logits(d_.model, d_.packing, outputs, group)) {
+      for (const auto& logits : attention::client_logits(d_.model, d_.packing, outputs, group)) {
         append_rows(logits, d_.model.weights.config.vocab, rows);
       }
       seconds_.decrypt += seconds_now() - start;
@@ -133,24 +135,24 @@ class EncryptedRun {
 
   int passes() const { return passes_; }
   int bootstraps() const { return passes_ * d_.plan.bootstraps; }
-  const SlotVectors& first_outputs() const { return first_outputs_; }  // as decrypted
+  const attention::SlotVectors& first_outputs() const { return first_outputs_; }  // as decrypted
 
  private:
   const Deployment& d_;
   Seconds& seconds_;
   RunFigures& figures_;
-  Encoder encoder_;
-  std::unique_ptr<SecretKey> secret_;
-  std::unique_ptr<PublicKey> public_key_;
-  EvaluationKeys keys_;
+  ckks::Encoder encoder_;
+  std::unique_ptr<ckks::SecretKey> secret_;
+  std::unique_ptr<ckks::PublicKey> public_key_;
+  ckks::EvaluationKeys keys_;
   std::unique_ptr<Server> server_;
   int passes_ = 0;
-  SlotVectors first_outputs_;
+  attention::SlotVectors first_outputs_;
   std::function<void(program::Value, const program::SlotVector&)> on_value_;
 };
 
 // The share of scored positions where the argmax is the batch's target.
-double accuracy(const Batch& batch, const LogitRows& scored) {
+double accuracy(const train::Batch& batch, const LogitRows& scored) {
   size_t row = 0, correct = 0;
   for (const int target : batch.targets) {
     if (target >= 0) correct += argmax(scored.at(row++)) == target;
@@ -187,7 +189,7 @@ int demo(int argc, char** argv) {
   common.apply();
   ledger_file.apply();
   ring.apply();
-  const ParameterSpec spec = ring.spec();
+  const ckks::ParameterSpec spec = ring.spec();
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
   if (flags.given("model") && flags.given("save"))
     throw Error("--save saves a model that was trained; --model has one");
@@ -196,55 +198,57 @@ int demo(int argc, char** argv) {
 
   const double begin = seconds_now();
   Seconds seconds;
-  Checkpoint checkpoint;
+  attention::Checkpoint checkpoint;
   TaskScores scores;
   std::unique_ptr<Task> task;
   if (flags.given("model")) {
     heading("Model");
-    checkpoint = load_checkpoint(resolve_user_path(model_path));
+    checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
     const PromptCodec codec(checkpoint);
     scores = read_scores(checkpoint);
     if (codec.is_recall())
-      task = std::make_unique<Task>(Task{std::make_unique<RecallTask>(codec.recall()), codec});
+      task = std::make_unique<Task>(Task{std::make_unique<train::RecallTask>(codec.recall()), codec});
     if (!task && prompt.empty()) throw Error("a text model needs --prompt");
     std::printf("  %s: %zu parameters\n", model_path.c_str(), checkpoint.weights.parameters());
     if (scores.trained.scored > 0)
       std::printf("  (scores of softmax and PowerSoftmax as recorded when it was trained)\n");
   } else {
     heading(flags.given("text") ? "Training a character model" : "Training on in-context recall");
-    task = std::make_unique<Task>(flags.given("text")
-                                      ? Task::text(resolve_user_path(text_path), "", TextOptions{}.context)
-                                      : Task::recall());
+    task = std::make_unique<Task>(
+        flags.given("text") ? Task::text(resolve_user_path(text_path), "", train::TextOptions{}.context)
+                            : Task::recall());
     if (task->text_data() && !prompt.empty()) task->codec.encode(prompt);  // refuse unknown characters now
     if (task->text_data() && prompt.empty()) throw Error("--text needs a --prompt to continue");
-    RecipeOptions recipe = task->recipe(static_cast<size_t>(steps), static_cast<uint64_t>(seed));
-    if (paper) follow_paper(recipe);
+    train::RecipeOptions recipe = task->recipe(static_cast<size_t>(steps), static_cast<uint64_t>(seed));
+    if (paper) train::follow_paper(recipe);
     std::printf("  %s\n", task->source->description().c_str());
     std::printf(
         "  budget: at most %zu steps each for softmax and PowerSoftmax, %zu to minimise ranges, %d sequences "
         "a step\n",
         recipe.steps, recipe.range_steps, recipe.training.batch);
-    TrainingRun run = train_task(*task, recipe, paper ? paper_polynomials() : PolynomialOptions{});
+    TrainingRun run =
+        train_task(*task, recipe, paper ? attention::paper_polynomials() : attention::PolynomialOptions{});
     checkpoint = std::move(run.checkpoint);
     scores = run.scores;
     seconds.train = run.seconds;
-    if (!save.empty()) save_checkpoint(resolve_user_path(save), checkpoint);
+    if (!save.empty()) attention::save_checkpoint(resolve_user_path(save), checkpoint);
   }
   const PromptCodec codec(checkpoint);
 
   heading("Polynomial model");
   const Deployment deployment(checkpoint, spec);
   if (task && task->recall_task())
-    static_cast<Evaluation&>(scores.polynomial) = evaluate_polynomial(deployment.model, task->test());
+    static_cast<train::Evaluation&>(scores.polynomial) =
+        train::evaluate_polynomial(deployment.model, task->test());
   if (task) std::printf("%s", scores_table(*task, scores).c_str());
   std::printf("%s", approximations_table(deployment.model).c_str());
 
   heading("Plan");
   ring.require_security(*deployment.context);
-  const double clear_bytes = ledger_file.given()
-                                 ? static_cast<double>(deployment.plan.program.slots * sizeof(Complex)) *
-                                       deployment.plan.program.value_count()
-                                 : 0;
+  const double clear_bytes =
+      ledger_file.given() ? static_cast<double>(deployment.plan.program.slots * sizeof(ckks::Complex)) *
+                                deployment.plan.program.value_count()
+                          : 0;
   RunFigures figures(deployment, clear_bytes);
   print_plan(deployment, figures);
   require_memory(deployment.server_bytes() + static_cast<size_t>(clear_bytes));
@@ -291,7 +295,7 @@ int demo(int argc, char** argv) {
   const Comparison comparison = compare_logits(twin.scored(codec), scored, twin.predicted_std);
   double encrypted_accuracy = 0;
   if (codec.is_recall() && prompt.empty()) {
-    const Batch batch =
+    const train::Batch batch =
         task->recall_task()->test(static_cast<int>(prompt_count), static_cast<uint64_t>(seed) + 1);
     encrypted_accuracy = accuracy(batch, scored);
     std::printf("  prompt 0     %s\n", codec.decode(prompts[0]).c_str());
@@ -378,11 +382,11 @@ int demo(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
   return psm::run_command([&] {
     psm::forbid_core_dumps();
-    return psm::demo(argc, argv);
+    return psm::cmd::demo(argc, argv);
   });
 }

@@ -22,7 +22,7 @@
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // Encrypts under the secret key where it is at hand (half the bytes, less error), else under the public key.
@@ -41,9 +41,9 @@ class FolderEncryptor {
     }
   }
 
-  const Context& context() const { return *context_; }
-  Fingerprint fingerprint() const { return secret_ ? secret_->fingerprint() : public_key_.fingerprint; }
-  void encrypt(const Plaintext& plaintext, wire::CiphertextWriter& writer) {
+  const ckks::Context& context() const { return *context_; }
+  ckks::Fingerprint fingerprint() const { return secret_ ? secret_->fingerprint() : public_key_.fingerprint; }
+  void encrypt(const ckks::Plaintext& plaintext, wire::CiphertextWriter& writer) {
     if (seeded_) {
       writer.write(seeded_->encrypt(plaintext));
     } else {
@@ -52,11 +52,11 @@ class FolderEncryptor {
   }
 
  private:
-  std::unique_ptr<const Context> context_;
-  std::optional<SecretKey> secret_;
-  std::optional<SeededEncryptor> seeded_;
-  PublicKey public_key_;
-  std::optional<Encryptor> encryptor_;
+  std::unique_ptr<const ckks::Context> context_;
+  std::optional<ckks::SecretKey> secret_;
+  std::optional<ckks::SeededEncryptor> seeded_;
+  ckks::PublicKey public_key_;
+  std::optional<ckks::Encryptor> encryptor_;
 };
 
 int encrypt(int argc, char** argv) {
@@ -83,9 +83,9 @@ int encrypt(int argc, char** argv) {
   require_given(flags, {"model", "keys", "out"});
 
   const KeyFiles files(resolve_user_path(keys));
-  const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+  const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
   FolderEncryptor encryptor(files);
-  const Context& context = encryptor.context();
+  const ckks::Context& context = encryptor.context();
   ring.require_security(context);
   const PackedModel packed(checkpoint, context);
   const PlanEnds ends = PlanEnds::read(files.plan, context, packed.model_fingerprint, model_path);
@@ -103,13 +103,13 @@ int encrypt(int argc, char** argv) {
   check_ranges(packed, prompts);
 
   const double start = seconds_now();
-  const Encoder encoder(context);
+  const ckks::Encoder encoder(context);
   const CiphertextNote note{packed.model_fingerprint, PublicSeedSource().identifier(), names_of(ends.inputs)};
   const std::string out_file = resolve_user_path(out);
   wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note.text());
   for (const auto& group : groups) {
-    const SlotVectors inputs = client_inputs(packed.model, packed.packing, group);
-    for (const Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
+    const attention::SlotVectors inputs = attention::client_inputs(packed.model, packed.packing, group);
+    for (const ckks::Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
       encryptor.encrypt(plaintext, writer);
   }
   AtomicFile record(files.prompts(note.request), AtomicFile::Access::kOwnerOnly);
@@ -131,11 +131,11 @@ int encrypt(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
   return psm::run_command([&] {
     psm::forbid_core_dumps();
-    return psm::encrypt(argc, argv);
+    return psm::cmd::encrypt(argc, argv);
   });
 }

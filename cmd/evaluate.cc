@@ -11,20 +11,21 @@
 #include "cmd/training/training_run.h"
 #include "train/evaluation/bits_per_byte.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // An imported model, on the documents of a text: nats a token.
-Json evaluate_documents(const Checkpoint& checkpoint, const Tokenizer& tokenizer,
+Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
                         const std::string& text_path) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
-  const Batch batch = read_documents(resolve_user_path(text_path), tokenizer, checkpoint.weights.config);
-  const Evaluation e = evaluate(checkpoint.weights, batch);
-  const double bits = bits_per_byte(e, bytes_per_target(batch, tokenizer));
+  const train::Batch batch =
+      read_documents(resolve_user_path(text_path), tokenizer, checkpoint.weights.config);
+  const train::Evaluation e = train::evaluate(checkpoint.weights, batch);
+  const double bits = train::bits_per_byte(e, train::bytes_per_target(batch, tokenizer));
   Table table({"attention", "nats a token", "perplexity", "bits a byte", "accuracy", "tokens"});
-  table.row({std::string(name_of(checkpoint.weights.config.attention)), format("%.4f", e.cross_entropy),
-             format("%.4f", e.perplexity()), format("%.4f", bits), percent(e.accuracy()),
-             std::to_string(e.scored)});
+  table.row({std::string(attention::name_of(checkpoint.weights.config.attention)),
+             format("%.4f", e.cross_entropy), format("%.4f", e.perplexity()), format("%.4f", bits),
+             percent(e.accuracy()), std::to_string(e.scored)});
   std::printf("%s", table.text().c_str());
   Json json;
   json["nats_a_token"] = e.cross_entropy;
@@ -35,9 +36,9 @@ Json evaluate_documents(const Checkpoint& checkpoint, const Tokenizer& tokenizer
   return json;
 }
 
-Json evaluate_tasks(const Checkpoint& checkpoint, const Tokenizer* tokenizer,
-                    const std::vector<HarnessTask>& tasks, const std::string& folder,
-                    const HarnessOptions& options) {
+Json evaluate_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer* tokenizer,
+                    const std::vector<train::HarnessTask>& tasks, const std::string& folder,
+                    const train::HarnessOptions& options) {
   if (!tokenizer)
     throw Error(
         "the model has no tokenizer, and tasks are texts; import one that has, or keep it with --tokenizer");
@@ -86,9 +87,10 @@ int evaluate_command(int argc, char** argv) {
     for (const char* flag : {"text", "valid", "windows"})
       if (flags.given(flag)) throw Error(message("--tasks are read from --dir; leave out --", flag));
   }
-  const std::vector<HarnessTask> wanted = tasks.empty() ? std::vector<HarnessTask>{} : tasks_from(tasks);
+  const std::vector<train::HarnessTask> wanted =
+      tasks.empty() ? std::vector<train::HarnessTask>{} : tasks_from(tasks);
 
-  const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+  const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
   if (!wanted.empty()) {
     common.write_json(evaluate_tasks(checkpoint, tokenizer_of(checkpoint).get(), wanted,
                                      resolve_user_path(dir),
@@ -105,28 +107,29 @@ int evaluate_command(int argc, char** argv) {
     return 0;
   }
   const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
-  const Batch test = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
+  const train::Batch test = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
   const bool recall = task.recall_task() != nullptr;
   const double bytes = task.bytes_per_target(test);
   std::vector<std::string> heading = {"form", recall ? "recall" : "accuracy", "perplexity", "positions"};
   if (!recall) heading.push_back("bits a byte");
   Table table(heading);
   Json json;
-  const auto row = [&](const char* name, const Evaluation& e) {
+  const auto row = [&](const char* name, const train::Evaluation& e) {
     std::vector<std::string> cells = {name, percent(e.accuracy()), format("%.4f", e.perplexity()),
                                       std::to_string(e.scored)};
-    if (!recall) cells.push_back(format("%.4f", bits_per_byte(e, bytes)));
+    if (!recall) cells.push_back(format("%.4f", train::bits_per_byte(e, bytes)));
     table.row(cells);
     json[name]["accuracy"] = e.accuracy();
     json[name]["perplexity"] = e.perplexity();
-    if (!recall) json[name]["bits_per_byte"] = bits_per_byte(e, bytes);
+    if (!recall) json[name]["bits_per_byte"] = train::bits_per_byte(e, bytes);
     json[name]["positions"] = static_cast<int64_t>(e.scored);
   };
-  row("trained", evaluate(checkpoint.weights, test));
+  row("trained", train::evaluate(checkpoint.weights, test));
   if (checkpoint.ranges && checkpoint.polynomial) {
     row("polynomial",
-        evaluate_polynomial(make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial),
-                            test));
+        train::evaluate_polynomial(
+            attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial),
+            test));
   }
   std::printf("%s", table.text().c_str());
   common.write_json(json);
@@ -134,8 +137,8 @@ int evaluate_command(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::evaluate_command(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::evaluate_command(argc, argv); });
 }

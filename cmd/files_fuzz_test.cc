@@ -1,4 +1,5 @@
-// Fuzz targets of what the commands read beside models and keys (ckks/base/testing/fuzz.h says how they are run for long).
+// Fuzz targets of what the commands read beside models and keys (ckks/base/testing/fuzz.h says how they are
+// run for long).
 #include <cstdlib>
 
 #include "ckks/base/error.h"
@@ -14,7 +15,7 @@
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 void run(const FuzzTarget& target, uint64_t inputs = 4000) {
@@ -56,7 +57,7 @@ TEST_CASE("the client's record of its prompts") {
 }
 
 TEST_CASE("the ends of a plan") {
-  const Context context(insecure_leveled(6, 3));
+  const ckks::Context context(ckks::insecure_leveled(6, 3));
   PlanEnds ends;
   ends.model_fingerprint = 0x0123456789abcdef;
   ends.parameters = context.fingerprint();
@@ -76,7 +77,7 @@ TEST_CASE("the ends of a plan") {
   run(target);
   CHECK_THROWS_WITH_AS(PlanEnds::parse(ends.text(), "plan.json", context, 1, "model"),
                        doctest::Contains("made for another model"), Error);
-  const Context other(insecure_leveled(6, 4));
+  const ckks::Context other(ckks::insecure_leveled(6, 4));
   CHECK_THROWS_WITH_AS(PlanEnds::parse(ends.text(), "plan.json", other, ends.model_fingerprint, "model"),
                        doctest::Contains("other parameters"), Error);
 }
@@ -90,7 +91,7 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
   target.decode = [](std::string_view text) {
     const size_t first = std::min(text.find('|'), text.size()),
                  second = std::min(text.find('|', first + 1), text.size());
-    Checkpoint checkpoint;
+    attention::Checkpoint checkpoint;
     checkpoint.weights.config.vocab = 12;
     checkpoint.notes["recall"] = text.substr(0, first);
     checkpoint.notes["scores"] = text.substr(std::min(second + 1, text.size()));
@@ -105,9 +106,9 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
 }
 
 TEST_CASE("the state of an interrupted run") {
-  ParameterSpec spec = insecure_leveled(4, 3);
+  ckks::ParameterSpec spec = ckks::insecure_leveled(4, 3);
   spec.secret_hamming_weight = 8, spec.encapsulation_hamming_weight = 4;
-  TestParty party(spec);
+  ckks::TestParty party(spec);
   program::Builder builder(static_cast<size_t>(party.context.slots()));
   const program::Value x = builder.input("x"), square = builder.square(x);
   builder.output("square", square);
@@ -116,7 +117,7 @@ TEST_CASE("the state of an interrupted run") {
                                            program::CostModel(party.context.chain()));
   const GroupIdentity identity{
       .keys = party.secret.fingerprint(), .model = 7, .request = ~uint64_t{0}, .group = 2};
-  std::vector<Ciphertext> values;
+  std::vector<ckks::Ciphertext> values;
   const auto write = [&](const std::string& path, size_t next) {
     values.clear();
     LiveValues live;
@@ -170,7 +171,7 @@ TEST_CASE("the bootstrap of a header's parameters, before they are known to be o
   FuzzTarget target;
   target.name = "bootstrap parameters";
   for (const int log_n : {5, 6}) {
-    ParameterSpec spec = insecure_version(secure_n16(), log_n);
+    ckks::ParameterSpec spec = ckks::insecure_version(ckks::secure_n16(), log_n);
     spec.secret_hamming_weight = 16;
     wire::ContainerWriter writer(path, {wire::FileKind::kPublicKey, spec, {}});
     writer.commit();
@@ -180,12 +181,12 @@ TEST_CASE("the bootstrap of a header's parameters, before they are known to be o
   target.marks = wire::container_marks;
   target.decode = [](std::string_view bytes) {
     const wire::ContainerReader reader(ByteSource("input", bytes), wire::FileKind::kPublicKey);
-    const Context context(reader.header().spec);
-    if (context.can_bootstrap()) BootstrapPlan(context).key_request();
+    const ckks::Context context(reader.header().spec);
+    if (context.can_bootstrap()) ckks::BootstrapPlan(context).key_request();
   };
   target.fixed_bytes = size_t{300} << 20;
   run(target, 200);
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

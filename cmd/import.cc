@@ -1,4 +1,5 @@
-// Models of other programs as checkpoints of this one, with their tokenizers; and back into transformers' files.
+// Models of other programs as checkpoints of this one, with their tokenizers; and back into transformers'
+// files.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -17,7 +18,7 @@
 #include "cmd/terminal/table.h"
 #include "nn/text/tokenizer_file.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 namespace fs = std::filesystem;
@@ -36,44 +37,45 @@ Source find_source(const std::string& path, const std::string& format) {
 }
 
 struct Imported {
-  Checkpoint checkpoint;
+  attention::Checkpoint checkpoint;
   std::vector<std::string> ignored, changed;
 };
 
-Imported read_model(const Source& source, const FreshHead& head) {
+Imported read_model(const Source& source, const attention::FreshHead& head) {
   Imported out;
   if (source.format == "checkpoint") {
-    out.checkpoint = load_checkpoint(source.path);
+    out.checkpoint = attention::load_checkpoint(source.path);
     return out;
   }
   if (source.format == "llama2c") {
-    out.checkpoint.weights = read_llama2c(source.path);
+    out.checkpoint.weights = attention::read_llama2c(source.path);
     out.changed.push_back("RoPE's pairs of neighbours are pairs of halves");
     return out;
   }
   bool known = source.format == "hugging-face";
   for (const char* family : {"gpt-neox", "llama", "roberta"}) known = known || source.format == family;
   if (!known) throw Error(message("--format ", source.format, " is not known; use ", kFormats));
-  ImportedModel model = read_hugging_face(source.path, head);
+  attention::ImportedModel model = attention::read_hugging_face(source.path, head);
   out.checkpoint.weights = std::move(model.weights);
   out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
-  const std::string_view family = family_of(out.checkpoint.weights.config);
+  const std::string_view family = attention::family_of(out.checkpoint.weights.config);
   if (source.format != "hugging-face" && family != source.format)
     throw Error(message(source.path, " holds a ", family, " model and --format says ", source.format,
                         "; leave it out"));
   return out;
 }
 
-// The tokenizer that was asked for, that the checkpoint keeps, or that lies in the folder of transformers' files; null if
-// there is none.
-std::shared_ptr<const Tokenizer> find_tokenizer(const std::string& asked, const std::string& merges,
-                                                const Source& source, const Checkpoint& checkpoint) {
+// The tokenizer that was asked for, that the checkpoint keeps, or that lies in the folder of transformers'
+// files; null if there is none.
+std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, const std::string& merges,
+                                                    const Source& source,
+                                                    const attention::Checkpoint& checkpoint) {
   if (!asked.empty()) return load_user_tokenizer(asked, merges);
   if (source.format == "checkpoint" || source.format == "llama2c") return tokenizer_of(checkpoint);
   const fs::path folder =
       fs::is_directory(source.path) ? fs::path(source.path) : fs::path(source.path).parent_path();
   const fs::path beside = folder / "tokenizer.json";
-  return fs::exists(beside) ? load_tokenizer(beside.string()) : nullptr;
+  return fs::exists(beside) ? nn::load_tokenizer(beside.string()) : nullptr;
 }
 
 std::string list_text(const std::vector<std::string>& names) {
@@ -117,24 +119,24 @@ int import_command(int argc, char** argv) {
   const double start = seconds_now();
   const Source source = find_source(resolve_user_path(from), format);
   Imported model = read_model(source, {static_cast<int>(classes), static_cast<uint64_t>(seed)});
-  Checkpoint& checkpoint = model.checkpoint;
-  const ModelConfig& config = checkpoint.weights.config;
+  attention::Checkpoint& checkpoint = model.checkpoint;
+  const attention::ModelConfig& config = checkpoint.weights.config;
   const auto tokenizer = find_tokenizer(tokenizer_path, merges, source, checkpoint);
   if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
 
   const std::string target = resolve_user_path(out);
   if (to == "checkpoint") {
-    save_checkpoint(target, checkpoint);
+    attention::save_checkpoint(target, checkpoint);
   } else {
     fs::create_directories(target);
-    write_hugging_face(target, checkpoint.weights);
+    attention::write_hugging_face(target, checkpoint.weights);
   }
   const double seconds = seconds_now() - start;
 
   const auto line = [](const char* what, const std::string& value) {
     std::printf("  %-13s %s\n", what, value.c_str());
   };
-  line("architecture", std::string(family_of(config)));
+  line("architecture", std::string(attention::family_of(config)));
   line("shape", message(config.layers, " layers, width ", config.width, ", ", config.heads, " heads (",
                         config.key_heads(), " of keys), feed-forward ", config.ffn, ", vocabulary ",
                         config.vocab, ", context ", config.context));
@@ -145,8 +147,8 @@ int import_command(int argc, char** argv) {
   std::printf("wrote %s in %s\n", out.c_str(), seconds_text(seconds).c_str());
 
   Json json;
-  json["architecture"] = std::string(family_of(config));
-  json["config"] = parse_json(config_to_json(config), "config");
+  json["architecture"] = std::string(attention::family_of(config));
+  json["config"] = parse_json(attention::config_to_json(config), "config");
   json["parameters"] = static_cast<int64_t>(checkpoint.weights.parameters());
   if (tokenizer) json["tokenizer_tokens"] = tokenizer->vocab();
   json["ignored"] = to_json(model.ignored);
@@ -157,8 +159,8 @@ int import_command(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::import_command(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::import_command(argc, argv); });
 }

@@ -14,7 +14,7 @@
 #include "doctest/doctest.h"
 #include "nn/text/tokenizer_file.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 Json run_for_json(const std::string& arguments) {
@@ -22,23 +22,23 @@ Json run_for_json(const std::string& arguments) {
   return parse_json(read_file(path_of("figures.json"), 1 << 20), "figures");
 }
 
-ModelWeights tiny(std::string_view family) {
-  ModelConfig config = preset(family);
+attention::ModelWeights tiny(std::string_view family) {
+  attention::ModelConfig config = attention::preset(family);
   config.vocab = 7, config.context = 5, config.layers = 2, config.width = 8, config.heads = 2,
   config.ffn = 12;
-  config.attention = AttentionKind::kSoftmax;
+  config.attention = attention::AttentionKind::kSoftmax;
   if (family == "roberta") config.classes = 3;
-  return random_weights(config, 3);
+  return attention::random_weights(config, 3);
 }
 
 TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the same files") {
   for (const char* family : {"gpt-neox", "llama"}) {
     const std::string folder = path_of(family), checkpoint = path_of("model.safetensors");
     std::filesystem::create_directories(folder);
-    write_hugging_face(folder, tiny(family));
+    attention::write_hugging_face(folder, tiny(family));
     const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
     CHECK(figures.at("architecture", "").string("") == family);
-    CHECK(load_checkpoint(checkpoint).weights.layers[1].w_down == tiny(family).layers[1].w_down);
+    CHECK(attention::load_checkpoint(checkpoint).weights.layers[1].w_down == tiny(family).layers[1].w_down);
     run_for_json("import --format checkpoint --from " + checkpoint + " --to hugging-face --out " + folder +
                  "-back");
     for (const char* name : {"/model.safetensors", "/config.json"})
@@ -49,7 +49,7 @@ TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the 
 TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   const std::string folder = path_of("roberta"), out = path_of("refused.safetensors"), to = " --out " + out;
   std::filesystem::create_directories(folder);
-  write_hugging_face(folder, tiny("roberta"));
+  attention::write_hugging_face(folder, tiny("roberta"));
   check_refused("import --from " + folder, "--out is needed");
   check_refused("import --from " + path_of("nowhere") + to, "nowhere");
   check_refused("import --from " + folder + " --format gpt-neox" + to,
@@ -84,8 +84,9 @@ TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place 
   const auto nats = [&](const char* name) { return trained.at(name, "").at("nats_a_token", "").number(""); };
   CHECK(nats("softmax") == doctest::Approx(1.27566).epsilon(1e-4));
   CHECK(nats("PowerSoftmax, trained") < nats("PowerSoftmax, replaced"));
-  const Checkpoint powered = load_checkpoint(path_of("powered") + "/power_softmax.safetensors");
-  CHECK(powered.weights.config.attention == AttentionKind::kPowerSoftmax);
+  const attention::Checkpoint powered =
+      attention::load_checkpoint(path_of("powered") + "/power_softmax.safetensors");
+  CHECK(powered.weights.config.attention == attention::AttentionKind::kPowerSoftmax);
   CHECK(tokenizer_of(powered) != nullptr);
   check_refused(
       "self_train --from " + path_of("powered") + "/power_softmax.safetensors --out " + path_of("again"),
@@ -94,7 +95,7 @@ TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place 
 }
 
 TEST_CASE("a note that is no tokenizer is refused") {
-  Checkpoint checkpoint{tiny("llama"), {}, {}, {}};
+  attention::Checkpoint checkpoint{tiny("llama"), {}, {}, {}};
   CHECK(tokenizer_of(checkpoint) == nullptr);
   for (const char* note : {"", "llama2 ", "llama2 0", "llama2 zz", "bpe {}"}) {
     checkpoint.notes["tokenizer"] = note;
@@ -105,10 +106,10 @@ TEST_CASE("a note that is no tokenizer is refused") {
 TEST_CASE("a tokenizer of more tokens than the model has is refused" * doctest::test_suite("external")) {
   const auto path = shared_data("model/tok512.bin");
   if (!path) return;
-  Checkpoint checkpoint{tiny("llama"), {}, {}, {}};
-  CHECK_THROWS_WITH_AS(keep_tokenizer(*load_tokenizer(*path), checkpoint),
+  attention::Checkpoint checkpoint{tiny("llama"), {}, {}, {}};
+  CHECK_THROWS_WITH_AS(keep_tokenizer(*nn::load_tokenizer(*path), checkpoint),
                        doctest::Contains("has 512 tokens and the model 7"), Error);
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

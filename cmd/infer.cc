@@ -18,11 +18,11 @@
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // The answers of the groups that are finished.
-void write_answers(const std::string& path, const Context& context, Fingerprint keys,
+void write_answers(const std::string& path, const ckks::Context& context, ckks::Fingerprint keys,
                    const CiphertextNote& note, const std::vector<InferenceState::Outputs>& groups) {
   wire::CiphertextWriter writer(path, context, keys, note.text());
   for (const auto& outputs : groups) {
@@ -58,8 +58,9 @@ int infer(int argc, char** argv) {
                     out_file = resolve_user_path(out);
   auto parameters = wire::read_context(key_file, wire::FileKind::kEvaluationKeys);
   ring.require_security(*parameters);
-  const Deployment deployment(load_checkpoint(resolve_user_path(model_path)), std::move(parameters));
-  const Context& context = *deployment.context;
+  const Deployment deployment(attention::load_checkpoint(resolve_user_path(model_path)),
+                              std::move(parameters));
+  const ckks::Context& context = *deployment.context;
   const PlanEnds ends = ends_of(deployment);
 
   // All that can be known to fail is refused before the keys are read.
@@ -79,7 +80,7 @@ int infer(int argc, char** argv) {
 
   RunFigures figures(deployment);
   auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(deployment.reading.run_bytes()));
-  const EvaluationKeys keys = [&] {
+  const ckks::EvaluationKeys keys = [&] {
     Progress progress("reading keys", 1);
     return key_reader.load(deployment.keys, [&](uint64_t done, uint64_t total) {
       progress.set(static_cast<double>(done) / static_cast<double>(total));
@@ -104,7 +105,7 @@ int infer(int argc, char** argv) {
     if (auto checkpoint = state.take_checkpoint()) {
       result = server.resume(std::move(*checkpoint), options);
     } else {
-      std::map<std::string, Ciphertext> inputs;
+      std::map<std::string, ckks::Ciphertext> inputs;
       for (size_t i = 0; i < note.names.size(); ++i) {
         inputs.emplace(note.names[i], request.load(group * note.names.size() + i));
       }
@@ -164,8 +165,8 @@ int infer(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::infer(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::infer(argc, argv); });
 }

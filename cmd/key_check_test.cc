@@ -12,16 +12,16 @@
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-const Context& context() {
-  static const Context context(insecure_bootstrappable(11));
+const ckks::Context& context() {
+  static const ckks::Context context(ckks::insecure_bootstrappable(11));
   return context;
 }
 
-const BootstrapPlan& plan() {
-  static const BootstrapPlan plan(context());
+const ckks::BootstrapPlan& plan() {
+  static const ckks::BootstrapPlan plan(context());
   return plan;
 }
 
@@ -32,23 +32,24 @@ enum class Wrong { kNone, kPublic, kRelinearisation, kGalois, kToEphemeral };
 KeyFiles make_files(const std::string& name, Wrong wrong) {
   const KeyFiles files(path_of(name));
   std::filesystem::create_directory(path_of(name));
-  const SecretKey secret = SecretKey::generate(context()), other = SecretKey::generate(context());
+  const ckks::SecretKey secret = ckks::SecretKey::generate(context()),
+                        other = ckks::SecretKey::generate(context());
   SecretVector<int32_t> coefficients(static_cast<size_t>(context().n()));
   for (size_t i = 0; i < coefficients.size(); ++i) coefficients[i] = other.coefficients()[i];
-  const SecretKey posing(context(), std::move(coefficients), secret.fingerprint().key);
-  KeyGenerator right(secret), false_one(posing);
-  const auto generator = [&](Wrong key) -> KeyGenerator& {
+  const ckks::SecretKey posing(context(), std::move(coefficients), secret.fingerprint().key);
+  ckks::KeyGenerator right(secret), false_one(posing);
+  const auto generator = [&](Wrong key) -> ckks::KeyGenerator& {
     return key == wrong && key != Wrong::kNone ? false_one : right;
   };
   write_file(files.sharing, "{}");
   wire::write_secret_key(files.secret, secret);
   wire::write_public_key(files.public_key, context(), generator(Wrong::kPublic).public_key());
-  const KeyRequest request = plan().key_request();
+  const ckks::KeyRequest request = plan().key_request();
   wire::EvaluationKeysWriter writer(files.evaluation, context(), secret.fingerprint());
   for (const int level : request.relinearisation_keys(context().chain())) {
     writer.relinearisation(generator(Wrong::kRelinearisation).relinearisation(level));
   }
-  KeySwitchKey to, from;
+  ckks::KeySwitchKey to, from;
   generator(Wrong::kToEphemeral).encapsulation(to, from);
   writer.to_ephemeral(to);
   writer.from_ephemeral(from);
@@ -98,4 +99,4 @@ TEST_CASE("the files of a pair that is not kept are removed, all of them") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

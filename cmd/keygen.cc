@@ -1,5 +1,5 @@
-// The client makes its keys: the secret key, the public key, and the evaluation keys that the server needs to run
-// one model, and no others.
+// The client makes its keys: the secret key, the public key, and the evaluation keys that the server needs to
+// run one model, and no others.
 #include <cstdio>
 #include <filesystem>
 
@@ -19,7 +19,7 @@
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 int keygen(int argc, char** argv) {
@@ -39,8 +39,8 @@ int keygen(int argc, char** argv) {
   require_given(flags, {"model", "out"});
 
   const KeyFiles files(resolve_user_path(out));
-  const Deployment deployment(load_checkpoint(resolve_user_path(model)), ring.spec());
-  const Context& context = *deployment.context;
+  const Deployment deployment(attention::load_checkpoint(resolve_user_path(model)), ring.spec());
+  const ckks::Context& context = *deployment.context;
   ring.require_security(context);
   for (const std::string& file :
        {files.secret, files.public_key, files.evaluation, files.plan, files.sharing}) {
@@ -53,15 +53,15 @@ int keygen(int argc, char** argv) {
 
   NewKeyFiles made(files);
   const double start = seconds_now();
-  const SecretKey secret = SecretKey::generate(context);
-  KeyGenerator generator(secret);
+  const ckks::SecretKey secret = ckks::SecretKey::generate(context);
+  ckks::KeyGenerator generator(secret);
   SharingRecord::create(files, secret.fingerprint().key);
   wire::write_secret_key(files.secret, secret);
   wire::write_public_key(files.public_key, context, generator.public_key());
   write_file(files.plan, ends_of(deployment).text());
 
   // One key at a time: what is written need not stay in memory.
-  const KeyRequest& request = deployment.keys;
+  const ckks::KeyRequest& request = deployment.keys;
   const size_t total = request.count(context.chain());
   Progress progress("generating keys", static_cast<double>(total));
   wire::EvaluationKeysWriter writer(files.evaluation, context, secret.fingerprint());
@@ -70,7 +70,7 @@ int keygen(int argc, char** argv) {
     progress.advance();
   }
   if (request.encapsulation) {
-    KeySwitchKey to_ephemeral, from_ephemeral;
+    ckks::KeySwitchKey to_ephemeral, from_ephemeral;
     generator.encapsulation(to_ephemeral, from_ephemeral);
     writer.to_ephemeral(to_ephemeral);
     writer.from_ephemeral(from_ephemeral);
@@ -111,11 +111,11 @@ int keygen(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
   return psm::run_command([&] {
     psm::forbid_core_dumps();
-    return psm::keygen(argc, argv);
+    return psm::cmd::keygen(argc, argv);
   });
 }

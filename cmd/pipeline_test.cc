@@ -1,5 +1,5 @@
-// The four commands as their users call them: separate processes that share nothing but files. In a small ring that
-// offers no security, with a small model of random weights.
+// The four commands as their users call them: separate processes that share nothing but files. In a small
+// ring that offers no security, with a small model of random weights.
 #include <sys/wait.h>
 
 #include <cstdlib>
@@ -20,7 +20,7 @@
 #include "doctest/doctest.h"
 #include "nn/text/alphabet.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 const std::string kModel = path_of("model.safetensors");
@@ -70,10 +70,10 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
   // The same model, whose eight tokens are letters now; the server's file need not know.
   const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct"),
                     answer = path_of("said.ct");
-  Checkpoint checkpoint = load_checkpoint(kModel);
+  attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
   checkpoint.notes.erase("recall");
-  PromptCodec(std::make_shared<const Alphabet>("abcdefgh")).write_notes(checkpoint);
-  save_checkpoint(model, checkpoint);
+  PromptCodec(std::make_shared<const nn::Alphabet>("abcdefgh")).write_notes(checkpoint);
+  attention::save_checkpoint(model, checkpoint);
   const std::string client = "--model " + model + " --keys " + keys() + " --prompt aea --insecure";
   for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
            {"encrypt", client + " --out " + prompts},
@@ -140,7 +140,7 @@ TEST_CASE(
 
 TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key pairs share a seed") {
   keys();
-  const std::unique_ptr<const Context> context =
+  const std::unique_ptr<const ckks::Context> context =
       wire::read_context(keys() + "/public.key", wire::FileKind::kPublicKey);
   std::set<uint64_t> seen;
   size_t polynomials = 0;
@@ -149,8 +149,9 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
                                                  path_of(name) + " --prompt \"k0 v0 k1 v1 k0\" --insecure");
     REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
     const wire::CiphertextFile file = wire::read_ciphertexts(path_of(name), *context, 100);
-    for (const Ciphertext& c : file.ciphertexts) {
-      for (const RnsPoly& poly : c.c) seen.insert(checksum64(poly.limb(0), poly.n() * sizeof(uint64_t)));
+    for (const ckks::Ciphertext& c : file.ciphertexts) {
+      for (const ckks::RnsPoly& poly : c.c)
+        seen.insert(checksum64(poly.limb(0), poly.n() * sizeof(uint64_t)));
       polynomials += 2;
     }
   }
@@ -248,9 +249,10 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   REQUIRE(
       run("keygen", "--model " + path_of("narrow.safetensors") + " --out " + path_of("narrow_keys") + kRing)
           .exit_code == 0);
-  Checkpoint coarse = load_checkpoint(kModel);  // the same weights and ranges, other polynomials
+  attention::Checkpoint coarse =
+      attention::load_checkpoint(kModel);  // the same weights and ranges, other polynomials
   coarse.polynomial->gelu_error *= 2;
-  save_checkpoint(path_of("coarse.safetensors"), coarse);
+  attention::save_checkpoint(path_of("coarse.safetensors"), coarse);
   const std::string model_bytes = read_file(kModel, 1 << 24);
   write_file(path_of("truncated.safetensors"), model_bytes.substr(0, model_bytes.size() / 2));
   std::string flipped = read_file(keys() + "/evaluation.keys", uint64_t{1} << 31);
@@ -336,7 +338,8 @@ TEST_CASE("bad input is one clear line and exit code 2") {
 }
 
 TEST_CASE("too little memory is said before the work starts") {
-  // One arena: each further one reserves 64 MB of address space, and how many there are depends on which thread is first.
+  // One arena: each further one reserves 64 MB of address space, and how many there are depends on which
+  // thread is first.
   keys();
   const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/infer";
   const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 OMP_NUM_THREADS=1 " + binary + " " +
@@ -357,4 +360,4 @@ TEST_CASE("every command explains itself") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,5 +1,5 @@
-// Meters an encrypted model without running it: levels, key-switches, bootstraps, keys, memory, seconds by block. Or, with
-// --params, searches for parameters.
+// Meters an encrypted model without running it: levels, key-switches, bootstraps, keys, memory, seconds by
+// block. Or, with --params, searches for parameters.
 #include <cstdio>
 
 #include "ckks/base/error.h"
@@ -14,7 +14,7 @@
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 void print_counts(const char* what, const program::Counts& c) {
@@ -31,7 +31,7 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
                         const CommonFlags& common) {
   const std::vector<int> secrets = secrets_named(secret);
   std::fprintf(stderr, "calibrating ...\n");
-  const program::KernelSeconds kernels = program::calibrate(Context(secure_n16()));
+  const program::KernelSeconds kernels = program::calibrate(ckks::Context(ckks::secure_n16()));
   std::vector<program::ParameterSearch> searches;
   std::string refused;
   for (const int weight : secrets) {
@@ -100,38 +100,39 @@ int plan_command(int argc, char** argv) {
   if (flags.given("shape") == flags.given("model"))
     throw Error("exactly one of --shape, --model and --params is needed");
 
-  const Context context(ring.spec());
+  const ckks::Context context(ring.spec());
   ring.require_security(context);
-  const BootstrapPlan bootstrap(context);
+  const ckks::BootstrapPlan bootstrap(context);
   std::fprintf(stderr, "calibrating ...\n");
   const program::KernelSeconds kernels = program::calibrate(context);
   program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
   if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
 
   program::Program program;
-  Packing packing;
+  attention::Packing packing;
   std::string title;
   if (flags.given("shape")) {
     const PublishedShape& shape = published_shape(shape_name);
-    const ModelConfig config = shape.config(static_cast<int>(tokens));
-    packing = make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()),
-                           static_cast<int>(prompts));
-    program = build_shape_program(config, packing, {}, paper ? paper_polynomials() : PolynomialOptions{});
+    const attention::ModelConfig config = shape.config(static_cast<int>(tokens));
+    packing = attention::make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()),
+                                      static_cast<int>(prompts));
+    program = attention::build_shape_program(
+        config, packing, {}, paper ? attention::paper_polynomials() : attention::PolynomialOptions{});
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
                     " heads, ", tokens, " tokens");
   } else {
-    const Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+    const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
     const Deployment deployment(checkpoint, ring.spec());
-    const ModelConfig& config = deployment.model.weights.config;
-    packing =
-        make_packing(config, config.context, static_cast<size_t>(context.slots()), static_cast<int>(prompts));
-    program = build_program(deployment.model, packing);
+    const attention::ModelConfig& config = deployment.model.weights.config;
+    packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()),
+                                      static_cast<int>(prompts));
+    program = attention::build_program(deployment.model, packing);
     title = model_path;
   }
   std::vector<program::SparseFigures> sparse;
   if (packing.period() <= program.slots / 2)
     sparse.push_back(
-        program::figures_of(SparseBootstrapPlan(context, static_cast<int>(packing.period())), kernels));
+        program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(packing.period())), kernels));
   const program::CostModel costs(context.chain(), kernels, figures, sparse);
   const program::Plan plan = program::plan(program, program::budget_of(context), costs);
   const program::MeterReading reading = program::meter(plan, costs);
@@ -188,8 +189,8 @@ int plan_command(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::plan_command(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::plan_command(argc, argv); });
 }

@@ -1,5 +1,5 @@
-// Step 3 of Algorithm 1: replaces 1/x (or softmax, or |x|), 1/sqrt(x), GELU (or SiLU) and the sigmoid of a head by
-// polynomials on the measured ranges.
+// Step 3 of Algorithm 1: replaces 1/x (or softmax, or |x|), 1/sqrt(x), GELU (or SiLU) and the sigmoid of a
+// head by polynomials on the measured ranges.
 #include <bit>
 #include <cstdio>
 
@@ -15,7 +15,7 @@
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr size_t kSlots = size_t{1} << 15;  // of the ring for which levels are counted
@@ -33,7 +33,7 @@ int polynomialise(int argc, char** argv) {
       flags.text("text", "", "the text of a text model, to check the ranges on its held-out part");
   const std::string& valid =
       flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
-  const PolynomialOptions defaults;
+  const attention::PolynomialOptions defaults;
   const double& margin =
       flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
   const double& norm_error =
@@ -42,10 +42,10 @@ int polynomialise(int argc, char** argv) {
       flags.number("inverse-error", defaults.inverse_error, 1e-9, 0.1, "relative error of 1/x");
   const double& gelu_error = flags.number("gelu-error", defaults.gelu_error, 1e-9, 0.1,
                                           "absolute error of GELU, of SiLU and of the head's sigmoid");
-  const std::string& softmax = flags.text("softmax", std::string(name_of(defaults.softmax)),
+  const std::string& softmax = flags.text("softmax", std::string(attention::name_of(defaults.softmax)),
                                           "of softmax models: taylor_goldschmidt or normalise_square");
   const std::string& division =
-      flags.text("division", std::string(name_of(defaults.division)),
+      flags.text("division", std::string(attention::name_of(defaults.division)),
                  "of PowerSoftmax: relaxed (the fewest levels) or goldschmidt (the paper's 21 "
                  "iterations)");
   const bool& paper =
@@ -57,28 +57,31 @@ int polynomialise(int argc, char** argv) {
   common.apply();
   require_given(flags, {"model", "out"});
 
-  Checkpoint checkpoint = load_checkpoint(resolve_user_path(model_path));
+  attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
   if (!checkpoint.ranges) {
     throw Error(message(model_path, " has no measured ranges; take final.safetensors of //cmd:train"));
   }
   if (paper && flags.given("division")) throw Error("--paper says how to divide; leave --division out");
-  PolynomialOptions options = paper ? paper_polynomials() : defaults;
+  attention::PolynomialOptions options = paper ? attention::paper_polynomials() : defaults;
   options.margin = margin;
   options.norm_error = norm_error;
   options.inverse_error = inverse_error;
   options.gelu_error = gelu_error;
-  if (!paper) options.division = division_form_from(division);
-  options.softmax = softmax_form_from(softmax);
-  const PolynomialModel model = make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
+  if (!paper) options.division = attention::division_form_from(division);
+  options.softmax = attention::softmax_form_from(softmax);
+  const attention::PolynomialModel model =
+      attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
   std::printf("intervals: as measured on training data, %.4g times wider\n%s", margin,
               approximations_table(model).c_str());
   Json json;
   json["margin"] = margin;
   json["approximations"] = approximations_json(model);
-  const ModelConfig& config = checkpoint.weights.config;
-  if (config.attention == AttentionKind::kPowerSoftmax && config.departure_from_gpt_neox().empty()) {
+  const attention::ModelConfig& config = checkpoint.weights.config;
+  if (config.attention == attention::AttentionKind::kPowerSoftmax &&
+      config.departure_from_gpt_neox().empty()) {
     const int tokens = static_cast<int>(std::bit_ceil(static_cast<unsigned>(config.context)));
-    const auto paths = critical_paths(build_program(model, make_packing(config, tokens, kSlots)));
+    const auto paths = attention::critical_paths(
+        attention::build_program(model, attention::make_packing(config, tokens, kSlots)));
     std::printf("%s", path_table(paths).c_str());
     json["levels"] = path_json(paths);
   }
@@ -86,27 +89,27 @@ int polynomialise(int argc, char** argv) {
   const bool recall = PromptCodec(checkpoint).is_recall();
   if (recall || !text.empty()) {
     const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
-    const Batch test = task.test();
-    const std::vector<RangeUse> uses = count_range_leaves(model, test.examples());
+    const train::Batch test = task.test();
+    const std::vector<attention::RangeUse> uses = attention::count_range_leaves(model, test.examples());
     std::printf("on unseen data:\n%s", range_use_table(uses, config.layers).c_str());
     json["unseen"] = range_use_json(uses);
     TaskScores scores = read_scores(checkpoint);
-    static_cast<Evaluation&>(scores.polynomial) = evaluate_polynomial(model, test);
+    static_cast<train::Evaluation&>(scores.polynomial) = train::evaluate_polynomial(model, test);
     scores.polynomial.tokens = scores.ranges.tokens;
     write_scores(scores, checkpoint);
     std::printf("%s", scores_table(task, scores).c_str());
     json["scores"] = scores_json(scores);
   }
   checkpoint.polynomial = options;
-  save_checkpoint(resolve_user_path(out), checkpoint);
+  attention::save_checkpoint(resolve_user_path(out), checkpoint);
   std::printf("wrote %s\n", out.c_str());
   common.write_json(json);
   return 0;
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::polynomialise(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::polynomialise(argc, argv); });
 }

@@ -1,8 +1,10 @@
-// The bits of the demonstration's program: keys, inputs and every instruction's results from a stream that repeats.
+// The bits of the demonstration's program: keys, inputs and every instruction's results from a stream that
+// repeats.
 //
-// The digest of the outputs is printed, not asserted: the encoder's floating point (and so the last bit of a plaintext)
-// may differ from processor to processor. Whoever changes what should change no bits runs this before and after on one
-// machine: `bazel test --test_output=all //cmd:program_bits_test`; at full size with `//cmd:secure_program_bits_test`.
+// The digest of the outputs is printed, not asserted: the encoder's floating point (and so the last bit of a
+// plaintext) may differ from processor to processor. Whoever changes what should change no bits runs this
+// before and after on one machine: `bazel test --test_output=all //cmd:program_bits_test`; at full size with
+// `//cmd:secure_program_bits_test`.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -22,35 +24,35 @@
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-std::string digest_of_run(const std::string& model, const ParameterSpec& spec) {
+std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& spec) {
   restart_kernel_randomness();
-  const Deployment deployment(load_checkpoint(model), spec);
-  const TestParty party(spec, deployment.keys);
-  const Bootstrapper bootstrapper(party.context, party.encoder);
+  const Deployment deployment(attention::load_checkpoint(model), spec);
+  const ckks::TestParty party(spec, deployment.keys);
+  const ckks::Bootstrapper bootstrapper(party.context, party.encoder);
   program::EncryptedMachine machine(deployment.plan, party.encoder, *party.evaluator, &bootstrapper);
 
-  const auto prompts = RecallTask({}).test(deployment.packing.prompts, 7).texts();
-  Encryptor encryptor(party.context, party.public_key);
+  const auto prompts = train::RecallTask({}).test(deployment.packing.prompts, 7).texts();
+  ckks::Encryptor encryptor(party.context, party.public_key);
   const auto inputs = encrypt_inputs(deployment, party.encoder, encryptor,
-                                     client_inputs(deployment.model, deployment.packing, prompts));
+                                     attention::client_inputs(deployment.model, deployment.packing, prompts));
   Sha256 sum;
-  const auto add = [&](const Ciphertext& ciphertext) {
-    for (const RnsPoly& c : ciphertext.c) {
+  const auto add = [&](const ckks::Ciphertext& ciphertext) {
+    for (const ckks::RnsPoly& c : ciphertext.c) {
       for (int j = 0; j < c.limbs(); ++j) sum.update(c.limb(j), c.n() * sizeof(uint64_t));
     }
   };
   program::RunOptions options;
-  options.observe = [&](size_t, program::Value, const Ciphertext& result) { add(result); };
+  options.observe = [&](size_t, program::Value, const ckks::Ciphertext& result) { add(result); };
   machine.run(inputs, options);
   return hex(sum.digest().data(), 8);
 }
 
 TEST_CASE("the demonstration's program gives the same bits with every backend and any number of threads") {
   const char* full = std::getenv("PSM_FULL_SIZE");
-  const ParameterSpec spec = full ? secure_n16() : insecure_version(secure_n16(), 12);
+  const ckks::ParameterSpec spec = full ? ckks::secure_n16() : ckks::insecure_version(ckks::secure_n16(), 12);
   const std::string model =
       std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
   const std::string expected = digest_of_run(model, spec);
@@ -61,14 +63,14 @@ TEST_CASE("the demonstration's program gives the same bits with every backend an
   set_thread_count(3);
   CHECK(digest_of_run(model, spec) == expected);
   set_thread_count(threads);
-  const std::string fastest = kernels().name;
-  for (const Kernels* backend : available_backends()) {
+  const std::string fastest = ckks::kernels().name;
+  for (const ckks::Kernels* backend : ckks::available_backends()) {
     CAPTURE(backend->name);
-    select_backend(backend->name);
+    ckks::select_backend(backend->name);
     CHECK(digest_of_run(model, spec) == expected);
   }
-  select_backend(fastest);
+  ckks::select_backend(fastest);
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,5 +1,5 @@
-// What passes between client and server in files, and what does not; what either refuses before it works; and what stays
-// when something fails. Through the commands, as pipeline_test.cc.
+// What passes between client and server in files, and what does not; what either refuses before it works; and
+// what stays when something fails. Through the commands, as pipeline_test.cc.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 const std::string kModel = path_of("model.safetensors");
@@ -63,8 +63,8 @@ void prepare() {
   REQUIRE(once);
 }
 
-const Context& context() {
-  static const std::unique_ptr<const Context> made =
+const ckks::Context& context() {
+  static const std::unique_ptr<const ckks::Context> made =
       wire::read_context(kKeys + "/public.key", wire::FileKind::kPublicKey);
   return *made;
 }
@@ -178,12 +178,12 @@ TEST_CASE("a request that does not fit the plan is refused before a key is read"
     wire::write_ciphertexts(path_of("wrong.ct"), context(), file);
   };
   change([](wire::CiphertextFile& file) {
-    Ciphertext& c = file.ciphertexts.back();
-    c.declare_scale(Scale(2 * c.scale()));
+    ckks::Ciphertext& c = file.ciphertexts.back();
+    c.declare_scale(ckks::Scale(2 * c.scale()));
   });
   check_refused_early("the plan of");
   change([](wire::CiphertextFile& file) {
-    for (RnsPoly& poly : file.ciphertexts.back().c) poly = poly.clone_prefix({poly.basis().q - 1, 0});
+    for (ckks::RnsPoly& poly : file.ciphertexts.back().c) poly = poly.clone_prefix({poly.basis().q - 1, 0});
   });
   check_refused_early("is at level");
   change([](wire::CiphertextFile& file) { file.ciphertexts.pop_back(); });
@@ -285,12 +285,12 @@ TEST_CASE("an answer at another level or scale, or under another name, than the 
     CHECK(outcome.err.find(said) != std::string::npos);
   };
   const auto rescaled = [](wire::CiphertextFile& file) {
-    Ciphertext& c = file.ciphertexts.back();
-    c.declare_scale(Scale(2 * c.scale()));
+    ckks::Ciphertext& c = file.ciphertexts.back();
+    c.declare_scale(ckks::Scale(2 * c.scale()));
   };
   const auto higher = [](wire::CiphertextFile& file) {
-    for (RnsPoly& poly : file.ciphertexts[0].c) {
-      RnsPoly two(context().ring(), {2, 0}, Form::kNtt);
+    for (ckks::RnsPoly& poly : file.ciphertexts[0].c) {
+      ckks::RnsPoly two(context().ring(), {2, 0}, ckks::Form::kNtt);
       for (int j = 0; j < 2; ++j) std::copy_n(poly.limb(0), poly.n(), two.limb(j));
       for (size_t i = 0; i < two.n(); ++i) two.limb(1)[i] %= context().q(1);
       poly = std::move(two);
@@ -351,4 +351,4 @@ TEST_CASE("decrypted answers are their owner's alone, and so must the secret key
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,4 +1,5 @@
-// The whole encrypted path at full size: N = 2^16, 128-bit security, the model of testdata, a full ciphertext of prompts.
+// The whole encrypted path at full size: N = 2^16, 128-bit security, the model of testdata, a full ciphertext
+// of prompts.
 #include <cstdlib>
 #include <string>
 
@@ -6,7 +7,7 @@
 #include "ckks/base/files/json.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's") {
@@ -37,4 +38,4 @@ TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's"
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

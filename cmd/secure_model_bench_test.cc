@@ -6,7 +6,7 @@
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 TEST_CASE("two layers of Pythia 70M on ciphertexts answer as their twin, in the memory that was predicted") {
@@ -38,4 +38,4 @@ TEST_CASE("two layers of Pythia 70M on ciphertexts answer as their twin, in the 
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

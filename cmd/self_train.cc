@@ -1,5 +1,5 @@
-// Continual training without the model's text: a softmax language model writes its own, and is trained on it with
-// PowerSoftmax in softmax's place (the paper's section "Continual Training", with samples for data).
+// Continual training without the model's text: a softmax language model writes its own, and is trained on it
+// with PowerSoftmax in softmax's place (the paper's section "Continual Training", with samples for data).
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -16,7 +16,7 @@
 #include "train/stages/loop.h"
 #include "train/stages/recipe.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kValidation = 64;  // held-out samples that models are compared on
@@ -49,18 +49,18 @@ int self_train(int argc, char** argv) {
   common.apply();
   require_given(flags, {"from", "out"});
 
-  Checkpoint checkpoint = load_checkpoint(resolve_user_path(from));
-  const ModelWeights softmax = checkpoint.weights;
-  if (softmax.config.attention != AttentionKind::kSoftmax)
+  attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(from));
+  const attention::ModelWeights softmax = checkpoint.weights;
+  if (softmax.config.attention != attention::AttentionKind::kSoftmax)
     throw Error("the model of --from has no softmax to replace; give a softmax model");
   const auto tokenizer = tokenizer_of(checkpoint);
   if (!tokenizer || !tokenizer->start())
     throw Error(
         "the model of --from keeps no tokenizer with a token that begins a text; import it with --tokenizer");
-  const ModelWeights replaced =
-      with_attention(softmax, AttentionKind::kPowerSoftmax, static_cast<int>(power), epsilon);
+  const attention::ModelWeights replaced = train::with_attention(
+      softmax, attention::AttentionKind::kPowerSoftmax, static_cast<int>(power), epsilon);
   replaced.config.validate();
-  std::optional<Batch> documents;
+  std::optional<train::Batch> documents;
   if (!text.empty()) documents = read_documents(resolve_user_path(text), *tokenizer, softmax.config);
   const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);
@@ -68,36 +68,37 @@ int self_train(int argc, char** argv) {
   const double start = seconds_now();
   const std::vector<std::vector<int>> prompts(static_cast<size_t>((tokens + length - 1) / length),
                                               {*tokenizer->start()});
-  const SequenceData data(generate(softmax, prompts, static_cast<int>(length),
-                                   {temperature, static_cast<int>(top_k), static_cast<uint64_t>(seed)}),
-                          softmax.config.vocab, "the model's own samples");
+  const train::SequenceData data(
+      attention::generate(softmax, prompts, static_cast<int>(length),
+                          {temperature, static_cast<int>(top_k), static_cast<uint64_t>(seed)}),
+      softmax.config.vocab, "the model's own samples");
   const double sampling_seconds = seconds_now() - start;
   std::printf("%s, sampled in %s (%.0f tokens/s)\n", data.description().c_str(),
               seconds_text(sampling_seconds).c_str(),
               static_cast<double>(prompts.size()) * static_cast<double>(length) / sampling_seconds);
 
-  TrainerOptions training;
+  train::TrainerOptions training;
   training.batch = static_cast<int>(batch);
   training.rate = {rate, static_cast<size_t>(steps) / 10 + 1, static_cast<size_t>(steps), 0.05};
   training.seed = static_cast<uint64_t>(seed);
-  LoopOptions loop;
+  train::LoopOptions loop;
   loop.name = "power_softmax";
   loop.steps = static_cast<size_t>(steps);
   loop.evaluate_every = 100;
   loop.validation_sequences = kValidation;
   loop.state_file = folder + "/power_softmax.training";
-  const LoopResult result = run_training(replaced, data, training, loop);
+  const train::LoopResult result = train::run_training(replaced, data, training, loop);
   checkpoint.weights = result.weights;
   checkpoint.ranges.reset();
   checkpoint.polynomial.reset();
-  save_checkpoint(folder + "/power_softmax.safetensors", checkpoint);
+  attention::save_checkpoint(folder + "/power_softmax.safetensors", checkpoint);
 
-  const Batch held_out = data.validation(kValidation);
+  const train::Batch held_out = data.validation(kValidation);
   Table table({"model", "nats a token of held-out samples", "of the documents", "tokens"});
   Json json;
-  const auto row = [&](const char* name, const ModelWeights& weights) {
-    const Evaluation samples = evaluate(weights, held_out);
-    const Evaluation real = documents ? evaluate(weights, *documents) : Evaluation{};
+  const auto row = [&](const char* name, const attention::ModelWeights& weights) {
+    const train::Evaluation samples = train::evaluate(weights, held_out);
+    const train::Evaluation real = documents ? train::evaluate(weights, *documents) : train::Evaluation{};
     table.row({name, format("%.4f", samples.cross_entropy),
                documents ? format("%.4f", real.cross_entropy) : "-",
                documents ? std::to_string(real.scored) : "-"});
@@ -120,8 +121,8 @@ int self_train(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::self_train(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::self_train(argc, argv); });
 }

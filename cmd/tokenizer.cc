@@ -19,7 +19,7 @@
 #include "nn/text/byte_bpe.h"
 #include "nn/text/byte_bpe_files.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 30;
@@ -34,7 +34,7 @@ struct TokenizerFlags {
                              "keeps its tokenizer")),
         merges(flags.text("merges", "", "GPT-2's merges, beside its vocabulary")),
         vocab(flags.integer("vocab", 1024, 256, 1 << 20, "tokens to train, with special ones and 256 bytes")),
-        special(flags.text("special", kEndOfText,
+        special(flags.text("special", nn::kEndOfText,
                            "special tokens of train, separated by commas; an empty text: none")),
         out(flags.text("out", "", "file for the result; without it decode and encode print it")),
         pieces(flags.truth("pieces", false, "encode prints each token's number and text on a line")),
@@ -46,10 +46,10 @@ struct TokenizerFlags {
     return flags.given("text") ? read_file(resolve_user_path(text), kMaxTextBytes) : string;
   }
 
-  std::shared_ptr<const Tokenizer> load() const {
+  std::shared_ptr<const nn::Tokenizer> load() const {
     require_given(flags, {"tokenizer"});
     if (!tokenizer.ends_with(".safetensors")) return load_user_tokenizer(tokenizer, merges);
-    auto kept = tokenizer_of(load_checkpoint(resolve_user_path(tokenizer)));
+    auto kept = tokenizer_of(attention::load_checkpoint(resolve_user_path(tokenizer)));
     if (!kept) throw Error(message(tokenizer, " keeps no tokenizer; give the tokenizer's own file"));
     return kept;
   }
@@ -69,7 +69,7 @@ struct TokenizerFlags {
   const CommonFlags common;
 };
 
-Json statistics(const Tokenizer& tokenizer, const std::string& text, const std::vector<int>& tokens) {
+Json statistics(const nn::Tokenizer& tokenizer, const std::string& text, const std::vector<int>& tokens) {
   std::vector<int> used = tokens;
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
@@ -90,7 +90,7 @@ Json statistics(const Tokenizer& tokenizer, const std::string& text, const std::
 
 Json train(const TokenizerFlags& flags) {
   require_given(flags.flags, {"out"});
-  BpeTrainerOptions options{.vocab = static_cast<int>(flags.vocab), .special = {}};
+  nn::BpeTrainerOptions options{.vocab = static_cast<int>(flags.vocab), .special = {}};
   for (size_t at = 0; at < flags.special.size();) {
     const size_t end = std::min(flags.special.find(',', at), flags.special.size());
     options.special.push_back(flags.special.substr(at, end - at));
@@ -98,11 +98,11 @@ Json train(const TokenizerFlags& flags) {
   }
   const std::string text = flags.input();
   const double start = seconds_now();
-  const std::string file = tokenizer_json(train_byte_bpe(text, options), 1);
+  const std::string file = nn::tokenizer_json(nn::train_byte_bpe(text, options), 1);
   const double seconds = seconds_now() - start;
   // Read again before it is written: a vocabulary can be larger than files that are read.
   const char* what = "the trained tokenizer";
-  const ByteBpe tokenizer(spec_from_tokenizer_json(file, what), what);
+  const nn::ByteBpe tokenizer(nn::spec_from_tokenizer_json(file, what), what);
   flags.write(file);
   Json json = statistics(tokenizer, text, tokenizer.encode(text));
   json["seconds"] = seconds;
@@ -120,7 +120,7 @@ Json encode(const TokenizerFlags& flags) {
   json["tokens"] = Json::Array{};
   for (const int token : tokens) {
     if (flags.pieces) {
-      lines += message(token, "\t", printable(tokenizer->bytes(token)), "\n");
+      lines += message(token, "\t", nn::printable(tokenizer->bytes(token)), "\n");
     } else {
       lines += (lines.empty() ? "" : " ") + std::to_string(token);
     }
@@ -140,7 +140,8 @@ std::vector<int> read_tokens(std::string_view text, int vocab) {
     int token = -1;
     const auto parsed = std::from_chars(word.data(), word.data() + word.size(), token);
     if (parsed.ec != std::errc() || parsed.ptr != word.data() + word.size() || token < 0 || token >= vocab)
-      throw Error(message("\"", printable(word.substr(0, 40)), "\" is no token; they are 0 to ", vocab - 1));
+      throw Error(
+          message("\"", nn::printable(word.substr(0, 40)), "\" is no token; they are 0 to ", vocab - 1));
     tokens.push_back(token);
     at += word.size();
   }
@@ -191,8 +192,8 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::run(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::run(argc, argv); });
 }

@@ -9,7 +9,7 @@
 #include "doctest/doctest.h"
 #include "nn/text/tokenizer_file.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 const std::string kText = "the theatre, then the thé<|endoftext|>\nthe end of the text\n";
@@ -30,7 +30,7 @@ std::string trained() {
 
 TEST_CASE("a tokenizer is trained, encodes a file, and decodes it to the same bytes") {
   const std::string file = trained(), flag = " --tokenizer " + file;
-  const auto tokenizer = load_tokenizer(file);
+  const auto tokenizer = nn::load_tokenizer(file);
   const std::string tokens = output("encode --text " + path_of("text") + flag);
   std::string expected;
   for (const int token : tokenizer->encode(kText))
@@ -48,7 +48,7 @@ TEST_CASE("statistics count bytes and tokens") {
   const std::string file = trained(), figures = path_of("figures.json");
   output("statistics --tokenizer " + file + " --text " + path_of("text") + " --json " + figures);
   const Json json = parse_json(read_file(figures, 1 << 16), "figures");
-  const double tokens = static_cast<double>(load_tokenizer(file)->encode(kText).size());
+  const double tokens = static_cast<double>(nn::load_tokenizer(file)->encode(kText).size());
   CHECK(json.at("bytes", "").number("") == static_cast<double>(kText.size()));
   CHECK(json.at("tokens", "").number("") == tokens);
   CHECK(json.at("bytes_a_token", "").number("") == static_cast<double>(kText.size()) / tokens);
@@ -80,4 +80,4 @@ TEST_CASE("the command explains itself") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -16,7 +16,7 @@
 #include "cmd/training/recipe_flags.h"
 #include "cmd/training/training_run.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 int train(int argc, char** argv) {
@@ -54,16 +54,16 @@ int train(int argc, char** argv) {
   if (flags.given("tokenizer") && flags.given("from"))
     throw Error("--tokenizer is decided by the model of --from; leave it out");
 
-  std::optional<Checkpoint> from;
-  if (!from_path.empty()) from = load_checkpoint(resolve_user_path(from_path));
+  std::optional<attention::Checkpoint> from;
+  if (!from_path.empty()) from = attention::load_checkpoint(resolve_user_path(from_path));
   const std::string text_path = resolve_user_path(text), valid_path = resolve_user_path(valid);
-  std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<const nn::Tokenizer> tokenizer;
   if (flags.given("tokenizer")) tokenizer = load_user_tokenizer(tokenizer_path, merges);
   const Task task = from ? Task::of(*from, text_path, valid_path)
                     : text.empty()
                         ? Task::recall()
                         : Task::text(text_path, valid_path, recipe_flags.context_or_default(), tokenizer);
-  RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
+  train::RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
   const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
@@ -75,15 +75,16 @@ int train(int argc, char** argv) {
   run.checkpoint.polynomial.reset();
   write_scores(scores, run.checkpoint);
   std::string written;
-  const auto save = [&](const std::string& name, const Checkpoint& checkpoint) {
-    save_checkpoint(folder + "/" + name, checkpoint);
+  const auto save = [&](const std::string& name, const attention::Checkpoint& checkpoint) {
+    attention::save_checkpoint(folder + "/" + name, checkpoint);
     written += (written.empty() ? "" : ", ") + name;
   };
-  const auto save_stage = [&](const ModelWeights& weights, std::optional<Ranges> ranges) {
-    Checkpoint checkpoint{weights, std::move(ranges), {}, {}};
+  const auto save_stage = [&](const attention::ModelWeights& weights,
+                              std::optional<attention::Ranges> ranges) {
+    attention::Checkpoint checkpoint{weights, std::move(ranges), {}, {}};
     task.codec.write_notes(checkpoint);
     write_scores(scores, checkpoint);
-    save(std::string(name_of(weights.config.attention)) + ".safetensors", checkpoint);
+    save(std::string(attention::name_of(weights.config.attention)) + ".safetensors", checkpoint);
   };
   save("final.safetensors", run.checkpoint);
   scores.ranges = {};
@@ -93,16 +94,17 @@ int train(int argc, char** argv) {
   if (!from && !run.models.softmax.layers.empty()) {
     scores.trained = {};
     // Softmax can be made polynomial as it is (//cmd:polynomialise --softmax), which takes its ranges.
-    save_stage(run.models.softmax, measure_ranges(run.models.softmax, *task.source, recipe.range_sequences));
+    save_stage(run.models.softmax,
+               train::measure_ranges(run.models.softmax, *task.source, recipe.range_sequences));
   }
-  const Ranges &before = run.models.ranges_before, &after = run.models.ranges;
+  const attention::Ranges &before = run.models.ranges_before, &after = run.models.ranges;
   std::printf(
       "ranges on training data before and after range minimisation, in the form that runs encrypted:\n%s",
       range_table(run.models.final_model.config, before, after).c_str());
   std::printf("%s%s; wrote %s to %s\n", scores_table(task, run.scores).c_str(),
               seconds_text(run.seconds).c_str(), written.c_str(), out.c_str());
   Json json;
-  for (const StageReport& stage : run.models.stages) {
+  for (const train::StageReport& stage : run.models.stages) {
     Json row;
     row["stage"] = stage.name;
     row["steps"] = static_cast<int64_t>(stage.steps);
@@ -122,8 +124,8 @@ int train(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::train(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::train(argc, argv); });
 }

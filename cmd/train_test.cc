@@ -1,4 +1,5 @@
-// //cmd:train and //cmd:evaluate as their users call them: what they refuse, with one clear line and exit code 2.
+// //cmd:train and //cmd:evaluate as their users call them: what they refuse, with one clear line and exit
+// code 2.
 
 #include <cmath>
 #include <filesystem>
@@ -16,7 +17,7 @@
 #include "nn/text/byte_bpe.h"
 #include "nn/text/byte_bpe_files.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // Runs the command, after `before` in the same shell; what it wrote to stderr comes back in `error`.
@@ -56,35 +57,35 @@ TEST_CASE("a score offset that is no number is refused") {
 
 TEST_CASE("a checkpoint with a NaN, of an odd power or of another shape is refused") {
   const std::string path = path_of("model.safetensors");
-  RecallOptions task;
+  train::RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
-  ModelConfig config;
+  attention::ModelConfig config;
   config.vocab = 8, config.context = 16, config.layers = 1, config.width = 16, config.heads = 2,
   config.ffn = 16;
-  Checkpoint checkpoint;
-  checkpoint.weights = random_weights(config, 1);
+  attention::Checkpoint checkpoint;
+  checkpoint.weights = attention::random_weights(config, 1);
   PromptCodec(task).write_notes(checkpoint);
-  save_checkpoint(path, checkpoint);
-  const Safetensors whole = read_safetensors(path);
+  attention::save_checkpoint(path, checkpoint);
+  const nn::Safetensors whole = nn::read_safetensors(path);
   std::string error;
   CHECK(run("evaluate --model " + path, error) == 0);
   CHECK(error == "");
   check_refused("evaluate --windows 2 --model " + path, "leave it out for this model");
   // Each is written anew with a checksum that fits.
-  Safetensors file = whole;
+  nn::Safetensors file = whole;
   file.tensors[0].values[0] = std::nanf("");
-  write_safetensors(path, file);
+  nn::write_safetensors(path, file);
   const std::string why = path + ": tensor " + file.tensors[0].name + " holds a value that is not finite";
   check_refused("evaluate --model " + path, why);
   check_refused("train --from " + path + " --out " + path_of("c"), why);
   CHECK_FALSE(std::filesystem::exists(path_of("c")));
   const auto with = [&](const std::string& from, const std::string& to) {
-    Safetensors changed = whole;
+    nn::Safetensors changed = whole;
     std::string& text = changed.metadata.at("config");
     const size_t at = text.find(from);
     REQUIRE(at != std::string::npos);
     text.replace(at, from.size(), to);
-    write_safetensors(path, changed);
+    nn::write_safetensors(path, changed);
   };
   with("\"power\":4", "\"power\":5");
   check_refused("evaluate --model " + path, "power = 5 is not an even number");
@@ -123,12 +124,13 @@ TEST_CASE(
   const std::string json = path_of("from.json");
   REQUIRE(run("train --out " + path_of("continued") + small + " --from " + softmax + " --json " + json,
               error) == 0);
-  const Checkpoint trained = load_checkpoint(path_of("continued/power_softmax.safetensors"));
+  const attention::Checkpoint trained =
+      attention::load_checkpoint(path_of("continued/power_softmax.safetensors"));
   CHECK(trained.weights.config.context == 16);
   CHECK(trained.weights.config.power == 4);
-  CHECK(trained.weights.config.form == PowerForm::kStable);
-  const Checkpoint last = load_checkpoint(path_of("continued/final.safetensors"));
-  CHECK(last.weights.config.form == PowerForm::kLengthAgnostic);
+  CHECK(trained.weights.config.form == attention::PowerForm::kStable);
+  const attention::Checkpoint last = attention::load_checkpoint(path_of("continued/final.safetensors"));
+  CHECK(last.weights.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(last.ranges.has_value());
   const Json scores = parse_json(read_file(json, 1 << 20), "json").at("scores", "json");
   CHECK(scores.at("softmax", "json").at("tokens", "json").integer("tokens", 0, 1000) == 3 * 4 * 16);
@@ -146,15 +148,15 @@ TEST_CASE(
   // The paper as printed, all in one flag, and what goes before it.
   const std::string paper = "train --paper" + small + " --from " + softmax + " --out ";
   REQUIRE(run(paper + path_of("paper"), error) == 0);
-  CHECK(load_checkpoint(path_of("paper/final.safetensors")).weights.config.epsilon == 1e-3);
+  CHECK(attention::load_checkpoint(path_of("paper/final.safetensors")).weights.config.epsilon == 1e-3);
   REQUIRE(run(paper + path_of("coarse") + " --epsilon 0.01", error) == 0);
-  CHECK(load_checkpoint(path_of("coarse/final.safetensors")).weights.config.epsilon == 0.01);
+  CHECK(attention::load_checkpoint(path_of("coarse/final.safetensors")).weights.config.epsilon == 0.01);
   const std::string replace = "polynomialise --paper --model " + path_of("paper/final.safetensors") +
                               " --out " + path_of("paper/polynomial");
   REQUIRE(run(replace, error) == 0);
-  const Checkpoint polynomial = load_checkpoint(path_of("paper/polynomial"));
-  CHECK(polynomial.polynomial->division == DivisionForm::kGoldschmidt);
-  CHECK(polynomial.polynomial->inverse_sqrt == DivisionForm::kGoldschmidt);
+  const attention::Checkpoint polynomial = attention::load_checkpoint(path_of("paper/polynomial"));
+  CHECK(polynomial.polynomial->division == attention::DivisionForm::kGoldschmidt);
+  CHECK(polynomial.polynomial->inverse_sqrt == attention::DivisionForm::kGoldschmidt);
   check_refused(replace + " --division relaxed", "leave --division out");
   check_refused("demo --paper --model " + path_of("paper/polynomial"), "--paper trains a model");
   check_refused("plan --paper --model " + path_of("paper/polynomial"), "--paper is for --shape");
@@ -181,19 +183,19 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   const std::string text = path_of("tokens.txt"), tokenizer = path_of("tokenizer.json"),
                     json = path_of("tokens.json");
   write_file(text, kText);
-  const ByteBpeSpec spec = train_byte_bpe(kText, {.vocab = 270});
-  write_file(tokenizer, tokenizer_json(spec, 1));
+  const nn::ByteBpeSpec spec = nn::train_byte_bpe(kText, {.vocab = 270});
+  write_file(tokenizer, nn::tokenizer_json(spec, 1));
   const std::string folder = path_of("tokens"),
                     small =
                         " --steps 2 --range-steps 2 --batch 2 --layers 1 --width 16 "
                         "--heads 2 --ffn 16 --context 8 --threads 1";
   std::string error;
   REQUIRE(run("train --out " + folder + " --text " + text + " --tokenizer " + tokenizer + small, error) == 0);
-  const Checkpoint checkpoint = load_checkpoint(folder + "/final.safetensors");
+  const attention::Checkpoint checkpoint = attention::load_checkpoint(folder + "/final.safetensors");
   CHECK(checkpoint.weights.config.vocab == 270);
   const PromptCodec codec(checkpoint);
   REQUIRE(codec.tokenizer());
-  CHECK(codec.encode("the quick") == ByteBpe(spec, "test").encode("the quick"));
+  CHECK(codec.encode("the quick") == nn::ByteBpe(spec, "test").encode("the quick"));
   CHECK(codec.decode(codec.encode("the quick")) == "the quick");
 
   const std::string evaluate =
@@ -222,18 +224,18 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
 }
 
 TEST_CASE("predictions that are no text together show where one ends") {
-  ByteBpeSpec spec;
+  nn::ByteBpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
   spec.tokens.emplace_back("ab");
   spec.merges = {{'a', 'b'}};
-  const PromptCodec bpe(std::make_shared<const ByteBpe>(spec, "test"));
+  const PromptCodec bpe(std::make_shared<const nn::ByteBpe>(spec, "test"));
   CHECK(bpe.list(std::vector<int>{'a', 256, '\n'}) == "a|ab|\\n");
-  const PromptCodec recall(RecallOptions{});
+  const PromptCodec recall(train::RecallOptions{});
   CHECK(recall.list(std::vector<int>{0, 1}) == "k0 k1");
 }
 
 TEST_CASE("a character model from before there were tokenizers is read") {
-  Checkpoint checkpoint;
+  attention::Checkpoint checkpoint;
   checkpoint.weights.config.vocab = 3;
   checkpoint.notes["alphabet"] = "0a6162";
   const PromptCodec codec(checkpoint);
@@ -274,4 +276,4 @@ TEST_CASE("a training killed in the middle and begun again ends with the same by
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

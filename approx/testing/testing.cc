@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 
-namespace psm {
+namespace psm::approx {
 
 std::vector<double> points_of(const Interval& domain, int count) {
   std::vector<double> points(count);
@@ -49,7 +49,7 @@ ProgramReport run_program(const Approximation& approximation) {
 
   ProgramReport report;
   for (int i = 0; i < kSlots; ++i) {
-    const Complex out = result.outputs.at("out")[i];
+    const ckks::Complex out = result.outputs.at("out")[i];
     report.worst_difference =
         std::max(report.worst_difference, std::abs(out - approximation.evaluate_normalised(input[i].real())));
     report.largest = std::max(report.largest, std::abs(out));
@@ -69,4 +69,4 @@ double worst_error(const Approximation& approximation, int count) {
   return worst;
 }
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -3,7 +3,7 @@
 
 #include "approx/approximation.h"
 
-namespace psm {
+namespace psm::approx {
 
 // `count` points of the domain, both ends included; spaced geometrically where the domain is positive.
 std::vector<double> points_of(const Interval& domain, int count);
@@ -25,4 +25,4 @@ ProgramReport run_program(const Approximation& approximation);
 // The largest error_at() over `count` points.
 double worst_error(const Approximation& approximation, int count);
 
-}  // namespace psm
+}  // namespace psm::approx

@@ -10,7 +10,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/progress.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 constexpr size_t kFloats = size_t{1} << 25;  // of a part's tensors, at most
@@ -35,7 +35,7 @@ std::vector<size_t> by_length(const ModelConfig& config, const Examples& example
 
 // What one thread works with.
 struct Workspace {
-  Tape<float> tape{Gradients::kNone};
+  nn::Tape<float> tape{nn::Gradients::kNone};
   ForwardTensors<float> out;
   std::vector<int> tokens, lengths;
   std::vector<float> patches;
@@ -118,7 +118,7 @@ void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const
   const int real = part.lengths[i], length = part.length, first = static_cast<int>(i) * length;
   const PowerParameters power = PowerParameters::of(config);
   Doubles doubles;
-  const auto rows_of = [&](Site site, int layer, const Tensor<float>& x) {
+  const auto rows_of = [&](Site site, int layer, const nn::Tensor<float>& x) {
     for (int t = 0; t < real; ++t)
       observe(site, layer, t, doubles.of(x.row(first + t), static_cast<size_t>(x.columns)));
   };
@@ -126,7 +126,7 @@ void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const
     const double variance = row_moments(config, row).variance;
     observe(site, layer, position, {&variance, 1});
   };
-  const auto variances_of = [&](Site site, int layer, const Tensor<float>& x) {
+  const auto variances_of = [&](Site site, int layer, const nn::Tensor<float>& x) {
     for (int t = 0; t < real; ++t) variance_of(site, layer, t, x.row(first + t));
   };
   for (int n = 0; n < config.layers; ++n) {
@@ -148,15 +148,15 @@ void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const
   }
   rows_of(Site::kResidual, config.layers, out.residual.back());
   const bool classifier = config.classes > 0;  // one row for each example
-  if (const Tensor<float>& x = out.final_norm_input; x.value != nullptr) {
+  if (const nn::Tensor<float>& x = out.final_norm_input; x.value != nullptr) {
     if (classifier)
       variance_of(Site::kVariance, config.layers, 0, x.row(static_cast<int>(i)));
     else
       variances_of(Site::kVariance, config.layers, x);
   }
-  if (const Tensor<float>& z = out.pooler_inputs; z.value != nullptr)
+  if (const nn::Tensor<float>& z = out.pooler_inputs; z.value != nullptr)
     observe(Site::kPoolerInput, config.layers, 0,
             doubles.of(z.row(static_cast<int>(i)), static_cast<size_t>(z.columns)));
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -1,11 +1,12 @@
-// A model over many examples: the forward pass of training, in fp32 and without gradients, in parts of a few sequences
-// of about the same length, a part a thread. With a polynomial model's functions it is that model.
+// A model over many examples: the forward pass of training, in fp32 and without gradients, in parts of a few
+// sequences of about the same length, a part a thread. With a polynomial model's functions it is that model.
 //
-// What the functions compute, and 1/sqrt, 1/x and sums that decide on an interval, is in double precision; all products
-// are fp32. attention/reference is what it is compared with: logits agree to some 1e-5 of the largest.
+// What the functions compute, and 1/sqrt, 1/x and sums that decide on an interval, is in double precision;
+// all products are fp32. attention/reference is what it is compared with: logits agree to some 1e-5 of the
+// largest.
 //
-// The same bits for any number of threads, and for whatever else is in a part. A part's tensors take 128 MiB at most,
-// unless one sequence takes more.
+// The same bits for any number of threads, and for whatever else is in a part. A part's tensors take 128 MiB
+// at most, unless one sequence takes more.
 #pragma once
 
 #include <functional>
@@ -17,10 +18,10 @@
 #include "attention/shape/functions.h"
 #include "attention/trained/model.h"
 
-namespace psm {
+namespace psm::attention {
 
-// Some of the examples, after their forward pass: number i of them has the rows i length .. i length + lengths[i] of
-// what has a row for each token (the rest is filled up), and is number examples[i] of all.
+// Some of the examples, after their forward pass: number i of them has the rows i length .. i length +
+// lengths[i] of what has a row for each token (the rest is filled up), and is number examples[i] of all.
 struct BatchedPart {
   std::span<const size_t> examples;
   int length;
@@ -42,8 +43,8 @@ class BatchedModel {
 
   const ModelConfig& config() const { return model_.config; }
 
-  // Shows every example once; several threads call visit at once, each with other examples. Throws psm::Error on
-  // examples that the model cannot read.
+  // Shows every example once; several threads call visit at once, each with other examples. Throws psm::Error
+  // on examples that the model cannot read.
   void run(const Examples& examples, const BatchedOptions& options,
            const std::function<void(const BatchedPart&)>& visit) const;
 
@@ -56,4 +57,4 @@ class BatchedModel {
 // Shows what reference_forward's hook is shown of example i of a part, whose scores are kept.
 void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const Observe& observe);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -14,7 +14,7 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 constexpr int kContext = 9, kPatchInputs = 3;
@@ -140,7 +140,7 @@ TEST_CASE("measured ranges are those of the reference") {
                                 }});
   const Ranges slow = meter.ranges();
   const auto close = [](double x) { return doctest::Approx(x).epsilon(1e-5); };
-  const auto check = [&](Interval a, Interval b) {
+  const auto check = [&](approx::Interval a, approx::Interval b) {
     CHECK(a.lo == close(b.lo));
     CHECK(a.hi == close(b.hi));
   };
@@ -215,4 +215,4 @@ TEST_CASE("one example that the model cannot read is an error") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

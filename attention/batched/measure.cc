@@ -3,7 +3,7 @@
 #include "attention/batched/batched_model.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 
 Ranges measure_ranges(const ModelWeights& weights, const Examples& examples) {
   if (examples.size() == 0) throw Error("no sequences to measure ranges on; give at least one");
@@ -37,4 +37,4 @@ std::vector<RangeUse> count_range_leaves(const PolynomialModel& model, const Exa
   return all.uses();
 }
 
-}  // namespace psm
+}  // namespace psm::attention

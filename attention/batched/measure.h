@@ -1,5 +1,6 @@
-// What a model's values span over many examples, and how often those of its polynomial form leave their intervals: in
-// less time than the training that they follow. The same result for any number of threads. Both show a progress bar.
+// What a model's values span over many examples, and how often those of its polynomial form leave their
+// intervals: in less time than the training that they follow. The same result for any number of threads. Both
+// show a progress bar.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@
 #include "attention/shape/examples.h"
 #include "attention/shape/weights.h"
 
-namespace psm {
+namespace psm::attention {
 
 // Throws psm::Error without examples, and on one that the model cannot read.
 Ranges measure_ranges(const ModelWeights& weights, const Examples& examples);
@@ -17,4 +18,4 @@ Ranges measure_ranges(const ModelWeights& weights, const Examples& examples);
 // Throws psm::Error on an example that the model cannot read.
 std::vector<RangeUse> count_range_leaves(const PolynomialModel& model, const Examples& examples);
 
-}  // namespace psm
+}  // namespace psm::attention

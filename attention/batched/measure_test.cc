@@ -3,7 +3,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelConfig small() {
@@ -53,4 +53,4 @@ TEST_CASE("ranges need data") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using program::Instruction;
@@ -89,4 +89,4 @@ std::vector<LayerPath> critical_paths(const Program& program) {
   return layers;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -11,7 +11,7 @@
 
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct PathLevels {
   int total = 0;
@@ -29,4 +29,4 @@ struct LayerPath {
 // Layer by layer, of a program of encrypted_model.h.
 std::vector<LayerPath> critical_paths(const program::Program&);
 
-}  // namespace psm
+}  // namespace psm::attention

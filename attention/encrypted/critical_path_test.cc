@@ -7,7 +7,7 @@
 #include "attention/encrypted/encrypted_model.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 TEST_CASE("the levels of a layer are those of the block's description") {
@@ -25,9 +25,9 @@ TEST_CASE("the levels of a layer are those of the block's description") {
     CAPTURE(client_norm);
     PolynomialOptions options;
     options.client_norm = client_norm;
-    const int norm = design_inverse_sqrt(ranges.variance, options.norm_error).depth();
-    const int inverse = design_inverse(ranges.denominator, options.inverse_error).depth();
-    const int gelu = design_gelu(ranges.gelu_input, options.gelu_error).depth();
+    const int norm = approx::design_inverse_sqrt(ranges.variance, options.norm_error).depth();
+    const int inverse = approx::design_inverse(ranges.denominator, options.inverse_error).depth();
+    const int gelu = approx::design_gelu(ranges.gelu_input, options.gelu_error).depth();
     const std::vector<LayerPath> paths =
         critical_paths(build_shape_program(config, packing, ranges, options));
     REQUIRE(paths.size() == 2);
@@ -68,4 +68,4 @@ TEST_CASE("instructions outside of layers and parts that a layer lacks count not
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

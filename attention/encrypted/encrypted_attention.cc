@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_sum.h"
 
-namespace psm {
+namespace psm::attention {
 
 using program::Builder;
 using program::Value;
@@ -38,9 +38,9 @@ AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta
     for (int m = 0; m < score_ciphertexts_; ++m)
       skew_keys_.terms.push_back(
           {.output = m, .giant = -m * C * F, .baby = -f * F, .weight = key_mask(m, f, -m * C * F)});
-    std::vector<Complex> one(static_cast<size_t>(F));
+    std::vector<ckks::Complex> one(static_cast<size_t>(F));
     for (int at = f; at < F; at += C) one[static_cast<size_t>(at)] = 1;
-    skew_values_.terms.push_back({.baby = -f * F, .weight = Plain(std::move(one))});
+    skew_values_.terms.push_back({.baby = -f * F, .weight = ckks::Plain(std::move(one))});
   }
   // Inputs are q and V~ rotated by the giants, one for each g; outputs (g, b) in this order.
   mask_queries_.outputs = mask_values_.outputs = 0;
@@ -61,9 +61,9 @@ AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta
 }
 
 // mask_i before the outer rotation by `giant_offset`.
-Plain AttentionMasks::query_mask(int i, int giant_offset) const {
+ckks::Plain AttentionMasks::query_mask(int i, int giant_offset) const {
   const size_t period = static_cast<size_t>(tokens_) * static_cast<size_t>(features_);
-  std::vector<Complex> mask(period);
+  std::vector<ckks::Complex> mask(period);
   for (int t = 0; t < tokens_; ++t)
     for (int f = 0; f < features_; ++f) {
       const int j = f % head_features_, source = j + i;
@@ -71,22 +71,22 @@ Plain AttentionMasks::query_mask(int i, int giant_offset) const {
       mask[wrap(static_cast<long>(t) * features_ + f + giant_offset, period)] =
           std::polar(scale_[static_cast<size_t>(t)] / 2, -theta_[static_cast<size_t>(source)] * i);
     }
-  return Plain(std::move(mask));
+  return ckks::Plain(std::move(mask));
 }
 
-Plain AttentionMasks::value_mask(int i, int giant_offset) const {
+ckks::Plain AttentionMasks::value_mask(int i, int giant_offset) const {
   const size_t period = static_cast<size_t>(features_);
-  std::vector<Complex> mask(period);
+  std::vector<ckks::Complex> mask(period);
   for (int f = 0; f < features_; ++f) {
     const int j = f % head_features_ - i;
     if (j >= 0 && j < head_features_) mask[wrap(f + giant_offset, period)] = 1;
   }
-  return Plain(std::move(mask));
+  return ckks::Plain(std::move(mask));
 }
 
-Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const {
+ckks::Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const {
   const size_t period = static_cast<size_t>(tokens_) * static_cast<size_t>(features_);
-  std::vector<Complex> mask(period);
+  std::vector<ckks::Complex> mask(period);
   const int step = m * head_features_;
   for (int t = 0; t < tokens_; ++t) {
     if (wrap(t - feature, static_cast<size_t>(tokens_)) < static_cast<size_t>(step)) continue;
@@ -94,7 +94,7 @@ Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const {
       mask[wrap(static_cast<long>(t) * features_ + f + giant_offset, period)] =
           std::polar(1.0, theta_[static_cast<size_t>(feature)] * (step + feature));
   }
-  return Plain(std::move(mask));
+  return ckks::Plain(std::move(mask));
 }
 
 std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) const {
@@ -123,15 +123,15 @@ std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) co
   return scores;
 }
 
-Plain AttentionMasks::score_offsets(int m, const std::vector<double>& c) const {
+ckks::Plain AttentionMasks::score_offsets(int m, const std::vector<double>& c) const {
   PSM_CHECK(static_cast<int>(c.size()) == features_ / head_features_, c.size(), " offsets");
-  std::vector<Complex> offsets(static_cast<size_t>(tokens_) * static_cast<size_t>(features_));
+  std::vector<ckks::Complex> offsets(static_cast<size_t>(tokens_) * static_cast<size_t>(features_));
   for (int t = 0; t < tokens_; ++t)
     for (int f = 0; f < features_; ++f)
       if (t >= m * head_features_ + f % head_features_)
         offsets[static_cast<size_t>(t) * static_cast<size_t>(features_) + static_cast<size_t>(f)] =
             scale_[static_cast<size_t>(t)] * c[static_cast<size_t>(f / head_features_)];
-  return Plain(std::move(offsets));
+  return ckks::Plain(std::move(offsets));
 }
 
 Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, Value v) const {
@@ -168,7 +168,7 @@ Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, 
 Value AttentionMasks::row_sums(Builder& builder, const std::vector<Value>& powers, double factor) const {
   const std::vector<double> weight(static_cast<size_t>(features_), factor);
   return builder.linear(std::vector<Value>{builder.add_all(powers)},
-                        block_sum_map(weight, head_features_))[0];
+                        nn::block_sum_map(weight, head_features_))[0];
 }
 
 std::vector<double> rotary_angles(const ModelConfig& config, const Packing& packing) {
@@ -179,4 +179,4 @@ std::vector<double> rotary_angles(const ModelConfig& config, const Packing& pack
   return theta;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

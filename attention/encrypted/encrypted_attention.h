@@ -35,7 +35,7 @@
 #include "attention/encrypted/packing.h"
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::attention {
 
 // The plaintexts and offsets of attention, the same for every layer of a model.
 class AttentionMasks {
@@ -46,7 +46,7 @@ class AttentionMasks {
   // T_m, m = 0 .. M - 1, of one ciphertext of heads. The imaginary parts are zero.
   std::vector<program::Value> scores(program::Builder&, program::Value q, program::Value k) const;
   // The offsets of ciphertext m of the scores, c for each head of a ciphertext (0 where there is none).
-  Plain score_offsets(int m, const std::vector<double>& c) const;
+  ckks::Plain score_offsets(int m, const std::vector<double>& c) const;
   // O from the powers P_m and v.
   program::Value weigh(program::Builder&, const std::vector<program::Value>& powers, program::Value v) const;
   // factor * D.
@@ -56,17 +56,17 @@ class AttentionMasks {
 
  private:
   int giants() const { return 2 * head_features_ / babies_; }
-  Plain query_mask(int i, int giant_offset) const;
-  Plain value_mask(int i, int giant_offset) const;
-  Plain key_mask(int m, int feature, int giant_offset) const;
+  ckks::Plain query_mask(int i, int giant_offset) const;
+  ckks::Plain value_mask(int i, int giant_offset) const;
+  ckks::Plain key_mask(int m, int feature, int giant_offset) const;
 
   int tokens_, features_, head_features_, score_ciphertexts_, babies_;
   std::vector<double> theta_, scale_;
-  LinearTransform skew_keys_, skew_values_, mask_queries_, mask_values_;
+  ckks::LinearTransform skew_keys_, skew_values_, mask_queries_, mask_values_;
 };
 
 // The angle of each complex feature of a head: rotary_base^(-2 c / rotary_dims) for c < rotary_dims / 2, else
 // 0.
 std::vector<double> rotary_angles(const ModelConfig&, const Packing&);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -8,7 +8,7 @@
 #include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_power.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using program::Builder;
@@ -54,7 +54,7 @@ void compare(const Case& c) {
   Builder builder(c.slots);
   const Value q = builder.input("q"), k = builder.input("k"), v = builder.input("v");
   std::vector<Value> powers;
-  for (Value score : masks.scores(builder, q, k)) powers.push_back(power_of(builder, score, c.power));
+  for (Value score : masks.scores(builder, q, k)) powers.push_back(nn::power_of(builder, score, c.power));
   builder.output("o", masks.weigh(builder, powers, v));
   builder.output("d", masks.row_sums(builder, powers, 2.0));
   const auto result = program::run_twin(std::move(builder).finish(), in);
@@ -65,7 +65,7 @@ void compare(const Case& c) {
     for (int t = 0; t < T; ++t)
       for (int head = 0; head < F / C; ++head) {
         auto at = [&](int token, int f) { return static_cast<size_t>((p * T + token) * F + head * C + f); };
-        std::vector<Complex> expected(static_cast<size_t>(C));
+        std::vector<ckks::Complex> expected(static_cast<size_t>(C));
         double sum = 0;
         for (int u = 0; u <= t; ++u) {
           double score = 0;
@@ -103,7 +103,7 @@ TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switch
   std::vector<Value> powers;
   for (Value score : masks.scores(builder, q, k)) {
     CHECK(builder.is_real(score));
-    powers.push_back(power_of(builder, score, 4));
+    powers.push_back(nn::power_of(builder, score, 4));
   }
   masks.weigh(builder, powers, v);
   const program::Program program = std::move(builder).finish();
@@ -128,4 +128,4 @@ TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switch
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -5,7 +5,7 @@
 #include "nn/encrypted/encrypted_gelu.h"
 #include "nn/encrypted/encrypted_power.h"
 
-namespace psm {
+namespace psm::attention {
 
 using program::Builder;
 using program::Value;
@@ -14,7 +14,7 @@ namespace {
 
 using Values = std::vector<Value>;
 
-Values add_biases(Builder& builder, std::span<const Value> values, const std::vector<Plain>& biases) {
+Values add_biases(Builder& builder, std::span<const Value> values, const std::vector<ckks::Plain>& biases) {
   Values sums;
   for (size_t i = 0; i < values.size(); ++i) sums.push_back(builder.add_plain(values[i], biases[i]));
   return sums;
@@ -22,8 +22,8 @@ Values add_biases(Builder& builder, std::span<const Value> values, const std::ve
 
 // Attention of one ciphertext of heads, divided by V.
 Values encrypted_heads(Builder& builder, const Values& q, const Values& k, const Values& v,
-                       const FoldedLayer& folded, const Approximation& inverse, const AttentionMasks& masks,
-                       int power) {
+                       const FoldedLayer& folded, const approx::Approximation& inverse,
+                       const AttentionMasks& masks, int power) {
   Builder::Scope scope(builder, "attention");
   Values scores;
   {
@@ -44,7 +44,8 @@ Values encrypted_heads(Builder& builder, const Values& q, const Values& k, const
   std::vector<Values> powers(q.size());
   {
     Builder::Scope inner(builder, "power");
-    for (size_t i = 0; i < scores.size(); ++i) powers[i / M].push_back(power_of(builder, scores[i], power));
+    for (size_t i = 0; i < scores.size(); ++i)
+      powers[i / M].push_back(nn::power_of(builder, scores[i], power));
   }
   Values denominators;
   {
@@ -78,8 +79,8 @@ Values encrypted_block(Builder& builder, const Values& x, const Values& h, const
   Values q, k, v, half;
   {
     Builder::Scope scope(builder, "query, key, value, up");
-    const SlotMatrix matrices[] = {folded.q, folded.k, folded.v, folded.up};
-    const Values all = encrypted_linear(builder, h, matrices);
+    const nn::SlotMatrix matrices[] = {folded.q, folded.k, folded.v, folded.up};
+    const Values all = nn::encrypted_linear(builder, h, matrices);
     const size_t heads = static_cast<size_t>(packing.head_ciphertexts());
     const std::span<const Value> from(all);
     q = add_biases(builder, from.subspan(0, heads), folded.q_bias);
@@ -91,19 +92,19 @@ Values encrypted_block(Builder& builder, const Values& x, const Values& h, const
   Values hidden;
   {
     Builder::Scope scope(builder, "feed-forward");
-    hidden = encrypted_gelu(builder, half, polynomials.gelu);
+    hidden = nn::encrypted_gelu(builder, half, polynomials.gelu);
   }
   Builder::Scope scope(builder, "output");
   // W_o and W_down as one matrix [o | down]: they share the giant steps.
-  const SlotMatrix o[] = {folded.o}, down[] = {folded.down};
-  const Values a = linear_sources(builder, attention, packing.features);
-  const Values b = linear_sources(builder, hidden, packing.features);
+  const nn::SlotMatrix o[] = {folded.o}, down[] = {folded.down};
+  const Values a = nn::linear_sources(builder, attention, packing.features);
+  const Values b = nn::linear_sources(builder, hidden, packing.features);
   Values sources = a;
   sources.insert(sources.end(), b.begin(), b.end());
-  const LinearSteps steps = choose_linear_steps(
+  const nn::LinearSteps steps = nn::choose_linear_steps(
       packing.features, static_cast<int>(attention.size() + hidden.size()), static_cast<int>(x.size()));
-  LinearTransform map = linear_map(o, steps);
-  for (TransformTerm& term : linear_map(down, steps).terms) {
+  ckks::LinearTransform map = nn::linear_map(o, steps);
+  for (ckks::TransformTerm& term : nn::linear_map(down, steps).terms) {
     term.input += static_cast<int>(a.size());
     map.terms.push_back(std::move(term));
   }
@@ -113,4 +114,4 @@ Values encrypted_block(Builder& builder, const Values& x, const Values& h, const
   return sum;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

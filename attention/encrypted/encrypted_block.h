@@ -16,7 +16,7 @@
 #include "attention/encrypted/folded_weights.h"
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::attention {
 
 // The new x' from x' and h'.
 std::vector<program::Value> encrypted_block(program::Builder&, const std::vector<program::Value>& x,
@@ -24,4 +24,4 @@ std::vector<program::Value> encrypted_block(program::Builder&, const std::vector
                                             const LayerApproximations&, const AttentionMasks&, int power,
                                             const Packing&);
 
-}  // namespace psm
+}  // namespace psm::attention

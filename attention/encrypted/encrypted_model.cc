@@ -8,7 +8,7 @@
 #include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_norm.h"
 
-namespace psm {
+namespace psm::attention {
 
 using program::Builder;
 using program::Program;
@@ -46,7 +46,8 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
     const LayerApproximations& functions = polynomials(n);
     if (n > 0 || !client_norm) {
       x = builder.refresh(x);
-      h = encrypted_norm(builder, x, layer.variance_weight, layer.variance_offset, functions.inverse_sqrt);
+      h = nn::encrypted_norm(builder, x, layer.variance_weight, layer.variance_offset,
+                             functions.inverse_sqrt);
     }
     x = encrypted_block(builder, x, h, layer, functions, masks, config.power, packing);
   }
@@ -110,7 +111,7 @@ Program build_shape_program(const ModelConfig& config, const Packing& packing, c
   const LayerApproximations polynomials{
       inverse_sqrt_of(ranges.variance, options),
       power_softmax_polynomial(config, ranges.denominator, options.inverse_error, options.division),
-      design_gelu(ranges.gelu_input, options.gelu_error)};
+      approx::design_gelu(ranges.gelu_input, options.gelu_error)};
   return build(
       config, packing, options.client_norm, [&](int) -> const FoldedLayer& { return folded; },
       [&](int) -> const LayerApproximations& { return polynomials; });
@@ -174,4 +175,4 @@ std::vector<std::vector<double>> client_logits(const PolynomialModel& model, con
   return logits;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -17,7 +17,7 @@
 #include "attention/reference/polynomial_model.h"
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::attention {
 
 using SlotVectors = std::map<std::string, std::vector<std::complex<double>>>;
 
@@ -26,8 +26,8 @@ program::Program build_program(const PolynomialModel&, const Packing&);
 // A model that exists only as a shape, for the meter: weights without entries, and the polynomials that a
 // model with the ranges of ShapeRanges would need.
 struct ShapeRanges {
-  Interval variance{0.1, 10};
-  Interval denominator{1e-3, 1};
+  approx::Interval variance{0.1, 10};
+  approx::Interval denominator{1e-3, 1};
   double gelu_input = 6;
 };
 program::Program build_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},
@@ -42,4 +42,4 @@ std::vector<std::vector<double>> client_logits(const PolynomialModel&, const Pac
                                                const SlotVectors& outputs,
                                                std::span<const std::vector<int>> prompts);
 
-}  // namespace psm
+}  // namespace psm::attention

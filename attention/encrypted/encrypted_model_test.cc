@@ -10,7 +10,7 @@
 #include "ckks/program/planning/planner.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelConfig small(int width, int heads, int ffn) {
@@ -169,7 +169,7 @@ TEST_CASE(
   for (const size_t period : program.value_period) CHECK(period <= 2048);
   program::BootstrapFigures figures;
   figures.seconds = figures.real_seconds = 12;
-  const program::CostModel costs(nominal_chain(secure_n16()), {}, {}, {{2048, 3, 14, figures}});
+  const program::CostModel costs(ckks::nominal_chain(ckks::secure_n16()), {}, {}, {{2048, 3, 14, figures}});
   CHECK(program::bootstrap_periods(program::plan(program, {}, costs)) == std::set<size_t>{2048});
 }
 
@@ -191,4 +191,4 @@ TEST_CASE("prompts that do not fit, and tokens that the model lacks, are refused
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

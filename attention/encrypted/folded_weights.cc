@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 
 namespace {
 
@@ -14,8 +14,8 @@ using Vector = std::vector<double>;
 using Entry = std::function<double(int row, int column)>;
 
 // A real matrix with the rows and columns that the layouts name, in slot order.
-SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns, const Entry& entry) {
-  SlotMatrix matrix{rows.size(), columns.size(), {}};
+nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns, const Entry& entry) {
+  nn::SlotMatrix matrix{rows.size(), columns.size(), {}};
   matrix.entries.assign(4 * static_cast<size_t>(rows.size()) * static_cast<size_t>(columns.size()), 0.0);
   size_t at = 0;
   for (int r = 0; r < 2 * rows.size(); ++r) {
@@ -31,11 +31,11 @@ SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns, cons
 }
 
 // A real vector as one plaintext of period F for each ciphertext.
-std::vector<Plain> arrange(const FeatureLayout& layout, int features, const Vector& vector) {
-  std::vector<Plain> plains;
+std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, const Vector& vector) {
+  std::vector<ckks::Plain> plains;
   auto part = [&](int i) { return i < 0 ? 0.0 : vector[static_cast<size_t>(i)]; };
   for (int first = 0; first < layout.size(); first += features) {
-    std::vector<Complex> period;
+    std::vector<ckks::Complex> period;
     for (int f = first; f < first + features; ++f)
       period.emplace_back(part(layout.re[static_cast<size_t>(f)]), part(layout.im[static_cast<size_t>(f)]));
     plains.emplace_back(std::move(period));
@@ -170,10 +170,10 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   }
   folded.variance_offset = norm_scale * config.norm_epsilon + polynomials.inverse_sqrt.input_offset();
 
-  const Approximation& inverse = polynomials.inverse();
+  const approx::Approximation& inverse = polynomials.inverse();
   folded.row_sum_factor = inverse.input_scale() * hi;
   for (int first = 0; first < packing.heads.size(); first += F) {
-    std::vector<Complex> offset;
+    std::vector<ckks::Complex> offset;
     for (int f = first; f < first + F; ++f) {
       const bool used = f / packing.head_features < config.heads;
       offset.push_back(used ? inverse.input_scale() * config.epsilon + inverse.input_offset()
@@ -186,8 +186,8 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
 
 FoldedLayer shape_of_layer(const ModelConfig& config, const Packing& packing) {
   auto biases = [&](const FeatureLayout& layout, bool real = false) {
-    return std::vector<Plain>(static_cast<size_t>(layout.size() / packing.features),
-                              Plain::shape_only(static_cast<size_t>(packing.features), real));
+    return std::vector<ckks::Plain>(static_cast<size_t>(layout.size() / packing.features),
+                                    ckks::Plain::shape_only(static_cast<size_t>(packing.features), real));
   };
   const int state = packing.state.size(), heads = packing.heads.size(), ffn = packing.ffn.size();
   FoldedLayer folded;
@@ -206,4 +206,4 @@ FoldedLayer shape_of_layer(const ModelConfig& config, const Packing& packing) {
   return folded;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

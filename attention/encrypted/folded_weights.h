@@ -22,12 +22,12 @@
 #include "ckks/program/program.h"
 #include "nn/encrypted/encrypted_linear.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct FoldedLayer {
-  SlotMatrix q, k, v, up, o, down;
+  nn::SlotMatrix q, k, v, up, o, down;
   // A plaintext of one token for each ciphertext of the output.
-  std::vector<Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
+  std::vector<ckks::Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
   // c for each head of each ciphertext of heads; empty without score offsets.
   std::vector<std::vector<double>> score_offset;
   // 1/sqrt reads  sum_f variance_weight[f] |x'_f|^2 + variance_offset.
@@ -36,7 +36,7 @@ struct FoldedLayer {
   // 1/x reads  row_sum_factor * D' + denominator_offset, D' the sum of the powers; where a head is missing
   // only padding.
   double row_sum_factor = 1;
-  std::vector<Plain> denominator_offset;
+  std::vector<ckks::Plain> denominator_offset;
 };
 
 // R of each real feature: the same for the two of a complex feature.
@@ -47,4 +47,4 @@ FoldedLayer fold_layer(const PolynomialModel&, const Packing&, int layer);
 // The same shapes without entries.
 FoldedLayer shape_of_layer(const ModelConfig&, const Packing&);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 
 namespace {
 
@@ -122,4 +122,4 @@ std::vector<std::vector<double>> unpack_states(const Packing& packing, int width
   return states;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -2,9 +2,10 @@
 //
 //     slot = prompt (T F) + t F + f      of ciphertext c,  for complex feature c F + f of token t of a prompt
 //
-// T tokens (a power of two), F complex features a ciphertext (a power of two), slots / (T F) places for prompts. Where
-// fewer prompts are wanted at once (a power of two), they repeat over the places: all slots have the period
-// prompts T F, the masks as well, and the planner may take sparse bootstraps (ckks/bootstrap/README.md). A complex feature holds two real ones, in re and im:
+// T tokens (a power of two), F complex features a ciphertext (a power of two), slots / (T F) places for
+// prompts. Where fewer prompts are wanted at once (a power of two), they repeat over the places: all slots
+// have the period prompts T F, the masks as well, and the planner may take sparse bootstraps
+// (ckks/bootstrap/README.md). A complex feature holds two real ones, in re and im:
 //   state  (residual stream)   features i and i + d/2
 //   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
 //                              twos; head h is the C = bit_ceil(head_dim / 2) complex features from h C
@@ -20,7 +21,7 @@
 
 #include "attention/shape/config.h"
 
-namespace psm {
+namespace psm::attention {
 
 // The real features in the real and in the imaginary parts; -1 where there is none (zero).
 struct FeatureLayout {
@@ -47,7 +48,8 @@ struct Packing {
 };
 
 // Throws psm::Error if `slots` cannot hold the model, T tokens of one head at least, and on every
-// architecture but GPT-NeoX's. `prompts`: how many different ones at once, at most; 0: as many as there are places.
+// architecture but GPT-NeoX's. `prompts`: how many different ones at once, at most; 0: as many as there are
+// places.
 Packing make_packing(const ModelConfig&, int tokens, size_t slots, int prompts = 0);
 
 // A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most
@@ -61,4 +63,4 @@ std::vector<std::vector<double>> unpack_states(const Packing&, int width,
                                                std::span<const std::vector<std::complex<double>>> ciphertexts,
                                                int prompts);
 
-}  // namespace psm
+}  // namespace psm::attention

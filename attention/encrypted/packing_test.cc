@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelConfig shape(int width, int heads, int ffn) {
@@ -119,4 +119,4 @@ TEST_CASE("fewer prompts than places repeat with their period, whatever their nu
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -6,10 +6,10 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
-const std::string& metadata_at(const Safetensors& file, const std::string& key, const std::string& path) {
+const std::string& metadata_at(const nn::Safetensors& file, const std::string& key, const std::string& path) {
   const auto found = file.metadata.find(key);
   if (found == file.metadata.end())
     throw Error(message(path, " has no ", key, " in its metadata; it is not a model of this program"));
@@ -95,25 +95,25 @@ ModelConfig config_from_json(const std::string& text, const std::string& what) {
 void save_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
   const ModelWeights& weights = checkpoint.weights;
   weights.validate();
-  Safetensors file;
+  nn::Safetensors file;
   file.metadata = checkpoint.notes;
   file.metadata["config"] = config_to_json(weights.config);
   if (checkpoint.ranges) file.metadata["ranges"] = ranges_to_json(*checkpoint.ranges).dump(0);
   if (checkpoint.polynomial) file.metadata["polynomial"] = options_to_json(*checkpoint.polynomial).dump(0);
   file.tensors = stored_tensors(weights);
-  write_safetensors(path, file);
+  nn::write_safetensors(path, file);
 }
 
 Checkpoint load_checkpoint(ByteSource source) {
   const std::string path = source.name();
-  return checkpoint_from(read_safetensors(std::move(source)), path);
+  return checkpoint_from(nn::read_safetensors(std::move(source)), path);
 }
 
-Checkpoint checkpoint_from(Safetensors file, const std::string& path) {
+Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path) {
   Checkpoint checkpoint;
   ModelWeights& weights = checkpoint.weights;
   weights.config = config_from_json(metadata_at(file, "config", path), path + ", config");
-  require_finite(file, path);
+  nn::require_finite(file, path);
   take_stored_tensors(file, weights, path);
   weights.validate(path);
   if (const auto ranges = file.metadata.find("ranges"); ranges != file.metadata.end())
@@ -125,4 +125,4 @@ Checkpoint checkpoint_from(Safetensors file, const std::string& path) {
   return checkpoint;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -1,9 +1,9 @@
 // A model in one safetensors file.
 //
-// Tensors have the names and layouts of stored_tensors.h, which are Hugging Face's; the configuration is JSON in the metadata ("config"), and so are the measured
-// ranges ("ranges") and the options of the polynomial form ("polynomial") where there are any. Everything
-// else that describes the model (its tokenizer, how it was trained) is `notes`: strings under keys of their
-// own.
+// Tensors have the names and layouts of stored_tensors.h, which are Hugging Face's; the configuration is JSON
+// in the metadata ("config"), and so are the measured ranges ("ranges") and the options of the polynomial
+// form ("polynomial") where there are any. Everything else that describes the model (its tokenizer, how it
+// was trained) is `notes`: strings under keys of their own.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 #include "attention/shape/weights.h"
 #include "nn/files/safetensors.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct Checkpoint {
   ModelWeights weights;
@@ -29,10 +29,10 @@ void save_checkpoint(const std::string& path, const Checkpoint& checkpoint);
 // Throws psm::Error on a file that is missing, truncated, altered, or not a model of this kind.
 Checkpoint load_checkpoint(ByteSource source);
 // The same from the file's content; `path` stands in messages.
-Checkpoint checkpoint_from(Safetensors file, const std::string& path);
+Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path);
 
 std::string config_to_json(const ModelConfig& config);
 // Throws psm::Error that begins with `what`.
 ModelConfig config_from_json(const std::string& text, const std::string& what);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -8,7 +8,7 @@
 #include "doctest/doctest.h"
 #include "nn/testing/fuzz_safetensors.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelWeights tiny() {
@@ -31,20 +31,20 @@ TEST_CASE("a model's file: a model that is read is complete") {
   const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/valid";
   FuzzTarget target;
   save_checkpoint(path, checkpoint);
-  target.corpus.push_back(without_checksum(read_file(path, 1 << 20)));
+  target.corpus.push_back(nn::without_checksum(read_file(path, 1 << 20)));
   const std::vector<std::vector<int>> prompts = {{1, 2}, {0}};
   checkpoint.ranges = measure_ranges(checkpoint.weights, prompts);
   checkpoint.polynomial = PolynomialOptions{.margin = 1.5};
   checkpoint.notes = {{"alphabet", "616263"}};
   save_checkpoint(path, checkpoint);
-  target.corpus.push_back(without_checksum(read_file(path, 1 << 20)));
+  target.corpus.push_back(nn::without_checksum(read_file(path, 1 << 20)));
 
   target.name = "checkpoint";
-  target.repair = repair_safetensors;
-  target.marks = safetensors_marks;
+  target.repair = nn::repair_safetensors;
+  target.marks = nn::safetensors_marks;
   target.decode = [](std::string_view bytes) {
-    const Checkpoint read =
-        checkpoint_from(read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent), "input");
+    const Checkpoint read = checkpoint_from(
+        nn::read_safetensors(ByteSource("input", bytes), nn::ChecksumRule::kIfPresent), "input");
     read.weights.validate();
     PSM_CHECK(!read.ranges || read.ranges->layers.size() == read.weights.layers.size());
   };
@@ -80,4 +80,4 @@ TEST_CASE("measured ranges and the options of the polynomials") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

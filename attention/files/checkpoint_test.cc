@@ -7,7 +7,7 @@
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 std::string scratch(const char* name) {
@@ -115,7 +115,8 @@ TEST_CASE("score offsets come back from their file, and a file or a JSON without
   CHECK(read.layers[0].score_offset == std::vector<float>{4, 4});  // p
   CHECK(read.layers[1].score_offset == checkpoint.weights.layers[1].score_offset);
   const int64_t shape[] = {2};
-  CHECK(read_safetensors(path).at("psm.layers.1.score_offset", shape, path) == read.layers[1].score_offset);
+  CHECK(nn::read_safetensors(path).at("psm.layers.1.score_offset", shape, path) ==
+        read.layers[1].score_offset);
   // Not a word of it in the text of other models: fingerprints are made of that.
   CHECK(config_to_json(example().config).find("score_offset") == std::string::npos);
   save_checkpoint(path, {example(), {}, {}, {}});
@@ -127,7 +128,7 @@ TEST_CASE("query, key and value of each head lie together in the file") {
   save_checkpoint(path, {example(), {}, {}, {}});
   const int64_t shape[] = {24};
   const std::vector<float> bias =
-      read_safetensors(path).at("gpt_neox.layers.0.attention.query_key_value.bias", shape, path);
+      nn::read_safetensors(path).at("gpt_neox.layers.0.attention.query_key_value.bias", shape, path);
   CHECK(bias == std::vector<float>{0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23,
                                    4, 5, 6, 7, 14, 15, 16, 17, 24, 25, 26, 27});
 }
@@ -135,29 +136,29 @@ TEST_CASE("query, key and value of each head lie together in the file") {
 TEST_CASE("files of another model are refused") {
   const std::string path = scratch("other.safetensors");
   save_checkpoint(path, {example(), {}, {}, {}});
-  const Safetensors good = read_safetensors(path);
+  const nn::Safetensors good = nn::read_safetensors(path);
   auto refused = [&](auto change) {
-    Safetensors bad = good;
+    nn::Safetensors bad = good;
     change(bad);
-    write_safetensors(path, bad);
+    nn::write_safetensors(path, bad);
     CHECK_THROWS_AS(load_checkpoint(path), Error);
   };
-  refused([](Safetensors& f) { f.metadata.erase("config"); });
-  refused([](Safetensors& f) { f.metadata["config"] = "{}"; });
-  refused([](Safetensors& f) {
+  refused([](nn::Safetensors& f) { f.metadata.erase("config"); });
+  refused([](nn::Safetensors& f) { f.metadata["config"] = "{}"; });
+  refused([](nn::Safetensors& f) {
     f.metadata["config"].replace(f.metadata["config"].find("\"layers\":2"), 10, "\"layers\":3");
   });
-  refused([](Safetensors& f) {
+  refused([](nn::Safetensors& f) {
     f.metadata["config"].replace(f.metadata["config"].find("stable\""), 6, "stably");
   });
-  refused([](Safetensors& f) {
+  refused([](nn::Safetensors& f) {
     f.metadata["config"].replace(f.metadata["config"].find("\"power\":4"), 9, "\"power\":5");
   });
-  refused([](Safetensors& f) { f.metadata["ranges"] = "{\"residual\":[]}"; });
-  refused([](Safetensors& f) { f.tensors.pop_back(); });
-  refused([](Safetensors& f) { f.tensors[0].shape = {8, 5}; });
-  refused([](Safetensors& f) { f.tensors[0].name = "gpt_neox.embed.weight"; });
+  refused([](nn::Safetensors& f) { f.metadata["ranges"] = "{\"residual\":[]}"; });
+  refused([](nn::Safetensors& f) { f.tensors.pop_back(); });
+  refused([](nn::Safetensors& f) { f.tensors[0].shape = {8, 5}; });
+  refused([](nn::Safetensors& f) { f.tensors[0].name = "gpt_neox.embed.weight"; });
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -14,7 +14,7 @@
 #include "ckks/base/random/training_random.h"
 #include "nn/files/safetensors.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 namespace fs = std::filesystem;
@@ -28,7 +28,7 @@ constexpr const char* kTokenTypes = "roberta.embeddings.token_type_embeddings.we
 constexpr const char* kClassifier = "classifier.out_proj.weight";
 
 // The parts of a large model, one file name for each in the index.
-Safetensors read_parts(const fs::path& folder) {
+nn::Safetensors read_parts(const fs::path& folder) {
   const std::string index = (folder / kIndexName).string();
   const Json json = parse_json(read_file(index, kMaxJsonBytes), index);
   std::set<std::string> names;
@@ -39,18 +39,18 @@ Safetensors read_parts(const fs::path& folder) {
           message(index, ": ", name, " is no .safetensors file of this folder; copy the model again"));
     names.insert(name);
   }
-  Safetensors all;
+  nn::Safetensors all;
   for (const std::string& name : names) {
-    Safetensors part = read_safetensors((folder / name).string(), ChecksumRule::kIfPresent);
+    nn::Safetensors part = nn::read_safetensors((folder / name).string(), nn::ChecksumRule::kIfPresent);
     std::move(part.tensors.begin(), part.tensors.end(), std::back_inserter(all.tensors));
     std::move(part.skipped.begin(), part.skipped.end(), std::back_inserter(all.skipped));
   }
   return all;
 }
 
-NamedTensor* find(Safetensors& file, const std::string& name) {
+nn::NamedTensor* find(nn::Safetensors& file, const std::string& name) {
   const auto found = std::find_if(file.tensors.begin(), file.tensors.end(),
-                                  [&](const NamedTensor& tensor) { return tensor.name == name; });
+                                  [&](const nn::NamedTensor& tensor) { return tensor.name == name; });
   return found == file.tensors.end() ? nullptr : &*found;
 }
 
@@ -62,7 +62,7 @@ bool is_ignored(const std::string& name) {
   return name.starts_with("roberta.pooler.");
 }
 
-void drop_ignored(Safetensors& file, bool masked_words, std::vector<std::string>& ignored) {
+void drop_ignored(nn::Safetensors& file, bool masked_words, std::vector<std::string>& ignored) {
   const auto drop = [&](const auto& tensor) {
     const bool drops = is_ignored(tensor.name) || (masked_words && tensor.name.starts_with("lm_head."));
     if (drops) ignored.push_back(tensor.name);
@@ -72,19 +72,20 @@ void drop_ignored(Safetensors& file, bool masked_words, std::vector<std::string>
   std::erase_if(file.skipped, drop);
 }
 
-void untie(Safetensors& file, bool is_llama, ImportedModel& out) {
-  const NamedTensor* shared = find(file, is_llama ? "model.embed_tokens.weight" : "gpt_neox.embed_in.weight");
+void untie(nn::Safetensors& file, bool is_llama, ImportedModel& out) {
+  const nn::NamedTensor* shared =
+      find(file, is_llama ? "model.embed_tokens.weight" : "gpt_neox.embed_in.weight");
   const char* unembedding = is_llama ? "lm_head.weight" : "embed_out.weight";
   if (shared == nullptr || find(file, unembedding) != nullptr) return;
-  NamedTensor copy{unembedding, shared->shape, shared->values};
+  nn::NamedTensor copy{unembedding, shared->shape, shared->values};
   file.tensors.push_back(std::move(copy));
   out.changed.push_back("the unembedding is a copy of the embedding, to which it was tied");
 }
 
 // Drops the rows that stand for padding and adds the first token type's row to the others.
-void convert_positions(Safetensors& file, const HuggingFaceConfig& config, const std::string& path,
+void convert_positions(nn::Safetensors& file, const HuggingFaceConfig& config, const std::string& path,
                        ImportedModel& out) {
-  NamedTensor* positions = find(file, kPositions);
+  nn::NamedTensor* positions = find(file, kPositions);
   if (positions == nullptr) return;  // reported with all others that are missing
   const int64_t d = config.model.width;
   const int64_t stored[] = {config.model.context + config.position_rows, d};
@@ -116,10 +117,10 @@ void convert_classifier(ModelWeights& weights, float factor) {
 }
 
 // As a fresh model has it, under the tensors' names.
-void add_fresh_head(Safetensors& file, int64_t d, const FreshHead& head) {
+void add_fresh_head(nn::Safetensors& file, int64_t d, const FreshHead& head) {
   TrainingRandom random(head.seed);
   const auto add = [&](const char* name, int64_t rows) {
-    NamedTensor matrix{
+    nn::NamedTensor matrix{
         message(name, ".weight"), {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
     for (float& value : matrix.values)
       value = static_cast<float>(random.normal() / std::sqrt(static_cast<double>(d)));
@@ -130,7 +131,7 @@ void add_fresh_head(Safetensors& file, int64_t d, const FreshHead& head) {
   add("classifier.out_proj", head.classes);
 }
 
-void read_roberta(Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
+void read_roberta(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
                   const std::string& path, ImportedModel& out) {
   convert_positions(file, config, path, out);
   const bool is_fresh = find(file, kClassifier) == nullptr;
@@ -158,12 +159,13 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   const std::string weights_path = in_parts    ? (folder / kIndexName).string()
                                    : is_folder ? (folder / kWeightsName).string()
                                                : path;
-  Safetensors file = in_parts ? read_parts(folder) : read_safetensors(weights_path, ChecksumRule::kIfPresent);
+  nn::Safetensors file =
+      in_parts ? read_parts(folder) : nn::read_safetensors(weights_path, nn::ChecksumRule::kIfPresent);
 
   ImportedModel out;
   const bool is_roberta = config.model.block == BlockKind::kPostNorm;
   drop_ignored(file, is_roberta, out.ignored);
-  require_finite(file, weights_path);
+  nn::require_finite(file, weights_path);
   if (is_roberta) {
     read_roberta(file, config, head, weights_path, out);
   } else {
@@ -178,13 +180,13 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
 void write_hugging_face(const std::string& folder, const ModelWeights& weights) {
   weights.validate();
   const Json config = hugging_face_config_to_json(weights.config);
-  Safetensors file;
+  nn::Safetensors file;
   file.metadata["format"] = "pt";  // transformers asks for it
   if (weights.config.classes > 0) {
     ModelWeights theirs = weights;
     convert_classifier(theirs, 0.5f);
     file.tensors = stored_tensors(theirs);
-    NamedTensor& positions = *find(file, kPositions);
+    nn::NamedTensor& positions = *find(file, kPositions);
     const int64_t d = weights.config.width;
     const int64_t unused =
         config.at("max_position_embeddings", kConfigName).integer(kConfigName, 0, INT64_MAX) -
@@ -195,8 +197,8 @@ void write_hugging_face(const std::string& folder, const ModelWeights& weights) 
   } else {
     file.tensors = stored_tensors(weights);
   }
-  write_safetensors((fs::path(folder) / kWeightsName).string(), file);
+  nn::write_safetensors((fs::path(folder) / kWeightsName).string(), file);
   write_file((fs::path(folder) / kConfigName).string(), config.dump() + "\n");
 }
 
-}  // namespace psm
+}  // namespace psm::attention

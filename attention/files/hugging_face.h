@@ -18,7 +18,7 @@
 
 #include "attention/shape/weights.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct ImportedModel {
   ModelWeights weights;
@@ -41,4 +41,4 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head =
 // not at all. Throws psm::Error on a model that transformers does not have (hugging_face_config.h).
 void write_hugging_face(const std::string& folder, const ModelWeights& weights);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -5,7 +5,7 @@
 #include "attention/files/stored_tensors.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 constexpr int kMostSize = 1 << 20;
@@ -206,4 +206,4 @@ Json hugging_face_config_to_json(const ModelConfig& config) {
   return json;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -18,7 +18,7 @@
 #include "attention/shape/config.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct HuggingFaceConfig {
   ModelConfig model;      // RoBERTa: without the head, which only the tensors tell
@@ -34,4 +34,4 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
 // another attention than softmax, or in parts another than its family's.
 Json hugging_face_config_to_json(const ModelConfig& config);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -4,7 +4,7 @@
 #include "ckks/base/testing/fuzz.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 // EleutherAI/pythia-70m's, roberta-base's and a Llama's, as their folders have them (the keys that are not
@@ -127,4 +127,4 @@ TEST_CASE("whatever stands in config.json, it is refused or makes a model's shap
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

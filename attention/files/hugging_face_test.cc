@@ -11,7 +11,7 @@
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 namespace fs = std::filesystem;
@@ -67,16 +67,16 @@ TEST_CASE("a model of every family comes back from transformers' files") {
 template <typename Change>
 void change_tensors(const std::string& folder, Change change) {
   const std::string path = folder + "/model.safetensors";
-  Safetensors file = read_safetensors(path);
+  nn::Safetensors file = nn::read_safetensors(path);
   change(file);
-  write_safetensors(path, file);
+  nn::write_safetensors(path, file);
 }
 
 TEST_CASE("buffers of older versions are ignored and named, other tensors refused by name") {
   const std::string folder = fresh_folder("buffers");
   const ModelWeights weights = tiny("gpt-neox");
   write_hugging_face(folder, weights);
-  change_tensors(folder, [](Safetensors& file) {
+  change_tensors(folder, [](nn::Safetensors& file) {
     file.tensors.push_back({"gpt_neox.layers.0.attention.rotary_emb.inv_freq", {1}, {1}});
     file.tensors.push_back({"gpt_neox.layers.0.attention.masked_bias", {}, {-1e9f}});
   });
@@ -84,7 +84,7 @@ TEST_CASE("buffers of older versions are ignored and named, other tensors refuse
   CHECK(read.ignored == std::vector<std::string>{"gpt_neox.layers.0.attention.rotary_emb.inv_freq",
                                                  "gpt_neox.layers.0.attention.masked_bias"});
   check_same(read.weights, weights, 0.0f);
-  change_tensors(folder, [](Safetensors& file) { file.tensors[0].name = "gpt_neox.embed.weight"; });
+  change_tensors(folder, [](nn::Safetensors& file) { file.tensors[0].name = "gpt_neox.embed.weight"; });
   CHECK_THROWS_WITH_AS(
       read_hugging_face(folder),
       doctest::Contains("1 missing (gpt_neox.embed_in.weight), 1 unknown (gpt_neox.embed.weight)"), Error);
@@ -95,11 +95,11 @@ TEST_CASE(
   const std::string folder = fresh_folder("masked");
   const ModelWeights weights = tiny("roberta");
   write_hugging_face(folder, weights);
-  change_tensors(folder, [](Safetensors& file) {
+  change_tensors(folder, [](nn::Safetensors& file) {
     std::erase_if(file.tensors,
-                  [](const NamedTensor& tensor) { return tensor.name.starts_with("classifier."); });
+                  [](const nn::NamedTensor& tensor) { return tensor.name.starts_with("classifier."); });
     file.tensors.push_back({"lm_head.bias", {7}, std::vector<float>(7)});
-    for (NamedTensor& tensor : file.tensors)
+    for (nn::NamedTensor& tensor : file.tensors)
       if (tensor.name.ends_with("token_type_embeddings.weight")) tensor.values.assign(8, 0.5f);
   });
   const ImportedModel read = read_hugging_face(folder, {.classes = 4, .seed = 2});
@@ -121,8 +121,8 @@ TEST_CASE("a tensor with a value that is not finite is named, with its file") {
     CAPTURE(name);
     const std::string folder = fresh_folder("nan");
     write_hugging_face(folder, tiny(family));
-    change_tensors(folder, [&, name = std::string(name), value = value](Safetensors& file) {
-      for (NamedTensor& tensor : file.tensors)
+    change_tensors(folder, [&, name = std::string(name), value = value](nn::Safetensors& file) {
+      for (nn::NamedTensor& tensor : file.tensors)
         if (tensor.name == name) tensor.values[2] = value;
     });
     const std::string line =
@@ -135,8 +135,9 @@ TEST_CASE("a tied unembedding is the embedding") {
   const std::string folder = fresh_folder("tied");
   const ModelWeights weights = tiny("llama");
   write_hugging_face(folder, weights);
-  change_tensors(folder, [](Safetensors& file) {
-    std::erase_if(file.tensors, [](const NamedTensor& tensor) { return tensor.name == "lm_head.weight"; });
+  change_tensors(folder, [](nn::Safetensors& file) {
+    std::erase_if(file.tensors,
+                  [](const nn::NamedTensor& tensor) { return tensor.name == "lm_head.weight"; });
   });
   CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains("1 missing (lm_head.weight)"), Error);
   std::string config = read_file(folder + "/config.json", 1 << 16);
@@ -150,12 +151,12 @@ TEST_CASE("a model in parts is read through its index, which names no other fold
   const std::string folder = fresh_folder("parts");
   const ModelWeights weights = tiny("llama");
   write_hugging_face(folder, weights);
-  Safetensors first = read_safetensors(folder + "/model.safetensors"), second;
+  nn::Safetensors first = nn::read_safetensors(folder + "/model.safetensors"), second;
   second.tensors.assign(first.tensors.begin() + 5, first.tensors.end());
   first.tensors.resize(5);
   fs::remove(folder + "/model.safetensors");
-  write_safetensors(folder + "/model-1.safetensors", first);
-  write_safetensors(folder + "/model-2.safetensors", second);
+  nn::write_safetensors(folder + "/model-1.safetensors", first);
+  nn::write_safetensors(folder + "/model-2.safetensors", second);
   const std::string index = folder + "/model.safetensors.index.json";
   write_file(index, R"({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}})");
   check_same(read_hugging_face(folder).weights, weights, 0.0f);
@@ -178,4 +179,4 @@ TEST_CASE("a folder without the files, and a model that transformers does not ha
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

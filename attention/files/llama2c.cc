@@ -9,7 +9,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are read as they lie in memory");
@@ -116,4 +116,4 @@ ModelWeights read_llama2c(ByteSource source) {
   return weights;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

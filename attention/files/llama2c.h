@@ -16,10 +16,10 @@
 #include "attention/shape/weights.h"
 #include "ckks/base/files/byte_source.h"
 
-namespace psm {
+namespace psm::attention {
 
 // Throws psm::Error unless the header's sizes make a model and the file has exactly the bytes that they ask
 // for, before memory is reserved.
 ModelWeights read_llama2c(ByteSource source);
 
-}  // namespace psm
+}  // namespace psm::attention

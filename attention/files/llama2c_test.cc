@@ -9,7 +9,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelWeights tiny(bool tied) {
@@ -134,4 +134,4 @@ TEST_CASE("whatever the header says, what is read is no larger than the file") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -8,7 +8,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using Shape = std::vector<int64_t>;
@@ -208,13 +208,13 @@ std::string some_of(const std::set<std::string>& names, const char* what) {
   return text + ")";
 }
 
-void check_names(const Safetensors& file, const std::vector<Stored<std::vector<float>>>& wanted,
+void check_names(const nn::Safetensors& file, const std::vector<Stored<std::vector<float>>>& wanted,
                  std::string_view family, const std::string& path) {
   std::set<std::string> missing, extra;
   for (const auto& tensor : wanted) missing.insert(tensor.name);
-  for (const NamedTensor& tensor : file.tensors)
+  for (const nn::NamedTensor& tensor : file.tensors)
     if (missing.erase(tensor.name) == 0) extra.insert(tensor.name);
-  for (const SkippedTensor& tensor : file.skipped)
+  for (const nn::SkippedTensor& tensor : file.skipped)
     extra.insert(message(tensor.name, " of type ", tensor.type));
   if (missing.empty() && extra.empty()) return;
   std::string why = missing.empty() ? "" : some_of(missing, "missing");
@@ -227,10 +227,10 @@ void check_names(const Safetensors& file, const std::vector<Stored<std::vector<f
 
 std::string_view family_of(const ModelConfig& config) { return family(config).name; }
 
-std::vector<NamedTensor> stored_tensors(const ModelWeights& weights) {
-  std::vector<NamedTensor> tensors;
+std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights) {
+  std::vector<nn::NamedTensor> tensors;
   for (auto& [name, shape, parts] : stored_list(weights)) {
-    NamedTensor tensor{std::move(name), std::move(shape), {}};
+    nn::NamedTensor tensor{std::move(name), std::move(shape), {}};
     if (parts.size() == 1) {
       tensor.values = *parts[0];
     } else {
@@ -244,7 +244,7 @@ std::vector<NamedTensor> stored_tensors(const ModelWeights& weights) {
   return tensors;
 }
 
-void take_stored_tensors(Safetensors& file, ModelWeights& weights, const std::string& path) {
+void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std::string& path) {
   // Refused before the layers are made, so that a damaged number of layers cannot ask for all memory.
   if (static_cast<size_t>(weights.config.layers) > file.tensors.size())
     throw Error(message(path, " has ", file.tensors.size(), " tensors, which does not fit ",
@@ -265,4 +265,4 @@ void take_stored_tensors(Safetensors& file, ModelWeights& weights, const std::st
   }
 }
 
-}  // namespace psm
+}  // namespace psm::attention

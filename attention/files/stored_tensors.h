@@ -18,15 +18,15 @@
 #include "attention/shape/weights.h"
 #include "nn/files/safetensors.h"
 
-namespace psm {
+namespace psm::attention {
 
 std::string_view family_of(const ModelConfig& config);
 
-std::vector<NamedTensor> stored_tensors(const ModelWeights& weights);
+std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights);
 
 // Moves the file's values into `weights`, which has nothing but its configuration yet. Throws psm::Error in
 // one line with the tensors that are missing, that nothing is known of, or that have another shape or type;
 // `path` stands in it.
-void take_stored_tensors(Safetensors& file, ModelWeights& weights, const std::string& path);
+void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std::string& path);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelWeights tiny(std::string_view family) {
@@ -17,9 +17,9 @@ ModelWeights tiny(std::string_view family) {
   return random_weights(config, 3);
 }
 
-const NamedTensor& named(const std::vector<NamedTensor>& tensors, const std::string& name) {
+const nn::NamedTensor& named(const std::vector<nn::NamedTensor>& tensors, const std::string& name) {
   const auto found = std::find_if(tensors.begin(), tensors.end(),
-                                  [&](const NamedTensor& tensor) { return tensor.name == name; });
+                                  [&](const nn::NamedTensor& tensor) { return tensor.name == name; });
   REQUIRE_MESSAGE(found != tensors.end(), name);
   return *found;
 }
@@ -34,7 +34,7 @@ void check_same(const ModelWeights& read, const ModelWeights& expected) {
   });
 }
 
-ModelWeights taken(Safetensors file, const ModelConfig& config) {
+ModelWeights taken(nn::Safetensors file, const ModelConfig& config) {
   ModelWeights weights;
   weights.config = config;
   take_stored_tensors(file, weights, "here");
@@ -49,9 +49,9 @@ TEST_CASE(
     CAPTURE(family);
     const ModelWeights weights = tiny(family);
     CHECK(family_of(weights.config) == family);
-    Safetensors file;
+    nn::Safetensors file;
     file.tensors = stored_tensors(weights);
-    for (const NamedTensor& tensor : file.tensors) CHECK_FALSE(tensor.name.starts_with("psm."));
+    for (const nn::NamedTensor& tensor : file.tensors) CHECK_FALSE(tensor.name.starts_with("psm."));
     check_same(taken(file, weights.config), weights);
   }
 }
@@ -93,7 +93,7 @@ TEST_CASE("what no family has is stored under our own name") {
   ModelConfig config = weights.config;
   config.positions = PositionKind::kLearned, config.kv_heads = 2;
   weights = random_weights(config, 1);
-  Safetensors file;
+  nn::Safetensors file;
   file.tensors = stored_tensors(weights);
   CHECK(named(file.tensors, "psm.position_embedding").shape == std::vector<int64_t>{4, 8});
   CHECK(named(file.tensors, "psm.layers.1.wk").shape == std::vector<int64_t>{4, 8});
@@ -102,7 +102,7 @@ TEST_CASE("what no family has is stored under our own name") {
 
 TEST_CASE("one line tells which tensors are missing and which are unknown") {
   const ModelWeights weights = tiny("gpt-neox");
-  Safetensors file;
+  nn::Safetensors file;
   file.tensors = stored_tensors(weights);
   file.tensors[0].name = "gpt_neox.embed.weight";
   file.tensors.pop_back();
@@ -120,7 +120,7 @@ TEST_CASE("one line tells which tensors are missing and which are unknown") {
 
 TEST_CASE("a wrong shape is refused, and more layers than tensors before any is made") {
   const ModelWeights weights = tiny("roberta");
-  Safetensors file;
+  nn::Safetensors file;
   file.tensors = stored_tensors(weights);
   std::swap(file.tensors[0].shape[0], file.tensors[0].shape[1]);
   CHECK_THROWS_WITH_AS(taken(file, weights.config),
@@ -131,4 +131,4 @@ TEST_CASE("a wrong shape is refused, and more layers than tensors before any is 
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

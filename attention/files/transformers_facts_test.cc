@@ -1,11 +1,11 @@
 // Logits of transformers' own models, which ours must give for the same files.
 //
-// A small model of each family gets its weights from `value`, a formula of the tensor's name and the place in the
-// tensor: exact in fp32, and nothing that a mistake here could share with one there. The numbers below are the
-// logits of transformers 5.23.0 (PyTorch 2.15.0, from_pretrained on a folder with the configuration of the case and
-// tensors by the formula, then .double(), attn_implementation="eager"): for a language model the last token's for
-// the last three words, for a classifier all. It takes RoPE's angles, RMSNorm and softmax in fp32 in places, so
-// they are compared to 2e-6.
+// A small model of each family gets its weights from `value`, a formula of the tensor's name and the place in
+// the tensor: exact in fp32, and nothing that a mistake here could share with one there. The numbers below
+// are the logits of transformers 5.23.0 (PyTorch 2.15.0, from_pretrained on a folder with the configuration
+// of the case and tensors by the formula, then .double(), attn_implementation="eager"): for a language model
+// the last token's for the last three words, for a classifier all. It takes RoPE's angles, RMSNorm and
+// softmax in fp32 in places, so they are compared to 2e-6.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -17,7 +17,7 @@
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 // In [-1/2, 1/2), a multiple of 2^-16; that plus 1 for the factors of norms.
@@ -34,8 +34,8 @@ float value(const std::string& tensor, size_t index) {
   return centred + (factor ? 1.0f : 0.0f);
 }
 
-void fill(std::vector<NamedTensor>& tensors) {
-  for (NamedTensor& tensor : tensors)
+void fill(std::vector<nn::NamedTensor>& tensors) {
+  for (nn::NamedTensor& tensor : tensors)
     for (size_t i = 0; i < tensor.values.size(); ++i) tensor.values[i] = value(tensor.name, i);
 }
 
@@ -50,17 +50,17 @@ ModelConfig tiny(std::string_view family) {
   return config;
 }
 
-// The model that is read from a folder with this configuration and tensors by the formula; ours say only which
-// tensors there are.
+// The model that is read from a folder with this configuration and tensors by the formula; ours say only
+// which tensors there are.
 ModelWeights model_from_files(std::string_view family, const std::string& config_json) {
   const char* root = std::getenv("TEST_TMPDIR");
   const std::filesystem::path folder = std::filesystem::path(root ? root : "/tmp") / family;
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "model.safetensors").string();
   write_hugging_face(folder.string(), random_weights(tiny(family), 1));
-  Safetensors content = read_safetensors(file);
+  nn::Safetensors content = nn::read_safetensors(file);
   fill(content.tensors);
-  write_safetensors(file, content);
+  nn::write_safetensors(file, content);
   write_file((folder / "config.json").string(), config_json);
   return read_hugging_face(folder.string()).weights;
 }
@@ -100,13 +100,14 @@ TEST_CASE("RoBERTa's classes are those of transformers, for a short text too") {
              {0.305704822, 1.276125321, -0.811966755});
 }
 
-// hidden_size 16, num_hidden_layers 2, num_attention_heads 4, intermediate_size 24, image_size 4, patch_size 2,
-// num_channels 1, hidden_act "gelu", layer_norm_eps 1e-5, three labels; ViT's config.json is not read here.
+// hidden_size 16, num_hidden_layers 2, num_attention_heads 4, intermediate_size 24, image_size 4, patch_size
+// 2, num_channels 1, hidden_act "gelu", layer_norm_eps 1e-5, three labels; ViT's config.json is not read
+// here.
 TEST_CASE("ViT's classes are those of transformers") {
   ModelConfig config = tiny("vit");
   config.vocab = 0, config.context = 5, config.patch_inputs = 4;
   config.feed_forward = FeedForwardKind::kGeluErf;
-  Safetensors file;
+  nn::Safetensors file;
   file.tensors = stored_tensors(random_weights(config, 1));
   fill(file.tensors);
   ModelWeights weights;
@@ -121,4 +122,4 @@ TEST_CASE("ViT's classes are those of transformers") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

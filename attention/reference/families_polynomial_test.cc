@@ -1,5 +1,5 @@
-// The polynomial forms of Llama, RoBERTa and ViT: what polynomial_model_test.cc shows of GPT-NeoX, and the functions that
-// only they have.
+// The polynomial forms of Llama, RoBERTa and ViT: what polynomial_model_test.cc shows of GPT-NeoX, and the
+// functions that only they have.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 // What a model reads: texts of lengths 5, 4, 3, or images.
@@ -96,7 +96,7 @@ struct Perturbed {
         return model.final_inverse_sqrt ? exact * (1 + error(model.final_inverse_sqrt->error_bound()))
                                         : exact;
       const LayerApproximations& layer = model.layers[n];
-      const Approximation& polynomial =
+      const approx::Approximation& polynomial =
           site == Site::kSecondVariance ? *layer.second_inverse_sqrt : layer.inverse_sqrt;
       return exact * (1 + error(polynomial.error_bound()));
     };
@@ -106,7 +106,7 @@ struct Perturbed {
       const double factor = 1 + error(model.layers[n].attention.error_bound);
       for (double& weight : row) weight *= factor;
     };
-    const auto off = [&](const Approximation& f, std::span<double> values) {
+    const auto off = [&](const approx::Approximation& f, std::span<double> values) {
       for (double& z : values) z = f.exact(z) + error(f.error_bound());
     };
     hooks.gelu = [&, off](int n, std::span<double> z) { off(model.layers[n].gelu, z); };
@@ -115,7 +115,8 @@ struct Perturbed {
   }
 };
 
-// The most by which logits may differ, to first order in the error bounds: each logit's changes summed over all values.
+// The most by which logits may differ, to first order in the error bounds: each logit's changes summed over
+// all values.
 template <typename Example>
 double explained(const PolynomialModel& model, const Example& example) {
   Perturbed perturbed{model, -1};
@@ -165,7 +166,7 @@ TEST_CASE("the polynomial of a padded batch's sequence is close to training's ba
   REQUIRE(*std::min_element(lengths.begin(), lengths.end()) < kLength);
   std::vector<float> values = flatten(weights), grads(values.size());
   const Model<float> batched(weights.config, values.data(), grads.data());
-  Tape<float> tape;
+  nn::Tape<float> tape;
   ForwardTensors<float> out;
   batched.forward(tape, {.length = kLength, .tokens = tokens, .lengths = lengths}, out);
   for (int s = 0; s < kExamples; ++s) {
@@ -268,4 +269,4 @@ TEST_CASE("a family's ranges survive their JSON bit by bit") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -7,13 +7,13 @@
 #include "approx/inverse.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 
 namespace {
 
 Ranges widened(Ranges ranges, const PolynomialOptions& options, const ModelConfig& config) {
-  auto widen = [&](Interval x, double least) {
-    return Interval{std::max(least, x.lo / options.margin), x.hi * options.margin};
+  auto widen = [&](approx::Interval x, double least) {
+    return approx::Interval{std::max(least, x.lo / options.margin), x.hi * options.margin};
   };
   const double largest = *std::max_element(ranges.residual.begin(), ranges.residual.end());
   // A feature that hardly moved when it was measured gets a floor.
@@ -38,13 +38,13 @@ void check_shape(const Ranges& ranges, const ModelConfig& config) {
                         "; measure them again"));
 }
 
-Json interval_to_json(Interval interval) { return Json(Json::Array{interval.lo, interval.hi}); }
+Json interval_to_json(approx::Interval interval) { return Json(Json::Array{interval.lo, interval.hi}); }
 
-Interval interval_from_json(const Json& json, const std::string& what) {
+approx::Interval interval_from_json(const Json& json, const std::string& what) {
   const Json::Array& ends = json.array(what);
   if (ends.size() != 2)
     throw Error(message(what, ": an interval of ", ends.size(), " numbers; give its two ends"));
-  const Interval interval{ends[0].number(what), ends[1].number(what)};
+  const approx::Interval interval{ends[0].number(what), ends[1].number(what)};
   if (!(interval.lo <= interval.hi))
     throw Error(message(what, ": an interval from ", interval.lo, " to ", interval.hi,
                         "; give the lesser end first"));
@@ -67,21 +67,21 @@ PolynomialRow attention_of(const ModelConfig& config, const LayerRanges& ranges,
              : normalise_square_softmax(ranges.score, config.context, error);
 }
 
-Approximation activation_of(const ModelConfig& config, double radius, double error) {
+approx::Approximation activation_of(const ModelConfig& config, double radius, double error) {
   switch (config.feed_forward) {
     case FeedForwardKind::kGelu:
-      return design_gelu(radius, error);
+      return approx::design_gelu(radius, error);
     case FeedForwardKind::kGeluErf:
-      return design_gelu_erf(radius, error);
+      return approx::design_gelu_erf(radius, error);
     case FeedForwardKind::kSwiGlu:
-      return design_silu(radius, error);
+      return approx::design_silu(radius, error);
   }
   PSM_CHECK(false, "unknown feed-forward part ", static_cast<int>(config.feed_forward));
-  return design_gelu(radius, error);
+  return approx::design_gelu(radius, error);
 }
 
 // The polynomial in place of 1/sqrt at a norm; nullptr where it stays exact because the client computes it.
-const Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, int layer) {
+const approx::Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, int layer) {
   const ModelConfig& config = model.weights.config;
   if (layer == config.layers) return model.final_inverse_sqrt ? &*model.final_inverse_sqrt : nullptr;
   const LayerApproximations& at = model.layers[static_cast<size_t>(layer)];
@@ -90,9 +90,9 @@ const Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, in
 }
 
 // Counts `values` more, that lie in `seen`.
-void add(RangeUse& use, Interval seen, long long values, long long outside) {
+void add(RangeUse& use, approx::Interval seen, long long values, long long outside) {
   if (values == 0) return;
-  use.seen = use.values == 0 ? seen : hull(use.seen, seen);
+  use.seen = use.values == 0 ? seen : approx::hull(use.seen, seen);
   use.values += values;
   use.outside += outside;
 }
@@ -102,7 +102,7 @@ void add(RangeUse& use, Interval seen, long long values, long long outside) {
 ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
   ReplacedFunctions functions;
   functions.inverse_square_root = [&model](Site site, int layer, double variance) {
-    const Approximation* polynomial = inverse_sqrt_at(model, site, layer);
+    const approx::Approximation* polynomial = inverse_sqrt_at(model, site, layer);
     return polynomial ? polynomial->evaluate(variance) : 1 / std::sqrt(variance);
   };
   functions.row_weights = [&model](int layer, std::span<double> row) {
@@ -118,11 +118,11 @@ ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
 RangeUseCounter::RangeUseCounter(const PolynomialModel& model) : model_(model) {
   const ModelConfig& config = model.weights.config;
   const bool divides = config.attention == AttentionKind::kPowerSoftmax;
-  const auto add = [&](Site site, int layer, const char* function, Interval interval) {
+  const auto add = [&](Site site, int layer, const char* function, approx::Interval interval) {
     index_[{site, layer}] = uses_.size();
     uses_.push_back({.layer = layer, .function = function, .interval = interval});
   };
-  const auto around_zero = [](double radius) { return Interval{-radius, radius}; };
+  const auto around_zero = [](double radius) { return approx::Interval{-radius, radius}; };
   for (int n = 0; n < config.layers; ++n) {
     const LayerRanges& ranges = model.ranges.layers[static_cast<size_t>(n)];
     add(Site::kVariance, n, "1/sqrt(variance)", ranges.variance);
@@ -146,22 +146,22 @@ void RangeUseCounter::see(Site site, int layer, std::span<const double> values) 
   const bool norm = site == Site::kVariance || site == Site::kSecondVariance;
   if (norm && inverse_sqrt_at(model_, site, layer) == nullptr) return;
   RangeUse& use = uses_[found->second];
-  for (double value : values) psm::add(use, {value, value}, 1, !use.interval.contains(value));
+  for (double value : values) psm::attention::add(use, {value, value}, 1, !use.interval.contains(value));
 }
 
 void RangeUseCounter::add(const RangeUseCounter& other) {
   for (size_t u = 0; u < uses_.size(); ++u)
-    psm::add(uses_[u], other.uses_[u].seen, other.uses_[u].values, other.uses_[u].outside);
+    psm::attention::add(uses_[u], other.uses_[u].seen, other.uses_[u].values, other.uses_[u].outside);
 }
 
 PolynomialOptions paper_polynomials() {
   return {.division = DivisionForm::kGoldschmidt, .inverse_sqrt = DivisionForm::kGoldschmidt};
 }
 
-Approximation inverse_sqrt_of(Interval variance, const PolynomialOptions& options) {
+approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options) {
   return options.inverse_sqrt == DivisionForm::kRelaxed
-             ? design_inverse_sqrt(variance, options.norm_error)
-             : design_goldschmidt_inverse_sqrt(variance, options.norm_error);
+             ? approx::design_inverse_sqrt(variance, options.norm_error)
+             : approx::design_goldschmidt_inverse_sqrt(variance, options.norm_error);
 }
 
 PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measured,
@@ -182,7 +182,7 @@ PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measu
   }
   if (config.classes > 0 && config.has_final_norm())
     model.final_inverse_sqrt = inverse_sqrt_of(model.ranges.final_variance, options);
-  if (config.pooler) model.pooler = design_sigmoid(model.ranges.pooler_input, options.gelu_error);
+  if (config.pooler) model.pooler = approx::design_sigmoid(model.ranges.pooler_input, options.gelu_error);
   return model;
 }
 
@@ -264,4 +264,4 @@ PolynomialOptions options_from_json(const Json& json) {
       .client_norm = json.at("client_norm", what).truth(what)};
 }
 
-}  // namespace psm
+}  // namespace psm::attention

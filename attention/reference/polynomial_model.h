@@ -3,9 +3,9 @@
 //
 // In each layer: 1/sqrt(variance) of its norms, the weights of attention (polynomial_weights.h; for
 // PowerSoftmax 1/x of its denominator, and only that runs encrypted), and GELU in the form that the model was
-// trained with, or SiLU. All else is sums and products already. What acts on the client's own data stays exact: the
-// norm of the embedding (kPostNorm), the first layer's first norm, and a language model's final norm. A
-// classifier is polynomial to its end: 1/sqrt of its final norm, and the sigmoid of its head.
+// trained with, or SiLU. All else is sums and products already. What acts on the client's own data stays
+// exact: the norm of the embedding (kPostNorm), the first layer's first norm, and a language model's final
+// norm. A classifier is polynomial to its end: 1/sqrt of its final norm, and the sigmoid of its head.
 //
 // Intervals: measured ranges, widened by a margin. They, not the polynomials, are what is stored with a
 // checkpoint; the polynomials follow from them.
@@ -24,7 +24,7 @@
 #include "attention/rows/polynomial_weights.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct PolynomialOptions {
   double margin = 1.25;           // lo / margin, hi * margin of each interval
@@ -41,16 +41,18 @@ struct PolynomialOptions {
 PolynomialOptions paper_polynomials();
 
 // 1/sqrt(x) as the options want it.
-Approximation inverse_sqrt_of(Interval variance, const PolynomialOptions& options);
+approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options);
 
 // The polynomials of one layer.
 struct LayerApproximations {
-  Approximation inverse_sqrt;
+  approx::Approximation inverse_sqrt;
   PolynomialRow attention;
-  Approximation gelu;                                     // or SiLU
-  std::optional<Approximation> second_inverse_sqrt = {};  // of a sequential block's N2
+  approx::Approximation gelu;                                     // or SiLU
+  std::optional<approx::Approximation> second_inverse_sqrt = {};  // of a sequential block's N2
 
-  const Approximation& inverse() const { return attention.parts.front(); }  // PowerSoftmax models only
+  const approx::Approximation& inverse() const {
+    return attention.parts.front();
+  }  // PowerSoftmax models only
 };
 
 struct PolynomialModel {
@@ -58,7 +60,7 @@ struct PolynomialModel {
   Ranges ranges;  // with the margin
   PolynomialOptions options;
   std::vector<LayerApproximations> layers;
-  std::optional<Approximation> final_inverse_sqrt = {}, pooler = {};  // of a classifier
+  std::optional<approx::Approximation> final_inverse_sqrt = {}, pooler = {};  // of a classifier
 
   // Whether the first layer's first norm is computed by the client, exactly.
   bool client_normalises() const {
@@ -77,14 +79,14 @@ ReplacedFunctions polynomial_functions(const PolynomialModel&);
 ForwardResult polynomial_forward(const PolynomialModel&, std::span<const int> tokens);
 ForwardResult polynomial_forward(const PolynomialModel&, std::span<const float> patches);
 
-// How often a value leaves its interval: for each layer and function, over the values seen (of many examples by
-// attention/batched). The first line that counts anything says which layer to blame.
+// How often a value leaves its interval: for each layer and function, over the values seen (of many examples
+// by attention/batched). The first line that counts anything says which layer to blame.
 struct RangeUse {
   int layer = 0;         // the number of layers: the head
   std::string function;  // "1/sqrt(variance)", "1/sqrt(second variance)", "1/denominator" or "score" (all but
                          // PowerSoftmax), "gelu" or "silu", "sigmoid"
-  Interval interval;
-  Interval seen{};
+  approx::Interval interval;
+  approx::Interval seen{};
   long long values = 0, outside = 0;
 };
 
@@ -111,4 +113,4 @@ Ranges ranges_from_json(const Json&, const ModelConfig&);
 Json options_to_json(const PolynomialOptions&);
 PolynomialOptions options_from_json(const Json&);
 
-}  // namespace psm
+}  // namespace psm::attention

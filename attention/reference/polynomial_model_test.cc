@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelConfig small() {
@@ -163,4 +163,4 @@ TEST_CASE("a model that is no polynomial, ranges of another model and reversed i
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -6,18 +6,18 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-void include(Interval& interval, double value) { interval = hull(interval, {value, value}); }
+void include(approx::Interval& interval, double value) { interval = approx::hull(interval, {value, value}); }
 
 Ranges nothing(const ModelConfig& config) {
   Ranges ranges;
   ranges.residual.assign(static_cast<size_t>(config.width), 0.0);
-  constexpr Interval kNothing{kInfinity, -kInfinity};
+  constexpr approx::Interval kNothing{kInfinity, -kInfinity};
   ranges.layers.assign(static_cast<size_t>(config.layers),
                        {.variance = kNothing, .denominator = kNothing, .second_variance = kNothing});
   ranges.final_variance = kNothing;
@@ -26,7 +26,7 @@ Ranges nothing(const ModelConfig& config) {
 
 // Intervals of what the architecture does not have.
 void drop_unmeasured(Ranges& ranges) {
-  const auto drop = [](Interval& interval) {
+  const auto drop = [](approx::Interval& interval) {
     if (interval.lo > interval.hi) interval = {0, 0};
   };
   for (LayerRanges& layer : ranges.layers) {
@@ -96,15 +96,15 @@ Ranges join(const Ranges& a, const Ranges& b) {
   for (size_t f = 0; f < a.residual.size(); ++f) joined.residual[f] = std::max(a.residual[f], b.residual[f]);
   for (size_t n = 0; n < a.layers.size(); ++n) {
     const LayerRanges &x = a.layers[n], &y = b.layers[n];
-    joined.layers[n] = {.variance = hull(x.variance, y.variance),
-                        .denominator = hull(x.denominator, y.denominator),
+    joined.layers[n] = {.variance = approx::hull(x.variance, y.variance),
+                        .denominator = approx::hull(x.denominator, y.denominator),
                         .score = std::max(x.score, y.score),
                         .gelu_input = std::max(x.gelu_input, y.gelu_input),
-                        .second_variance = hull(x.second_variance, y.second_variance)};
+                        .second_variance = approx::hull(x.second_variance, y.second_variance)};
   }
-  joined.final_variance = hull(a.final_variance, b.final_variance);
+  joined.final_variance = approx::hull(a.final_variance, b.final_variance);
   joined.pooler_input = std::max(a.pooler_input, b.pooler_input);
   return joined;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

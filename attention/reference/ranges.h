@@ -1,7 +1,8 @@
 // What a model's values span on given data: the intervals that its polynomials must hold on.
 //
-// Measured over many examples by attention/batched, with exact functions. Notation as in config.h; x is centred (less its
-// mean over the features), as the encrypted residual stream is. A range that the architecture does not have is 0.
+// Measured over many examples by attention/batched, with exact functions. Notation as in config.h; x is
+// centred (less its mean over the features), as the encrypted residual stream is. A range that the
+// architecture does not have is 0.
 #pragma once
 
 #include <span>
@@ -11,21 +12,23 @@
 #include "attention/shape/config.h"
 #include "attention/shape/functions.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct LayerRanges {
-  Interval variance;     // variance or mean square, + norm_epsilon: the input of 1/sqrt in N1 (and in N2 of a
-                         // parallel block)
-  Interval denominator;  // mean_i s_i^p + epsilon, all heads: the input of 1/x (PowerSoftmax models)
-  double score = 0;      // max |s|
-  double gelu_input = 0;           // max |argument of GELU or SiLU|
-  Interval second_variance{0, 0};  // as variance, in N2 of a sequential block
+  approx::Interval
+      variance;  // variance or mean square, + norm_epsilon: the input of 1/sqrt in N1 (and in N2 of a
+                 // parallel block)
+  approx::Interval denominator;  // mean_i s_i^p + epsilon, all heads: the input of 1/x (PowerSoftmax models)
+  double score = 0;              // max |s|
+  double gelu_input = 0;         // max |argument of GELU or SiLU|
+  approx::Interval second_variance{0, 0};  // as variance, in N2 of a sequential block
 };
 
 struct Ranges {
   std::vector<double> residual;  // max |x_f| entering any layer, for each of the d features
   std::vector<LayerRanges> layers;
-  Interval final_variance;  // of the final norm, which the client of a language model computes exactly
+  approx::Interval
+      final_variance;       // of the final norm, which the client of a language model computes exactly
   double pooler_input = 0;  // max |argument of the head's sigmoid|
 };
 
@@ -44,4 +47,4 @@ class RangeMeter {
 // The smallest ranges that hold both.
 Ranges join(const Ranges&, const Ranges&);
 
-}  // namespace psm
+}  // namespace psm::attention

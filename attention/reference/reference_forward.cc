@@ -8,7 +8,7 @@
 #include "attention/shape/examples.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using Vector = std::vector<double>;
@@ -278,4 +278,4 @@ ForwardResult reference_forward(const ModelWeights& weights, std::span<const flo
   return Reference(weights, static_cast<int>(count) + 1, hooks).run(std::move(x));
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -2,8 +2,8 @@
 // the equations in config.h. What the trained, the polynomial and the encrypted models are compared with.
 //
 // A hook sees every value whose range matters, and every non-polynomial function can be replaced (by its
-// polynomial), which turns the reference into the plaintext polynomial model. It takes its time: over many examples
-// attention/batched does the same.
+// polynomial), which turns the reference into the plaintext polynomial model. It takes its time: over many
+// examples attention/batched does the same.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 #include "attention/shape/functions.h"
 #include "attention/shape/weights.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct ReferenceHooks : ReplacedFunctions {
   Observe observe;  // may be empty
@@ -24,12 +24,12 @@ struct ForwardResult {
   std::vector<double> logits;  // [tokens][vocab], or [classes]
 };
 
-// Runs the model in config.form. Throws psm::Error on tokens that the model cannot read (examples.h). Thread-safe as
-// far as the hooks are.
+// Runs the model in config.form. Throws psm::Error on tokens that the model cannot read (examples.h).
+// Thread-safe as far as the hooks are.
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const int> tokens,
                                 const ReferenceHooks& hooks = {});
 // The same for a model of patches: those of one image, patch by patch.
 ForwardResult reference_forward(const ModelWeights& weights, std::span<const float> patches,
                                 const ReferenceHooks& hooks = {});
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelConfig small() {
@@ -99,4 +99,4 @@ TEST_CASE("prompts that the model cannot take are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

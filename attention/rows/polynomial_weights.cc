@@ -12,7 +12,7 @@
 #include "attention/rows/row_recipe.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 constexpr int kTaylorDegree = 8;
@@ -39,10 +39,10 @@ void check_softmax(double score_bound, int context, double relative_error) {
 double softmax_error(double eta, double last) { return (1 + eta) / (1 - eta) * (1 + last) - 1 + kRounding; }
 
 // The series of degree 8 with the fewest squarings that reach the error.
-Approximation taylor_of_degree_eight(Interval domain, double relative_error) {
+approx::Approximation taylor_of_degree_eight(approx::Interval domain, double relative_error) {
   for (int squarings = 0; squarings <= kMostSquarings; ++squarings) {
     if (std::ldexp(domain.width() / 2, -squarings) > 8) continue;
-    Approximation candidate = taylor_exp(domain, kTaylorDegree, squarings);
+    approx::Approximation candidate = approx::taylor_exp(domain, kTaylorDegree, squarings);
     if (candidate.error_bound() <= relative_error) return candidate;
   }
   throw Error(message("exp: degree ", kTaylorDegree, " and ", kMostSquarings,
@@ -61,7 +61,7 @@ struct PowerSoftmaxRecipe {
   PowerForm form;
   int p;
   double epsilon;
-  Approximation inverse;
+  approx::Approximation inverse;
 
   double input_scale(double score_bound) const { return 1 / score_bound; }
   template <typename Rows>
@@ -73,7 +73,7 @@ struct PowerSoftmaxRecipe {
 };
 
 struct ScaledReluRecipe {
-  Approximation absolute;
+  approx::Approximation absolute;
 
   double input_scale(double score_bound) const {
     require_within(score_bound, absolute.domain().hi);
@@ -88,9 +88,9 @@ struct ScaledReluRecipe {
 
 struct TaylorGoldschmidtRecipe {
   double bound;
-  int places;                             // the context's, a power of two
-  std::optional<Approximation> absolute;  // none where rows have one place
-  Approximation exp, inverse;
+  int places;                                     // the context's, a power of two
+  std::optional<approx::Approximation> absolute;  // none where rows have one place
+  approx::Approximation exp, inverse;
 
   double input_scale(double score_bound) const {
     require_within(score_bound, bound);
@@ -111,8 +111,8 @@ struct TaylorGoldschmidtRecipe {
 
 struct NormaliseSquareRecipe {
   double bound, fold;  // R, 2^k
-  Approximation exp;
-  std::vector<Approximation> roots;  // k of them
+  approx::Approximation exp;
+  std::vector<approx::Approximation> roots;  // k of them
 
   double input_scale(double score_bound) const {
     require_within(score_bound, bound);
@@ -140,14 +140,14 @@ PolynomialRow normalise_square(double bound, int context, double relative_error,
   const double fold = std::ldexp(1.0, rounds);
   PolynomialRow weights;
   weights.method = message("normalise and square, ", rounds, rounds == 1 ? " round" : " rounds");
-  const Approximation exp = design_exp({-2 * bound / fold, 0}, relative_error / 8 / fold);
+  const approx::Approximation exp = approx::design_exp({-2 * bound / fold, 0}, relative_error / 8 / fold);
   weights.parts.push_back(exp);
   const double e = exp.error_bound();
-  Interval squares{(1 - e) * (1 - e) * std::exp(-4 * bound / fold), context * (1 + e) * (1 + e)};
+  approx::Interval squares{(1 - e) * (1 - e) * std::exp(-4 * bound / fold), context * (1 + e) * (1 + e)};
   for (int round = 1; round <= rounds; ++round) {
     squares = {squares.lo * (1 - kRounding), squares.hi * (1 + kRounding)};
     weights.parts.push_back(
-        design_inverse_sqrt(squares, round == rounds ? relative_error / 4 : kCoarseError));
+        approx::design_inverse_sqrt(squares, round == rounds ? relative_error / 4 : kCoarseError));
     // The row adds up to (1 + eps)^2 at most; of what adds up to s, the squares add up to s^2 / L .. s^2.
     const double eps = weights.parts.back().error_bound();
     squares = {std::pow(1 - eps, 4) / context, std::pow(1 + eps, 4)};
@@ -186,13 +186,13 @@ DivisionForm division_form_from(std::string_view name) {
   throw Error(message("unknown form of the division \"", name, "\"; use one of: relaxed, goldschmidt"));
 }
 
-PolynomialRow power_softmax_polynomial(const ModelConfig& config, Interval denominators,
+PolynomialRow power_softmax_polynomial(const ModelConfig& config, approx::Interval denominators,
                                        double relative_error, DivisionForm division) {
   if (config.form == PowerForm::kStable)
     throw Error("the stable form of PowerSoftmax is for training; train its last stage as length_agnostic");
-  const Approximation inverse = division == DivisionForm::kRelaxed
-                                    ? design_inverse(denominators, relative_error)
-                                    : goldschmidt_inverse(denominators, kPaperIterations);
+  const approx::Approximation inverse = division == DivisionForm::kRelaxed
+                                            ? approx::design_inverse(denominators, relative_error)
+                                            : approx::goldschmidt_inverse(denominators, kPaperIterations);
   PolynomialRow weights;
   weights.method = message("power ", config.power, " and division");
   weights.parts = {inverse};
@@ -202,11 +202,11 @@ PolynomialRow power_softmax_polynomial(const ModelConfig& config, Interval denom
 }
 
 PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error) {
-  const Approximation absolute = design_absolute_value(score_bound, 2 * absolute_error);
+  const approx::Approximation absolute = approx::design_absolute_value(score_bound, 2 * absolute_error);
   PolynomialRow weights;
   weights.method = "scaled ReLU by |x|";
   weights.parts = {absolute};
-  weights.error_kind = ErrorKind::kAbsolute;
+  weights.error_kind = approx::ErrorKind::kAbsolute;
   weights.error_bound = absolute.error_bound() / 2;
   set_recipe(weights, ScaledReluRecipe{absolute});
   return weights;
@@ -215,18 +215,19 @@ PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error) 
 PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double relative_error) {
   check_softmax(score_bound, context, relative_error);
   const int pairings = ceil_log2(context);
-  std::optional<Approximation> absolute;
+  std::optional<approx::Approximation> absolute;
   double shift = 0;  // of m, at most
   if (pairings > 0) {
-    absolute = design_absolute_value(2 * (score_bound + kMaximumError), 2 * kMaximumError / pairings);
+    absolute = approx::design_absolute_value(2 * (score_bound + kMaximumError), 2 * kMaximumError / pairings);
     shift = pairings * absolute->error_bound() / 2 + kRounding;
   }
-  const Approximation exp =
+  const approx::Approximation exp =
       taylor_of_degree_eight({-2 * score_bound - shift, shift + kRounding}, relative_error / 8);
   const double eta = exp.error_bound();
-  const Approximation inverse = design_inverse({(1 - eta) * std::exp(-shift) * (1 - kRounding),
-                                                context * (1 + eta) * std::exp(shift) * (1 + kRounding)},
-                                               relative_error / 4);
+  const approx::Approximation inverse =
+      approx::design_inverse({(1 - eta) * std::exp(-shift) * (1 - kRounding),
+                              context * (1 + eta) * std::exp(shift) * (1 + kRounding)},
+                             relative_error / 4);
   PolynomialRow weights;
   weights.method = "Taylor series of degree 8 and Goldschmidt";
   if (absolute) weights.parts.push_back(*absolute);
@@ -253,4 +254,4 @@ PolynomialRow normalise_square_softmax(double score_bound, int context, double r
   return *best;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -40,7 +40,7 @@
 #include "attention/rows/row_program.h"
 #include "attention/shape/config.h"
 
-namespace psm {
+namespace psm::attention {
 
 class RowComputation;
 
@@ -58,10 +58,10 @@ DivisionForm division_form_from(std::string_view name);  // throws psm::Error on
 
 struct PolynomialRow {
   std::string method;
-  std::vector<Approximation> parts;  // in the order in which they are used
-  int levels = 0;                    // between scores and weights
+  std::vector<approx::Approximation> parts;  // in the order in which they are used
+  int levels = 0;                            // between scores and weights
   // Of each weight against row_weights(): relative, for scaled ReLU absolute.
-  ErrorKind error_kind = ErrorKind::kRelative;
+  approx::ErrorKind error_kind = approx::ErrorKind::kRelative;
   double error_bound = 0;
   std::shared_ptr<const RowComputation> computation;
 
@@ -73,8 +73,8 @@ struct PolynomialRow {
 
 // D = sum x^p, sum x^p + epsilon, or mean x^p + epsilon as the form says; it lies in `denominators`. Throws
 // psm::Error for the stable form.
-PolynomialRow power_softmax_polynomial(const ModelConfig&, Interval denominators, double relative_error,
-                                       DivisionForm division = DivisionForm::kRelaxed);
+PolynomialRow power_softmax_polynomial(const ModelConfig&, approx::Interval denominators,
+                                       double relative_error, DivisionForm division = DivisionForm::kRelaxed);
 // The error is absolute, of a row of length 1.
 PolynomialRow scaled_relu_polynomial(double score_bound, double absolute_error);
 // Either throws psm::Error if the bound or the error is not positive, or nothing reaches the error.
@@ -82,4 +82,4 @@ PolynomialRow taylor_goldschmidt_softmax(double score_bound, int context, double
 // The number of rounds k is that of the fewest levels.
 PolynomialRow normalise_square_softmax(double score_bound, int context, double relative_error);
 
-}  // namespace psm
+}  // namespace psm::attention

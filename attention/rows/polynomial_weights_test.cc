@@ -8,12 +8,13 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using Row = std::vector<double>;
 
-// Rows of lengths up to `context` with scores in [-bound, bound]: drawn, all equal, and one score far above the rest.
+// Rows of lengths up to `context` with scores in [-bound, bound]: drawn, all equal, and one score far above
+// the rest.
 std::vector<Row> rows_within(double bound, int context) {
   TrainingRandom random(7);
   std::vector<Row> rows;
@@ -39,7 +40,7 @@ double worst_error(const ModelConfig& config, const PolynomialRow& polynomial, c
     row_weights(config, scores.data(), static_cast<int>(scores.size()), exact.data());
     polynomial.evaluate(approximate);
     for (size_t j = 0; j < scores.size(); ++j) {
-      const double scale = polynomial.error_kind == ErrorKind::kRelative ? exact[j] : 1;
+      const double scale = polynomial.error_kind == approx::ErrorKind::kRelative ? exact[j] : 1;
       if (scale == 0) continue;
       const double error = std::abs(approximate[j] - exact[j]) / scale;
       worst = std::max(worst, std::isnan(error) ? HUGE_VAL : error);
@@ -119,7 +120,7 @@ TEST_CASE("PowerSoftmax as a polynomial is within the division's error of each f
         std::erase_if(rows, [](const Row& row) {
           return std::ranges::none_of(row, [](double x) { return std::abs(x) > 0.9; });
         });
-      Interval seen{1e300, 0};
+      approx::Interval seen{1e300, 0};
       for (const Row& row : rows) {
         double sum = 0;
         for (double x : row) sum += std::pow(x, power);
@@ -169,7 +170,7 @@ TEST_CASE(
     "the paper's division has 21 iterations whatever the error, the relaxed one as few levels as the error "
     "asks for") {
   const ModelConfig config{.form = PowerForm::kLengthAgnostic, .power = 4, .epsilon = 1e-3};
-  const Interval denominators{1e-3, 8};
+  const approx::Interval denominators{1e-3, 8};
   const PolynomialRow relaxed = power_softmax_polynomial(config, denominators, 0x1p-8),
                       paper =
                           power_softmax_polynomial(config, denominators, 0x1p-8, DivisionForm::kGoldschmidt);
@@ -184,4 +185,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

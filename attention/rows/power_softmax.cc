@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "nn/kernels/row_maxima.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 template <typename Scalar>
@@ -87,7 +87,7 @@ void power_softmax_lipschitz(const Scalar* x, int length, const PowerParameters&
 
 template <typename Scalar>
 void power_softmax_stable(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w) {
-  const Scalar stretch = stretch_by(x[peak(x, static_cast<size_t>(length))], parameters.delta);
+  const Scalar stretch = stretch_by(x[nn::peak(x, static_cast<size_t>(length))], parameters.delta);
   scaled_powers(x, length, parameters.power, stretch, Scalar(1), w);
   Scalar sum = 0;
 #pragma omp simd reduction(+ : sum)
@@ -124,7 +124,7 @@ void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const S
                        const PowerParameters& parameters, Scalar* grad_x) {
   const int p = parameters.power;
   const bool stable = form == PowerForm::kStable;
-  const size_t k = stable ? peak(x, static_cast<size_t>(length)) : 0;
+  const size_t k = stable ? nn::peak(x, static_cast<size_t>(length)) : 0;
   const Scalar stretch = stable ? stretch_by(x[k], parameters.delta) : Scalar(1);
   // (x_i stretch)^p term by term: x^p alone may leave float's range in the stable form.
   Scalar sum = 0, inner = 0;
@@ -177,4 +177,4 @@ PSM_INSTANTIATE(float)
 PSM_INSTANTIATE(double)
 #undef PSM_INSTANTIATE
 
-}  // namespace psm
+}  // namespace psm::attention

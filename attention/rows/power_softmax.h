@@ -14,7 +14,7 @@
 
 #include "attention/shape/config.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct PowerParameters {
   int power = 4;
@@ -63,4 +63,4 @@ void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const S
 template <typename Scalar>
 Scalar length_agnostic_denominator(const Scalar* x, int length, const PowerParameters& parameters);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -8,7 +8,7 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using Row = std::vector<double>;
@@ -134,4 +134,4 @@ TEST_CASE("softmax sums to one, ignores a shift, and its gradient agrees with fi
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -8,7 +8,7 @@
 #include "nn/encrypted/encrypted_power.h"
 #include "nn/encrypted/encrypted_sum.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using program::Builder;
@@ -25,8 +25,8 @@ void check(const RowPacking& packing) {
       throw Error(message("a row of ", length, " scores does not fit ", packing.places, " places"));
 }
 
-Plain plain(const std::vector<double>& values) {
-  return Plain(std::vector<Complex>(values.begin(), values.end()));
+ckks::Plain plain(const std::vector<double>& values) {
+  return ckks::Plain(std::vector<ckks::Complex>(values.begin(), values.end()));
 }
 
 constexpr double kRounding = 1e-9;  // of scales that are folded into one another
@@ -53,7 +53,7 @@ program::Value SlotRows::times_places(const Value& x, double factor) {
 
 program::Value SlotRows::row_sum(program::Value x, const std::vector<double>& weight) {
   const program::Value in[] = {x};
-  return builder_.mark_real(builder_.linear(in, block_sum_map(weight, packing_.places))[0]);
+  return builder_.mark_real(builder_.linear(in, nn::block_sum_map(weight, packing_.places))[0]);
 }
 
 program::Value SlotRows::weights(const Value& x) const {
@@ -61,8 +61,8 @@ program::Value SlotRows::weights(const Value& x) const {
   return x.slots;
 }
 
-SlotRows::Value SlotRows::apply(const Approximation& f, const Value& x, const char* what, double shift,
-                                double factor) {
+SlotRows::Value SlotRows::apply(const approx::Approximation& f, const Value& x, const char* what,
+                                double shift, double factor) {
   PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.over_length, what, ": unit ", x.unit);
   program::Value v = x.slots;
   const double offset = f.input_offset() + f.input_scale() * factor * shift;
@@ -71,7 +71,8 @@ SlotRows::Value SlotRows::apply(const Approximation& f, const Value& x, const ch
   return {builder_.refresh(f.build(builder_, v, what)), f.output_scale(), false, true};
 }
 
-SlotRows::Value SlotRows::of_sum(const Approximation& f, const Value& x, double addend, const char* what) {
+SlotRows::Value SlotRows::of_sum(const approx::Approximation& f, const Value& x, double addend,
+                                 const char* what) {
   const program::Value sum = row_sum(x.slots, places(f.input_scale() * x.unit, x.over_length));
   const program::Value v =
       builder_.refresh(builder_.add_constant(sum, f.input_scale() * addend + f.input_offset()));
@@ -84,7 +85,7 @@ SlotRows::Value SlotRows::scaled_by(const Value& x, const Value& number) {
 
 SlotRows::Value SlotRows::power(const Value& x, int p) {
   PSM_CHECK(!x.over_length, "power ", p, " of values over the length");
-  return {power_of(builder_, x.slots, p), std::pow(x.unit, p)};
+  return {nn::power_of(builder_, x.slots, p), std::pow(x.unit, p)};
 }
 
 SlotRows::Value SlotRows::over_length(Value x) const {
@@ -105,17 +106,18 @@ SlotRows::Value SlotRows::padded(const Value& x, int places, double rest) {
   return {builder_.add_plain(x.slots, plain(this->places(0, false, rest / x.unit))), x.unit};
 }
 
-SlotRows::Value SlotRows::max_with(const Approximation& f, const Value& x, int offset, const char* what) {
+SlotRows::Value SlotRows::max_with(const approx::Approximation& f, const Value& x, int offset,
+                                   const char* what) {
   PSM_CHECK(is_one(x.unit * f.input_scale()), what, ": unit ", x.unit);
   const program::Value v = builder_.refresh(x.slots);
-  return {build_max(builder_, f, v, builder_.rotate(v, offset), what), f.output_scale() / 2};
+  return {approx::build_max(builder_, f, v, builder_.rotate(v, offset), what), f.output_scale() / 2};
 }
 
-SlotRows::Value SlotRows::as_input_of(const Approximation& f, const Value& x) {
+SlotRows::Value SlotRows::as_input_of(const approx::Approximation& f, const Value& x) {
   return {builder_.multiply_constant(x.slots, x.unit * f.input_scale()), 1 / f.input_scale()};
 }
 
-SlotRows::Value SlotRows::less_first(const Value& x, const Value& m, const Approximation& f) {
+SlotRows::Value SlotRows::less_first(const Value& x, const Value& m, const approx::Approximation& f) {
   const auto S = static_cast<size_t>(packing_.places);
   std::vector<double> first(S * packing_.lengths.size());
   for (size_t s = 0; s < first.size(); s += S) first[s] = m.unit * f.input_scale();
@@ -128,11 +130,11 @@ SlotRows::Value SlotRows::refresh(const Value& x) {
   return {builder_.refresh(x.slots), x.unit, x.over_length, true};
 }
 
-std::vector<Complex> pack_rows(const RowPacking& packing, double input_scale,
-                               std::span<const std::vector<double>> rows) {
+std::vector<ckks::Complex> pack_rows(const RowPacking& packing, double input_scale,
+                                     std::span<const std::vector<double>> rows) {
   check(packing);
   PSM_CHECK(rows.size() == packing.slots / packing.places, "rows ", rows.size());
-  std::vector<Complex> slots(packing.slots);
+  std::vector<ckks::Complex> slots(packing.slots);
   for (size_t r = 0; r < rows.size(); ++r) {
     PSM_CHECK(static_cast<int>(rows[r].size()) == packing.lengths[r % packing.lengths.size()], "row ", r);
     for (size_t j = 0; j < rows[r].size(); ++j) slots[r * packing.places + j] = input_scale * rows[r][j];
@@ -140,4 +142,4 @@ std::vector<Complex> pack_rows(const RowPacking& packing, double input_scale,
   return slots;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -9,11 +9,11 @@
 // 1/L, an approximation's own scales and masks cost no level of their own. Values at refresh candidates stay
 // within [-1, 1].
 //
-// A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_sum.h) of one level. The
-// largest of a row is gathered in place 0 by rotations S/2, S/4, .. 1 and spread from there, by such a map
-// too. The transformer's own packing (encrypted_attention.h) gets the row sums of PowerSoftmax without that
-// level, from products it makes anyway; the other forms exist here alone, so that all can be planned, metered
-// and run side by side.
+// A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_sum.h) of one
+// level. The largest of a row is gathered in place 0 by rotations S/2, S/4, .. 1 and spread from there, by
+// such a map too. The transformer's own packing (encrypted_attention.h) gets the row sums of PowerSoftmax
+// without that level, from products it makes anyway; the other forms exist here alone, so that all can be
+// planned, metered and run side by side.
 #pragma once
 
 #include <functional>
@@ -23,7 +23,7 @@
 #include "approx/approximation.h"
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct RowPacking {
   size_t slots = 0;          // of a ciphertext
@@ -56,17 +56,18 @@ class SlotRows {
   }
   program::Value weights(const Value& x) const;  // they must have the unit 1
 
-  Value apply(const Approximation& f, const Value& x, const char* what, double shift = 0, double factor = 1);
-  Value of_sum(const Approximation& f, const Value& x, double addend, const char* what);
+  Value apply(const approx::Approximation& f, const Value& x, const char* what, double shift = 0,
+              double factor = 1);
+  Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what);
   Value scaled_by(const Value& x, const Value& number);
   Value power(const Value& x, int p);
   Value over_length(Value x) const;
   Value half_sum(const Value& x, const Value& y);
   // Throws psm::Error if the packing has another number of places.
   Value padded(const Value& x, int places, double rest);
-  Value max_with(const Approximation& f, const Value& x, int offset, const char* what);
-  Value as_input_of(const Approximation& f, const Value& x);
-  Value less_first(const Value& x, const Value& m, const Approximation& f);
+  Value max_with(const approx::Approximation& f, const Value& x, int offset, const char* what);
+  Value as_input_of(const approx::Approximation& f, const Value& x);
+  Value less_first(const Value& x, const Value& m, const approx::Approximation& f);
   Value refresh(const Value& x);
 
  private:
@@ -80,7 +81,7 @@ class SlotRows {
 };
 
 // The rows of scores as the slots of one ciphertext (a client's side, and tests): rows[r] has L_r entries.
-std::vector<Complex> pack_rows(const RowPacking&, double input_scale,
-                               std::span<const std::vector<double>> rows);
+std::vector<ckks::Complex> pack_rows(const RowPacking&, double input_scale,
+                                     std::span<const std::vector<double>> rows);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -9,7 +9,7 @@
 #include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using program::Builder;
@@ -34,7 +34,7 @@ struct Form {
 };
 
 std::vector<Form> all_forms(const RowPacking& packing) {
-  const Interval denominators{0.2, 0.2 + std::pow(kBound, 4)};
+  const approx::Interval denominators{0.2, 0.2 + std::pow(kBound, 4)};
   std::vector<Form> forms;
   const auto add = [&](const std::string& name, PolynomialRow weights) {
     forms.push_back({name, weights, weights.in_slots(packing)});
@@ -132,7 +132,7 @@ TEST_CASE("PowerSoftmax is the shallowest of the forms with normalised weights")
 }
 
 TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its weights") {
-  const ParameterSpec spec = insecure_bootstrappable(10);
+  const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
   const RowPacking packing = causal(512);
   const auto rows = random_rows(packing);
   for (const Form& form : all_forms(packing)) {
@@ -161,4 +161,4 @@ TEST_CASE("rows that do not fit the slots, or the polynomials, are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

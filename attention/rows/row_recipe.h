@@ -42,18 +42,18 @@
 #include "attention/rows/row_program.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 
 class ClearRows {
  public:
   using Value = std::vector<double>;
   explicit ClearRows(size_t length) : length_(length) {}
 
-  Value apply(const Approximation& f, Value x, const char*, double shift = 0, double factor = 1) {
+  Value apply(const approx::Approximation& f, Value x, const char*, double shift = 0, double factor = 1) {
     for (double& entry : x) entry = f.evaluate((entry + shift) * factor);
     return x;
   }
-  double of_sum(const Approximation& f, const Value& x, double addend, const char*) {
+  double of_sum(const approx::Approximation& f, const Value& x, double addend, const char*) {
     double sum = 0;
     for (size_t j = 0; j < length_; ++j) sum += x[j];
     return f.evaluate(sum + addend);
@@ -79,13 +79,13 @@ class ClearRows {
     x.resize(static_cast<size_t>(places), rest);
     return x;
   }
-  Value max_with(const Approximation& f, Value x, int offset, const char*) {
+  Value max_with(const approx::Approximation& f, Value x, int offset, const char*) {
     for (int j = 0; j < offset; ++j) x[j] = (x[j] + x[j + offset] + f.evaluate(x[j] - x[j + offset])) / 2;
     x.resize(static_cast<size_t>(offset));
     return x;
   }
-  Value as_input_of(const Approximation&, Value x) { return x; }
-  Value less_first(Value x, const Value& m, const Approximation&) {
+  Value as_input_of(const approx::Approximation&, Value x) { return x; }
+  Value less_first(Value x, const Value& m, const approx::Approximation&) {
     for (double& entry : x) entry -= m[0];
     return x;
   }
@@ -101,16 +101,20 @@ class CountedRows {
   // `product`: the levels of a product by plaintexts, 1 in slots, 0 where neighbours take the factors in.
   explicit CountedRows(int product) : product_(product) {}
 
-  Value apply(const Approximation& f, Value x, const char*, double = 0, double = 1) { return x + f.depth(); }
-  Value of_sum(const Approximation& f, Value x, double, const char*) { return x + product_ + f.depth(); }
+  Value apply(const approx::Approximation& f, Value x, const char*, double = 0, double = 1) {
+    return x + f.depth();
+  }
+  Value of_sum(const approx::Approximation& f, Value x, double, const char*) {
+    return x + product_ + f.depth();
+  }
   Value scaled_by(Value x, Value number) { return std::max(x + product_, number) + 1; }
   Value power(Value x, int p) { return x + std::bit_width(static_cast<unsigned>(p - 1)); }
   Value over_length(Value x) { return x; }
   Value half_sum(Value x, Value y) { return std::max(x, y) + product_; }
   Value padded(Value x, int, double) { return x; }
-  Value max_with(const Approximation& f, Value x, int, const char*) { return x + f.depth(); }
-  Value as_input_of(const Approximation&, Value x) { return x + product_; }
-  Value less_first(Value x, Value m, const Approximation&) { return std::max(x, m) + product_; }
+  Value max_with(const approx::Approximation& f, Value x, int, const char*) { return x + f.depth(); }
+  Value as_input_of(const approx::Approximation&, Value x) { return x + product_; }
+  Value less_first(Value x, Value m, const approx::Approximation&) { return std::max(x, m) + product_; }
   Value refresh(Value x) { return x; }
 
  private:
@@ -162,4 +166,4 @@ std::shared_ptr<const RowComputation> make_row_computation(Recipe recipe) {
   return std::make_shared<const RecipeComputation>(std::move(recipe));
 }
 
-}  // namespace psm
+}  // namespace psm::attention

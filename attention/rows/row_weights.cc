@@ -4,7 +4,7 @@
 #include "attention/rows/scaled_relu.h"
 #include "attention/rows/softmax.h"
 
-namespace psm {
+namespace psm::attention {
 
 template <typename Scalar>
 void row_weights(const ModelConfig& config, const Scalar* scores, int length, Scalar* weights) {
@@ -40,4 +40,4 @@ PSM_INSTANTIATE(float)
 PSM_INSTANTIATE(double)
 #undef PSM_INSTANTIATE
 
-}  // namespace psm
+}  // namespace psm::attention

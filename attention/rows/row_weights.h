@@ -11,7 +11,7 @@
 
 #include "attention/shape/config.h"
 
-namespace psm {
+namespace psm::attention {
 
 // weights[0..length) from scores[0..length), two arrays.
 template <typename Scalar>
@@ -22,4 +22,4 @@ template <typename Scalar>
 void row_weights_vjp(const ModelConfig& config, const Scalar* scores, const Scalar* weights,
                      const Scalar* grad_weights, int length, Scalar* grad_scores);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -7,7 +7,7 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 using Row = std::vector<double>;
@@ -107,4 +107,4 @@ TEST_CASE("in single precision weights and gradients are those of double precisi
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace psm {
+namespace psm::attention {
 
 // weights[0..length) from scores[0..length); the two may be the same array.
 template <typename Scalar>
@@ -29,4 +29,4 @@ void scaled_relu_row_vjp(const Scalar* scores, const Scalar* grad_weights, int l
   for (int j = 0; j < length; ++j) grad_scores[j] = scores[j] > 0 ? grad_weights[j] * scale : Scalar(0);
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -9,15 +9,15 @@
 #include "nn/kernels/fast_exp.h"
 #include "nn/kernels/row_maxima.h"
 
-namespace psm {
+namespace psm::attention {
 
 // weights[0..length) from scores[0..length); the two may be the same array.
 template <typename Scalar>
 void softmax_row(const Scalar* scores, int length, Scalar* weights) {
-  const Scalar shift = highest(scores, static_cast<size_t>(length));
+  const Scalar shift = nn::highest(scores, static_cast<size_t>(length));
 #pragma omp simd
   for (int j = 0; j < length; ++j) weights[j] = scores[j] - shift;
-  exponentials(weights, length);
+  nn::exponentials(weights, length);
   Scalar sum = 0;
 #pragma omp simd reduction(+ : sum)
   for (int j = 0; j < length; ++j) sum += weights[j];
@@ -36,4 +36,4 @@ void softmax_row_vjp(const Scalar* weights, const Scalar* grad_weights, int leng
   for (int j = 0; j < length; ++j) grad_scores[j] = weights[j] * (grad_weights[j] - inner);
 }
 
-}  // namespace psm
+}  // namespace psm::attention

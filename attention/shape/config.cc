@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 void require(bool good, const std::string& what, const std::string& advice) {
@@ -160,4 +160,4 @@ PositionKind position_kind_from(std::string_view name) {
 
 ModelConfig preset(std::string_view family) { return find_value(kPresets, family, "family of models")(); }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -41,7 +41,7 @@
 #include <string>
 #include <string_view>
 
-namespace psm {
+namespace psm::attention {
 
 enum class AttentionKind { kSoftmax, kPowerSoftmax, kScaledRelu };  // row_weights.h
 
@@ -126,4 +126,4 @@ PositionKind position_kind_from(std::string_view name);
 // (the last two with `classes` and, for vit, `patch_inputs` to be given). Throws psm::Error on another name.
 ModelConfig preset(std::string_view family);
 
-}  // namespace psm
+}  // namespace psm::attention

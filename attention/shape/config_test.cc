@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelConfig small() {
@@ -116,4 +116,4 @@ TEST_CASE("every name parses back to its value and others are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 
 int Examples::length(const ModelConfig& config, size_t example) const {
   return images.empty() ? static_cast<int>(texts[example].size())
@@ -39,4 +39,4 @@ void require_readable(const ModelConfig& config, const Examples& examples) {
   for (const std::span<const float> image : examples.images) require_readable(config, image);
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -1,5 +1,5 @@
-// What a model reads, of any number of examples: sequences of tokens of any lengths up to the context, or the patches
-// of images. Views: whoever makes it keeps the data.
+// What a model reads, of any number of examples: sequences of tokens of any lengths up to the context, or the
+// patches of images. Views: whoever makes it keeps the data.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 #include "attention/shape/config.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct Examples {
   std::vector<std::span<const int>> texts;  // one of the two lists is empty
@@ -26,10 +26,10 @@ struct Examples {
 
 // Throws psm::Error if there are no tokens, more than config.context, or one that is not in the vocabulary.
 void require_readable(const ModelConfig& config, std::span<const int> tokens);
-// Throws psm::Error if the patches are not whole, none or more than config.context - 1, or hold a number that is not
-// finite.
+// Throws psm::Error if the patches are not whole, none or more than config.context - 1, or hold a number that
+// is not finite.
 void require_readable(const ModelConfig& config, std::span<const float> patches);
 // The same of all examples.
 void require_readable(const ModelConfig& config, const Examples& examples);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -1,11 +1,12 @@
-// Where the values of a model are whose range matters, and its functions that are no polynomials: what a forward pass
-// shows, and what can be put in place of it. The reference and the trained model take both alike.
+// Where the values of a model are whose range matters, and its functions that are no polynomials: what a
+// forward pass shows, and what can be put in place of it. The reference and the trained model take both
+// alike.
 #pragma once
 
 #include <functional>
 #include <span>
 
-namespace psm {
+namespace psm::attention {
 
 // `layer` counts from 0; what stands behind the last layer has layer == config.layers.
 enum class Site {
@@ -31,4 +32,4 @@ struct ReplacedFunctions {
   std::function<void(std::span<double> inputs)> pooler;               // the sigmoid of the head
 };
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 
-namespace psm {
+namespace psm::attention {
 
 void ModelWeights::resize(const ModelConfig& shape) {
   shape.validate();
@@ -82,4 +82,4 @@ ModelWeights random_weights(const ModelConfig& config, uint64_t seed) {
   return weights;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -12,7 +12,7 @@
 
 #include "attention/shape/config.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct LayerWeights {
   std::vector<float> norm1_gamma, norm1_beta;  // [d], of attention; no beta in RMSNorm
@@ -50,9 +50,10 @@ struct ModelWeights {
 // Weights as a fresh model has them, from the seed alone: matrices normal with standard deviation
 // 1/sqrt(in), those that write to the residual stream (W_o, W_down) smaller by sqrt(2 * layers) unless a norm
 // follows them, tables of tokens, positions and the class token normal with 1, the unembedding and the head
-// with 1/sqrt(d); gammas 1, score offsets p (where (1 + s/p)^p is near e^s), betas and biases 0 except those of queries and keys where positions rotate,
-// normal with 1: two biases turned by RoPE attend by distance alone, and from zero, where the gradient of
-// their product vanishes, a model finds "the token before" late or never.
+// with 1/sqrt(d); gammas 1, score offsets p (where (1 + s/p)^p is near e^s), betas and biases 0 except those
+// of queries and keys where positions rotate, normal with 1: two biases turned by RoPE attend by distance
+// alone, and from zero, where the gradient of their product vanishes, a model finds "the token before" late
+// or never.
 ModelWeights random_weights(const ModelConfig& config, uint64_t seed);
 
 // Calls visit(name, field, rows, columns) for each parameter that the configuration has, in a fixed order;
@@ -109,4 +110,4 @@ void for_each_parameter(Model& model, Visit&& visit) {
   visit(std::string("class_bias"), model.class_bias, 1, config.classes);
 }
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelConfig small() {
@@ -73,4 +73,4 @@ TEST_CASE("weights of another size or with infinities are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -8,7 +8,7 @@
 #include "attention/trained/replaced_functions.h"
 #include "nn/kernels/gemm.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 // Where the block of head h of sequence b starts: in tensors of queries, of keys and of scores.
@@ -45,14 +45,15 @@ void for_each_block(const AttentionShape& shape, Visit visit) {
 template <typename Scalar>
 struct ScoreProducts {
   AttentionShape shape;
-  Tensor<Scalar> q, k, offsets;
+  nn::Tensor<Scalar> q, k, offsets;
 
   Scalar scale() const { return 1 / std::sqrt(static_cast<Scalar>(shape.head_dim)); }
   size_t queries(Block at, int first) const { return at.queries + static_cast<size_t>(first) * q.columns; }
 
   void forward(Block at, int first, int rows, int columns, Scalar* s) const {
-    gemm(Transpose::kNo, Transpose::kYes, {rows, columns, shape.head_dim}, scale(),
-         q.value + queries(at, first), q.columns, k.value + at.keys, k.columns, Scalar(0), s, shape.length);
+    nn::gemm(nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, shape.head_dim}, scale(),
+             q.value + queries(at, first), q.columns, k.value + at.keys, k.columns, Scalar(0), s,
+             shape.length);
     if (!offsets.value) return;
     const Scalar offset = offsets.value[at.head];
     for (int i = 0; i < rows; ++i)
@@ -61,10 +62,10 @@ struct ScoreProducts {
 
   // ds is zero where the mask is.
   void backward(Block at, int first, int rows, int columns, const Scalar* ds) const {
-    gemm(Transpose::kNo, Transpose::kNo, {rows, shape.head_dim, columns}, scale(), ds, shape.length,
-         k.value + at.keys, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
-    gemm(Transpose::kYes, Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds, shape.length,
-         q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.keys, k.columns);
+    nn::gemm(nn::Transpose::kNo, nn::Transpose::kNo, {rows, shape.head_dim, columns}, scale(), ds,
+             shape.length, k.value + at.keys, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
+    nn::gemm(nn::Transpose::kYes, nn::Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds,
+             shape.length, q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.keys, k.columns);
     if (!offsets.value) return;
     Scalar sum = 0;
     for (int i = 0; i < rows; ++i)
@@ -74,11 +75,11 @@ struct ScoreProducts {
 };
 
 template <typename Scalar>
-struct ScoresOp final : Operation {
+struct ScoresOp final : nn::Operation {
   ScoreProducts<Scalar> products;
-  Tensor<Scalar> s;
-  ScoresOp(const AttentionShape& shape, Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> offsets,
-           Tensor<Scalar> s_)
+  nn::Tensor<Scalar> s;
+  ScoresOp(const AttentionShape& shape, nn::Tensor<Scalar> q, nn::Tensor<Scalar> k,
+           nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> s_)
       : products{shape, q, k, offsets}, s(s_) {}
 
   void forward() {
@@ -103,15 +104,15 @@ struct ScoresOp final : Operation {
 };
 
 template <typename Scalar>
-struct AttentionOp final : Operation {
+struct AttentionOp final : nn::Operation {
   ModelConfig config;
   ScoreProducts<Scalar> products;
-  Tensor<Scalar> v, s, o;                // s.value == nullptr: scores are not kept
+  nn::Tensor<Scalar> v, s, o;            // s.value == nullptr: scores are not kept
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
   const RowFunction* replaced;           // or nullptr
-  AttentionOp(const AttentionShape& shape, const ModelConfig& config_, Tensor<Scalar> q, Tensor<Scalar> k,
-              Tensor<Scalar> offsets, Tensor<Scalar> v_, Tensor<Scalar> s_, Tensor<Scalar> o_,
-              Scalar* scratch, const RowFunction* replaced_)
+  AttentionOp(const AttentionShape& shape, const ModelConfig& config_, nn::Tensor<Scalar> q,
+              nn::Tensor<Scalar> k, nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> v_, nn::Tensor<Scalar> s_,
+              nn::Tensor<Scalar> o_, Scalar* scratch, const RowFunction* replaced_)
       : config(config_),
         products{shape, q, k, offsets},
         v(v_),
@@ -147,8 +148,8 @@ struct AttentionOp final : Operation {
     if (products.shape.lengths) std::fill_n(o.value, o.size(), Scalar(0));  // the rows that no visit comes to
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       weigh(at, first, rows, columns);
-      gemm(Transpose::kNo, Transpose::kNo, {rows, dims, columns}, Scalar(1), weights, T, v.value + at.keys,
-           v.columns, Scalar(0), o.value + products.queries(at, first), o.columns);
+      nn::gemm(nn::Transpose::kNo, nn::Transpose::kNo, {rows, dims, columns}, Scalar(1), weights, T,
+               v.value + at.keys, v.columns, Scalar(0), o.value + products.queries(at, first), o.columns);
     });
   }
 
@@ -158,10 +159,10 @@ struct AttentionOp final : Operation {
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       const Scalar* x = weigh(at, first, rows, columns);
       const Scalar* grad_o = o.grad + products.queries(at, first);
-      gemm(Transpose::kYes, Transpose::kNo, {columns, dims, rows}, Scalar(1), weights, T, grad_o, o.columns,
-           Scalar(1), v.grad + at.keys, v.columns);
-      gemm(Transpose::kNo, Transpose::kYes, {rows, columns, dims}, Scalar(1), grad_o, o.columns,
-           v.value + at.keys, v.columns, Scalar(0), gradients, T);
+      nn::gemm(nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows}, Scalar(1), weights, T, grad_o,
+               o.columns, Scalar(1), v.grad + at.keys, v.columns);
+      nn::gemm(nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, dims}, Scalar(1), grad_o, o.columns,
+               v.value + at.keys, v.columns, Scalar(0), gradients, T);
       for (int i = 0; i < rows; ++i) {
         const size_t row = static_cast<size_t>(i) * T;
         const int active = products.shape.keys(at.sequence, first + i);
@@ -179,12 +180,12 @@ struct AttentionOp final : Operation {
 };
 
 template <typename Scalar>
-struct DenominatorsOp final : Operation {
+struct DenominatorsOp final : nn::Operation {
   AttentionShape shape;
   PowerParameters parameters;
-  Tensor<Scalar> s, denominators;
-  DenominatorsOp(const AttentionShape& shape_, const ModelConfig& config, Tensor<Scalar> s_,
-                 Tensor<Scalar> denominators_)
+  nn::Tensor<Scalar> s, denominators;
+  DenominatorsOp(const AttentionShape& shape_, const ModelConfig& config, nn::Tensor<Scalar> s_,
+                 nn::Tensor<Scalar> denominators_)
       : shape(shape_), parameters(PowerParameters::of(config)), s(s_), denominators(denominators_) {}
 
   int keys(int r) const { return shape.keys(r / (shape.heads * shape.length), r % shape.length); }
@@ -210,45 +211,46 @@ struct DenominatorsOp final : Operation {
 }  // namespace
 
 template <typename Scalar>
-Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> q,
-                                Tensor<Scalar> k, Tensor<Scalar> offsets) {
+nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> q,
+                                    nn::Tensor<Scalar> k, nn::Tensor<Scalar> offsets) {
   PSM_CHECK(q.rows == shape.sequences * shape.length && q.columns == shape.heads * shape.head_dim &&
                 k.columns == shape.key_heads() * shape.head_dim &&
                 (!offsets.value || static_cast<int>(offsets.size()) == shape.heads),
             q.rows, " ", k.columns);
-  Tensor<Scalar> s = tape.tensor(shape.sequences * shape.heads * shape.length, shape.length);
+  nn::Tensor<Scalar> s = tape.tensor(shape.sequences * shape.heads * shape.length, shape.length);
   tape.record(ScoresOp<Scalar>(shape, q, k, offsets, s));
   return s;
 }
 
 template <typename Scalar>
-Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> offsets,
-                         Tensor<Scalar> scores, const RowFunction* replaced) {
-  Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
+nn::Tensor<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
+                             nn::Tensor<Scalar> q, nn::Tensor<Scalar> k, nn::Tensor<Scalar> v,
+                             nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> scores,
+                             const RowFunction* replaced) {
+  nn::Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
   Scalar* scratch = tape.array(size_t{3} * kQueries * shape.length);
   tape.record(AttentionOp<Scalar>(shape, config, q, k, offsets, v, scores, o, scratch, replaced));
   return o;
 }
 
 template <typename Scalar>
-Tensor<Scalar> attention_denominators(Tape<Scalar>& tape, const AttentionShape& shape,
-                                      const ModelConfig& config, Tensor<Scalar> scores) {
-  Tensor<Scalar> denominators = tape.tensor(scores.rows, 1);
+nn::Tensor<Scalar> attention_denominators(nn::Tape<Scalar>& tape, const AttentionShape& shape,
+                                          const ModelConfig& config, nn::Tensor<Scalar> scores) {
+  nn::Tensor<Scalar> denominators = tape.tensor(scores.rows, 1);
   tape.record(DenominatorsOp<Scalar>(shape, config, scores, denominators));
   return denominators;
 }
 
-#define PSM_INSTANTIATE(Scalar)                                                                            \
-  template Tensor<Scalar> attention_scores(Tape<Scalar>&, const AttentionShape&, Tensor<Scalar>,           \
-                                           Tensor<Scalar>, Tensor<Scalar>);                                \
-  template Tensor<Scalar> attention(Tape<Scalar>&, const AttentionShape&, const ModelConfig&,              \
-                                    Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>, Tensor<Scalar>,        \
-                                    Tensor<Scalar>, const RowFunction*);                                   \
-  template Tensor<Scalar> attention_denominators(Tape<Scalar>&, const AttentionShape&, const ModelConfig&, \
-                                                 Tensor<Scalar>);
+#define PSM_INSTANTIATE(Scalar)                                                                              \
+  template nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>&, const AttentionShape&, nn::Tensor<Scalar>, \
+                                               nn::Tensor<Scalar>, nn::Tensor<Scalar>);                      \
+  template nn::Tensor<Scalar> attention(nn::Tape<Scalar>&, const AttentionShape&, const ModelConfig&,        \
+                                        nn::Tensor<Scalar>, nn::Tensor<Scalar>, nn::Tensor<Scalar>,          \
+                                        nn::Tensor<Scalar>, nn::Tensor<Scalar>, const RowFunction*);         \
+  template nn::Tensor<Scalar> attention_denominators(nn::Tape<Scalar>&, const AttentionShape&,               \
+                                                     const ModelConfig&, nn::Tensor<Scalar>);
 PSM_INSTANTIATE(float)
 PSM_INSTANTIATE(double)
 #undef PSM_INSTANTIATE
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -9,11 +9,12 @@
 // normalises over its L keys alone. Tokens that only fill up a batch are no keys, and as queries they give
 // zeros.
 //
-// Layout: the offsets are one row of heads, or a default Tensor (zero); q and o are (sequences * T) x d with head h in columns h d_k .. (h+1) d_k; k and v have kv heads,
-// of which head h reads number h kv / heads (grouped-query attention); s and w are (sequences * heads * T) x
-// T. A few queries of one head are computed at a time, with no key after the last that they see. The weights
-// are never kept, nor need the scores be: the backward pass computes both again while they are in the cache.
-// With several heads the products are small, so a caller's thread does them all.
+// Layout: the offsets are one row of heads, or a default Tensor (zero); q and o are (sequences * T) x d with
+// head h in columns h d_k .. (h+1) d_k; k and v have kv heads, of which head h reads number h kv / heads
+// (grouped-query attention); s and w are (sequences * heads * T) x T. A few queries of one head are computed
+// at a time, with no key after the last that they see. The weights are never kept, nor need the scores be:
+// the backward pass computes both again while they are in the cache. With several heads the products are
+// small, so a caller's thread does them all.
 #pragma once
 
 #include <functional>
@@ -22,7 +23,7 @@
 #include "attention/shape/config.h"
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::attention {
 
 struct AttentionShape {
   int sequences, length, heads, head_dim;
@@ -42,8 +43,8 @@ using RowFunction = std::function<void(std::span<double> row)>;
 // The scores as a tensor, for losses that act on them.
 //     dq += ds k / sqrt(d_k)      dk += ds' q / sqrt(d_k)      dc += sum of ds
 template <typename Scalar>
-Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> q,
-                                Tensor<Scalar> k, Tensor<Scalar> offsets);
+nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> q,
+                                    nn::Tensor<Scalar> k, nn::Tensor<Scalar> offsets);
 
 // o. `scores` are those of attention_scores, whose gradient then passes through them; or a default Tensor,
 // and they are not kept. The same bits either way. With `replaced` the weights are what it makes of a row of
@@ -51,15 +52,16 @@ Tensor<Scalar> attention_scores(Tape<Scalar>& tape, const AttentionShape& shape,
 //     dw = do v'    ds = the row's vector-Jacobian product, row_weights.h
 //     dv += w' do   dq, dk, dc as above
 template <typename Scalar>
-Tensor<Scalar> attention(Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                         Tensor<Scalar> q, Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> offsets,
-                         Tensor<Scalar> scores, const RowFunction* replaced = nullptr);
+nn::Tensor<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
+                             nn::Tensor<Scalar> q, nn::Tensor<Scalar> k, nn::Tensor<Scalar> v,
+                             nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> scores,
+                             const RowFunction* replaced = nullptr);
 
 // mean_i s_i^p + epsilon of every row of scores, what the encrypted form divides by, in a column of
 // sequences * heads * T.
 //     ds_j += dD p s_j^{p-1} / L
 template <typename Scalar>
-Tensor<Scalar> attention_denominators(Tape<Scalar>& tape, const AttentionShape& shape,
-                                      const ModelConfig& config, Tensor<Scalar> scores);
+nn::Tensor<Scalar> attention_denominators(nn::Tape<Scalar>& tape, const AttentionShape& shape,
+                                          const ModelConfig& config, nn::Tensor<Scalar> scores);
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -7,10 +7,10 @@
 #include "nn/layers/range_loss.h"
 #include "nn/testing/gradient_check.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
-using Inputs = std::vector<Tensor<double>>;
+using Inputs = std::vector<nn::Tensor<double>>;
 
 const AttentionShape kShape{2, 3, 2, 2};  // 2 sequences of 3 tokens, 2 heads of 2
 
@@ -28,10 +28,10 @@ TEST_CASE("the gradient of attention with every kind of weights agrees with fini
       CAPTURE(name_of(kind));
       CAPTURE(name_of(form));
       const ModelConfig config = with(kind, form);
-      GradientCheck({{6, 4}, {6, 4}, {6, 4}})
+      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}})
           .run(
-              [&](Tape<double>& tape, const Inputs& in) {
-                const Tensor<double> scores = attention_scores(tape, kShape, in[0], in[1], {});
+              [&](nn::Tape<double>& tape, const Inputs& in) {
+                const nn::Tensor<double> scores = attention_scores(tape, kShape, in[0], in[1], {});
                 return attention(tape, kShape, config, in[0], in[1], in[2], {}, scores);
               },
               1e-5);
@@ -50,11 +50,11 @@ TEST_CASE(
         CAPTURE(kept);
         ModelConfig config = with(AttentionKind::kPowerSoftmax, form);
         config.power = power;
-        GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
+        nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
             .run(
-                [&](Tape<double>& tape, const Inputs& in) {
-                  const Tensor<double> scores =
-                      kept ? attention_scores(tape, kShape, in[0], in[1], in[3]) : Tensor<double>{};
+                [&](nn::Tape<double>& tape, const Inputs& in) {
+                  const nn::Tensor<double> scores =
+                      kept ? attention_scores(tape, kShape, in[0], in[1], in[3]) : nn::Tensor<double>{};
                   return attention(tape, kShape, config, in[0], in[1], in[2], in[3], scores);
                 },
                 1e-5);
@@ -63,11 +63,11 @@ TEST_CASE(
 
 TEST_CASE("offsets are added to the scores that the mask leaves, each head's own") {
   std::vector<float> q = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, k = q, offsets = {0.5f, -3}, grad(12);
-  Tape<float> tape;
+  nn::Tape<float> tape;
   const AttentionShape shape{1, 3, 2, 2};
-  const Tensor<float> queries{q.data(), grad.data(), 3, 4}, keys{k.data(), grad.data(), 3, 4};
-  const Tensor<float> plain = attention_scores(tape, shape, queries, keys, {});
-  const Tensor<float> moved =
+  const nn::Tensor<float> queries{q.data(), grad.data(), 3, 4}, keys{k.data(), grad.data(), 3, 4};
+  const nn::Tensor<float> plain = attention_scores(tape, shape, queries, keys, {});
+  const nn::Tensor<float> moved =
       attention_scores(tape, shape, queries, keys, {offsets.data(), grad.data(), 1, 2});
   for (int head = 0; head < 2; ++head)
     for (int t = 0; t < 3; ++t)
@@ -79,9 +79,9 @@ TEST_CASE("the gradient of the denominators agrees with finite differences") {
   for (int power : {2, 4, 6}) {
     ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
     config.power = power;
-    GradientCheck({{6, 4}, {6, 4}, {1, 2}})
+    nn::GradientCheck({{6, 4}, {6, 4}, {1, 2}})
         .run(
-            [&](Tape<double>& tape, const Inputs& in) {
+            [&](nn::Tape<double>& tape, const Inputs& in) {
               return attention_denominators(tape, kShape, config,
                                             attention_scores(tape, kShape, in[0], in[1], in[2]));
             },
@@ -96,17 +96,17 @@ TEST_CASE("the gradients of grouped, bidirectional and padded attention agree wi
       for (const bool kept : {false, true}) {
         const AttentionShape shape{2, 3, 4, 2, 2, causal, padded ? lengths : nullptr};
         const ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
-        GradientCheck({{6, 8}, {6, 4}, {6, 4}})
+        nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
             .run(
-                [&](Tape<double>& tape, const Inputs& in) {
-                  const Tensor<double> scores =
-                      kept ? attention_scores(tape, shape, in[0], in[1], {}) : Tensor<double>{};
+                [&](nn::Tape<double>& tape, const Inputs& in) {
+                  const nn::Tensor<double> scores =
+                      kept ? attention_scores(tape, shape, in[0], in[1], {}) : nn::Tensor<double>{};
                   return attention(tape, shape, config, in[0], in[1], in[2], {}, scores);
                 },
                 1e-5);
-        GradientCheck({{6, 8}, {6, 4}})
+        nn::GradientCheck({{6, 8}, {6, 4}})
             .run(
-                [&](Tape<double>& tape, const Inputs& in) {
+                [&](nn::Tape<double>& tape, const Inputs& in) {
                   return attention_denominators(tape, shape, config,
                                                 attention_scores(tape, shape, in[0], in[1], {}));
                 },
@@ -130,16 +130,16 @@ TEST_CASE("scores that are kept and scores that are not give the same bits, forw
     std::vector<float> results[2];
     for (const bool kept : {false, true}) {
       std::vector<float> values = random_values(3 * size, 5), grads(3 * size, 0.0f);
-      Tensor<float> in[3];
+      nn::Tensor<float> in[3];
       for (size_t i = 0; i < 3; ++i) in[i] = {values.data() + i * size, grads.data() + i * size, 300, 8};
       std::vector<float> offset_values = {0.7f, -1.3f}, offset_grads(2, 0.0f);
-      const Tensor<float> offsets{offset_values.data(), offset_grads.data(), 1, 2};
-      Tape<float> tape;
-      const Tensor<float> scores =
-          kept ? attention_scores(tape, kLong, in[0], in[1], offsets) : Tensor<float>{};
-      const Tensor<float> o =
+      const nn::Tensor<float> offsets{offset_values.data(), offset_grads.data(), 1, 2};
+      nn::Tape<float> tape;
+      const nn::Tensor<float> scores =
+          kept ? attention_scores(tape, kLong, in[0], in[1], offsets) : nn::Tensor<float>{};
+      const nn::Tensor<float> o =
           attention(tape, kLong, with(kind, PowerForm::kStable), in[0], in[1], in[2], offsets, scores);
-      tape.backward(excess_loss(tape, o, nullptr, 0.1, 1.0));
+      tape.backward(nn::excess_loss(tape, o, nullptr, 0.1, 1.0));
       results[kept] = grads;
       results[kept].insert(results[kept].end(), o.value, o.value + o.size());
       results[kept].insert(results[kept].end(), offset_grads.begin(), offset_grads.end());
@@ -157,8 +157,8 @@ TEST_CASE("what comes after a query does not reach it, and a softmax row's weigh
     std::vector<float> keys = k, values = v, queries = q, grad(size);
     for (int b = 0; b < 2 && change; ++b)
       for (int i = (b * 150 + t) * 8; i < (b + 1) * 150 * 8; ++i) keys[i] = values[i] = to;
-    Tape<float> tape;
-    const Tensor<float> o = attention<float>(
+    nn::Tape<float> tape;
+    const nn::Tensor<float> o = attention<float>(
         tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable), {queries.data(), grad.data(), 300, 8},
         {keys.data(), grad.data(), 300, 8}, {values.data(), grad.data(), 300, 8}, {}, {});
     return std::vector<float>(o.value, o.value + o.size());
@@ -182,8 +182,8 @@ TEST_CASE(
   std::vector<float> q = random_values(2 * size, 1), k = random_values(size, 2), v = random_values(size, 3),
                      grad(2 * size);
   const auto output = [&](int length, const int* lengths) {
-    Tape<float> tape;
-    const Tensor<float> o = attention<float>(
+    nn::Tape<float> tape;
+    const nn::Tensor<float> o = attention<float>(
         tape, {1, length, 4, 4, 2, false, lengths},
         with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic), {q.data(), grad.data(), length, 16},
         {k.data(), grad.data(), length, 8}, {v.data(), grad.data(), length, 8}, {}, {});
@@ -206,4 +206,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

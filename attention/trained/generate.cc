@@ -10,7 +10,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/progress.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 constexpr size_t kGroup = 32;  // sequences that are read together
@@ -68,7 +68,7 @@ std::vector<std::vector<int>> generate(const ModelWeights& weights, std::span<co
   parallel_for(0, groups, [&](size_t group) {
     const size_t first = group * kGroup, count = std::min(kGroup, texts.size() - first);
     KeyValueCache<float> past(weights.config, static_cast<int>(count), length);
-    Tape<float> tape(Gradients::kNone);
+    nn::Tape<float> tape(nn::Gradients::kNone);
     ForwardTensors<float> out;
     std::vector<TrainingRandom> random;
     for (size_t s = 0; s < count; ++s) random.push_back(streams.split(first + s));
@@ -90,4 +90,4 @@ std::vector<std::vector<int>> generate(const ModelWeights& weights, std::span<co
   return texts;
 }
 
-}  // namespace psm
+}  // namespace psm::attention

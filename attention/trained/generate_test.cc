@@ -11,7 +11,7 @@
 #include "ckks/base/parallel.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelWeights tiny(ModelConfig config) {
@@ -37,7 +37,7 @@ TEST_CASE("reading token by token gives the logits of the whole sequence, in eve
     std::vector<double> values(flat.begin(), flat.end()), grads(values.size());
     const Model<double> model(weights.config, values.data(), grads.data());
     KeyValueCache<double> past(weights.config, 2, 8);
-    Tape<double> tape;
+    nn::Tape<double> tape;
     ForwardTensors<double> out;
     const ForwardResult expected = reference_forward(weights, tokens),
                         second = reference_forward(weights, others);
@@ -116,4 +116,4 @@ TEST_CASE("what cannot be continued is refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -6,7 +6,7 @@
 #include "attention/rows/row_weights.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::attention {
 
 template <typename Scalar>
 KeyValueCache<Scalar>::KeyValueCache(const ModelConfig& config, int sequences, int capacity)
@@ -21,10 +21,11 @@ KeyValueCache<Scalar>::KeyValueCache(const ModelConfig& config, int sequences, i
 }
 
 template <typename Scalar>
-Tensor<Scalar> KeyValueCache<Scalar>::attend(Tape<Scalar>& tape, size_t layer, Tensor<Scalar> q,
-                                             Tensor<Scalar> k, Tensor<Scalar> v, Tensor<Scalar> offsets) {
+nn::Tensor<Scalar> KeyValueCache<Scalar>::attend(nn::Tape<Scalar>& tape, size_t layer, nn::Tensor<Scalar> q,
+                                                 nn::Tensor<Scalar> k, nn::Tensor<Scalar> v,
+                                                 nn::Tensor<Scalar> offsets) {
   PSM_CHECK(tokens_ < capacity_, tokens_);
-  const Tensor<Scalar> mixed = tape.tensor(q.rows, q.columns);
+  const nn::Tensor<Scalar> mixed = tape.tensor(q.rows, q.columns);
   const int dims = config_.head_dim(), length = tokens_ + 1;
   const Scalar scale = 1 / std::sqrt(static_cast<Scalar>(dims));
   for (int s = 0; s < q.rows; ++s) {
@@ -61,4 +62,4 @@ Tensor<Scalar> KeyValueCache<Scalar>::attend(Tape<Scalar>& tape, size_t layer, T
 template class KeyValueCache<float>;
 template class KeyValueCache<double>;
 
-}  // namespace psm
+}  // namespace psm::attention

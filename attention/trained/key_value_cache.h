@@ -1,10 +1,10 @@
-// Keys and values of the tokens that a model has read, for reading on one token at a time: what a forward pass of t + 1
-// tokens would compute for the last of them, at the cost of that one.
+// Keys and values of the tokens that a model has read, for reading on one token at a time: what a forward
+// pass of t + 1 tokens would compute for the last of them, at the cost of that one.
 //
 //     K <- [K; k_t],  V <- [V; v_t]      o_t = N(sigma(q_t K' / sqrt(d_k) + c)) V      per sequence and head
 //
-// Notation of attention_ops.h. Causal models alone: no earlier token sees a later one, so nothing kept ever changes. Keys
-// are kept after their rotation. For a forward pass only: the mixture has no gradient.
+// Notation of attention_ops.h. Causal models alone: no earlier token sees a later one, so nothing kept ever
+// changes. Keys are kept after their rotation. For a forward pass only: the mixture has no gradient.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 #include "attention/shape/config.h"
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::attention {
 
 template <typename Scalar>
 class KeyValueCache {
@@ -23,8 +23,8 @@ class KeyValueCache {
   // Tokens of each sequence that all layers have read: the position of the next one.
   int tokens() const { return tokens_; }
   // Keeps k and v of the next token, a row for each sequence, and returns o.
-  Tensor<Scalar> attend(Tape<Scalar>& tape, size_t layer, Tensor<Scalar> q, Tensor<Scalar> k,
-                        Tensor<Scalar> v, Tensor<Scalar> offsets);
+  nn::Tensor<Scalar> attend(nn::Tape<Scalar>& tape, size_t layer, nn::Tensor<Scalar> q, nn::Tensor<Scalar> k,
+                            nn::Tensor<Scalar> v, nn::Tensor<Scalar> offsets);
   // After all layers have.
   void advance() { ++tokens_; }
 
@@ -36,4 +36,4 @@ class KeyValueCache {
   std::vector<Scalar> scores_, weights_;            // of one row
 };
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -13,7 +13,7 @@
 #include "nn/layers/linear.h"
 #include "nn/layers/rms_norm.h"
 
-namespace psm {
+namespace psm::attention {
 
 std::vector<ParameterSlice> parameter_slices(const ModelConfig& config) {
   ModelWeights empty;  // for_each_parameter only needs the number of layers
@@ -53,64 +53,64 @@ template <typename Scalar>
 Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
     : config(shape), layers(shape.layers), rotary_(shape.context, shape.rotary_dims(), shape.rotary_base) {
   size_t begin = 0;
-  for_each_parameter(*this, [&](const std::string&, Tensor<Scalar>& tensor, int rows, int columns) {
+  for_each_parameter(*this, [&](const std::string&, nn::Tensor<Scalar>& tensor, int rows, int columns) {
     tensor = {values + begin, grads ? grads + begin : nullptr, rows, columns};
     begin += tensor.size();
   });
 }
 
 template <typename Scalar>
-Tensor<Scalar> Model<Scalar>::embedded(Tape<Scalar>& tape, const ModelInput& input, int first) const {
-  Tensor<Scalar> x;
+nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first) const {
+  nn::Tensor<Scalar> x;
   if (config.patch_inputs > 0) {
     const int patches = input.length - 1, rows = static_cast<int>(input.patches.size()) / config.patch_inputs;
-    const Tensor<Scalar> pixels = tape.tensor(rows, config.patch_inputs);
+    const nn::Tensor<Scalar> pixels = tape.tensor(rows, config.patch_inputs);
     std::copy(input.patches.begin(), input.patches.end(), pixels.value);
-    x = prepend_row(tape, class_token, linear(tape, pixels, patch_weight, patch_bias), patches);
+    x = nn::prepend_row(tape, class_token, nn::linear(tape, pixels, patch_weight, patch_bias), patches);
   } else {
-    x = embed(tape, input.tokens, embedding);
+    x = nn::embed(tape, input.tokens, embedding);
   }
   if (config.positions == PositionKind::kLearned) {
-    const Tensor<Scalar> rows{position_embedding.row(first),
-                              position_embedding.grad ? position_embedding.grad_row(first) : nullptr,
-                              position_embedding.rows - first, position_embedding.columns};
-    x = add_positions(tape, x, rows, input.length);
+    const nn::Tensor<Scalar> rows{position_embedding.row(first),
+                                  position_embedding.grad ? position_embedding.grad_row(first) : nullptr,
+                                  position_embedding.rows - first, position_embedding.columns};
+    x = nn::add_positions(tape, x, rows, input.length);
   }
   if (config.block == BlockKind::kPostNorm) x = norm(tape, x, embedding_gamma, embedding_beta);
   return x;
 }
 
 template <typename Scalar>
-Tensor<Scalar> Model<Scalar>::norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma,
-                                   Tensor<Scalar> beta) const {
-  return config.norm == NormKind::kRmsNorm ? rms_norm(tape, x, gamma, config.norm_epsilon)
-                                           : layer_norm(tape, x, gamma, beta, config.norm_epsilon);
+nn::Tensor<Scalar> Model<Scalar>::norm(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, nn::Tensor<Scalar> gamma,
+                                       nn::Tensor<Scalar> beta) const {
+  return config.norm == NormKind::kRmsNorm ? nn::rms_norm(tape, x, gamma, config.norm_epsilon)
+                                           : nn::layer_norm(tape, x, gamma, beta, config.norm_epsilon);
 }
 
 template <typename Scalar>
-Tensor<Scalar> Model<Scalar>::norm_at(Site site, int layer, Tape<Scalar>& tape, Tensor<Scalar> x,
-                                      Tensor<Scalar> gamma, Tensor<Scalar> beta) const {
+nn::Tensor<Scalar> Model<Scalar>::norm_at(Site site, int layer, nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
+                                          nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const {
   if (!functions || !functions->inverse_square_root) return norm(tape, x, gamma, beta);
   return normalise_with(tape, config, x, gamma, beta,
                         [&](double v) { return functions->inverse_square_root(site, layer, v); });
 }
 
 template <typename Scalar>
-Tensor<Scalar> Model<Scalar>::attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer,
-                                     Tensor<Scalar> n, KeyValueCache<Scalar>* past,
-                                     ForwardTensors<Scalar>& out) const {
+nn::Tensor<Scalar> Model<Scalar>::attend(nn::Tape<Scalar>& tape, const AttentionShape& shape,
+                                         const Layer& layer, nn::Tensor<Scalar> n,
+                                         KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const {
   const int first = past ? past->tokens() : 0, index = static_cast<int>(&layer - layers.data());
   RowFunction replaced;
   if (functions && functions->row_weights)
     replaced = [&](std::span<double> row) { functions->row_weights(index, row); };
-  const auto rotated = [&](Tensor<Scalar> w, Tensor<Scalar> b, int heads) {
-    return rotate_pairs(tape, rotary_, linear(tape, n, w, b), shape.length, heads, first);
+  const auto rotated = [&](nn::Tensor<Scalar> w, nn::Tensor<Scalar> b, int heads) {
+    return nn::rotate_pairs(tape, rotary_, nn::linear(tape, n, w, b), shape.length, heads, first);
   };
   const auto q = rotated(layer.wq, layer.bq, config.heads),
              k = rotated(layer.wk, layer.bk, config.key_heads());
-  const auto v = linear(tape, n, layer.wv, layer.bv);
-  const auto scores =
-      out.keep_scores && !past ? attention_scores(tape, shape, q, k, layer.score_offset) : Tensor<Scalar>{};
+  const auto v = nn::linear(tape, n, layer.wv, layer.bv);
+  const auto scores = out.keep_scores && !past ? attention_scores(tape, shape, q, k, layer.score_offset)
+                                               : nn::Tensor<Scalar>{};
   const auto mixed = past ? past->attend(tape, static_cast<size_t>(index), q, k, v, layer.score_offset)
                           : attention(tape, shape, config, q, k, v, layer.score_offset, scores,
                                       replaced ? &replaced : nullptr);
@@ -119,45 +119,46 @@ Tensor<Scalar> Model<Scalar>::attend(Tape<Scalar>& tape, const AttentionShape& s
   out.values.push_back(v);
   out.scores.push_back(scores);
   out.mixed.push_back(mixed);
-  return linear(tape, mixed, layer.wo, layer.bo);
+  return nn::linear(tape, mixed, layer.wo, layer.bo);
 }
 
 template <typename Scalar>
-Tensor<Scalar> Model<Scalar>::feed(Tape<Scalar>& tape, const Layer& layer, Tensor<Scalar> n,
-                                   ForwardTensors<Scalar>& out) const {
+nn::Tensor<Scalar> Model<Scalar>::feed(nn::Tape<Scalar>& tape, const Layer& layer, nn::Tensor<Scalar> n,
+                                       ForwardTensors<Scalar>& out) const {
   const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu;
-  const auto up = linear(tape, n, layer.w_up, layer.b_up);
-  const auto input = gated ? linear(tape, n, layer.w_gate, Tensor<Scalar>{}) : up;
+  const auto up = nn::linear(tape, n, layer.w_up, layer.b_up);
+  const auto input = gated ? nn::linear(tape, n, layer.w_gate, nn::Tensor<Scalar>{}) : up;
   const int index = static_cast<int>(&layer - layers.data());
   auto hidden = functions && functions->gelu
                     ? apply_function(tape, input, [&](std::span<double> z) { functions->gelu(index, z); })
-                : gated                                            ? silu(tape, input)
-                : config.feed_forward == FeedForwardKind::kGeluErf ? gelu_erf(tape, input)
-                                                                   : gelu(tape, input);
-  if (gated) hidden = multiply(tape, hidden, up);
+                : gated                                            ? nn::silu(tape, input)
+                : config.feed_forward == FeedForwardKind::kGeluErf ? nn::gelu_erf(tape, input)
+                                                                   : nn::gelu(tape, input);
+  if (gated) hidden = nn::multiply(tape, hidden, up);
   out.gelu_inputs.push_back(input);
-  return linear(tape, hidden, layer.w_down, layer.b_down);
+  return nn::linear(tape, hidden, layer.w_down, layer.b_down);
 }
 
 template <typename Scalar>
-Tensor<Scalar> Model<Scalar>::head(Tape<Scalar>& tape, Tensor<Scalar> x, int length,
-                                   ForwardTensors<Scalar>& out) const {
-  if (config.classes > 0) x = first_rows(tape, x, length);
+nn::Tensor<Scalar> Model<Scalar>::head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, int length,
+                                       ForwardTensors<Scalar>& out) const {
+  if (config.classes > 0) x = nn::first_rows(tape, x, length);
   if (config.has_final_norm()) {
     out.final_norm_input = x;
     x = norm_at(Site::kVariance, config.layers, tape, x, final_gamma, final_beta);
   }
-  if (config.classes == 0) return linear(tape, x, unembedding, Tensor<Scalar>{});
+  if (config.classes == 0) return nn::linear(tape, x, unembedding, nn::Tensor<Scalar>{});
   if (config.pooler) {
-    out.pooler_inputs = linear(tape, x, pooler_weight, pooler_bias);
+    out.pooler_inputs = nn::linear(tape, x, pooler_weight, pooler_bias);
     x = functions && functions->pooler ? apply_function(tape, out.pooler_inputs, functions->pooler)
-                                       : sigmoid(tape, out.pooler_inputs);
+                                       : nn::sigmoid(tape, out.pooler_inputs);
   }
-  return linear(tape, x, class_weight, class_bias);
+  return nn::linear(tape, x, class_weight, class_bias);
 }
 
 template <typename Scalar>
-void Model<Scalar>::forward(Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const {
+void Model<Scalar>::forward(nn::Tape<Scalar>& tape, const ModelInput& input,
+                            ForwardTensors<Scalar>& out) const {
   const int length = input.length;
   const bool patches = config.patch_inputs > 0;
   const size_t one = patches ? (length - size_t{1}) * config.patch_inputs : size_t(length);
@@ -177,8 +178,8 @@ void Model<Scalar>::forward(Tape<Scalar>& tape, const ModelInput& input, Forward
 }
 
 template <typename Scalar>
-void Model<Scalar>::read_next(Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
-                              ForwardTensors<Scalar>& out) const {
+void Model<Scalar>::read_next(nn::Tape<Scalar>& tape, std::span<const int> tokens,
+                              KeyValueCache<Scalar>& past, ForwardTensors<Scalar>& out) const {
   PSM_CHECK(config.causal && config.patch_inputs == 0 && !functions);
   const AttentionShape shape{static_cast<int>(tokens.size()), 1, config.heads, config.head_dim(),
                              config.kv_heads};
@@ -189,15 +190,15 @@ void Model<Scalar>::read_next(Tape<Scalar>& tape, std::span<const int> tokens, K
 }
 
 template <typename Scalar>
-void Model<Scalar>::blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> x,
+void Model<Scalar>::blocks(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> x,
                            KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const {
   for (const Layer& layer : layers) {
     const int n = static_cast<int>(&layer - layers.data());
-    const auto norm1 = [&](Tensor<Scalar> y) {
+    const auto norm1 = [&](nn::Tensor<Scalar> y) {
       out.norm1_inputs.push_back(y);
       return norm_at(Site::kVariance, n, tape, y, layer.norm1_gamma, layer.norm1_beta);
     };
-    const auto norm2 = [&](Tensor<Scalar> y) {
+    const auto norm2 = [&](nn::Tensor<Scalar> y) {
       out.norm2_inputs.push_back(y);
       const Site site = config.block == BlockKind::kParallel ? Site::kVariance : Site::kSecondVariance;
       return norm_at(site, n, tape, y, layer.norm2_gamma, layer.norm2_beta);
@@ -207,16 +208,16 @@ void Model<Scalar>::blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tens
       case BlockKind::kParallel: {
         const auto n1 = norm1(x), n2 = norm2(x);
         const auto attended = attend(tape, shape, layer, n1, past, out);
-        x = add(tape, x, attended, feed(tape, layer, n2, out));
+        x = nn::add(tape, x, attended, feed(tape, layer, n2, out));
         break;
       }
       case BlockKind::kPreNorm:
-        x = add(tape, x, attend(tape, shape, layer, norm1(x), past, out));
-        x = add(tape, x, feed(tape, layer, norm2(x), out));
+        x = nn::add(tape, x, attend(tape, shape, layer, norm1(x), past, out));
+        x = nn::add(tape, x, feed(tape, layer, norm2(x), out));
         break;
       case BlockKind::kPostNorm:
-        x = norm1(add(tape, x, attend(tape, shape, layer, x, past, out)));
-        x = norm2(add(tape, x, feed(tape, layer, x, out)));
+        x = norm1(nn::add(tape, x, attend(tape, shape, layer, x, past, out)));
+        x = norm2(nn::add(tape, x, feed(tape, layer, x, out)));
         break;
     }
   }
@@ -226,4 +227,4 @@ void Model<Scalar>::blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tens
 template class Model<float>;
 template class Model<double>;
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -16,7 +16,7 @@
 #include "nn/autograd/tape.h"
 #include "nn/layers/rotary.h"
 
-namespace psm {
+namespace psm::attention {
 
 // A stretch of the flat array: one parameter.
 struct ParameterSlice {
@@ -44,15 +44,16 @@ struct ModelInput {
 template <typename Scalar>
 struct ForwardTensors {
   bool keep_scores = true;  // asked of the forward pass: without it `scores` are empty tensors
-  Tensor<Scalar> logits;    // a row for each token and column for each word, or the classes of each sequence
-  std::vector<Tensor<Scalar>> residual;  // x entering the layer, and leaving the last: layers + 1
-  std::vector<Tensor<Scalar>> norm1_inputs, norm2_inputs;  // what the layer's norms are taken of
-  std::vector<Tensor<Scalar>> queries, keys, values;       // after the rotation
-  std::vector<Tensor<Scalar>> scores;                      // (sequences * heads * length) x length
-  std::vector<Tensor<Scalar>> mixed;                       // weights * values, before W_o
-  std::vector<Tensor<Scalar>> gelu_inputs;                 // the argument of GELU or SiLU, ffn columns
-  Tensor<Scalar> final_norm_input;  // a row for each row of logits; empty where there is no final norm
-  Tensor<Scalar> pooler_inputs;     // the argument of the head's sigmoid; empty without a pooler
+  nn::Tensor<Scalar>
+      logits;  // a row for each token and column for each word, or the classes of each sequence
+  std::vector<nn::Tensor<Scalar>> residual;  // x entering the layer, and leaving the last: layers + 1
+  std::vector<nn::Tensor<Scalar>> norm1_inputs, norm2_inputs;  // what the layer's norms are taken of
+  std::vector<nn::Tensor<Scalar>> queries, keys, values;       // after the rotation
+  std::vector<nn::Tensor<Scalar>> scores;                      // (sequences * heads * length) x length
+  std::vector<nn::Tensor<Scalar>> mixed;                       // weights * values, before W_o
+  std::vector<nn::Tensor<Scalar>> gelu_inputs;                 // the argument of GELU or SiLU, ffn columns
+  nn::Tensor<Scalar> final_norm_input;  // a row for each row of logits; empty where there is no final norm
+  nn::Tensor<Scalar> pooler_inputs;     // the argument of the head's sigmoid; empty without a pooler
 
   void clear() {
     for (auto* list :
@@ -68,47 +69,51 @@ template <typename Scalar>
 class Model {
  public:
   struct Layer {
-    Tensor<Scalar> norm1_gamma, norm1_beta, norm2_gamma, norm2_beta;
-    Tensor<Scalar> wq, bq, wk, bk, wv, bv, score_offset, wo, bo, w_gate, w_up, b_up, w_down, b_down;
+    nn::Tensor<Scalar> norm1_gamma, norm1_beta, norm2_gamma, norm2_beta;
+    nn::Tensor<Scalar> wq, bq, wk, bk, wv, bv, score_offset, wo, bo, w_gate, w_up, b_up, w_down, b_down;
   };
 
-  // values and grads hold all parameters, flat; both outlive the model. grads is null for models that are run on
-  // tapes without gradients.
+  // values and grads hold all parameters, flat; both outlive the model. grads is null for models that are run
+  // on tapes without gradients.
   Model(const ModelConfig& shape, Scalar* values, Scalar* grads);
 
   // Records the forward pass and fills `out`, whose vectors keep their capacity from step to step.
-  void forward(Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const;
-  // Reads the next token of each sequence of a causal model of tokens: the row of logits behind each of them. Has no
-  // backward pass.
-  void read_next(Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
+  void forward(nn::Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const;
+  // Reads the next token of each sequence of a causal model of tokens: the row of logits behind each of them.
+  // Has no backward pass.
+  void read_next(nn::Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
                  ForwardTensors<Scalar>& out) const;
 
   ModelConfig config;
-  // Not null: functions in place of exact ones, in the forward pass of a tape without gradients. They outlive the model.
+  // Not null: functions in place of exact ones, in the forward pass of a tape without gradients. They outlive
+  // the model.
   const ReplacedFunctions* functions = nullptr;
-  Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
-  Tensor<Scalar> embedding_gamma, embedding_beta;
+  nn::Tensor<Scalar> embedding, patch_weight, patch_bias, class_token, position_embedding;
+  nn::Tensor<Scalar> embedding_gamma, embedding_beta;
   std::vector<Layer> layers;
-  Tensor<Scalar> final_gamma, final_beta, unembedding;
-  Tensor<Scalar> pooler_weight, pooler_bias, class_weight, class_bias;
+  nn::Tensor<Scalar> final_gamma, final_beta, unembedding;
+  nn::Tensor<Scalar> pooler_weight, pooler_bias, class_weight, class_bias;
 
  private:
   // Of the tokens from position `first` on.
-  Tensor<Scalar> embedded(Tape<Scalar>& tape, const ModelInput& input, int first) const;
-  Tensor<Scalar> norm(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma, Tensor<Scalar> beta) const;
+  nn::Tensor<Scalar> embedded(nn::Tape<Scalar>& tape, const ModelInput& input, int first) const;
+  nn::Tensor<Scalar> norm(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, nn::Tensor<Scalar> gamma,
+                          nn::Tensor<Scalar> beta) const;
   // The same with whatever stands for 1/sqrt there.
-  Tensor<Scalar> norm_at(Site site, int layer, Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> gamma,
-                         Tensor<Scalar> beta) const;
+  nn::Tensor<Scalar> norm_at(Site site, int layer, nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
+                             nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta) const;
   // past: tokens before the shape's, or null.
-  Tensor<Scalar> attend(Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer, Tensor<Scalar> n,
-                        KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const;
-  void blocks(Tape<Scalar>& tape, const AttentionShape& shape, Tensor<Scalar> x, KeyValueCache<Scalar>* past,
-              ForwardTensors<Scalar>& out) const;
-  Tensor<Scalar> feed(Tape<Scalar>& tape, const Layer& layer, Tensor<Scalar> n,
-                      ForwardTensors<Scalar>& out) const;
-  Tensor<Scalar> head(Tape<Scalar>& tape, Tensor<Scalar> x, int length, ForwardTensors<Scalar>& out) const;
+  nn::Tensor<Scalar> attend(nn::Tape<Scalar>& tape, const AttentionShape& shape, const Layer& layer,
+                            nn::Tensor<Scalar> n, KeyValueCache<Scalar>* past,
+                            ForwardTensors<Scalar>& out) const;
+  void blocks(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> x,
+              KeyValueCache<Scalar>* past, ForwardTensors<Scalar>& out) const;
+  nn::Tensor<Scalar> feed(nn::Tape<Scalar>& tape, const Layer& layer, nn::Tensor<Scalar> n,
+                          ForwardTensors<Scalar>& out) const;
+  nn::Tensor<Scalar> head(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x, int length,
+                          ForwardTensors<Scalar>& out) const;
 
-  RotaryTable<Scalar> rotary_;
+  nn::RotaryTable<Scalar> rotary_;
 };
 
-}  // namespace psm
+}  // namespace psm::attention

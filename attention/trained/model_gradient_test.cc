@@ -1,5 +1,5 @@
-// The trained model beside an independent one: reference_forward, plain loops in double precision, its gradient by
-// Richardson's extrapolation of central differences (error O(h^4)).
+// The trained model beside an independent one: reference_forward, plain loops in double precision, its
+// gradient by Richardson's extrapolation of central differences (error O(h^4)).
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 #include "doctest/doctest.h"
 #include "nn/layers/cross_entropy.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 constexpr int kLength = 6, kSequences = 2;
@@ -39,8 +39,8 @@ ModelConfig small(AttentionKind kind, PowerForm form, int power) {
 
 constexpr float kStep = 0x1p-13f;
 
-// Larger than a training's initial weights, so that gradients are far from zero, and multiples of the step, so that
-// steps are exact in float.
+// Larger than a training's initial weights, so that gradients are far from zero, and multiples of the step,
+// so that steps are exact in float.
 ModelWeights weights_of(const ModelConfig& config) {
   std::vector<float> values = flatten(random_weights(config, 3));
   TrainingRandom random(4);
@@ -100,7 +100,7 @@ void check(const ModelWeights& weights, const Examples& examples, double referen
   const std::vector<float> flat = flatten(weights);
   std::vector<Scalar> values(flat.begin(), flat.end()), grads(values.size());
   const Model<Scalar> model(weights.config, values.data(), grads.data());
-  Tape<Scalar> tape;
+  nn::Tape<Scalar> tape;
   ForwardTensors<Scalar> out;
   model.forward(tape,
                 {.length = kLength,
@@ -108,8 +108,8 @@ void check(const ModelWeights& weights, const Examples& examples, double referen
                  .lengths = examples.lengths,
                  .patches = examples.patches},
                 out);
-  const Tensor<Scalar> loss =
-      cross_entropy(tape, out.logits, std::span<const int>(examples.targets), 1.0 / examples.scored());
+  const nn::Tensor<Scalar> loss =
+      nn::cross_entropy(tape, out.logits, std::span<const int>(examples.targets), 1.0 / examples.scored());
   tape.backward(loss);
   CHECK(std::abs(loss.value[0] - reference) < tolerance * reference);
 
@@ -189,4 +189,4 @@ TEST_CASE("loss and gradients of a whole model agree with an independent referen
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

@@ -7,7 +7,7 @@
 #include "doctest/doctest.h"
 #include "nn/testing/gradient_check.h"
 
-namespace psm {
+namespace psm::attention {
 namespace {
 
 ModelConfig small(AttentionKind kind, PowerForm form) {
@@ -27,7 +27,7 @@ TEST_CASE("the batched fp32 model gives the reference's logits") {
       std::vector<float> values = flatten(weights), grads(values.size());
       const Model<float> model(weights.config, values.data(), grads.data());
       const std::vector<int> tokens = {1, 2, 3, 4, 6, 5, 0, 1};
-      Tape<float> tape;
+      nn::Tape<float> tape;
       ForwardTensors<float> out;
       model.forward(tape, {.length = 4, .tokens = tokens}, out);
       for (int s = 0; s < 2; ++s) {
@@ -70,7 +70,7 @@ TEST_CASE(
     const ModelWeights weights = unflatten(config, values);
     const Model<float> model(config, values.data(), grads.data());
     const std::vector<int> tokens = {1, 2, 3, 4, 6, 5, 0, 0}, lengths = {4, 2};
-    Tape<float> tape;
+    nn::Tape<float> tape;
     ForwardTensors<float> out;
     model.forward(tape, {.length = 4, .tokens = tokens, .lengths = lengths}, out);
     CHECK(out.logits.rows == 2 * config.outputs(4));
@@ -92,7 +92,7 @@ TEST_CASE("a model of patches gives the reference's logits, image by image") {
   const Model<float> model(config, values.data(), grads.data());
   TrainingRandom random(5);
   for (int i = 0; i < 2 * 4 * 3; ++i) patches.push_back(static_cast<float>(random.normal()));
-  Tape<float> tape;
+  nn::Tape<float> tape;
   ForwardTensors<float> out;
   model.forward(tape, {.length = 5, .patches = patches}, out);
   REQUIRE(out.logits.rows == 2);
@@ -125,9 +125,9 @@ TEST_CASE("the gradient of the whole model agrees with finite differences") {
   const std::vector<float> initial = flatten(random_weights(config, 5));
   const std::vector<int> tokens = {0, 2, 1, 1};
   std::deque<Model<double>> kept;
-  GradientCheck check({{1, static_cast<int>(initial.size())}}, [](double x) { return 0.7 * x; });
+  nn::GradientCheck check({{1, static_cast<int>(initial.size())}}, [](double x) { return 0.7 * x; });
   check.run(
-      [&](Tape<double>& tape, const std::vector<Tensor<double>>& in) {
+      [&](nn::Tape<double>& tape, const std::vector<nn::Tensor<double>>& in) {
         kept.emplace_back(config, in[0].value, in[0].grad);  // must outlive the backward pass
         ForwardTensors<double> out;
         kept.back().forward(tape, {.length = 2, .tokens = tokens}, out);
@@ -137,4 +137,4 @@ TEST_CASE("the gradient of the whole model agrees with finite differences") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::attention

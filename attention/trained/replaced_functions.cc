@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace psm {
+namespace psm::attention {
 
 template <typename Scalar>
 void apply_in_double(const Scalar* values, size_t count, Scalar* results,
@@ -14,9 +14,9 @@ void apply_in_double(const Scalar* values, size_t count, Scalar* results,
 }
 
 template <typename Scalar>
-Tensor<Scalar> apply_function(Tape<Scalar>& tape, Tensor<Scalar> x,
-                              const std::function<void(std::span<double>)>& function) {
-  const Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
+nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
+                                  const std::function<void(std::span<double>)>& function) {
+  const nn::Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
   for (int r = 0; r < x.rows; ++r)
     apply_in_double(x.row(r), static_cast<size_t>(x.columns), y.row(r), function);
   return y;
@@ -34,10 +34,10 @@ RowMoments row_moments(const ModelConfig& config, const Scalar* row) {
 }
 
 template <typename Scalar>
-Tensor<Scalar> normalise_with(Tape<Scalar>& tape, const ModelConfig& config, Tensor<Scalar> x,
-                              Tensor<Scalar> gamma, Tensor<Scalar> beta,
-                              const std::function<double(double variance)>& inverse_square_root) {
-  const Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
+nn::Tensor<Scalar> normalise_with(nn::Tape<Scalar>& tape, const ModelConfig& config, nn::Tensor<Scalar> x,
+                                  nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta,
+                                  const std::function<double(double variance)>& inverse_square_root) {
+  const nn::Tensor<Scalar> y = tape.tensor(x.rows, x.columns);
   for (int r = 0; r < x.rows; ++r) {
     const Scalar* in = x.row(r);
     const RowMoments moments = row_moments(config, in);
@@ -49,16 +49,17 @@ Tensor<Scalar> normalise_with(Tape<Scalar>& tape, const ModelConfig& config, Ten
   return y;
 }
 
-#define PSM_INSTANTIATE(Scalar)                                                                             \
-  template void apply_in_double(const Scalar*, size_t, Scalar*,                                             \
-                                const std::function<void(std::span<double>)>&);                             \
-  template Tensor<Scalar> apply_function(Tape<Scalar>&, Tensor<Scalar>,                                     \
-                                         const std::function<void(std::span<double>)>&);                    \
-  template RowMoments row_moments(const ModelConfig&, const Scalar*);                                       \
-  template Tensor<Scalar> normalise_with(Tape<Scalar>&, const ModelConfig&, Tensor<Scalar>, Tensor<Scalar>, \
-                                         Tensor<Scalar>, const std::function<double(double)>&);
+#define PSM_INSTANTIATE(Scalar)                                                                         \
+  template void apply_in_double(const Scalar*, size_t, Scalar*,                                         \
+                                const std::function<void(std::span<double>)>&);                         \
+  template nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>&, nn::Tensor<Scalar>,                     \
+                                             const std::function<void(std::span<double>)>&);            \
+  template RowMoments row_moments(const ModelConfig&, const Scalar*);                                   \
+  template nn::Tensor<Scalar> normalise_with(nn::Tape<Scalar>&, const ModelConfig&, nn::Tensor<Scalar>, \
+                                             nn::Tensor<Scalar>, nn::Tensor<Scalar>,                    \
+                                             const std::function<double(double)>&);
 PSM_INSTANTIATE(float)
 PSM_INSTANTIATE(double)
 #undef PSM_INSTANTIATE
 
-}  // namespace psm
+}  // namespace psm::attention

@@ -7,7 +7,7 @@
 #include "attention/shape/config.h"
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::attention {
 
 // Applies `function` to `count` numbers: from values[] to results[], which may be the same.
 template <typename Scalar>
@@ -16,8 +16,8 @@ void apply_in_double(const Scalar* values, size_t count, Scalar* results,
 
 // Each value of x replaced by function's, row by row.
 template <typename Scalar>
-Tensor<Scalar> apply_function(Tape<Scalar>& tape, Tensor<Scalar> x,
-                              const std::function<void(std::span<double>)>& function);
+nn::Tensor<Scalar> apply_function(nn::Tape<Scalar>& tape, nn::Tensor<Scalar> x,
+                                  const std::function<void(std::span<double>)>& function);
 
 // mean (0 in RMSNorm) of a row and variance, or mean square, + norm_epsilon: what a norm is made of.
 struct RowMoments {
@@ -28,8 +28,8 @@ RowMoments row_moments(const ModelConfig& config, const Scalar* row);
 
 // A norm of each row with `inverse_square_root` for 1/sqrt. beta as in the norms of config.
 template <typename Scalar>
-Tensor<Scalar> normalise_with(Tape<Scalar>& tape, const ModelConfig& config, Tensor<Scalar> x,
-                              Tensor<Scalar> gamma, Tensor<Scalar> beta,
-                              const std::function<double(double variance)>& inverse_square_root);
+nn::Tensor<Scalar> normalise_with(nn::Tape<Scalar>& tape, const ModelConfig& config, nn::Tensor<Scalar> x,
+                                  nn::Tensor<Scalar> gamma, nn::Tensor<Scalar> beta,
+                                  const std::function<double(double variance)>& inverse_square_root);
 
-}  // namespace psm
+}  // namespace psm::attention

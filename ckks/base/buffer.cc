@@ -38,7 +38,8 @@ uint8_t* map_aligned(size_t bytes) {
 // Free ranges of addresses, in whole pages; neighbours are one range.
 class FreeRanges {
  public:
-  // Cut from the low end of the smallest range that is large enough, the lowest of these; nullptr if there is none.
+  // Cut from the low end of the smallest range that is large enough, the lowest of these; nullptr if there is
+  // none.
   uint8_t* take(size_t bytes) {
     const auto fit = by_size_.lower_bound({bytes, nullptr});
     if (fit == by_size_.end()) return nullptr;

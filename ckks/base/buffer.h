@@ -1,9 +1,9 @@
 // Pooled, page-aligned storage for residues.
 //
 // The first touch of a fresh page costs more than the arithmetic done on it, so buffers are cut from large
-// mappings that ask for huge pages, and on destruction go back to a pool, where neighbours are joined: memory that was
-// touched serves any size, and what the pool holds stays near the most that was in use at once. Contents are
-// undefined on construction. The pool is thread-safe; a Buffer is as thread-safe as an array.
+// mappings that ask for huge pages, and on destruction go back to a pool, where neighbours are joined: memory
+// that was touched serves any size, and what the pool holds stays near the most that was in use at once.
+// Contents are undefined on construction. The pool is thread-safe; a Buffer is as thread-safe as an array.
 #pragma once
 
 #include <cstddef>
@@ -59,8 +59,8 @@ Statistics statistics();
 // Lets the peak count from what is in use now.
 void reset_peak();
 
-// Memory that free buffers may keep; what is freed beyond it goes back to the system. 2 GiB at first: what a bootstrap
-// at N = 2^16 takes and returns.
+// Memory that free buffers may keep; what is freed beyond it goes back to the system. 2 GiB at first: what a
+// bootstrap at N = 2^16 takes and returns.
 void set_pooled_limit(size_t bytes);
 // Sets the limit if it is lower.
 void raise_pooled_limit(size_t bytes);

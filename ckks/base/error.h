@@ -22,7 +22,8 @@ class Error : public std::runtime_error {
   int exit_code() const { return static_cast<int>(kind_); }
 
  private:
-  // Names and texts from files stand in messages: control characters become '?', and what is very long is cut.
+  // Names and texts from files stand in messages: control characters become '?', and what is very long is
+  // cut.
   static std::string one_line(std::string message);
 
   Kind kind_;

@@ -1,4 +1,5 @@
-// A progress bar for whoever watches: on standard error, only if that is a terminal, from the second second on.
+// A progress bar for whoever watches: on standard error, only if that is a terminal, from the second second
+// on.
 //
 //     Progress progress("generating keys", 57);
 //     for (...) progress.advance();

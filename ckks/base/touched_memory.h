@@ -1,8 +1,9 @@
 // Memory for buffers (ckks/base/buffer.h) that is touched before it is wanted.
 //
-// The system clears a page when it is first written to, which at N = 2^16 takes as long as the arithmetic of a first pass.
-// Whoever knows how much will be wanted constructs this before keys are made or read: a thread of its own touches the pages
-// meanwhile. Destruction waits for it and hands them to the pool, whose limit is raised so that it keeps them.
+// The system clears a page when it is first written to, which at N = 2^16 takes as long as the arithmetic of
+// a first pass. Whoever knows how much will be wanted constructs this before keys are made or read: a thread
+// of its own touches the pages meanwhile. Destruction waits for it and hands them to the pool, whose limit is
+// raised so that it keeps them.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 #include "ckks/linalg/transform_worst_case.h"
 #include "ckks/poly/series_worst_case.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 SlotBound through(const WorstCaseModel& model, const std::vector<PlacedTransform>& transforms, SlotBound x) {
@@ -55,4 +55,4 @@ double worst_case_bootstrap(const WorstCaseModel& model, const BootstrapPlan& pl
   return e + 2 * fit;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Fewest key switches for a factor with `span` diagonals: about as many giants as babies, and a power of two.
@@ -97,4 +97,4 @@ BootstrapParts Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& i
   return {std::move(re), std::move(im)};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

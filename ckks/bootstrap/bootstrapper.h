@@ -22,7 +22,7 @@
 
 #include "ckks/bootstrap/stages.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // Levels, scales, transforms as data, keys: everything that needs no encoded plaintext.
 class BootstrapPlan {
@@ -81,4 +81,4 @@ class Bootstrapper {
   TransformChain slots_to_coeffs_, coeffs_to_slots_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

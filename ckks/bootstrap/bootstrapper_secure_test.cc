@@ -12,7 +12,7 @@
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 void check_bootstrap(const ParameterSpec& spec) {
@@ -66,4 +66,4 @@ TEST_CASE(
 TEST_CASE("and so they do under a dense secret") { check_bootstrap(secure_n16_dense()); }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -9,7 +9,7 @@
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Keys and machines over an insecure small ring; made once.
@@ -157,4 +157,4 @@ TEST_CASE("the plan of the default parameters is known without keys: few keys, n
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

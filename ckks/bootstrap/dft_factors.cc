@@ -7,7 +7,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // tau_p, p < len/2, computed in extended precision before they are rounded.
@@ -148,4 +148,4 @@ std::vector<Complex> bit_reversed(std::span<const Complex> x) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

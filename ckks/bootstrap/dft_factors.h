@@ -30,7 +30,7 @@
 
 #include "ckks/linalg/diagonal_matrix.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct DftFactor {
   DiagonalMatrix matrix;  // offsets are step * index, 0 <= index < span
@@ -55,4 +55,4 @@ std::vector<int> split_butterflies(int log_slots, int factors, bool larger_first
 std::vector<Complex> slots_of_coefficients(std::span<const Complex> w);
 std::vector<Complex> bit_reversed(std::span<const Complex> x);
 
-}  // namespace psm
+}  // namespace psm::ckks

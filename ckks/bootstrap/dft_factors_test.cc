@@ -6,7 +6,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 std::vector<Complex> sample(int n) {
@@ -86,4 +86,4 @@ TEST_CASE("butterflies are split evenly") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -9,7 +9,7 @@
 #include "ckks/bootstrap/overflow.h"
 #include "ckks/scheme/errors/noise.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kComponents = 32;  // stand for uniform ones
@@ -193,4 +193,4 @@ BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> 
   return {std::sqrt(polynomial), std::sqrt(rounding), -std::log2(mean), -std::log2(high)};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -12,10 +12,11 @@
 //         CoeffsToSlots    a factor's error shrinks by 2^B, B the butterflies that follow
 //         EvalMod          errors of the nodes of the series and of the double angles, carried to the result by
 //                          derivatives (backwards through the plan), which depend on I and z
-//       Re and Im of the two halves' errors mix in re + i im: a component has the complex variance of one half.
+//       Re and Im of the two halves' errors mix in re + i im: a component has the complex variance of one
+//       half.
 //
-// P(I) is exact but for the message's share m / q_0 (overflow.h). Averages over I and z give the mean; the worst component is where
-// ln 2 of N components are expected beyond, the median of the largest.
+// P(I) is exact but for the message's share m / q_0 (overflow.h). Averages over I and z give the mean; the
+// worst component is where ln 2 of N components are expected beyond, the median of the largest.
 //
 // An average for planning, not a bound. error_model_test.cc and bootstrapper_secure_test.cc compare it with
 // measured errors.
@@ -25,7 +26,7 @@
 
 #include "ckks/bootstrap/bootstrapper.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct BootstrapError {
   double polynomial, rounding;   // root mean squares of d and g
@@ -36,4 +37,4 @@ struct BootstrapError {
 // For components that take each of these values equally often; without any, for uniform ones in [-1, 1].
 BootstrapError predict_error(const BootstrapPlan& plan, std::span<const double> components = {});
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -8,7 +8,7 @@
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr double kMeanBits = 0.5, kWorstBits = 1.5;  // the largest of many errors scatters
@@ -63,4 +63,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

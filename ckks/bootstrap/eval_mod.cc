@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/least_squares.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr long double kPi = std::numbers::pi_v<long double>;
@@ -60,7 +60,7 @@ EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
 }
 
 long double EvalMod::evaluate(long double u) const {
-  long double d = psm::evaluate(series_, u / spec_.k);
+  long double d = psm::ckks::evaluate(series_, u / spec_.k);
   for (const double lambda : lambdas_) d = d * d - lambda;
   return d;
 }
@@ -97,4 +97,4 @@ double EvalMod::least_bits() const {
   return -std::log2(worst);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -14,8 +14,8 @@
 //
 // d_0 is a Chebyshev series in x = u / K, of `degree`, fitted by weighted least squares only where u can be:
 // within 1/R of the integers (the idea of ePrint 2019/688, where Chebyshev nodes are moved there). Weights
-// fall off where |I| is improbable (overflow.h): up to exact_up_to() the fit is as good as the sine, and beyond it
-// the value keeps least_bits().
+// fall off where |I| is improbable (overflow.h): up to exact_up_to() the fit is as good as the sine, and
+// beyond it the value keeps least_bits().
 //
 // The sine's own error is (2 pi / R)^2 / 6 at |m| = q_0/R; a slope 1 + delta with delta = 3/4 of that value
 // leaves a quarter of it (the Chebyshev polynomial T_3 is the best cubic), so output_gain = R (1 + delta).
@@ -27,7 +27,7 @@
 
 #include "ckks/poly/series.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct EvalModSpec {
   int k = 16;  // |I| <= K
@@ -65,4 +65,4 @@ class EvalMod {
   double output_gain_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -5,7 +5,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 TEST_CASE("EvalMod takes eight levels: degree 31 and three double angles") {
@@ -54,4 +54,4 @@ TEST_CASE("a smaller message ratio and a smaller K are fitted as well") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

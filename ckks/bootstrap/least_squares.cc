@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 
 std::vector<long double> least_squares(std::vector<long double> a, std::vector<long double> b, int columns) {
   const int rows = static_cast<int>(b.size());
@@ -40,4 +40,4 @@ std::vector<long double> least_squares(std::vector<long double> a, std::vector<l
   return x;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 
 // `a` holds rows of `columns` entries each; as many rows as `b` has entries, at least `columns`.
 std::vector<long double> least_squares(std::vector<long double> a, std::vector<long double> b, int columns);
 
-}  // namespace psm
+}  // namespace psm::ckks

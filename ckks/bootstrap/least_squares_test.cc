@@ -4,7 +4,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 TEST_CASE("a line through points that lie on it is found exactly") {
@@ -37,4 +37,4 @@ TEST_CASE("the residual of the solution is orthogonal to every column") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

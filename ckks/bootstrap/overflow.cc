@@ -6,14 +6,14 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 
 int largest_multiple(int hamming_weight) { return (hamming_weight + 1) / 2; }
 
 double multiple_probability(int hamming_weight, double u) {
   const int order = hamming_weight + 1;
-  // Begins with M_1 at the points u + order/2 - j and ends with M_order at the first of them, each spline with its
-  // support moved to [0, n].
+  // Begins with M_1 at the points u + order/2 - j and ends with M_order at the first of them, each spline
+  // with its support moved to [0, n].
   const double first = u + order / 2.0;
   std::vector<double> spline(static_cast<size_t>(order));
   for (int j = 0; j < order; ++j) spline[j] = first - j > 0 && first - j <= 1 ? 1 : 0;
@@ -36,4 +36,4 @@ double log2_multiple_beyond(int hamming_weight, int i, double margin, int log_co
   return sum > 0 ? std::log2(sum) + log_count : -std::numeric_limits<double>::infinity();
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -1,15 +1,15 @@
 // The multiple of q_0 that ModRaise leaves: how large it can be, and how often it is.
 //
-// ModRaise reads c_0 + c_1 s~ modulo q_0 as an integer polynomial t = m + q_0 I. Residues lie in (-q_0/2, q_0/2)
-// (q_0 is odd), and s~ is ternary of Hamming weight h.
+// ModRaise reads c_0 + c_1 s~ modulo q_0 as an integer polynomial t = m + q_0 I. Residues lie in (-q_0/2,
+// q_0/2) (q_0 is odd), and s~ is ternary of Hamming weight h.
 //
 // Never: a coefficient of t is c_0's residue and h of c_1's, so |t| <= (h + 1) (q_0 - 1)/2, and |m| <= (q_0 - 1)/2.
 // Hence |I| < h/2 + 1: |I| <= K = floor((h + 1) / 2), whatever key, message and ciphertext. EvalMod is fitted on all
 // of these (eval_mod.h), so no multiple escapes it.
 //
-// How often: the residues of c_1 cannot be told from uniform ones (ring-LWE), and c_0 = m - c_1 s~ modulo q_0 follows
-// from them. So I is the integer next to the sum of h variables uniform in (-1/2, 1/2), less m / q_0; convolved
-// with that interval, the law of the sum is
+// How often: the residues of c_1 cannot be told from uniform ones (ring-LWE), and c_0 = m - c_1 s~ modulo q_0
+// follows from them. So I is the integer next to the sum of h variables uniform in (-1/2, 1/2), less m / q_0;
+// convolved with that interval, the law of the sum is
 //
 //     P(I = i) = M_{h+1}(i + m / q_0)
 //
@@ -17,16 +17,17 @@
 // multiples of 1 / q_0 is left out.
 #pragma once
 
-namespace psm {
+namespace psm::ckks {
 
 // K, above.
 int largest_multiple(int hamming_weight);
 
-// M_{h+1}(u), by the recurrence of B-splines, whose terms are all positive: exact to a few units in the last place.
+// M_{h+1}(u), by the recurrence of B-splines, whose terms are all positive: exact to a few units in the last
+// place.
 double multiple_probability(int hamming_weight, double u);
 
 // log2 of the union bound over 2^log_count coefficients of P(|I| > i), for |m| / q_0 <= margin < 1/2; -infinity where
 // that cannot happen.
 double log2_multiple_beyond(int hamming_weight, int i, double margin, int log_count);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -11,7 +11,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kWeight = 32;  // of every shipped set
@@ -121,4 +121,4 @@ TEST_CASE("an odd weight reaches its largest multiple only under a message that 
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace psm {
+namespace psm::ckks {
 
 std::vector<std::complex<double>> uniform_vector(int n, uint64_t seed) {
   uint64_t state = seed;  // a linear congruential generator is enough here
@@ -31,4 +31,4 @@ Precision precision(const std::vector<std::complex<double>>& computed,
   return {-std::log2(sum / static_cast<double>(computed.size())), -std::log2(largest)};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

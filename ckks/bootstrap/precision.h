@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 
 // n numbers uniform in [-1, 1] + i [-1, 1]; the same for the same seed.
 std::vector<std::complex<double>> uniform_vector(int n, uint64_t seed);
@@ -17,4 +17,4 @@ struct Precision {
 Precision precision(const std::vector<std::complex<double>>& computed,
                     const std::vector<std::complex<double>>& expected);
 
-}  // namespace psm
+}  // namespace psm::ckks

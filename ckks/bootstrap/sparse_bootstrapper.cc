@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Butterflies in one factor: more would cost more rotations than a level saves.
@@ -169,4 +169,4 @@ std::vector<Ciphertext> SparseBootstrapper::run(const Evaluator& evaluator, cons
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -1,5 +1,6 @@
 // Bootstrapping of few values: n complex numbers, n a power of two up to N/4, repeated with period n over the
-// N/2 slots. With one EvalMod and shorter transforms it takes less than six tenths of the full bootstrap's time.
+// N/2 slots. With one EvalMod and shorter transforms it takes less than six tenths of the full bootstrap's
+// time.
 //
 // Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N coefficients count.
 //
@@ -13,11 +14,13 @@
 //                     -i in the others (a factor of the last transform's diagonals, which is why the rotation
 //                     by n comes before it), a v + conj(a v) is 2 Re v beside 2 Im v.
 //   5. EvalMod        once, on real and imaginary parts side by side in 2n slots.
-//   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level. Or, with
-//                     e = 1 and 0 on them, e u + rot_n(e u) is the real part, and with 0 and 1 the imaginary one.
+//   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level.
+//      Or, with
+//                     e = 1 and 0 on them, e u + rot_n(e u) is the real part, and with 0 and 1 the imaginary
+//                     one.
 //
-// |I| <= K with certainty, as in the full bootstrap; the union bound of overflow.h on rare, large I is over 2n
-// coefficients instead of N.
+// |I| <= K with certainty, as in the full bootstrap; the union bound of overflow.h on rare, large I is over
+// 2n coefficients instead of N.
 //
 // Slots that are not n-periodic: their mean over the N/2n repetitions comes out. Message range and error are
 // those of the full bootstrap (bootstrapper.h).
@@ -29,7 +32,7 @@
 
 #include "ckks/bootstrap/stages.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // Levels, scales, transforms as data, keys: everything that needs no encoded plaintext.
 class SparseBootstrapPlan {
@@ -51,7 +54,8 @@ class SparseBootstrapPlan {
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
-  // Step 6, from the compute level to the output level: re + i im, the real part alone, or both as two outputs.
+  // Step 6, from the compute level to the output level: re + i im, the real part alone, or both as two
+  // outputs.
   enum class Recombine { kWhole, kReal, kParts };
   PlacedTransform recombination(Recombine) const;
   // The trace: its first half before the last factor of CoeffsToSlots, the rest after it.
@@ -98,4 +102,4 @@ class SparseBootstrapper {
   EncodedTransform whole_, real_, parts_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

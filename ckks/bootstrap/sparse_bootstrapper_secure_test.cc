@@ -6,7 +6,7 @@
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 TEST_CASE("at N = 2^16 2^10 complex values come back, with 17 bits") {
@@ -39,4 +39,4 @@ TEST_CASE("at N = 2^16 2^10 complex values come back, with 17 bits") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -9,7 +9,7 @@
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 struct Machine {
@@ -125,4 +125,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

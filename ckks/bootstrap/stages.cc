@@ -8,7 +8,7 @@
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/overflow.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Below, the series of EvalMod has more coefficients than the points it is fitted on.
@@ -143,7 +143,7 @@ EvalModStage::EvalModStage(const Context& context)
 }
 
 void EvalModStage::request_keys(KeyRequest& request) const {
-  psm::request_keys(series_, request);
+  psm::ckks::request_keys(series_, request);
   for (int k = eval_mod_.spec().double_angles; k > 0; --k) {
     request.need_relinearisation(context_.compute_level() + k);
   }
@@ -239,4 +239,4 @@ void StepClock::finished(const char* name) {
   start_ = now;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -14,7 +14,7 @@
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/server/evaluator.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // What a bootstrap does, counted from the plan: for the meter.
 struct BootstrapCost {
@@ -63,8 +63,8 @@ class TransformChain {
   std::vector<std::unique_ptr<EncodedTransform>> transforms_;
 };
 
-// What a bootstrap's precision rests on by chance. Every multiple of q_0 is removed (overflow.h), but one beyond
-// `exact_up_to` less exactly: the real or imaginary part that it meets keeps `bits`.
+// What a bootstrap's precision rests on by chance. Every multiple of q_0 is removed (overflow.h), but one
+// beyond `exact_up_to` less exactly: the real or imaginary part that it meets keeps `bits`.
 struct RareMultiple {
   int exact_up_to = 0;
   double log2_probability = 0;  // that a bootstrap meets one, at most; -infinity where there is none
@@ -147,4 +147,4 @@ struct RotationSum {
   Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -8,7 +8,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB.
@@ -253,4 +253,4 @@ Ciphertext EncodedTransform::apply(const Evaluator& evaluator, const Ciphertext&
   return std::move(apply(evaluator, inputs)[0]);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

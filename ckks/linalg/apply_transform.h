@@ -6,13 +6,13 @@
 //
 // Work, for inputs at level l:
 //   1. decompose c_1 of each input that is rotated (once, whatever the number of rotations);
-//   2. limb by limb of Q_l P: switch the key of every source, multiply the sources with the plaintexts of every
-//      accumulator (a matrix product of giants x babies; a limb's sources stay in cache), all before any
-//      division by P;
+//   2. limb by limb of Q_l P: switch the key of every source, multiply the sources with the plaintexts of
+//      every accumulator (a matrix product of giants x babies; a limb's sources stay in cache), all before
+//      any division by P;
 //   3. Horner over the giants: one division of c_1 by P and one key switch each;
 //   4. divide by P q_l at the end: one rounding.
-// An output of one term, whose source no other output reads (a mask of a rotation), is made and divided tile by tile: it
-// never stands in memory modulo Q_l P.
+// An output of one term, whose source no other output reads (a mask of a rotation), is made and divided tile
+// by tile: it never stands in memory modulo Q_l P.
 //
 // Thread-safe after construction; parallel over limbs inside.
 #pragma once
@@ -24,7 +24,7 @@
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/server/evaluator.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class EncodedTransform {
  public:
@@ -86,4 +86,4 @@ class EncodedTransform {
   std::vector<char> has_terms_;  // for each accumulator
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -8,7 +8,7 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 std::vector<Complex> sample(int n, double seed) {
@@ -121,4 +121,4 @@ TEST_CASE("a missing rotation key is refused before any work is done") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 
 DiagonalMatrix::DiagonalMatrix(int slots, int period) : slots_(slots), period_(period) {
   PSM_CHECK(slots > 0 && std::has_single_bit(static_cast<unsigned>(slots)), "slots ", slots);
@@ -80,4 +80,4 @@ std::vector<Complex> DiagonalMatrix::apply(std::span<const Complex> x) const {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

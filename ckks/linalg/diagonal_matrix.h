@@ -14,7 +14,7 @@
 
 #include "ckks/linalg/plain.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class DiagonalMatrix {
  public:
@@ -48,4 +48,4 @@ class DiagonalMatrix {
   std::map<int, std::vector<Complex>> diagonals_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -5,7 +5,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 std::vector<Complex> sample(int n, double seed) {
@@ -73,4 +73,4 @@ TEST_CASE("offsets that agree modulo the number of slots are one diagonal") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 int signed_offset(int offset, int slots) {
@@ -139,4 +139,4 @@ void request_keys(const TransformSchedule& schedule, const Chain& chain, int lev
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

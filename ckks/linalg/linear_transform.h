@@ -1,5 +1,5 @@
-// Linear transforms of slots as data: which rotation of which input is multiplied by which plaintext, and how the sums
-// are rotated.
+// Linear transforms of slots as data: which rotation of which input is multiplied by which plaintext, and how
+// the sums are rotated.
 //
 //     out_o = sum_g rot_g( sum_j w_{o,g,j} . source_j ),      source_j = rot_b(x_i)  or  rot_b(conj x_i)
 //
@@ -11,8 +11,8 @@
 // increasing offsets with the differences as keys; the positive giants come down to 0 and the negative ones
 // up to 0, as given (they are not reduced modulo the slots).
 //
-// Depth 1. Everything here is plain data and known before any key exists; slot programs (ckks/program) and bootstraps
-// are made of the same transforms, and weights may be shapes without values.
+// Depth 1. Everything here is plain data and known before any key exists; slot programs (ckks/program) and
+// bootstraps are made of the same transforms, and weights may be shapes without values.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@
 #include "ckks/linalg/plain.h"
 #include "ckks/scheme/chain/key_request.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct TransformTerm {
   int output = 0;
@@ -90,4 +90,4 @@ TransformSchedule transform_schedule(const LinearTransform& transform, size_t sl
 // The keys that the transform needs when its inputs are at `level`.
 void request_keys(const TransformSchedule& schedule, const Chain& chain, int level, KeyRequest& request);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -4,7 +4,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 std::vector<Complex> sample(int n, double seed) {
@@ -53,4 +53,4 @@ TEST_CASE("giants on both sides come to zero with one offset and its negative") 
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

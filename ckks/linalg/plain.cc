@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 
 Plain::Plain(std::vector<Complex> one_period) : period_(one_period.size()) {
   if (!std::has_single_bit(period_))
@@ -39,4 +39,4 @@ double Plain::max_abs() const {
   return largest;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -1,6 +1,6 @@
-// A vector that the server knows, given by one period (a power of two that divides the number of slots). Immutable,
-// shared: copies are the same vector. Without data (shape_only) it stands for weights of a model that exists only as a
-// shape, for the meter.
+// A vector that the server knows, given by one period (a power of two that divides the number of slots).
+// Immutable, shared: copies are the same vector. Without data (shape_only) it stands for weights of a model
+// that exists only as a shape, for the meter.
 #pragma once
 
 #include <complex>
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 
 using Complex = std::complex<double>;
 
@@ -33,4 +33,4 @@ class Plain {
   bool real_ = true;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

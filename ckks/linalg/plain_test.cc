@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 TEST_CASE("a plaintext vector must have a power of two of finite slots") {
@@ -21,4 +21,4 @@ TEST_CASE("a plaintext vector must have a power of two of finite slots") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace psm {
+namespace psm::ckks {
 
 std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const LinearTransform& transform,
                                             const TransformSchedule& schedule, int level, Scale input_scale,
@@ -39,4 +39,4 @@ std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const L
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -10,7 +10,7 @@
 #include "ckks/linalg/linear_transform.h"
 #include "ckks/scheme/errors/worst_case.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // The largest absolute value of the slots without error, and of the error.
 struct SlotBound {
@@ -22,4 +22,4 @@ std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const L
                                             const TransformSchedule& schedule, int level, Scale input_scale,
                                             Scale output_scale, std::span<const SlotBound> inputs);
 
-}  // namespace psm
+}  // namespace psm::ckks

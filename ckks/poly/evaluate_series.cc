@@ -8,7 +8,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using Nodes = std::vector<std::optional<Ciphertext>>;
@@ -108,4 +108,4 @@ void request_keys(const SeriesPlan& plan, KeyRequest& request) {
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

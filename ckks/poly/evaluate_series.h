@@ -11,7 +11,7 @@
 #include "ckks/poly/series_plan.h"
 #include "ckks/scheme/server/evaluator.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // The argument must have the level and the scale that the plan was made for (PSM_CHECK); the relinearisation
 // key must reach one level above the highest node (Error otherwise).
@@ -20,4 +20,4 @@ Ciphertext evaluate_series(const Evaluator& evaluator, const SeriesPlan& plan, c
 // The key that evaluating the plan takes.
 void request_keys(const SeriesPlan& plan, KeyRequest& request);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -8,7 +8,7 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using Complex = std::complex<double>;
@@ -81,4 +81,4 @@ TEST_CASE("the plan says which relinearisation key it takes, and without one the
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

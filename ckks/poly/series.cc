@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 
 int Series::degree() const {
   int d = static_cast<int>(coefficients.size()) - 1;
@@ -49,4 +49,4 @@ SeriesDivision divide(const Series& p, int m) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

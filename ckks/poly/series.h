@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 
 struct Series {
   std::vector<double> coefficients;
@@ -29,4 +29,4 @@ struct SeriesDivision {
 };
 SeriesDivision divide(const Series& p, int m);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -8,7 +8,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 int ceil_log2(int x) { return x <= 1 ? 0 : std::bit_width(static_cast<unsigned>(x - 1)); }
@@ -161,4 +161,4 @@ long double evaluate(const SeriesPlan& plan, long double x) {
   return value.back();
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

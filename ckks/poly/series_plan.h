@@ -26,7 +26,7 @@
 #include "ckks/poly/series.h"
 #include "ckks/scheme/chain/scale.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct SeriesPlan {
   struct Product {
@@ -69,4 +69,4 @@ std::vector<size_t> last_uses(const SeriesPlan&);
 // The plan on plain numbers, rounding nothing: must equal evaluate(p, x).
 long double evaluate(const SeriesPlan&, long double x);
 
-}  // namespace psm
+}  // namespace psm::ckks

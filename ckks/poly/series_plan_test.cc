@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr Scale kScale{0x1p40};
@@ -90,4 +90,4 @@ TEST_CASE("too few levels and constants are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

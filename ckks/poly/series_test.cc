@@ -4,7 +4,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 TEST_CASE("a Chebyshev series is the sum of c_k cos(k arccos x)") {
@@ -48,4 +48,4 @@ TEST_CASE("quotient times divisor plus remainder is the dividend") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

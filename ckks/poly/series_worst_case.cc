@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using Coefficients = std::vector<double>;  // Chebyshev
@@ -62,4 +62,4 @@ double worst_case_series(const WorstCaseModel& model, const SeriesPlan& plan, do
   return errors.back();
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

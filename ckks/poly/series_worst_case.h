@@ -11,9 +11,9 @@
 #include "ckks/poly/series_plan.h"
 #include "ckks/scheme/errors/worst_case.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // Of the result, for an argument with an error of at most `error`.
 double worst_case_series(const WorstCaseModel& model, const SeriesPlan& plan, double error);
 
-}  // namespace psm
+}  // namespace psm::ckks

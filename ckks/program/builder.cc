@@ -96,22 +96,24 @@ Value Builder::times_i(Value a) {
   return append({.opcode = Opcode::kTimesI, .arguments = {a}}, false);
 }
 
-Value Builder::add_plain(Value a, Plain plain) {
+Value Builder::add_plain(Value a, ckks::Plain plain) {
   const bool real = is_real(a) && plain.real();
   validate_plain(plain, program_.slots, message("add plain [", label_, "]"));
   return append({.opcode = Opcode::kAddPlain, .arguments = {a}, .plain = std::move(plain)}, real);
 }
 
-Value Builder::add_constant(Value a, Complex constant) { return add_plain(a, Plain::constant(constant)); }
+Value Builder::add_constant(Value a, ckks::Complex constant) {
+  return add_plain(a, ckks::Plain::constant(constant));
+}
 
-Value Builder::multiply_plain(Value a, Plain plain) {
+Value Builder::multiply_plain(Value a, ckks::Plain plain) {
   const bool real = is_real(a) && plain.real();
   validate_plain(plain, program_.slots, message("multiply plain [", label_, "]"));
   return append({.opcode = Opcode::kMultiplyPlain, .arguments = {a}, .plain = std::move(plain)}, real);
 }
 
-Value Builder::multiply_constant(Value a, Complex constant) {
-  return multiply_plain(a, Plain::constant(constant));
+Value Builder::multiply_constant(Value a, ckks::Complex constant) {
+  return multiply_plain(a, ckks::Plain::constant(constant));
 }
 
 Value Builder::multiply(Value a, Value b) {
@@ -168,7 +170,7 @@ Value Builder::conjugate(Value a) {
 
 Value Builder::twice_real_part(Value a) { return add(a, conjugate(a)); }
 
-std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearTransform map) {
+std::vector<Value> Builder::linear(std::span<const Value> inputs, ckks::LinearTransform map) {
   Instruction instruction{
       .opcode = Opcode::kLinear, .arguments = {inputs.begin(), inputs.end()}, .label = label_};
   if (inputs.empty() || map.outputs < 1)
@@ -177,7 +179,7 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearTransfor
   const int n = static_cast<int>(program_.slots);
   std::vector<char> real(static_cast<size_t>(map.outputs), 1);
   std::vector<size_t> periods(static_cast<size_t>(map.outputs), 1);
-  for (TransformTerm& term : map.terms) {
+  for (ckks::TransformTerm& term : map.terms) {
     term.baby = ((term.baby % n) + n) % n;
     const bool known = term.input >= 0 && static_cast<size_t>(term.input) < inputs.size() &&
                        term.output >= 0 && term.output < map.outputs;
@@ -190,20 +192,20 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, LinearTransfor
   }
   for (size_t o = 0; o < real.size(); ++o) instruction.results.push_back(new_value(real[o], periods[o]));
   validate_linear(map, instruction, program_.slots, describe(instruction));
-  instruction.linear = std::make_shared<const LinearTransform>(std::move(map));
+  instruction.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
   std::vector<Value> results = instruction.results;
   program_.instructions.push_back(std::move(instruction));
   return results;
 }
 
-Value Builder::series(Value x, Series series) {
+Value Builder::series(Value x, ckks::Series series) {
   const bool real = is_real(x);
   while (!series.coefficients.empty() && series.coefficients.back() == 0) series.coefficients.pop_back();
   if (series.coefficients.size() < 2)
     throw Error(message("series [", label_, "]: degree below one; add a constant instead"));
   return append({.opcode = Opcode::kSeries,
                  .arguments = {x},
-                 .series = std::make_shared<const Series>(std::move(series))},
+                 .series = std::make_shared<const ckks::Series>(std::move(series))},
                 real);
 }
 
@@ -229,7 +231,7 @@ std::vector<Value> Builder::refresh(std::span<const Value> values) {
 
 Value Builder::refresh(Value value) { return refresh(std::span<const Value>(&value, 1))[0]; }
 
-void Builder::check_range(Value value, double lo, double hi, std::string what, Plain where) {
+void Builder::check_range(Value value, double lo, double hi, std::string what, ckks::Plain where) {
   require(value);
   program_.checks.push_back({value, lo, hi, std::move(what), std::move(where)});
 }

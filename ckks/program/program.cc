@@ -115,7 +115,7 @@ Arity arity(Opcode opcode) {
 
 }  // namespace
 
-void validate_plain(const Plain& plain, size_t slots, const std::string& where) {
+void validate_plain(const ckks::Plain& plain, size_t slots, const std::string& where) {
   if (plain.period() == 0)
     throw Error(message(where, ": the plaintext operand is empty; give it one period of values"));
   if (plain.period() > slots)
@@ -123,13 +123,13 @@ void validate_plain(const Plain& plain, size_t slots, const std::string& where) 
                         " slots; use a larger ring or a shorter period"));
 }
 
-void validate_linear(const LinearTransform& map, const Instruction& instruction, size_t slots,
+void validate_linear(const ckks::LinearTransform& map, const Instruction& instruction, size_t slots,
                      const std::string& where) {
   if (static_cast<size_t>(map.outputs) != instruction.results.size())
     throw Error(message(where, ": the map has ", map.outputs, " outputs but ", instruction.results.size(),
                         " results"));
   std::vector<char> reached(instruction.results.size(), 0);
-  for (const TransformTerm& term : map.terms) {
+  for (const ckks::TransformTerm& term : map.terms) {
     if (term.output < 0 || term.output >= map.outputs)
       throw Error(
           message(where, ": a term for output ", term.output, " of ", map.outputs, "; outputs count from 0"));

@@ -56,20 +56,20 @@ enum class Opcode {
                // or a sparse one of `period` slots, for values that repeat with a divisor of that period
 };
 const char* name(Opcode);
-// Every reader of programs switches over all opcodes, without a default (a new one must be decided everywhere before
-// anything compiles), and ends here for what is none of them. `reader` names it.
+// Every reader of programs switches over all opcodes, without a default (a new one must be decided everywhere
+// before anything compiles), and ends here for what is none of them. `reader` names it.
 [[noreturn]] void refuse_opcode(const char* reader, Opcode);
 
 struct Instruction {
   Opcode opcode{};
   std::vector<Value> arguments{};
   std::vector<Value> results{};
-  Plain plain{};                                    // kAddPlain, kMultiplyPlain
-  std::vector<int> offsets{};                       // kRotate
-  std::shared_ptr<const LinearTransform> linear{};  // kLinear; offsets modulo the slots
-  std::shared_ptr<const Series> series{};           // kSeries
-  size_t period = 0;                                // kBootstrap: of a sparse one, N/4 at most; 0: all slots
-  std::string label{};                              // "layer 0 / attention / scores", for ledger and errors
+  ckks::Plain plain{};                                    // kAddPlain, kMultiplyPlain
+  std::vector<int> offsets{};                             // kRotate
+  std::shared_ptr<const ckks::LinearTransform> linear{};  // kLinear; offsets modulo the slots
+  std::shared_ptr<const ckks::Series> series{};           // kSeries
+  size_t period = 0;    // kBootstrap: of a sparse one, N/4 at most; 0: all slots
+  std::string label{};  // "layer 0 / attention / scores", for ledger and errors
 };
 
 // A promise about a value, checked by the twin: lo <= re (and im, where the value is complex) <= hi in every
@@ -78,7 +78,7 @@ struct RangeCheck {
   Value value;
   double lo = -1, hi = 1;
   std::string what;  // "layer 0: denominator of PowerSoftmax"
-  Plain where;
+  ckks::Plain where;
 };
 
 struct NamedValue {
@@ -113,8 +113,8 @@ std::string describe(const Instruction&);
 // returns its results. A request that cannot be met (a value of another builder, a period that does not
 // divide n) throws psm::Error. Realness is inferred: sums, products, rotations, series and maps of real
 // values with real weights are real, and so are x * conj(x) and x + conj(x).
-// Periods are inferred too: an operation keeps that of its argument, and of several values, plaintexts among them, the
-// longest counts.
+// Periods are inferred too: an operation keeps that of its argument, and of several values, plaintexts among
+// them, the longest counts.
 class Builder {
  public:
   explicit Builder(size_t slots);
@@ -128,10 +128,10 @@ class Builder {
   Value subtract(Value, Value);
   Value negate(Value);
   Value times_i(Value);
-  Value add_plain(Value, Plain);
-  Value add_constant(Value, Complex);
-  Value multiply_plain(Value, Plain);
-  Value multiply_constant(Value, Complex);
+  Value add_plain(Value, ckks::Plain);
+  Value add_constant(Value, ckks::Complex);
+  Value multiply_plain(Value, ckks::Plain);
+  Value multiply_constant(Value, ckks::Complex);
   Value multiply(Value, Value);
   Value square(Value);
   Value sum_of_products(std::span<const std::pair<Value, Value>>);
@@ -139,12 +139,12 @@ class Builder {
   std::vector<Value> rotate_all(Value, std::span<const int> offsets);  // hoisted; an offset 0 is free
   Value conjugate(Value);                                              // a real value is its own conjugate
   Value twice_real_part(Value);                                        // a + conj(a), marked real
-  std::vector<Value> linear(std::span<const Value> inputs, LinearTransform);
-  Value series(Value, Series);
+  std::vector<Value> linear(std::span<const Value> inputs, ckks::LinearTransform);
+  Value series(Value, ckks::Series);
   std::vector<Value> refresh(std::span<const Value>);
   Value refresh(Value);
 
-  void check_range(Value, double lo, double hi, std::string what, Plain where = {});
+  void check_range(Value, double lo, double hi, std::string what, ckks::Plain where = {});
   // The imaginary part is known to vanish although the rules of inference cannot see it.
   Value mark_real(Value);
 

@@ -25,8 +25,8 @@ TEST_CASE("realness is inferred through sums, products, rotations, maps and seri
   CHECK(b.conjugate(x) == x);
   const std::vector<Value> outputs =
       b.linear(std::vector<Value>{x, z}, {2,
-                                          {{.output = 0, .input = 0, .weight = Plain::constant(1)},
-                                           {.output = 1, .input = 1, .weight = Plain::constant(1)}}});
+                                          {{.output = 0, .input = 0, .weight = ckks::Plain::constant(1)},
+                                           {.output = 1, .input = 1, .weight = ckks::Plain::constant(1)}}});
   CHECK(b.is_real(outputs[0]));
   CHECK_FALSE(b.is_real(outputs[1]));
   CHECK(b.is_real(b.mark_real(outputs[1])));
@@ -79,13 +79,15 @@ TEST_CASE("what cannot be built is refused with the name of the operation") {
   Builder b(8);
   const Value x = b.input("x");
   Builder::Scope scope(b, "layer 3");
-  CHECK_THROWS_WITH_AS(b.add_plain(x, Plain(std::vector<Complex>(16))), doctest::Contains("layer 3"), Error);
+  CHECK_THROWS_WITH_AS(b.add_plain(x, ckks::Plain(std::vector<ckks::Complex>(16))),
+                       doctest::Contains("layer 3"), Error);
   CHECK_THROWS_AS(b.add(x, Value{7}), Error);
   CHECK_THROWS_AS(b.add(x, Value{}), Error);
   CHECK_THROWS_AS(b.series(x, {{1.0}}), Error);
   CHECK_THROWS_AS(b.sum_of_products({}), Error);
-  CHECK_THROWS_AS(b.linear(std::vector<Value>{x}, {2, {{.weight = Plain::constant(1)}}}), Error);
-  CHECK_THROWS_AS(b.linear(std::vector<Value>{x}, {1, {{.input = 1, .weight = Plain::constant(1)}}}), Error);
+  CHECK_THROWS_AS(b.linear(std::vector<Value>{x}, {2, {{.weight = ckks::Plain::constant(1)}}}), Error);
+  CHECK_THROWS_AS(b.linear(std::vector<Value>{x}, {1, {{.input = 1, .weight = ckks::Plain::constant(1)}}}),
+                  Error);
   CHECK_THROWS_AS(Builder(12), Error);
 }
 
@@ -102,14 +104,14 @@ TEST_CASE(
   CHECK(b.period(b.multiply(x, y)) == 8);
   CHECK(b.period(b.add(y, z)) == 32);
   CHECK(b.period(b.add_constant(x, 2)) == 4);
-  CHECK(b.period(b.multiply_plain(x, Plain(std::vector<Complex>(16, 1.0)))) == 16);
+  CHECK(b.period(b.multiply_plain(x, ckks::Plain(std::vector<ckks::Complex>(16, 1.0)))) == 16);
   const std::vector<std::pair<Value, Value>> pairs{{x, x}, {x, y}};
   CHECK(b.period(b.sum_of_products(pairs)) == 8);
   const std::vector<Value> mapped =
       b.linear(std::vector<Value>{x, y},
                {.outputs = 2,
-                .terms = {{.baby = 9, .weight = Plain::constant(1)},
-                          {.output = 1, .input = 1, .weight = Plain::shape_only(16, true)}}});
+                .terms = {{.baby = 9, .weight = ckks::Plain::constant(1)},
+                          {.output = 1, .input = 1, .weight = ckks::Plain::shape_only(16, true)}}});
   CHECK(b.period(mapped[0]) == 4);
   CHECK(b.period(mapped[1]) == 16);
   CHECK_THROWS_AS(b.input("odd", true, 3), Error);

@@ -9,9 +9,10 @@
 namespace psm::program {
 
 // A period is given, and divides the slots.
-void validate_plain(const Plain&, size_t slots, const std::string& where);
+void validate_plain(const ckks::Plain&, size_t slots, const std::string& where);
 
 // Terms name outputs and inputs that exist, and every output has a term.
-void validate_linear(const LinearTransform&, const Instruction&, size_t slots, const std::string& where);
+void validate_linear(const ckks::LinearTransform&, const Instruction&, size_t slots,
+                     const std::string& where);
 
 }  // namespace psm::program

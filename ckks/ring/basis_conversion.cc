@@ -6,7 +6,7 @@
 
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kMaxSources = 16;
@@ -64,4 +64,4 @@ void BasisConverter::convert(uint64_t* const* out, const uint64_t* const* y, siz
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

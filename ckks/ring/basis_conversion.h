@@ -14,7 +14,7 @@
 
 #include "ckks/ring/ring.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class BasisConverter {
  public:
@@ -43,4 +43,4 @@ class BasisConverter {
   std::vector<double> reciprocals_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

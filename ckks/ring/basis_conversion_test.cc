@@ -7,7 +7,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kLogN = 5;
@@ -79,4 +79,4 @@ TEST_CASE("the inverse product of the sources undoes their product modulo the ta
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

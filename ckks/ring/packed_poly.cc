@@ -7,7 +7,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/ring/arithmetic/packing.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr size_t kReadable = 64;  // bytes that may be read after a limb
@@ -71,4 +71,4 @@ RnsPoly PackedPoly::unpack() const {
   return poly;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -9,7 +9,7 @@
 #include "ckks/base/buffer.h"
 #include "ckks/ring/poly.h"
 
-namespace psm {
+namespace psm::ckks {
 
 size_t packed_bytes(const Ring& ring, Basis basis);
 
@@ -49,4 +49,4 @@ class PackedPoly {
   Buffer data_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -6,7 +6,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 void check_alike(const RnsPoly& a, const RnsPoly& b) {
@@ -127,4 +127,4 @@ RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -11,7 +11,7 @@
 #include "ckks/ring/arithmetic/automorphism.h"
 #include "ckks/ring/ring.h"
 
-namespace psm {
+namespace psm::ckks {
 
 enum class Form { kCoefficient, kNtt };
 
@@ -63,4 +63,4 @@ void multiply_add(RnsPoly& out, const RnsPoly& a, const RnsPoly& b);  // out += 
 void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g);
 RnsPoly automorphism(const RnsPoly& a, GaloisElement g);
 
-}  // namespace psm
+}  // namespace psm::ckks

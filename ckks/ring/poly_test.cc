@@ -4,7 +4,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kLogN = 6;
@@ -115,4 +115,4 @@ TEST_CASE("clones are equal and independent; a prefix keeps the special limbs it
   CHECK(prefix.limb(2)[7] == a.limb(4)[7]);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -2,7 +2,7 @@
 
 #include "ckks/base/parallel.h"
 
-namespace psm {
+namespace psm::ckks {
 
 Ring::Ring(int log_n, const std::vector<uint64_t>& q, const std::vector<uint64_t>& p)
     : log_n_(log_n), q_count_(static_cast<int>(q.size())) {
@@ -13,4 +13,4 @@ Ring::Ring(int log_n, const std::vector<uint64_t>& q, const std::vector<uint64_t
                [&](size_t i) { tables_[i] = std::make_unique<const NttTables>(log_n, Modulus(primes[i])); });
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -11,7 +11,7 @@
 #include "ckks/ring/arithmetic/modulus.h"
 #include "ckks/ring/arithmetic/ntt.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // Limbs q_0 .. q_{q-1}, then p_0 .. p_{p-1}.
 struct Basis {
@@ -43,4 +43,4 @@ class Ring {
   std::vector<std::unique_ptr<const NttTables>> tables_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

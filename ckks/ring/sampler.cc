@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/secrecy.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // The number of ones, without the table a library may use where the processor lacks the instruction.
@@ -106,4 +106,4 @@ void signed_to_residues(uint64_t* out, const int32_t* values, size_t n, const Mo
   for (size_t i = 0; i < n; ++i) out[i] = reduce_signed(values[i], q);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -1,9 +1,10 @@
 // Random polynomials: uniform residues, errors, secrets.
 //
 // Secrets and errors are drawn without branches or addresses that depend on what was drawn
-// (scheme/client/secret_independence_test.cc runs the compiled code step by step). Two exceptions, neither of which tells
-// anything: uniform residues are public, so rejection may take as long as it takes; and sample_ternary_weight begins
-// anew, once in 2^31 draws, if two of the random keys that it sorts by are equal.
+// (scheme/client/secret_independence_test.cc runs the compiled code step by step). Two exceptions, neither of
+// which tells anything: uniform residues are public, so rejection may take as long as it takes; and
+// sample_ternary_weight begins anew, once in 2^31 draws, if two of the random keys that it sorts by are
+// equal.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,7 @@
 #include "ckks/base/secret.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // Errors follow the centred binomial distribution: kErrorCoins fair coins less kErrorCoins fair coins. Its
 // standard deviation sqrt(kErrorCoins / 2) = 3.24 is just above the customary 3.2, and |e| <= kErrorBound
@@ -43,4 +44,4 @@ SecretVector<int32_t> sample_ternary_weight(size_t n, size_t weight, SecureRando
 // The residues of small signed values; branch-free.
 void signed_to_residues(uint64_t* out, const int32_t* values, size_t n, const Modulus& q);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -9,7 +9,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 TEST_CASE("uniform residues are fixed by seed and domain, and all below q") {
@@ -132,4 +132,4 @@ TEST_CASE("signed values become their residues") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -7,7 +7,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/random.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace wide_gaussian_internal {
 namespace {
 
@@ -74,15 +74,17 @@ WideGaussian::WideGaussian(double deviation) {
   }
   double variance = 0;
   for (int128_t power = 1;; power *= 16) {
-    const double reached = std::hypot(std::sqrt(variance), static_cast<double>(power) * kBaseDeviation);
+    const double reached =
+        std::hypot(std::sqrt(variance), static_cast<double>(power) * wide_gaussian_internal::kBaseDeviation);
     int128_t multiplier = power;
     if (reached >= deviation) {
-      const double missing = std::sqrt(std::max(0.0, deviation * deviation - variance)) / kBaseDeviation;
+      const double missing =
+          std::sqrt(std::max(0.0, deviation * deviation - variance)) / wide_gaussian_internal::kBaseDeviation;
       multiplier = std::min(power, static_cast<int128_t>(std::ceil(missing * (1 + 0x1p-50))));
       multiplier = std::max(multiplier, int128_t{1});
     }
     multipliers_.push_back(multiplier);
-    const double part = static_cast<double>(multiplier) * kBaseDeviation;
+    const double part = static_cast<double>(multiplier) * wide_gaussian_internal::kBaseDeviation;
     variance += part * part;
     if (reached >= deviation) break;
   }
@@ -120,4 +122,4 @@ void signed_to_residues(uint64_t* out, const int128_t* values, size_t n, const M
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

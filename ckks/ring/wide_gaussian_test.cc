@@ -8,7 +8,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using wide_gaussian_internal::base_table;
@@ -18,14 +18,14 @@ TEST_CASE(
     "the base table holds the discrete Gaussian's cumulative probabilities to the last bit of a long "
     "double") {
   const long double variance = -1 / (2 * std::log1p(-0x1p-11L));
-  CHECK(std::abs(std::sqrt(variance) - kBaseDeviation) < 1e-8);
+  CHECK(std::abs(std::sqrt(variance) - wide_gaussian_internal::kBaseDeviation) < 1e-8);
   long double total = 0;
   for (int k = 500; k > 0; --k) total += 2 * std::exp(-k * k / (2 * variance));
   total += 1;
   // By Poisson's summation the sum is sigma sqrt(2 pi), up to 2 exp(-2 pi^2 sigma^2).
   CHECK(std::abs(total / std::sqrt(2 * std::numbers::pi_v<long double> * variance) - 1) < 0x1p-58L);
   long double sum = 1;
-  const auto& table = base_table();
+  const auto& table = wide_gaussian_internal::base_table();
   for (size_t k = 0; k < table.size(); ++k) {
     if (k > 0) sum += 2 * std::exp(-static_cast<long double>(k * k) / (2 * variance));
     const long double entry = std::ldexp(static_cast<long double>(table[k]), -127);
@@ -42,7 +42,8 @@ TEST_CASE(
 
 TEST_CASE("the smoothing condition holds at every step, for every deviation") {
   // tau / m is least where m = 16 sigma_y / sigma_0 and sigma_y = sigma_0.
-  const double ratio = 1 / std::sqrt(std::pow(16 / kBaseDeviation, 2) + std::pow(1 / kBaseDeviation, 2));
+  const double ratio = 1 / std::sqrt(std::pow(16 / wide_gaussian_internal::kBaseDeviation, 2) +
+                                     std::pow(1 / wide_gaussian_internal::kBaseDeviation, 2));
   CHECK(ratio > 1.995);
   CHECK(2 * std::exp(-2 * std::pow(std::numbers::pi * ratio, 2)) < 0x1p-112);
 }
@@ -106,4 +107,4 @@ TEST_CASE("wide signed values become their residues") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

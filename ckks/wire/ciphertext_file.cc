@@ -15,15 +15,15 @@ enum Tag : uint32_t { kNote = 1, kCiphertext = 2, kSeededCiphertext = 3 };
 
 constexpr uint64_t kPrefixBytes = 4 + 8;  // level, scale
 
-uint64_t payload_bytes(const Context& context, int level) {
-  return kPrefixBytes + 2 * packed_bytes(context.ring(), Basis{level + 1, 0});
+uint64_t payload_bytes(const ckks::Context& context, int level) {
+  return kPrefixBytes + 2 * ckks::packed_bytes(context.ring(), ckks::Basis{level + 1, 0});
 }
 
-uint64_t seeded_payload_bytes(const Context& context, int level) {
-  return kPrefixBytes + sizeof(Seed::bytes) + packed_bytes(context.ring(), Basis{level + 1, 0});
+uint64_t seeded_payload_bytes(const ckks::Context& context, int level) {
+  return kPrefixBytes + sizeof(Seed::bytes) + ckks::packed_bytes(context.ring(), ckks::Basis{level + 1, 0});
 }
 
-void read_prefix(ContainerReader& reader, const Context& context, int& level, Scale& scale) {
+void read_prefix(ContainerReader& reader, const ckks::Context& context, int& level, ckks::Scale& scale) {
   uint8_t bytes[kPrefixBytes];
   reader.read(bytes, kPrefixBytes);
   const uint8_t* in = bytes;
@@ -31,21 +31,21 @@ void read_prefix(ContainerReader& reader, const Context& context, int& level, Sc
   if (level_bits > static_cast<uint32_t>(context.max_level()))
     reader.refuse("a ciphertext's level does not exist");
   level = static_cast<int>(level_bits);
-  scale = Scale(get<double>(in));
+  scale = ckks::Scale(get<double>(in));
   if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
 }
 
 }  // namespace
 
-uint64_t ciphertext_bytes(const Context& context, int level) {
+uint64_t ciphertext_bytes(const ckks::Context& context, int level) {
   return record_bytes(payload_bytes(context, level));
 }
-uint64_t seeded_ciphertext_bytes(const Context& context, int level) {
+uint64_t seeded_ciphertext_bytes(const ckks::Context& context, int level) {
   return record_bytes(seeded_payload_bytes(context, level));
 }
 
-CiphertextWriter::CiphertextWriter(const std::string& path, const Context& context, Fingerprint fingerprint,
-                                   const std::string& note)
+CiphertextWriter::CiphertextWriter(const std::string& path, const ckks::Context& context,
+                                   ckks::Fingerprint fingerprint, const std::string& note)
     : context_(context), writer_(path, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
   PSM_CHECK(note.size() <= kMaxNoteBytes, note.size());
   writer_.begin(kNote, note.size());
@@ -53,7 +53,7 @@ CiphertextWriter::CiphertextWriter(const std::string& path, const Context& conte
   writer_.end();
 }
 
-void CiphertextWriter::begin(uint32_t tag, uint64_t length, int level, Scale scale) {
+void CiphertextWriter::begin(uint32_t tag, uint64_t length, int level, ckks::Scale scale) {
   writer_.begin(tag, length);
   std::vector<uint8_t> prefix;
   put(prefix, static_cast<uint32_t>(level));
@@ -61,14 +61,14 @@ void CiphertextWriter::begin(uint32_t tag, uint64_t length, int level, Scale sca
   writer_.write(prefix.data(), prefix.size());
 }
 
-void CiphertextWriter::write(const Ciphertext& c) {
+void CiphertextWriter::write(const ckks::Ciphertext& c) {
   begin(kCiphertext, payload_bytes(context_, c.level()), c.level(), c.scale());
   write_polynomial(writer_, c.c[0]);
   write_polynomial(writer_, c.c[1]);
   writer_.end();
 }
 
-void CiphertextWriter::write(const SeededCiphertext& c) {
+void CiphertextWriter::write(const ckks::SeededCiphertext& c) {
   const int level = c.c0.basis().q - 1;
   begin(kSeededCiphertext, seeded_payload_bytes(context_, level), level, c.scale);
   writer_.write(c.seed.bytes.data(), sizeof c.seed.bytes);
@@ -76,7 +76,7 @@ void CiphertextWriter::write(const SeededCiphertext& c) {
   writer_.end();
 }
 
-CiphertextReader::CiphertextReader(ByteSource source, const Context& context, size_t max_count)
+CiphertextReader::CiphertextReader(ByteSource source, const ckks::Context& context, size_t max_count)
     : context_(context), reader_(std::move(source), FileKind::kCiphertexts) {
   require_parameters(reader_, context);
   RecordHeader record;
@@ -107,7 +107,7 @@ bool CiphertextReader::next(Head& head, RecordHeader& record) {
   return true;
 }
 
-Ciphertext CiphertextReader::load(size_t index) {
+ckks::Ciphertext CiphertextReader::load(size_t index) {
   const Head& expected = heads_.at(index);
   reader_.seek(expected.position);
   Head head;
@@ -117,29 +117,29 @@ Ciphertext CiphertextReader::load(size_t index) {
       head.seeded != expected.seeded) {
     reader_.refuse("it changed while it was read");
   }
-  const Basis basis{head.level + 1, 0};
+  const ckks::Basis basis{head.level + 1, 0};
   if (head.seeded) {
-    SeededCiphertext c;
+    ckks::SeededCiphertext c;
     reader_.read(c.seed.bytes.data(), sizeof c.seed.bytes);
     c.c0 = read_polynomial(reader_, context_.ring(), basis);
     c.scale = head.scale;
     c.fingerprint = fingerprint();
     reader_.end();
-    return expand(std::move(c));
+    return ckks::expand(std::move(c));
   }
-  RnsPoly c0 = read_polynomial(reader_, context_.ring(), basis);
-  RnsPoly c1 = read_polynomial(reader_, context_.ring(), basis);
+  ckks::RnsPoly c0 = read_polynomial(reader_, context_.ring(), basis);
+  ckks::RnsPoly c1 = read_polynomial(reader_, context_.ring(), basis);
   reader_.end();
   return {{std::move(c0), std::move(c1)}, head.scale, fingerprint()};
 }
 
-void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file) {
+void write_ciphertexts(const std::string& path, const ckks::Context& context, const CiphertextFile& file) {
   CiphertextWriter writer(path, context, file.fingerprint, file.note);
-  for (const Ciphertext& c : file.ciphertexts) writer.write(c);
+  for (const ckks::Ciphertext& c : file.ciphertexts) writer.write(c);
   writer.commit();
 }
 
-CiphertextFile read_ciphertexts(ByteSource source, const Context& context, size_t max_count) {
+CiphertextFile read_ciphertexts(ByteSource source, const ckks::Context& context, size_t max_count) {
   CiphertextReader reader(std::move(source), context, max_count);
   CiphertextFile file{reader.note(), {}, reader.fingerprint()};
   for (size_t i = 0; i < reader.heads().size(); ++i) file.ciphertexts.push_back(reader.load(i));

@@ -1,8 +1,8 @@
-// A file of ciphertexts of one key pair, with a note in JSON about what they hold (shapes, the model's fingerprint).
-// Ciphertexts encrypted under the secret key store the seed of c_1 instead of c_1.
+// A file of ciphertexts of one key pair, with a note in JSON about what they hold (shapes, the model's
+// fingerprint). Ciphertexts encrypted under the secret key store the seed of c_1 instead of c_1.
 //
-// Ciphertexts are written and read one at a time, so the file may be larger than memory; read_ciphertexts() and
-// write_ciphertexts() are for files that are not.
+// Ciphertexts are written and read one at a time, so the file may be larger than memory; read_ciphertexts()
+// and write_ciphertexts() are for files that are not.
 #pragma once
 
 #include <string>
@@ -16,52 +16,53 @@ namespace psm::wire {
 constexpr uint64_t kMaxNoteBytes = 1 << 20;
 
 // The record of one ciphertext.
-uint64_t ciphertext_bytes(const Context& context, int level);
-uint64_t seeded_ciphertext_bytes(const Context& context, int level);
+uint64_t ciphertext_bytes(const ckks::Context& context, int level);
+uint64_t seeded_ciphertext_bytes(const ckks::Context& context, int level);
 
 class CiphertextWriter {
  public:
   // `note`: JSON text of at most kMaxNoteBytes.
-  CiphertextWriter(const std::string& path, const Context& context, Fingerprint fingerprint,
+  CiphertextWriter(const std::string& path, const ckks::Context& context, ckks::Fingerprint fingerprint,
                    const std::string& note);
-  void write(const Ciphertext& ciphertext);
-  void write(const SeededCiphertext& ciphertext);
+  void write(const ckks::Ciphertext& ciphertext);
+  void write(const ckks::SeededCiphertext& ciphertext);
   void commit() { writer_.commit(); }
 
  private:
-  void begin(uint32_t tag, uint64_t length, int level, Scale scale);
+  void begin(uint32_t tag, uint64_t length, int level, ckks::Scale scale);
 
-  const Context& context_;
+  const ckks::Context& context_;
   ContainerWriter writer_;
 };
 
-// Ciphertexts in any order. Opening reads the note and the head of each ciphertext and no polynomial, and checks every
-// length; load() reads one ciphertext and verifies its checksum.
+// Ciphertexts in any order. Opening reads the note and the head of each ciphertext and no polynomial, and
+// checks every length; load() reads one ciphertext and verifies its checksum.
 class CiphertextReader {
  public:
   struct Head {
     int level = 0;
-    Scale scale;
+    ckks::Scale scale;
     bool seeded = false;
     uint64_t position = 0;  // of its record
   };
 
   // Throws Error for a ciphertext that the context cannot have, and for more than `max_count` of them.
-  CiphertextReader(ByteSource source, const Context& context, size_t max_count);
+  CiphertextReader(ByteSource source, const ckks::Context& context, size_t max_count);
 
-  Fingerprint fingerprint() const { return reader_.header().fingerprint; }
+  ckks::Fingerprint fingerprint() const { return reader_.header().fingerprint; }
   const std::string& note() const { return note_; }
   const std::vector<Head>& heads() const { return heads_; }  // in the order of the file
-  Ciphertext load(size_t index);
+  ckks::Ciphertext load(size_t index);
 
-  // Of the note and of all records as stored, levels, scales and residues included: tells this file from another.
+  // Of the note and of all records as stored, levels, scales and residues included: tells this file from
+  // another.
   uint64_t checksum() const { return checksum_; }
 
  private:
   // Begins the next record; false after the last.
   bool next(Head& head, RecordHeader& record);
 
-  const Context& context_;
+  const ckks::Context& context_;
   ContainerReader reader_;
   std::string note_;
   std::vector<Head> heads_;
@@ -70,11 +71,11 @@ class CiphertextReader {
 
 struct CiphertextFile {
   std::string note;
-  std::vector<Ciphertext> ciphertexts;
-  Fingerprint fingerprint;
+  std::vector<ckks::Ciphertext> ciphertexts;
+  ckks::Fingerprint fingerprint;
 };
 
-void write_ciphertexts(const std::string& path, const Context& context, const CiphertextFile& file);
-CiphertextFile read_ciphertexts(ByteSource source, const Context& context, size_t max_count);
+void write_ciphertexts(const std::string& path, const ckks::Context& context, const CiphertextFile& file);
+CiphertextFile read_ciphertexts(ByteSource source, const ckks::Context& context, size_t max_count);
 
 }  // namespace psm::wire

@@ -69,7 +69,7 @@ static uint64_t payload_checksum(FileKind kind, const void* data, size_t bytes, 
                                       : checksum64(data, bytes, seed);
 }
 
-uint64_t container_bytes(const ParameterSpec& spec) {
+uint64_t container_bytes(const ckks::ParameterSpec& spec) {
   return kFixedHeader + spec.name.size() + 8 + record_bytes(0);
 }
 uint64_t record_bytes(uint64_t payload) { return 4 + 8 + payload + 8; }

@@ -1,9 +1,11 @@
-// The container of every file of keys and ciphertexts: a header, records, an end record. Byte by byte in README.md.
+// The container of every file of keys and ciphertexts: a header, records, an end record. Byte by byte in
+// README.md.
 //
-// The header binds the file to its kind, its parameters (in full, so that a reader can rebuild the Context) and its
-// key pair. A record is {tag, length, payload, checksum}; a reader states the length it expects before a byte of the
-// payload is read, so no length from a file is ever trusted with memory, and one that the file does not hold is refused. The end record holds the count of records:
-// without it a file is truncated. Checksums find accidents; they do not authenticate (ckks/wire/README.md).
+// The header binds the file to its kind, its parameters (in full, so that a reader can rebuild the Context)
+// and its key pair. A record is {tag, length, payload, checksum}; a reader states the length it expects
+// before a byte of the payload is read, so no length from a file is ever trusted with memory, and one that
+// the file does not hold is refused. The end record holds the count of records: without it a file is
+// truncated. Checksums find accidents; they do not authenticate (ckks/wire/README.md).
 //
 // Records can be skipped and come back to, so that a file may be larger than memory.
 //
@@ -25,8 +27,8 @@ const char* name(FileKind kind);
 
 struct Header {
   FileKind kind{};
-  ParameterSpec spec;
-  Fingerprint fingerprint;
+  ckks::ParameterSpec spec;
+  ckks::Fingerprint fingerprint;
 };
 
 struct RecordHeader {
@@ -35,7 +37,7 @@ struct RecordHeader {
 };
 
 // A file's bytes: those of its header and end record, and those of each record.
-uint64_t container_bytes(const ParameterSpec& spec);
+uint64_t container_bytes(const ckks::ParameterSpec& spec);
 uint64_t record_bytes(uint64_t payload);
 
 class ContainerWriter {

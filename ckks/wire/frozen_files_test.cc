@@ -1,6 +1,6 @@
-// Files that were written once and lie in testdata/wire: they must go on meaning what they meant. What they rest on is
-// every definition that a file does not state itself: order and root of the NTT, slots, scales and primes, digits and
-// bands, the expansion of seeds, the equation of a key, the layout.
+// Files that were written once and lie in testdata/wire: they must go on meaning what they meant. What they
+// rest on is every definition that a file does not state itself: order and root of the NTT, slots, scales and
+// primes, digits and bands, the expansion of seeds, the equation of a key, the layout.
 //
 // A change that breaks one of these tests changes the meaning of files that exist: raise the format version
 // (container.cc) and write the files anew,
@@ -31,18 +31,18 @@ namespace {
 
 constexpr uint64_t kParameters = 0xbe23d52999009a11;  // fingerprints
 constexpr struct {
-  ParameterSpec (*spec)();
+  ckks::ParameterSpec (*spec)();
   uint64_t fingerprint;
-} kShipped[] = {{secure_n16, 0x2484a61c07e220ed},
-                {secure_n16_dense, 0xaf47210fc3616625},
-                {[] { return secure_n16_leveled(8); }, 0x9b7a3adbf1cfe1e9}};
+} kShipped[] = {{ckks::secure_n16, 0x2484a61c07e220ed},
+                {ckks::secure_n16_dense, 0xaf47210fc3616625},
+                {[] { return ckks::secure_n16_leveled(8); }, 0x9b7a3adbf1cfe1e9}};
 
 constexpr double kTolerance = 1e-6;
 constexpr int kTop = 3, kRotation = 3;
 
 // All levels that a bootstrap has, in few kilobytes: the ring is no ring for a secret.
-ParameterSpec frozen_spec() {
-  ParameterSpec spec;
+ckks::ParameterSpec frozen_spec() {
+  ckks::ParameterSpec spec;
   spec.name = "insecure_frozen";
   spec.log_n = 6;
   spec.stc_levels = 1, spec.compute_levels = 2, spec.evalmod_levels = 8, spec.cts_levels = 1;
@@ -52,19 +52,19 @@ ParameterSpec frozen_spec() {
   return spec;
 }
 
-Slots frozen_values(int slots) {
-  Slots values;
+ckks::Slots frozen_values(int slots) {
+  ckks::Slots values;
   for (int j = 0; j < slots; ++j) values.push_back({(j - 11) / 32.0, (7 * j % 32 - 15) / 16.0});
   return values;
 }
 
 void write_frozen(const std::string& folder) {
-  KeyRequest request;
+  ckks::KeyRequest request;
   request.need_relinearisation(kTop);
   request.encapsulation = true;
-  TestParty party(frozen_spec(), request);
+  ckks::TestParty party(frozen_spec(), request);
   party.add_rotations({kRotation}, kTop);
-  const Context& context = party.context;
+  const ckks::Context& context = party.context;
   write_secret_key(folder + "/secret.key", party.secret);
   write_public_key(folder + "/public.key", context, party.public_key);
   EvaluationKeysWriter keys(folder + "/evaluation.keys", context, party.keys.fingerprint);
@@ -73,17 +73,17 @@ void write_frozen(const std::string& folder) {
   keys.to_ephemeral(*party.keys.to_ephemeral);
   keys.from_ephemeral(*party.keys.from_ephemeral);
   keys.commit();
-  const Slots values = frozen_values(context.slots());
+  const ckks::Slots values = frozen_values(context.slots());
   CiphertextFile file{R"({"kept": true})", {}, party.secret.fingerprint()};
   file.ciphertexts.push_back(party.encrypt(values, kTop));
   write_ciphertexts(folder + "/ciphertexts", context, file);
   CiphertextWriter seeded(folder + "/seeded.ciphertexts", context, party.secret.fingerprint(), "{}");
-  seeded.write(SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, kTop)));
+  seeded.write(ckks::SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, kTop)));
   seeded.commit();
   std::printf("%s: 0x%016llx\n", context.spec().name.c_str(),
               static_cast<unsigned long long>(context.fingerprint()));
   for (const auto& shipped : kShipped) {
-    const Context other(shipped.spec());
+    const ckks::Context other(shipped.spec());
     std::printf("%s: 0x%016llx\n", other.spec().name.c_str(),
                 static_cast<unsigned long long>(other.fingerprint()));
   }
@@ -117,14 +117,14 @@ struct Frozen {
         decryptor(secret, encoder),
         values(frozen_values(context->slots())) {}
 
-  EvaluationKeys keys() {
-    KeyRequest request;
+  ckks::EvaluationKeys keys() {
+    ckks::KeyRequest request;
     request.need_relinearisation(kTop);
-    request.need_galois(galois_element(*context, kRotation), kTop);
+    request.need_galois(ckks::galois_element(*context, kRotation), kTop);
     request.encapsulation = true;
     return reader.load(request);
   }
-  Ciphertext only(const std::string& name) const {
+  ckks::Ciphertext only(const std::string& name) const {
     const std::string bytes = frozen(name);
     CiphertextFile file = read_ciphertexts(ByteSource(name, bytes), *context, 1);
     REQUIRE(file.ciphertexts.size() == 1);
@@ -133,44 +133,45 @@ struct Frozen {
 
   const std::string secret_bytes = frozen("secret.key"), public_bytes = frozen("public.key"),
                     key_bytes = frozen("evaluation.keys");
-  std::unique_ptr<const Context> context;
-  Encoder encoder;
-  SecretKey secret;
-  PublicKey public_key;
+  std::unique_ptr<const ckks::Context> context;
+  ckks::Encoder encoder;
+  ckks::SecretKey secret;
+  ckks::PublicKey public_key;
   EvaluationKeysReader reader;
-  Decryptor decryptor;
-  Slots values;
+  ckks::Decryptor decryptor;
+  ckks::Slots values;
 };
 
 TEST_CASE("frozen ciphertexts, whole and seeded, decrypt to the values they were made of") {
   const Frozen kept;
   CHECK(kept.context->fingerprint() == kParameters);
   for (const char* name : {"ciphertexts", "seeded.ciphertexts"}) {
-    const Ciphertext ciphertext = kept.only(name);
+    const ckks::Ciphertext ciphertext = kept.only(name);
     CHECK(ciphertext.level() == kTop);
     CHECK(ciphertext.scale() == kept.context->scale(kTop));
-    CHECK(max_error(kept.decryptor.decrypt(ciphertext), kept.values) < kTolerance);
+    CHECK(ckks::max_error(kept.decryptor.decrypt(ciphertext), kept.values) < kTolerance);
   }
 }
 
 TEST_CASE("frozen keys encrypt, multiply, rotate and raise the modulus under the frozen secret") {
   Frozen kept;
-  const EvaluationKeys keys = kept.keys();
-  const Evaluator evaluator(*kept.context, keys);
-  Encryptor encryptor(*kept.context, kept.public_key);
-  const Ciphertext fresh = encryptor.encrypt(kept.encoder.encode(kept.values, kTop));
-  CHECK(max_error(kept.decryptor.decrypt(fresh), kept.values) < kTolerance);
+  const ckks::EvaluationKeys keys = kept.keys();
+  const ckks::Evaluator evaluator(*kept.context, keys);
+  ckks::Encryptor encryptor(*kept.context, kept.public_key);
+  const ckks::Ciphertext fresh = encryptor.encrypt(kept.encoder.encode(kept.values, kTop));
+  CHECK(ckks::max_error(kept.decryptor.decrypt(fresh), kept.values) < kTolerance);
 
-  const Ciphertext old = kept.only("ciphertexts");
-  Slots squares = kept.values, rotated = kept.values;
+  const ckks::Ciphertext old = kept.only("ciphertexts");
+  ckks::Slots squares = kept.values, rotated = kept.values;
   for (auto& value : squares) value *= value;
   std::rotate(rotated.begin(), rotated.begin() + kRotation, rotated.end());
-  CHECK(max_error(kept.decryptor.decrypt(evaluator.square_rescale(old)), squares) < kTolerance);
-  CHECK(max_error(kept.decryptor.decrypt(evaluator.rotate(old, kRotation)), rotated) < kTolerance);
-  const Ciphertext low = evaluator.switch_to_ephemeral(evaluator.drop_to_level(old, 0));
-  const Ciphertext raised =
+  CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.square_rescale(old)), squares) < kTolerance);
+  CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.rotate(old, kRotation)), rotated) < kTolerance);
+  const ckks::Ciphertext low = evaluator.switch_to_ephemeral(evaluator.drop_to_level(old, 0));
+  const ckks::Ciphertext raised =
       evaluator.switch_from_ephemeral(evaluator.mod_raise(low, kept.context->max_level()));
-  CHECK(max_error(kept.decryptor.decrypt(evaluator.truncate_to_level(raised, 0)), kept.values) < kTolerance);
+  CHECK(ckks::max_error(kept.decryptor.decrypt(evaluator.truncate_to_level(raised, 0)), kept.values) <
+        kTolerance);
 }
 
 TEST_CASE("what is read from frozen files is written as the same bytes") {
@@ -187,7 +188,7 @@ TEST_CASE("what is read from frozen files is written as the same bytes") {
   CHECK(same("ciphertexts"));
   EvaluationKeysWriter writer(path, *kept.context, kept.secret.fingerprint());
   for (const auto& entry : kept.reader.entries()) {
-    const KeySwitchKey key = kept.reader.load(entry);
+    const ckks::KeySwitchKey key = kept.reader.load(entry);
     switch (entry.role) {
       case KeyRole::kRelinearisation:
         writer.relinearisation(key);
@@ -218,7 +219,7 @@ TEST_CASE("a file of another format version is refused, and both versions are na
 
 TEST_CASE("the shipped parameter sets have the primes, scales and digits that they had") {
   for (const auto& shipped : kShipped) {
-    const Context context(shipped.spec());
+    const ckks::Context context(shipped.spec());
     CAPTURE(context.spec().name);
     CHECK(context.fingerprint() == shipped.fingerprint);
   }

@@ -19,13 +19,13 @@ struct KeyPrefix {
 };
 constexpr uint64_t kPrefixBytes = 4 * 4 + sizeof(Seed::bytes);
 
-uint64_t key_bytes(const Context& context, int level, int p_count) {
+uint64_t key_bytes(const ckks::Context& context, int level, int p_count) {
   return kPrefixBytes + static_cast<uint64_t>(context.digit_count(level)) *
-                            packed_bytes(context.ring(), Basis{level + 1, p_count});
+                            ckks::packed_bytes(context.ring(), ckks::Basis{level + 1, p_count});
 }
 
-uint64_t public_key_bytes(const Context& context) {
-  return sizeof(Seed::bytes) + packed_bytes(context.ring(), Basis{context.max_level() + 1, 0});
+uint64_t public_key_bytes(const ckks::Context& context) {
+  return sizeof(Seed::bytes) + ckks::packed_bytes(context.ring(), ckks::Basis{context.max_level() + 1, 0});
 }
 
 const char* name(KeyRole role) {
@@ -43,7 +43,7 @@ const char* name(KeyRole role) {
 }
 
 // Reads and checks what stands before a key's polynomials, and that the record is as long as they are.
-KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const Context& context) {
+KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const ckks::Context& context) {
   uint8_t bytes[kPrefixBytes];
   const auto role = static_cast<KeyRole>(record.tag);
   if (role < KeyRole::kRelinearisation || role > KeyRole::kFromEphemeral) {
@@ -82,27 +82,27 @@ KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const
 
 }  // namespace
 
-std::unique_ptr<const Context> make_context(const ContainerReader& reader) {
-  auto context = std::make_unique<const Context>(reader.header().spec);
+std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader) {
+  auto context = std::make_unique<const ckks::Context>(reader.header().spec);
   require_parameters(reader, *context);
   return context;
 }
 
-std::unique_ptr<const Context> read_context(ByteSource source, FileKind kind) {
+std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind) {
   return make_context(ContainerReader(std::move(source), kind));
 }
 
-void require_parameters(const ContainerReader& reader, const Context& context) {
+void require_parameters(const ContainerReader& reader, const ckks::Context& context) {
   if (reader.header().fingerprint.parameters != context.fingerprint()) {
     reader.refuse("it was made for other parameters; use files of one key generation");
   }
 }
 
-uint64_t public_key_file_bytes(const Context& context) {
+uint64_t public_key_file_bytes(const ckks::Context& context) {
   return container_bytes(context.spec()) + record_bytes(public_key_bytes(context));
 }
 
-void write_public_key(const std::string& path, const Context& context, const PublicKey& key) {
+void write_public_key(const std::string& path, const ckks::Context& context, const ckks::PublicKey& key) {
   ContainerWriter writer(path, {FileKind::kPublicKey, context.spec(), key.fingerprint});
   writer.begin(kPublicKeyTag, public_key_bytes(context));
   writer.write(key.seed.bytes.data(), sizeof key.seed.bytes);
@@ -111,29 +111,29 @@ void write_public_key(const std::string& path, const Context& context, const Pub
   writer.commit();
 }
 
-PublicKey read_public_key(ByteSource source, const Context& context) {
+ckks::PublicKey read_public_key(ByteSource source, const ckks::Context& context) {
   ContainerReader reader(std::move(source), FileKind::kPublicKey);
   require_parameters(reader, context);
   RecordHeader record;
   if (!reader.next(record) || record.tag != kPublicKeyTag) reader.refuse("it holds no public key");
-  const Basis basis{context.max_level() + 1, 0};
+  const ckks::Basis basis{context.max_level() + 1, 0};
   reader.expect_length(record, public_key_bytes(context));
-  PublicKey key;
+  ckks::PublicKey key;
   reader.read(key.seed.bytes.data(), sizeof key.seed.bytes);
   key.b = read_polynomial(reader, context.ring(), basis);
   reader.end();
-  key.a = RnsPoly(context.ring(), basis, Form::kNtt);
-  expand_seed(key.seed, 0, key.a);
+  key.a = ckks::RnsPoly(context.ring(), basis, ckks::Form::kNtt);
+  ckks::expand_seed(key.seed, 0, key.a);
   key.fingerprint = reader.header().fingerprint;
   if (reader.next(record)) reader.refuse("it holds more than a public key");
   return key;
 }
 
-uint64_t evaluation_key_bytes(const Context& context, int level) {
+uint64_t evaluation_key_bytes(const ckks::Context& context, int level) {
   return record_bytes(key_bytes(context, level, context.p_count(level)));
 }
 
-uint64_t evaluation_keys_file_bytes(const Context& context, const KeyRequest& request) {
+uint64_t evaluation_keys_file_bytes(const ckks::Context& context, const ckks::KeyRequest& request) {
   uint64_t total = container_bytes(context.spec());
   for (const int level : request.relinearisation_keys(context.chain()))
     total += evaluation_key_bytes(context, level);
@@ -145,11 +145,11 @@ uint64_t evaluation_keys_file_bytes(const Context& context, const KeyRequest& re
   return total;
 }
 
-EvaluationKeysWriter::EvaluationKeysWriter(const std::string& path, const Context& context,
-                                           Fingerprint fingerprint)
+EvaluationKeysWriter::EvaluationKeysWriter(const std::string& path, const ckks::Context& context,
+                                           ckks::Fingerprint fingerprint)
     : context_(context), writer_(path, {FileKind::kEvaluationKeys, context.spec(), fingerprint}) {}
 
-void EvaluationKeysWriter::write(KeyRole role, GaloisElement element, const KeySwitchKey& key) {
+void EvaluationKeysWriter::write(KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key) {
   const KeyPrefix prefix{static_cast<uint32_t>(element), key.level, key.p_count,
                          static_cast<int32_t>(key.digits.size()), key.seed};
   PSM_CHECK(prefix.digit_count == context_.digit_count(key.level), prefix.digit_count);
@@ -166,17 +166,21 @@ void EvaluationKeysWriter::write(KeyRole role, GaloisElement element, const KeyS
   writer_.end();
 }
 
-void EvaluationKeysWriter::relinearisation(const KeySwitchKey& key) {
+void EvaluationKeysWriter::relinearisation(const ckks::KeySwitchKey& key) {
   write(KeyRole::kRelinearisation, 0, key);
 }
-void EvaluationKeysWriter::galois(GaloisElement element, const KeySwitchKey& key) {
+void EvaluationKeysWriter::galois(ckks::GaloisElement element, const ckks::KeySwitchKey& key) {
   write(KeyRole::kGalois, element, key);
 }
-void EvaluationKeysWriter::to_ephemeral(const KeySwitchKey& key) { write(KeyRole::kToEphemeral, 0, key); }
-void EvaluationKeysWriter::from_ephemeral(const KeySwitchKey& key) { write(KeyRole::kFromEphemeral, 0, key); }
+void EvaluationKeysWriter::to_ephemeral(const ckks::KeySwitchKey& key) {
+  write(KeyRole::kToEphemeral, 0, key);
+}
+void EvaluationKeysWriter::from_ephemeral(const ckks::KeySwitchKey& key) {
+  write(KeyRole::kFromEphemeral, 0, key);
+}
 void EvaluationKeysWriter::commit() { writer_.commit(); }
 
-EvaluationKeysReader::EvaluationKeysReader(ByteSource source, const Context& context)
+EvaluationKeysReader::EvaluationKeysReader(ByteSource source, const ckks::Context& context)
     : context_(context), reader_(std::move(source), FileKind::kEvaluationKeys) {
   require_parameters(reader_, context);
   RecordHeader record;
@@ -193,7 +197,7 @@ EvaluationKeysReader::EvaluationKeysReader(ByteSource source, const Context& con
   }
 }
 
-KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
+ckks::KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
   reader_.seek(entry.position);
   RecordHeader record;
   // Checked again: the file may have been exchanged since it was opened.
@@ -203,21 +207,21 @@ KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
       prefix.level != entry.level) {
     reader_.refuse("it changed while it was read");
   }
-  KeySwitchKey key;
+  ckks::KeySwitchKey key;
   key.seed = prefix.seed;
   key.level = prefix.level;
   key.p_count = prefix.p_count;
   key.fingerprint = fingerprint();
-  const Basis basis{prefix.level + 1, prefix.p_count};
+  const ckks::Basis basis{prefix.level + 1, prefix.p_count};
   for (int digit = 0; digit < prefix.digit_count; ++digit) {
-    PackedPoly b = read_packed_polynomial(reader_, context_.ring(), basis);
-    key.digits.push_back({std::move(b), expand_seed_packed(key.seed, digit, context_.ring(), basis)});
+    ckks::PackedPoly b = read_packed_polynomial(reader_, context_.ring(), basis);
+    key.digits.push_back({std::move(b), ckks::expand_seed_packed(key.seed, digit, context_.ring(), basis)});
   }
   reader_.end();
   return key;
 }
 
-const EvaluationKeysReader::Entry& EvaluationKeysReader::find(KeyRole role, GaloisElement element,
+const EvaluationKeysReader::Entry& EvaluationKeysReader::find(KeyRole role, ckks::GaloisElement element,
                                                               int level) const {
   const auto found = index_.find({role, element, context_.band(level)});
   if (found == index_.end()) {
@@ -231,8 +235,8 @@ const EvaluationKeysReader::Entry& EvaluationKeysReader::find(KeyRole role, Galo
   return entry;
 }
 
-EvaluationKeys EvaluationKeysReader::load(const KeyRequest& request,
-                                          const std::function<void(uint64_t, uint64_t)>& progress) {
+ckks::EvaluationKeys EvaluationKeysReader::load(const ckks::KeyRequest& request,
+                                                const std::function<void(uint64_t, uint64_t)>& progress) {
   // All of them are found before the first is read.
   std::vector<const Entry*> wanted;
   for (const int level : request.relinearisation_keys(context_.chain())) {
@@ -246,10 +250,10 @@ EvaluationKeys EvaluationKeysReader::load(const KeyRequest& request,
   }
   uint64_t done = 0, total = 0;
   for (const Entry* entry : wanted) total += entry->bytes;
-  EvaluationKeys keys;
+  ckks::EvaluationKeys keys;
   keys.fingerprint = fingerprint();
   for (const Entry* entry : wanted) {
-    KeySwitchKey key = load(*entry);
+    ckks::KeySwitchKey key = load(*entry);
     switch (entry->role) {
       case KeyRole::kRelinearisation:
         keys.relinearisation.emplace(context_.band(entry->level), std::move(key));

@@ -21,36 +21,36 @@
 namespace psm::wire {
 
 // Validates the specification of a header (security bounds included) and builds its Context.
-std::unique_ptr<const Context> make_context(const ContainerReader& reader);
+std::unique_ptr<const ckks::Context> make_context(const ContainerReader& reader);
 // The header alone: which parameters, which key pair.
-std::unique_ptr<const Context> read_context(ByteSource source, FileKind kind);
+std::unique_ptr<const ckks::Context> read_context(ByteSource source, FileKind kind);
 // Refuses a file of other parameters.
-void require_parameters(const ContainerReader& reader, const Context& context);
+void require_parameters(const ContainerReader& reader, const ckks::Context& context);
 
-uint64_t public_key_file_bytes(const Context& context);
-void write_public_key(const std::string& path, const Context& context, const PublicKey& key);
-PublicKey read_public_key(ByteSource source, const Context& context);
+uint64_t public_key_file_bytes(const ckks::Context& context);
+void write_public_key(const std::string& path, const ckks::Context& context, const ckks::PublicKey& key);
+ckks::PublicKey read_public_key(ByteSource source, const ckks::Context& context);
 
 enum class KeyRole : uint32_t { kRelinearisation = 1, kGalois = 2, kToEphemeral = 3, kFromEphemeral = 4 };
 
 // The record of a key for products or rotations at `level`, and the file of all keys of a request.
-uint64_t evaluation_key_bytes(const Context& context, int level);
-uint64_t evaluation_keys_file_bytes(const Context& context, const KeyRequest& request);
+uint64_t evaluation_key_bytes(const ckks::Context& context, int level);
+uint64_t evaluation_keys_file_bytes(const ckks::Context& context, const ckks::KeyRequest& request);
 
 class EvaluationKeysWriter {
  public:
-  EvaluationKeysWriter(const std::string& path, const Context& context, Fingerprint fingerprint);
-  void relinearisation(const KeySwitchKey& key);
-  void galois(GaloisElement element, const KeySwitchKey& key);
-  void to_ephemeral(const KeySwitchKey& key);
-  void from_ephemeral(const KeySwitchKey& key);
+  EvaluationKeysWriter(const std::string& path, const ckks::Context& context, ckks::Fingerprint fingerprint);
+  void relinearisation(const ckks::KeySwitchKey& key);
+  void galois(ckks::GaloisElement element, const ckks::KeySwitchKey& key);
+  void to_ephemeral(const ckks::KeySwitchKey& key);
+  void from_ephemeral(const ckks::KeySwitchKey& key);
   void commit();
   uint64_t bytes_written() const { return writer_.bytes_written(); }
 
  private:
-  void write(KeyRole role, GaloisElement element, const KeySwitchKey& key);
+  void write(KeyRole role, ckks::GaloisElement element, const ckks::KeySwitchKey& key);
 
-  const Context& context_;
+  const ckks::Context& context_;
   ContainerWriter writer_;
 };
 
@@ -60,30 +60,30 @@ class EvaluationKeysReader {
  public:
   struct Entry {
     KeyRole role;
-    GaloisElement element;  // of kGalois, else 0
+    ckks::GaloisElement element;  // of kGalois, else 0
     int level;
     uint64_t position, bytes;  // of its record
   };
 
   // Throws Error for a key that the context cannot have, and for two with the same role, Galois element and
   // band of levels.
-  EvaluationKeysReader(ByteSource source, const Context& context);
+  EvaluationKeysReader(ByteSource source, const ckks::Context& context);
 
-  Fingerprint fingerprint() const { return reader_.header().fingerprint; }
+  ckks::Fingerprint fingerprint() const { return reader_.header().fingerprint; }
   const std::vector<Entry>& entries() const { return entries_; }  // in the order of the file
-  KeySwitchKey load(const Entry& entry);
+  ckks::KeySwitchKey load(const Entry& entry);
   // The keys of a request and no others; throws Error if the file lacks one or has it for lower levels only.
   // `progress(bytes read, bytes in all)` may be empty.
-  EvaluationKeys load(const KeyRequest& request,
-                      const std::function<void(uint64_t, uint64_t)>& progress = {});
+  ckks::EvaluationKeys load(const ckks::KeyRequest& request,
+                            const std::function<void(uint64_t, uint64_t)>& progress = {});
 
  private:
-  const Entry& find(KeyRole role, GaloisElement element, int level) const;
+  const Entry& find(KeyRole role, ckks::GaloisElement element, int level) const;
 
-  const Context& context_;
+  const ckks::Context& context_;
   ContainerReader reader_;
   std::vector<Entry> entries_;
-  std::map<std::tuple<KeyRole, GaloisElement, int>, size_t> index_;  // with the band
+  std::map<std::tuple<KeyRole, ckks::GaloisElement, int>, size_t> index_;  // with the band
 };
 
 }  // namespace psm::wire

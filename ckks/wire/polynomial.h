@@ -6,11 +6,11 @@
 
 namespace psm::wire {
 
-void write_polynomial(ContainerWriter& writer, const RnsPoly& poly);
-void write_polynomial(ContainerWriter& writer, const PackedPoly& poly);
+void write_polynomial(ContainerWriter& writer, const ckks::RnsPoly& poly);
+void write_polynomial(ContainerWriter& writer, const ckks::PackedPoly& poly);
 
 // An NTT-form polynomial over `basis`; refuses residues that are out of range.
-PackedPoly read_packed_polynomial(ContainerReader& reader, const Ring& ring, Basis basis);
-RnsPoly read_polynomial(ContainerReader& reader, const Ring& ring, Basis basis);
+ckks::PackedPoly read_packed_polynomial(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis);
+ckks::RnsPoly read_polynomial(ContainerReader& reader, const ckks::Ring& ring, ckks::Basis basis);
 
 }  // namespace psm::wire

@@ -18,8 +18,8 @@ namespace psm::wire {
 namespace {
 
 // The smallest ring, so that most of a file is structure.
-ParameterSpec tiny() {
-  ParameterSpec spec = insecure_leveled(4, 2);
+ckks::ParameterSpec tiny() {
+  ckks::ParameterSpec spec = ckks::insecure_leveled(4, 2);
   spec.p_count = 2;  // keys of more than one digit
   spec.secret_hamming_weight = 8;
   spec.encapsulation_hamming_weight = 4;
@@ -28,10 +28,10 @@ ParameterSpec tiny() {
 
 struct Corpus {
   Corpus() : party(tiny()) {
-    KeyRequest request;
+    ckks::KeyRequest request;
     request.need_relinearisation(2);
-    request.need_galois(galois_element(party.context, 1), 1);
-    request.need_galois(galois_element(party.context, 0, true), 2);
+    request.need_galois(ckks::galois_element(party.context, 1), 1);
+    request.need_galois(ckks::galois_element(party.context, 0, true), 2);
     request.encapsulation = true;
     party.add_keys(request);
     PSM_CHECK(party.context.digit_count(2) > 1);
@@ -53,7 +53,7 @@ struct Corpus {
       file.ciphertexts.push_back(party.encrypt(party.random_slots(1), level));
     write_ciphertexts(path, party.context, file);
     ciphertexts = taken();
-    SeededEncryptor encryptor(party.secret);
+    ckks::SeededEncryptor encryptor(party.secret);
     CiphertextWriter fresh(path, party.context, party.secret.fingerprint(), "{}");
     for (int level = 0; level <= 2; ++level) {
       fresh.write(encryptor.encrypt(party.encoder.encode(party.random_slots(1), level)));
@@ -68,13 +68,14 @@ struct Corpus {
     target.corpus = std::move(valid);
     target.repair = repair_container;
     target.marks = container_marks;
-    // Eight bytes for each residue of three or more, halves from seeds, and the pool's classes of at least 512 bytes.
+    // Eight bytes for each residue of three or more, halves from seeds, and the pool's classes of at least
+    // 512 bytes.
     target.bytes_per_byte = 40;
     target.fixed_bytes = 16 << 10;
     return target;
   }
 
-  TestParty party;
+  ckks::TestParty party;
   std::string secret, public_key, evaluation, ciphertexts, seeded;
 
  private:
@@ -159,13 +160,13 @@ TEST_CASE("a header's parameters: no specification takes more than the largest r
 }
 
 TEST_CASE("the memory of the largest specification is what README.md says, here at a 32nd of the degree") {
-  ParameterSpec spec = insecure_leveled(12, 56);
+  ckks::ParameterSpec spec = ckks::insecure_leveled(12, 56);
   const AllocationMeter meter;
-  const Context context(spec);
+  const ckks::Context context(spec);
   CHECK(context.max_level() + 1 + spec.p_count == 60);
   CHECK(meter.peak_bytes() < (size_t{300} << 20) / 32);
   spec.compute_levels = 57;
-  CHECK_THROWS_AS(Context{spec}, Error);
+  CHECK_THROWS_AS(ckks::Context{spec}, Error);
 }
 
 TEST_CASE("residues: what unpacks packs to the same bytes") {
@@ -178,11 +179,11 @@ TEST_CASE("residues: what unpacks packs to the same bytes") {
     if (bytes.empty()) throw Error("nothing to unpack");
     const uint64_t q = primes[static_cast<uint8_t>(bytes[0]) % 4];
     const auto* in = reinterpret_cast<const uint8_t*>(bytes.data()) + 1;
-    const size_t n = (bytes.size() - 1) / static_cast<size_t>(bit_length(q)) * 8;
+    const size_t n = (bytes.size() - 1) / static_cast<size_t>(ckks::bit_length(q)) * 8;
     std::vector<uint64_t> residues(n);
-    if (!unpack_residues(residues.data(), in, n, q)) throw Error("a residue is not below its prime");
-    std::vector<uint8_t> packed(packed_bytes(n, q));
-    pack_residues(packed.data(), residues.data(), n, q);
+    if (!ckks::unpack_residues(residues.data(), in, n, q)) throw Error("a residue is not below its prime");
+    std::vector<uint8_t> packed(ckks::packed_bytes(n, q));
+    ckks::pack_residues(packed.data(), residues.data(), n, q);
     PSM_CHECK(std::equal(packed.begin(), packed.end(), in));
   };
   const FuzzReport report = fuzz(target, kInputs);

@@ -22,20 +22,20 @@ std::string scratch(const std::string& name) {
   return (std::filesystem::path(folder ? folder : "/tmp") / name).string();
 }
 
-KeyRequest some_keys(const Context& context) {
-  KeyRequest request;
+ckks::KeyRequest some_keys(const ckks::Context& context) {
+  ckks::KeyRequest request;
   request.need_relinearisation(3);
-  request.need_galois(galois_element(context, 1), 2);
-  request.need_galois(galois_element(context, 0, true), 3);
+  request.need_galois(ckks::galois_element(context, 1), 2);
+  request.need_galois(ckks::galois_element(context, 0, true), 3);
   return request;
 }
 
-EvaluationKeys read_evaluation_keys(ByteSource source, const Context& context) {
+ckks::EvaluationKeys read_evaluation_keys(ByteSource source, const ckks::Context& context) {
   EvaluationKeysReader reader(std::move(source), context);
-  EvaluationKeys keys;
+  ckks::EvaluationKeys keys;
   keys.fingerprint = reader.fingerprint();
   for (const auto& entry : reader.entries()) {
-    KeySwitchKey key = reader.load(entry);
+    ckks::KeySwitchKey key = reader.load(entry);
     switch (entry.role) {
       case KeyRole::kRelinearisation:
         keys.relinearisation.emplace(context.band(entry.level), std::move(key));
@@ -56,7 +56,7 @@ EvaluationKeys read_evaluation_keys(ByteSource source, const Context& context) {
 
 // A small party whose keys and a ciphertext lie in files.
 struct Files {
-  Files() : party(insecure_leveled(6, 3)) {
+  Files() : party(ckks::insecure_leveled(6, 3)) {
     party.add_keys(some_keys(party.context));
     write_secret_key(secret, party.secret);
     write_public_key(public_key, party.context, party.public_key);
@@ -71,11 +71,11 @@ struct Files {
     file.ciphertexts.push_back(party.encrypt(values, 2));
     write_ciphertexts(ciphertexts, party.context, file);
     CiphertextWriter fresh(seeded, party.context, party.secret.fingerprint(), "{}");
-    fresh.write(SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, 3)));
+    fresh.write(ckks::SeededEncryptor(party.secret).encrypt(party.encoder.encode(values, 3)));
     fresh.commit();
   }
-  TestParty party;
-  Slots values;
+  ckks::TestParty party;
+  ckks::Slots values;
   const std::string secret = scratch("secret.key"), public_key = scratch("public.key"),
                     evaluation = scratch("evaluation.keys"), ciphertexts = scratch("ciphertexts"),
                     seeded = scratch("seeded");
@@ -85,33 +85,33 @@ TEST_CASE("keys and ciphertexts come back from files and work") {
   Files files;
   const auto context = read_context(files.evaluation, FileKind::kEvaluationKeys);
   CHECK(context->fingerprint() == files.party.context.fingerprint());
-  const SecretKey secret = read_secret_key(files.secret, *context);
-  const PublicKey public_key = read_public_key(files.public_key, *context);
-  const EvaluationKeys keys = read_evaluation_keys(files.evaluation, *context);
+  const ckks::SecretKey secret = read_secret_key(files.secret, *context);
+  const ckks::PublicKey public_key = read_public_key(files.public_key, *context);
+  const ckks::EvaluationKeys keys = read_evaluation_keys(files.evaluation, *context);
   CHECK(secret.fingerprint() == files.party.secret.fingerprint());
   CHECK(public_key.fingerprint == secret.fingerprint());
   CHECK(keys.galois.size() == 2);
 
-  const Encoder encoder(*context);
-  const Decryptor decryptor(secret, encoder);
-  const Evaluator evaluator(*context, keys);
-  Encryptor encryptor(*context, public_key);
+  const ckks::Encoder encoder(*context);
+  const ckks::Decryptor decryptor(secret, encoder);
+  const ckks::Evaluator evaluator(*context, keys);
+  ckks::Encryptor encryptor(*context, public_key);
   const CiphertextFile stored = read_ciphertexts(files.ciphertexts, *context, 4);
   CHECK(stored.note == R"({"prompts": 1})");
   REQUIRE(stored.ciphertexts.size() == 1);
-  CHECK(max_error(decryptor.decrypt(stored.ciphertexts[0]), files.values) < 1e-6);
+  CHECK(ckks::max_error(decryptor.decrypt(stored.ciphertexts[0]), files.values) < 1e-6);
   const CiphertextFile seeded = read_ciphertexts(files.seeded, *context, 4);
   REQUIRE(seeded.ciphertexts.size() == 1);
-  CHECK(max_error(decryptor.decrypt(seeded.ciphertexts[0]), files.values) < 1e-6);
+  CHECK(ckks::max_error(decryptor.decrypt(seeded.ciphertexts[0]), files.values) < 1e-6);
 
-  const Slots rotated = decryptor.decrypt(evaluator.rotate(stored.ciphertexts[0], 1));
-  Slots expected = files.values;
+  const ckks::Slots rotated = decryptor.decrypt(evaluator.rotate(stored.ciphertexts[0], 1));
+  ckks::Slots expected = files.values;
   std::rotate(expected.begin(), expected.begin() + 1, expected.end());
-  CHECK(max_error(rotated, expected) < 1e-6);
-  const Ciphertext fresh = encryptor.encrypt(encoder.encode(files.values, 3));
-  Slots squares = files.values;
+  CHECK(ckks::max_error(rotated, expected) < 1e-6);
+  const ckks::Ciphertext fresh = encryptor.encrypt(encoder.encode(files.values, 3));
+  ckks::Slots squares = files.values;
   for (auto& value : squares) value *= value;
-  CHECK(max_error(decryptor.decrypt(evaluator.square_rescale(fresh)), squares) < 1e-6);
+  CHECK(ckks::max_error(decryptor.decrypt(evaluator.square_rescale(fresh)), squares) < 1e-6);
 }
 
 TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its level") {
@@ -126,13 +126,13 @@ TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its l
 }
 
 TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext at a time, in any order") {
-  TestParty party(insecure_leveled(10, 3));
+  ckks::TestParty party(ckks::insecure_leveled(10, 3));
   constexpr size_t kCount = 24;
   const std::string path = scratch("stream");
   CiphertextWriter writer(path, party.context, party.secret.fingerprint(), "{}");
-  SeededEncryptor seeded(party.secret);
+  ckks::SeededEncryptor seeded(party.secret);
   for (size_t i = 0; i < kCount; ++i) {
-    const Plaintext plaintext = party.encoder.encode(party.random_slots(i), static_cast<int>(i % 4));
+    const ckks::Plaintext plaintext = party.encoder.encode(party.random_slots(i), static_cast<int>(i % 4));
     if (i % 3 == 0) {
       writer.write(seeded.encrypt(plaintext));
     } else {
@@ -150,14 +150,14 @@ TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext 
     CHECK(reader.heads()[i].level == static_cast<int>(i % 4));
     CHECK(reader.heads()[i].scale == party.context.scale(static_cast<int>(i % 4)));
     CHECK(reader.heads()[i].seeded == (i % 3 == 0));
-    CHECK(max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
+    CHECK(ckks::max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
   }
   // With the decryption beside it: far from the file's 24.
   CHECK(buffer_pool::statistics().peak_in_use - before < 3 * one);
 }
 
 TEST_CASE("a ciphertext that is damaged is refused when it is read, and the others are read all the same") {
-  TestParty party(insecure_leveled(6, 3));
+  ckks::TestParty party(ckks::insecure_leveled(6, 3));
   const std::string path = scratch("three");
   CiphertextFile file{"{}", {}, party.secret.fingerprint()};
   for (uint64_t i = 0; i < 3; ++i) file.ciphertexts.push_back(party.encrypt(party.random_slots(i), 2));
@@ -168,7 +168,7 @@ TEST_CASE("a ciphertext that is damaged is refused when it is read, and the othe
   bytes[middle] = static_cast<char>(bytes[middle] ^ 4);
   CHECK_THROWS_WITH_AS(reader.load(1), doctest::Contains("it is damaged"), Error);
   for (const size_t i : {size_t{0}, size_t{2}}) {
-    CHECK(max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
+    CHECK(ckks::max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
   }
   // A head that changes after the opening is no head of this file.
   bytes[middle] = static_cast<char>(bytes[middle] ^ 4);
@@ -179,7 +179,7 @@ TEST_CASE("a ciphertext that is damaged is refused when it is read, and the othe
 }
 
 TEST_CASE("the checksum of a file's heads changes with every limb of every ciphertext") {
-  TestParty party(insecure_leveled(6, 2));
+  ckks::TestParty party(ckks::insecure_leveled(6, 2));
   const std::string path = scratch("identity");
   CiphertextFile file{"{}", {}, party.secret.fingerprint()};
   file.ciphertexts.push_back(party.encrypt(party.random_slots(1), 2));
@@ -188,7 +188,7 @@ TEST_CASE("the checksum of a file's heads changes with every limb of every ciphe
     return CiphertextReader(path, party.context, 1).checksum();
   };
   const uint64_t before = checksum();
-  for (RnsPoly& poly : file.ciphertexts[0].c) {
+  for (ckks::RnsPoly& poly : file.ciphertexts[0].c) {
     for (int j = 0; j < poly.limbs(); ++j) {
       poly.limb(j)[3] ^= 1;
       CHECK(checksum() != before);
@@ -215,27 +215,27 @@ TEST_CASE("a secret key's file that others may read or write is refused") {
 
 TEST_CASE("a request's keys are read and no others; a file that lacks one says which") {
   Files files;
-  const Context& context = files.party.context;
+  const ckks::Context& context = files.party.context;
   EvaluationKeysReader reader(files.evaluation, context);
-  KeyRequest few;
-  few.need_galois(galois_element(context, 1), 1);
-  const EvaluationKeys keys = reader.load(few);
+  ckks::KeyRequest few;
+  few.need_galois(ckks::galois_element(context, 1), 1);
+  const ckks::EvaluationKeys keys = reader.load(few);
   CHECK(keys.galois.size() == 1);
   CHECK(keys.relinearisation.empty());
-  KeyRequest higher;
-  higher.need_galois(galois_element(context, 1), 3);
+  ckks::KeyRequest higher;
+  higher.need_galois(ckks::galois_element(context, 1), 3);
   CHECK_THROWS_WITH_AS(reader.load(higher), doctest::Contains("serves levels up to 2, level 3 is needed"),
                        Error);
-  KeyRequest other;
-  other.need_galois(galois_element(context, 2), 1);
+  ckks::KeyRequest other;
+  other.need_galois(ckks::galois_element(context, 2), 1);
   CHECK_THROWS_WITH_AS(reader.load(other), doctest::Contains("lacks the key of the Galois element 25"),
                        Error);
 }
 
 TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor to itself once more") {
   Files files;
-  const Context& context = files.party.context;
-  const EvaluationKeys whole = read_evaluation_keys(files.evaluation, context);
+  const ckks::Context& context = files.party.context;
+  const ckks::EvaluationKeys whole = read_evaluation_keys(files.evaluation, context);
   std::string bytes = read_file(files.evaluation, kAnySize);
   EvaluationKeysReader reader(ByteSource("damaged", bytes), context);
   // Residues of all ones are above every prime; here they are the first digit's, so that others are left
@@ -247,10 +247,10 @@ TEST_CASE("a key that is refused in its middle is no obstacle to the next, nor t
     CHECK_THROWS_WITH_AS(reader.load(damaged), doctest::Contains("damaged"), Error);
     for (const EvaluationKeysReader::Entry& entry : reader.entries()) {
       if (entry.position == damaged.position) continue;
-      const KeySwitchKey key = reader.load(entry);
-      const KeySwitchKey* expected = entry.role == KeyRole::kRelinearisation
-                                         ? whole.find_relinearisation(context, entry.level)
-                                         : whole.find_galois(context, entry.element, entry.level);
+      const ckks::KeySwitchKey key = reader.load(entry);
+      const ckks::KeySwitchKey* expected = entry.role == KeyRole::kRelinearisation
+                                               ? whole.find_relinearisation(context, entry.level)
+                                               : whole.find_galois(context, entry.element, entry.level);
       REQUIRE(expected != nullptr);
       CHECK(key.seed == expected->seed);
       CHECK(key.digits.size() == expected->digits.size());
@@ -269,33 +269,33 @@ TEST_CASE("two keys with one role and Galois element are refused") {
 }
 
 TEST_CASE("a file of many keys passes through the memory of one, in any order") {
-  const Context context(insecure_leveled(10, 3));
-  const SecretKey secret = SecretKey::generate(context);
-  KeyGenerator generator(secret);
+  const ckks::Context context(ckks::insecure_leveled(10, 3));
+  const ckks::SecretKey secret = ckks::SecretKey::generate(context);
+  ckks::KeyGenerator generator(secret);
   const std::string path = scratch("many");
   constexpr int kKeys = 24;
   const size_t one_key = context.chain().key_bytes(3), before = buffer_pool::statistics().bytes_in_use;
   buffer_pool::reset_peak();
   EvaluationKeysWriter writer(path, context, secret.fingerprint());
   for (int offset = 1; offset <= kKeys; ++offset) {
-    const GaloisElement g = galois_element(context, offset);
+    const ckks::GaloisElement g = ckks::galois_element(context, offset);
     writer.galois(g, generator.galois(g, 3));
   }
   writer.commit();
   EvaluationKeysReader reader(path, context);
   REQUIRE(reader.entries().size() == kKeys);
-  const Encoder encoder(context);
-  const Decryptor decryptor(secret, encoder);
-  SeededEncryptor encryptor(secret);
-  const Slots values(static_cast<size_t>(context.slots()), 0.5);
-  const Ciphertext x = expand(encryptor.encrypt(encoder.encode(values, 3)));
+  const ckks::Encoder encoder(context);
+  const ckks::Decryptor decryptor(secret, encoder);
+  ckks::SeededEncryptor encryptor(secret);
+  const ckks::Slots values(static_cast<size_t>(context.slots()), 0.5);
+  const ckks::Ciphertext x = ckks::expand(encryptor.encrypt(encoder.encode(values, 3)));
   for (auto entry = reader.entries().rbegin(); entry != reader.entries().rend(); ++entry) {
-    EvaluationKeys one;
+    ckks::EvaluationKeys one;
     one.fingerprint = reader.fingerprint();
     one.galois.emplace(std::pair{entry->element, context.band(entry->level)}, reader.load(*entry));
-    const Evaluator evaluator(context, one);
-    CHECK(max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)), values) <
-          1e-6);
+    const ckks::Evaluator evaluator(context, one);
+    CHECK(ckks::max_error(decryptor.decrypt(evaluator.apply_galois(evaluator.hoist(x), entry->element)),
+                          values) < 1e-6);
   }
   // With what makes and uses a key beside it: far from the file's 24.
   CHECK(buffer_pool::statistics().peak_in_use - before < 4 * one_key);
@@ -304,7 +304,7 @@ TEST_CASE("a file of many keys passes through the memory of one, in any order") 
 
 TEST_CASE("the sizes of files are what the functions say") {
   Files files;
-  const Context& context = files.party.context;
+  const ckks::Context& context = files.party.context;
   CHECK(std::filesystem::file_size(files.secret) == secret_key_file_bytes(context));
   CHECK(std::filesystem::file_size(files.public_key) == public_key_file_bytes(context));
   CHECK(std::filesystem::file_size(files.evaluation) ==
@@ -315,7 +315,7 @@ TEST_CASE("the sizes of files are what the functions say") {
         container + record_bytes(note.size()) + ciphertext_bytes(context, 2));
   CHECK(std::filesystem::file_size(files.seeded) ==
         container + record_bytes(2) + seeded_ciphertext_bytes(context, 3));
-  KeyRequest encapsulation;
+  ckks::KeyRequest encapsulation;
   encapsulation.encapsulation = true;
   files.party.add_keys(encapsulation);
   EvaluationKeysWriter writer(scratch("ephemeral"), context, files.party.keys.fingerprint);
@@ -328,14 +328,14 @@ TEST_CASE("the sizes of files are what the functions say") {
 
 TEST_CASE("a file of another kind, other parameters or too many ciphertexts is refused and says so") {
   Files files;
-  const Context& context = files.party.context;
+  const ckks::Context& context = files.party.context;
   CHECK_THROWS_WITH_AS(read_public_key(files.secret, context),
                        doctest::Contains("it holds a secret key, expected a public key"), Error);
   CHECK_THROWS_WITH_AS(read_ciphertexts("/nowhere", context, 1), doctest::Contains("cannot read /nowhere"),
                        Error);
   CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, context, 0), doctest::Contains("more than 0"),
                        Error);
-  const Context other(insecure_leveled(6, 4));
+  const ckks::Context other(ckks::insecure_leveled(6, 4));
   CHECK_THROWS_WITH_AS(read_ciphertexts(files.ciphertexts, other, 1), doctest::Contains("other parameters"),
                        Error);
   const std::string text = scratch("text");
@@ -363,7 +363,7 @@ TEST_CASE("every truncation is refused") {
 TEST_CASE("every flipped bit is refused") {
   Files files;
   TrainingRandom random(7);
-  const Context& context = files.party.context;
+  const ckks::Context& context = files.party.context;
   const auto mutate = [&](const std::string& path, auto&& read) {
     const std::string whole = read_file(path, kAnySize);
     for (int round = 0; round < 400; ++round) {
@@ -384,8 +384,8 @@ TEST_CASE("every flipped bit is refused") {
 
 TEST_CASE("a key whose shape does not fit its role is refused") {
   Files files;
-  const Context& context = files.party.context;
-  KeyRequest request;
+  const ckks::Context& context = files.party.context;
+  ckks::KeyRequest request;
   request.encapsulation = true;
   files.party.add_keys(request);
   const std::string path = scratch("roles");
@@ -394,8 +394,8 @@ TEST_CASE("a key whose shape does not fit its role is refused") {
     write(writer);
     writer.commit();
   };
-  const KeySwitchKey& to = *files.party.keys.to_ephemeral;
-  const KeySwitchKey& from = *files.party.keys.from_ephemeral;
+  const ckks::KeySwitchKey& to = *files.party.keys.to_ephemeral;
+  const ckks::KeySwitchKey& from = *files.party.keys.from_ephemeral;
   stored([&](EvaluationKeysWriter& w) { w.to_ephemeral(to), w.from_ephemeral(from); });
   CHECK(read_evaluation_keys(path, context).from_ephemeral.has_value());
   stored([&](EvaluationKeysWriter& w) { w.to_ephemeral(from); });
@@ -407,9 +407,9 @@ TEST_CASE("a key whose shape does not fit its role is refused") {
 }
 
 TEST_CASE("a name that is not printable is refused: it stands in messages of one line") {
-  ParameterSpec spec = insecure_leveled(6, 3);
+  ckks::ParameterSpec spec = ckks::insecure_leveled(6, 3);
   spec.name = "two\nlines";
-  const TestParty party(spec);
+  const ckks::TestParty party(spec);
   const std::string path = scratch("name");
   write_public_key(path, party.context, party.public_key);
   CHECK_THROWS_WITH_AS(read_public_key(path, party.context), doctest::Contains("header is damaged"), Error);

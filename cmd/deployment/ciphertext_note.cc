@@ -6,7 +6,7 @@
 #include "ckks/base/files/json.h"
 #include "cmd/deployment/json_hex.h"
 
-namespace psm {
+namespace psm::cmd {
 
 std::string CiphertextNote::text() const {
   Json json;
@@ -38,4 +38,4 @@ std::vector<std::vector<std::vector<int>>> groups_of(const std::vector<std::vect
   return groups;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,13 +1,14 @@
-// What stands in the note of a ciphertext file, and so all that a server reads beside the ciphertexts themselves: which
-// model they are for, a number that the client drew for the request, and the names of the ciphertexts of one group of
-// prompts. Nothing of the prompts: their lengths stay with the client (prompt_record.h).
+// What stands in the note of a ciphertext file, and so all that a server reads beside the ciphertexts
+// themselves: which model they are for, a number that the client drew for the request, and the names of the
+// ciphertexts of one group of prompts. Nothing of the prompts: their lengths stay with the client
+// (prompt_record.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace psm {
+namespace psm::cmd {
 
 struct CiphertextNote {
   uint64_t model_fingerprint = 0;
@@ -24,4 +25,4 @@ constexpr size_t kMaxCiphertexts = 4096;  // of a request
 // Prompts in groups of at most `size`.
 std::vector<std::vector<std::vector<int>>> groups_of(const std::vector<std::vector<int>>& prompts, int size);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 
 int argmax(std::span<const double> values) {
   return static_cast<int>(std::max_element(values.begin(), values.end()) - values.begin());
@@ -70,4 +70,4 @@ Json Comparison::json() const {
   return json;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -5,7 +5,8 @@
 //   mse           mean (z - y)^2
 //   relative_rms  sqrt(mean (z - y)^2 / mean y^2)
 //   agreement     argmax z = argmax y, over the positions where the twin's two best logits differ by more than
-//                 4 predicted standard deviations of their difference's error; agreement_all: over all positions
+//                 4 predicted standard deviations of their difference's error; agreement_all: over all
+//                 positions
 #pragma once
 
 #include <span>
@@ -14,7 +15,7 @@
 
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct Comparison {
   double max_abs = 0, mse = 0, relative_rms = 0;
@@ -36,4 +37,4 @@ Comparison compare_logits(std::span<const std::vector<double>> twin,
 
 int argmax(std::span<const double> values);
 
-}  // namespace psm
+}  // namespace psm::cmd

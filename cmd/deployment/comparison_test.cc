@@ -5,7 +5,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 TEST_CASE("errors and agreements are counted over positions and symbols") {
@@ -30,4 +30,4 @@ TEST_CASE("equal logits agree everywhere") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -11,24 +11,24 @@
 #include "ckks/scheme/chain/security.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-PolynomialModel polynomial_model_of(const Checkpoint& checkpoint) {
+attention::PolynomialModel polynomial_model_of(const attention::Checkpoint& checkpoint) {
   if (!checkpoint.ranges || !checkpoint.polynomial) {
     throw Error("the checkpoint has no polynomial form yet; make one with bazel run //cmd:polynomialise");
   }
-  if (checkpoint.weights.config.attention != AttentionKind::kPowerSoftmax) {
+  if (checkpoint.weights.config.attention != attention::AttentionKind::kPowerSoftmax) {
     throw Error(
-        message("attention ", name_of(checkpoint.weights.config.attention),
+        message("attention ", attention::name_of(checkpoint.weights.config.attention),
                 " is polynomial in the clear only; take a power_softmax model for encrypted inference"));
   }
-  return make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+  return attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
 }
 
-// The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the same on the
-// client's machine and on the server's.
-program::CostModel nominal_costs(const Context& context, const BootstrapPlan* bootstrap) {
+// The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the
+// same on the client's machine and on the server's.
+program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap) {
   const program::KernelSeconds kernels;
   return program::CostModel(
       context.chain(), kernels,
@@ -37,39 +37,40 @@ program::CostModel nominal_costs(const Context& context, const BootstrapPlan* bo
 
 }  // namespace
 
-uint64_t fingerprint_of(const Checkpoint& checkpoint) {
-  const std::string config = config_to_json(checkpoint.weights.config);
+uint64_t fingerprint_of(const attention::Checkpoint& checkpoint) {
+  const std::string config = attention::config_to_json(checkpoint.weights.config);
   uint64_t sum = checksum64(config.data(), config.size());
-  for_each_parameter(checkpoint.weights, [&](const std::string&, const std::vector<float>& values, int, int) {
-    sum = checksum64(values.data(), values.size() * sizeof(float), sum);
-  });
+  attention::for_each_parameter(checkpoint.weights,
+                                [&](const std::string&, const std::vector<float>& values, int, int) {
+                                  sum = checksum64(values.data(), values.size() * sizeof(float), sum);
+                                });
   if (checkpoint.ranges) {
-    const std::string ranges = ranges_to_json(*checkpoint.ranges).dump(0);
+    const std::string ranges = attention::ranges_to_json(*checkpoint.ranges).dump(0);
     sum = checksum64(ranges.data(), ranges.size(), sum);
   }
   if (checkpoint.polynomial) {
-    const std::string options = options_to_json(*checkpoint.polynomial).dump(0);
+    const std::string options = attention::options_to_json(*checkpoint.polynomial).dump(0);
     sum = checksum64(options.data(), options.size(), sum);
   }
   return sum;
 }
 
-PackedModel::PackedModel(const Checkpoint& checkpoint, const Context& context)
+PackedModel::PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context)
     : model(polynomial_model_of(checkpoint)),
-      packing(make_packing(model.weights.config, model.weights.config.context,
-                           static_cast<size_t>(context.slots()))),
+      packing(attention::make_packing(model.weights.config, model.weights.config.context,
+                                      static_cast<size_t>(context.slots()))),
       model_fingerprint(fingerprint_of(checkpoint)) {}
 
-Deployment::Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec)
-    : Deployment(checkpoint, std::make_shared<const Context>(spec)) {}
+Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::ParameterSpec& spec)
+    : Deployment(checkpoint, std::make_shared<const ckks::Context>(spec)) {}
 
-Deployment::Deployment(const Checkpoint& checkpoint, std::shared_ptr<const Context> made)
+Deployment::Deployment(const attention::Checkpoint& checkpoint, std::shared_ptr<const ckks::Context> made)
     : PackedModel(checkpoint, *made), context(std::move(made)) {
-  if (context->can_bootstrap()) bootstrap = std::make_unique<const BootstrapPlan>(*context);
+  if (context->can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(*context);
   const program::CostModel costs = nominal_costs(*context, bootstrap.get());
-  plan = program::plan(build_program(model, packing), program::budget_of(*context), costs);
+  plan = program::plan(attention::build_program(model, packing), program::budget_of(*context), costs);
   reading = program::meter(plan, costs);
-  if (plan.bootstraps > 0) bootstrap_error_std = predict_error(*bootstrap).rms();
+  if (plan.bootstraps > 0) bootstrap_error_std = ckks::predict_error(*bootstrap).rms();
   keys = program::key_request(plan, bootstrap.get());
 }
 
@@ -83,23 +84,23 @@ RingFlags::RingFlags(Flags& flags)
                          "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {}
 
 void RingFlags::apply() const {
-  if (!backend.empty()) select_backend(backend);
+  if (!backend.empty()) ckks::select_backend(backend);
 }
 
-ParameterSpec RingFlags::spec() const {
+ckks::ParameterSpec RingFlags::spec() const {
   if (secret != "sparse" && secret != "dense") {
     throw Error(message("--secret ", secret, " is not offered; there are: sparse, dense"));
   }
-  const ParameterSpec spec = secret == "dense" ? secure_n16_dense() : secure_n16();
+  const ckks::ParameterSpec spec = secret == "dense" ? ckks::secure_n16_dense() : ckks::secure_n16();
   if (log_n == spec.log_n) return spec;
   if (!insecure) {
     throw Error(message("--log-n ", log_n,
                         " offers no security; leave it at 16, or add --insecure to try things out"));
   }
-  return insecure_version(spec, static_cast<int>(log_n));
+  return ckks::insecure_version(spec, static_cast<int>(log_n));
 }
 
-void RingFlags::require_security(const Context& context) const {
+void RingFlags::require_security(const ckks::Context& context) const {
   if (!context.spec().insecure) return;
   if (!insecure) {
     throw Error(message("these files are of the ring ", context.spec().name,
@@ -116,17 +117,17 @@ void require_memory(size_t bytes) {
                       " are available; close other programs or use a larger machine"));
 }
 
-Json parameters_json(const Context& context) {
+Json parameters_json(const ckks::Context& context) {
   Json json;
   json["log_n"] = context.log_n();
   json["log_q"] = context.log2_q(context.max_level());
   json["log_p"] = context.log2_p(context.max_level());
   json["log_qp"] = context.log2_qp();
   json["secret_hamming_weight"] = context.spec().secret_hamming_weight;
-  json["security_bits"] = claimed_security_bits(context.spec());
+  json["security_bits"] = ckks::claimed_security_bits(context.spec());
   json["usable_levels"] = context.compute_level() - context.entry_level();
   json["name"] = context.spec().name;
   return json;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,6 +1,6 @@
 // A model made ready to run encrypted: everything that client and server both know, and that follows from the
-// checkpoint and the parameters alone. Client and server build the same Deployment, so that the keys that one makes are
-// those that the other needs.
+// checkpoint and the parameters alone. Client and server build the same Deployment, so that the keys that one
+// makes are those that the other needs.
 #pragma once
 
 #include <memory>
@@ -15,26 +15,27 @@
 #include "ckks/program/planning/planner.h"
 #include "ckks/scheme/chain/context.h"
 
-namespace psm {
+namespace psm::cmd {
 
-// A polynomial model and its places in a ring's slots: what turns prompts into inputs and outputs into logits. No plan.
+// A polynomial model and its places in a ring's slots: what turns prompts into inputs and outputs into
+// logits. No plan.
 struct PackedModel {
   // Throws Error if the checkpoint is not one of //cmd:polynomialise, or the model does not fit the ring.
-  PackedModel(const Checkpoint& checkpoint, const Context& context);
+  PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context);
 
-  PolynomialModel model;
-  Packing packing;
+  attention::PolynomialModel model;
+  attention::Packing packing;
   uint64_t model_fingerprint = 0;  // of weights, ranges and the options of the polynomials
 };
 
 struct Deployment : PackedModel {
-  Deployment(const Checkpoint& checkpoint, const ParameterSpec& spec);
-  Deployment(const Checkpoint& checkpoint, std::shared_ptr<const Context> context);
+  Deployment(const attention::Checkpoint& checkpoint, const ckks::ParameterSpec& spec);
+  Deployment(const attention::Checkpoint& checkpoint, std::shared_ptr<const ckks::Context> context);
 
-  std::shared_ptr<const Context> context;
-  std::unique_ptr<const BootstrapPlan> bootstrap;
+  std::shared_ptr<const ckks::Context> context;
+  std::unique_ptr<const ckks::BootstrapPlan> bootstrap;
   program::Plan plan;
-  KeyRequest keys;                 // of the plan and of its bootstraps
+  ckks::KeyRequest keys;           // of the plan and of its bootstraps
   double bootstrap_error_std = 0;  // of re and of im of a slot (ckks/bootstrap/error_model.h)
 
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
@@ -44,17 +45,19 @@ struct Deployment : PackedModel {
 };
 
 // Fingerprint of what a checkpoint computes.
-uint64_t fingerprint_of(const Checkpoint& checkpoint);
+uint64_t fingerprint_of(const attention::Checkpoint& checkpoint);
 
-// The parameters that a command's flags ask for: a secure set or, with --insecure, its chain in a smaller ring.
+// The parameters that a command's flags ask for: a secure set or, with --insecure, its chain in a smaller
+// ring.
 struct RingFlags {
   explicit RingFlags(Flags& flags);
   // After parse(): selects the kernels that --backend names; throws Error for one that this processor lacks.
   void apply() const;
   // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
-  ParameterSpec spec() const;
-  // Throws Error if a context that came from a file is insecure and --insecure was not given; warns if it was.
-  void require_security(const Context& context) const;
+  ckks::ParameterSpec spec() const;
+  // Throws Error if a context that came from a file is insecure and --insecure was not given; warns if it
+  // was.
+  void require_security(const ckks::Context& context) const;
 
   const int64_t& log_n;
   const bool& insecure;
@@ -65,6 +68,6 @@ struct RingFlags {
 // Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
 void require_memory(size_t bytes);
 
-Json parameters_json(const Context& context);
+Json parameters_json(const ckks::Context& context);
 
-}  // namespace psm
+}  // namespace psm::cmd

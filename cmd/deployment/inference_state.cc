@@ -9,9 +9,9 @@
 #include "ckks/base/files/json.h"
 #include "cmd/deployment/json_hex.h"
 
-namespace psm {
+namespace psm::cmd {
 
-void write_group(const std::string& path, const Context& context, const GroupIdentity& identity,
+void write_group(const std::string& path, const ckks::Context& context, const GroupIdentity& identity,
                  size_t next_instruction, const LiveValues& live) {
   Json note;
   note["model"] = hex(identity.model);
@@ -23,7 +23,7 @@ void write_group(const std::string& path, const Context& context, const GroupIde
   writer.commit();
 }
 
-program::RunState read_group(ByteSource source, const Context& context, const program::Plan& plan,
+program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
                              const GroupIdentity& identity) {
   const std::string path = source.name();
   wire::CiphertextReader file(std::move(source), context, plan.level.size());
@@ -136,4 +136,4 @@ void InferenceState::remove() {
   std::filesystem::remove(folder_, ignored);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,7 +1,7 @@
-// An interrupted run of //cmd:infer goes on where it was. Its state is a folder with a file for each group of prompts: the
-// live ciphertexts after the last block that was finished, which after the last block of all are the group's answers. So a
-// save writes what is new and nothing twice. The files belong to one model, one key pair and one request; any other is
-// refused. Without a folder nothing is saved.
+// An interrupted run of //cmd:infer goes on where it was. Its state is a folder with a file for each group of
+// prompts: the live ciphertexts after the last block that was finished, which after the last block of all are
+// the group's answers. So a save writes what is new and nothing twice. The files belong to one model, one key
+// pair and one request; any other is refused. Without a folder nothing is saved.
 #pragma once
 
 #include <map>
@@ -14,29 +14,29 @@
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/deployment/deployment.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // Which group of which run a file belongs to.
 struct GroupIdentity {
-  Fingerprint keys;
+  ckks::Fingerprint keys;
   uint64_t model = 0, request = 0;  // checksums
   size_t group = 0;
 };
 
 // `live`: the values of program::live_after(plan, next_instruction - 1), in its order.
-using LiveValues = std::vector<std::pair<program::Value, const Ciphertext*>>;
-void write_group(const std::string& path, const Context& context, const GroupIdentity& identity,
+using LiveValues = std::vector<std::pair<program::Value, const ckks::Ciphertext*>>;
+void write_group(const std::string& path, const ckks::Context& context, const GroupIdentity& identity,
                  size_t next_instruction, const LiveValues& live);
 // Throws Error if the file belongs to another group, or does not hold what the plan needs there.
-program::RunState read_group(ByteSource source, const Context& context, const program::Plan& plan,
+program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
                              const GroupIdentity& identity);
 
 class InferenceState {
  public:
-  using Outputs = std::map<std::string, Ciphertext>;
+  using Outputs = std::map<std::string, ckks::Ciphertext>;
 
-  // Makes the folder unless it is there, and reads what is in it. Throws Error if it cannot be written to or belongs to
-  // another run.
+  // Makes the folder unless it is there, and reads what is in it. Throws Error if it cannot be written to or
+  // belongs to another run.
   InferenceState(const std::string& folder, const Deployment& deployment,
                  const wire::CiphertextReader& request, size_t groups);
 
@@ -44,7 +44,8 @@ class InferenceState {
   const std::vector<Outputs>& answers() const { return answers_; }  // of the finished groups
   // The saved state inside the first unfinished group, once.
   std::optional<program::RunState> take_checkpoint();
-  // Makes a run of the first unfinished group save itself after its blocks. A save that fails warns, and the run goes on.
+  // Makes a run of the first unfinished group save itself after its blocks. A save that fails warns, and the
+  // run goes on.
   void watch(program::RunOptions& options);
   void finish_group(Outputs outputs);
   // Removes the files, and the folder unless there is something else in it.
@@ -63,4 +64,4 @@ class InferenceState {
   std::optional<program::RunState> checkpoint_;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

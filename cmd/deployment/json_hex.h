@@ -9,7 +9,7 @@
 #include "ckks/base/files/hex.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // Throws Error if the member is missing or no sixteen digits; `what` stands in the message.
 inline uint64_t hex_member(const Json& json, const char* name, const std::string& what) {
@@ -18,4 +18,4 @@ inline uint64_t hex_member(const Json& json, const char* name, const std::string
   return *number;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -6,7 +6,7 @@
 
 #include "ckks/base/files/hex.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct KeyFiles {
   explicit KeyFiles(const std::string& folder)
@@ -26,4 +26,4 @@ struct KeyFiles {
   std::string folder_;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

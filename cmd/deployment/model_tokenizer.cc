@@ -5,13 +5,13 @@
 #include "nn/text/tokenizer_file.h"
 #include "train/data/documents.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 28;
 constexpr const char *kNote = "tokenizer", *kAlphabetNote = "alphabet";
 
-void require_fitting(const Tokenizer& tokenizer, const ModelConfig& config) {
+void require_fitting(const nn::Tokenizer& tokenizer, const attention::ModelConfig& config) {
   if (tokenizer.vocab() > config.vocab) {
     throw Error(message("the tokenizer has ", tokenizer.vocab(), " tokens and the model ", config.vocab,
                         "; give the tokenizer that belongs to the model"));
@@ -20,23 +20,24 @@ void require_fitting(const Tokenizer& tokenizer, const ModelConfig& config) {
 
 }  // namespace
 
-std::shared_ptr<const Tokenizer> load_user_tokenizer(const std::string& tokenizer,
-                                                     const std::string& merges) {
-  return load_tokenizer(resolve_user_path(tokenizer), merges.empty() ? "" : resolve_user_path(merges));
+std::shared_ptr<const nn::Tokenizer> load_user_tokenizer(const std::string& tokenizer,
+                                                         const std::string& merges) {
+  return nn::load_tokenizer(resolve_user_path(tokenizer), merges.empty() ? "" : resolve_user_path(merges));
 }
 
-void keep_tokenizer(const Tokenizer& tokenizer, Checkpoint& checkpoint) {
+void keep_tokenizer(const nn::Tokenizer& tokenizer, attention::Checkpoint& checkpoint) {
   require_fitting(tokenizer, checkpoint.weights.config);
   checkpoint.notes[kNote] = tokenizer.to_string();
 }
 
-std::shared_ptr<const Tokenizer> tokenizer_of(const Checkpoint& checkpoint) {
+std::shared_ptr<const nn::Tokenizer> tokenizer_of(const attention::Checkpoint& checkpoint) {
   const auto note = checkpoint.notes.find(kNote), alphabet = checkpoint.notes.find(kAlphabetNote);
-  std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<const nn::Tokenizer> tokenizer;
   if (note != checkpoint.notes.end()) {
-    tokenizer = tokenizer_from_string(note->second, "the checkpoint's note \"tokenizer\"");
+    tokenizer = nn::tokenizer_from_string(note->second, "the checkpoint's note \"tokenizer\"");
   } else if (alphabet != checkpoint.notes.end()) {
-    tokenizer = tokenizer_from_string("alphabet " + alphabet->second, "the checkpoint's note \"alphabet\"");
+    tokenizer =
+        nn::tokenizer_from_string("alphabet " + alphabet->second, "the checkpoint's note \"alphabet\"");
   } else {
     return nullptr;
   }
@@ -44,8 +45,10 @@ std::shared_ptr<const Tokenizer> tokenizer_of(const Checkpoint& checkpoint) {
   return tokenizer;
 }
 
-Batch read_documents(const std::string& path, const Tokenizer& tokenizer, const ModelConfig& config) {
-  return document_batch(encode_documents(read_file(path, kMaxTextBytes), tokenizer), config.context);
+train::Batch read_documents(const std::string& path, const nn::Tokenizer& tokenizer,
+                            const attention::ModelConfig& config) {
+  return train::document_batch(train::encode_documents(read_file(path, kMaxTextBytes), tokenizer),
+                               config.context);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

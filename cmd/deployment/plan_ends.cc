@@ -9,7 +9,7 @@
 #include "ckks/base/files/json.h"
 #include "cmd/deployment/json_hex.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr size_t kMaxEnds = 1024;
@@ -26,7 +26,7 @@ Json to_json(std::span<const PlanEnd> ends) {
   return list;
 }
 
-std::vector<PlanEnd> ends_from(const Json& json, const std::string& what, const Context& context) {
+std::vector<PlanEnd> ends_from(const Json& json, const std::string& what, const ckks::Context& context) {
   std::vector<PlanEnd> ends;
   for (const Json& end : json.array(what)) {
     ends.push_back(
@@ -54,7 +54,7 @@ std::string PlanEnds::text() const {
   return json.dump() + "\n";
 }
 
-PlanEnds PlanEnds::parse(const std::string& text, const std::string& path, const Context& context,
+PlanEnds PlanEnds::parse(const std::string& text, const std::string& path, const ckks::Context& context,
                          uint64_t model_fingerprint, const std::string& model_path) {
   const Json json = parse_json(text, path, {.max_bytes = kMaxBytes, .max_depth = 4});
   PlanEnds ends;
@@ -72,7 +72,7 @@ PlanEnds PlanEnds::parse(const std::string& text, const std::string& path, const
   return ends;
 }
 
-PlanEnds PlanEnds::read(const std::string& path, const Context& context, uint64_t model_fingerprint,
+PlanEnds PlanEnds::read(const std::string& path, const ckks::Context& context, uint64_t model_fingerprint,
                         const std::string& model_path) {
   if (!std::filesystem::exists(path)) {
     throw Error(
@@ -102,7 +102,7 @@ std::vector<std::string> names_of(std::span<const PlanEnd> ends) {
 }
 
 size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note,
-                      std::span<const PlanEnd> ends, const Context& context, uint64_t model_fingerprint,
+                      std::span<const PlanEnd> ends, const ckks::Context& context, uint64_t model_fingerprint,
                       const std::string& path, const std::string& model_path) {
   if (note.model_fingerprint != model_fingerprint) {
     throw Error(message(path, " belongs to another model than ", model_path));
@@ -128,10 +128,10 @@ size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& 
   return heads.size() / ends.size();
 }
 
-size_t group_bytes(const Context& context, std::span<const PlanEnd> ends) {
+size_t group_bytes(const ckks::Context& context, std::span<const PlanEnd> ends) {
   size_t limbs = 0;
   for (const PlanEnd& end : ends) limbs += 2 * (static_cast<size_t>(end.level) + 1);
   return limbs * static_cast<size_t>(context.n()) * sizeof(uint64_t);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,6 +1,7 @@
-// The two ends of a plan: which ciphertexts go in and which come out, by name and level, in order. It is all that a client
-// needs of a plan. //cmd:keygen, which makes the plan, writes it beside the keys, so that encrypting and decrypting fold no
-// weights and plan nothing; the model's fingerprint and the parameters' say what it belongs to.
+// The two ends of a plan: which ciphertexts go in and which come out, by name and level, in order. It is all
+// that a client needs of a plan. //cmd:keygen, which makes the plan, writes it beside the keys, so that
+// encrypting and decrypting fold no weights and plan nothing; the model's fingerprint and the parameters' say
+// what it belongs to.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/deployment.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct PlanEnd {
   std::string name;
@@ -24,23 +25,25 @@ struct PlanEnds {
   std::vector<PlanEnd> inputs, outputs;
 
   std::string text() const;
-  // Throws Error if the text is none, or not of this model and these parameters; `model_path` stands in the message.
-  static PlanEnds parse(const std::string& text, const std::string& path, const Context& context,
+  // Throws Error if the text is none, or not of this model and these parameters; `model_path` stands in the
+  // message.
+  static PlanEnds parse(const std::string& text, const std::string& path, const ckks::Context& context,
                         uint64_t model_fingerprint, const std::string& model_path);
-  static PlanEnds read(const std::string& path, const Context& context, uint64_t model_fingerprint,
+  static PlanEnds read(const std::string& path, const ckks::Context& context, uint64_t model_fingerprint,
                        const std::string& model_path);
 };
 
 PlanEnds ends_of(const Deployment& deployment);
 std::vector<std::string> names_of(std::span<const PlanEnd> ends);
 
-// Throws Error unless the file is for this model and holds whole groups of just these ciphertexts, in this order, each at
-// its level and scale. Returns the number of groups. `path`, the file's, stands in the messages, and so does `model_path`.
+// Throws Error unless the file is for this model and holds whole groups of just these ciphertexts, in this
+// order, each at its level and scale. Returns the number of groups. `path`, the file's, stands in the
+// messages, and so does `model_path`.
 size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note,
-                      std::span<const PlanEnd> ends, const Context& context, uint64_t model_fingerprint,
+                      std::span<const PlanEnd> ends, const ckks::Context& context, uint64_t model_fingerprint,
                       const std::string& path, const std::string& model_path);
 
 // Memory of the ciphertexts of one group.
-size_t group_bytes(const Context& context, std::span<const PlanEnd> ends);
+size_t group_bytes(const ckks::Context& context, std::span<const PlanEnd> ends);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -9,29 +9,29 @@
 #include "ckks/base/files/json.h"
 #include "cmd/deployment/model_tokenizer.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kMaxSymbols = 1 << 20;
 
-RecallOptions recall_from_json(const std::string& text) {
+train::RecallOptions recall_from_json(const std::string& text) {
   const char* what = "the checkpoint's note \"recall\"";
   const Json json = parse_json(text, what, {.max_bytes = 4096, .max_depth = 2});
   const auto member = [&](const char* name) {
     return static_cast<int>(json.at(name, what).integer(name, 1, kMaxSymbols));
   };
-  RecallOptions options;
+  train::RecallOptions options;
   options.keys = member("keys");
   options.values = member("values");
   options.pairs = member("pairs");
   options.length = member("length");
-  RecallTask check(options);  // refuses what makes no task
+  train::RecallTask check(options);  // refuses what makes no task
   return options;
 }
 
 }  // namespace
 
-PromptCodec::PromptCodec(const Checkpoint& checkpoint) {
+PromptCodec::PromptCodec(const attention::Checkpoint& checkpoint) {
   const auto recall = checkpoint.notes.find("recall");
   if (recall == checkpoint.notes.end()) {
     tokenizer_ = tokenizer_of(checkpoint);
@@ -49,7 +49,7 @@ PromptCodec::PromptCodec(const Checkpoint& checkpoint) {
   }
 }
 
-void PromptCodec::write_notes(Checkpoint& checkpoint) const {
+void PromptCodec::write_notes(attention::Checkpoint& checkpoint) const {
   if (recall_) {
     Json json;
     json["keys"] = recall_->keys;
@@ -87,7 +87,7 @@ std::string PromptCodec::symbol(int token) const {
   if (recall_) {
     return token < recall_->keys ? "k" + std::to_string(token) : "v" + std::to_string(token - recall_->keys);
   }
-  return token < tokenizer_->vocab() ? printable(tokenizer_->bytes(token)) : "";
+  return token < tokenizer_->vocab() ? nn::printable(tokenizer_->bytes(token)) : "";
 }
 
 std::string PromptCodec::list(std::span<const int> tokens) const {
@@ -120,7 +120,7 @@ std::vector<int> PromptCodec::scored_positions(int length) const {
 
 std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) const {
   if (!recall_) throw Error("a text model has no prompts of its own; give one with --prompt");
-  return RecallTask(*recall_).test(count, stream).texts();
+  return train::RecallTask(*recall_).test(count, stream).texts();
 }
 
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest) {
@@ -166,4 +166,4 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
   return prompts;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

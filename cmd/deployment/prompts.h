@@ -2,7 +2,8 @@
 //
 //   text     the checkpoint keeps its tokenizer (cmd/deployment/model_tokenizer.h); a prompt is text, as the model's training has it,
 //            without a token in front; every position is scored
-//   recall   the note "recall" holds the task's sizes; a prompt is words: k0 .. for keys, v0 .. for values, and the
+//   recall   the note "recall" holds the task's sizes; a prompt is words: k0 .. for keys, v0 .. for values,
+//   and the
 //            positions of the queries are scored
 #pragma once
 
@@ -18,26 +19,26 @@
 #include "nn/text/tokenizer.h"
 #include "train/data/recall_task.h"
 
-namespace psm {
+namespace psm::cmd {
 
 class PromptCodec {
  public:
   // Throws Error if the checkpoint says nothing of its tokens.
-  explicit PromptCodec(const Checkpoint& checkpoint);
-  explicit PromptCodec(const RecallOptions& options) : recall_(options) {}
-  explicit PromptCodec(std::shared_ptr<const Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
+  explicit PromptCodec(const attention::Checkpoint& checkpoint);
+  explicit PromptCodec(const train::RecallOptions& options) : recall_(options) {}
+  explicit PromptCodec(std::shared_ptr<const nn::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
   bool is_recall() const { return recall_.has_value(); }
-  const RecallOptions& recall() const { return *recall_; }
-  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }  // null for recall
+  const train::RecallOptions& recall() const { return *recall_; }
+  const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }  // null for recall
 
   // Throws Error naming the first word or character that the model lacks.
   std::vector<int> encode(const std::string& text) const;
   // A model may have more tokens than its tokenizer; they stand for nothing.
   std::string decode(std::span<const int> tokens) const;
   std::string symbol(int token) const;  // one token, printable
-  // Tokens that are no text together, such as a prediction at each position: words with spaces between them, characters
-  // without, tokens of several bytes with bars.
+  // Tokens that are no text together, such as a prediction at each position: words with spaces between them,
+  // characters without, tokens of several bytes with bars.
   std::string list(std::span<const int> tokens) const;
 
   // The positions at which a prompt of this length asks for an answer.
@@ -47,11 +48,11 @@ class PromptCodec {
   std::vector<std::vector<int>> sample(int count, uint64_t stream) const;
 
   // What makes a checkpoint readable for the constructor above.
-  void write_notes(Checkpoint& checkpoint) const;
+  void write_notes(attention::Checkpoint& checkpoint) const;
 
  private:
-  std::optional<RecallOptions> recall_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::optional<train::RecallOptions> recall_;
+  std::shared_ptr<const nn::Tokenizer> tokenizer_;
 };
 
 // Throws Error for a prompt without tokens, one of more than `longest`, and one that asks nothing.
@@ -62,8 +63,8 @@ class PromptFlags {
  public:
   explicit PromptFlags(Flags& flags);
   bool given() const;
-  // Throws Error unless exactly one of them was given, or if the model, of at most `longest` tokens, cannot take a
-  // prompt.
+  // Throws Error unless exactly one of them was given, or if the model, of at most `longest` tokens, cannot
+  // take a prompt.
   std::vector<std::vector<int>> read(const PromptCodec& codec, int longest) const;
 
  private:
@@ -74,4 +75,4 @@ class PromptFlags {
   const int64_t& seed_;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

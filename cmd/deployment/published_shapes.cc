@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // Llama's feed-forward part has three matrices of width 11,008; two of this width stand for them here.
@@ -14,8 +14,8 @@ constexpr PublishedShape kShapes[] = {
 
 }  // namespace
 
-ModelConfig PublishedShape::config(int tokens) const {
-  ModelConfig config;
+attention::ModelConfig PublishedShape::config(int tokens) const {
+  attention::ModelConfig config;
   config.vocab = vocab;
   config.context = tokens;
   config.layers = layers;
@@ -41,4 +41,4 @@ const PublishedShape& published_shape(const std::string& name) {
   throw Error(message("unknown shape '", name, "'; there are ", published_shape_names()));
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -6,7 +6,7 @@
 
 #include "attention/shape/config.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct PublishedShape {
   const char* name;
@@ -15,7 +15,7 @@ struct PublishedShape {
   double rotary_fraction;
 
   // A PowerSoftmax model of this shape for sequences of `tokens`.
-  ModelConfig config(int tokens) const;
+  attention::ModelConfig config(int tokens) const;
 };
 
 std::span<const PublishedShape> published_shapes();
@@ -23,4 +23,4 @@ std::string published_shape_names();  // with commas between them
 // Throws Error for a name that is none of them.
 const PublishedShape& published_shape(const std::string& name);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -8,7 +8,7 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -33,7 +33,7 @@ void RunFigures::add_pass(const program::RunResult& result) {
 }
 
 void RunFigures::predict_seconds() {
-  const Context& context = *deployment_.context;
+  const ckks::Context& context = *deployment_.context;
   const program::KernelSeconds kernels = program::calibrate(context);
   costs_.emplace(context.chain(), kernels,
                  deployment_.bootstrap ? program::figures_of(*deployment_.bootstrap, kernels)
@@ -101,4 +101,4 @@ Json RunFigures::json() const {
   return json;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,11 +1,13 @@
 // A run's memory and seconds as the plan has them, beside what was measured.
 //
-// Memory, predicted when this is made, before any key exists: what the process holds then (program, model, tables of the
-// ring), the keys, and what a run takes at its peak (ckks/program/planning/meter.h). Measured is the process's peak.
+// Memory, predicted when this is made, before any key exists: what the process holds then (program, model,
+// tables of the ring), the keys, and what a run takes at its peak (ckks/program/planning/meter.h). Measured
+// is the process's peak.
 //
-// Seconds are those of a pass of all instructions. A warm pass finds its plaintexts encoded and its memory touched, and is
-// predicted from kernels calibrated on this machine (ckks/program/planning/calibrate.h); a first pass also encodes its plaintexts.
-// The memory that it is the first to use is touched beside the keys (ckks/base/touched_memory.h), and costs it nothing.
+// Seconds are those of a pass of all instructions. A warm pass finds its plaintexts encoded and its memory
+// touched, and is predicted from kernels calibrated on this machine (ckks/program/planning/calibrate.h); a
+// first pass also encodes its plaintexts. The memory that it is the first to use is touched beside the keys
+// (ckks/base/touched_memory.h), and costs it nothing.
 #pragma once
 
 #include <optional>
@@ -17,7 +19,7 @@
 #include "ckks/program/machines/encrypted_machine.h"
 #include "cmd/deployment/deployment.h"
 
-namespace psm {
+namespace psm::cmd {
 
 class RunFigures {
  public:
@@ -33,7 +35,8 @@ class RunFigures {
 
   // Seconds of the last pass and their prediction.
   void fill(program::Ledger& ledger) const;
-  // After predict_seconds(): by instruction, without encoding; of a warm and of a first pass, with it; and what they follow from.
+  // After predict_seconds(): by instruction, without encoding; of a warm and of a first pass, with it; and
+  // what they follow from.
   const std::vector<double>& predicted_instructions() const { return predicted_; }
   double predicted_warm() const { return predicted_warm_; }
   double predicted_first() const { return predicted_warm_ + predicted_encoding_; }
@@ -56,4 +59,4 @@ class RunFigures {
   std::optional<program::CostModel> costs_;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

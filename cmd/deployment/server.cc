@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 
 program::Ledger make_ledger(const Deployment& deployment) {
   std::vector<double> scales;
@@ -12,15 +12,16 @@ program::Ledger make_ledger(const Deployment& deployment) {
   return program::Ledger(deployment.plan, scales);
 }
 
-Server::Server(const Deployment& deployment, const EvaluationKeys& keys)
+Server::Server(const Deployment& deployment, const ckks::EvaluationKeys& keys)
     : deployment_(deployment),
       encoder_(*deployment.context),
       evaluator_(*deployment.context, keys),
-      bootstrapper_(deployment.bootstrap ? std::make_unique<const Bootstrapper>(*deployment.context, encoder_)
-                                         : nullptr),
+      bootstrapper_(deployment.bootstrap
+                        ? std::make_unique<const ckks::Bootstrapper>(*deployment.context, encoder_)
+                        : nullptr),
       machine_(deployment.plan, encoder_, evaluator_, bootstrapper_.get()) {}
 
-program::RunResult Server::run(const std::map<std::string, Ciphertext>& inputs,
+program::RunResult Server::run(const std::map<std::string, ckks::Ciphertext>& inputs,
                                const program::RunOptions& options) {
   return machine_.run(inputs, options);
 }
@@ -29,7 +30,7 @@ program::RunResult Server::resume(program::RunState checkpoint, const program::R
   return machine_.resume(std::move(checkpoint), options);
 }
 
-Ciphertext Server::bootstrap(const Ciphertext& complex_value) const {
+ckks::Ciphertext Server::bootstrap(const ckks::Ciphertext& complex_value) const {
   PSM_CHECK(deployment_.plan.bootstraps > 0, "no keys to bootstrap with");
   return bootstrapper_->apply(evaluator_, complex_value);
 }
@@ -38,4 +39,4 @@ size_t Server::encoded_bytes() const {
   return machine_.encoded_bytes() + (bootstrapper_ ? bootstrapper_->bytes() : 0);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,5 +1,5 @@
-// The server's part: ciphertexts in, ciphertexts out. It depends on no secret key, and a test of the build asserts that
-// (//cmd:infer_links_no_secret_key_test).
+// The server's part: ciphertexts in, ciphertexts out. It depends on no secret key, and a test of the build
+// asserts that (//cmd:infer_links_no_secret_key_test).
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 #include "ckks/program/machines/encrypted_machine.h"
 #include "cmd/deployment/deployment.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // An empty ledger of the deployment's plan.
 program::Ledger make_ledger(const Deployment& deployment);
@@ -19,24 +19,24 @@ program::Ledger make_ledger(const Deployment& deployment);
 class Server {
  public:
   // Encodes what all runs share. Throws Error if a key is missing or belongs elsewhere.
-  Server(const Deployment& deployment, const EvaluationKeys& keys);
+  Server(const Deployment& deployment, const ckks::EvaluationKeys& keys);
 
   // One pass of the model. Inputs by the names of the program.
-  program::RunResult run(const std::map<std::string, Ciphertext>& inputs,
+  program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
                          const program::RunOptions& options = {});
   program::RunResult resume(program::RunState checkpoint, const program::RunOptions& options);
 
   // One bootstrap of a complex value at the entry level, apart from any pass. The plan must have bootstraps.
-  Ciphertext bootstrap(const Ciphertext& complex_value) const;
+  ckks::Ciphertext bootstrap(const ckks::Ciphertext& complex_value) const;
 
   size_t encoded_bytes() const;
 
  private:
   const Deployment& deployment_;
-  Encoder encoder_;
-  Evaluator evaluator_;
-  std::unique_ptr<const Bootstrapper> bootstrapper_;
+  ckks::Encoder encoder_;
+  ckks::Evaluator evaluator_;
+  std::unique_ptr<const ckks::Bootstrapper> bootstrapper_;
   program::EncryptedMachine machine_;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -7,7 +7,7 @@
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/deployment/ciphertext_note.h"
 
-namespace psm {
+namespace psm::cmd {
 
 void append_rows(const std::vector<double>& logits, int vocab, LogitRows& rows) {
   PSM_CHECK(logits.size() % static_cast<size_t>(vocab) == 0, logits.size(), " ", vocab);
@@ -31,16 +31,18 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
   TwinRun run;
   run.prompts = prompts;
   const int vocab = deployment.model.weights.config.vocab;
-  const auto append_logits = [&](const std::vector<std::vector<int>>& group, const SlotVectors& outputs,
-                                 LogitRows& rows) {
-    for (const auto& logits : client_logits(deployment.model, deployment.packing, outputs, group)) {
+  const auto append_logits = [&](const std::vector<std::vector<int>>& group,
+                                 const attention::SlotVectors& outputs, LogitRows& rows) {
+    for (const auto& logits :
+         attention::client_logits(deployment.model, deployment.packing, outputs, group)) {
       append_rows(logits, vocab, rows);
     }
   };
-  const NoiseModel noise(*deployment.context);
+  const ckks::NoiseModel noise(*deployment.context);
   LogitRows noisy;
   for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
-    const SlotVectors inputs = client_inputs(deployment.model, deployment.packing, group);
+    const attention::SlotVectors inputs =
+        attention::client_inputs(deployment.model, deployment.packing, group);
     const program::TwinResult clear = program::run_twin(deployment.plan.program, inputs);
     append_logits(group, clear.outputs, run.logits);
     if (!noisy.empty()) continue;  // one group tells the deviation
@@ -66,4 +68,4 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
   return run;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,5 +1,5 @@
-// The twin of a deployment, run on prompts: the same slot program in the clear, and how far from it the encrypted run is
-// expected to be.
+// The twin of a deployment, run on prompts: the same slot program in the clear, and how far from it the
+// encrypted run is expected to be.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/prompts.h"
 
-namespace psm {
+namespace psm::cmd {
 
 using LogitRows = std::vector<std::vector<double>>;  // one row of logits for each token of each prompt
 
@@ -24,8 +24,8 @@ LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<in
 struct TwinRun {
   std::vector<std::vector<int>> prompts;
   LogitRows logits;
-  // Standard deviation of the error of one logit of the encrypted run: the twin is run once more with the predicted
-  // error of every instruction injected, and this is the root mean square of the difference.
+  // Standard deviation of the error of one logit of the encrypted run: the twin is run once more with the
+  // predicted error of every instruction injected, and this is the root mean square of the difference.
   double predicted_std = 0;
 
   // Of the first group of prompts that share ciphertexts, by value id of the plan: for the ledger.
@@ -39,4 +39,4 @@ struct TwinRun {
 // Throws Error if the model leaves the interval of a polynomial (which operation, which layer).
 TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -12,6 +12,22 @@
 
 #include "cmd/terminal/table.h"
 
+namespace psm {
+
+// A lesson names what it uses without the room in front.
+namespace approx {}
+namespace attention {}
+namespace cmd {}
+namespace ckks {}
+namespace lesson {
+using namespace approx;
+using namespace attention;
+using namespace cmd;
+using namespace ckks;
+}  // namespace lesson
+
+}  // namespace psm
+
 namespace psm::lesson {
 
 inline void title(const char* text) { std::printf("\n%s\n", text); }
@@ -31,18 +47,18 @@ inline void say_insecure(const std::string& parameters) {
 
 // "2^-23.1", of an error or a scale; 0 has no logarithm.
 inline std::string bits(double x, const char* pattern = "2^%.1f") {
-  return x > 0 ? format(pattern, std::log2(x)) : "0";
+  return x > 0 ? cmd::format(pattern, std::log2(x)) : "0";
 }
 
 inline std::string cell(const std::string& text) { return text; }
 inline std::string cell(const char* text) { return text; }
 inline std::string cell(bool holds) { return holds ? "yes" : "NO"; }
-inline std::string cell(double x) { return format("%.5f", x); }
+inline std::string cell(double x) { return cmd::format("%.5f", x); }
 inline std::string cell(int x) { return std::to_string(x); }
 inline std::string cell(int64_t x) { return std::to_string(x); }
 inline std::string cell(size_t x) { return std::to_string(x); }
 inline std::string cell(std::complex<double> z) {
-  return format("%.4f", z.real()) + format("%+.4fi", z.imag());
+  return cmd::format("%.4f", z.real()) + cmd::format("%+.4fi", z.imag());
 }
 
 // What a piece of work takes.

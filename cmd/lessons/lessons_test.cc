@@ -10,7 +10,7 @@
 
 #include "cmd/testing/test_commands.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 const char* const kLessons[] = {"1_ring",      "2_encrypt",       "3_key_switch",
@@ -269,4 +269,4 @@ TEST_CASE("a lesson fits on a screen, and says that its ring is for reading alon
   }
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

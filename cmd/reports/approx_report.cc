@@ -17,7 +17,7 @@
 #include "cmd/terminal/svg_plot.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr size_t kTwinSlots = 1024;
@@ -25,7 +25,7 @@ constexpr int kPlotPoints = 1200;
 constexpr int kPaperLevels = 22;  // of the paper's 21 iterations
 
 // Point number i of n of the domain; geometric where it is positive, so that a small end is seen.
-double point_of(const Interval& domain, double share) {
+double point_of(const approx::Interval& domain, double share) {
   const double x =
       domain.lo > 0 ? domain.lo * std::pow(domain.hi / domain.lo, share) : domain.lo + share * domain.width();
   return std::clamp(x, domain.lo, domain.hi);
@@ -34,43 +34,46 @@ double point_of(const Interval& domain, double share) {
 std::string scientific(double value) { return format("%.3g", value); }
 std::string power_of_two(double value) { return value > 0 ? format("2^%.2f", std::log2(value)) : "0"; }
 
-const char* name_of(ErrorKind kind) { return kind == ErrorKind::kRelative ? "relative" : "absolute"; }
+const char* name_of(approx::ErrorKind kind) {
+  return kind == approx::ErrorKind::kRelative ? "relative" : "absolute";
+}
 
 [[noreturn]] void no_such_method(const ApproxRequest& request, const char* methods) {
   throw Error(message(request.function, " has no method '", request.method, "'; its methods are ", methods));
 }
 
-std::vector<Approximation> find_inverse(const ApproxRequest& r) {
-  if (r.method == "best") return inverse_families(r.domain, r.error);
+std::vector<approx::Approximation> find_inverse(const ApproxRequest& r) {
+  if (r.method == "best") return approx::inverse_families(r.domain, r.error);
   const bool plain = r.method == "plain";
   if (!plain && r.method != "relaxed") no_such_method(r, "best, plain and relaxed");
-  check_positive(r.domain, "1/x");
+  approx::check_positive(r.domain, "1/x");
   if (r.iterations > 0)
-    return {goldschmidt_inverse_levels(r.domain, r.iterations + 1, plain ? 0 : r.iterations + 1)};
-  if (!plain) return {design_inverse(r.domain, r.error)};
-  for (const Approximation& member : inverse_families(r.domain, r.error))
+    return {approx::goldschmidt_inverse_levels(r.domain, r.iterations + 1, plain ? 0 : r.iterations + 1)};
+  if (!plain) return {approx::design_inverse(r.domain, r.error)};
+  for (const approx::Approximation& member : approx::inverse_families(r.domain, r.error))
     if (member.method().rfind("Goldschmidt", 0) == 0) return {member};
   throw Error(message("1/x: the plain iteration does not reach the error ", r.error,
                       " in 24 levels; use --method relaxed or allow a larger error"));
 }
 
-std::vector<Approximation> find_inverse_sqrt(const ApproxRequest& r) {
+std::vector<approx::Approximation> find_inverse_sqrt(const ApproxRequest& r) {
   if (r.method != "best" && r.method != "plain" && r.method != "relaxed" && r.method != "series")
     no_such_method(r, "best, plain, relaxed and series");
   if (r.method == "series" && r.degree > 0) {
-    if (const auto series = series_inverse_sqrt(r.domain, r.degree)) return {*series};
+    if (const auto series = approx::series_inverse_sqrt(r.domain, r.degree)) return {*series};
     throw Error(message("1/sqrt(x): degree ", r.degree, " is too low for [", r.domain.lo, ", ", r.domain.hi,
                         "]: its error reaches 100%; give a higher --degree"));
   }
-  if (r.method == "plain" && r.iterations > 0) return {goldschmidt_inverse_sqrt(r.domain, r.iterations)};
+  if (r.method == "plain" && r.iterations > 0)
+    return {approx::goldschmidt_inverse_sqrt(r.domain, r.iterations)};
   if (r.method == "relaxed" && r.iterations > 0)
-    return {relaxed_goldschmidt_inverse_sqrt(r.domain, r.iterations)};
-  const std::vector<Approximation> families = inverse_sqrt_families(r.domain, r.error);
+    return {approx::relaxed_goldschmidt_inverse_sqrt(r.domain, r.iterations)};
+  const std::vector<approx::Approximation> families = approx::inverse_sqrt_families(r.domain, r.error);
   if (r.method == "best") return families;
   const std::string prefix = r.method == "plain"     ? "Goldschmidt"
                              : r.method == "relaxed" ? "relaxed"
                                                      : "minimax";
-  for (const Approximation& member : families)
+  for (const approx::Approximation& member : families)
     if (member.method().rfind(prefix, 0) == 0) return {member};
   throw Error(message("1/sqrt(x): method ", r.method, " does not reach the error ", r.error,
                       "; use --method best or allow a larger error"));
@@ -78,17 +81,18 @@ std::vector<Approximation> find_inverse_sqrt(const ApproxRequest& r) {
 
 // Sigmoid, GELU and SiLU: the minimax series; its interpolant of the same degree for comparison.
 template <typename Design, typename Series>
-std::vector<Approximation> find_activation(const ApproxRequest& r, const Design& design, const Series& series,
-                                           int inner_degree) {
+std::vector<approx::Approximation> find_activation(const ApproxRequest& r, const Design& design,
+                                                   const Series& series, int inner_degree) {
   if (r.method != "best" && r.method != "series") no_such_method(r, "best and series");
   const double radius = r.domain.hi;
-  Approximation best = r.degree > 0 ? series(radius, r.degree, Fit::kMinimax) : design(radius, r.error);
+  approx::Approximation best =
+      r.degree > 0 ? series(radius, r.degree, approx::Fit::kMinimax) : design(radius, r.error);
   if (r.method == "series") return {best};
   const int degree = static_cast<int>(best.degree()) / inner_degree;
-  return {best, series(radius, degree, Fit::kInterpolation)};
+  return {best, series(radius, degree, approx::Fit::kInterpolation)};
 }
 
-std::vector<Approximation> find_exp(const ApproxRequest& r) {
+std::vector<approx::Approximation> find_exp(const ApproxRequest& r) {
   constexpr double kLeastExponent = -700;  // exp is no normal double much below
   if (r.domain.lo < kLeastExponent)
     throw Error(message("exp: exp(", r.domain.lo,
@@ -99,22 +103,22 @@ std::vector<Approximation> find_exp(const ApproxRequest& r) {
       throw Error("exp by series needs a degree; give --degree, and --iterations for its squarings");
     if (r.degree > 63 || r.iterations > 20)
       throw Error("exp by series goes up to --degree 63 and --iterations 20; give smaller ones");
-    return {taylor_exp(r.domain, r.degree, r.iterations)};
+    return {approx::taylor_exp(r.domain, r.degree, r.iterations)};
   }
   if (r.method != "best") no_such_method(r, "best and series");
-  return {design_exp(r.domain, r.error)};
+  return {approx::design_exp(r.domain, r.error)};
 }
 
-std::vector<Approximation> find_max(const ApproxRequest& r) {
+std::vector<approx::Approximation> find_max(const ApproxRequest& r) {
   if (r.method != "best" && r.method != "relaxed") no_such_method(r, "best and relaxed");
   // |a|, |b| <= radius, so |a - b| <= 2 radius; max(a, b) has half the error of |a - b|.
   const double radius = 2 * r.domain.hi;
   if (r.iterations > 20) throw Error("max goes up to --iterations 20; give fewer");
-  if (r.iterations > 0) return {absolute_value(radius, r.iterations)};
-  return {design_absolute_value(radius, 2 * r.error)};
+  if (r.iterations > 0) return {approx::absolute_value(radius, r.iterations)};
+  return {approx::design_absolute_value(radius, 2 * r.error)};
 }
 
-PlotPoints sample(const Approximation& a, double (*value)(const Approximation&, double)) {
+PlotPoints sample(const approx::Approximation& a, double (*value)(const approx::Approximation&, double)) {
   PlotPoints points(kPlotPoints + 1);
   for (int i = 0; i <= kPlotPoints; ++i) {
     const double x = point_of(a.domain(), static_cast<double>(i) / kPlotPoints);
@@ -123,7 +127,7 @@ PlotPoints sample(const Approximation& a, double (*value)(const Approximation&, 
   return points;
 }
 
-Json facts_json(const Approximation& a) {
+Json facts_json(const approx::Approximation& a) {
   Json json;
   json["function"] = a.function();
   json["method"] = a.method();
@@ -150,21 +154,21 @@ DomainShape domain_shape(const std::string& function) {
   throw Error(message("unknown function '", function, "'; it is one of ", kApproxFunctions));
 }
 
-std::vector<Approximation> find_approximations(const ApproxRequest& r) {
+std::vector<approx::Approximation> find_approximations(const ApproxRequest& r) {
   domain_shape(r.function);
-  std::vector<Approximation> found;
+  std::vector<approx::Approximation> found;
   if (r.function == "inverse") {
     found = find_inverse(r);
   } else if (r.function == "inverse_sqrt") {
     found = find_inverse_sqrt(r);
   } else if (r.function == "sigmoid") {
-    found = find_activation(r, design_sigmoid, sigmoid_series, 1);
+    found = find_activation(r, approx::design_sigmoid, approx::sigmoid_series, 1);
   } else if (r.function == "gelu") {
-    found = find_activation(r, design_gelu, gelu_series, 2);
+    found = find_activation(r, approx::design_gelu, approx::gelu_series, 2);
   } else if (r.function == "gelu_erf") {
-    found = find_activation(r, design_gelu_erf, gelu_erf_series, 2);
+    found = find_activation(r, approx::design_gelu_erf, approx::gelu_erf_series, 2);
   } else if (r.function == "silu") {
-    found = find_activation(r, design_silu, silu_series, 2);
+    found = find_activation(r, approx::design_silu, approx::silu_series, 2);
   } else if (r.function == "exp") {
     found = find_exp(r);
   } else {
@@ -176,7 +180,7 @@ std::vector<Approximation> find_approximations(const ApproxRequest& r) {
   return found;
 }
 
-ApproxMeasurement measure(const Approximation& a, int points, uint64_t seed) {
+ApproxMeasurement measure(const approx::Approximation& a, int points, uint64_t seed) {
   PSM_CHECK(points >= 2, points);
   ApproxMeasurement m;
   m.points = points;
@@ -217,11 +221,11 @@ ApproxMeasurement measure(const Approximation& a, int points, uint64_t seed) {
   return m;
 }
 
-std::vector<DivisionRow> compare_divisions(Interval domain) {
+std::vector<DivisionRow> compare_divisions(approx::Interval domain) {
   std::vector<DivisionRow> rows;
   for (int levels = 1; levels <= kPaperLevels; ++levels)
-    rows.push_back({levels, goldschmidt_inverse_levels(domain, levels, 0).error_bound(),
-                    relaxed_goldschmidt_inverse(domain, levels).error_bound()});
+    rows.push_back({levels, approx::goldschmidt_inverse_levels(domain, levels, 0).error_bound(),
+                    approx::relaxed_goldschmidt_inverse(domain, levels).error_bound()});
   return rows;
 }
 
@@ -234,15 +238,15 @@ std::string divisions_text(const std::vector<DivisionRow>& rows) {
   return table.text();
 }
 
-std::string families_text(const std::vector<Approximation>& approximations) {
+std::string families_text(const std::vector<approx::Approximation>& approximations) {
   Table table({"method", "levels", "products", "degree", "proven error", ""});
-  for (const Approximation& a : approximations)
+  for (const approx::Approximation& a : approximations)
     table.row({a.method(), std::to_string(a.depth()), std::to_string(a.multiplications()),
                std::to_string(a.degree()), scientific(a.error_bound()), power_of_two(a.error_bound())});
   return table.text();
 }
 
-std::string certificate_text(const Approximation& a, const ApproxMeasurement& m) {
+std::string certificate_text(const approx::Approximation& a, const ApproxMeasurement& m) {
   std::string out = "  " + a.name() + "\n";
   const auto row = [&out](std::string key, const std::string& value) {
     key.resize(std::max<size_t>(key.size(), 28), ' ');
@@ -270,17 +274,18 @@ std::string certificate_text(const Approximation& a, const ApproxMeasurement& m)
   return out;
 }
 
-std::string plot_svg(const Approximation& a, const std::vector<DivisionRow>& divisions) {
+std::string plot_svg(const approx::Approximation& a, const std::vector<DivisionRow>& divisions) {
   SvgFigure figure(a.name() + format(" (depth %.0f)", a.depth()));
   const bool wide = a.domain().lo > 0 && a.domain().hi > 20 * a.domain().lo;
   SvgPanel& values = figure.panel("function and polynomial", "x", a.function());
   values.x_log = values.y_log = wide;
-  values.line(a.function(), sample(a, [](const Approximation& f, double x) { return f.exact(x); }));
-  values.line("polynomial", sample(a, [](const Approximation& f, double x) { return f.evaluate(x); }));
+  values.line(a.function(), sample(a, [](const approx::Approximation& f, double x) { return f.exact(x); }));
+  values.line("polynomial",
+              sample(a, [](const approx::Approximation& f, double x) { return f.evaluate(x); }));
   SvgPanel& errors = figure.panel(std::string(name_of(a.error_kind())) + " error", "x", "error");
   errors.x_log = wide;
   errors.y_log = true;
-  errors.line("error", sample(a, [](const Approximation& f, double x) { return f.error_at(x); }));
+  errors.line("error", sample(a, [](const approx::Approximation& f, double x) { return f.error_at(x); }));
   errors.level("proven bound", a.error_bound());
   if (!divisions.empty()) {
     SvgPanel& levels =
@@ -297,7 +302,7 @@ std::string plot_svg(const Approximation& a, const std::vector<DivisionRow>& div
   return figure.text();
 }
 
-Json report_json(const std::vector<Approximation>& approximations, const ApproxMeasurement& m,
+Json report_json(const std::vector<approx::Approximation>& approximations, const ApproxMeasurement& m,
                  const std::vector<DivisionRow>& divisions) {
   PSM_CHECK(!approximations.empty());
   Json json = facts_json(approximations.front());
@@ -326,4 +331,4 @@ Json report_json(const std::vector<Approximation>& approximations, const ApproxM
   return json;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

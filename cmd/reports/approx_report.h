@@ -8,7 +8,7 @@
 #include "approx/approximation.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // The functions that //cmd:approx knows, and what each one's interval is made of.
 inline constexpr const char* kApproxFunctions =
@@ -19,7 +19,7 @@ DomainShape domain_shape(const std::string& function);
 
 struct ApproxRequest {
   std::string function;
-  Interval domain;              // kRadius: [-radius, radius]
+  approx::Interval domain;      // kRadius: [-radius, radius]
   double error = 0;             // relative for inverse, inverse_sqrt and exp; absolute for the others
   int iterations = 0;           // with `method` plain or relaxed, instead of an error; 0: not given
   int degree = 0;               // with `method` series, instead of an error; 0: not given
@@ -29,7 +29,7 @@ struct ApproxRequest {
 // The approximations that answer the request, the best first: every family's cheapest member for method
 // "best", one for the others. Throws psm::Error where the function has no such method or nothing reaches the
 // error.
-std::vector<Approximation> find_approximations(const ApproxRequest& request);
+std::vector<approx::Approximation> find_approximations(const ApproxRequest& request);
 
 // What a run of the program showed.
 struct ApproxMeasurement {
@@ -41,22 +41,25 @@ struct ApproxMeasurement {
   int refresh_candidates = 0;
   std::vector<std::vector<double>> series;  // Chebyshev coefficients of the program's Series instructions
 };
-ApproxMeasurement measure(const Approximation& approximation, int points, uint64_t seed);
+ApproxMeasurement measure(const approx::Approximation& approximation, int points, uint64_t seed);
 
-// Goldschmidt's division with so many levels (an iteration fewer), plain as the paper has it and relaxed: the proven
-// relative errors. Up to the paper's 21 iterations.
+// Goldschmidt's division with so many levels (an iteration fewer), plain as the paper has it and relaxed: the
+// proven relative errors. Up to the paper's 21 iterations.
 struct DivisionRow {
   int levels;
   double plain, relaxed;
 };
-std::vector<DivisionRow> compare_divisions(Interval domain);
+std::vector<DivisionRow> compare_divisions(approx::Interval domain);
 std::string divisions_text(const std::vector<DivisionRow>& rows);
 
-std::string families_text(const std::vector<Approximation>& approximations);
-std::string certificate_text(const Approximation& approximation, const ApproxMeasurement& measurement);
-// Panels: the function with the polynomial, the error with its bound, and the errors of the divisions if there are any.
-std::string plot_svg(const Approximation& approximation, const std::vector<DivisionRow>& divisions = {});
-Json report_json(const std::vector<Approximation>& approximations, const ApproxMeasurement& measurement,
-                 const std::vector<DivisionRow>& divisions = {});
+std::string families_text(const std::vector<approx::Approximation>& approximations);
+std::string certificate_text(const approx::Approximation& approximation,
+                             const ApproxMeasurement& measurement);
+// Panels: the function with the polynomial, the error with its bound, and the errors of the divisions if
+// there are any.
+std::string plot_svg(const approx::Approximation& approximation,
+                     const std::vector<DivisionRow>& divisions = {});
+Json report_json(const std::vector<approx::Approximation>& approximations,
+                 const ApproxMeasurement& measurement, const std::vector<DivisionRow>& divisions = {});
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -5,10 +5,10 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-ApproxRequest request(const std::string& function, Interval domain, double error) {
+ApproxRequest request(const std::string& function, approx::Interval domain, double error) {
   ApproxRequest r;
   r.function = function;
   r.domain = domain;
@@ -22,7 +22,7 @@ TEST_CASE("every function answers a request with an error that the measurement c
         request("sigmoid", {-8, 8}, 1e-3), request("gelu", {-6, 6}, 1e-3), request("gelu_erf", {-6, 6}, 1e-3),
         request("silu", {-10, 10}, 1e-3), request("exp", {-8, 0}, 0x1p-12), request("max", {-4, 4}, 0.05)}) {
     CAPTURE(r.function);
-    const std::vector<Approximation> found = find_approximations(r);
+    const std::vector<approx::Approximation> found = find_approximations(r);
     REQUIRE_FALSE(found.empty());
     const double allowed = r.function == "max" ? 2 * r.error : r.error;
     CHECK(found.front().error_bound() <= allowed);
@@ -52,9 +52,9 @@ TEST_CASE("a series has the degree that was asked for, and its interpolant stand
     CAPTURE(function);
     ApproxRequest r = request(function, {-6, 6}, 1e-3);
     r.degree = 15;
-    const std::vector<Approximation> found = find_approximations(r);
+    const std::vector<approx::Approximation> found = find_approximations(r);
     REQUIRE(found.size() == 2);
-    for (const Approximation& series : found) {
+    for (const approx::Approximation& series : found) {
       CHECK(series.function() == function);
       CHECK(series.degree() == 30);  // in z
     }
@@ -63,7 +63,8 @@ TEST_CASE("a series has the degree that was asked for, and its interpolant stand
 }
 
 TEST_CASE("the report as JSON holds the certificate, the measurement and the other methods") {
-  const std::vector<Approximation> found = find_approximations(request("inverse_sqrt", {1e-2, 1}, 0x1p-12));
+  const std::vector<approx::Approximation> found =
+      find_approximations(request("inverse_sqrt", {1e-2, 1}, 0x1p-12));
   const Json json = parse_json(report_json(found, measure(found.front(), 1000, 1)).dump(), "report");
   CHECK(json.at("levels", "report").integer("levels", 0, 100) == 6);
   CHECK(json.at("error_bound", "report").number("bound") <= 0x1p-12);
@@ -76,13 +77,15 @@ TEST_CASE("the paper's division and the relaxed one are compared level by level"
   const std::vector<DivisionRow> rows = compare_divisions({1e-3, 1});
   REQUIRE(rows.size() == 22);
   CHECK(rows.back().levels == 22);
-  // The table of approx/README.md: relative error 2^-12 on a ratio of 1000 takes 14 levels plain and 8 relaxed.
+  // The table of approx/README.md: relative error 2^-12 on a ratio of 1000 takes 14 levels plain and 8
+  // relaxed.
   CHECK(rows[12].plain > 0x1p-12);
   CHECK(rows[13].plain <= 0x1p-12);
   CHECK(rows[6].relaxed > 0x1p-12);
   CHECK(rows[7].relaxed <= 0x1p-12);
   CHECK(divisions_text(rows).find("22              21") != std::string::npos);
-  const std::vector<Approximation> found = find_approximations(request("inverse", {1e-3, 1}, 0x1p-12));
+  const std::vector<approx::Approximation> found =
+      find_approximations(request("inverse", {1e-3, 1}, 0x1p-12));
   CHECK(plot_svg(found.front(), rows).find("21 iterations are 22 levels") != std::string::npos);
   CHECK(report_json(found, measure(found.front(), 10, 1), rows).at("divisions", "r").array("d").size() == 22);
 }
@@ -107,4 +110,4 @@ TEST_CASE("what cannot be answered is refused in one line") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -12,7 +12,7 @@
 #include "cmd/terminal/svg_plot.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 using program::LedgerRow;
@@ -116,8 +116,8 @@ std::string charts(const std::vector<LedgerRow>& rows, const Totals& all) {
 Table costliest_table(const program::Ledger& ledger, const Totals& all) {
   Table table({"instruction", "operation", "where", "level", "seconds", "share", "predicted"});
   for (const LedgerRow& row : ledger.costliest(kCostliest)) {
-    table.row({std::to_string(row.instruction), name(row.opcode), row.label, std::to_string(row.level),
-               seconds(row.seconds, all.seconds), share(row.seconds, all.seconds),
+    table.row({std::to_string(row.instruction), program::name(row.opcode), row.label,
+               std::to_string(row.level), seconds(row.seconds, all.seconds), share(row.seconds, all.seconds),
                seconds(row.predicted_seconds, all.predicted)});
   }
   return table;
@@ -143,8 +143,8 @@ Table rows_table(const std::vector<LedgerRow>& rows, const Totals& all) {
   Table table({"instruction", "operation", "where", "level", "log2 scale", "range", "adds", "predicted error",
                "measured error", "seconds", "predicted"});
   for (const LedgerRow& row : rows) {
-    table.row({std::to_string(row.instruction), name(row.opcode), row.label, std::to_string(row.level),
-               format("%.2f", row.log2_scale),
+    table.row({std::to_string(row.instruction), program::name(row.opcode), row.label,
+               std::to_string(row.level), format("%.2f", row.log2_scale),
                row.range ? format("%.3g", std::min(row.range->min_re, row.range->min_im)) + " to " +
                                format("%.3g", std::max(row.range->max_re, row.range->max_im))
                          : "",
@@ -225,4 +225,4 @@ void LedgerFlag::write(const LedgerReport& report) const {
   file.commit();
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

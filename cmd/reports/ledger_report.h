@@ -1,8 +1,9 @@
-// --ledger FILE: every row of a run's ledger (ckks/program/errors/ledger.h) as one file, for machines (.json) or for people (.html).
+// --ledger FILE: every row of a run's ledger (ckks/program/errors/ledger.h) as one file, for machines (.json)
+// or for people (.html).
 //
-// The page needs nothing beside it: level, ciphertexts in memory, error, range and seconds along the program as inline SVG, with the bootstraps
-// marked; the costliest instructions; sums by block and by operation; all rows. Columns that nobody knows are left out: a
-// server knows no ranges and no errors.
+// The page needs nothing beside it: level, ciphertexts in memory, error, range and seconds along the program
+// as inline SVG, with the bootstraps marked; the costliest instructions; sums by block and by operation; all
+// rows. Columns that nobody knows are left out: a server knows no ranges and no errors.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@
 #include "ckks/base/files/json.h"
 #include "ckks/program/errors/ledger.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct LedgerReport {
   std::string title;
@@ -35,4 +36,4 @@ struct LedgerFlag {
   const std::string& path;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 using namespace program;
@@ -22,24 +22,24 @@ int count(const std::string& text, const std::string& part) {
 // Two layers with a bootstrap between them.
 struct Sample {
   Sample() {
-    Builder b(kSlots);
-    Value x = b.input("x", true);
+    program::Builder b(kSlots);
+    program::Value x = b.input("x", true);
     for (int layer = 0; layer < 2; ++layer) {
-      Builder::Scope scope(b, layer == 0 ? "layer <0>" : "layer 1");
+      program::Builder::Scope scope(b, layer == 0 ? "layer <0>" : "layer 1");
       for (int i = 0; i < 9; ++i) x = b.square(x);
       x = b.refresh(x);
     }
     b.output("y", x);
-    Chain chain = nominal_chain(secure_n16());
+    ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16());
     chain.log_n = 9;
-    plan_ = plan(std::move(b).finish(), {}, CostModel(chain));
+    plan_ = program::plan(std::move(b).finish(), {}, program::CostModel(chain));
   }
-  Ledger ledger() const { return Ledger(plan_, std::vector<double>(28, 0x1p40)); }
+  program::Ledger ledger() const { return program::Ledger(plan_, std::vector<double>(28, 0x1p40)); }
   std::vector<double> by_value(double each) const { return std::vector<double>(plan_.level.size(), each); }
-  Plan plan_;
+  program::Plan plan_;
 };
 
-LedgerReport report_of(const Ledger& ledger) {
+LedgerReport report_of(const program::Ledger& ledger) {
   Json figures;
   figures["memory"]["predicted_bytes"] = 7.0;
   return {.title = "A <run>", .facts = {"N = 2^9 & more"}, .figures = std::move(figures), .ledger = ledger};
@@ -48,18 +48,18 @@ LedgerReport report_of(const Ledger& ledger) {
 TEST_CASE("the page shows level, error, range and seconds, and marks every bootstrap") {
   const Sample sample;
   REQUIRE(sample.plan_.bootstraps == 1);
-  Ledger ledger = sample.ledger();
+  program::Ledger ledger = sample.ledger();
   ledger.set_predicted_errors(sample.by_value(0x1p-30), sample.by_value(0x1p-20));
-  std::vector<Observation> ranges(sample.plan_.level.size());
-  for (Observation& range : ranges) range = {.max_abs = 2, .min_re = -1, .max_re = 2};
+  std::vector<program::Observation> ranges(sample.plan_.level.size());
+  for (program::Observation& range : ranges) range = {.max_abs = 2, .min_re = -1, .max_re = 2};
   ledger.set_ranges(ranges);
   const size_t n = sample.plan_.program.instructions.size();
   std::vector<double> seconds(n, 0.25);
   seconds[3] = 8;
   ledger.set_seconds(seconds);
   ledger.set_predicted_seconds(std::vector<double>(n, 0.5));
-  ledger.set_measured(sample.plan_.program.outputs[0].value, std::vector<Complex>(kSlots, 1),
-                      std::vector<Complex>(kSlots, 1.5));
+  ledger.set_measured(sample.plan_.program.outputs[0].value, std::vector<ckks::Complex>(kSlots, 1),
+                      std::vector<ckks::Complex>(kSlots, 1.5));
   const std::string page = ledger_page(report_of(ledger));
   CHECK(count(page, "<svg") == 1);
   CHECK(count(page, "class=\"panel\"") == 5);
@@ -80,7 +80,7 @@ TEST_CASE("the page shows level, error, range and seconds, and marks every boots
 
 TEST_CASE("a server's page has no columns for what it cannot know") {
   const Sample sample;
-  Ledger ledger = sample.ledger();
+  program::Ledger ledger = sample.ledger();
   ledger.set_seconds(std::vector<double>(sample.plan_.program.instructions.size(), 0.25));
   const std::string page = ledger_page(report_of(ledger));
   CHECK(count(page, "class=\"panel\"") == 3);
@@ -122,4 +122,4 @@ TEST_CASE("the file is its owner's alone: errors and ranges are of decrypted val
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -8,7 +8,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 using program::ParameterProposal;
@@ -32,12 +32,12 @@ struct Factors {
   std::vector<int> slots_to_coeffs, coeffs_to_slots;  // butterflies in each, in the order of application
 };
 
-Factors factors_of(const ParameterSpec& spec) {
-  return {split_butterflies(spec.log_n - 1, spec.stc_levels, false),
-          split_butterflies(spec.log_n - 1, spec.cts_levels, true)};
+Factors factors_of(const ckks::ParameterSpec& spec) {
+  return {ckks::split_butterflies(spec.log_n - 1, spec.stc_levels, false),
+          ckks::split_butterflies(spec.log_n - 1, spec.cts_levels, true)};
 }
 
-std::vector<uint64_t> primes_of(const Context& context, bool special) {
+std::vector<uint64_t> primes_of(const ckks::Context& context, bool special) {
   std::vector<uint64_t> primes;
   const int count = special ? context.ring().p_count() : context.ring().q_count();
   for (int i = 0; i < count; ++i) primes.push_back(special ? context.p(i) : context.q(i));
@@ -57,14 +57,14 @@ std::string wrapped(const std::string& heading, const std::vector<std::string>& 
   return out + line + "\n";
 }
 
-std::vector<int> digits_of(const Gadget& gadget) {
+std::vector<int> digits_of(const ckks::Gadget& gadget) {
   std::vector<int> sizes;
-  for (const DigitRange& digit : gadget.digits) sizes.push_back(digit.end - digit.begin);
+  for (const ckks::DigitRange& digit : gadget.digits) sizes.push_back(digit.end - digit.begin);
   return sizes;
 }
 
 std::string details(const ParameterProposal& p) {
-  const Context context(p.spec);
+  const ckks::Context context(p.spec);
   const Factors factors = factors_of(p.spec);
   std::string out = message("  1: ", p.spec.name, "\n");
   for (const bool special : {false, true}) {
@@ -73,7 +73,7 @@ std::string details(const ParameterProposal& p) {
     out += wrapped(special ? "     p_0 ..  " : "     q_0 ..  ", words);
   }
   int bottom = 0;
-  for (const Gadget& gadget : context.chain().bands) {
+  for (const ckks::Gadget& gadget : context.chain().bands) {
     out += message("     levels ", bottom, " to ", gadget.top, ": ", gadget.p_count,
                    " special primes, digits of ", joined(digits_of(gadget), " + "), "\n");
     bottom = gadget.top + 1;
@@ -84,8 +84,8 @@ std::string details(const ParameterProposal& p) {
 }
 
 Json json_of(const ParameterProposal& p, double bound) {
-  const Context context(p.spec);
-  const ParameterSpec& s = p.spec;
+  const ckks::Context context(p.spec);
+  const ckks::ParameterSpec& s = p.spec;
   Json json;
   json["name"] = s.name;
   json["usable_levels"] = s.compute_levels;
@@ -115,7 +115,7 @@ Json json_of(const ParameterProposal& p, double bound) {
   json["q"] = array(primes_of(context, false));
   json["p"] = array(primes_of(context, true));
   Json& bands = json["bands"] = Json(Json::Array{});
-  for (const Gadget& gadget : context.chain().bands) {
+  for (const ckks::Gadget& gadget : context.chain().bands) {
     Json band;
     band["top_level"] = gadget.top;
     band["special_primes"] = gadget.p_count;
@@ -160,7 +160,7 @@ std::string parameter_report(const ParameterSearch& search) {
                "worst", "seconds", "a level", "keys", "transforms"});
   for (size_t i = 0; i < search.proposals.size(); ++i) {
     const ParameterProposal& p = search.proposals[i];
-    const ParameterSpec& s = p.spec;
+    const ckks::ParameterSpec& s = p.spec;
     table.row({std::to_string(i + 1), std::to_string(s.compute_levels), std::to_string(s.q0_bits),
                times(s.stc_levels, s.stc_bits), times(s.compute_levels, s.compute_bits),
                times(s.evalmod_levels, s.evalmod_bits), times(s.cts_levels, s.cts_bits),
@@ -201,4 +201,4 @@ Json parameter_json(const program::ParameterWish& wish, const std::vector<Parame
   return json;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

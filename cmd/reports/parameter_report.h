@@ -7,7 +7,7 @@
 #include "ckks/base/files/json.h"
 #include "ckks/program/planning/parameter_search.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // The secrets that a word stands for, as Hamming weights (0: dense): "sparse", "dense" or "both". Throws
 // Error for others.
@@ -18,4 +18,4 @@ std::string parameter_report(const program::ParameterSearch& search);
 Json parameter_json(const program::ParameterWish& wish,
                     const std::vector<program::ParameterSearch>& searches);
 
-}  // namespace psm
+}  // namespace psm::cmd

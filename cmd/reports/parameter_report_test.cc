@@ -6,12 +6,12 @@
 #include "ckks/scheme/chain/context.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 program::ParameterSearch sample() {
   program::ParameterProposal proposal;
-  proposal.spec = insecure_version(secure_n16(), 12);
+  proposal.spec = ckks::insecure_version(ckks::secure_n16(), 12);
   proposal.error = {0x1p-20, 0x1p-23, 19.9, 18.5};
   proposal.log2_qp = 1550, proposal.rare = {10, -22, 13.2};
   proposal.seconds = 1.5, proposal.key_bytes = 4e9, proposal.diagonal_bytes = 5e8, proposal.digits = 5;
@@ -30,7 +30,7 @@ bool contains(const std::string& text, const std::string& part) {
 
 TEST_CASE("the report has the bound with its source, a row for each proposal, primes and reasons") {
   const std::string report = parameter_report(sample());
-  const Context context(sample().proposals[0].spec);
+  const ckks::Context context(sample().proposals[0].spec);
   for (const char* part : {"at most 1555 (a source)", "900 beyond the bound", "12 x 40", "6 x 50", "4.00 GB",
                            "125 ms", "to 27: 6 special primes, digits of 7 + 7 + 6 + 5 + 3",
                            "SlotsToCoeffs 3 + 4 + 4", "one beyond 10, with probability 2^-22.0", "a reason"})
@@ -44,8 +44,8 @@ TEST_CASE("the JSON makes the same chain again") {
   const Json& secret = json.at("secrets", "json").array("secrets").at(0);
   CHECK(secret.at("log_qp_bound", "json").number("bound") == 1555);
   const Json& p = secret.at("proposals", "json").array("proposals").at(1);
-  ParameterSpec spec = sample().proposals[0].spec;
-  const Context context(spec);
+  ckks::ParameterSpec spec = sample().proposals[0].spec;
+  const ckks::Context context(spec);
   const auto numbers = [&](const char* key) {
     std::vector<uint64_t> values;
     for (const Json& value : p.at(key, "json").array(key))
@@ -81,4 +81,4 @@ TEST_CASE("secrets go by name") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -5,10 +5,10 @@
 
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-std::string interval_text(const Interval& interval) {
+std::string interval_text(const approx::Interval& interval) {
   return "[" + format("%.4g", interval.lo) + ", " + format("%.4g", interval.hi) + "]";
 }
 
@@ -16,15 +16,16 @@ std::string layer_text(size_t layer, size_t layers) {
   return layer == layers ? "end" : std::to_string(layer);
 }
 
-// Calls visit(layer, place, approximation) for every polynomial of the model, layer by layer; the number of layers
-// stands for what comes after them. The first layer's norm may be the client's, who computes it exactly.
+// Calls visit(layer, place, approximation) for every polynomial of the model, layer by layer; the number of
+// layers stands for what comes after them. The first layer's norm may be the client's, who computes it
+// exactly.
 template <typename Visit>
-void for_each_approximation(const PolynomialModel& model, Visit&& visit) {
+void for_each_approximation(const attention::PolynomialModel& model, Visit&& visit) {
   const size_t layers = model.layers.size();
   for (size_t layer = 0; layer < layers; ++layer) {
-    const LayerApproximations& a = model.layers[layer];
+    const attention::LayerApproximations& a = model.layers[layer];
     if (layer > 0 || !model.client_normalises()) visit(layer, "norm", a.inverse_sqrt);
-    for (const Approximation& part : a.attention.parts) visit(layer, "attention", part);
+    for (const approx::Approximation& part : a.attention.parts) visit(layer, "attention", part);
     if (a.second_inverse_sqrt) visit(layer, "second norm", *a.second_inverse_sqrt);
     visit(layer, "feed-forward", a.gelu);
   }
@@ -34,29 +35,29 @@ void for_each_approximation(const PolynomialModel& model, Visit&& visit) {
 
 }  // namespace
 
-std::string approximations_table(const PolynomialModel& model) {
+std::string approximations_table(const attention::PolynomialModel& model) {
   Table table({"function", "layer", "interval", "max/min", "levels", "degree", "error at most"});
-  for_each_approximation(model, [&](size_t layer, std::string_view place, const Approximation& a) {
-    const Interval domain = a.domain();
+  for_each_approximation(model, [&](size_t layer, std::string_view place, const approx::Approximation& a) {
+    const approx::Interval domain = a.domain();
     const std::string which = layer_text(layer, model.layers.size());
     table.row({a.name(), place == "second norm" ? which + ", second" : which, interval_text(domain),
                domain.lo > 0 ? format("%.3g", domain.hi / domain.lo) : "", std::to_string(a.depth()),
                std::to_string(a.degree()),
                format("2^%.1f", std::log2(a.error_bound())) +
-                   (a.error_kind() == ErrorKind::kRelative ? " rel." : "")});
+                   (a.error_kind() == approx::ErrorKind::kRelative ? " rel." : "")});
   });
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
-    const PolynomialRow& a = model.layers[layer].attention;
-    table.row(
-        {"attention by " + a.method, std::to_string(layer), "", "", std::to_string(a.levels), "",
-         format("2^%.1f", std::log2(a.error_bound)) + (a.error_kind == ErrorKind::kRelative ? " rel." : "")});
+    const attention::PolynomialRow& a = model.layers[layer].attention;
+    table.row({"attention by " + a.method, std::to_string(layer), "", "", std::to_string(a.levels), "",
+               format("2^%.1f", std::log2(a.error_bound)) +
+                   (a.error_kind == approx::ErrorKind::kRelative ? " rel." : "")});
   }
   return table.text();
 }
 
-Json approximations_json(const PolynomialModel& model) {
+Json approximations_json(const attention::PolynomialModel& model) {
   Json out = Json::Array();
-  for_each_approximation(model, [&](size_t layer, std::string_view place, const Approximation& a) {
+  for_each_approximation(model, [&](size_t layer, std::string_view place, const approx::Approximation& a) {
     Json json;
     json["function"] = a.function();
     json["place"] = std::string(place);
@@ -67,28 +68,28 @@ Json approximations_json(const PolynomialModel& model) {
     json["depth"] = a.depth();
     json["degree"] = static_cast<int64_t>(a.degree());
     json["error_bound"] = a.error_bound();
-    json["relative"] = a.error_kind() == ErrorKind::kRelative;
+    json["relative"] = a.error_kind() == approx::ErrorKind::kRelative;
     json["certificate"] = a.certificate();
     out.push_back(std::move(json));
   });
   for (size_t layer = 0; layer < model.layers.size(); ++layer) {
-    const PolynomialRow& a = model.layers[layer].attention;
+    const attention::PolynomialRow& a = model.layers[layer].attention;
     Json json;
     json["function"] = "attention";
     json["method"] = a.method;
     json["layer"] = static_cast<int64_t>(layer);
     json["depth"] = a.levels;
     json["error_bound"] = a.error_bound;
-    json["relative"] = a.error_kind == ErrorKind::kRelative;
+    json["relative"] = a.error_kind == approx::ErrorKind::kRelative;
     out.push_back(std::move(json));
   }
   return out;
 }
 
-std::string path_table(const std::vector<LayerPath>& paths) {
+std::string path_table(const std::vector<attention::LayerPath>& paths) {
   Table table({"levels of layer", "attention", "feed-forward", "critical", "1/sqrt(x)", "1/x", "besides"});
   for (size_t layer = 0; layer < paths.size(); ++layer) {
-    const PathLevels& longest = paths[layer].critical();
+    const attention::PathLevels& longest = paths[layer].critical();
     table.row({std::to_string(layer), std::to_string(paths[layer].attention.total),
                std::to_string(paths[layer].feed_forward.total), std::to_string(longest.total),
                std::to_string(longest.inverse_sqrt), std::to_string(longest.inverse),
@@ -97,8 +98,8 @@ std::string path_table(const std::vector<LayerPath>& paths) {
   return table.text();
 }
 
-Json path_json(const std::vector<LayerPath>& paths) {
-  const auto levels = [](const PathLevels& path) {
+Json path_json(const std::vector<attention::LayerPath>& paths) {
+  const auto levels = [](const attention::PathLevels& path) {
     Json json;
     json["total"] = path.total;
     json["inverse_sqrt"] = path.inverse_sqrt;
@@ -108,7 +109,7 @@ Json path_json(const std::vector<LayerPath>& paths) {
     return json;
   };
   Json out = Json::Array();
-  for (const LayerPath& path : paths) {
+  for (const attention::LayerPath& path : paths) {
     Json json;
     json["attention"] = levels(path.attention);
     json["feed_forward"] = levels(path.feed_forward);
@@ -117,9 +118,9 @@ Json path_json(const std::vector<LayerPath>& paths) {
   return out;
 }
 
-std::string range_use_table(const std::vector<RangeUse>& uses, int layers) {
+std::string range_use_table(const std::vector<attention::RangeUse>& uses, int layers) {
   Table table({"function", "layer", "interval", "seen", "values", "outside"});
-  for (const RangeUse& use : uses) {
+  for (const attention::RangeUse& use : uses) {
     if (use.values == 0) continue;  // the first norm, where it is the client's
     table.row({use.function, layer_text(static_cast<size_t>(use.layer), static_cast<size_t>(layers)),
                interval_text(use.interval), interval_text(use.seen), std::to_string(use.values),
@@ -128,9 +129,9 @@ std::string range_use_table(const std::vector<RangeUse>& uses, int layers) {
   return table.text();
 }
 
-Json range_use_json(const std::vector<RangeUse>& uses) {
+Json range_use_json(const std::vector<attention::RangeUse>& uses) {
   Json out = Json::Array();
-  for (const RangeUse& use : uses) {
+  for (const attention::RangeUse& use : uses) {
     Json json;
     json["function"] = use.function;
     json["layer"] = use.layer;
@@ -145,4 +146,4 @@ Json range_use_json(const std::vector<RangeUse>& uses) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,8 +1,9 @@
-// The polynomials of a model of any family for people and machines: interval, degree, depth and certified error of
-// each; the bound of a whole row of attention; how often values leave the intervals; the levels that a layer consumes.
+// The polynomials of a model of any family for people and machines: interval, degree, depth and certified
+// error of each; the bound of a whole row of attention; how often values leave the intervals; the levels that
+// a layer consumes.
 //
-// Layers count from 0. What a classifier has after them (1/sqrt of the final norm, the sigmoid of the head) has the
-// number of layers for its layer, in tables "end".
+// Layers count from 0. What a classifier has after them (1/sqrt of the final norm, the sigmoid of the head)
+// has the number of layers for its layer, in tables "end".
 #pragma once
 
 #include <span>
@@ -13,19 +14,20 @@
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
-std::string approximations_table(const PolynomialModel& model);
-// Each with its "place": norm, attention, second norm (of a sequential block), feed-forward, final norm or head.
-// Attention's rows have no interval: {"function": "attention", "layer", "method", "depth", "error_bound", "relative"}.
-Json approximations_json(const PolynomialModel& model);
+std::string approximations_table(const attention::PolynomialModel& model);
+// Each with its "place": norm, attention, second norm (of a sequential block), feed-forward, final norm or
+// head. Attention's rows have no interval: {"function": "attention", "layer", "method", "depth",
+// "error_bound", "relative"}.
+Json approximations_json(const attention::PolynomialModel& model);
 
 // Of a model with a slot program (PowerSoftmax): each layer's longest paths and what consumes their levels.
-std::string path_table(const std::vector<LayerPath>& paths);
-Json path_json(const std::vector<LayerPath>& paths);
+std::string path_table(const std::vector<attention::LayerPath>& paths);
+Json path_json(const std::vector<attention::LayerPath>& paths);
 
 // How often values on these sequences leave the intervals, function by function.
-std::string range_use_table(const std::vector<RangeUse>& uses, int layers);
-Json range_use_json(const std::vector<RangeUse>& uses);
+std::string range_use_table(const std::vector<attention::RangeUse>& uses, int layers);
+Json range_use_json(const std::vector<attention::RangeUse>& uses);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -3,7 +3,7 @@
 #include "attention/batched/measure.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 struct Row {
@@ -11,40 +11,44 @@ struct Row {
   int layer;
 };
 
-// Two layers; random weights with small scores, as range minimisation leaves them, and ranges measured on one example.
-PolynomialModel model_of(const char* family) {
-  ModelConfig config = preset(family);
+// Two layers; random weights with small scores, as range minimisation leaves them, and ranges measured on one
+// example.
+attention::PolynomialModel model_of(const char* family) {
+  attention::ModelConfig config = attention::preset(family);
   config.vocab = 7, config.context = 5, config.layers = 2, config.width = 16, config.heads = 4,
   config.ffn = 12;
   config.epsilon = 0.05;
-  if (config.block != BlockKind::kParallel) config.feed_forward = FeedForwardKind::kGeluErf;
-  if (config.norm == NormKind::kRmsNorm) config.feed_forward = FeedForwardKind::kSwiGlu;
+  if (config.block != attention::BlockKind::kParallel)
+    config.feed_forward = attention::FeedForwardKind::kGeluErf;
+  if (config.norm == attention::NormKind::kRmsNorm) config.feed_forward = attention::FeedForwardKind::kSwiGlu;
   if (!config.causal) config.classes = 3;
-  const bool images = preset(family).positions == PositionKind::kLearned && !config.pooler;
+  const bool images =
+      attention::preset(family).positions == attention::PositionKind::kLearned && !config.pooler;
   if (images) config.vocab = 0, config.patch_inputs = 3;
-  ModelWeights weights = random_weights(config, 3);
-  for (LayerWeights& layer : weights.layers)
+  attention::ModelWeights weights = attention::random_weights(config, 3);
+  for (attention::LayerWeights& layer : weights.layers)
     for (float& value : layer.wq) value *= 0.2f;
   const std::vector<std::vector<int>> texts = {{1, 2, 3, 4, 5}};
   const std::vector<std::vector<float>> pixels = {{1, 2, 3, -1, -2, 1, 0, 0.5f, 2, 1, 1, -1}};
-  return make_polynomial(weights, images ? measure_ranges(weights, pixels) : measure_ranges(weights, texts));
+  return attention::make_polynomial(weights, images ? attention::measure_ranges(weights, pixels)
+                                                    : attention::measure_ranges(weights, texts));
 }
 
-std::vector<RangeUse> uses_of(const PolynomialModel& model) {
+std::vector<attention::RangeUse> uses_of(const attention::PolynomialModel& model) {
   const std::vector<std::vector<int>> texts = {{6, 5, 4, 3, 2}, {1, 1, 1}};
   const std::vector<std::vector<float>> pixels = {{3, 2, 1, -1, 0, 1, 0, 0.5f, 2, 0, 1, -2}};
-  return model.weights.config.patch_inputs > 0 ? count_range_leaves(model, pixels)
-                                               : count_range_leaves(model, texts);
+  return model.weights.config.patch_inputs > 0 ? attention::count_range_leaves(model, pixels)
+                                               : attention::count_range_leaves(model, texts);
 }
 
 void check(const char* family, const std::vector<Row>& expected) {
   CAPTURE(family);
-  const PolynomialModel model = model_of(family);
+  const attention::PolynomialModel model = model_of(family);
   const Json json = approximations_json(model);
   const Json::Array& rows = json.array("approximations");
   REQUIRE(rows.size() == expected.size() + 2);  // and the rows of attention as a whole
-  std::vector<RangeUse> uses;
-  for (const RangeUse& use : uses_of(model))
+  std::vector<attention::RangeUse> uses;
+  for (const attention::RangeUse& use : uses_of(model))
     if (use.values > 0) uses.push_back(use);
   REQUIRE(uses.size() == expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -104,7 +108,7 @@ std::string line_of(const std::string& table, const std::string& what) {
 }
 
 TEST_CASE("the tables tell a layer's two norms apart and put a classifier's end after the layers") {
-  const PolynomialModel model = model_of("roberta");
+  const attention::PolynomialModel model = model_of("roberta");
   const std::string polynomials = approximations_table(model), uses = range_use_table(uses_of(model), 2);
   CAPTURE(polynomials);
   CAPTURE(uses);
@@ -116,4 +120,4 @@ TEST_CASE("the tables tell a layer's two norms apart and put a classifier's end 
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -3,20 +3,22 @@
 #include "ckks/base/error.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-// Calls visit(layer, name, interval before, interval after) for each input; scores and the inputs of GELU, SiLU and
-// sigmoid are symmetric.
+// Calls visit(layer, name, interval before, interval after) for each input; scores and the inputs of GELU,
+// SiLU and sigmoid are symmetric.
 template <typename Visit>
-void for_each_range(const ModelConfig& config, const Ranges& before, const Ranges& after, Visit&& visit) {
+void for_each_range(const attention::ModelConfig& config, const attention::Ranges& before,
+                    const attention::Ranges& after, Visit&& visit) {
   PSM_CHECK(before.layers.size() == after.layers.size(), before.layers.size(), " ", after.layers.size());
-  const bool gated = config.feed_forward == FeedForwardKind::kSwiGlu, rms = config.norm == NormKind::kRmsNorm;
+  const bool gated = config.feed_forward == attention::FeedForwardKind::kSwiGlu,
+             rms = config.norm == attention::NormKind::kRmsNorm;
   const char* const norm = rms ? "RMSNorm mean squares" : "LayerNorm variances";
   const char* const second_norm = rms ? "second RMSNorm mean squares" : "second LayerNorm variances";
-  const auto symmetric = [](double radius) { return Interval{-radius, radius}; };
+  const auto symmetric = [](double radius) { return approx::Interval{-radius, radius}; };
   for (size_t n = 0; n < before.layers.size(); ++n) {
-    const LayerRanges &was = before.layers[n], &is = after.layers[n];
+    const attention::LayerRanges &was = before.layers[n], &is = after.layers[n];
     visit(n, "scores", symmetric(was.score), symmetric(is.score));
     if (is.denominator.hi > 0) visit(n, "denominators", was.denominator, is.denominator);
     visit(n, gated ? "SiLU inputs" : "GELU inputs", symmetric(was.gelu_input), symmetric(is.gelu_input));
@@ -30,40 +32,44 @@ void for_each_range(const ModelConfig& config, const Ranges& before, const Range
     visit(layers, "sigmoid inputs", symmetric(before.pooler_input), symmetric(after.pooler_input));
 }
 
-std::string interval_text(const Interval& x) {
+std::string interval_text(const approx::Interval& x) {
   if (x.lo < 0) return "|x| <= " + format("%.4g", x.hi);
   return "[" + format("%.4g", x.lo) + ", " + format("%.4g", x.hi) + "]";
 }
 
-std::string ratio_text(const Interval& x) { return x.lo > 0 ? format("%.4g", x.hi / x.lo) : ""; }
+std::string ratio_text(const approx::Interval& x) { return x.lo > 0 ? format("%.4g", x.hi / x.lo) : ""; }
 
 }  // namespace
 
-std::string range_table(const ModelConfig& config, const Ranges& before, const Ranges& after) {
+std::string range_table(const attention::ModelConfig& config, const attention::Ranges& before,
+                        const attention::Ranges& after) {
   Table table({"input of", "layer", "before", "max/min", "after", "max/min"});
   for_each_range(
-      config, before, after, [&](size_t layer, const char* name, const Interval& was, const Interval& is) {
+      config, before, after,
+      [&](size_t layer, const char* name, const approx::Interval& was, const approx::Interval& is) {
         const std::string which = layer == before.layers.size() ? "end" : std::to_string(layer);
         table.row({name, which, interval_text(was), ratio_text(was), interval_text(is), ratio_text(is)});
       });
   return table.text();
 }
 
-Json range_json(const ModelConfig& config, const Ranges& before, const Ranges& after) {
+Json range_json(const attention::ModelConfig& config, const attention::Ranges& before,
+                const attention::Ranges& after) {
   Json out = Json::Array();
-  for_each_range(config, before, after,
-                 [&](size_t layer, const char* name, const Interval& was, const Interval& is) {
-                   Json row;
-                   row["input"] = name;
-                   row["layer"] = static_cast<int64_t>(layer);
-                   for (const auto& [when, x] : {std::pair("before", was), std::pair("after", is)}) {
-                     row[when]["lo"] = x.lo;
-                     row[when]["hi"] = x.hi;
-                     if (x.lo > 0) row[when]["ratio"] = x.hi / x.lo;
-                   }
-                   out.push_back(std::move(row));
-                 });
+  for_each_range(
+      config, before, after,
+      [&](size_t layer, const char* name, const approx::Interval& was, const approx::Interval& is) {
+        Json row;
+        row["input"] = name;
+        row["layer"] = static_cast<int64_t>(layer);
+        for (const auto& [when, x] : {std::pair("before", was), std::pair("after", is)}) {
+          row[when]["lo"] = x.lo;
+          row[when]["hi"] = x.hi;
+          if (x.lo > 0) row[when]["ratio"] = x.hi / x.lo;
+        }
+        out.push_back(std::move(row));
+      });
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,6 +1,7 @@
 // The inputs of a model's non-polynomial functions before and after range minimisation, layer by layer: the
-// largest |score|, the denominators D of PowerSoftmax, the inputs of GELU or SiLU, the norms' variances or mean
-// squares. Then those of a classifier's end (layer: the number of layers): its final norm's, its sigmoid's.
+// largest |score|, the denominators D of PowerSoftmax, the inputs of GELU or SiLU, the norms' variances or
+// mean squares. Then those of a classifier's end (layer: the number of layers): its final norm's, its
+// sigmoid's.
 #pragma once
 
 #include <string>
@@ -8,10 +9,13 @@
 #include "attention/reference/ranges.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
-// What the model does not have is left out, and a language model's final norm, which the client computes exactly.
-std::string range_table(const ModelConfig& config, const Ranges& before, const Ranges& after);
-Json range_json(const ModelConfig& config, const Ranges& before, const Ranges& after);
+// What the model does not have is left out, and a language model's final norm, which the client computes
+// exactly.
+std::string range_table(const attention::ModelConfig& config, const attention::Ranges& before,
+                        const attention::Ranges& after);
+Json range_json(const attention::ModelConfig& config, const attention::Ranges& before,
+                const attention::Ranges& after);
 
-}  // namespace psm
+}  // namespace psm::cmd

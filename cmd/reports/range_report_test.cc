@@ -2,11 +2,11 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-Ranges ranges(double denominator) {
-  Ranges r;
+attention::Ranges ranges(double denominator) {
+  attention::Ranges r;
   r.layers.push_back({.variance = {0.5, 2}, .denominator = {0.2, denominator}, .score = 3, .gelu_input = 4});
   return r;
 }
@@ -31,9 +31,9 @@ TEST_CASE("a model without denominators has no row of them") {
 }
 
 TEST_CASE("a classifier of sequential blocks has its second norms, and its end after the layers") {
-  ModelConfig config = preset("vit");
+  attention::ModelConfig config = attention::preset("vit");
   config.classes = 3;
-  Ranges r = ranges(20);
+  attention::Ranges r = ranges(20);
   r.layers[0].second_variance = {0.25, 1};
   r.final_variance = {0.5, 8};
   r.pooler_input = 2;  // no row: this model has no pooler
@@ -42,7 +42,8 @@ TEST_CASE("a classifier of sequential blocks has its second norms, and its end a
   CHECK(table.find("second LayerNorm variances      0  [0.25, 1]") != std::string::npos);
   CHECK(table.find("LayerNorm variances           end   [0.5, 8]       16") != std::string::npos);
   CHECK(table.find("sigmoid") == std::string::npos);
-  config.pooler = true, config.norm = NormKind::kRmsNorm, config.feed_forward = FeedForwardKind::kSwiGlu;
+  config.pooler = true, config.norm = attention::NormKind::kRmsNorm,
+  config.feed_forward = attention::FeedForwardKind::kSwiGlu;
   const Json json = range_json(config, r, r);
   const Json::Array& rows = json.array("ranges");
   REQUIRE(rows.size() == 7);
@@ -55,4 +56,4 @@ TEST_CASE("a classifier of sequential blocks has its second norms, and its end a
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

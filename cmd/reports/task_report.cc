@@ -5,21 +5,21 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 struct LoadedTask {
-  HarnessTask task;
+  train::HarnessTask task;
   std::string path;
-  std::vector<TaskExample> examples;
+  std::vector<train::TaskExample> examples;
 };
 
-std::string figure(const HarnessMetric& metric, double value) {
+std::string figure(const train::HarnessMetric& metric, double value) {
   if (std::isnan(value)) return "-";
   return format(metric.name == "perplexity" ? "%.4g" : "%.4f", value);
 }
 
-void report(const std::string& form, const LoadedTask& loaded, const HarnessScores& scores, int vocab,
+void report(const std::string& form, const LoadedTask& loaded, const train::HarnessScores& scores, int vocab,
             TaskReport& out) {
   const std::string name(loaded.task.name);
   Json& json = out.json[form][name];
@@ -27,7 +27,7 @@ void report(const std::string& form, const LoadedTask& loaded, const HarnessScor
   json["left_out"] = static_cast<int64_t>(scores.examples.size() - scores.scored());
   json["cut"] = static_cast<int64_t>(scores.cut);
   json["not_a_number"] = static_cast<int64_t>(scores.not_a_number);
-  for (const HarnessMetric& metric : harness_metrics(loaded.task, scores, vocab)) {
+  for (const train::HarnessMetric& metric : train::harness_metrics(loaded.task, scores, vocab)) {
     out.table.row({name, form, std::to_string(scores.scored()), metric.name, figure(metric, metric.value),
                    figure(metric, metric.standard_error), figure(metric, metric.chance)});
     json[metric.name] = Json::Object{
@@ -44,12 +44,13 @@ void report(const std::string& form, const LoadedTask& loaded, const HarnessScor
 
 }  // namespace
 
-std::vector<HarnessTask> tasks_from(const std::string& names) {
-  std::vector<HarnessTask> tasks;
+std::vector<train::HarnessTask> tasks_from(const std::string& names) {
+  std::vector<train::HarnessTask> tasks;
   for (size_t begin = 0; begin <= names.size();) {
     const size_t end = std::min(names.find(',', begin), names.size());
-    const HarnessTask& task = harness_task_named(std::string_view(names).substr(begin, end - begin));
-    for (const HarnessTask& other : tasks)
+    const train::HarnessTask& task =
+        train::harness_task_named(std::string_view(names).substr(begin, end - begin));
+    for (const train::HarnessTask& other : tasks)
       if (other.name == task.name) throw Error(message("task ", task.name, " is given twice; give it once"));
     tasks.push_back(task);
     begin = end + 1;
@@ -57,29 +58,29 @@ std::vector<HarnessTask> tasks_from(const std::string& names) {
   return tasks;
 }
 
-TaskReport score_tasks(const Checkpoint& checkpoint, const Tokenizer& tokenizer,
-                       const std::vector<HarnessTask>& tasks, const std::string& folder,
-                       const HarnessOptions& options) {
+TaskReport score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
+                       const std::vector<train::HarnessTask>& tasks, const std::string& folder,
+                       const train::HarnessOptions& options) {
   std::vector<LoadedTask> loaded;
-  for (const HarnessTask& task : tasks) {
+  for (const train::HarnessTask& task : tasks) {
     const std::string path = folder + "/" + std::string(task.name) + ".jsonl";
-    loaded.push_back({task, path, read_task(task, path)});
+    loaded.push_back({task, path, train::read_task(task, path)});
   }
   TaskReport out{.table = Table({"task", "form", "n", "metric", "value", "+- stderr", "chance"}),
                  .notes = {},
                  .json = {}};
   out.json["shots"] = static_cast<int64_t>(options.shots);
   out.json["seed"] = static_cast<int64_t>(options.seed);
-  const auto score = [&](const std::string& form, ContinuationScorer& scorer) {
+  const auto score = [&](const std::string& form, train::ContinuationScorer& scorer) {
     for (const LoadedTask& task : loaded)
-      report(form, task, score_task(task.task, task.examples, task.path, tokenizer, scorer, options),
+      report(form, task, train::score_task(task.task, task.examples, task.path, tokenizer, scorer, options),
              scorer.config().vocab, out);
   };
-  score("trained", *trained_scorer(checkpoint.weights));
+  score("trained", *train::trained_scorer(checkpoint.weights));
   if (checkpoint.ranges && checkpoint.polynomial)
-    score("polynomial", *polynomial_scorer(
-                            make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial)));
+    score("polynomial", *train::polynomial_scorer(attention::make_polynomial(
+                            checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial)));
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,5 +1,5 @@
-// The evaluation harness's tasks (train/harness/harness_scores.h) on a checkpoint: its model as trained and, if it has one, its
-// polynomial form.
+// The evaluation harness's tasks (train/harness/harness_scores.h) on a checkpoint: its model as trained and,
+// if it has one, its polynomial form.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 #include "nn/text/tokenizer.h"
 #include "train/harness/harness_scores.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // "lambada_openai,piqa". Throws psm::Error on a name that is empty, unknown or given twice.
-std::vector<HarnessTask> tasks_from(const std::string& names);
+std::vector<train::HarnessTask> tasks_from(const std::string& names);
 
 struct TaskReport {
   Table table;                     // task, form, n, metric, value, +- stderr, chance
@@ -21,9 +21,10 @@ struct TaskReport {
   Json json;
 };
 
-// Reads FOLDER/NAME.jsonl of every task before the first is scored. Throws psm::Error as read_task and score_task do.
-TaskReport score_tasks(const Checkpoint& checkpoint, const Tokenizer& tokenizer,
-                       const std::vector<HarnessTask>& tasks, const std::string& folder,
-                       const HarnessOptions& options);
+// Reads FOLDER/NAME.jsonl of every task before the first is scored. Throws psm::Error as read_task and
+// score_task do.
+TaskReport score_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
+                       const std::vector<train::HarnessTask>& tasks, const std::string& folder,
+                       const train::HarnessOptions& options);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -12,7 +12,7 @@
 #include "doctest/doctest.h"
 #include "nn/text/byte_bpe.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 int run(const std::string& arguments) { return run_command_line("evaluate " + arguments).exit_code; }
@@ -22,18 +22,18 @@ void refused(const std::string& arguments, const std::string& why) {
 }
 
 // A model of bytes; polynomial too, if asked for.
-Checkpoint small_model(bool polynomial, bool tokenizer = true) {
-  Checkpoint checkpoint;
-  checkpoint.weights = random_weights(
+attention::Checkpoint small_model(bool polynomial, bool tokenizer = true) {
+  attention::Checkpoint checkpoint;
+  checkpoint.weights = attention::random_weights(
       {.vocab = 256, .context = 32, .layers = 1, .width = 16, .heads = 2, .ffn = 32, .epsilon = 0.1}, 3);
-  ByteBpeSpec spec;
+  nn::ByteBpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
-  if (tokenizer) keep_tokenizer(ByteBpe(spec, "test"), checkpoint);
+  if (tokenizer) keep_tokenizer(nn::ByteBpe(spec, "test"), checkpoint);
   if (polynomial) {
     const std::string text = "Question: What leaks?\nAnswer: a c";
     const std::vector<std::vector<int>> sequences = {std::vector<int>(text.begin(), text.begin() + 32)};
-    checkpoint.ranges = measure_ranges(checkpoint.weights, sequences);
-    checkpoint.polynomial = PolynomialOptions{};
+    checkpoint.ranges = attention::measure_ranges(checkpoint.weights, sequences);
+    checkpoint.polynomial = attention::PolynomialOptions{};
   }
   return checkpoint;
 }
@@ -42,10 +42,10 @@ Checkpoint small_model(bool polynomial, bool tokenizer = true) {
 std::string tasks_folder() {
   const std::string folder = path_of("tasks");
   std::filesystem::create_directories(folder);
-  for (const HarnessTask& task : harness_tasks()) {
+  for (const train::HarnessTask& task : train::harness_tasks()) {
     const std::string line =
-        task.form == TaskForm::kLastWord ? R"({"context": "To be or not to", "continuation": "be"})"
-        : task.form == TaskForm::kAnswers
+        task.form == train::TaskForm::kLastWord ? R"({"context": "To be or not to", "continuation": "be"})"
+        : task.form == train::TaskForm::kAnswers
             ? R"({"query": "Question: Leaks?", "choices": ["a cup", "a sieve"], "gold": 1})"
             : R"({"context_options": ["He so he", "He so I"], "continuation": "ran.", "gold": 0})";
     write_file(folder + "/" + std::string(task.name) + ".jsonl", line + "\n" + line + "\n" + line + "\n");
@@ -57,7 +57,7 @@ const std::string kAll = "lambada_openai,arc_easy,piqa,winogrande,winograd_wsc";
 
 TEST_CASE("all tasks are scored on the model and its polynomial form") {
   const std::string model = path_of("model.safetensors"), folder = tasks_folder(), figures = path_of("json");
-  save_checkpoint(model, small_model(true));
+  attention::save_checkpoint(model, small_model(true));
   const std::string arguments =
       "--model " + model + " --tasks " + kAll + " --dir " + folder + " --json " + figures;
   REQUIRE(run(arguments + " --threads 1") == 0);
@@ -66,7 +66,7 @@ TEST_CASE("all tasks are scored on the model and its polynomial form") {
   CHECK(read_file(figures, 1 << 20) == one);
   const Json json = parse_json(one, "figures");
   for (const char* form : {"trained", "polynomial"})
-    for (const HarnessTask& task : harness_tasks()) {
+    for (const train::HarnessTask& task : train::harness_tasks()) {
       CAPTURE(task.name);
       const Json& scores = json.at(form, "figures").at(task.name, "figures");
       CHECK(scores.at("examples", "scores").integer("examples", 0, 10) == 3);
@@ -75,7 +75,7 @@ TEST_CASE("all tasks are scored on the model and its polynomial form") {
       CHECK((acc == 0 || acc == 1));
       CHECK(scores.at("acc", "scores").at("standard_error", "acc").number("error") == 0);
       CHECK((scores.find("acc_norm") != nullptr) == task.normalised);
-      CHECK((scores.find("perplexity") != nullptr) == (task.form == TaskForm::kLastWord));
+      CHECK((scores.find("perplexity") != nullptr) == (task.form == train::TaskForm::kLastWord));
     }
   const auto perplexity = [&](const char* form) {
     return json.at(form, "figures")
@@ -97,8 +97,8 @@ TEST_CASE("all tasks are scored on the model and its polynomial form") {
 TEST_CASE("what cannot be scored is refused in one line") {
   const std::string model = path_of("plain.safetensors"), mute = path_of("mute.safetensors"),
                     folder = tasks_folder();
-  save_checkpoint(model, small_model(false));
-  save_checkpoint(mute, small_model(false, false));
+  attention::save_checkpoint(model, small_model(false));
+  attention::save_checkpoint(mute, small_model(false, false));
   const std::string with = "--model " + model + " --dir " + folder + " --tasks ";
   refused(with + "hellaswag", "there is no task 'hellaswag'; there are: lambada_openai, arc_easy");
   refused(with + "piqa,", "there is no task ''");
@@ -126,4 +126,4 @@ TEST_CASE("what cannot be scored is refused in one line") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -8,7 +8,7 @@
 #include "ckks/base/parallel.h"
 #include "cmd/study/experiments/runner.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 void list() {
@@ -92,8 +92,8 @@ int study(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::study(argc, argv); });
+  return psm::run_command([&] { return psm::cmd::study(argc, argv); });
 }

@@ -7,7 +7,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/parallel.h"
 
-namespace psm {
+namespace psm::cmd {
 
 CommonFlags::CommonFlags(Flags& flags)
     : json_path(flags.text("json", "", "write all figures to this file")),
@@ -36,4 +36,4 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

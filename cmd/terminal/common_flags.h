@@ -8,7 +8,7 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct CommonFlags {
   explicit CommonFlags(Flags& flags);
@@ -26,4 +26,4 @@ void require_given(const Flags& flags, std::initializer_list<const char*> names)
 
 double seconds_now();  // a steady clock
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -2,7 +2,7 @@
 
 #include "cmd/terminal/svg_plot.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr char kStyle[] =
@@ -37,4 +37,4 @@ std::string html_page(const std::string& title, const std::string& body) {
          "</body></html>\n";
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

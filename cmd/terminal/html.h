@@ -1,15 +1,16 @@
-// Pieces of the HTML pages that commands write: each page is one file that carries everything, without scripts.
+// Pieces of the HTML pages that commands write: each page is one file that carries everything, without
+// scripts.
 #pragma once
 
 #include <string>
 
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 
 std::string html_tagged(const char* tag, const std::string& text);  // the text escaped
 std::string html_of(const Table& table, const std::string& title);
 // The whole page; `body` is HTML and begins after the heading.
 std::string html_page(const std::string& title, const std::string& body);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -8,7 +8,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr double kWidth = 760, kPanelHeight = 330;
@@ -256,4 +256,4 @@ std::vector<double> axis_ticks(double lo, double hi, bool log, int wanted) {
   return ticks;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

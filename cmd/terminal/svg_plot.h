@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace psm {
+namespace psm::cmd {
 
 using PlotPoints = std::vector<std::pair<double, double>>;
 
@@ -68,4 +68,4 @@ std::string xml_escape(const std::string& text);
 // axis powers of ten.
 std::vector<double> axis_ticks(double lo, double hi, bool log, int wanted = 6);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -4,7 +4,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 int count(const std::string& text, const std::string& part) {
@@ -102,4 +102,4 @@ TEST_CASE("constant and empty data still give a figure") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

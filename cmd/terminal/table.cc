@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 
 Table::Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
 
@@ -65,4 +65,4 @@ std::string seconds_text(double seconds) {
   return format("%.0f min ", minutes) + format("%.0f s", whole - 60 * minutes);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

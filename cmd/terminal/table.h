@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace psm {
+namespace psm::cmd {
 
 // Left-aligns the first column, right-aligns the others; the first row is underlined as a heading.
 class Table {
@@ -27,4 +27,4 @@ std::string counted(size_t count,
 std::string bytes_text(double bytes);      // "5.87 GB" (10^9)
 std::string seconds_text(double seconds);  // "43 ms", "1.24 s", "3 min 20 s"
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -2,7 +2,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 TEST_CASE("columns are aligned under an underlined heading") {
@@ -26,4 +26,4 @@ TEST_CASE("bytes and seconds are written with fitting units") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -12,7 +12,7 @@
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // A file of this test.
 inline std::string path_of(const std::string& name) {
@@ -52,4 +52,4 @@ inline void check_refused(const std::string& command, const std::string& why) {
   CHECK(outcome.err.find(why) != std::string::npos);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

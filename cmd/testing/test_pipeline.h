@@ -9,7 +9,7 @@
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 
 const std::string kRing = " --insecure --log-n 11";
 
@@ -20,23 +20,23 @@ inline Outcome run(const std::string& command, const std::string& arguments) {
 // A recall model of random weights whose ranges were measured on the prompts that it will be given.
 // `denominators` scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts.
 inline void make_model(const std::string& path, uint64_t seed, double denominators = 1) {
-  RecallOptions task;
+  train::RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
-  ModelConfig config;
+  attention::ModelConfig config;
   config.vocab = 8, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2,
   config.ffn = 16;
   config.rotary_fraction = 0.5, config.rotary_base = 20, config.epsilon = 0.2;
   const PromptCodec codec(task);
-  Checkpoint checkpoint;
-  checkpoint.weights = random_weights(config, seed);
-  checkpoint.ranges = measure_ranges(checkpoint.weights, codec.sample(64, 1));
-  for (LayerRanges& layer : checkpoint.ranges->layers) {
+  attention::Checkpoint checkpoint;
+  checkpoint.weights = attention::random_weights(config, seed);
+  checkpoint.ranges = attention::measure_ranges(checkpoint.weights, codec.sample(64, 1));
+  for (attention::LayerRanges& layer : checkpoint.ranges->layers) {
     layer.denominator.hi =
         layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
   }
-  checkpoint.polynomial = PolynomialOptions{};
+  checkpoint.polynomial = attention::PolynomialOptions{};
   codec.write_notes(checkpoint);
-  save_checkpoint(path, checkpoint);
+  attention::save_checkpoint(path, checkpoint);
 }
 
 // Replaces the first `what`, which must be there.
@@ -46,4 +46,4 @@ inline void replace(std::string& text, const std::string& what, const std::strin
   text.replace(at, what.size(), by);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

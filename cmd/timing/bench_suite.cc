@@ -19,7 +19,7 @@
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "cmd/terminal/common_flags.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 using program::CostModel;
@@ -68,11 +68,11 @@ class ThreadsFor {
 
 class Suite {
  public:
-  Suite(const Context& context, const BenchOptions& options)
+  Suite(const ckks::Context& context, const BenchOptions& options)
       : context_(context),
         options_(options),
         encoder_(context),
-        secret_(SecretKey::generate(context)),
+        secret_(ckks::SecretKey::generate(context)),
         generator_(secret_),
         encryptor_(secret_),
         model_(context.chain()) {
@@ -94,7 +94,7 @@ class Suite {
     rows_.push_back({.name = name,
                      .limbs = limbs,
                      .threads = thread_count(),
-                     .backend = kernels().name,
+                     .backend = ckks::kernels().name,
                      .median_ms = times.median_ms,
                      .min_ms = times.min_ms,
                      .bytes = count.bytes,
@@ -110,8 +110,8 @@ class Suite {
     return add(name, limbs, measure(options_.repetitions, body), count);
   }
 
-  Ciphertext encrypt(const std::vector<Complex>& values, int level) {
-    return expand(encryptor_.encrypt(encoder_.encode(values, level)));
+  ckks::Ciphertext encrypt(const std::vector<ckks::Complex>& values, int level) {
+    return ckks::expand(encryptor_.encrypt(encoder_.encode(values, level)));
   }
 
   double limb_bytes() const { return model_.chain().limb_bytes(); }
@@ -128,29 +128,31 @@ class Suite {
     const ThreadsFor one(1);
     const Machine all = machine_;
     machine_ = measure_machine(context_.ring());
-    const Ring& ring = context_.ring();
+    const ckks::Ring& ring = context_.ring();
     Buffer limb(ring.n());
     for (size_t i = 0; i < limb.size(); ++i) limb[i] = ring.q(0).value - 1 - i;
     Work work;
     work[WorkKind::kNtt] = 1;
     OperationCount count = count_of(work, 4);  // the limb in and out, roots and their quotients
     count.in_cache = true;
-    time("ntt_forward", 1, count, [&] { kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
-    time("ntt_inverse", 1, count, [&] { kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
+    time("ntt_forward", 1, count,
+         [&] { ckks::kernels().ntt_forward(limb.data(), limb.data(), ring.ntt(0)); });
+    time("ntt_inverse", 1, count,
+         [&] { ckks::kernels().ntt_inverse(limb.data(), limb.data(), ring.ntt(0)); });
     machine_ = all;
   }
 
   void operations() {
     constexpr int kFew = 10, kMany = 20;
-    const GaloisElement g = galois_element(context_, 1);
-    KeyRequest request;
+    const ckks::GaloisElement g = ckks::galois_element(context_, 1);
+    ckks::KeyRequest request;
     for (const int limbs : {kFew, kMany}) {
       request.need_relinearisation(limbs - 1);
       request.need_galois(g, limbs - 1);
     }
-    const EvaluationKeys keys = generator_.evaluation_keys(request);
-    const Evaluator evaluator(context_, keys);
-    const std::vector<Complex> x = uniform_vector(context_.slots(), 1);
+    const ckks::EvaluationKeys keys = generator_.evaluation_keys(request);
+    const ckks::Evaluator evaluator(context_, keys);
+    const std::vector<ckks::Complex> x = ckks::uniform_vector(context_.slots(), 1);
 
     Work encoding;
     encoding[WorkKind::kNtt] = kFew;
@@ -160,10 +162,10 @@ class Suite {
 
     const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
     for (const int limbs : {kFew, kMany}) {
-      const Ciphertext a = encrypt(x, limbs - 1);
+      const ckks::Ciphertext a = encrypt(x, limbs - 1);
       time("rotate", limbs, count_of(work_of(rotate, limbs - 1), 4 * limbs), [&] { evaluator.rotate(a, 1); });
     }
-    const Ciphertext a = encrypt(x, kMany - 1);
+    const ckks::Ciphertext a = encrypt(x, kMany - 1);
     {
       // What a second rotation of the same ciphertext adds.
       const Instruction twice{.opcode = Opcode::kRotate, .offsets = {1, 2}};
@@ -171,19 +173,19 @@ class Suite {
       Work further;
       for (size_t i = 0; i < program::kWorkKindCount; ++i) further.limbs[i] = both.limbs[i] - single.limbs[i];
       const double digit_limbs = context_.digit_count(kMany - 1) * (kMany + context_.p_count(kMany - 1));
-      const Hoisted hoisted = evaluator.hoist(a);
+      const ckks::Hoisted hoisted = evaluator.hoist(a);
       time("rotate_hoisted", kMany, count_of(further, digit_limbs + 3 * kMany),
            [&] { evaluator.apply_galois(hoisted, g); });
     }
     for (const int limbs : {kFew, kMany}) {
-      const Ciphertext b = encrypt(x, limbs - 1), c = encrypt(x, limbs - 1);
+      const ckks::Ciphertext b = encrypt(x, limbs - 1), c = encrypt(x, limbs - 1);
       // A relinearisation is a rotation's key switch; four products before it.
       Work work = work_of(rotate, limbs - 1);
       work[WorkKind::kMultiply] += 4 * limbs;
       time("multiply_relinearise", limbs, count_of(work, 6 * limbs), [&] { evaluator.multiply(b, c); });
     }
     {
-      const Plaintext plain = encoder_.encode(x, kMany - 1);
+      const ckks::Plaintext plain = encoder_.encode(x, kMany - 1);
       Work work;
       work[WorkKind::kMultiply] = 2 * kMany;
       time("multiply_plain", kMany, count_of(work, 5 * kMany), [&] { evaluator.multiply_plain(a, plain); });
@@ -197,24 +199,25 @@ class Suite {
   // out_o = sum_r w_{o,r} rot_r(x), r = 1 .. 64, o < 4, weights of a short period.
   void weighted_rotations() {
     const int level = kWeightedLimbs - 1;
-    LinearTransform transform{.outputs = kWeightedOutputs};
+    ckks::LinearTransform transform{.outputs = kWeightedOutputs};
     for (int r = 1; r <= kWeightedRotations; ++r) {
       for (int o = 0; o < kWeightedOutputs; ++o) {
         const auto seed = static_cast<uint64_t>(kWeightedOutputs * r + o);
-        transform.terms.push_back({.output = o, .baby = r, .weight = Plain(uniform_vector(kPeriod, seed))});
+        transform.terms.push_back(
+            {.output = o, .baby = r, .weight = ckks::Plain(ckks::uniform_vector(kPeriod, seed))});
       }
     }
-    const EncodedTransform encoded(context_, encoder_, transform, level, context_.scale(level),
-                                   context_.scale(level - 1));
-    KeyRequest request;
-    request_keys(encoded.schedule(), context_.chain(), level, request);
-    const EvaluationKeys keys = generator_.evaluation_keys(request);
-    const Evaluator evaluator(context_, keys);
-    const Ciphertext a = encrypt(uniform_vector(context_.slots(), 1), level);
-    const Ciphertext* const inputs[] = {&a};
+    const ckks::EncodedTransform encoded(context_, encoder_, transform, level, context_.scale(level),
+                                         context_.scale(level - 1));
+    ckks::KeyRequest request;
+    ckks::request_keys(encoded.schedule(), context_.chain(), level, request);
+    const ckks::EvaluationKeys keys = generator_.evaluation_keys(request);
+    const ckks::Evaluator evaluator(context_, keys);
+    const ckks::Ciphertext a = encrypt(ckks::uniform_vector(context_.slots(), 1), level);
+    const ckks::Ciphertext* const inputs[] = {&a};
 
     const Instruction linear{.opcode = Opcode::kLinear,
-                             .linear = std::make_shared<const LinearTransform>(std::move(transform))};
+                             .linear = std::make_shared<const ckks::LinearTransform>(std::move(transform))};
     OperationCount count =
         count_of(work_of(linear, level), 2 * kWeightedLimbs + 2 * level * kWeightedOutputs);
     count.bytes += static_cast<double>(encoded.bytes());
@@ -222,9 +225,9 @@ class Suite {
         time("weighted_rotations", kWeightedLimbs, count, [&] { encoded.apply(evaluator, inputs); });
     // The same rotations without weights, sums and division by P.
     const Times alone = measure(options_.repetitions, [&] {
-      const Hoisted hoisted = evaluator.hoist(a);
+      const ckks::Hoisted hoisted = evaluator.hoist(a);
       for (int r = 1; r <= kWeightedRotations; ++r)
-        evaluator.apply_galois_extended(hoisted, galois_element(context_, r));
+        evaluator.apply_galois_extended(hoisted, ckks::galois_element(context_, r));
     });
     row.more.emplace_back("rotations_alone_ms", alone.median_ms);
     row.more.emplace_back("ratio", row.median_ms / alone.median_ms);
@@ -232,10 +235,10 @@ class Suite {
 
   void bootstrap() {
     if (options_.starting) options_.starting("bootstrap_keygen");
-    const Bootstrapper bootstrapper(context_, encoder_);
-    const BootstrapPlan& plan = bootstrapper.plan();
-    const KeyRequest request = plan.key_request();
-    std::optional<EvaluationKeys> keys;
+    const ckks::Bootstrapper bootstrapper(context_, encoder_);
+    const ckks::BootstrapPlan& plan = bootstrapper.plan();
+    const ckks::KeyRequest request = plan.key_request();
+    std::optional<ckks::EvaluationKeys> keys;
     std::vector<double> seconds;
     for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
       keys.reset();  // one set of keys in memory
@@ -251,23 +254,24 @@ class Suite {
         .more.emplace_back("key_bytes", static_cast<int64_t>(keys->bytes()));
 
     if (options_.starting) options_.starting("bootstrap_full");
-    const Evaluator evaluator(context_, *keys);
-    const Decryptor decryptor(secret_, encoder_);
+    const ckks::Evaluator evaluator(context_, *keys);
+    const ckks::Decryptor decryptor(secret_, encoder_);
     const int entry = plan.entry_level();
     const auto slots = static_cast<size_t>(context_.slots());
-    const std::vector<Complex> random = uniform_vector(context_.slots(), 1), constant(slots, Complex(1, 1));
-    const Ciphertext in = encrypt(random, entry);
+    const std::vector<ckks::Complex> random = ckks::uniform_vector(context_.slots(), 1),
+                                     constant(slots, ckks::Complex(1, 1));
+    const ckks::Ciphertext in = encrypt(random, entry);
     // The uncounted first run serves the constant input.
-    const Precision of_constant =
-        precision(decryptor.decrypt(bootstrapper.apply(evaluator, encrypt(constant, entry))), constant);
-    std::optional<Ciphertext> result;
+    const ckks::Precision of_constant =
+        ckks::precision(decryptor.decrypt(bootstrapper.apply(evaluator, encrypt(constant, entry))), constant);
+    std::optional<ckks::Ciphertext> result;
     seconds.clear();
     for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
       const double begin = seconds_now();
       result.emplace(bootstrapper.apply(evaluator, in));
       seconds.push_back(seconds_now() - begin);
     }
-    const Precision of_random = precision(decryptor.decrypt(*result), random);
+    const ckks::Precision of_random = ckks::precision(decryptor.decrypt(*result), random);
     const int out_limbs = result->level() + 1;
     OperationCount count = count_of(program::figures_of(plan, model_.kernels()).effort.work,
                                     2.0 * (in.level() + 1) + 2.0 * out_limbs);
@@ -284,21 +288,22 @@ class Suite {
   void sparse_bootstrap() {
     if (options_.starting) options_.starting("bootstrap_sparse");
     const int n = std::min(kSparseSlots, context_.slots() / 4);
-    const SparseBootstrapper bootstrapper(context_, encoder_, n);
-    const SparseBootstrapPlan& plan = bootstrapper.plan();
-    const EvaluationKeys keys = generator_.evaluation_keys(plan.key_request());
-    const Evaluator evaluator(context_, keys);
-    const Decryptor decryptor(secret_, encoder_);
-    const auto precision_of = [&](const Ciphertext& x, const std::vector<Complex>& expected) {
-      std::vector<Complex> z = decryptor.decrypt(x);
+    const ckks::SparseBootstrapper bootstrapper(context_, encoder_, n);
+    const ckks::SparseBootstrapPlan& plan = bootstrapper.plan();
+    const ckks::EvaluationKeys keys = generator_.evaluation_keys(plan.key_request());
+    const ckks::Evaluator evaluator(context_, keys);
+    const ckks::Decryptor decryptor(secret_, encoder_);
+    const auto precision_of = [&](const ckks::Ciphertext& x, const std::vector<ckks::Complex>& expected) {
+      std::vector<ckks::Complex> z = decryptor.decrypt(x);
       z.resize(static_cast<size_t>(n));
-      return precision(z, expected);
+      return ckks::precision(z, expected);
     };
-    const std::vector<Complex> random = uniform_vector(n, 1), constant(static_cast<size_t>(n), Complex(1, 1));
-    const Precision of_constant =
+    const std::vector<ckks::Complex> random = ckks::uniform_vector(n, 1),
+                                     constant(static_cast<size_t>(n), ckks::Complex(1, 1));
+    const ckks::Precision of_constant =
         precision_of(bootstrapper.apply(evaluator, encrypt(constant, plan.entry_level())), constant);
-    const Ciphertext in = encrypt(random, plan.entry_level());
-    Ciphertext out;
+    const ckks::Ciphertext in = encrypt(random, plan.entry_level());
+    ckks::Ciphertext out;
     std::vector<double> seconds;
     for (int i = 0; i < options_.bootstrap_repetitions; ++i) {
       const double begin = seconds_now();
@@ -308,7 +313,7 @@ class Suite {
     OperationCount count = count_of(program::figures_of(plan, {}).figures.effort.work,
                                     2.0 * (in.level() + 1) + 2.0 * (out.level() + 1));
     count.bytes += static_cast<double>(bootstrapper.bytes());
-    const Precision of_random = precision_of(out, random);
+    const ckks::Precision of_random = precision_of(out, random);
     BenchRow& row = add("bootstrap_sparse", out.level() + 1, times_of(std::move(seconds)), count);
     row.more = {{"slots", n},
                 {"usable_levels", out.level() - plan.entry_level()},
@@ -317,12 +322,12 @@ class Suite {
                 {"key_bytes", static_cast<int64_t>(keys.bytes())}};
   }
 
-  const Context& context_;
+  const ckks::Context& context_;
   const BenchOptions& options_;
-  Encoder encoder_;
-  SecretKey secret_;
-  KeyGenerator generator_;
-  SeededEncryptor encryptor_;
+  ckks::Encoder encoder_;
+  ckks::SecretKey secret_;
+  ckks::KeyGenerator generator_;
+  ckks::SeededEncryptor encryptor_;
   CostModel model_;
   program::Program program_;  // only its number of slots is asked for
   Machine machine_;
@@ -346,18 +351,18 @@ Json BenchRow::json() const {
   return json;
 }
 
-std::vector<BenchRow> ckks_suite(const Context& context, const BenchOptions& options) {
+std::vector<BenchRow> ckks_suite(const ckks::Context& context, const BenchOptions& options) {
   PSM_CHECK(context.can_bootstrap(), context.spec().name);
   PSM_CHECK(options.repetitions >= 1 && options.bootstrap_repetitions >= 1);
   return Suite(context, options).run();
 }
 
-size_t ckks_suite_bytes(const Context& context) {
-  const BootstrapPlan plan(context);
+size_t ckks_suite_bytes(const ckks::Context& context) {
+  const ckks::BootstrapPlan plan(context);
   const program::BootstrapFigures figures = program::figures_of(plan, {});
-  const SparseBootstrapPlan sparse(context, std::min(kSparseSlots, context.slots() / 4));
+  const ckks::SparseBootstrapPlan sparse(context, std::min(kSparseSlots, context.slots() / 4));
   return std::max(plan.key_bytes() + static_cast<size_t>(figures.memory_bytes), sparse.key_bytes()) +
          static_cast<size_t>(figures.scratch_bytes);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -22,7 +22,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "cmd/timing/roofline.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct BenchRow {
   std::string name;
@@ -44,9 +44,9 @@ struct BenchOptions {
 };
 
 // The context must be able to bootstrap. With the threads and the backend in use.
-std::vector<BenchRow> ckks_suite(const Context& context, const BenchOptions& options);
+std::vector<BenchRow> ckks_suite(const ckks::Context& context, const BenchOptions& options);
 
 // What a run needs at its peak, the bootstrap with its keys; predicted.
-size_t ckks_suite_bytes(const Context& context);
+size_t ckks_suite_bytes(const ckks::Context& context);
 
-}  // namespace psm
+}  // namespace psm::cmd

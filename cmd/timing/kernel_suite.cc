@@ -12,7 +12,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // Processor time of this thread.
@@ -42,10 +42,10 @@ struct Operands {
     TrainingRandom random(1);
     std::vector<uint64_t> primes;
     for (int i = 0; i < limb_count; ++i) {
-      const uint64_t prime = prime_near(target, log_n, primes);
+      const uint64_t prime = ckks::prime_near(target, log_n, primes);
       primes.push_back(prime);
       moduli.emplace_back(prime);
-      tables.push_back(std::make_unique<NttTables>(log_n, moduli.back()));
+      tables.push_back(std::make_unique<ckks::NttTables>(log_n, moduli.back()));
       limbs.emplace_back(n);
       for (uint64_t& x : limbs.back()) x = random.integer(prime >> 1);
       pointers.push_back(limbs.back().data());
@@ -59,16 +59,16 @@ struct Operands {
   }
 
   size_t n;
-  std::vector<Modulus> moduli;
-  std::vector<std::unique_ptr<NttTables>> tables;
+  std::vector<ckks::Modulus> moduli;
+  std::vector<std::unique_ptr<ckks::NttTables>> tables;
   std::vector<Buffer> limbs, outputs;
   std::vector<const uint64_t*> pointers;
   std::vector<uint64_t*> writable, out_pointers;
 };
 
-void time_backend(const Kernels& k, Operands& b, int repetitions, std::vector<KernelRow>& rows) {
+void time_backend(const ckks::Kernels& k, Operands& b, int repetitions, std::vector<KernelRow>& rows) {
   const size_t n = b.n, count = b.limbs.size();
-  const Modulus& q0 = b.moduli[0];
+  const ckks::Modulus& q0 = b.moduli[0];
   const auto row = [&](const char* name, const std::function<void(size_t)>& body) {
     const Microseconds near = microseconds(repetitions, [&](int) { body(0); });
     const Microseconds far = microseconds(repetitions, [&](int i) { body(static_cast<size_t>(i) % count); });
@@ -86,7 +86,8 @@ void time_backend(const Kernels& k, Operands& b, int repetitions, std::vector<Ke
   });
   row("reduce_centered",
       [&](size_t i) { k.reduce_centered(b.out_pointers[0], b.pointers[i], n, b.moduli[i], q0); });
-  const auto rotation = automorphism_table(rotation_element(1, b.tables[0]->log_n()), b.tables[0]->log_n());
+  const auto rotation =
+      ckks::automorphism_table(ckks::rotation_element(1, b.tables[0]->log_n()), b.tables[0]->log_n());
   row("automorphism", [&](size_t i) { k.automorphism(b.out_pointers[0], b.pointers[i], *rotation); });
   // What is read as packed residues may be anything.
   std::vector<const uint8_t*> packed;
@@ -130,9 +131,10 @@ std::vector<KernelRow> kernel_suite(int log_n, int repetitions) {
   std::vector<KernelRow> rows;
   for (const double target : {0x1p40, 0x1p49 - 0x1p40, 0x1p50 - 0x1p30}) {
     Operands operands(log_n, target, kLimbs);
-    for (const Kernels* backend : available_backends()) time_backend(*backend, operands, repetitions, rows);
+    for (const ckks::Kernels* backend : ckks::available_backends())
+      time_backend(*backend, operands, repetitions, rows);
   }
   return rows;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

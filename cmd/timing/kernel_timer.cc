@@ -7,13 +7,13 @@
 #include "ckks/base/error.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 // Kernels are plain functions, so what they measure is shared by all.
-const Kernels* below = nullptr;
+const ckks::Kernels* below = nullptr;
 struct alignas(64) Nanoseconds {
   std::atomic<int64_t> sum;
 };
@@ -28,29 +28,29 @@ void timed(Arguments... arguments) {
   elapsed[static_cast<size_t>(kind)].sum.fetch_add(passed.count(), std::memory_order_relaxed);
 }
 
-Kernels timed_kernels() {
+ckks::Kernels timed_kernels() {
   using enum KernelKind;
-  Kernels k;
+  ckks::Kernels k;
   k.name = "timed";
-  k.ntt_forward = timed<kNtt, &Kernels::ntt_forward>;
-  k.ntt_inverse = timed<kNtt, &Kernels::ntt_inverse>;
-  k.add = timed<kElementwise, &Kernels::add>;
-  k.subtract = timed<kElementwise, &Kernels::subtract>;
-  k.negate = timed<kElementwise, &Kernels::negate>;
-  k.multiply = timed<kCiphertextProduct, &Kernels::multiply>;
-  k.multiply_add = timed<kCiphertextProduct, &Kernels::multiply_add>;
-  k.scale = timed<kElementwise, &Kernels::scale>;
-  k.scale_add = timed<kElementwise, &Kernels::scale_add>;
-  k.subtract_scale = timed<kElementwise, &Kernels::subtract_scale>;
-  k.subtract_scale_add = timed<kElementwise, &Kernels::subtract_scale_add>;
-  k.tensor_product = timed<kCiphertextProduct, &Kernels::tensor_product>;
-  k.packed_inner_product_pair = timed<kKeyProduct, &Kernels::packed_inner_product_pair>;
-  k.basis_convert = timed<kConversion, &Kernels::basis_convert>;
-  k.nearest_multiples = timed<kConversion, &Kernels::nearest_multiples>;
-  k.reduce_centered = timed<kConversion, &Kernels::reduce_centered>;
-  k.automorphism = timed<kAutomorphism, &Kernels::automorphism>;
-  k.matrix_product = timed<kPlaintextProduct, &Kernels::matrix_product>;
-  k.run_matrix_product = timed<kPlaintextProduct, &Kernels::run_matrix_product>;
+  k.ntt_forward = timed<kNtt, &ckks::Kernels::ntt_forward>;
+  k.ntt_inverse = timed<kNtt, &ckks::Kernels::ntt_inverse>;
+  k.add = timed<kElementwise, &ckks::Kernels::add>;
+  k.subtract = timed<kElementwise, &ckks::Kernels::subtract>;
+  k.negate = timed<kElementwise, &ckks::Kernels::negate>;
+  k.multiply = timed<kCiphertextProduct, &ckks::Kernels::multiply>;
+  k.multiply_add = timed<kCiphertextProduct, &ckks::Kernels::multiply_add>;
+  k.scale = timed<kElementwise, &ckks::Kernels::scale>;
+  k.scale_add = timed<kElementwise, &ckks::Kernels::scale_add>;
+  k.subtract_scale = timed<kElementwise, &ckks::Kernels::subtract_scale>;
+  k.subtract_scale_add = timed<kElementwise, &ckks::Kernels::subtract_scale_add>;
+  k.tensor_product = timed<kCiphertextProduct, &ckks::Kernels::tensor_product>;
+  k.packed_inner_product_pair = timed<kKeyProduct, &ckks::Kernels::packed_inner_product_pair>;
+  k.basis_convert = timed<kConversion, &ckks::Kernels::basis_convert>;
+  k.nearest_multiples = timed<kConversion, &ckks::Kernels::nearest_multiples>;
+  k.reduce_centered = timed<kConversion, &ckks::Kernels::reduce_centered>;
+  k.automorphism = timed<kAutomorphism, &ckks::Kernels::automorphism>;
+  k.matrix_product = timed<kPlaintextProduct, &ckks::Kernels::matrix_product>;
+  k.run_matrix_product = timed<kPlaintextProduct, &ckks::Kernels::run_matrix_product>;
   return k;
 }
 
@@ -78,15 +78,15 @@ const char* name(KernelKind kind) {
 }
 
 KernelTimer::KernelTimer() {
-  static const Kernels table = timed_kernels();
+  static const ckks::Kernels table = timed_kernels();
   PSM_CHECK(below == nullptr, "two timers at once");
-  below = &kernels();
+  below = &ckks::kernels();
   take();
-  use_backend(table);
+  ckks::use_backend(table);
 }
 
 KernelTimer::~KernelTimer() {
-  use_backend(*below);
+  ckks::use_backend(*below);
   below = nullptr;
 }
 
@@ -97,4 +97,4 @@ KernelTimes KernelTimer::take() {
   return times;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,8 +1,9 @@
-// Times the kernels (ckks/ring/kernels/kernels.h) of a run: a backend that passes every call on to the one in use and adds up
-// the seconds between its beginning and its end, by kind and over all threads.
+// Times the kernels (ckks/ring/kernels/kernels.h) of a run: a backend that passes every call on to the one in
+// use and adds up the seconds between its beginning and its end, by kind and over all threads.
 //
-// The clock is a steady one, so where other programs take a processor their time is counted as the kernel's. Reading it twice
-// takes about a tenth of a microsecond; a call takes some ten of them, or a few where it works on a tile of a limb.
+// The clock is a steady one, so where other programs take a processor their time is counted as the kernel's.
+// Reading it twice takes about a tenth of a microsecond; a call takes some ten of them, or a few where it
+// works on a tile of a limb.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 #include "ckks/ring/kernels/kernels.h"
 
-namespace psm {
+namespace psm::cmd {
 
 enum class KernelKind {
   kNtt,                // forward and inverse transforms
@@ -39,4 +40,4 @@ class KernelTimer {
   KernelTimes take();
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

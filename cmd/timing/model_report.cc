@@ -8,12 +8,12 @@
 #include "ckks/base/memory.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-// Seconds on an A100 (app. he-param: 93 in all), by our parts; what the paper states for several of them together stands
-// beside the first. Products by plaintext matrices take 28: 5.814 for query, key and value, 18.732 for the feed-forward
-// part (1.88 a layer up, 1.242 down), and the rest for the output of attention.
+// Seconds on an A100 (app. he-param: 93 in all), by our parts; what the paper states for several of them
+// together stands beside the first. Products by plaintext matrices take 28: 5.814 for query, key and value,
+// 18.732 for the feed-forward part (1.88 a layer up, 1.242 down), and the rest for the output of attention.
 const std::map<std::string, std::string>& paper_computations() {
   static const std::map<std::string, std::string> seconds{
       {"linear_query_key_value_up", "17.1"},
@@ -132,7 +132,7 @@ std::string model_report(const ModelRun& run) {
 Json model_json(const ModelRun& run) {
   const ModelTimes& times = run.times;
   const RunFigures& figures = times.figures;
-  const ModelConfig& config = run.deployment.model.weights.config;
+  const attention::ModelConfig& config = run.deployment.model.weights.config;
   Json json;
   json["shape"] = run.shape;
   json["tokens"] = run.deployment.packing.tokens;
@@ -165,4 +165,4 @@ Json model_json(const ModelRun& run) {
   return json;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,7 +1,8 @@
 // What the suite `model` measured (model_suite.h), for people and for machines, beside the paper's seconds.
 //
-// The paper (app. he-param) runs Pythia 70M with 128 tokens on one A100; its figures stand only beside a run of that shape
-// with all its layers. It counts bootstraps inside a function with the function: ours are all in the row of bootstraps.
+// The paper (app. he-param) runs Pythia 70M with 128 tokens on one A100; its figures stand only beside a run
+// of that shape with all its layers. It counts bootstraps inside a function with the function: ours are all
+// in the row of bootstraps.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 #include "ckks/base/files/json.h"
 #include "cmd/timing/model_suite.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct ModelRun {
   std::string shape;         // a published shape's name, or the model's file
@@ -22,4 +23,4 @@ struct ModelRun {
 std::string model_report(const ModelRun& run);
 Json model_json(const ModelRun& run);
 
-}  // namespace psm
+}  // namespace psm::cmd

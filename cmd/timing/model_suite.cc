@@ -14,7 +14,7 @@
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
@@ -44,10 +44,10 @@ class Suite {
     times_.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
     make_keys();
     Server server(d_, keys_);
-    Encryptor encryptor(*d_.context, *public_key_);
+    ckks::Encryptor encryptor(*d_.context, *public_key_);
     const auto inputs =
-        encrypt_inputs(d_, encoder_, encryptor, client_inputs(d_.model, d_.packing, prompts_));
-    const Ciphertext complex_value = value_to_bootstrap(encryptor);
+        encrypt_inputs(d_, encoder_, encryptor, attention::client_inputs(d_.model, d_.packing, prompts_));
+    const ckks::Ciphertext complex_value = value_to_bootstrap(encryptor);
 
     std::vector<PassTimes> warm;
     program::RunResult last;
@@ -83,9 +83,9 @@ class Suite {
     starting("keys");
     const double begin = seconds_now();
     TouchedMemory memory(static_cast<size_t>(d_.reading.run_bytes()));
-    secret_ = std::make_unique<SecretKey>(SecretKey::generate(*d_.context));
-    KeyGenerator generator(*secret_);
-    public_key_ = std::make_unique<PublicKey>(generator.public_key());
+    secret_ = std::make_unique<ckks::SecretKey>(ckks::SecretKey::generate(*d_.context));
+    ckks::KeyGenerator generator(*secret_);
+    public_key_ = std::make_unique<ckks::PublicKey>(generator.public_key());
     Progress progress("generating keys", 1);
     keys_ =
         generator.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
@@ -94,12 +94,12 @@ class Suite {
   }
 
   // What it holds does not change the time that its bootstrap takes.
-  Ciphertext value_to_bootstrap(Encryptor& encryptor) const {
-    const program::SlotVector value(static_cast<size_t>(d_.context->slots()), Complex(0.5, -0.25));
+  ckks::Ciphertext value_to_bootstrap(ckks::Encryptor& encryptor) const {
+    const program::SlotVector value(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
     return encryptor.encrypt(encoder_.encode(value, d_.context->entry_level()));
   }
 
-  PassTimes timed_pass(Server& server, const std::map<std::string, Ciphertext>& inputs,
+  PassTimes timed_pass(Server& server, const std::map<std::string, ckks::Ciphertext>& inputs,
                        program::RunResult& result) {
     PassTimes times;
     Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
@@ -118,10 +118,10 @@ class Suite {
   }
 
   void compare(const program::RunResult& result, const TwinRun& twin) {
-    const Decryptor decryptor(*secret_, encoder_);
-    const SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
+    const ckks::Decryptor decryptor(*secret_, encoder_);
+    const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
     LogitRows rows;
-    for (const auto& logits : client_logits(d_.model, d_.packing, outputs, prompts_))
+    for (const auto& logits : attention::client_logits(d_.model, d_.packing, outputs, prompts_))
       append_rows(logits, d_.model.weights.config.vocab, rows);
     times_.versus_twin = compare_logits(twin.logits, rows, twin.predicted_std);
     for (const auto& output : d_.plan.program.outputs)
@@ -146,10 +146,10 @@ class Suite {
   const std::vector<std::vector<int>>& prompts_;
   const ModelSuiteOptions& options_;
   ModelTimes times_;
-  Encoder encoder_;
-  std::unique_ptr<SecretKey> secret_;
-  std::unique_ptr<PublicKey> public_key_;
-  EvaluationKeys keys_;
+  ckks::Encoder encoder_;
+  std::unique_ptr<ckks::SecretKey> secret_;
+  std::unique_ptr<ckks::PublicKey> public_key_;
+  ckks::EvaluationKeys keys_;
 };
 
 }  // namespace
@@ -174,4 +174,4 @@ ModelTimes model_suite(const Deployment& deployment, const std::vector<std::vect
   return Suite(deployment, prompts, options).run();
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,12 +1,13 @@
-// The suite `model` of //cmd:bench: passes of a whole model on real keys and ciphertexts, timed as a whole and in parts, and
-// their answer set against the twin's.
+// The suite `model` of //cmd:bench: passes of a whole model on real keys and ciphertexts, timed as a whole
+// and in parts, and their answer set against the twin's.
 //
-// In order: the twin on the prompts, in the clear; keys, exactly those of the plan; encryption; a first pass, which also
-// encodes the plaintexts that are kept; warm passes, each followed by bootstraps of one complex value alone, so that both
-// are timed under the same load; decryption of the last pass. Both parties are in one process.
+// In order: the twin on the prompts, in the clear; keys, exactly those of the plan; encryption; a first pass,
+// which also encodes the plaintexts that are kept; warm passes, each followed by bootstraps of one complex
+// value alone, so that both are timed under the same load; decryption of the last pass. Both parties are in
+// one process.
 //
-// Seconds of a pass are those of all its instructions, kernels timed (kernel_timer.h). The unit that a pass is measured in
-// is the bootstrap: their ratio says what the machine's load and clock do not.
+// Seconds of a pass are those of all its instructions, kernels timed (kernel_timer.h). The unit that a pass
+// is measured in is the bootstrap: their ratio says what the machine's load and clock do not.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@
 #include "cmd/deployment/run_figures.h"
 #include "cmd/timing/pass_breakdown.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct ModelSuiteOptions {
   int repetitions = 3;                               // warm passes
@@ -43,9 +44,9 @@ struct ModelTimes {
   KernelSums kernels;
 };
 
-// `prompts`: at most those that share ciphertexts. Throws Error if memory does not suffice, before any key is made, or if
-// the prompts leave the interval of a polynomial. The deployment outlives the result.
+// `prompts`: at most those that share ciphertexts. Throws Error if memory does not suffice, before any key is
+// made, or if the prompts leave the interval of a polynomial. The deployment outlives the result.
 ModelTimes model_suite(const Deployment& deployment, const std::vector<std::vector<int>>& prompts,
                        const ModelSuiteOptions& options);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -11,19 +11,20 @@
 #include "cmd/timing/random_model.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // A tiny model in a ring that offers no security, on one thread: its loops are too short to share.
 struct Small {
   Small() {
     set_thread_count(1);
-    ModelConfig config;
+    attention::ModelConfig config;
     config.vocab = 32, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2;
     config.ffn = 32;
     RandomModel model = random_model(config, 1, 3);
     prompts = model.prompts;
-    deployment = std::make_unique<Deployment>(model.checkpoint, insecure_version(secure_n16(), 11));
+    deployment =
+        std::make_unique<Deployment>(model.checkpoint, ckks::insecure_version(ckks::secure_n16(), 11));
   }
   std::vector<std::vector<int>> prompts;
   std::unique_ptr<Deployment> deployment;
@@ -39,11 +40,11 @@ TEST_CASE("a run has every figure, its parts add up to the pass, and its answer 
   const Small small;
   REQUIRE(small.deployment->plan.bootstraps > 0);
   int told = 0;
-  const Kernels* backend = &kernels();
+  const ckks::Kernels* backend = &ckks::kernels();
   const ModelTimes times = model_suite(
       *small.deployment, small.prompts,
       {.repetitions = 2, .bootstrap_repetitions = 1, .starting = [&](const std::string&) { ++told; }});
-  CHECK(&kernels() == backend);
+  CHECK(&ckks::kernels() == backend);
   CHECK(told == 6);
   CHECK(times.warm.size() == 2);
   CHECK(times.bootstraps.size() == 2);
@@ -117,4 +118,4 @@ TEST_CASE("more prompts than share a pass are refused, and none") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/program/planning/effort_sum.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 using program::Instruction;
@@ -78,7 +78,7 @@ const char* operation(Opcode opcode) {
 double predicted_products(const Instruction& instruction, size_t slots, int level,
                           const program::CostModel& costs) {
   const program::TransformSummary map =
-      program::summarise(*instruction.linear, transform_schedule(*instruction.linear, slots), slots);
+      program::summarise(*instruction.linear, ckks::transform_schedule(*instruction.linear, slots), slots);
   const double limbs = 2.0 * (level + 1 + costs.chain().special_primes(level));
   program::Work work;
   work[WorkKind::kMultiply] = limbs * static_cast<double>(map.full_terms);
@@ -147,4 +147,4 @@ KernelSums kernel_sums(const program::Plan& plan, const PassTimes& times) {
   return sums;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

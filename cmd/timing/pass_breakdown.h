@@ -5,12 +5,12 @@
 //   by operation           bootstrap, encode, rotate, plaintext_products, ciphertext_products (with relinearisation and
 //                          rescaling), polynomials (Chebyshev series), other
 //
-// An instruction's seconds are the clock's. Those of a linear map, less its encoding, are split: its plaintext products are
-// the thread seconds of their kernel over the threads, and all the rest (decomposition, key products, automorphisms,
-// ModDown, waiting) is the rotations'.
+// An instruction's seconds are the clock's. Those of a linear map, less its encoding, are split: its
+// plaintext products are the thread seconds of their kernel over the threads, and all the rest
+// (decomposition, key products, automorphisms, ModDown, waiting) is the rotations'.
 //
-// Predictions are the plan's. The plan knows the seconds of encoding of a whole pass only, so in the first breakdown they
-// come without it.
+// Predictions are the plan's. The plan knows the seconds of encoding of a whole pass only, so in the first
+// breakdown they come without it.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@
 #include "ckks/program/planning/planner.h"
 #include "cmd/timing/kernel_timer.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // By instruction.
 struct PassTimes {
@@ -42,12 +42,12 @@ std::vector<PassPart> by_computation(const program::Plan&, const PassTimes&,
 std::vector<PassPart> by_operation(const program::Plan&, const PassTimes&, const program::CostModel&,
                                    const std::vector<double>& predicted, double predicted_encoding);
 
-// Thread seconds of all kernels inside of bootstraps and elsewhere. What is missing to the seconds of all threads is encoding,
-// copies, and waiting at the end of parallel loops: a few in a hundred on one thread, most of it where other programs take
-// processors from two.
+// Thread seconds of all kernels inside of bootstraps and elsewhere. What is missing to the seconds of all
+// threads is encoding, copies, and waiting at the end of parallel loops: a few in a hundred on one thread,
+// most of it where other programs take processors from two.
 struct KernelSums {
   KernelTimes in_bootstraps{}, elsewhere{};
 };
 KernelSums kernel_sums(const program::Plan&, const PassTimes&);
 
-}  // namespace psm
+}  // namespace psm::cmd

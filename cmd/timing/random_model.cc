@@ -7,18 +7,18 @@
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr double kDenominatorSpan = 600;
 
 }  // namespace
 
-RandomModel random_model(const ModelConfig& config, uint64_t seed, int prompts, int sequences) {
+RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts, int sequences) {
   PSM_CHECK(prompts >= 1, prompts);
   RandomModel model;
-  ModelWeights& weights = model.checkpoint.weights;
-  weights = random_weights(config, seed);
+  attention::ModelWeights& weights = model.checkpoint.weights;
+  weights = attention::random_weights(config, seed);
   TrainingRandom lengths = TrainingRandom(seed).split(0), tokens = TrainingRandom(seed).split(1);
   const auto width = static_cast<size_t>(config.width);
   for (size_t begin = 0; begin < weights.embedding.size(); begin += width) {
@@ -32,14 +32,14 @@ RandomModel random_model(const ModelConfig& config, uint64_t seed, int prompts, 
     for (int& token : sequence) token = static_cast<int>(tokens.integer(static_cast<uint64_t>(config.vocab)));
   }
   double largest = 0;
-  for (const LayerRanges& layer : measure_ranges(weights, measured).layers)
+  for (const attention::LayerRanges& layer : attention::measure_ranges(weights, measured).layers)
     largest = std::max(largest, layer.denominator.hi);
   weights.config.epsilon = largest / kDenominatorSpan;
-  model.checkpoint.ranges = measure_ranges(weights, measured);
-  model.checkpoint.polynomial = PolynomialOptions{};
+  model.checkpoint.ranges = attention::measure_ranges(weights, measured);
+  model.checkpoint.polynomial = attention::PolynomialOptions{};
   measured.resize(static_cast<size_t>(prompts));
   model.prompts = std::move(measured);
   return model;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,12 +1,15 @@
-// A polynomial model of a given shape without training: weights drawn by a seed, ranges measured on random sequences.
+// A polynomial model of a given shape without training: weights drawn by a seed, ranges measured on random
+// sequences.
 //
-// Weights are random_weights' (attention/shape/weights.h: matrices of standard deviation 1/sqrt(in), 0.044 for d = 512),
-// with two changes that give the polynomials the intervals of a trained model:
+// Weights are random_weights' (attention/shape/weights.h: matrices of standard deviation 1/sqrt(in), 0.044
+// for d = 512), with two changes that give the polynomials the intervals of a trained model:
 //   embedding   a row is 10^u times as long, u uniform in [-1/2, 1/2]: variances of tokens span a factor of 100
 //   epsilon     1/600 of the largest denominator: those of 1/x span a factor of about 600
-// The ranges are those of the prompts and of further sequences, by the reference forward pass, as any model's.
+// The ranges are those of the prompts and of further sequences, by the reference forward pass, as any
+// model's.
 //
-// What such a model computes means nothing; what it takes to compute is what a trained one of this shape takes.
+// What such a model computes means nothing; what it takes to compute is what a trained one of this shape
+// takes.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +17,14 @@
 
 #include "attention/files/checkpoint.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct RandomModel {
-  Checkpoint checkpoint;
+  attention::Checkpoint checkpoint;
   std::vector<std::vector<int>> prompts;  // of config.context tokens each
 };
 
 // `sequences`: on which ranges are measured, the prompts among them.
-RandomModel random_model(const ModelConfig& config, uint64_t seed, int prompts, int sequences = 4);
+RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, int prompts, int sequences = 4);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -4,11 +4,11 @@
 #include "attention/reference/polynomial_model.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-ModelConfig small() {
-  ModelConfig config;
+attention::ModelConfig small() {
+  attention::ModelConfig config;
   config.vocab = 64, config.context = 16, config.layers = 2, config.width = 32, config.heads = 2;
   config.ffn = 64;
   return config;
@@ -18,15 +18,15 @@ TEST_CASE("a random model's prompts stay within its intervals, which span what a
   const RandomModel model = random_model(small(), 3, 2);
   REQUIRE(model.prompts.size() == 2);
   CHECK(model.prompts[0] != model.prompts[1]);
-  const Checkpoint& checkpoint = model.checkpoint;
-  for (const LayerRanges& layer : checkpoint.ranges->layers) {
+  const attention::Checkpoint& checkpoint = model.checkpoint;
+  for (const attention::LayerRanges& layer : checkpoint.ranges->layers) {
     CHECK(layer.variance.hi / layer.variance.lo > 10);
     CHECK(layer.variance.hi / layer.variance.lo < 200);
     CHECK(layer.denominator.hi / layer.denominator.lo < 1000);
   }
-  const PolynomialModel polynomial =
-      make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
-  for (const RangeUse& use : count_range_leaves(polynomial, model.prompts)) {
+  const attention::PolynomialModel polynomial =
+      attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+  for (const attention::RangeUse& use : attention::count_range_leaves(polynomial, model.prompts)) {
     CAPTURE(use.function);
     // The client computes the first norm.
     CHECK((use.values > 0) == (use.layer > 0 || use.function != "1/sqrt(variance)"));
@@ -45,4 +45,4 @@ TEST_CASE("the seed decides weights, ranges and prompts") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

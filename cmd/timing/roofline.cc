@@ -9,7 +9,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 // The shortest of the runs that fit in a fifth of a second: other processes only ever lengthen a run.
@@ -52,7 +52,7 @@ double read_bandwidth() {
 
 // A basis conversion of 32 limbs to 16, in stretches of 128 residues: each residue that is loaded serves many
 // products. Threads share nothing here, so each takes its own time and the rates add up.
-double multiply_accumulate_rate(const Modulus& q) {
+double multiply_accumulate_rate(const ckks::Modulus& q) {
   constexpr size_t kOut = 16, kIn = 32, kLength = 128, kCalls = 100;  // 48 KiB of residues
   const auto threads = static_cast<size_t>(thread_count());
   std::vector<double> rates(threads);
@@ -64,10 +64,10 @@ double multiply_accumulate_rate(const Modulus& q) {
     const uint64_t* in[kIn];
     for (size_t j = 0; j < kOut; ++j) out[j] = results.data() + j * kLength;
     for (size_t k = 0; k < kIn; ++k) in[k] = residues.data() + k * kLength;
-    const std::vector<Modulus> moduli(kOut, q);
+    const std::vector<ckks::Modulus> moduli(kOut, q);
     const double seconds = least_seconds([&] {
       for (size_t call = 0; call < kCalls; ++call)
-        kernels().basis_convert(out, kOut, in, kIn, constants.data(), moduli.data(), kLength);
+        ckks::kernels().basis_convert(out, kOut, in, kIn, constants.data(), moduli.data(), kLength);
     });
     rates[t] = static_cast<double>(kOut * kIn * kLength * kCalls) / seconds;
   });
@@ -76,7 +76,7 @@ double multiply_accumulate_rate(const Modulus& q) {
 
 }  // namespace
 
-Machine measure_machine(const Ring& ring) {
+Machine measure_machine(const ckks::Ring& ring) {
   Machine machine;
   machine.bytes_per_second = read_bandwidth();
   machine.macs_per_second = multiply_accumulate_rate(ring.q(0));
@@ -94,4 +94,4 @@ double macs_of(const program::Work& work, int log_n) {
   return static_cast<double>(size_t{1} << log_n) * (work[WorkKind::kNtt] * log_n / 2 + products);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

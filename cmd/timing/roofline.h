@@ -8,8 +8,8 @@
 //          step of a basis conversion. Sums, permutations and random numbers are free.
 // Bandwidth and rate are measured on this machine. The rate is that of a basis conversion in the first-level
 // cache with the backend in use, reduced once a sum: with IFMA two instructions a product, issued at some
-// three quarters of what the processor could. A butterfly takes longer than such a product, so the roofline of
-// a transform is a floor that no transform reaches.
+// three quarters of what the processor could. A butterfly takes longer than such a product, so the roofline
+// of a transform is a floor that no transform reaches.
 //
 // Operands that repeat from run to run may stay in the last-level cache; then bytes weigh less than counted.
 #pragma once
@@ -17,7 +17,7 @@
 #include "ckks/program/planning/cost_model.h"
 #include "ckks/ring/ring.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct Machine {
   double bytes_per_second = 0;  // read from memory
@@ -25,7 +25,7 @@ struct Machine {
 };
 
 // With the threads in use (thread_count()); well under a second.
-Machine measure_machine(const Ring& ring);
+Machine measure_machine(const ckks::Ring& ring);
 
 struct OperationCount {
   double bytes = 0;
@@ -38,4 +38,4 @@ struct OperationCount {
 // Multiply-accumulates of the work that the cost model counts.
 double macs_of(const program::Work& work, int log_n);
 
-}  // namespace psm
+}  // namespace psm::cmd

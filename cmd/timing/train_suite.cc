@@ -9,13 +9,14 @@
 #include "train/data/text_data.h"
 #include "train/stages/trainer.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-// The best of many short tries, all threads at once: it may take a tenth of a second until each has a processor.
+// The best of many short tries, all threads at once: it may take a tenth of a second until each has a
+// processor.
 double peak_gflops(int threads) {
   constexpr size_t kRounds = 2'000'000;
-  const SimdKernels& kernels = simd_kernels();
+  const nn::SimdKernels& kernels = nn::simd_kernels();
   double best = 0;
   for (const double start = seconds_now(); seconds_now() - start < 0.3;) {
     const double begin = seconds_now();
@@ -39,15 +40,16 @@ double median_ms(std::vector<double> seconds) {
   return 1e3 * seconds[seconds.size() / 2];
 }
 
-void time_steps(const TrainSuiteOptions& options, const TextData& data, ModelConfig model, TrainRow& row) {
-  TrainerOptions training;
+void time_steps(const TrainSuiteOptions& options, const train::TextData& data, attention::ModelConfig model,
+                TrainRow& row) {
+  train::TrainerOptions training;
   training.batch = options.batch;
-  Trainer trainer(random_weights(model, 1), data, training);
+  train::Trainer trainer(attention::random_weights(model, 1), data, training);
   trainer.step();
   std::vector<double> whole, forward, backward, optimiser;
   for (int i = 0; i < options.steps; ++i) {
     const double begin = seconds_now();
-    const StepReport report = trainer.step();
+    const train::StepReport report = trainer.step();
     whole.push_back(seconds_now() - begin);
     forward.push_back(report.forward_seconds);
     backward.push_back(report.backward_seconds);
@@ -80,14 +82,14 @@ Json TrainRow::json() const {
 
 TrainSuiteOptions default_train_suite() {
   TrainSuiteOptions options;
-  ModelConfig& model = options.model;
+  attention::ModelConfig& model = options.model;
   model.vocab = model.context = model.width = 256;
   model.layers = 6, model.heads = 8, model.ffn = 4 * model.width;
-  model.form = PowerForm::kStable;
+  model.form = attention::PowerForm::kStable;
   return options;
 }
 
-double training_step_flops(const ModelConfig& model, int batch) {
+double training_step_flops(const attention::ModelConfig& model, int batch) {
   const double d = model.width, tokens = static_cast<double>(batch) * model.context;
   const double pairs = tokens * (model.causal ? (model.context + 1) / 2.0 : model.context);
   const double outside = model.classes > 0 ? batch * d * (model.classes + (model.pooler ? d : 0)) +
@@ -100,21 +102,22 @@ double training_step_flops(const ModelConfig& model, int batch) {
 std::vector<TrainRow> train_suite(const TrainSuiteOptions& options) {
   PSM_CHECK(options.steps >= 1, options.steps);
   const int all = thread_count();
-  const TextData data(random_bytes(1 << 16), {.context = options.model.context});
+  const train::TextData data(random_bytes(1 << 16), {.context = options.model.context});
   std::vector<int> counts = {1};
   if (all > 1) counts.push_back(all);
   std::vector<TrainRow> rows;
   for (const int threads : counts) {
     set_thread_count(threads);
     const double peak = peak_gflops(threads);
-    for (const AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
+    for (const attention::AttentionKind kind :
+         {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
       TrainRow row{.name = "training_step",
-                   .attention = std::string(name_of(kind)),
+                   .attention = std::string(attention::name_of(kind)),
                    .threads = threads,
-                   .backend = simd_kernels().name,
+                   .backend = nn::simd_kernels().name,
                    .peak_gflops = peak};
       if (options.starting) options.starting(row);
-      ModelConfig model = options.model;
+      attention::ModelConfig model = options.model;
       model.attention = kind;
       time_steps(options, data, model, row);
       rows.push_back(std::move(row));
@@ -124,4 +127,4 @@ std::vector<TrainRow> train_suite(const TrainSuiteOptions& options) {
   return rows;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,14 +1,15 @@
 // The suite `train` of //cmd:bench: a step of training, timed beside what the processor's fp32 units allow.
 //
-// A row a kind of attention and number of threads: medians by the clock of TrainSuiteOptions::steps steps after
-// one that is not counted. Forward, backward (both with the cross entropy) and the optimiser (with the sum of the
-// gradients of the batch's parts) add up to the step but for the drawing of data. The data are random bytes:
-// what a step costs does not depend on them.
+// A row a kind of attention and number of threads: medians by the clock of TrainSuiteOptions::steps steps
+// after one that is not counted. Forward, backward (both with the cross entropy) and the optimiser (with the
+// sum of the gradients of the batch's parts) add up to the step but for the drawing of data. The data are
+// random bytes: what a step costs does not depend on them.
 //
-// gflops counts the floating-point operations of the products of matrices that training needs, two an entry and
-// inner index, whatever the program does: per layer W_q, W_k, W_v, W_o, W_up, W_down on every token, q k' and w v on
-// the pairs of tokens that the causal mask leaves, and the unembedding; three times, since a product's backward
-// pass is two of its size. peak_gflops is what multiply-adds on registers reach on so many threads, measured.
+// gflops counts the floating-point operations of the products of matrices that training needs, two an entry
+// and inner index, whatever the program does: per layer W_q, W_k, W_v, W_o, W_up, W_down on every token, q k'
+// and w v on the pairs of tokens that the causal mask leaves, and the unembedding; three times, since a
+// product's backward pass is two of its size. peak_gflops is what multiply-adds on registers reach on so many
+// threads, measured.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@
 #include "attention/shape/config.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct TrainRow {
   std::string name;       // the operation: training_step
@@ -33,7 +34,7 @@ struct TrainRow {
 };
 
 struct TrainSuiteOptions {
-  ModelConfig model;  // attention is set row by row
+  attention::ModelConfig model;  // attention is set row by row
   int batch = 16;
   int steps = 5;
   std::function<void(const TrainRow&)> starting;  // told which row is measured next; may be empty
@@ -43,9 +44,9 @@ struct TrainSuiteOptions {
 TrainSuiteOptions default_train_suite();
 
 // Floating-point operations of one step.
-double training_step_flops(const ModelConfig& model, int batch);
+double training_step_flops(const attention::ModelConfig& model, int batch);
 
 // softmax and power_softmax on one thread, and on thread_count() if that is more.
 std::vector<TrainRow> train_suite(const TrainSuiteOptions& options);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -5,7 +5,7 @@
 #include "ckks/base/parallel.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 TEST_CASE("the suite train has a row for both attentions on one thread and on all, with every member") {
@@ -43,11 +43,11 @@ TEST_CASE("the suite train has a row for both attentions on one thread and on al
 }
 
 TEST_CASE("the operations of a step are those counted by hand") {
-  ModelConfig model;
+  attention::ModelConfig model;
   model.vocab = 5, model.context = 3, model.layers = 2, model.width = 4, model.heads = 2, model.ffn = 7;
   // A token: four 4 x 4 products and two 4 x 7 a layer, 4 x 5 at the end; a sequence: 6 pairs, twice 4.
   CHECK(training_step_flops(model, 2) == 6 * (2 * 3 * (2 * (64 + 56) + 20) + 2 * 2 * (6 * 8)));
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr size_t kTextSteps = 1200;
@@ -54,10 +54,10 @@ RecipeFlags::RecipeFlags(Flags& flags)
       seed_(flags.integer("seed", 1, 1, INT64_MAX, "of data and training")) {}
 
 int RecipeFlags::context_or_default() const {
-  return context_ > 0 ? static_cast<int>(context_) : TextOptions{}.context;
+  return context_ > 0 ? static_cast<int>(context_) : train::TextOptions{}.context;
 }
 
-void RecipeFlags::set_score_offset(RecipeOptions& options) const {
+void RecipeFlags::set_score_offset(train::RecipeOptions& options) const {
   options.model.score_offset = score_offset_ != "none";
   if (score_offset_ == "none" || score_offset_ == "learned") return;
   double value = 0;
@@ -68,23 +68,23 @@ void RecipeFlags::set_score_offset(RecipeOptions& options) const {
   options.constant_score_offset = value;
 }
 
-RangeLosses RecipeFlags::range_losses(const RangeLosses& of_task) const {
+train::RangeLosses RecipeFlags::range_losses(const train::RangeLosses& of_task) const {
   if (range_loss_.empty()) return of_task;
-  if (range_loss_ == "tight") return default_range_losses();
-  if (range_loss_ == "gentle") return text_range_losses();
-  if (range_loss_ == "paper") return paper_range_losses();
+  if (range_loss_ == "tight") return train::default_range_losses();
+  if (range_loss_ == "gentle") return train::text_range_losses();
+  if (range_loss_ == "paper") return train::paper_range_losses();
   throw Error(message("--range-loss takes tight, gentle or paper, not '", range_loss_, "'"));
 }
 
-RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) const {
+train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Checkpoint* from) const {
   const bool recall = task.recall_task() != nullptr;
   const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
-  RecipeOptions options = task.recipe(from_scratch, static_cast<uint64_t>(seed_));
+  train::RecipeOptions options = task.recipe(from_scratch, static_cast<uint64_t>(seed_));
   if (recall && context_ > 0) throw Error("--context is for text models; recall has sequences of 64 tokens");
-  ModelConfig& model = options.model;
-  model.attention = attention_kind_from(attention_);
+  attention::ModelConfig& model = options.model;
+  model.attention = attention::attention_kind_from(attention_);
   model.power = static_cast<int>(power_);
-  if (paper_) follow_paper(options);
+  if (paper_) train::follow_paper(options);
   if (!paper_ || flags_.given("score-offset")) set_score_offset(options);
   if (!paper_ || flags_.given("epsilon")) options.inference_epsilon = epsilon_;
   if (from) {
@@ -92,8 +92,8 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
       if (flags_.given(name))
         throw Error(message("--", name, " is decided by the model of --from; leave it out"));
     }
-    const ModelConfig& start = from->weights.config;
-    if (start.attention != AttentionKind::kSoftmax) {
+    const attention::ModelConfig& start = from->weights.config;
+    if (start.attention != attention::AttentionKind::kSoftmax) {
       if (flags_.given("power") && power_ != start.power) {
         throw Error(message("--power ", power_, ", but the model of --from was trained with ", start.power));
       }
@@ -101,8 +101,8 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
         throw Error("--score-offset is decided by the model of --from; leave it out");
       if (!flags_.given("attention")) model.attention = start.attention;
     }
-    require_continuable(start, model);
-    make_continual(options);
+    train::require_continuable(start, model);
+    train::make_continual(options);
   } else {
     set_if_given(model.layers, layers_);
     set_if_given(model.width, width_);
@@ -110,8 +110,8 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
     set_if_given(model.ffn, ffn_);
   }
   model.validate();
-  set_steps(options, steps_ > 0 ? static_cast<size_t>(steps_) : options.steps,
-            range_steps_ > 0 ? static_cast<size_t>(range_steps_) : options.range_steps);
+  train::set_steps(options, steps_ > 0 ? static_cast<size_t>(steps_) : options.steps,
+                   range_steps_ > 0 ? static_cast<size_t>(range_steps_) : options.range_steps);
   set_if_given(options.training.batch, batch_);
   set_if_given(options.range_training.batch, batch_);
   if (rate_ > 0) options.training.rate.peak = rate_;
@@ -121,4 +121,4 @@ RecipeOptions RecipeFlags::recipe(const Task& task, const Checkpoint* from) cons
   return options;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

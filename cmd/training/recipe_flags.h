@@ -6,7 +6,7 @@
 #include "ckks/base/files/flags.h"
 #include "cmd/training/training_run.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct RecipeFlags {
   explicit RecipeFlags(Flags& flags);
@@ -15,13 +15,15 @@ struct RecipeFlags {
   int context_or_default() const;
   // The task's recipe as the flags change it, from scratch or from the model `from`. Throws Error on a shape
   // that no model has, an odd power, and on flags that `from` has decided already.
-  RecipeOptions recipe(const Task& task, const Checkpoint* from) const;
+  train::RecipeOptions recipe(const Task& task, const attention::Checkpoint* from) const;
   // The polynomials of the models that are scored meanwhile.
-  PolynomialOptions polynomials() const { return paper_ ? paper_polynomials() : PolynomialOptions{}; }
+  attention::PolynomialOptions polynomials() const {
+    return paper_ ? attention::paper_polynomials() : attention::PolynomialOptions{};
+  }
 
  private:
-  void set_score_offset(RecipeOptions& options) const;
-  RangeLosses range_losses(const RangeLosses& of_task) const;
+  void set_score_offset(train::RecipeOptions& options) const;
+  train::RangeLosses range_losses(const train::RangeLosses& of_task) const;
 
   const Flags& flags_;
   const std::string& attention_;
@@ -36,4 +38,4 @@ struct RecipeFlags {
   const int64_t &range_warmup_, &seed_;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

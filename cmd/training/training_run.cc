@@ -7,7 +7,7 @@
 #include "cmd/terminal/table.h"
 #include "train/evaluation/bits_per_byte.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kTestQueries = 2400;
@@ -34,27 +34,27 @@ StageScore score_from(const Json& json) {
   return score;
 }
 
-const char* title_of(AttentionKind kind) {
-  return kind == AttentionKind::kPowerSoftmax ? "PowerSoftmax"
-         : kind == AttentionKind::kScaledRelu ? "scaled ReLU"
-                                              : "softmax";
+const char* title_of(attention::AttentionKind kind) {
+  return kind == attention::AttentionKind::kPowerSoftmax ? "PowerSoftmax"
+         : kind == attention::AttentionKind::kScaledRelu ? "scaled ReLU"
+                                                         : "softmax";
 }
 
 }  // namespace
 
-Task Task::recall(const RecallOptions& options) {
-  return {std::make_unique<const RecallTask>(options), PromptCodec(options)};
+Task Task::recall(const train::RecallOptions& options) {
+  return {std::make_unique<const train::RecallTask>(options), PromptCodec(options)};
 }
 
 Task Task::text(const std::string& path, const std::string& valid, int context,
-                std::shared_ptr<const Tokenizer> tokenizer) {
-  auto data = std::make_unique<const TextData>(
-      TextData::from_files(path, valid, {.context = context}, std::move(tokenizer)));
+                std::shared_ptr<const nn::Tokenizer> tokenizer) {
+  auto data = std::make_unique<const train::TextData>(
+      train::TextData::from_files(path, valid, {.context = context}, std::move(tokenizer)));
   PromptCodec codec(data->tokenizer());
   return {std::move(data), std::move(codec)};
 }
 
-Task Task::of(const Checkpoint& checkpoint, const std::string& text, const std::string& valid) {
+Task Task::of(const attention::Checkpoint& checkpoint, const std::string& text, const std::string& valid) {
   const PromptCodec codec(checkpoint);
   if (codec.is_recall()) {
     if (!text.empty()) throw Error("the model recalls keys and values and knows no text; leave --text out");
@@ -64,27 +64,28 @@ Task Task::of(const Checkpoint& checkpoint, const std::string& text, const std::
   return Task::text(text, valid, checkpoint.weights.config.context, codec.tokenizer());
 }
 
-Batch Task::test(int windows) const {
-  if (const RecallTask* recall = recall_task()) {
+train::Batch Task::test(int windows) const {
+  if (const train::RecallTask* recall = recall_task()) {
     return recall->test((kTestQueries + recall->queries_per_sequence() - 1) / recall->queries_per_sequence(),
                         kTestStream);
   }
   return source->validation(windows);
 }
 
-RecipeOptions Task::recipe(size_t text_steps, uint64_t seed) const {
-  return recall_task() ? recall_recipe(*recall_task(), seed) : text_recipe(*text_data(), text_steps, seed);
+train::RecipeOptions Task::recipe(size_t text_steps, uint64_t seed) const {
+  return recall_task() ? train::recall_recipe(*recall_task(), seed)
+                       : train::text_recipe(*text_data(), text_steps, seed);
 }
 
-double Task::bytes_per_target(const Batch& batch) const {
-  return codec.tokenizer() ? psm::bytes_per_target(batch, *codec.tokenizer()) : 0;
+double Task::bytes_per_target(const train::Batch& batch) const {
+  return codec.tokenizer() ? psm::train::bytes_per_target(batch, *codec.tokenizer()) : 0;
 }
 
-TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const PolynomialOptions& options,
-                       const Checkpoint* from) {
+TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
+                       const attention::PolynomialOptions& options, const attention::Checkpoint* from) {
   const double start = seconds_now();
   TrainingRun run;
-  const auto report = [&](const StageReport& stage) {
+  const auto report = [&](const train::StageReport& stage) {
     const std::string score = task.recall_task()
                                   ? percent(stage.validation.accuracy())
                                   : "perplexity " + format("%.3f", stage.validation.perplexity());
@@ -96,9 +97,9 @@ TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const Poly
     }
     std::fflush(stdout);
   };
-  TrainedModels& models = run.models;
-  models = from ? continue_recipe(from->weights, recipe, *task.source, report)
-                : run_recipe(recipe, *task.source, report);
+  train::TrainedModels& models = run.models;
+  models = from ? train::continue_recipe(from->weights, recipe, *task.source, report)
+                : train::run_recipe(recipe, *task.source, report);
   run.checkpoint.weights = models.final_model;
   run.checkpoint.ranges = models.ranges;
   run.checkpoint.polynomial = options;
@@ -115,29 +116,31 @@ TrainingRun train_task(const Task& task, const RecipeOptions& recipe, const Poly
       scores.softmax = {};  // of other data: nothing to compare with
   }
   scores.data = task.source->description();
-  const Batch test = task.test();
-  const auto score = [&](StageScore& stage, const Evaluation& evaluation, int64_t tokens) {
-    static_cast<Evaluation&>(stage) = evaluation;
+  const train::Batch test = task.test();
+  const auto score = [&](StageScore& stage, const train::Evaluation& evaluation, int64_t tokens) {
+    static_cast<train::Evaluation&>(stage) = evaluation;
     stage.tokens = tokens;
   };
   const auto tokens_of = [&](std::string_view name) {
-    for (const StageReport& stage : models.stages) {
+    for (const train::StageReport& stage : models.stages) {
       if (stage.name == name) return static_cast<int64_t>(stage.tokens);
     }
     return int64_t{0};
   };
   scores.attention = models.trained.config.attention;
   if (!models.softmax.layers.empty()) {
-    score(scores.softmax, evaluate(models.softmax, test),
-          tokens + tokens_of(name_of(AttentionKind::kSoftmax)));
+    score(scores.softmax, train::evaluate(models.softmax, test),
+          tokens + tokens_of(attention::name_of(attention::AttentionKind::kSoftmax)));
   }
-  if (!models.replaced.layers.empty()) score(scores.replaced, evaluate(models.replaced, test), tokens);
-  tokens += tokens_of(name_of(scores.attention));
-  score(scores.trained, evaluate(models.trained, test), tokens);
+  if (!models.replaced.layers.empty()) score(scores.replaced, train::evaluate(models.replaced, test), tokens);
+  tokens += tokens_of(attention::name_of(scores.attention));
+  score(scores.trained, train::evaluate(models.trained, test), tokens);
   tokens += tokens_of("ranges");
-  score(scores.ranges, evaluate(models.final_model, test), tokens);
+  score(scores.ranges, train::evaluate(models.final_model, test), tokens);
   score(scores.polynomial,
-        evaluate_polynomial(make_polynomial(models.final_model, models.ranges, options), test), tokens);
+        train::evaluate_polynomial(attention::make_polynomial(models.final_model, models.ranges, options),
+                                   test),
+        tokens);
   write_scores(scores, run.checkpoint);
   run.seconds = seconds_now() - start;
   return run;
@@ -157,11 +160,11 @@ Json scores_json(const TaskScores& scores) {
   return json;
 }
 
-void write_scores(const TaskScores& scores, Checkpoint& checkpoint) {
+void write_scores(const TaskScores& scores, attention::Checkpoint& checkpoint) {
   checkpoint.notes[kScoresNote] = scores_json(scores).dump(0);
 }
 
-TaskScores read_scores(const Checkpoint& checkpoint) {
+TaskScores read_scores(const attention::Checkpoint& checkpoint) {
   TaskScores scores;
   scores.attention = checkpoint.weights.config.attention;
   const auto found = checkpoint.notes.find(kScoresNote);
@@ -177,7 +180,7 @@ TaskScores read_scores(const Checkpoint& checkpoint) {
   return scores;
 }
 
-bool trained_here(const Checkpoint& checkpoint) {
+bool trained_here(const attention::Checkpoint& checkpoint) {
   const TaskScores scores = read_scores(checkpoint);
   return scores.softmax.scored + scores.trained.scored + scores.ranges.scored > 0;
 }
@@ -189,7 +192,7 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
   if (!recall) heading.push_back("bits a byte");
   Table table(heading);
   const double bytes = recall ? 0 : task.bytes_per_target(task.test());
-  const auto figure = [&](const Evaluation& e) { return recall ? e.accuracy() : e.perplexity(); };
+  const auto figure = [&](const train::Evaluation& e) { return recall ? e.accuracy() : e.perplexity(); };
   const auto row = [&](const std::string& name, const StageScore& e) {
     if (e.scored == 0) return;
     const bool compared = scores.softmax.scored > 0 && figure(scores.softmax) > 0;
@@ -197,7 +200,7 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
                                       recall ? percent(e.accuracy()) : format("%.3f", e.perplexity()),
                                       compared ? format("%.4f", figure(e) / figure(scores.softmax)) : "",
                                       std::to_string(e.scored)};
-    if (!recall) cells.push_back(format("%.4f", bits_per_byte(e, bytes)));
+    if (!recall) cells.push_back(format("%.4f", train::bits_per_byte(e, bytes)));
     table.row(cells);
   };
   const std::string title = title_of(scores.attention);
@@ -210,4 +213,4 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
   return table.text();
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

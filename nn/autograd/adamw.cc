@@ -8,7 +8,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 constexpr size_t kChunk = 4096;  // the unit of the fixed summation order and of the division of work
 }
@@ -67,4 +67,4 @@ double AdamW::step(std::span<float> values, std::span<const float> grads, double
   return norm;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace psm {
+namespace psm::nn {
 
 struct AdamWOptions {
   double beta1 = 0.9, beta2 = 0.98, epsilon = 1e-8;
@@ -55,4 +55,4 @@ class AdamW {
   AdamWState state_;
 };
 
-}  // namespace psm
+}  // namespace psm::nn

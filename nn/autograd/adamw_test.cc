@@ -5,7 +5,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 TEST_CASE("the first step moves every weight by the learning rate against its gradient's sign") {
@@ -59,4 +59,4 @@ TEST_CASE("the learning rate warms up, peaks and ends at its floor") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -12,7 +12,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::nn {
 
 class Arena {
  public:
@@ -66,4 +66,4 @@ class Arena {
   size_t current_ = 0, used_ = 0;
 };
 
-}  // namespace psm
+}  // namespace psm::nn

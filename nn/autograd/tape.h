@@ -11,9 +11,9 @@
 // backward() in reverse. Gradients accumulate, so a tensor may be used many times; a fresh tensor's is zero.
 //
 // Operations and tensors live in the tape's arena: restart() forgets them and keeps the memory. Operations
-// must not own anything (they are never destroyed). Without gradients a tape runs operations and forgets them: half
-// the memory, and no backward(). Scalar is float for training, double for gradient checks.
-// Not thread-safe: training gives every thread its own tape.
+// must not own anything (they are never destroyed). Without gradients a tape runs operations and forgets
+// them: half the memory, and no backward(). Scalar is float for training, double for gradient checks. Not
+// thread-safe: training gives every thread its own tape.
 #pragma once
 
 #include <cstring>
@@ -23,7 +23,7 @@
 
 #include "nn/autograd/arena.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct Tensor {
@@ -96,4 +96,4 @@ class Tape {
   std::vector<Operation*> operations_;
 };
 
-}  // namespace psm
+}  // namespace psm::nn

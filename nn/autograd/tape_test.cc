@@ -7,7 +7,7 @@
 #include "nn/layers/activations.h"
 #include "nn/layers/linear.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 TEST_CASE("a step after the first asks the system for no memory and finds the same places") {
@@ -42,4 +42,4 @@ TEST_CASE("a tensor used twice collects both gradients") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -1,11 +1,12 @@
 #include "nn/encrypted/encrypted_gelu.h"
 
-namespace psm {
+namespace psm::nn {
 
 using program::Builder;
 using program::Value;
 
-std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half, const Approximation& gelu) {
+std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
+                                  const approx::Approximation& gelu) {
   Builder::Scope scope(builder, "gelu");
   std::vector<Value> parts;
   for (Value z : half) {
@@ -24,4 +25,4 @@ std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
   return builder.refresh(outputs);
 }
 
-}  // namespace psm
+}  // namespace psm::nn

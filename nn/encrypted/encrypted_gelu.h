@@ -15,9 +15,9 @@
 #include "approx/approximation.h"
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::nn {
 
 std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const program::Value> half,
-                                           const Approximation& gelu);
+                                           const approx::Approximation& gelu);
 
-}  // namespace psm
+}  // namespace psm::nn

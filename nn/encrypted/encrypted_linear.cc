@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::nn {
 
 using program::Builder;
 using program::Value;
@@ -14,26 +14,27 @@ namespace {
 constexpr int kSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
 
 // Entry (row, column) of A, or of B when conjugate.
-Complex complex_entry(const SlotMatrix& w, int row, int column, bool conjugate) {
+ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool conjugate) {
   const size_t width = 2 * static_cast<size_t>(w.columns);
   const double* upper = w.entries.data() + 2 * static_cast<size_t>(row) * width + 2 * column;
   const double* lower = upper + width;
   const double w11 = upper[0], w12 = upper[1], w21 = lower[0], w22 = lower[1];
-  return conjugate ? Complex(w11 - w22, w21 + w12) / 2.0 : Complex(w11 + w22, w21 - w12) / 2.0;
+  return conjugate ? ckks::Complex(w11 - w22, w21 + w12) / 2.0 : ckks::Complex(w11 + w22, w21 - w12) / 2.0;
 }
 
 // Diagonal s of the block (output ciphertext, input ciphertext), moved back by the giant step that follows
 // it. Empty if all its entries are zero.
-Plain diagonal(const SlotMatrix& w, int output, int input, int s, int giant, bool conjugate, int features) {
-  if (w.entries.empty()) return Plain::shape_only(static_cast<size_t>(features), false);
-  std::vector<Complex> weight(static_cast<size_t>(features));
+ckks::Plain diagonal(const SlotMatrix& w, int output, int input, int s, int giant, bool conjugate,
+                     int features) {
+  if (w.entries.empty()) return ckks::Plain::shape_only(static_cast<size_t>(features), false);
+  std::vector<ckks::Complex> weight(static_cast<size_t>(features));
   bool any = false;
   for (int f = std::max(0, -s); f < std::min(features, features - s); ++f) {
-    const Complex entry = complex_entry(w, output * features + f, input * features + f + s, conjugate);
+    const ckks::Complex entry = complex_entry(w, output * features + f, input * features + f + s, conjugate);
     weight[static_cast<size_t>((f + giant) % features)] = entry;
     any = any || entry != 0.0;
   }
-  return any ? Plain(std::move(weight)) : Plain();
+  return any ? ckks::Plain(std::move(weight)) : ckks::Plain();
 }
 
 }  // namespace
@@ -64,9 +65,9 @@ std::vector<Value> linear_sources(Builder& builder, std::span<const Value> x, in
   return sources;
 }
 
-LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps& steps) {
+ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps& steps) {
   const auto [features, babies] = steps;
-  LinearTransform map{.outputs = 0, .terms = {}};
+  ckks::LinearTransform map{.outputs = 0, .terms = {}};
   for (const SlotMatrix& w : matrices) {
     PSM_CHECK(w.columns == matrices[0].columns && w.columns % features == 0 && w.rows % features == 0,
               "a matrix of ", w.rows, " x ", w.columns, " complex features cut by ", features);
@@ -78,7 +79,7 @@ LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSte
             for (int b = 0; b < babies; ++b) {
               const int s = giant + b - (source >= 2 ? features : 0);
               if (s <= -features) continue;
-              Plain weight = diagonal(w, block, input, s, giant, source % 2 == 1, features);
+              ckks::Plain weight = diagonal(w, block, input, s, giant, source % 2 == 1, features);
               if (weight.period() == 0) continue;
               map.terms.push_back({.output = map.outputs,
                                    .giant = giant,
@@ -88,7 +89,7 @@ LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSte
                                    .weight = std::move(weight)});
             }
       if (map.terms.size() == before)  // an output of zeros still is an output
-        map.terms.push_back({.output = map.outputs, .weight = Plain::constant(0)});
+        map.terms.push_back({.output = map.outputs, .weight = ckks::Plain::constant(0)});
     }
   }
   return map;
@@ -106,4 +107,4 @@ std::vector<Value> encrypted_linear(Builder& builder, std::span<const Value> x,
   return builder.linear(sources, linear_map(matrices, choose_linear_steps(features, inputs, outputs)));
 }
 
-}  // namespace psm
+}  // namespace psm::nn

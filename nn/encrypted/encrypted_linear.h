@@ -21,7 +21,7 @@
 
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::nn {
 
 // A real matrix between features in slot order: entry (2 r + p, 2 c + q) leads from part q (0 real, 1
 // imaginary) of complex feature c to part p of complex feature r. Without entries it is a shape only, for the
@@ -46,10 +46,10 @@ std::vector<program::Value> linear_sources(program::Builder&, std::span<const pr
 
 // The map itself, of matrices with the same columns: outputs are the ciphertexts of the first, then of the
 // second ...
-LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps&);
+ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, const LinearSteps&);
 
 // Both: one Linear instruction for all matrices. x.size() * F = columns.
 std::vector<program::Value> encrypted_linear(program::Builder&, std::span<const program::Value> x,
                                              std::span<const SlotMatrix> matrices);
 
-}  // namespace psm
+}  // namespace psm::nn

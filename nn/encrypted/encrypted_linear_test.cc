@@ -9,7 +9,7 @@
 #include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_sum.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 using program::Builder;
@@ -20,7 +20,7 @@ using program::Value;
 SlotVector random_slots(size_t n, std::mt19937_64& random, bool real = false) {
   std::normal_distribution<double> normal;
   SlotVector x(n);
-  for (Complex& z : x) z = {normal(random), real ? 0.0 : normal(random)};
+  for (ckks::Complex& z : x) z = {normal(random), real ? 0.0 : normal(random)};
   return x;
 }
 
@@ -33,7 +33,8 @@ SlotMatrix random_matrix(int rows, int columns, std::mt19937_64& random) {
 
 // Part p of complex feature f of token t, of a vector over several ciphertexts.
 double part(const std::vector<SlotVector>& x, int t, int f, int p, int features) {
-  const Complex z = x[static_cast<size_t>(f / features)][static_cast<size_t>(t * features + f % features)];
+  const ckks::Complex z =
+      x[static_cast<size_t>(f / features)][static_cast<size_t>(t * features + f % features)];
   return p == 0 ? z.real() : z.imag();
 }
 
@@ -124,4 +125,4 @@ TEST_CASE("a block sum adds the weighted slots of each block and gives them all 
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

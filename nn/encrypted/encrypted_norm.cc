@@ -3,24 +3,25 @@
 #include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_sum.h"
 
-namespace psm {
+namespace psm::nn {
 
 using program::Builder;
 using program::Value;
 
 std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, std::span<const double> weight,
-                                  double offset, const Approximation& inverse_sqrt) {
+                                  double offset, const approx::Approximation& inverse_sqrt) {
   PSM_CHECK(!x.empty() && weight.size() % x.size() == 0, weight.size(), " weights for ", x.size(),
             " ciphertexts");
   const size_t features = weight.size() / x.size();
   Builder::Scope scope(builder, "norm");
   // The squares of all ciphertexts meet in one Linear with as many inputs.
   std::vector<Value> squares;
-  LinearTransform sum;
+  ckks::LinearTransform sum;
   for (size_t c = 0; c < x.size(); ++c) {
     squares.push_back(builder.mark_real(builder.multiply(x[c], builder.conjugate(x[c]))));
-    LinearTransform part = block_sum_map(weight.subspan(c * features, features), static_cast<int>(features));
-    for (TransformTerm& term : part.terms) {
+    ckks::LinearTransform part =
+        block_sum_map(weight.subspan(c * features, features), static_cast<int>(features));
+    for (ckks::TransformTerm& term : part.terms) {
       term.input = static_cast<int>(c);
       sum.terms.push_back(std::move(term));
     }
@@ -32,4 +33,4 @@ std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, st
   return builder.refresh(h);
 }
 
-}  // namespace psm
+}  // namespace psm::nn

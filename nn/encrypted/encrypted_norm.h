@@ -20,10 +20,10 @@
 #include "approx/approximation.h"
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::nn {
 
 std::vector<program::Value> encrypted_norm(program::Builder&, std::span<const program::Value> x,
                                            std::span<const double> weight, double offset,
-                                           const Approximation& inverse_sqrt);
+                                           const approx::Approximation& inverse_sqrt);
 
-}  // namespace psm
+}  // namespace psm::nn

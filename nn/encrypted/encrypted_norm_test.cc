@@ -9,7 +9,7 @@
 #include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_gelu.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 using program::Builder;
@@ -19,14 +19,14 @@ using program::Value;
 SlotVector random_slots(size_t n, std::mt19937_64& random) {
   std::uniform_real_distribution<double> uniform(-1, 1);
   SlotVector x(n);
-  for (Complex& z : x) z = {uniform(random), uniform(random)};
+  for (ckks::Complex& z : x) z = {uniform(random), uniform(random)};
   return x;
 }
 
 TEST_CASE("a token spread over two ciphertexts is divided by its weighted length") {
   std::mt19937_64 random(4);
   constexpr size_t kFeatures = 8, kSlots = 32;
-  const Approximation inverse_sqrt = design_inverse_sqrt({0.2, 3}, 1e-4);
+  const approx::Approximation inverse_sqrt = approx::design_inverse_sqrt({0.2, 3}, 1e-4);
   std::vector<double> weight;
   for (size_t f = 0; f < 2 * kFeatures; ++f)
     weight.push_back(inverse_sqrt.input_scale() * (0.8 + 0.05 * static_cast<double>(f)) / (2 * kFeatures));
@@ -54,21 +54,21 @@ TEST_CASE("a token spread over two ciphertexts is divided by its weighted length
 
 TEST_CASE("gelu acts on the real and on the imaginary parts by themselves") {
   std::mt19937_64 random(5);
-  const Approximation gelu_polynomial = design_gelu(3, 1e-4);
+  const approx::Approximation gelu_polynomial = approx::design_gelu(3, 1e-4);
   Builder builder(64);
   builder.output("y", encrypted_gelu(builder, std::vector<Value>{builder.input("x")}, gelu_polynomial)[0]);
   const SlotVector z = random_slots(64, random);  // in units of the radius
   SlotVector half = z;
-  for (Complex& x : half) x *= 3 * gelu_polynomial.input_scale() / 2;
+  for (ckks::Complex& x : half) x *= 3 * gelu_polynomial.input_scale() / 2;
   const SlotVector y = program::run_twin(std::move(builder).finish(), {{"x", half}}).outputs.at("y");
   for (size_t s = 0; s < z.size(); ++s) {
-    const Complex found = y[s] * gelu_polynomial.output_scale();
-    CHECK(std::abs(found.real() - gelu(3 * z[s].real())) < 1.1e-4);
-    CHECK(std::abs(found.imag() - gelu(3 * z[s].imag())) < 1.1e-4);
-    CHECK(std::abs(found - Complex(gelu_polynomial.evaluate(3 * z[s].real()),
-                                   gelu_polynomial.evaluate(3 * z[s].imag()))) < 1e-12);
+    const ckks::Complex found = y[s] * gelu_polynomial.output_scale();
+    CHECK(std::abs(found.real() - approx::gelu(3 * z[s].real())) < 1.1e-4);
+    CHECK(std::abs(found.imag() - approx::gelu(3 * z[s].imag())) < 1.1e-4);
+    CHECK(std::abs(found - ckks::Complex(gelu_polynomial.evaluate(3 * z[s].real()),
+                                         gelu_polynomial.evaluate(3 * z[s].imag()))) < 1e-12);
   }
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::nn {
 
 using program::Builder;
 using program::Value;
@@ -14,4 +14,4 @@ Value power_of(Builder& builder, Value x, int p) {
   return builder.multiply(power_of(builder, x, p / 2 + 1), power_of(builder, x, p / 2));
 }
 
-}  // namespace psm
+}  // namespace psm::nn

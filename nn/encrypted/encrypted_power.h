@@ -3,9 +3,9 @@
 
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::nn {
 
 // x^p by repeated squaring, p >= 1; depth ceil(log2 p).
 program::Value power_of(program::Builder&, program::Value x, int p);
 
-}  // namespace psm
+}  // namespace psm::nn

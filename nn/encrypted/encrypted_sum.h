@@ -12,9 +12,9 @@
 
 #include "ckks/program/program.h"
 
-namespace psm {
+namespace psm::nn {
 
 // weight has `features` entries. B is chosen; S and features are powers of two.
-LinearTransform block_sum_map(std::span<const double> weight, int block);
+ckks::LinearTransform block_sum_map(std::span<const double> weight, int block);
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace psm {
+namespace psm::nn {
 
 inline float float_from_half(uint16_t half) {
   // Exponent and mantissa stand in fp32's fields; the factor corrects the bias (127 - 15) and makes fp32's
@@ -24,4 +24,4 @@ inline float float_from_bfloat16(uint16_t bits) {
   return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -4,7 +4,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 // The definition, in double precision.
@@ -36,4 +36,4 @@ TEST_CASE("a bfloat16 is the upper half of an fp32") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -14,7 +14,7 @@
 #include "ckks/base/files/json.h"
 #include "nn/files/half.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "tensors are written as they lie in memory");
@@ -269,4 +269,4 @@ Safetensors read_safetensors(ByteSource source, ChecksumRule rule, uint64_t max_
   return content;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -23,7 +23,7 @@
 
 #include "ckks/base/files/byte_source.h"
 
-namespace psm {
+namespace psm::nn {
 
 struct NamedTensor {
   std::string name;
@@ -49,7 +49,8 @@ struct Safetensors {
   std::vector<float> take(const std::string& name, std::span<const int64_t> shape, const std::string& file);
 };
 
-// Throws psm::Error that names the first tensor with a value that is not finite (in fp32); `path` stands in it.
+// Throws psm::Error that names the first tensor with a value that is not finite (in fp32); `path` stands in
+// it.
 void require_finite(const Safetensors& file, const std::string& path);
 
 void write_safetensors(const std::string& path, const Safetensors& content);
@@ -59,4 +60,4 @@ enum class ChecksumRule { kRequired, kIfPresent };
 Safetensors read_safetensors(ByteSource source, ChecksumRule rule = ChecksumRule::kRequired,
                              uint64_t max_bytes = uint64_t{4} << 30);
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -7,7 +7,7 @@
 #include "nn/files/safetensors.h"
 #include "nn/testing/fuzz_safetensors.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 TEST_CASE("safetensors: whatever the header says, what is read is no larger than the file") {
@@ -51,4 +51,4 @@ TEST_CASE("safetensors: whatever the header says, what is read is no larger than
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

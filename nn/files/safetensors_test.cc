@@ -9,7 +9,7 @@
 #include "doctest/doctest.h"
 #include "nn/files/half.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 std::string scratch(const char* name) {
@@ -175,4 +175,4 @@ TEST_CASE("a missing file and one that is too large are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -8,7 +8,7 @@
 
 #include "nn/kernels/simd_kernels.h"
 
-namespace psm {
+namespace psm::nn {
 
 inline void exponentials(float* values, size_t count) { simd_kernels().exponentials(values, count); }
 inline void exponentials(double* values, size_t count) {
@@ -34,4 +34,4 @@ inline void swish_backward(double slope, const double* z, const double* grad_y, 
   }
 }
 
-}  // namespace psm
+}  // namespace psm::nn

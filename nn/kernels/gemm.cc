@@ -10,7 +10,7 @@
 #include "ckks/base/parallel.h"
 #include "nn/kernels/simd_kernels.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 constexpr int kDepthBlock = 256;   // rows of B in a panel: 256 x 32 floats stay in the first-level cache
@@ -65,8 +65,8 @@ struct RowsOfA {
   std::ptrdiff_t row_stride, step_stride;
 };
 
-// Rows of A', read once for all panels: in place each step would touch another line and, where A's rows are a power of
-// two long, the same few sets of the cache.
+// Rows of A', read once for all panels: in place each step would touch another line and, where A's rows are a
+// power of two long, the same few sets of the cache.
 RowsOfA pack_rows(RowsOfA source, int rows, int depth) {
   float* const packed = rows_buffer.at_least(static_cast<size_t>(kRowBlock) * kDepthBlock);
   for (int l = 0; l < depth; ++l)
@@ -143,4 +143,4 @@ void gemm(Transpose ta, Transpose tb, GemmShape shape, double alpha, const doubl
     }
 }
 
-}  // namespace psm
+}  // namespace psm::nn

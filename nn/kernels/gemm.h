@@ -2,7 +2,8 @@
 //
 // op(A) is m x k, op(B) is k x n, C is m x n, all row-major with the given row lengths. B is packed in blocks
 // of kDepthBlock rows into panels as wide as the kernel's tile (read contiguously, reused by all rows of A);
-// A is read in place, A' packed too. OpenMP divides the rows of C; inside a parallel region the calling thread does it all.
+// A is read in place, A' packed too. OpenMP divides the rows of C; inside a parallel region the calling
+// thread does it all.
 //
 // Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused
 // multiply-adds inside), whatever the number of threads. Packing buffers are kept per thread and only grow.
@@ -11,7 +12,7 @@
 
 #include <cstddef>
 
-namespace psm {
+namespace psm::nn {
 
 enum class Transpose { kNo, kYes };
 
@@ -24,4 +25,4 @@ void gemm(Transpose ta, Transpose tb, GemmShape shape, float alpha, const float*
 void gemm(Transpose ta, Transpose tb, GemmShape shape, double alpha, const double* a, int a_row,
           const double* b, int b_row, double beta, double* c, int c_row);
 
-}  // namespace psm
+}  // namespace psm::nn

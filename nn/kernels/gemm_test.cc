@@ -8,7 +8,7 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 std::vector<float> random_matrix(size_t count, uint64_t seed) {
@@ -64,4 +64,4 @@ TEST_CASE("one thread and several give the same bits") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

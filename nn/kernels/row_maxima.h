@@ -1,5 +1,6 @@
-// Where a row of scores is largest: vectorised for float (simd_kernels.h), loops for double (references and gradient checks).
-// The largest value, and the first place of the largest magnitude, are the same bits on every instruction set.
+// Where a row of scores is largest: vectorised for float (simd_kernels.h), loops for double (references and
+// gradient checks). The largest value, and the first place of the largest magnitude, are the same bits on
+// every instruction set.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 
 #include "nn/kernels/simd_kernels.h"
 
-namespace psm {
+namespace psm::nn {
 
 // max_i x_i, count >= 1
 inline float highest(const float* x, size_t count) { return simd_kernels().highest(x, count); }
@@ -21,4 +22,4 @@ inline size_t peak(const double* x, size_t count) {
   return static_cast<size_t>(std::max_element(x, x + count, smaller) - x);
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 const SimdKernels& choose() {
@@ -27,4 +27,4 @@ const SimdKernels& simd_kernels() {
   return chosen;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

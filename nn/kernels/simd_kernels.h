@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-namespace psm {
+namespace psm::nn {
 
 struct SimdKernels {
   const char* name;
@@ -47,4 +47,4 @@ const SimdKernels& simd_kernels_scalar();
 const SimdKernels* simd_kernels_avx2();
 const SimdKernels* simd_kernels_avx512();
 
-}  // namespace psm
+}  // namespace psm::nn

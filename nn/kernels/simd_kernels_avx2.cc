@@ -7,13 +7,13 @@
 #define PSM_SIMD_NAME "avx2"
 #include "nn/kernels/simd_kernels_impl.h"
 
-namespace psm {
+namespace psm::nn {
 const SimdKernels* simd_kernels_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kKernels : nullptr;
 }
-}  // namespace psm
+}  // namespace psm::nn
 #else
-namespace psm {
+namespace psm::nn {
 const SimdKernels* simd_kernels_avx2() { return nullptr; }
-}  // namespace psm
+}  // namespace psm::nn
 #endif

@@ -7,13 +7,13 @@
 #define PSM_SIMD_NAME "avx512"
 #include "nn/kernels/simd_kernels_impl.h"
 
-namespace psm {
+namespace psm::nn {
 const SimdKernels* simd_kernels_avx512() {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") ? &kKernels : nullptr;
 }
-}  // namespace psm
+}  // namespace psm::nn
 #else
-namespace psm {
+namespace psm::nn {
 const SimdKernels* simd_kernels_avx512() { return nullptr; }
-}  // namespace psm
+}  // namespace psm::nn
 #endif

@@ -6,7 +6,7 @@
 
 #include "nn/kernels/simd_kernels.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 constexpr int kLanes = PSM_LANES;
@@ -200,4 +200,4 @@ constexpr SimdKernels kKernels = {
     swish_vjp_array, highest_of, peak_of,      chains_of_multiply_adds,  2 * kChains* kLanes};
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -4,6 +4,6 @@
 #define PSM_SIMD_NAME "scalar"
 #include "nn/kernels/simd_kernels_impl.h"
 
-namespace psm {
+namespace psm::nn {
 const SimdKernels& simd_kernels_scalar() { return kKernels; }
-}  // namespace psm
+}  // namespace psm::nn

@@ -7,7 +7,7 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 std::vector<const SimdKernels*> available() {
@@ -82,4 +82,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

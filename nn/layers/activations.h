@@ -8,7 +8,7 @@
 #include "nn/autograd/tape.h"
 #include "nn/kernels/fast_exp.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct SwishOp final : Operation {
@@ -143,4 +143,4 @@ Tensor<Scalar> add_scaled(Tape<Scalar>& tape, Tensor<Scalar> total, Tensor<Scala
   return y;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -8,7 +8,7 @@
 
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct PrependRowOp final : Operation {
@@ -72,4 +72,4 @@ Tensor<Scalar> first_rows(Tape<Scalar>& tape, Tensor<Scalar> x, int group) {
   return y;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

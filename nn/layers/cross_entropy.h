@@ -12,7 +12,7 @@
 #include "nn/autograd/tape.h"
 #include "nn/kernels/fast_exp.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct CrossEntropyOp final : Operation {
@@ -67,4 +67,4 @@ Tensor<Scalar> cross_entropy(Tape<Scalar>& tape, Tensor<Scalar> logits, std::spa
   return loss;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

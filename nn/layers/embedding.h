@@ -5,7 +5,7 @@
 
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct EmbeddingOp final : Operation {
@@ -36,4 +36,4 @@ Tensor<Scalar> embed(Tape<Scalar>& tape, std::span<const int> tokens, Tensor<Sca
   return x;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

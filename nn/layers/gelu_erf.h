@@ -10,7 +10,7 @@
 
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct GeluErfOp final : Operation {
@@ -43,4 +43,4 @@ Tensor<Scalar> gelu_erf(Tape<Scalar>& tape, Tensor<Scalar> z) {
   return y;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -10,7 +10,7 @@
 
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 // m and v of one row.
 template <typename Scalar>
@@ -122,4 +122,4 @@ Tensor<Scalar> row_variances(Tape<Scalar>& tape, Tensor<Scalar> x, double epsilo
   return v;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

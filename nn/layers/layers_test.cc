@@ -17,7 +17,7 @@
 #include "nn/layers/rotary.h"
 #include "nn/testing/gradient_check.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 using Inputs = std::vector<Tensor<double>>;
@@ -211,4 +211,4 @@ TEST_CASE("the logarithmic width loss counts scored rows outside the interval ar
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -4,7 +4,7 @@
 
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct LearnedPositionsOp final : Operation {
@@ -42,4 +42,4 @@ Tensor<Scalar> add_positions(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar
   return y;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

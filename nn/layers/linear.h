@@ -6,7 +6,7 @@
 #include "nn/autograd/tape.h"
 #include "nn/kernels/gemm.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct LinearOp final : Operation {
@@ -44,4 +44,4 @@ Tensor<Scalar> linear(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> w, Te
   return y;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -22,7 +22,7 @@
 
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 inline bool row_counts(const int* marks, int row) { return marks == nullptr || marks[row] >= 0; }
 
@@ -208,4 +208,4 @@ Tensor<Scalar> log_width_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* m
   return record_range_loss(tape, op, x, marks, scale);
 }
 
-}  // namespace psm
+}  // namespace psm::nn

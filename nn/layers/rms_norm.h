@@ -9,7 +9,7 @@
 
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 template <typename Scalar>
 struct RmsNormOp final : Operation {
@@ -97,4 +97,4 @@ Tensor<Scalar> row_mean_squares(Tape<Scalar>& tape, Tensor<Scalar> x, double eps
   return v;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -11,7 +11,7 @@
 
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 // cos and sin of a(t, i): [context][rotary/2] each. Made once for a model.
 template <typename Scalar>
@@ -74,4 +74,4 @@ Tensor<Scalar> rotate_pairs(Tape<Scalar>& tape, const RotaryTable<Scalar>& table
   return y;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

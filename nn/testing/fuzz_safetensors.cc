@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
@@ -49,4 +49,4 @@ void repair_safetensors(std::string& file, TrainingRandom&) {
   std::memcpy(file.data(), &length, sizeof length);
 }
 
-}  // namespace psm
+}  // namespace psm::nn

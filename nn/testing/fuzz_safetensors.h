@@ -3,7 +3,7 @@
 
 #include "ckks/base/testing/fuzz.h"
 
-namespace psm {
+namespace psm::nn {
 
 // A written file under whose checksum no mutation can hide: it has none, for ChecksumRule::kIfPresent.
 std::string without_checksum(std::string file);
@@ -14,4 +14,4 @@ std::vector<size_t> safetensors_marks(const std::string& file);
 // Makes the length of the header the place where its outermost brace closes.
 void repair_safetensors(std::string& file, TrainingRandom& random);
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -12,7 +12,7 @@
 #include "doctest/doctest.h"
 #include "nn/autograd/tape.h"
 
-namespace psm {
+namespace psm::nn {
 
 struct WeightedSumOp final : Operation {
   Tensor<double> x, loss;
@@ -90,4 +90,4 @@ class GradientCheck {
   std::vector<double> weights_;
 };
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -3,7 +3,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 
-namespace psm {
+namespace psm::nn {
 
 Alphabet::Alphabet(std::string_view text) {
   token_.fill(-1);
@@ -51,4 +51,4 @@ std::string Alphabet::decode(std::span<const int> tokens) const {
 
 std::string Alphabet::to_string() const { return "alphabet " + hex(bytes_.data(), bytes_.size()); }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -1,4 +1,5 @@
-// The tokenizer of character models: each byte of a text is a token, and token i is the i-th of the bytes that occur.
+// The tokenizer of character models: each byte of a text is a token, and token i is the i-th of the bytes
+// that occur.
 #pragma once
 
 #include <array>
@@ -7,14 +8,14 @@
 
 #include "nn/text/tokenizer.h"
 
-namespace psm {
+namespace psm::nn {
 
 class Alphabet final : public Tokenizer {
  public:
   // The distinct bytes of a text, in order.
   explicit Alphabet(std::string_view text);
-  // From two hexadecimal digits a byte, as to_string() writes them; throws psm::Error that begins with `what` if they
-  // are none or the bytes are not in order.
+  // From two hexadecimal digits a byte, as to_string() writes them; throws psm::Error that begins with `what`
+  // if they are none or the bytes are not in order.
   static Alphabet from_digits(std::string_view digits, const std::string& what);
 
   int vocab() const override { return static_cast<int>(bytes_.size()); }
@@ -29,4 +30,4 @@ class Alphabet final : public Tokenizer {
   std::array<int, 256> token_{};  // -1: not in the alphabet
 };
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -4,7 +4,7 @@
 #include "doctest/doctest.h"
 #include "nn/text/tokenizer_file.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 TEST_CASE("a text's alphabet encodes and decodes it and survives its written form") {
@@ -29,4 +29,4 @@ TEST_CASE("bytes outside the alphabet and damaged digits are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -11,7 +11,7 @@
 #include "nn/text/byte_bpe.h"
 #include "nn/text/byte_level.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 constexpr int kBytes = 256;
@@ -106,7 +106,8 @@ class PairTrainer {
   }
 
  private:
-  // Words stand in one row, a border before and behind each. A token's id stands on its first and on its last byte.
+  // Words stand in one row, a border before and behind each. A token's id stands on its first and on its last
+  // byte.
   static constexpr int kBorder = -1, kInside = -2;
 
   struct Place {
@@ -200,4 +201,4 @@ ByteBpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& optio
   return spec;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -1,20 +1,21 @@
 // Training of byte-level byte-pair encoding (Gage 1994; Sennrich et al., arXiv 1508.07909, algorithm 1).
 //
-// The words of a text are counted, and each is a row of tokens, one a byte. Until the vocabulary is full, the pair of
-// neighbouring tokens (a, b) of highest count
+// The words of a text are counted, and each is a row of tokens, one a byte. Until the vocabulary is full, the
+// pair of neighbouring tokens (a, b) of highest count
 //
 //     count(a, b) = sum over distinct words of (times the word stands) (places in it where b follows a)
 //
-// becomes a token, and is merged in every word from left to right. Of equal counts the least a goes first, then the
-// least b, as in the BpeTrainer of the `tokenizers` library, so that the result is a function of the text and the
-// options alone. Overlapping places count each: aaa has two of (a, a).
+// becomes a token, and is merged in every word from left to right. Of equal counts the least a goes first,
+// then the least b, as in the BpeTrainer of the `tokenizers` library, so that the result is a function of the
+// text and the options alone. Overlapping places count each: aaa has two of (a, a).
 //
-// Ids: the special tokens, the 256 bytes in the order of the characters that stand for them (nn/text/byte_level.h), the
-// merged tokens in order of their merges. No two merges make the same bytes: how a token came about does not depend on
-// what stands around it.
+// Ids: the special tokens, the 256 bytes in the order of the characters that stand for them
+// (nn/text/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes: how
+// a token came about does not depend on what stands around it.
 //
-// A heap holds the pairs and every pair the places where it stood, so that a merge costs as much as the places that it
-// changes, whatever the text. Beside the text that takes 4 bytes for each byte of its distinct words and 8 for each place.
+// A heap holds the pairs and every pair the places where it stood, so that a merge costs as much as the
+// places that it changes, whatever the text. Beside the text that takes 4 bytes for each byte of its distinct
+// words and 8 for each place.
 #pragma once
 
 #include <string>
@@ -23,7 +24,7 @@
 
 #include "nn/text/byte_bpe_spec.h"
 
-namespace psm {
+namespace psm::nn {
 
 struct BpeTrainerOptions {
   int vocab = 1024;  // tokens wanted, with the special ones and the bytes
@@ -31,12 +32,13 @@ struct BpeTrainerOptions {
   std::vector<std::string> special = {kEndOfText};
 };
 
-// Words are those of ByteBpe with the same special tokens: GPT-2's expression, no normalisation, no space in front.
-// Fewer than `vocab` tokens come back if no pair is left that stands twice. kEndOfText, where it is special, ends a
-// text.
+// Words are those of ByteBpe with the same special tokens: GPT-2's expression, no normalisation, no space in
+// front. Fewer than `vocab` tokens come back if no pair is left that stands twice. kEndOfText, where it is
+// special, ends a text.
 //
-// Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special tokens or
-// above 2^20, on special tokens that are empty, no UTF-8, a byte or equal, and on 2^31 bytes of distinct words.
+// Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special
+// tokens or above 2^20, on special tokens that are empty, no UTF-8, a byte or equal, and on 2^31 bytes of
+// distinct words.
 ByteBpeSpec train_byte_bpe(std::string_view text, const BpeTrainerOptions& options);
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -11,7 +11,7 @@
 #include "nn/text/byte_bpe.h"
 #include "nn/text/byte_bpe_files.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 using Merges = std::vector<std::pair<int, int>>;
@@ -138,4 +138,4 @@ TEST_CASE("texts and vocabularies that make no tokenizer are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

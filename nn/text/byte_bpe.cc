@@ -12,7 +12,7 @@
 #include "nn/text/unicode_class.h"
 #include "nn/text/unicode_nfc.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 constexpr int kMaxTokens = 1 << 20;
@@ -159,8 +159,8 @@ void ByteBpe::split(std::string_view text, const AddedIndex& index, const Added&
     at += token.text.size();
     if (begin < left) other(text.substr(begin, left - begin));
     added(token.id);
-    // The search goes on behind the token itself, as the library's does: white space that the token took may be an
-    // added token again.
+    // The search goes on behind the token itself, as the library's does: white space that the token took may
+    // be an added token again.
     begin = token.strip_right ? space_end(text, at) : at;
   }
   if (begin < text.size()) other(text.substr(begin));
@@ -235,4 +235,4 @@ std::string ByteBpe::decode(std::span<const int> tokens) const {
 
 std::string ByteBpe::to_string() const { return "bpe " + tokenizer_json(spec_, 0); }
 
-}  // namespace psm
+}  // namespace psm::nn

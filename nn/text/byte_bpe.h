@@ -25,13 +25,13 @@
 #include "nn/text/pair_merger.h"
 #include "nn/text/tokenizer.h"
 
-namespace psm {
+namespace psm::nn {
 
 class ByteBpe final : public Tokenizer {
  public:
-  // Throws psm::Error that begins with `what`: ids outside [0, 2^20), a byte of UTF-8 without a token, two tokens of
-  // the same bytes, a merge of or into something that is no token or that stands twice, an added token that
-  // contradicts another.
+  // Throws psm::Error that begins with `what`: ids outside [0, 2^20), a byte of UTF-8 without a token, two
+  // tokens of the same bytes, a merge of or into something that is no token or that stands twice, an added
+  // token that contradicts another.
   ByteBpe(ByteBpeSpec spec, const std::string& what);
 
   int vocab() const override { return vocab_; }
@@ -58,7 +58,8 @@ class ByteBpe final : public Tokenizer {
   void check_tokens(const std::string& what);
   void check_merges(const std::string& what);
   void check_added(const std::string& what);
-  // Calls added(id) for the added tokens of one index and other(piece) for what stands between them, in order.
+  // Calls added(id) for the added tokens of one index and other(piece) for what stands between them, in
+  // order.
   template <typename Added, typename Other>
   void split(std::string_view text, const AddedIndex& index, const Added& added, const Other& other) const;
   // Steps 1 to 3: added(id) and word(text), in order.
@@ -74,4 +75,4 @@ class ByteBpe final : public Tokenizer {
   AddedIndex raw_, normalised_;
 };
 
-}  // namespace psm
+}  // namespace psm::nn

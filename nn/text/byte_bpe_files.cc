@@ -10,7 +10,7 @@
 #include "nn/text/lines.h"
 #include "nn/text/tokenizer.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 constexpr JsonLimits kLimits{
@@ -264,4 +264,4 @@ std::string tokenizer_json(const ByteBpeSpec& spec, int indent) {
   return json.dump(indent);
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -2,9 +2,9 @@
 // pair (a vocabulary in JSON, a list of merges).
 //
 // Files are untrusted. Sizes, depth and the number of values are bounded before anything is kept; what a file
-// asks for and nn/text/byte_bpe.h does not do (other models, normalisers, pre-tokenisers, dropout, tokens that are
-// whole words only) is refused by name. Every error is a psm::Error of one line that begins with `what`.
-// Whether the parts fit together is checked by the constructor of ByteBpe.
+// asks for and nn/text/byte_bpe.h does not do (other models, normalisers, pre-tokenisers, dropout, tokens
+// that are whole words only) is refused by name. Every error is a psm::Error of one line that begins with
+// `what`. Whether the parts fit together is checked by the constructor of ByteBpe.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 #include "nn/text/byte_bpe_spec.h"
 
-namespace psm {
+namespace psm::nn {
 
 inline constexpr size_t kMaxTokenizerBytes = size_t{32} << 20;
 
@@ -33,4 +33,4 @@ std::string tokenizer_json(const ByteBpeSpec& spec, int indent);
 ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges,
                                  const std::string& what);
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -1,5 +1,5 @@
-// What a byte-level BPE tokenizer is made of, whichever file it came from (nn/text/byte_bpe_files.h) or whoever
-// trained it (nn/text/bpe_trainer.h); nn/text/byte_bpe.h runs it.
+// What a byte-level BPE tokenizer is made of, whichever file it came from (nn/text/byte_bpe_files.h) or
+// whoever trained it (nn/text/bpe_trainer.h); nn/text/byte_bpe.h runs it.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace psm {
+namespace psm::nn {
 
 // The token that ends a text, wherever a vocabulary has one of this name.
 inline constexpr const char* kEndOfText = "<|endoftext|>";
@@ -32,4 +32,4 @@ struct ByteBpeSpec {
   std::optional<int> start, end;
 };
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -11,7 +11,7 @@
 #include "nn/text/byte_level.h"
 #include "nn/text/tokenizer_file.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 // 256 bytes by their value, then " t", "he", " the", and an end of text.
@@ -109,7 +109,8 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
   CHECK_THROWS_AS(spec_from_gpt2_files("{\"a\": 0}", "#version: 0.2\na b\n", "test"), Error);
 }
 
-// Against the `tokenizers` library: the number of tokens, and the sum of each times its place (from 1) modulo 2^64.
+// Against the `tokenizers` library: the number of tokens, and the sum of each times its place (from 1) modulo
+// 2^64.
 void check_real(const Tokenizer& tokenizer, const char* name, size_t count, uint64_t expected) {
   const auto path = shared_data(name);
   if (!path) return;
@@ -140,4 +141,4 @@ TEST_CASE("GPT-NeoX's and GPT-2's files encode real texts as the tokenizers libr
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

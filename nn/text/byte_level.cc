@@ -5,7 +5,7 @@
 #include "ckks/base/files/utf8.h"
 #include "nn/text/unicode_class.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 // The code point that stands for each byte.
@@ -91,4 +91,4 @@ std::optional<std::string> characters_to_bytes(std::string_view characters) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace psm {
+namespace psm::nn {
 
 // The end of the word that begins at text[begin], begin < text.size(); `text` must be valid UTF-8.
 size_t word_end(std::string_view text, size_t begin);
@@ -22,4 +22,4 @@ std::string bytes_to_characters(std::string_view bytes);
 // Nothing if a character stands for no byte.
 std::optional<std::string> characters_to_bytes(std::string_view characters);
 
-}  // namespace psm
+}  // namespace psm::nn

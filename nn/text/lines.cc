@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace psm {
+namespace psm::nn {
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -16,4 +16,4 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -2,7 +2,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 TEST_CASE("lines end with a line feed, with or without a carriage return, or with the text") {
@@ -20,4 +20,4 @@ TEST_CASE("a line says where in the text it lies") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -13,7 +13,7 @@
 #include "ckks/base/files/utf8.h"
 #include "nn/text/pair_merger.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are read as they lie in the file");
@@ -151,4 +151,4 @@ std::string Llama2Tokenizer::to_string() const {
   return "llama2 " + hex(file.data(), file.size());
 }
 
-}  // namespace psm
+}  // namespace psm::nn

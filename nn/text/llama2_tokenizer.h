@@ -21,7 +21,7 @@
 
 #include "nn/text/tokenizer.h"
 
-namespace psm {
+namespace psm::nn {
 
 class Llama2Tokenizer final : public Tokenizer {
  public:
@@ -59,4 +59,4 @@ class Llama2Tokenizer final : public Tokenizer {
   std::array<int, 256> byte_token_;                  // -1: none
 };
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -9,7 +9,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 struct Entry {
@@ -96,4 +96,4 @@ TEST_CASE("a real tokenizer encodes a text as llama2.c does" * doctest::test_sui
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

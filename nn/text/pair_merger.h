@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace psm {
+namespace psm::nn {
 
 struct Merge {
   int rank = 0;    // merges of lower rank come first
@@ -73,4 +73,4 @@ class PairMerger {
   std::vector<Candidate> heap_;
 };
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -2,7 +2,7 @@
 
 #include "ckks/base/files/utf8.h"
 
-namespace psm {
+namespace psm::nn {
 
 std::string printable(std::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
@@ -24,4 +24,4 @@ std::string printable(std::string_view bytes) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace psm {
+namespace psm::nn {
 
 class Tokenizer {
  public:
@@ -37,4 +37,4 @@ class Tokenizer {
 // A token's bytes for people: control characters and what is no whole UTF-8 character as \n, \t or \xNN.
 std::string printable(std::string_view bytes);
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -10,7 +10,7 @@
 #include "nn/text/byte_bpe_files.h"
 #include "nn/text/llama2_tokenizer.h"
 
-namespace psm {
+namespace psm::nn {
 
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const std::string& merges_path) {
   const std::string file = read_file(path, kMaxTokenizerBytes);
@@ -38,4 +38,4 @@ std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, 
   throw Error(message(what, " names no kind of tokenizer (alphabet, bpe or llama2)"));
 }
 
-}  // namespace psm
+}  // namespace psm::nn

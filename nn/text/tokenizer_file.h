@@ -6,7 +6,7 @@
 
 #include "nn/text/tokenizer.h"
 
-namespace psm {
+namespace psm::nn {
 
 // A tokenizer.json (byte-level BPE), a file of llama2.c, or GPT-2's vocabulary, which needs the path of its
 // merges too. Throws psm::Error on a file that is missing, larger than 32 MiB or none of these.
@@ -15,4 +15,4 @@ std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const s
 // What Tokenizer::to_string() wrote; throws psm::Error that begins with `what`.
 std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, const std::string& what);
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -9,7 +9,7 @@
 #include "nn/text/byte_bpe_files.h"
 #include "nn/text/llama2_tokenizer.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 void run(const FuzzTarget& target) {
@@ -93,4 +93,4 @@ TEST_CASE("tokenizer.json") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -6,7 +6,7 @@
 
 #include "nn/text/unicode_class_table.h"
 
-namespace psm {
+namespace psm::nn {
 
 namespace {
 
@@ -29,4 +29,4 @@ constexpr auto kAscii = [] {
 
 TextClass text_class(char32_t code) { return code < kAscii.size() ? kAscii[code] : find(code); }
 
-}  // namespace psm
+}  // namespace psm::nn

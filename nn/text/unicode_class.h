@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-namespace psm {
+namespace psm::nn {
 
 enum class TextClass : uint8_t { kOther, kLetter, kNumber, kSpace };
 
 TextClass text_class(char32_t code);
 
-}  // namespace psm
+}  // namespace psm::nn

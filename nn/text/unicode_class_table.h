@@ -1,8 +1,9 @@
-// Generated: which characters of Unicode 16.0 are letters (general categories L*), numbers (N*) and white space, as
-// ranges in order. Printed by Python with `pip install unicodedata2==16.0.0`, whole lines joined:
+// Generated: which characters of Unicode 16.0 are letters (general categories L*), numbers (N*) and white
+// space, as ranges in order. Printed by Python with `pip install unicodedata2==16.0.0`, whole lines joined:
 //
 //     import unicodedata2 as u
-//     k = lambda c: {'L': 'Letter', 'N': 'Number'}.get(u.category(chr(c))[0], 'Space' if c in (9, 10, 11, 12, 13, 133)
+//     k = lambda c: {'L': 'Letter', 'N': 'Number'}.get(u.category(chr(c))[0], 'Space' if c in (9, 10, 11, 12,
+//     13, 133)
 //                   or u.category(chr(c))[0] == 'Z' else '')
 //     r = []
 //     for c in range(0x110000):
@@ -13,7 +14,7 @@
 
 #include "nn/text/unicode_class.h"
 
-namespace psm {
+namespace psm::nn {
 
 struct TextClassRange {
   char32_t first, last;
@@ -410,4 +411,4 @@ inline constexpr TextClassRange kTextClasses[] = {
 };
 // clang-format on
 
-}  // namespace psm
+}  // namespace psm::nn

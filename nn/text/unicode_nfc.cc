@@ -9,7 +9,7 @@
 #include "ckks/base/files/utf8.h"
 #include "nn/text/unicode_nfc_table.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 // Hangul syllables are computed (The Unicode Standard, section 3.12): 19 leading consonants, 21 vowels, 27
@@ -132,4 +132,4 @@ std::string to_nfc(std::string_view text) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::nn

@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace psm {
+namespace psm::nn {
 
 // `text` must be valid UTF-8. Equal texts for all that Unicode calls canonically equivalent.
 std::string to_nfc(std::string_view text);
 
-}  // namespace psm
+}  // namespace psm::nn

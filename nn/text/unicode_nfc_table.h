@@ -1,10 +1,12 @@
-// Generated: what NFC needs of the characters of Unicode 9.0, by code point. Decompositions never change once they are
-// in Unicode, so any later version restricted to those characters gives the same; printed by Python 3.11 and perl:
+// Generated: what NFC needs of the characters of Unicode 9.0, by code point. Decompositions never change once
+// they are in Unicode, so any later version restricted to those characters gives the same; printed by Python
+// 3.11 and perl:
 //
 //     import subprocess, unicodedata as u
 //     perl = 'for (0..0xD7FF, 0xE000..0x10FFFF) { print "$_ " if chr =~ /\\p{Present_In: 9.0}/ }'
 //     rows, ranges = {'composites': [], 'others': []}, []
-//     for c in sorted(map(int, subprocess.run(['perl', '-e', perl], capture_output=True, text=True).stdout.split())):
+//     for c in sorted(map(int, subprocess.run(['perl', '-e', perl], capture_output=True,
+//     text=True).stdout.split())):
 //         d = u.decomposition(chr(c)).split()
 //         if d and d[0][0] != '<':
 //             d = [int(x, 16) for x in d]
@@ -19,7 +21,7 @@
 
 #include <cstdint>
 
-namespace psm {
+namespace psm::nn {
 
 // Canonical combining classes other than 0.
 struct CombiningClassRange {
@@ -633,4 +635,4 @@ inline constexpr Decomposition kOtherDecompositions[] = {
 };
 // clang-format on
 
-}  // namespace psm
+}  // namespace psm::nn

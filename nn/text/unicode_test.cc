@@ -3,7 +3,7 @@
 #include "nn/text/unicode_class.h"
 #include "nn/text/unicode_nfc.h"
 
-namespace psm {
+namespace psm::nn {
 namespace {
 
 TEST_CASE("letters, numbers and white space of several scripts are told apart") {
@@ -30,4 +30,4 @@ TEST_CASE("NFC composes, orders marks, keeps what is excluded apart, and compute
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::nn

@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::train {
 
 size_t Batch::scored() const {
   return static_cast<size_t>(
@@ -37,15 +37,15 @@ std::span<const Item> part(const std::vector<Item>& items, int sequences, int fi
 
 }  // namespace
 
-ModelInput Batch::input(int first, int count) const {
+attention::ModelInput Batch::input(int first, int count) const {
   return {.length = length,
           .tokens = part(tokens, sequences, first, count),
           .lengths = part(lengths, sequences, first, count),
           .patches = part(patches, sequences, first, count)};
 }
 
-Examples Batch::examples() const {
-  Examples examples;
+attention::Examples Batch::examples() const {
+  attention::Examples examples;
   for (int s = 0; s < sequences && !tokens.empty(); ++s) {
     const std::span<const int> all = part(tokens, sequences, s, 1);
     examples.texts.push_back(lengths.empty() ? all : all.first(static_cast<size_t>(lengths[s])));
@@ -65,4 +65,4 @@ std::span<const int> Batch::scored_by(int first, int count) const {
   return part(targets, sequences, first, count);
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -1,6 +1,6 @@
-// Where training examples come from: batches of sequences of tokens, or of images cut into patches, with the targets
-// that are scored. A source is immutable; all randomness comes from the caller's generator, so that one number is the
-// whole state of a training's data.
+// Where training examples come from: batches of sequences of tokens, or of images cut into patches, with the
+// targets that are scored. A source is immutable; all randomness comes from the caller's generator, so that
+// one number is the whole state of a training's data.
 #pragma once
 
 #include <span>
@@ -11,12 +11,13 @@
 #include "attention/trained/model.h"
 #include "ckks/base/random/training_random.h"
 
-namespace psm {
+namespace psm::train {
 
 struct Batch {
   int sequences = 0, length = 0;  // length: the longest sequence's, with the class token of an image
   std::vector<int> tokens;        // [sequences * length], shorter sequences filled up with any token
-  // [sequences * length] the token to predict at each position, or [sequences] the class of each; -1: not scored.
+  // [sequences * length] the token to predict at each position, or [sequences] the class of each; -1: not
+  // scored.
   std::vector<int> targets;
   std::vector<int> lengths;    // [sequences] real tokens of each, from 1; empty: all of `length`
   std::vector<float> patches;  // [sequences * (length - 1) * patch_inputs], in place of tokens
@@ -26,12 +27,12 @@ struct Batch {
   size_t scored() const;
   size_t real_tokens() const;  // with the class tokens
   // Each sequence without what fills it up, or each image. Views: the batch outlives them.
-  Examples examples() const;
+  attention::Examples examples() const;
   // The sequences of `examples`, to keep.
   std::vector<std::vector<int>> texts() const;
-  // The sequences first .. first + count as a forward pass reads them, and what it is scored by, a target for each
-  // row of logits. Views: the batch outlives them.
-  ModelInput input(int first, int count) const;
+  // The sequences first .. first + count as a forward pass reads them, and what it is scored by, a target for
+  // each row of logits. Views: the batch outlives them.
+  attention::ModelInput input(int first, int count) const;
   std::span<const int> scored_by(int first, int count) const;
 };
 
@@ -50,4 +51,4 @@ class DataSource {
   virtual Batch validation(int sequences) const = 0;
 };
 
-}  // namespace psm
+}  // namespace psm::train

@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "nn/text/lines.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr std::string_view kEnd = "<|endoftext|>";
@@ -26,7 +26,7 @@ std::vector<std::string_view> split_documents(std::string_view text) {
     const size_t first = document.find_first_not_of(" \t\r\n");
     if (first != std::string_view::npos) documents.push_back(document.substr(first));
   };
-  for (const std::string_view line : lines_of(text))
+  for (const std::string_view line : nn::lines_of(text))
     if (line == kEnd) {
       const auto at = static_cast<size_t>(line.data() - text.data());
       end_at(at);
@@ -36,7 +36,7 @@ std::vector<std::string_view> split_documents(std::string_view text) {
   return documents;
 }
 
-std::vector<std::vector<int>> encode_documents(std::string_view text, const Tokenizer& tokenizer) {
+std::vector<std::vector<int>> encode_documents(std::string_view text, const nn::Tokenizer& tokenizer) {
   std::vector<std::vector<int>> documents;
   for (const std::string_view document : split_documents(text)) {
     documents.push_back(tokenizer.encode(document));
@@ -70,4 +70,4 @@ Batch document_batch(std::span<const std::vector<int>> documents, int context) {
   return batch;
 }
 
-}  // namespace psm
+}  // namespace psm::train

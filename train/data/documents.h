@@ -1,9 +1,9 @@
 // Text of several documents, as language models are scored on it.
 //
-// A line <|endoftext|> ends a document; a text without one is a single document. A document is encoded by itself, behind
-// the tokenizer's start token where it has one: every token but its first is predicted from those before it. A
-// document longer than the context is cut into windows, each of which sees nothing of the one before; every token
-// is still predicted exactly once.
+// A line <|endoftext|> ends a document; a text without one is a single document. A document is encoded by
+// itself, behind the tokenizer's start token where it has one: every token but its first is predicted from
+// those before it. A document longer than the context is cut into windows, each of which sees nothing of the
+// one before; every token is still predicted exactly once.
 #pragma once
 
 #include <span>
@@ -13,16 +13,16 @@
 #include "nn/text/tokenizer.h"
 #include "train/data/data.h"
 
-namespace psm {
+namespace psm::train {
 
 // The documents without white space in front of them; those that are nothing else are left out.
 std::vector<std::string_view> split_documents(std::string_view text);
 
 // Throws psm::Error if the tokenizer cannot encode a document.
-std::vector<std::vector<int>> encode_documents(std::string_view text, const Tokenizer& tokenizer);
+std::vector<std::vector<int>> encode_documents(std::string_view text, const nn::Tokenizer& tokenizer);
 
-// One batch for evaluate(): windows are filled up at their end with tokens that no target follows, which causal models do
-// not see. Throws psm::Error if nothing is to be predicted.
+// One batch for evaluate(): windows are filled up at their end with tokens that no target follows, which
+// causal models do not see. Throws psm::Error if nothing is to be predicted.
 Batch document_batch(std::span<const std::vector<int>> documents, int context);
 
-}  // namespace psm
+}  // namespace psm::train

@@ -3,11 +3,11 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 // Letters a to z as tokens 1 to 26, everything else as 27; 0 begins a text.
-class Letters final : public Tokenizer {
+class Letters final : public nn::Tokenizer {
  public:
   int vocab() const override { return 28; }
   std::vector<int> encode(std::string_view text) const override {
@@ -59,4 +59,4 @@ TEST_CASE("documents in which nothing follows are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -15,10 +15,11 @@
 
 extern char** environ;
 
-namespace psm {
+namespace psm::train {
 namespace {
 
-// A running `gzip -dc PATH` and the end of the pipe that its output comes from; ends and collects it when destroyed.
+// A running `gzip -dc PATH` and the end of the pipe that its output comes from; ends and collects it when
+// destroyed.
 class Gunzip {
  public:
   explicit Gunzip(const std::string& path) {
@@ -108,4 +109,4 @@ std::string read_maybe_gzip(const std::string& path, uint64_t max_bytes) {
   return content;
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -6,7 +6,7 @@
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 // "twice twice twice" and 1,000 letters a, as gzip -9 -n writes them.
@@ -46,4 +46,4 @@ TEST_CASE("files that are damaged, cut off, too large or missing are refused wit
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -3,7 +3,7 @@
 #include "ckks/base/error.h"
 #include "train/data/gzip_file.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
@@ -46,4 +46,4 @@ IdxArray parse_idx(std::string_view bytes, const std::string& what) {
 
 IdxArray read_idx(const std::string& path) { return parse_idx(read_maybe_gzip(path, kMaxBytes), path); }
 
-}  // namespace psm
+}  // namespace psm::train

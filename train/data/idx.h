@@ -4,8 +4,8 @@
 //     offset 4   D sizes, 32 bits each, big-endian
 //     then       the entries, the last dimension fastest; nothing after them
 //
-// Source: the description on the MNIST page, http://yann.lecun.com/exdb/mnist. Other types of entries exist and are
-// refused. Thread-safe.
+// Source: the description on the MNIST page, http://yann.lecun.com/exdb/mnist. Other types of entries exist
+// and are refused. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,17 +14,18 @@
 #include <string_view>
 #include <vector>
 
-namespace psm {
+namespace psm::train {
 
 struct IdxArray {
   std::vector<size_t> shape;     // from 1 each
   std::vector<uint8_t> entries;  // as many as the product of the shape
 };
 
-// Throws psm::Error that begins with `what` if the bytes are no such array, or more or fewer than their shape says.
+// Throws psm::Error that begins with `what` if the bytes are no such array, or more or fewer than their shape
+// says.
 IdxArray parse_idx(std::string_view bytes, const std::string& what);
 
 // Reads a file, gzip's or plain (gzip_file.h), of at most 1 GiB.
 IdxArray read_idx(const std::string& path);
 
-}  // namespace psm
+}  // namespace psm::train

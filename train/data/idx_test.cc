@@ -3,7 +3,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 std::string idx(std::initializer_list<int> bytes) {
@@ -40,4 +40,4 @@ TEST_CASE("bytes that are no array, or not as many as the header says, are refus
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 
-namespace psm {
+namespace psm::train {
 
 ImageData::ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& what)
     : images_(std::move(images)), labels_(std::move(labels)), options_(options) {
@@ -82,4 +82,4 @@ Batch ImageData::validation(int sequences) const {
   return batch;
 }
 
-}  // namespace psm
+}  // namespace psm::train

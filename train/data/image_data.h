@@ -1,8 +1,9 @@
 // Classified images as a task for a model of patches (ViT): MNIST's.
 //
-// An image of H x W grey values g in 0 .. 255 becomes (H / P)(W / P) patches of P x P numbers g / 127.5 - 1, row by
-// row of patches, each row by row. Every `held_out_every`-th image is held out; the others are training examples,
-// drawn uniformly and moved by up to `shift` pixels in both directions (new pixels are 0), as there are few of them.
+// An image of H x W grey values g in 0 .. 255 becomes (H / P)(W / P) patches of P x P numbers g / 127.5 - 1,
+// row by row of patches, each row by row. Every `held_out_every`-th image is held out; the others are
+// training examples, drawn uniformly and moved by up to `shift` pixels in both directions (new pixels are 0),
+// as there are few of them.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 #include "train/data/data.h"
 #include "train/data/idx.h"
 
-namespace psm {
+namespace psm::train {
 
 struct ImageOptions {
   int patch = 7;
@@ -21,7 +22,8 @@ struct ImageOptions {
 class ImageData final : public DataSource {
  public:
   // images: [count][H][W]; labels: [count]. Throws psm::Error, which begins with `what`, unless both are of
-  // these shapes and lengths, patches fit the images, and there are two classes and a held-out image at least.
+  // these shapes and lengths, patches fit the images, and there are two classes and a held-out image at
+  // least.
   ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& what);
   // Reads IDX files, gzip's or plain.
   static ImageData from_files(const std::string& images, const std::string& labels,
@@ -51,4 +53,4 @@ class ImageData final : public DataSource {
   std::string description_;
 };
 
-}  // namespace psm
+}  // namespace psm::train

@@ -7,7 +7,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr int kSide = 6, kCount = 20;
@@ -105,4 +105,4 @@ TEST_CASE("MNIST's test files are 10,000 images of 28 x 28 in 10 classes" * doct
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

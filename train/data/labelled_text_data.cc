@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 enum : int { kStart, kEnd, kUnknown, kFirstToken };
@@ -14,7 +14,7 @@ enum : int { kStart, kEnd, kUnknown, kFirstToken };
 }  // namespace
 
 LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
-                                   const std::vector<LabelledText>& held_out, const Tokenizer& tokenizer,
+                                   const std::vector<LabelledText>& held_out, const nn::Tokenizer& tokenizer,
                                    const LabelledTextOptions& options, const std::string& origin)
     : context_(options.context) {
   PSM_CHECK(options.context >= 3 && options.least_texts >= 1, options.context, " ", options.least_texts);
@@ -98,4 +98,4 @@ double LabelledTextData::mean_tokens() const {
   return sum / static_cast<double>(training_.size());
 }
 
-}  // namespace psm
+}  // namespace psm::train

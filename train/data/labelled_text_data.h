@@ -2,10 +2,10 @@
 //
 //     <s> tokens of the text </s>            shorter texts of a batch are filled up with </s>
 //
-// The vocabulary is what training needs: <s> = 0, </s> = 1, <unk> = 2, then the tokenizer's tokens that occur in at least
-// `least_texts` training texts, in the tokenizer's order. A model that begins with random weights learns nothing
-// about the others. Texts are encoded with one space in front, so that a word has the same tokens wherever it stands,
-// and cut to the context. A batch is as long as its longest text.
+// The vocabulary is what training needs: <s> = 0, </s> = 1, <unk> = 2, then the tokenizer's tokens that occur
+// in at least `least_texts` training texts, in the tokenizer's order. A model that begins with random weights
+// learns nothing about the others. Texts are encoded with one space in front, so that a word has the same
+// tokens wherever it stands, and cut to the context. A batch is as long as its longest text.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@
 #include "train/data/data.h"
 #include "train/data/sst2.h"
 
-namespace psm {
+namespace psm::train {
 
 struct LabelledTextOptions {
   int context = 64;     // tokens, <s> and </s> among them
@@ -24,10 +24,11 @@ struct LabelledTextOptions {
 
 class LabelledTextData final : public DataSource {
  public:
-  // Throws psm::Error if a text cannot be encoded or a label is negative, or without two classes, training texts and
-  // held-out texts. `origin` begins the description.
+  // Throws psm::Error if a text cannot be encoded or a label is negative, or without two classes, training
+  // texts and held-out texts. `origin` begins the description.
   LabelledTextData(const std::vector<LabelledText>& training, const std::vector<LabelledText>& held_out,
-                   const Tokenizer& tokenizer, const LabelledTextOptions& options, const std::string& origin);
+                   const nn::Tokenizer& tokenizer, const LabelledTextOptions& options,
+                   const std::string& origin);
 
   int vocab() const override { return vocab_; }
   int context() const override { return context_; }
@@ -55,4 +56,4 @@ class LabelledTextData final : public DataSource {
   std::string description_;
 };
 
-}  // namespace psm
+}  // namespace psm::train

@@ -6,11 +6,11 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 // A token a byte.
-class Bytes final : public Tokenizer {
+class Bytes final : public nn::Tokenizer {
  public:
   int vocab() const override { return 256; }
   std::vector<int> encode(std::string_view text) const override {
@@ -78,4 +78,4 @@ TEST_CASE("the description tells labels and tokens apart; what cannot be trained
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

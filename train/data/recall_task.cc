@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 // Streams of held-out sequences: generators that no --seed reaches, since training splits its own from the
 // seed.
@@ -59,4 +59,4 @@ Batch RecallTask::test(int sequences, uint64_t stream) const {
   return batch;
 }
 
-}  // namespace psm
+}  // namespace psm::train

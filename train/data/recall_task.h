@@ -11,7 +11,7 @@
 
 #include "train/data/data.h"
 
-namespace psm {
+namespace psm::train {
 
 struct RecallOptions {
   int keys = 16;    // key symbols, at least `pairs`
@@ -41,4 +41,4 @@ class RecallTask final : public DataSource {
   RecallOptions options_;
 };
 
-}  // namespace psm
+}  // namespace psm::train

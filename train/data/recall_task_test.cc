@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 TEST_CASE("every sequence pairs distinct keys with values and asks for nothing else") {
@@ -59,4 +59,4 @@ TEST_CASE("options that make no task are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 
-namespace psm {
+namespace psm::train {
 
 SequenceData::SequenceData(const std::vector<std::vector<int>>& sequences, int vocab,
                            const std::string& origin)
@@ -54,4 +54,4 @@ Batch SequenceData::validation(int sequences) const {
   return batch;
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -1,5 +1,6 @@
-// Sequences of tokens as a language-modelling task: every token but a sequence's first is predicted. All have the same
-// length; the last tenth of them is held out. A model's own samples, for instance (attention/trained/generate.h).
+// Sequences of tokens as a language-modelling task: every token but a sequence's first is predicted. All have
+// the same length; the last tenth of them is held out. A model's own samples, for instance
+// (attention/trained/generate.h).
 #pragma once
 
 #include <cstdint>
@@ -8,12 +9,12 @@
 
 #include "train/data/data.h"
 
-namespace psm {
+namespace psm::train {
 
 class SequenceData final : public DataSource {
  public:
-  // Tokens are in [0, vocab). `origin` begins the description. Throws psm::Error unless there are two sequences or more,
-  // all of the same length of two tokens or more.
+  // Tokens are in [0, vocab). `origin` begins the description. Throws psm::Error unless there are two
+  // sequences or more, all of the same length of two tokens or more.
   SequenceData(const std::vector<std::vector<int>>& sequences, int vocab, const std::string& origin);
 
   int vocab() const override { return vocab_; }
@@ -35,4 +36,4 @@ class SequenceData final : public DataSource {
   std::string description_;
 };
 
-}  // namespace psm
+}  // namespace psm::train

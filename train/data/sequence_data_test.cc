@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 std::vector<std::vector<int>> numbered(int count) {
@@ -49,4 +49,4 @@ TEST_CASE("sequences that cannot be trained on are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -6,7 +6,7 @@
 #include "nn/text/lines.h"
 #include "train/data/gzip_file.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
@@ -27,7 +27,8 @@ std::vector<size_t> word_begins(std::string_view text) {
   return begins;
 }
 
-// Calls visit(part) for every run of words, the whole text among them, until it answers true; says whether it did.
+// Calls visit(part) for every run of words, the whole text among them, until it answers true; says whether it
+// did.
 template <typename Visit>
 bool any_part(std::string_view text, const Visit& visit) {
   const std::vector<size_t> begins = word_begins(text);
@@ -42,7 +43,7 @@ bool any_part(std::string_view text, const Visit& visit) {
 std::vector<LabelledText> parse_sst2(std::string_view text, const std::string& what) {
   std::vector<LabelledText> phrases;
   int number = 0;
-  for (const std::string_view line : lines_of(text)) {
+  for (const std::string_view line : nn::lines_of(text)) {
     if (++number == 1) {
       if (line != kHeading)
         throw Error(
@@ -91,4 +92,4 @@ LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t hel
   return split;
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -6,7 +6,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 TEST_CASE("phrases are read with their labels, without spaces at their ends") {
@@ -70,4 +70,4 @@ TEST_CASE("SST-2 itself: 67,349 phrases" * doctest::test_suite("external")) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

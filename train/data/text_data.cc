@@ -7,7 +7,7 @@
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 // Where the last part of a text begins: in front of a character of UTF-8, not in one.
@@ -23,26 +23,26 @@ size_t held_out_begin(std::string_view text, double fraction) {
 }  // namespace
 
 TextData::TextData(std::string_view text, const TextOptions& options,
-                   std::shared_ptr<const Tokenizer> tokenizer)
+                   std::shared_ptr<const nn::Tokenizer> tokenizer)
     : options_(options),
       description_(message("text of ", text.size(), " bytes, checksum ", checksum64(text.data(), text.size()),
                            ", context ", options.context, ", held out ", options.held_out)) {
   const size_t begin = held_out_begin(text, options.held_out);
-  tokenise(text.substr(0, begin), text.substr(begin), Alphabet(text), std::move(tokenizer));
+  tokenise(text.substr(0, begin), text.substr(begin), nn::Alphabet(text), std::move(tokenizer));
 }
 
 TextData::TextData(std::string_view training, std::string_view held_out, const TextOptions& options,
-                   std::shared_ptr<const Tokenizer> tokenizer)
+                   std::shared_ptr<const nn::Tokenizer> tokenizer)
     : options_(options),
       description_(message("text of ", training.size(), " bytes, checksum ",
                            checksum64(training.data(), training.size()), ", context ", options.context,
                            ", held out another of ", held_out.size(), " bytes, checksum ",
                            checksum64(held_out.data(), held_out.size()))) {
-  tokenise(training, held_out, Alphabet(std::string(training).append(held_out)), std::move(tokenizer));
+  tokenise(training, held_out, nn::Alphabet(std::string(training).append(held_out)), std::move(tokenizer));
 }
 
-void TextData::tokenise(std::string_view training, std::string_view held_out, Alphabet own,
-                        std::shared_ptr<const Tokenizer> tokenizer) {
+void TextData::tokenise(std::string_view training, std::string_view held_out, nn::Alphabet own,
+                        std::shared_ptr<const nn::Tokenizer> tokenizer) {
   if (options_.context < 1)
     throw Error(message("a context of ", options_.context, " tokens: give at least 1"));
   if (tokenizer) {
@@ -51,7 +51,7 @@ void TextData::tokenise(std::string_view training, std::string_view held_out, Al
           message(", ", tokenizer->vocab(), " tokens, checksum ", checksum64(kept.data(), kept.size()));
     tokenizer_ = std::move(tokenizer);
   } else {
-    tokenizer_ = std::make_shared<const Alphabet>(std::move(own));
+    tokenizer_ = std::make_shared<const nn::Alphabet>(std::move(own));
   }
   tokens_ = tokenizer_->encode(training);
   split_ = tokens_.size();
@@ -65,7 +65,7 @@ void TextData::tokenise(std::string_view training, std::string_view held_out, Al
 }
 
 TextData TextData::from_files(const std::string& training, const std::string& held_out,
-                              const TextOptions& options, std::shared_ptr<const Tokenizer> tokenizer) {
+                              const TextOptions& options, std::shared_ptr<const nn::Tokenizer> tokenizer) {
   const std::string text = read_file(training, options.max_bytes);
   if (held_out.empty()) return TextData(text, options, std::move(tokenizer));
   return TextData(text, read_file(held_out, options.max_bytes), options, std::move(tokenizer));
@@ -97,4 +97,4 @@ Batch TextData::validation(int sequences) const {
   return batch;
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -1,8 +1,8 @@
 // Real text as a language-modelling task: every position of a window predicts the next token.
 //
-// Tokens are those of a tokenizer, or of the text's alphabet (nn/text/alphabet.h), and then every position predicts the next
-// byte. What is held out, whole, is the last part of the text or a second text: training windows never reach into it.
-// Windows begin anywhere in a text; no start token stands before them.
+// Tokens are those of a tokenizer, or of the text's alphabet (nn/text/alphabet.h), and then every position
+// predicts the next byte. What is held out, whole, is the last part of the text or a second text: training
+// windows never reach into it. Windows begin anywhere in a text; no start token stands before them.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "nn/text/tokenizer.h"
 #include "train/data/data.h"
 
-namespace psm {
+namespace psm::train {
 
 struct TextOptions {
   int context = 64;
@@ -25,17 +25,17 @@ struct TextOptions {
 
 class TextData final : public DataSource {
  public:
-  // Without a tokenizer the alphabet of all that is given takes its place. Throws psm::Error if the text is too short for
-  // one training and one held-out window, or if the tokenizer cannot encode it.
+  // Without a tokenizer the alphabet of all that is given takes its place. Throws psm::Error if the text is
+  // too short for one training and one held-out window, or if the tokenizer cannot encode it.
   TextData(std::string_view text, const TextOptions& options,
-           std::shared_ptr<const Tokenizer> tokenizer = nullptr);
+           std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
   // Trains on the one text and holds out the other.
   TextData(std::string_view training, std::string_view held_out, const TextOptions& options,
-           std::shared_ptr<const Tokenizer> tokenizer = nullptr);
+           std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
   // Read the files, the second one unless it has no name; throw psm::Error if that fails.
   static TextData from_files(const std::string& training, const std::string& held_out,
                              const TextOptions& options,
-                             std::shared_ptr<const Tokenizer> tokenizer = nullptr);
+                             std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
 
   int vocab() const override { return tokenizer_->vocab(); }
   int context() const override { return options_.context; }
@@ -45,21 +45,21 @@ class TextData final : public DataSource {
   // Windows spread evenly over the held-out part; the fewer that fit without overlap.
   Batch validation(int sequences) const override;
 
-  const std::shared_ptr<const Tokenizer>& tokenizer() const { return tokenizer_; }
+  const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }
   size_t training_tokens() const { return split_; }
   size_t held_out_tokens() const { return tokens_.size() - split_; }
 
  private:
   // Sets the tokens, and adds the tokenizer to the description unless it is the text's own alphabet.
-  void tokenise(std::string_view training, std::string_view held_out, Alphabet own,
-                std::shared_ptr<const Tokenizer> tokenizer);
+  void tokenise(std::string_view training, std::string_view held_out, nn::Alphabet own,
+                std::shared_ptr<const nn::Tokenizer> tokenizer);
   void window(size_t begin, int sequence, Batch& batch) const;
 
   TextOptions options_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::shared_ptr<const nn::Tokenizer> tokenizer_;
   std::vector<int> tokens_;  // of training, then those held out
   size_t split_ = 0;
   std::string description_;
 };
 
-}  // namespace psm
+}  // namespace psm::train

@@ -10,7 +10,7 @@
 #include "nn/text/bpe_trainer.h"
 #include "nn/text/byte_bpe.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 TEST_CASE("windows predict the next byte and training never sees the held-out part") {
@@ -51,7 +51,7 @@ TEST_CASE("a second text is held out whole, and its bytes are in the alphabet") 
 TEST_CASE("a tokenizer's tokens take the place of characters, and what is held out begins at a character") {
   std::string text;
   for (int i = 0; i < 100; ++i) text += "the th\u00e9 ";  // 9 bytes each
-  const auto bpe = std::make_shared<const ByteBpe>(train_byte_bpe(text, {.vocab = 262}), "test");
+  const auto bpe = std::make_shared<const nn::ByteBpe>(nn::train_byte_bpe(text, {.vocab = 262}), "test");
   for (const double held_out : {0.1, 0.1007}) {
     const TextData data(text, {.context = 8, .held_out = held_out}, bpe);
     CHECK(data.vocab() == 262);
@@ -67,10 +67,11 @@ TEST_CASE("a tokenizer's tokens take the place of characters, and what is held o
 TEST_CASE("the description tells tokenizers apart, and the text's own alphabet says nothing new") {
   const std::string text(100, 'a');
   const TextOptions options{.context = 2};
-  const auto own = std::make_shared<const Alphabet>("a"), larger = std::make_shared<const Alphabet>("ab");
+  const auto own = std::make_shared<const nn::Alphabet>("a"),
+             larger = std::make_shared<const nn::Alphabet>("ab");
   CHECK(TextData(text, options, own).description() == TextData(text, options).description());
   CHECK(TextData(text, options, larger).description() != TextData(text, options).description());
-  CHECK_THROWS_AS(TextData(text, options, std::make_shared<const Alphabet>("b")), Error);
+  CHECK_THROWS_AS(TextData(text, options, std::make_shared<const nn::Alphabet>("b")), Error);
 }
 
 TEST_CASE("texts that are too short, empty or missing are refused") {
@@ -84,4 +85,4 @@ TEST_CASE("texts that are too short, empty or missing are refused") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -2,9 +2,9 @@
 
 #include <numbers>
 
-namespace psm {
+namespace psm::train {
 
-double bytes_per_target(const Batch& batch, const Tokenizer& tokenizer) {
+double bytes_per_target(const Batch& batch, const nn::Tokenizer& tokenizer) {
   size_t bytes = 0;
   for (const int target : batch.targets)
     if (target >= 0) bytes += tokenizer.bytes(target).size();
@@ -15,4 +15,4 @@ double bits_per_byte(const Evaluation& evaluation, double bytes_per_target) {
   return bytes_per_target > 0 ? evaluation.cross_entropy / (std::numbers::ln2 * bytes_per_target) : 0;
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -7,11 +7,11 @@
 #include "nn/text/bpe_trainer.h"
 #include "nn/text/byte_bpe.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 TEST_CASE("a guess among n equal tokens of b bytes costs log2(n) / b bits a byte") {
-  const ByteBpe tokenizer(train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
+  const nn::ByteBpe tokenizer(nn::train_byte_bpe("abab abab abab", {.vocab = 259, .special = {}}), "test");
   Batch batch;
   batch.targets = {tokenizer.encode("abab")[0], -1, tokenizer.encode("a")[0]};
   Evaluation guess;
@@ -25,11 +25,11 @@ TEST_CASE("a guess among n equal tokens of b bytes costs log2(n) / b bits a byte
 TEST_CASE("characters are a byte each, and where nothing is scored there are none") {
   Batch batch;
   batch.targets = {0, 1, -1, 1};
-  CHECK(bytes_per_target(batch, Alphabet("ab")) == 1);
+  CHECK(bytes_per_target(batch, nn::Alphabet("ab")) == 1);
   batch.targets = {-1};
-  CHECK(bytes_per_target(batch, Alphabet("ab")) == 0);
+  CHECK(bytes_per_target(batch, nn::Alphabet("ab")) == 0);
   CHECK(bits_per_byte({}, 0) == 0);
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -6,15 +6,15 @@
 #include "ckks/base/error.h"
 #include "train/evaluation/token_score.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
-void require_causal(const ModelConfig& config) {
+void require_causal(const attention::ModelConfig& config) {
   if (!config.is_causal_language_model())
     throw Error("only a causal language model can be asked how likely a text goes on; give one");
 }
 
-void require_fitting(const ModelConfig& config, const ScoredText& text) {
+void require_fitting(const attention::ModelConfig& config, const ScoredText& text) {
   PSM_CHECK(text.scored >= 1 && text.scored < text.tokens.size(), text.scored, " ", text.tokens.size());
   PSM_CHECK(text.tokens.size() <= static_cast<size_t>(config.context) + 1, text.tokens.size());
   for (const int token : text.tokens)
@@ -25,21 +25,21 @@ void require_fitting(const ModelConfig& config, const ScoredText& text) {
 
 class BatchedScorer final : public ContinuationScorer {
  public:
-  explicit BatchedScorer(const ModelWeights& weights) : model_(weights) {}
-  explicit BatchedScorer(PolynomialModel polynomial)
-      : polynomial_(std::make_unique<const PolynomialModel>(std::move(polynomial))),
-        model_(polynomial_->weights, polynomial_functions(*polynomial_)) {}
+  explicit BatchedScorer(const attention::ModelWeights& weights) : model_(weights) {}
+  explicit BatchedScorer(attention::PolynomialModel polynomial)
+      : polynomial_(std::make_unique<const attention::PolynomialModel>(std::move(polynomial))),
+        model_(polynomial_->weights, attention::polynomial_functions(*polynomial_)) {}
 
-  const ModelConfig& config() const override { return model_.config(); }
+  const attention::ModelConfig& config() const override { return model_.config(); }
 
   std::vector<ContinuationScore> score(std::span<const ScoredText> texts) override {
-    Examples read;
+    attention::Examples read;
     for (const ScoredText& text : texts) {
       require_fitting(config(), text);
       read.texts.push_back(text.tokens.first(text.tokens.size() - 1));
     }
     std::vector<ContinuationScore> scores(texts.size(), {.greedy = true});
-    model_.run(read, {}, [&](const BatchedPart& part) {
+    model_.run(read, {}, [&](const attention::BatchedPart& part) {
       for (size_t i = 0; i < part.examples.size(); ++i) {
         const ScoredText& text = texts[part.examples[i]];
         ContinuationScore& score = scores[part.examples[i]];
@@ -57,20 +57,20 @@ class BatchedScorer final : public ContinuationScorer {
   }
 
  private:
-  std::unique_ptr<const PolynomialModel> polynomial_;  // null: the model as trained
-  BatchedModel model_;
+  std::unique_ptr<const attention::PolynomialModel> polynomial_;  // null: the model as trained
+  attention::BatchedModel model_;
 };
 
 }  // namespace
 
-std::unique_ptr<ContinuationScorer> trained_scorer(const ModelWeights& weights) {
+std::unique_ptr<ContinuationScorer> trained_scorer(const attention::ModelWeights& weights) {
   require_causal(weights.config);
   return std::make_unique<BatchedScorer>(weights);
 }
 
-std::unique_ptr<ContinuationScorer> polynomial_scorer(PolynomialModel model) {
+std::unique_ptr<ContinuationScorer> polynomial_scorer(attention::PolynomialModel model) {
   require_causal(model.weights.config);
   return std::make_unique<BatchedScorer>(std::move(model));
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -2,9 +2,9 @@
 //
 //     sum over the last n tokens t_i of  ln p(t_i | t_0 .. t_{i-1}),       and whether each is the likeliest
 //
-// behind one interface for the trained model and for its polynomial form, whose texts are read in batches of similar
-// length (attention/batched/batched_model.h). The same figures for any number of threads. Scorers keep views of
-// nothing; they may be used from one thread at a time.
+// behind one interface for the trained model and for its polynomial form, whose texts are read in batches of
+// similar length (attention/batched/batched_model.h). The same figures for any number of threads. Scorers
+// keep views of nothing; they may be used from one thread at a time.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 #include "attention/reference/polynomial_model.h"
 
-namespace psm {
+namespace psm::train {
 
 struct ScoredText {
   std::span<const int> tokens;  // the last of which is not read; at most context + 1
@@ -28,13 +28,13 @@ struct ContinuationScore {
 class ContinuationScorer {
  public:
   virtual ~ContinuationScorer() = default;
-  virtual const ModelConfig& config() const = 0;
+  virtual const attention::ModelConfig& config() const = 0;
   // A score for each text. Throws psm::Error on a token that is not in the vocabulary.
   virtual std::vector<ContinuationScore> score(std::span<const ScoredText> texts) = 0;
 };
 
 // Both throw psm::Error on a model that is no causal language model.
-std::unique_ptr<ContinuationScorer> trained_scorer(const ModelWeights& weights);
-std::unique_ptr<ContinuationScorer> polynomial_scorer(PolynomialModel model);
+std::unique_ptr<ContinuationScorer> trained_scorer(const attention::ModelWeights& weights);
+std::unique_ptr<ContinuationScorer> polynomial_scorer(attention::PolynomialModel model);
 
-}  // namespace psm
+}  // namespace psm::train

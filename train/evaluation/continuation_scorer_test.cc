@@ -10,12 +10,12 @@
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr int kVocab = 13, kContext = 24;
 
-ModelConfig small(AttentionKind attention = AttentionKind::kPowerSoftmax) {
+attention::ModelConfig small(attention::AttentionKind attention = attention::AttentionKind::kPowerSoftmax) {
   return {.vocab = kVocab,
           .context = kContext,
           .layers = 2,
@@ -44,7 +44,7 @@ Texts random_texts(size_t count) {
 }
 
 // The definition, from the logits of a forward pass in double precision.
-ContinuationScore expected(const ForwardResult& forward, const ScoredText& text) {
+ContinuationScore expected(const attention::ForwardResult& forward, const ScoredText& text) {
   ContinuationScore score{.greedy = true};
   for (size_t i = text.tokens.size() - text.scored; i < text.tokens.size(); ++i) {
     const double* z = forward.logits.data() + (i - 1) * kVocab;
@@ -60,14 +60,15 @@ std::span<const int> read(const ScoredText& text) { return text.tokens.first(tex
 
 TEST_CASE("the trained model's likelihoods, in batches, are those of its forward pass in double precision") {
   const Texts texts = random_texts(300);
-  for (const AttentionKind attention : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
-    const ModelWeights weights = random_weights(small(attention), 5);
+  for (const attention::AttentionKind attention :
+       {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
+    const attention::ModelWeights weights = attention::random_weights(small(attention), 5);
     const auto scores = trained_scorer(weights)->score(texts.scored);
     REQUIRE(scores.size() == texts.scored.size());
     int greedy = 0;
     for (size_t i = 0; i < scores.size(); ++i) {
       const ContinuationScore right =
-          expected(reference_forward(weights, read(texts.scored[i])), texts.scored[i]);
+          expected(attention::reference_forward(weights, read(texts.scored[i])), texts.scored[i]);
       CHECK(scores[i].log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-5));
       CHECK(scores[i].greedy == right.greedy);
       greedy += scores[i].greedy;
@@ -79,13 +80,15 @@ TEST_CASE("the trained model's likelihoods, in batches, are those of its forward
 
 TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
   const Texts texts = random_texts(6);
-  const ModelWeights weights = random_weights(small(), 5);
+  const attention::ModelWeights weights = attention::random_weights(small(), 5);
   std::vector<std::vector<int>> whole;
   for (const ScoredText& text : texts.scored) whole.emplace_back(read(text).begin(), read(text).end());
-  const PolynomialModel polynomial = make_polynomial(weights, measure_ranges(weights, whole));
+  const attention::PolynomialModel polynomial =
+      attention::make_polynomial(weights, attention::measure_ranges(weights, whole));
   const auto scores = polynomial_scorer(polynomial)->score(texts.scored);
   for (size_t i = 0; i < scores.size(); ++i) {
-    const ContinuationScore right = expected(polynomial_forward(polynomial, whole[i]), texts.scored[i]);
+    const ContinuationScore right =
+        expected(attention::polynomial_forward(polynomial, whole[i]), texts.scored[i]);
     CHECK(scores[i].log_likelihood == doctest::Approx(right.log_likelihood).epsilon(1e-5));
     CHECK(scores[i].greedy == right.greedy);
   }
@@ -93,7 +96,7 @@ TEST_CASE("a polynomial model's likelihoods are those of its forward pass") {
 
 TEST_CASE("the number of threads changes no bit, nor does a second call") {
   const Texts texts = random_texts(200);
-  const auto scorer = trained_scorer(random_weights(small(), 5));
+  const auto scorer = trained_scorer(attention::random_weights(small(), 5));
   const int threads = thread_count();
   set_thread_count(1);
   const auto one = scorer->score(texts.scored);
@@ -107,7 +110,7 @@ TEST_CASE("the number of threads changes no bit, nor does a second call") {
 }
 
 TEST_CASE("logits that are no numbers give a likelihood that is none") {
-  ModelWeights weights = random_weights(small(), 5);
+  attention::ModelWeights weights = attention::random_weights(small(), 5);
   weights.unembedding[3] = std::numeric_limits<float>::quiet_NaN();
   const Texts texts = random_texts(2);
   for (const ContinuationScore& score : trained_scorer(weights)->score(texts.scored))
@@ -115,11 +118,11 @@ TEST_CASE("logits that are no numbers give a likelihood that is none") {
 }
 
 TEST_CASE("a model that is no causal language model and a token of another vocabulary are refused") {
-  ModelConfig config = small(AttentionKind::kSoftmax);
+  attention::ModelConfig config = small(attention::AttentionKind::kSoftmax);
   config.causal = false;
-  CHECK_THROWS_WITH_AS(trained_scorer(random_weights(config, 1)),
+  CHECK_THROWS_WITH_AS(trained_scorer(attention::random_weights(config, 1)),
                        doctest::Contains("only a causal language model"), Error);
-  const auto scorer = trained_scorer(random_weights(small(), 1));
+  const auto scorer = trained_scorer(attention::random_weights(small(), 1));
   const std::vector<int> tokens = {1, kVocab};
   const ScoredText text{tokens, 1};
   CHECK_THROWS_WITH_AS(scorer->score({&text, 1}),
@@ -127,4 +130,4 @@ TEST_CASE("a model that is no causal language model and a token of another vocab
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

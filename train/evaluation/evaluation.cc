@@ -2,14 +2,14 @@
 
 #include "train/evaluation/token_score.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
-Evaluation evaluate(const BatchedModel& model, const Batch& batch, const std::string& progress) {
+Evaluation evaluate(const attention::BatchedModel& model, const Batch& batch, const std::string& progress) {
   std::vector<Evaluation> examples(static_cast<size_t>(batch.sequences));  // cross entropies: sums
   const bool classifier = model.config().classes > 0;
   batch.require_finite();
-  model.run(batch.examples(), {.progress = progress}, [&](const BatchedPart& part) {
+  model.run(batch.examples(), {.progress = progress}, [&](const attention::BatchedPart& part) {
     for (size_t i = 0; i < part.examples.size(); ++i) {
       const size_t example = part.examples[i];
       const std::span<const int> targets = batch.scored_by(static_cast<int>(example), 1);
@@ -18,7 +18,7 @@ Evaluation evaluate(const BatchedModel& model, const Batch& batch, const std::st
       Evaluation& of_example = examples[example];
       for (size_t t = 0; t < rows; ++t) {
         if (targets[t] < 0) continue;
-        const Tensor<float>& logits = part.out.logits;
+        const nn::Tensor<float>& logits = part.out.logits;
         const TokenScore score = score_token(std::span<const float>(logits.row(static_cast<int>(first + t)),
                                                                     static_cast<size_t>(logits.columns)),
                                              targets[t]);
@@ -38,13 +38,13 @@ Evaluation evaluate(const BatchedModel& model, const Batch& batch, const std::st
 
 }  // namespace
 
-Evaluation evaluate(const ModelWeights& weights, const Batch& batch) {
-  return evaluate(BatchedModel(weights), batch, "");
+Evaluation evaluate(const attention::ModelWeights& weights, const Batch& batch) {
+  return evaluate(attention::BatchedModel(weights), batch, "");
 }
 
-Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch) {
-  return evaluate(BatchedModel(model.weights, polynomial_functions(model)), batch,
+Evaluation evaluate_polynomial(const attention::PolynomialModel& model, const Batch& batch) {
+  return evaluate(attention::BatchedModel(model.weights, attention::polynomial_functions(model)), batch,
                   "scoring the polynomial model");
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -1,4 +1,5 @@
-// How good a model is on held-out examples, as trained or in its polynomial form (attention/batched/batched_model.h).
+// How good a model is on held-out examples, as trained or in its polynomial form
+// (attention/batched/batched_model.h).
 #pragma once
 
 #include <cmath>
@@ -7,7 +8,7 @@
 #include "attention/reference/polynomial_model.h"
 #include "train/data/data.h"
 
-namespace psm {
+namespace psm::train {
 
 struct Evaluation {
   size_t scored = 0;         // positions
@@ -21,8 +22,8 @@ struct Evaluation {
 };
 
 // Same result for every number of threads. Throw psm::Error on examples that the model cannot read.
-Evaluation evaluate(const ModelWeights& weights, const Batch& batch);
+Evaluation evaluate(const attention::ModelWeights& weights, const Batch& batch);
 // Shows a progress bar.
-Evaluation evaluate_polynomial(const PolynomialModel& model, const Batch& batch);
+Evaluation evaluate_polynomial(const attention::PolynomialModel& model, const Batch& batch);
 
-}  // namespace psm
+}  // namespace psm::train

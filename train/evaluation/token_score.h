@@ -7,7 +7,7 @@
 #include <cmath>
 #include <span>
 
-namespace psm {
+namespace psm::train {
 
 struct TokenScore {
   double log_probability = 0;
@@ -23,4 +23,4 @@ TokenScore score_token(std::span<const Scalar> logits, int target) {
           best - logits.begin() == target && std::isfinite(sum)};
 }
 
-}  // namespace psm
+}  // namespace psm::train

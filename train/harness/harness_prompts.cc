@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr char kWhiteSpace[] = " \t\n\v\f\r";
@@ -25,7 +25,7 @@ Prompt unaided_prompt(TaskForm form, const TaskExample& example, size_t candidat
   return {std::move(context), " " + example.continuation(candidate)};
 }
 
-std::vector<int> encode(const std::string& text, const Tokenizer& tokenizer) {
+std::vector<int> encode(const std::string& text, const nn::Tokenizer& tokenizer) {
   std::vector<int> tokens = tokenizer.encode(text);
   if (const auto start = tokenizer.start()) tokens.insert(tokens.begin(), *start);
   return tokens;
@@ -58,7 +58,8 @@ std::vector<size_t> draw_shots(size_t examples, size_t which, size_t count, uint
   return shots;
 }
 
-std::optional<EncodedPrompt> encode_prompt(const Prompt& prompt, const Tokenizer& tokenizer, int context) {
+std::optional<EncodedPrompt> encode_prompt(const Prompt& prompt, const nn::Tokenizer& tokenizer,
+                                           int context) {
   const std::string context_text = prompt.context.substr(0, trimmed_length(prompt.context));
   EncodedPrompt encoded;
   encoded.tokens = encode(prompt.context + prompt.continuation, tokenizer);
@@ -75,4 +76,4 @@ std::optional<EncodedPrompt> encode_prompt(const Prompt& prompt, const Tokenizer
   return encoded;
 }
 
-}  // namespace psm
+}  // namespace psm::train

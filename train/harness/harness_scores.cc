@@ -8,7 +8,7 @@
 #include "ckks/base/progress.h"
 #include "train/harness/harness_prompts.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr size_t kExamples = 64;  // encoded and scored together
@@ -43,7 +43,8 @@ struct Group {
 };
 
 void encode_example(const HarnessTask& task, std::span<const TaskExample> examples, size_t which,
-                    const Tokenizer& tokenizer, int context, const HarnessOptions& options, Group& group) {
+                    const nn::Tokenizer& tokenizer, int context, const HarnessOptions& options,
+                    Group& group) {
   const std::vector<size_t> shots = draw_shots(examples.size(), which, options.shots, options.seed);
   std::vector<EncodedPrompt>& prompts = group.prompts.emplace_back();
   for (size_t c = 0; c < examples[which].candidates(); ++c) {
@@ -92,7 +93,7 @@ size_t HarnessScores::scored() const {
 }
 
 HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> examples,
-                         const std::string& what, const Tokenizer& tokenizer, ContinuationScorer& scorer,
+                         const std::string& what, const nn::Tokenizer& tokenizer, ContinuationScorer& scorer,
                          const HarnessOptions& options) {
   const size_t count = options.limit == 0 ? examples.size() : std::min(options.limit, examples.size());
   HarnessScores result;
@@ -163,4 +164,4 @@ PairedDifference paired_difference(const HarnessScores& first, const HarnessScor
   return {differences.size(), mean(differences), standard_error(differences)};
 }
 
-}  // namespace psm
+}  // namespace psm::train

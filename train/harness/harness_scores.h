@@ -1,5 +1,5 @@
-// A model's figures on a task, as the evaluation harness defines them (lm_eval/api/task.py and metrics.py of its version
-// 0.4). With l_j the log-likelihood of candidate j's continuation, and n examples:
+// A model's figures on a task, as the evaluation harness defines them (lm_eval/api/task.py and metrics.py of
+// its version 0.4). With l_j the log-likelihood of candidate j's continuation, and n examples:
 //
 //     acc          share of examples with argmax_j l_j = gold, the first of equals; of kLastWord: with all tokens of the
 //                  continuation the likeliest ones
@@ -9,9 +9,9 @@
 //     standard error of a share a   sqrt(a (1 - a) / (n - 1))
 //     of the perplexity P           P s / sqrt(n), s the standard deviation of l (the harness draws bootstrap samples)
 //
-// Chance is what a uniform guess gives: 1 / candidates; for kLastWord a uniform distribution over the model's tokens.
-// An example with a continuation longer than the model's context is left out. A likelihood that is not a number loses
-// against every number, and counts as -infinity in the perplexity.
+// Chance is what a uniform guess gives: 1 / candidates; for kLastWord a uniform distribution over the model's
+// tokens. An example with a continuation longer than the model's context is left out. A likelihood that is
+// not a number loses against every number, and counts as -infinity in the perplexity.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 #include "train/evaluation/continuation_scorer.h"
 #include "train/harness/harness_tasks.h"
 
-namespace psm {
+namespace psm::train {
 
 struct HarnessOptions {
   size_t shots = 0;
@@ -54,21 +54,22 @@ struct HarnessScores {
   size_t scored() const;
 };
 
-// Throws psm::Error if there are not enough examples for the shots, or a text cannot be encoded: with `what` and
-// the line. Shows a progress bar.
+// Throws psm::Error if there are not enough examples for the shots, or a text cannot be encoded: with `what`
+// and the line. Shows a progress bar.
 HarnessScores score_task(const HarnessTask& task, std::span<const TaskExample> examples,
-                         const std::string& what, const Tokenizer& tokenizer, ContinuationScorer& scorer,
+                         const std::string& what, const nn::Tokenizer& tokenizer, ContinuationScorer& scorer,
                          const HarnessOptions& options);
 
 // Throws psm::Error if no example was scored.
 std::vector<HarnessMetric> harness_metrics(const HarnessTask& task, const HarnessScores& scores, int vocab);
 
-// The difference of two models' acc on the same examples, first minus second, and its standard error: that of the mean
-// of the examples' differences, smaller than from two independent samples. Throws psm::Error if no example has both.
+// The difference of two models' acc on the same examples, first minus second, and its standard error: that of
+// the mean of the examples' differences, smaller than from two independent samples. Throws psm::Error if no
+// example has both.
 struct PairedDifference {
   size_t examples = 0;
   double difference = 0, standard_error = 0;
 };
 PairedDifference paired_difference(const HarnessScores& first, const HarnessScores& second);
 
-}  // namespace psm
+}  // namespace psm::train

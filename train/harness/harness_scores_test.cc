@@ -7,15 +7,15 @@
 #include "doctest/doctest.h"
 #include "nn/text/byte_bpe.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-ByteBpe bytes_tokenizer() {
-  ByteBpeSpec spec;
+nn::ByteBpe bytes_tokenizer() {
+  nn::ByteBpeSpec spec;
   for (int byte = 0; byte < 256; ++byte) spec.tokens.emplace_back(1, static_cast<char>(byte));
-  return ByteBpe(spec, "test");
+  return nn::ByteBpe(spec, "test");
 }
 
 // Gives the likelihoods of a list, one after another; the greedy ones are those above -1.
@@ -25,7 +25,7 @@ class ListScorer final : public ContinuationScorer {
       : likelihoods_(std::move(likelihoods)) {
     config_.vocab = 256, config_.context = context;
   }
-  const ModelConfig& config() const override { return config_; }
+  const attention::ModelConfig& config() const override { return config_; }
   std::vector<ContinuationScore> score(std::span<const ScoredText> texts) override {
     std::vector<ContinuationScore> scores;
     for (size_t i = 0; i < texts.size(); ++i, ++next_) {
@@ -37,7 +37,7 @@ class ListScorer final : public ContinuationScorer {
   std::vector<std::string> shown;  // every text
 
  private:
-  ModelConfig config_;
+  attention::ModelConfig config_;
   std::vector<double> likelihoods_;
   size_t next_ = 0;
 };
@@ -172,4 +172,4 @@ TEST_CASE("an example that cannot be prompted is named with its line") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -6,7 +6,7 @@
 #include "ckks/base/files/utf8.h"
 #include "nn/text/lines.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 constexpr uint64_t kMaxFileBytes = uint64_t{64} << 20;
@@ -87,7 +87,7 @@ std::string place_of(const TaskExample& example, const std::string& what) {
 std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what) {
   std::vector<TaskExample> examples;
   int line = 0;
-  for (const std::string_view content : lines_of(text)) {
+  for (const std::string_view content : nn::lines_of(text)) {
     const std::string place = message(what, " line ", ++line);
     if (examples.size() == kMaxExamples)
       throw Error(message(place, ": at most ", kMaxExamples, " examples are read; split the file"));
@@ -106,4 +106,4 @@ std::vector<TaskExample> read_task(const HarnessTask& task, const std::string& p
   return parse_task(task, read_file(path, kMaxFileBytes), path);
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -1,8 +1,8 @@
-// Tasks of the EleutherAI language model evaluation harness (github.com/EleutherAI/lm-evaluation-harness), on which
-// tab. pile compares models, and the files that their examples are read from.
+// Tasks of the EleutherAI language model evaluation harness (github.com/EleutherAI/lm-evaluation-harness), on
+// which tab. pile compares models, and the files that their examples are read from.
 //
-// An example is a few candidates, each a context c and a continuation y, of which `gold` is right. A file has an example
-// a line, a JSON object of one of three forms; other members are ignored:
+// An example is a few candidates, each a context c and a continuation y, of which `gold` is right. A file has
+// an example a line, a JSON object of one of three forms; other members are ignored:
 //
 //     kLastWord   {"context", "continuation"}                   one candidate: is it what the model would write?
 //     kAnswers    {"query", "choices", "gold"}                  one context, a continuation for each choice
@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace psm {
+namespace psm::train {
 
 enum class TaskForm { kLastWord, kAnswers, kReferents };
 
@@ -50,9 +50,9 @@ struct TaskExample {
   }
 };
 
-// The examples of a file's text; `what` begins messages. Throws psm::Error that names the line: one that is no JSON of
-// this form, is longer than 1 MiB or not UTF-8, a text of white space alone, fewer than 2 or more than 32 candidates, a
-// gold that is none of them; or if there are no examples, or more than 100,000.
+// The examples of a file's text; `what` begins messages. Throws psm::Error that names the line: one that is
+// no JSON of this form, is longer than 1 MiB or not UTF-8, a text of white space alone, fewer than 2 or more
+// than 32 candidates, a gold that is none of them; or if there are no examples, or more than 100,000.
 std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view text, const std::string& what);
 
 // Of the file at `path`, at most 64 MiB.
@@ -61,4 +61,4 @@ std::vector<TaskExample> read_task(const HarnessTask& task, const std::string& p
 // "piqa.jsonl line 12", with the path as it was given.
 std::string place_of(const TaskExample& example, const std::string& what);
 
-}  // namespace psm
+}  // namespace psm::train

@@ -5,7 +5,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 const HarnessTask kLambada = harness_task_named("lambada_openai"), kPiqa = harness_task_named("piqa"),
@@ -124,4 +124,4 @@ TEST_CASE("the files of the five tasks are read, with as many examples as they a
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

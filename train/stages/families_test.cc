@@ -1,4 +1,5 @@
-// The families besides GPT-NeoX under the trainer: they learn, and with the same bits for every number of threads.
+// The families besides GPT-NeoX under the trainer: they learn, and with the same bits for every number of
+// threads.
 #include <cmath>
 
 #include "ckks/base/error.h"
@@ -8,11 +9,11 @@
 #include "train/stages/recipe.h"
 #include "train/stages/trainer.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
-// Which of two symbols a sequence has more of: a text of 3, 5 or 7 tokens, or an image of 5 patches whose first
-// number is the symbol.
+// Which of two symbols a sequence has more of: a text of 3, 5 or 7 tokens, or an image of 5 patches whose
+// first number is the symbol.
 struct MajorityOptions {
   bool images = false;
   int filler = 2;   // token that fills texts up
@@ -64,8 +65,8 @@ class Majority final : public DataSource {
   MajorityOptions options_;
 };
 
-ModelConfig model_for(const Majority& data) {
-  ModelConfig config = preset(data.patch_inputs() > 0 ? "vit" : "roberta");
+attention::ModelConfig model_for(const Majority& data) {
+  attention::ModelConfig config = attention::preset(data.patch_inputs() > 0 ? "vit" : "roberta");
   config.vocab = data.vocab(), config.context = data.context(), config.classes = 2;
   config.patch_inputs = data.patch_inputs();
   config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16;
@@ -84,7 +85,7 @@ TEST_CASE("an encoder of texts of several lengths and one of images learn which 
   for (const bool images : {false, true}) {
     CAPTURE(images);
     const Majority data(images);
-    Trainer trainer(random_weights(model_for(data), 1), data, options());
+    Trainer trainer(attention::random_weights(model_for(data), 1), data, options());
     const Batch validation = data.validation(200);
     CHECK(evaluate(trainer.weights(), validation).scored == 200);
     double accuracy = 0;
@@ -104,7 +105,7 @@ TEST_CASE(
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 3}) {
       set_thread_count(threads);
-      Trainer trainer(random_weights(model_for(data), 1), data, options());
+      Trainer trainer(attention::random_weights(model_for(data), 1), data, options());
       trainer.step();
       const size_t growths = trainer.memory_growths();
       for (int i = 0; i < 3; ++i) trainer.step();
@@ -119,7 +120,7 @@ TEST_CASE(
 
 TEST_CASE("what fills a batch up changes no bit of what the model gives") {
   const Majority data(false);
-  const ModelWeights weights = random_weights(model_for(data), 1);
+  const attention::ModelWeights weights = attention::random_weights(model_for(data), 1);
   Batch batch = data.validation(8), other = batch;
   for (int s = 0; s < 8; ++s)
     for (int t = batch.lengths[s]; t < batch.length; ++t) other.tokens[s * batch.length + t] = 1;
@@ -132,7 +133,7 @@ TEST_CASE("what fills a batch up changes no bit of what the model gives") {
 TEST_CASE(
     "what fills a batch up changes no bit of a training with range losses, nor of the measured ranges") {
   const Majority data(false), other(MajorityOptions{.filler = 1});
-  const ModelWeights weights = random_weights(model_for(data), 1);
+  const attention::ModelWeights weights = attention::random_weights(model_for(data), 1);
   TrainerOptions losses = options();
   losses.ranges.score_limit = losses.ranges.gelu_limit = losses.ranges.residual_limit = 0.1;
   losses.ranges.final_residual_limit = losses.ranges.denominator_limit = 0.1;
@@ -144,7 +145,8 @@ TEST_CASE(
   }
   CHECK(filled.state().values == trainer.state().values);
 
-  const Ranges ranges = measure_ranges(weights, data, 20), same = measure_ranges(weights, other, 20);
+  const attention::Ranges ranges = measure_ranges(weights, data, 20),
+                          same = measure_ranges(weights, other, 20);
   CHECK(same.residual == ranges.residual);
   CHECK(same.layers[0].gelu_input == ranges.layers[0].gelu_input);
   CHECK(same.layers[0].second_variance == ranges.layers[0].second_variance);
@@ -153,7 +155,7 @@ TEST_CASE(
 TEST_CASE("the range losses of texts that are filled up are those of the texts alone") {
   const Majority data(MajorityOptions{.symbols = 5, .length = 7}),
       alone(MajorityOptions{.symbols = 5, .length = 5});
-  const ModelWeights weights = random_weights(model_for(data), 1);
+  const attention::ModelWeights weights = attention::random_weights(model_for(data), 1);
   const RangeLosses all = options().ranges;
   for (double RangeLosses::*const weight :
        {&RangeLosses::score_peak, &RangeLosses::gelu_peak, &RangeLosses::score_excess,
@@ -194,7 +196,7 @@ TEST_CASE(
       return batch;
     }
   } broken;
-  const ModelWeights weights = random_weights(model_for(broken.images), 1);
+  const attention::ModelWeights weights = attention::random_weights(model_for(broken.images), 1);
   const char* line =
       "image 3 of a batch holds a value that is not finite (number 4 of 10 is nan); mend the data";
   Trainer trainer(weights, broken, options());
@@ -205,12 +207,12 @@ TEST_CASE(
 
 TEST_CASE("data of another kind than the model's are refused") {
   const Majority texts(false), images(true);
-  CHECK_THROWS_AS(Trainer(random_weights(model_for(images), 1), texts, options()), Error);
-  ModelConfig more = model_for(texts);
+  CHECK_THROWS_AS(Trainer(attention::random_weights(model_for(images), 1), texts, options()), Error);
+  attention::ModelConfig more = model_for(texts);
   more.classes = 3;
-  CHECK_THROWS_WITH_AS(Trainer(random_weights(more, 1), texts, options()), doctest::Contains("2 classes"),
-                       Error);
+  CHECK_THROWS_WITH_AS(Trainer(attention::random_weights(more, 1), texts, options()),
+                       doctest::Contains("2 classes"), Error);
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -9,7 +9,7 @@
 #include "train/data/sst2.h"
 #include "train/stages/training_state.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 void run(const FuzzTarget& target) {
@@ -28,12 +28,12 @@ TEST_CASE("a running training's file") {
   save_training(path, "model", saved);
   FuzzTarget target;
   target.name = "training state";
-  target.corpus = {without_checksum(read_file(path, 1 << 20))};
-  target.repair = repair_safetensors;
-  target.marks = safetensors_marks;
+  target.corpus = {nn::without_checksum(read_file(path, 1 << 20))};
+  target.repair = nn::repair_safetensors;
+  target.marks = nn::safetensors_marks;
   target.decode = [](std::string_view bytes) {
     const SavedTraining read = training_from(
-        read_safetensors(ByteSource("input", bytes), ChecksumRule::kIfPresent), "model", "input");
+        nn::read_safetensors(ByteSource("input", bytes), nn::ChecksumRule::kIfPresent), "model", "input");
     PSM_CHECK(read.state.values.size() == read.state.optimiser.m.size());
     PSM_CHECK(read.state.values.size() == read.state.optimiser.v.size());
   };
@@ -71,4 +71,4 @@ TEST_CASE("SST-2's phrases") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

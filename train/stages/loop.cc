@@ -9,7 +9,7 @@
 #include "ckks/base/progress.h"
 #include "train/stages/training_state.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -20,12 +20,12 @@ double seconds_since(Clock::time_point start) {
 
 }  // namespace
 
-std::string describe_training(const ModelWeights& initial, const DataSource& source,
+std::string describe_training(const attention::ModelWeights& initial, const DataSource& source,
                               const TrainerOptions& training, const LoopOptions& loop) {
-  const std::vector<float> values = flatten(initial);
+  const std::vector<float> values = attention::flatten(initial);
   Json json;
   json["name"] = loop.name;
-  json["model"] = config_to_json(initial.config);
+  json["model"] = attention::config_to_json(initial.config);
   json["initial"] = std::to_string(checksum64(values.data(), values.size() * sizeof(float)));
   json["data"] = source.description();
   json["batch"] = training.batch;
@@ -58,8 +58,8 @@ std::string describe_training(const ModelWeights& initial, const DataSource& sou
   return json.dump(0);
 }
 
-LoopResult run_training(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
-                        const LoopOptions& loop) {
+LoopResult run_training(const attention::ModelWeights& initial, const DataSource& source,
+                        const TrainerOptions& training, const LoopOptions& loop) {
   if (loop.evaluate_every == 0 || loop.save_every == 0 || loop.validation_sequences < 1)
     throw Error(
         "a training must be evaluated on at least one sequence and every so many steps; give positive "
@@ -129,4 +129,4 @@ LoopResult run_training(const ModelWeights& initial, const DataSource& source, c
   return result;
 }
 
-}  // namespace psm
+}  // namespace psm::train

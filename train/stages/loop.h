@@ -12,7 +12,7 @@
 #include "train/evaluation/evaluation.h"
 #include "train/stages/trainer.h"
 
-namespace psm {
+namespace psm::train {
 
 struct LoopOptions {
   std::string name = "training";  // for the progress bar and the state file's description
@@ -28,7 +28,7 @@ struct LoopOptions {
 };
 
 struct LoopResult {
-  ModelWeights weights;
+  attention::ModelWeights weights;
   size_t steps = 0;
   size_t resumed_at = 0;  // the step at which a saved state was taken up, 0 if none was
   Evaluation validation;  // at the last step
@@ -38,13 +38,13 @@ struct LoopResult {
 };
 
 // Everything that decides how a training goes, on one line: what a state file is recognised by.
-std::string describe_training(const ModelWeights& initial, const DataSource& source,
+std::string describe_training(const attention::ModelWeights& initial, const DataSource& source,
                               const TrainerOptions& training, const LoopOptions& loop);
 
 // Trains `initial` on the source. Throws Diverged (with the step and the layer), or psm::Error if a state
 // cannot be saved, both with the last state that was, or if the state file is damaged or of another
 // training.
-LoopResult run_training(const ModelWeights& initial, const DataSource& source, const TrainerOptions& training,
-                        const LoopOptions& loop);
+LoopResult run_training(const attention::ModelWeights& initial, const DataSource& source,
+                        const TrainerOptions& training, const LoopOptions& loop);
 
-}  // namespace psm
+}  // namespace psm::train

@@ -14,7 +14,7 @@
 #include "train/data/recall_task.h"
 #include "train/stages/training_state.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 std::string fresh(const char* name) {
@@ -26,11 +26,12 @@ std::string fresh(const char* name) {
 
 const RecallTask kTask({3, 4, 2, 12});
 
-ModelWeights start() {
-  ModelConfig config;
+attention::ModelWeights start() {
+  attention::ModelConfig config;
   config.vocab = kTask.vocab(), config.context = kTask.context();
-  config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16, config.form = PowerForm::kStable;
-  return random_weights(config, 1);
+  config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16,
+  config.form = attention::PowerForm::kStable;
+  return attention::random_weights(config, 1);
 }
 
 TrainerOptions training() {
@@ -55,10 +56,10 @@ TEST_CASE("a training that was killed and resumed ends with the same bits") {
 
   // The state that a kill after step 13 leaves behind: that of step 12.
   const LoopResult unsaved = run_training(start(), kTask, training(), loop_of(30, file));
-  CHECK(flatten(unsaved.weights) == flatten(whole.weights));
+  CHECK(attention::flatten(unsaved.weights) == attention::flatten(whole.weights));
   Trainer trainer(start(), kTask, training());
   for (int i = 0; i < 12; ++i) trainer.step();
-  const Safetensors finished = read_safetensors(file);
+  const nn::Safetensors finished = nn::read_safetensors(file);
   const std::string description = finished.metadata.at("training");
   save_training(file, description, {trainer.state(), false});
 
@@ -69,12 +70,12 @@ TEST_CASE("a training that was killed and resumed ends with the same bits") {
   CHECK(told == std::vector<size_t>{20, 30});
   CHECK(resumed.resumed_at == 12);
   CHECK(resumed.steps == 30);
-  CHECK(flatten(resumed.weights) == flatten(whole.weights));
+  CHECK(attention::flatten(resumed.weights) == attention::flatten(whole.weights));
   CHECK(resumed.validation.cross_entropy == whole.validation.cross_entropy);
 
   const LoopResult again = run_training(start(), kTask, training(), loop_of(30, file));
   CHECK(again.resumed_at == 30);
-  CHECK(flatten(again.weights) == flatten(whole.weights));
+  CHECK(attention::flatten(again.weights) == attention::flatten(whole.weights));
 }
 
 // The files of this process cannot grow beyond so many bytes, as on a full disk, for a scope.
@@ -102,7 +103,7 @@ TEST_CASE("a full disk stops the training, and the last good state is named, sur
   run_training(start(), kTask, training(), loop_of(30, file));
   Trainer trainer(start(), kTask, training());
   for (int i = 0; i < 12; ++i) trainer.step();
-  save_training(file, read_safetensors(file).metadata.at("training"), {trainer.state(), false});
+  save_training(file, nn::read_safetensors(file).metadata.at("training"), {trainer.state(), false});
   const std::string saved = read_file(file, 1 << 30);
   REQUIRE(saved.size() > 20000);
   std::string text;
@@ -121,15 +122,15 @@ TEST_CASE("a full disk stops the training, and the last good state is named, sur
   CHECK(read_file(file, 1 << 30) == saved);
   const LoopResult resumed = run_training(start(), kTask, training(), loop_of(30, file));
   CHECK(resumed.resumed_at == 12);
-  CHECK(flatten(resumed.weights) == flatten(whole.weights));
+  CHECK(attention::flatten(resumed.weights) == attention::flatten(whole.weights));
 }
 
 TEST_CASE("a state that holds a NaN is refused") {
   const std::string file = fresh("nan.training");
   run_training(start(), kTask, training(), loop_of(8, file));
-  Safetensors content = read_safetensors(file);
+  nn::Safetensors content = nn::read_safetensors(file);
   content.tensors[1].values[3] = std::nanf("");
-  write_safetensors(file, content);
+  nn::write_safetensors(file, content);
   CHECK_THROWS_WITH_AS(run_training(start(), kTask, training(), loop_of(8, file)),
                        (file + " holds a value that is not finite; delete it to begin anew").c_str(), Error);
 }
@@ -172,4 +173,4 @@ TEST_CASE("a divergence names the last good state") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

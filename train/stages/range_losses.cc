@@ -8,13 +8,13 @@
 #include "nn/layers/range_loss.h"
 #include "nn/layers/rms_norm.h"
 
-namespace psm {
+namespace psm::train {
 
 namespace {
 
-// Marks (nn/layers/range_loss.h) of `blocks` blocks of rows for each sequence, a row for each token: -1 where none is.
-// nullptr if all are real. Scores are zero there: only what is made of them needs marks.
-const int* marks_of_real_rows(Tape<float>& tape, const BatchPart& part, int blocks) {
+// Marks (nn/layers/range_loss.h) of `blocks` blocks of rows for each sequence, a row for each token: -1 where
+// none is. nullptr if all are real. Scores are zero there: only what is made of them needs marks.
+const int* marks_of_real_rows(nn::Tape<float>& tape, const BatchPart& part, int blocks) {
   if (part.lengths == nullptr) return nullptr;
   int* marks = tape.array_of<int>(static_cast<size_t>(part.sequences) * blocks * part.length);
   int* next = marks;
@@ -58,9 +58,9 @@ RangeLosses text_range_losses() {
   return losses;
 }
 
-Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges, double share,
-                               const ModelConfig& config, const ForwardTensors<float>& out,
-                               const BatchPart& part) {
+nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
+                                   double share, const attention::ModelConfig& config,
+                                   const attention::ForwardTensors<float>& out, const BatchPart& part) {
   const double per_example = 1.0 / part.batch;
   const double per_token = 1.0 / static_cast<double>(part.tokens);
   const double per_row = per_token / config.heads;
@@ -68,48 +68,53 @@ Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const Rang
   const int T = part.length;
   const int* const tokens = marks_of_real_rows(tape, part, 1);
   const int* const score_rows = marks_of_real_rows(tape, part, config.heads);
-  const AttentionShape shape{part.sequences,  part.length,   config.heads, config.head_dim(),
-                             config.kv_heads, config.causal, part.lengths};
+  const attention::AttentionShape shape{part.sequences,  part.length,   config.heads, config.head_dim(),
+                                        config.kv_heads, config.causal, part.lengths};
   auto add = [&](double weight, auto term) {
-    if (weight > 0) loss = add_scaled(tape, loss, term(), share * weight);
+    if (weight > 0) loss = nn::add_scaled(tape, loss, term(), share * weight);
   };
-  const auto variances = [&](Tensor<float> x) {
-    return config.norm == NormKind::kRmsNorm ? row_mean_squares(tape, x, config.norm_epsilon)
-                                             : row_variances(tape, x, config.norm_epsilon);
+  const auto variances = [&](nn::Tensor<float> x) {
+    return config.norm == attention::NormKind::kRmsNorm ? nn::row_mean_squares(tape, x, config.norm_epsilon)
+                                                        : nn::row_variances(tape, x, config.norm_epsilon);
   };
 
   for (int n = 0; n < config.layers; ++n) {
-    const Tensor<float>&s = out.scores[n], &u = out.gelu_inputs[n], &x = out.residual[n];
-    add(ranges.score_peak, [&] { return peak_loss(tape, s, nullptr, config.heads * T, per_example); });
-    add(ranges.score_excess, [&] { return excess_loss(tape, s, nullptr, ranges.score_limit, per_example); });
-    if (config.attention == AttentionKind::kPowerSoftmax)
+    const nn::Tensor<float>&s = out.scores[n], &u = out.gelu_inputs[n], &x = out.residual[n];
+    add(ranges.score_peak, [&] { return nn::peak_loss(tape, s, nullptr, config.heads * T, per_example); });
+    add(ranges.score_excess,
+        [&] { return nn::excess_loss(tape, s, nullptr, ranges.score_limit, per_example); });
+    if (config.attention == attention::AttentionKind::kPowerSoftmax)
       add(ranges.denominator_excess, [&] {
-        return log_excess_loss(tape, attention_denominators(tape, shape, config, s), score_rows,
-                               ranges.denominator_limit, per_row);
+        return nn::log_excess_loss(tape, attention::attention_denominators(tape, shape, config, s),
+                                   score_rows, ranges.denominator_limit, per_row);
       });
-    add(ranges.gelu_peak, [&] { return peak_loss(tape, u, tokens, T, per_example); });
-    add(ranges.gelu_excess, [&] { return excess_loss(tape, u, tokens, ranges.gelu_limit, per_example); });
-    const auto add_width = [&](Tensor<float> y) {
-      add(ranges.variance_width,
-          [&] { return log_width_loss(tape, variances(y), tokens, ranges.variance_half_width, per_token); });
+    add(ranges.gelu_peak, [&] { return nn::peak_loss(tape, u, tokens, T, per_example); });
+    add(ranges.gelu_excess, [&] { return nn::excess_loss(tape, u, tokens, ranges.gelu_limit, per_example); });
+    const auto add_width = [&](nn::Tensor<float> y) {
+      add(ranges.variance_width, [&] {
+        return nn::log_width_loss(tape, variances(y), tokens, ranges.variance_half_width, per_token);
+      });
     };
     add_width(out.norm1_inputs[n]);
-    if (config.block != BlockKind::kParallel) add_width(out.norm2_inputs[n]);  // parallel: the same x
+    if (config.block != attention::BlockKind::kParallel)
+      add_width(out.norm2_inputs[n]);  // parallel: the same x
     add(ranges.residual_excess,
-        [&] { return excess_loss(tape, x, tokens, ranges.residual_limit, per_example); });
+        [&] { return nn::excess_loss(tape, x, tokens, ranges.residual_limit, per_example); });
   }
-  const Tensor<float>& x = out.residual.back();
-  if (const Tensor<float>& y = out.final_norm_input; y.value != nullptr)
+  const nn::Tensor<float>& x = out.residual.back();
+  if (const nn::Tensor<float>& y = out.final_norm_input; y.value != nullptr)
     add(ranges.final_variance_width, [&] {
-      return log_width_loss(tape, variances(y), part.targets, ranges.final_variance_half_width, per_scored);
+      return nn::log_width_loss(tape, variances(y), part.targets, ranges.final_variance_half_width,
+                                per_scored);
     });
-  if (const Tensor<float>& z = out.pooler_inputs; z.value != nullptr) {
-    add(ranges.gelu_peak, [&] { return peak_loss(tape, z, nullptr, 1, per_example); });
-    add(ranges.gelu_excess, [&] { return excess_loss(tape, z, nullptr, ranges.gelu_limit, per_example); });
+  if (const nn::Tensor<float>& z = out.pooler_inputs; z.value != nullptr) {
+    add(ranges.gelu_peak, [&] { return nn::peak_loss(tape, z, nullptr, 1, per_example); });
+    add(ranges.gelu_excess,
+        [&] { return nn::excess_loss(tape, z, nullptr, ranges.gelu_limit, per_example); });
   }
   add(ranges.final_residual_excess,
-      [&] { return excess_loss(tape, x, tokens, ranges.final_residual_limit, per_example); });
+      [&] { return nn::excess_loss(tape, x, tokens, ranges.final_residual_limit, per_example); });
   return loss;
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -1,17 +1,17 @@
 // The range losses of a model (Algorithm 1, step 2): what training adds to the cross entropy so that every
 // non-polynomial function is needed on a small interval only. Zero weights switch a loss off.
 //
-// Notation: s scores, D = mean_i s_i^p + epsilon, u GELU's or SiLU's inputs and those of a head's sigmoid, v the
-// norms' variances or mean squares, x the residual stream entering a layer, x_f and v_f the same of the final
-// norm. The paper's terms are the peaks; the smooth ones beside them act on every entry outside its interval at
-// once, which takes hundreds of steps where the peaks alone take thousands.
+// Notation: s scores, D = mean_i s_i^p + epsilon, u GELU's or SiLU's inputs and those of a head's sigmoid, v
+// the norms' variances or mean squares, x the residual stream entering a layer, x_f and v_f the same of the
+// final norm. The paper's terms are the peaks; the smooth ones beside them act on every entry outside its
+// interval at once, which takes hundreds of steps where the peaks alone take thousands.
 //
 // Tokens that only fill up a batch count nowhere: not in a loss, nor in what its mean is taken over.
 #pragma once
 
 #include "attention/trained/model.h"
 
-namespace psm {
+namespace psm::train {
 
 struct RangeLosses {
   double score_peak = 0;             // mean over examples of max |s|, each layer (eq. PWRoss)
@@ -51,8 +51,8 @@ struct BatchPart {
 };
 
 // loss + share * all range losses, recorded on the tape.
-Tensor<float> add_range_losses(Tape<float>& tape, Tensor<float> loss, const RangeLosses& ranges, double share,
-                               const ModelConfig& config, const ForwardTensors<float>& out,
-                               const BatchPart& part);
+nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
+                                   double share, const attention::ModelConfig& config,
+                                   const attention::ForwardTensors<float>& out, const BatchPart& part);
 
-}  // namespace psm
+}  // namespace psm::train

@@ -3,7 +3,7 @@
 #include "ckks/base/error.h"
 #include "train/stages/score_scale.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 // Seeds of the parts of a run, all from one.
@@ -28,28 +28,28 @@ class Recipe {
       : options_(options), source_(source), report_(report) {}
 
   // Stage 1 or 2, named after the attention.
-  ModelWeights train(const ModelWeights& initial) {
-    return run(std::string(name_of(initial.config.attention)), initial, options_.training, kTrainingData,
-               options_.steps, options_.stop_accuracy);
+  attention::ModelWeights train(const attention::ModelWeights& initial) {
+    return run(std::string(attention::name_of(initial.config.attention)), initial, options_.training,
+               kTrainingData, options_.steps, options_.stop_accuracy);
   }
 
   // Stage 3 and what is left of the models.
   void minimise_ranges(TrainedModels& models) {
-    const auto in_inference_form = [&](ModelWeights weights) {
-      weights.config.form = PowerForm::kLengthAgnostic;
+    const auto in_inference_form = [&](attention::ModelWeights weights) {
+      weights.config.form = attention::PowerForm::kLengthAgnostic;
       weights.config.epsilon = options_.inference_epsilon;
       return weights;
     };
-    ModelWeights start = in_inference_form(models.trained);
+    attention::ModelWeights start = in_inference_form(models.trained);
     models.ranges_before = measure_ranges(start, source_, options_.range_sequences);
-    if (start.config.attention == AttentionKind::kPowerSoftmax && options_.mean_denominator > 0) {
+    if (start.config.attention == attention::AttentionKind::kPowerSoftmax && options_.mean_denominator > 0) {
       start = with_score_scale(
           std::move(start),
           training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
           options_.mean_denominator);
     }
     if (options_.ranges_in_training_form) {
-      start.config.form = PowerForm::kStable;
+      start.config.form = attention::PowerForm::kStable;
       start.config.epsilon = options_.training_epsilon;
     }
     models.final_model = in_inference_form(run("ranges", start, options_.range_training, kRangeData,
@@ -59,13 +59,14 @@ class Recipe {
   }
 
   // A stage without training.
-  void evaluate_only(const std::string& name, const ModelWeights& weights) {
+  void evaluate_only(const std::string& name, const attention::ModelWeights& weights) {
     add({.name = name, .validation = evaluate(weights, source_.validation(options_.validation_sequences))});
   }
 
  private:
-  ModelWeights run(const std::string& name, const ModelWeights& initial, TrainerOptions training,
-                   uint64_t data_seed, size_t steps, double stop_accuracy) {
+  attention::ModelWeights run(const std::string& name, const attention::ModelWeights& initial,
+                              TrainerOptions training, uint64_t data_seed, size_t steps,
+                              double stop_accuracy) {
     training.seed = derived_seed(options_.seed, data_seed);
     training.fixed_score_offset = options_.constant_score_offset.has_value();
     LoopOptions loop;
@@ -94,16 +95,16 @@ class Recipe {
 };
 
 // Puts the constant in place of the score offsets, if there is one.
-ModelWeights with_constant_offset(ModelWeights weights, const RecipeOptions& options) {
+attention::ModelWeights with_constant_offset(attention::ModelWeights weights, const RecipeOptions& options) {
   if (options.constant_score_offset)
-    for (LayerWeights& layer : weights.layers)
+    for (attention::LayerWeights& layer : weights.layers)
       layer.score_offset.assign(layer.score_offset.size(),
                                 static_cast<float>(*options.constant_score_offset));
   return weights;
 }
 
 // What the tasks' recipes share: the rates.
-RecipeOptions recipe_of(const ModelConfig& model, int batch, size_t steps, size_t range_steps,
+RecipeOptions recipe_of(const attention::ModelConfig& model, int batch, size_t steps, size_t range_steps,
                         uint64_t seed) {
   RecipeOptions options;
   options.model = model;
@@ -166,15 +167,15 @@ void make_continual(RecipeOptions& options) {
   set_steps(options, (options.steps + 3) / 4, options.range_steps);
 }
 
-ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon,
-                            bool score_offset) {
+attention::ModelWeights with_attention(attention::ModelWeights weights, attention::AttentionKind attention,
+                                       int power, double epsilon, bool score_offset) {
   weights.config.attention = attention;
-  weights.config.form = PowerForm::kStable;
+  weights.config.form = attention::PowerForm::kStable;
   weights.config.power = power;
   weights.config.epsilon = epsilon;
   weights.config.score_offset = score_offset;
   if (weights.config.has_score_offset())
-    for (LayerWeights& layer : weights.layers)
+    for (attention::LayerWeights& layer : weights.layers)
       layer.score_offset.assign(static_cast<size_t>(weights.config.heads), static_cast<float>(power));
   return weights;
 }
@@ -182,40 +183,42 @@ ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int p
 TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
                          const std::function<void(const StageReport&)>& report) {
   Recipe recipe(options, source, report);
-  ModelConfig config = options.model;
+  attention::ModelConfig config = options.model;
   config.epsilon = options.training_epsilon;
-  config.form = PowerForm::kStable;
+  config.form = attention::PowerForm::kStable;
   const uint64_t weight_seed = derived_seed(options.seed, kInitialWeights);
   TrainedModels models;
-  if (options.softmax_baseline && options.model.attention != AttentionKind::kSoftmax) {
-    config.attention = AttentionKind::kSoftmax;
+  if (options.softmax_baseline && options.model.attention != attention::AttentionKind::kSoftmax) {
+    config.attention = attention::AttentionKind::kSoftmax;
     config.score_offset = false;
-    models.softmax = recipe.train(random_weights(config, weight_seed));
+    models.softmax = recipe.train(attention::random_weights(config, weight_seed));
   }
   config.attention = options.model.attention;
   config.score_offset = options.model.score_offset;
-  models.trained = recipe.train(with_constant_offset(random_weights(config, weight_seed), options));
+  models.trained =
+      recipe.train(with_constant_offset(attention::random_weights(config, weight_seed), options));
   recipe.minimise_ranges(models);
   return models;
 }
 
-void require_continuable(const ModelConfig& start, const ModelConfig& wanted) {
-  if (start.attention != AttentionKind::kSoftmax && start.attention != wanted.attention)
-    throw Error(message("a model with attention ", name_of(start.attention), " cannot be continued with ",
-                        name_of(wanted.attention), "; begin with a softmax model or with one of ",
-                        name_of(wanted.attention)));
+void require_continuable(const attention::ModelConfig& start, const attention::ModelConfig& wanted) {
+  if (start.attention != attention::AttentionKind::kSoftmax && start.attention != wanted.attention)
+    throw Error(message("a model with attention ", attention::name_of(start.attention),
+                        " cannot be continued with ", attention::name_of(wanted.attention),
+                        "; begin with a softmax model or with one of ",
+                        attention::name_of(wanted.attention)));
 }
 
-TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& options,
+TrainedModels continue_recipe(const attention::ModelWeights& start, const RecipeOptions& options,
                               const DataSource& source,
                               const std::function<void(const StageReport&)>& report) {
   require_continuable(start.config, options.model);
-  const AttentionKind attention = options.model.attention;
+  const attention::AttentionKind attention = options.model.attention;
   Recipe recipe(options, source, report);
   TrainedModels models;
   if (start.config.attention == attention) {
     models.trained = start;
-    recipe.evaluate_only(std::string(name_of(attention)), start);
+    recipe.evaluate_only(std::string(attention::name_of(attention)), start);
   } else {
     models.softmax = start;
     recipe.evaluate_only("softmax", start);
@@ -230,9 +233,10 @@ TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& op
   return models;
 }
 
-Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences) {
+attention::Ranges measure_ranges(const attention::ModelWeights& weights, const DataSource& source,
+                                 int sequences) {
   const Batch batch = training_examples(source, sequences, kMeasuredSeed);
-  return measure_ranges(weights, batch.examples());
+  return attention::measure_ranges(weights, batch.examples());
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -23,10 +23,11 @@
 #include "train/data/text_data.h"
 #include "train/stages/loop.h"
 
-namespace psm {
+namespace psm::train {
 
 struct RecipeOptions {
-  ModelConfig model;  // with the attention of stages 2 and 3; form and epsilon are set stage by stage
+  attention::ModelConfig
+      model;  // with the attention of stages 2 and 3; form and epsilon are set stage by stage
   uint64_t seed = 1;
   bool softmax_baseline = true;    // stage 1, unless stage 2 is softmax itself
   TrainerOptions training;         // stages 1 and 2
@@ -36,8 +37,8 @@ struct RecipeOptions {
   TrainerOptions range_training;   // stage 3
   size_t range_steps = 400;
   double inference_epsilon = 0.2;  // stage 3 and inference
-  // With model.score_offset: c of every head, not trained (but scaled with the scores before stage 3); none: it
-  // begins with p and is learned.
+  // With model.score_offset: c of every head, not trained (but scaled with the scores before stage 3); none:
+  // it begins with p and is learned.
   std::optional<double> constant_score_offset = {};
   double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
@@ -54,8 +55,9 @@ RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 
-// The paper as printed: epsilon of Pythia-70M (tab. pythia_params) everywhere, no score offset, eq. PWRoss and the same peaks
-// of GELU's inputs alone, the stable form to the end of training and no scale for the scores.
+// The paper as printed: epsilon of Pythia-70M (tab. pythia_params) everywhere, no score offset, eq. PWRoss
+// and the same peaks of GELU's inputs alone, the stable form to the end of training and no scale for the
+// scores.
 void follow_paper(RecipeOptions& options);
 
 // For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels
@@ -65,8 +67,8 @@ void make_continual(RecipeOptions& options);
 
 // The same weights with another attention in its training form (stage 2), as continual training begins.
 // With `score_offset` each head has p.
-ModelWeights with_attention(ModelWeights weights, AttentionKind attention, int power, double epsilon,
-                            bool score_offset = false);
+attention::ModelWeights with_attention(attention::ModelWeights weights, attention::AttentionKind attention,
+                                       int power, double epsilon, bool score_offset = false);
 
 struct StageReport {
   std::string name;
@@ -77,12 +79,14 @@ struct StageReport {
 };
 
 struct TrainedModels {
-  ModelWeights softmax;      // no layers if there was no baseline
-  ModelWeights replaced;     // softmax's weights with the other attention, untrained; continual training only
-  ModelWeights trained;      // after stage 2; PowerSoftmax in form kStable
-  ModelWeights final_model;  // after stage 3, form kLengthAgnostic: the one that is made polynomial
-  Ranges ranges_before;      // of `trained` in the inference form, before stage 3
-  Ranges ranges;             // of final_model, as measured
+  attention::ModelWeights softmax;  // no layers if there was no baseline
+  attention::ModelWeights
+      replaced;  // softmax's weights with the other attention, untrained; continual training only
+  attention::ModelWeights trained;  // after stage 2; PowerSoftmax in form kStable
+  attention::ModelWeights
+      final_model;                  // after stage 3, form kLengthAgnostic: the one that is made polynomial
+  attention::Ranges ranges_before;  // of `trained` in the inference form, before stage 3
+  attention::Ranges ranges;         // of final_model, as measured
   std::vector<StageReport> stages;
 };
 
@@ -90,14 +94,15 @@ struct TrainedModels {
 TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
                          const std::function<void(const StageReport&)>& report = {});
 // Throws psm::Error if the model's attention is neither softmax nor the wanted one.
-void require_continuable(const ModelConfig& start, const ModelConfig& wanted);
+void require_continuable(const attention::ModelConfig& start, const attention::ModelConfig& wanted);
 // The same from a trained model, whose shape takes the place of options.model's.
-TrainedModels continue_recipe(const ModelWeights& start, const RecipeOptions& options,
+TrainedModels continue_recipe(const attention::ModelWeights& start, const RecipeOptions& options,
                               const DataSource& source,
                               const std::function<void(const StageReport&)>& report = {});
 
 // Measures the ranges of a model on so many training examples, the same at each call: the held-out ones are
 // left to say whether the intervals hold.
-Ranges measure_ranges(const ModelWeights& weights, const DataSource& source, int sequences);
+attention::Ranges measure_ranges(const attention::ModelWeights& weights, const DataSource& source,
+                                 int sequences);
 
-}  // namespace psm
+}  // namespace psm::train

@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
 TEST_CASE(
@@ -24,19 +24,20 @@ TEST_CASE(
   const TrainedModels models = run_recipe(options, task, [&](const StageReport&) { ++reports; });
   CHECK(reports == 2);
   CHECK(models.softmax.layers.empty());
-  CHECK(models.trained.config.form == PowerForm::kStable);
-  CHECK(models.final_model.config.form == PowerForm::kLengthAgnostic);
+  CHECK(models.trained.config.form == attention::PowerForm::kStable);
+  CHECK(models.final_model.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(models.final_model.config.epsilon == options.inference_epsilon);
   const Batch test = task.test(500, 1);
   CHECK(evaluate(models.trained, test).accuracy() >= 0.95);
   CHECK(evaluate(models.final_model, test).accuracy() >= 0.95);
 
   // Narrower than the same weights before the range losses, in the same form.
-  ModelWeights before = models.trained;
-  before.config.form = PowerForm::kLengthAgnostic, before.config.epsilon = options.inference_epsilon;
-  const Ranges wide = measure_ranges(before, task, 200);
+  attention::ModelWeights before = models.trained;
+  before.config.form = attention::PowerForm::kLengthAgnostic,
+  before.config.epsilon = options.inference_epsilon;
+  const attention::Ranges wide = measure_ranges(before, task, 200);
   for (int n = 0; n < 2; ++n) {
-    const Interval &narrow = models.ranges.layers[n].denominator, &was = wide.layers[n].denominator;
+    const approx::Interval &narrow = models.ranges.layers[n].denominator, &was = wide.layers[n].denominator;
     CHECK(narrow.lo >= options.inference_epsilon);
     CHECK(narrow.hi / narrow.lo < was.hi / was.lo);
   }
@@ -72,9 +73,9 @@ TEST_CASE("the paper's recipe trains the stable form to the end, and leaves c ou
   options.softmax_baseline = false;
   set_steps(options, 4, 0);
   const TrainedModels models = run_recipe(options, task);
-  CHECK(models.trained.config.form == PowerForm::kStable);
+  CHECK(models.trained.config.form == attention::PowerForm::kStable);
   CHECK(models.trained.config.epsilon == 1e-3);
-  CHECK(models.final_model.config.form == PowerForm::kLengthAgnostic);
+  CHECK(models.final_model.config.form == attention::PowerForm::kLengthAgnostic);
   CHECK(models.final_model.config.epsilon == 1e-3);
   CHECK(models.final_model.layers[0].wq == models.trained.layers[0].wq);  // scores keep their scale
   set_steps(options, 4, 1);
@@ -91,7 +92,7 @@ TEST_CASE("the paper's recipe trains the stable form to the end, and leaves c ou
 TEST_CASE("scaled ReLU goes through the recipe and becomes a polynomial that recalls as well") {
   const RecallTask task({3, 4, 2, 12});
   RecipeOptions options = recall_recipe(task, 1);
-  options.model.attention = AttentionKind::kScaledRelu;
+  options.model.attention = attention::AttentionKind::kScaledRelu;
   options.model.width = 32, options.model.ffn = 64;
   options.training.batch = options.range_training.batch = 32;
   options.training.rate = {3e-3, 20, 600, 0.05};
@@ -101,19 +102,19 @@ TEST_CASE("scaled ReLU goes through the recipe and becomes a polynomial that rec
   const TrainedModels models = run_recipe(options, task);
   REQUIRE(models.stages.size() == 2);
   CHECK(models.stages[0].name == "relu");
-  CHECK(models.final_model.config.attention == AttentionKind::kScaledRelu);
+  CHECK(models.final_model.config.attention == attention::AttentionKind::kScaledRelu);
   const Batch test = task.test(100, 1);
   CHECK(evaluate(models.final_model, test).accuracy() >= 0.9);
-  const PolynomialModel polynomial = make_polynomial(models.final_model, models.ranges);
+  const attention::PolynomialModel polynomial = attention::make_polynomial(models.final_model, models.ranges);
   size_t scored = 0, agree = 0;
   for (int s = 0; s < 20; ++s) {
     const std::span<const int> tokens(test.tokens.data() + static_cast<std::ptrdiff_t>(s) * test.length,
                                       static_cast<size_t>(test.length));
-    const ForwardResult exact = reference_forward(models.final_model, tokens),
-                        approximate = polynomial_forward(polynomial, tokens);
+    const attention::ForwardResult exact = attention::reference_forward(models.final_model, tokens),
+                                   approximate = attention::polynomial_forward(polynomial, tokens);
     const int vocab = models.final_model.config.vocab;
     for (int t = 0; t < test.length; ++t) {
-      const auto best = [&](const ForwardResult& result) {
+      const auto best = [&](const attention::ForwardResult& result) {
         const double* row = result.logits.data() + static_cast<std::ptrdiff_t>(t) * vocab;
         return std::max_element(row, row + vocab) - row;
       };
@@ -133,9 +134,9 @@ TEST_CASE(
   set_steps(options, 6, 4);
   CHECK(options.training.rate.total == 6);
   CHECK(options.range_training.rate.total == 4);
-  ModelConfig shape = options.model;
-  shape.layers = 1, shape.width = 16, shape.ffn = 16, shape.attention = AttentionKind::kSoftmax;
-  const ModelWeights start = random_weights(shape, 3);
+  attention::ModelConfig shape = options.model;
+  shape.layers = 1, shape.width = 16, shape.ffn = 16, shape.attention = attention::AttentionKind::kSoftmax;
+  const attention::ModelWeights start = attention::random_weights(shape, 3);
   std::vector<std::string> names;
   std::vector<size_t> tokens;
   const auto note = [&](const StageReport& stage) {
@@ -144,24 +145,24 @@ TEST_CASE(
   const TrainedModels from_softmax = continue_recipe(start, options, task, note);
   CHECK(names == std::vector<std::string>{"softmax", "replaced", "power_softmax", "ranges"});
   CHECK(tokens == std::vector<size_t>{0, 0, 6 * 8 * 12, 4 * 8 * 12});
-  CHECK(flatten(from_softmax.softmax) == flatten(start));
-  CHECK(flatten(from_softmax.replaced) == flatten(start));
-  CHECK(from_softmax.replaced.config.attention == AttentionKind::kPowerSoftmax);
-  CHECK(from_softmax.trained.config.form == PowerForm::kStable);
+  CHECK(attention::flatten(from_softmax.softmax) == attention::flatten(start));
+  CHECK(attention::flatten(from_softmax.replaced) == attention::flatten(start));
+  CHECK(from_softmax.replaced.config.attention == attention::AttentionKind::kPowerSoftmax);
+  CHECK(from_softmax.trained.config.form == attention::PowerForm::kStable);
   CHECK(from_softmax.trained.config.width == 16);
-  CHECK(flatten(from_softmax.trained) != flatten(start));
-  CHECK(from_softmax.final_model.config.form == PowerForm::kLengthAgnostic);
+  CHECK(attention::flatten(from_softmax.trained) != attention::flatten(start));
+  CHECK(from_softmax.final_model.config.form == attention::PowerForm::kLengthAgnostic);
 
   names.clear();
   const TrainedModels from_power = continue_recipe(from_softmax.trained, options, task, note);
   CHECK(names == std::vector<std::string>{"power_softmax", "ranges"});
   CHECK(from_power.softmax.layers.empty());
-  CHECK(flatten(from_power.final_model) == flatten(from_softmax.final_model));
+  CHECK(attention::flatten(from_power.final_model) == attention::flatten(from_softmax.final_model));
 
-  options.model.attention = AttentionKind::kScaledRelu;
+  options.model.attention = attention::AttentionKind::kScaledRelu;
   CHECK_THROWS_WITH_AS(continue_recipe(from_softmax.trained, options, task),
                        doctest::Contains("cannot be continued with relu"), Error);
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -7,13 +7,14 @@
 #include "attention/rows/power_softmax.h"
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::train {
 
-ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, double denominator) {
-  const ModelConfig& config = weights.config;
-  PSM_CHECK(config.attention == AttentionKind::kPowerSoftmax && denominator > 0, denominator);
+attention::ModelWeights with_score_scale(attention::ModelWeights weights, const Batch& examples,
+                                         double denominator) {
+  const attention::ModelConfig& config = weights.config;
+  PSM_CHECK(config.attention == attention::AttentionKind::kPowerSoftmax && denominator > 0, denominator);
   const int heads = config.heads;
-  PowerParameters parameters = PowerParameters::of(config);
+  attention::PowerParameters parameters = attention::PowerParameters::of(config);
   parameters.epsilon = 0;
   // Of each example: sums over its rows, by layer and head.
   struct LogSum {
@@ -23,20 +24,22 @@ ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, doubl
   const auto blocks = static_cast<size_t>(config.layers) * heads;
   std::vector<std::vector<LogSum>> of_examples(static_cast<size_t>(examples.sequences),
                                                std::vector<LogSum>(blocks));
-  BatchedModel(weights).run(examples.examples(), {.keep_scores = true}, [&](const BatchedPart& part) {
-    for (size_t i = 0; i < part.examples.size(); ++i)
-      for (size_t block = 0; block < blocks; ++block)
-        for (int t = 0; t < part.lengths[i]; ++t) {
-          const Tensor<float>& scores = part.out.scores[block / heads];
-          const auto row = (static_cast<int>(i) * heads + static_cast<int>(block) % heads) * part.length + t;
-          const double d = length_agnostic_denominator(scores.row(row),
-                                                       config.causal ? t + 1 : part.lengths[i], parameters);
-          if (d <= 0) continue;
-          LogSum& log = of_examples[part.examples[i]][block];
-          log.sum += std::log(d);
-          ++log.rows;
-        }
-  });
+  attention::BatchedModel(weights).run(
+      examples.examples(), {.keep_scores = true}, [&](const attention::BatchedPart& part) {
+        for (size_t i = 0; i < part.examples.size(); ++i)
+          for (size_t block = 0; block < blocks; ++block)
+            for (int t = 0; t < part.lengths[i]; ++t) {
+              const nn::Tensor<float>& scores = part.out.scores[block / heads];
+              const auto row =
+                  (static_cast<int>(i) * heads + static_cast<int>(block) % heads) * part.length + t;
+              const double d = attention::length_agnostic_denominator(
+                  scores.row(row), config.causal ? t + 1 : part.lengths[i], parameters);
+              if (d <= 0) continue;
+              LogSum& log = of_examples[part.examples[i]][block];
+              log.sum += std::log(d);
+              ++log.rows;
+            }
+      });
   std::vector<LogSum> logs(blocks);
   for (const std::vector<LogSum>& one : of_examples)
     for (size_t block = 0; block < blocks; ++block)
@@ -49,7 +52,7 @@ ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, doubl
       if (log.rows == 0) continue;
       const double mean = log.sum / static_cast<double>(log.rows);
       const auto factor = static_cast<float>(std::exp((std::log(denominator) - mean) / config.power));
-      LayerWeights& layer = weights.layers[n];
+      attention::LayerWeights& layer = weights.layers[n];
       for (size_t i = head * per_head; i < (head + 1) * per_head; ++i) layer.wq[i] *= factor;
       if (config.has_score_offset()) layer.score_offset[head] *= factor;
       const size_t dims = config.head_dim();
@@ -59,4 +62,4 @@ ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, doubl
   return weights;
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -14,10 +14,11 @@
 #include "attention/shape/weights.h"
 #include "train/data/data.h"
 
-namespace psm {
+namespace psm::train {
 
 // Only for PowerSoftmax. A head all of whose scores are zero is left alone. Same result for every number of
 // threads.
-ModelWeights with_score_scale(ModelWeights weights, const Batch& examples, double denominator);
+attention::ModelWeights with_score_scale(attention::ModelWeights weights, const Batch& examples,
+                                         double denominator);
 
-}  // namespace psm
+}  // namespace psm::train

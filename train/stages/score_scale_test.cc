@@ -7,15 +7,15 @@
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
-ModelWeights model_of(const RecallTask& task) {
-  ModelConfig config;
+attention::ModelWeights model_of(const RecallTask& task) {
+  attention::ModelConfig config;
   config.vocab = task.vocab(), config.context = task.context();
   config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
-  config.form = PowerForm::kPlain;
-  ModelWeights weights = random_weights(config, 3);
+  config.form = attention::PowerForm::kPlain;
+  attention::ModelWeights weights = attention::random_weights(config, 3);
   for (float& w : weights.layers[1].wq) w *= 20;  // far from where it should be
   return weights;
 }
@@ -23,14 +23,14 @@ ModelWeights model_of(const RecallTask& task) {
 TEST_CASE("every head's denominators get the geometric mean that is asked for") {
   const RecallTask task({3, 4, 2, 12});
   const Batch examples = task.test(8, 1);
-  const ModelWeights scaled = with_score_scale(model_of(task), examples, 2.5);
+  const attention::ModelWeights scaled = with_score_scale(model_of(task), examples, 2.5);
   std::vector<double> logs(4);
   std::vector<int> rows(4);
-  ReferenceHooks hooks;
+  attention::ReferenceHooks hooks;
   int head = 0;
-  hooks.observe = [&](Site site, int layer, int, std::span<const double> scores) {
-    if (site == Site::kResidual) head = 0;
-    if (site != Site::kScores) return;
+  hooks.observe = [&](attention::Site site, int layer, int, std::span<const double> scores) {
+    if (site == attention::Site::kResidual) head = 0;
+    if (site != attention::Site::kScores) return;
     double d = 0;
     for (double s : scores) d += std::pow(s, 4) / static_cast<double>(scores.size());
     // The reference takes all rows of one head before the next.
@@ -38,8 +38,8 @@ TEST_CASE("every head's denominators get the geometric mean that is asked for") 
     logs[which] += std::log(d), ++rows[which];
   };
   for (int s = 0; s < examples.sequences; ++s)
-    reference_forward(scaled, std::span(examples.tokens).subspan(s * examples.length, examples.length),
-                      hooks);
+    attention::reference_forward(
+        scaled, std::span(examples.tokens).subspan(s * examples.length, examples.length), hooks);
   for (int h = 0; h < 4; ++h) {
     CAPTURE(h);
     REQUIRE(rows[h] == examples.sequences * examples.length);
@@ -48,11 +48,11 @@ TEST_CASE("every head's denominators get the geometric mean that is asked for") 
 }
 
 TEST_CASE("rows of texts that are filled up have their own tokens as keys, and a model may have no biases") {
-  ModelConfig config = preset("roberta");
+  attention::ModelConfig config = attention::preset("roberta");
   config.vocab = 9, config.context = 12, config.classes = 2;
   config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16;
   config.biases = false;
-  const ModelWeights weights = random_weights(config, 3);
+  const attention::ModelWeights weights = attention::random_weights(config, 3);
   Batch alone, filled;
   alone.sequences = filled.sequences = 2, alone.length = 4, filled.length = 6;
   alone.tokens = {1, 2, 3, 4, 4, 7, 6, 5};
@@ -61,7 +61,8 @@ TEST_CASE("rows of texts that are filled up have their own tokens as keys, and a
     filled.tokens.insert(filled.tokens.end(), {8, 8});
     filled.lengths.push_back(4);
   }
-  const ModelWeights a = with_score_scale(weights, alone, 2.5), b = with_score_scale(weights, filled, 2.5);
+  const attention::ModelWeights a = with_score_scale(weights, alone, 2.5),
+                                b = with_score_scale(weights, filled, 2.5);
   CHECK(a.layers[1].wq != weights.layers[1].wq);
   float worst = 0;
   for (size_t i = 0; i < a.layers[1].wq.size(); ++i)
@@ -73,13 +74,14 @@ TEST_CASE("plain PowerSoftmax gives the same logits at every scale") {
   const RecallTask task({3, 4, 2, 12});
   const Batch examples = task.test(4, 1);
   for (const bool offset : {false, true}) {
-    ModelWeights weights = model_of(task);
+    attention::ModelWeights weights = model_of(task);
     weights.config.score_offset = offset;
     if (offset)
-      for (LayerWeights& layer : weights.layers) layer.score_offset = {4, 1};
-    const ModelWeights scaled = with_score_scale(weights, examples, 0.01);
+      for (attention::LayerWeights& layer : weights.layers) layer.score_offset = {4, 1};
+    const attention::ModelWeights scaled = with_score_scale(weights, examples, 0.01);
     const std::span tokens = std::span(examples.tokens).first(examples.length);
-    const ForwardResult a = reference_forward(weights, tokens), b = reference_forward(scaled, tokens);
+    const attention::ForwardResult a = attention::reference_forward(weights, tokens),
+                                   b = attention::reference_forward(scaled, tokens);
     CHECK(scaled.layers[1].wq != weights.layers[1].wq);
     for (size_t i = 0; i < a.logits.size(); ++i)
       CHECK(b.logits[i] == doctest::Approx(a.logits[i]).epsilon(1e-4));
@@ -88,12 +90,12 @@ TEST_CASE("plain PowerSoftmax gives the same logits at every scale") {
 
 TEST_CASE("a head without scores is left alone") {
   const RecallTask task({3, 4, 2, 12});
-  ModelWeights weights = model_of(task);
+  attention::ModelWeights weights = model_of(task);
   std::fill(weights.layers[0].wq.begin(), weights.layers[0].wq.end(), 0.0f);
   std::fill(weights.layers[0].bq.begin(), weights.layers[0].bq.end(), 0.0f);
-  const ModelWeights scaled = with_score_scale(weights, task.test(4, 1), 1);
+  const attention::ModelWeights scaled = with_score_scale(weights, task.test(4, 1), 1);
   CHECK(scaled.layers[0].wq == weights.layers[0].wq);
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

@@ -9,12 +9,12 @@
 #include "ckks/base/parallel.h"
 #include "nn/layers/cross_entropy.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
-std::vector<bool> decaying(const ModelConfig& config) {
+std::vector<bool> decaying(const attention::ModelConfig& config) {
   std::vector<bool> decays;
-  for (const ParameterSlice& slice : parameter_slices(config))
+  for (const attention::ParameterSlice& slice : attention::parameter_slices(config))
     decays.insert(decays.end(), slice.size(), slice.rows > 1);
   return decays;
 }
@@ -23,7 +23,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-bool all_finite(const Tensor<float>& x) {
+bool all_finite(const nn::Tensor<float>& x) {
   return std::all_of(x.value, x.value + x.size(), [](float v) { return std::isfinite(v); });
 }
 
@@ -31,23 +31,24 @@ bool all_finite(const Tensor<float>& x) {
 
 // A part of the batch: sequences first .. first + count of it.
 struct Trainer::Part {
-  Part(const ModelConfig& config, std::vector<float>& values)
+  Part(const attention::ModelConfig& config, std::vector<float>& values)
       : grads(values.size()), model(config, values.data(), grads.data()) {}
 
   int first = 0, count = 0;
   std::vector<float> grads;
-  Model<float> model;
-  Tape<float> tape;
-  ForwardTensors<float> out;
-  Tensor<float> loss;
+  attention::Model<float> model;
+  nn::Tape<float> tape;
+  attention::ForwardTensors<float> out;
+  nn::Tensor<float> loss;
   double cross_entropy = 0, range_loss = 0;
 };
 
-Trainer::Trainer(const ModelWeights& initial, const DataSource& source, const TrainerOptions& options)
+Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& source,
+                 const TrainerOptions& options)
     : config_(initial.config),
       source_(source),
       options_(options),
-      values_(flatten(initial)),
+      values_(attention::flatten(initial)),
       grads_(values_.size()),
       adamw_(options.adamw, decaying(config_)),
       random_(options.seed) {
@@ -61,7 +62,7 @@ Trainer::Trainer(const ModelWeights& initial, const DataSource& source, const Tr
                         " but the model has ", config_.classes, " and ", config_.patch_inputs,
                         " (0: none); train a model of the data's kind"));
   if (options.fixed_score_offset)
-    for (const ParameterSlice& slice : parameter_slices(config_))
+    for (const attention::ParameterSlice& slice : attention::parameter_slices(config_))
       if (slice.name.ends_with(".score_offset")) fixed_.push_back(slice);
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
@@ -80,11 +81,11 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
   part.tape.restart();
   part.out.clear();
   if (part.count == 0) return;
-  const ModelInput input = batch_.input(part.first, part.count);
+  const attention::ModelInput input = batch_.input(part.first, part.count);
   const std::span<const int> targets = batch_.scored_by(part.first, part.count);
-  Tape<float>& tape = part.tape;
+  nn::Tape<float>& tape = part.tape;
   part.model.forward(tape, input, part.out);
-  const Tensor<float> entropy = cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
+  const nn::Tensor<float> entropy = nn::cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
   const double rise = static_cast<double>(adamw_.state().steps + 1) /
                       static_cast<double>(std::max<size_t>(1, options_.range_warmup));
   part.loss =
@@ -118,7 +119,7 @@ StepReport Trainer::step() {
     }
   });
 
-  for (const ParameterSlice& slice : fixed_)
+  for (const attention::ParameterSlice& slice : fixed_)
     std::fill_n(grads_.begin() + static_cast<std::ptrdiff_t>(slice.begin), slice.size(), 0.0f);
 
   StepReport report;
@@ -143,7 +144,7 @@ StepReport Trainer::step() {
 void Trainer::report_divergence(double loss, double norm) const {
   std::string where = "the gradient, behind a finite forward pass";
   for (const auto& part : parts_) {
-    const ForwardTensors<float>& out = part->out;
+    const attention::ForwardTensors<float>& out = part->out;
     for (size_t n = 0; n < out.residual.size(); ++n) {
       const bool final = n == out.scores.size();
       const char* what = !all_finite(out.residual[n])                ? "its input"
@@ -160,7 +161,7 @@ void Trainer::report_divergence(double loss, double norm) const {
                          loss, ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
 }
 
-ModelWeights Trainer::weights() const { return unflatten(config_, values_); }
+attention::ModelWeights Trainer::weights() const { return attention::unflatten(config_, values_); }
 
 TrainerState Trainer::state() const { return {values_, adamw_.state(), random_.state()}; }
 
@@ -181,4 +182,4 @@ size_t Trainer::memory_growths() const {
   return total;
 }
 
-}  // namespace psm
+}  // namespace psm::train

@@ -18,12 +18,12 @@
 #include "train/data/data.h"
 #include "train/stages/range_losses.h"
 
-namespace psm {
+namespace psm::train {
 
 struct TrainerOptions {
   int batch = 64;  // sequences a step
-  LearningRate rate;
-  AdamWOptions adamw;
+  nn::LearningRate rate;
+  nn::AdamWOptions adamw;
   RangeLosses ranges;
   bool fixed_score_offset = false;  // score offsets stay as they are
   size_t range_warmup = 0;          // steps over which the weights of `ranges` rise from zero, linearly
@@ -33,7 +33,7 @@ struct TrainerOptions {
 // All that a resumed training needs beside its options; saved with every checkpoint of a running training.
 struct TrainerState {
   std::vector<float> values;
-  AdamWState optimiser;
+  nn::AdamWState optimiser;
   uint64_t random = 0;
 };
 
@@ -56,14 +56,14 @@ class Trainer {
   static constexpr int kParts = 4;
 
   // The source outlives the trainer. Throws psm::Error if the model cannot take the source's tokens.
-  Trainer(const ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
+  Trainer(const attention::ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
   ~Trainer();
 
   // Throws Diverged naming the step and the first layer at fault if the loss or its gradient is
   // not finite; the weights are then those before the step. Throws psm::Error on images that are not finite.
   StepReport step();
 
-  ModelWeights weights() const;
+  attention::ModelWeights weights() const;
   size_t steps() const { return adamw_.state().steps; }
   TrainerState state() const;
   // Throws psm::Error if the state is of another model.
@@ -77,15 +77,15 @@ class Trainer {
   void forward(Part& part, double cross_entropy_scale);
   [[noreturn]] void report_divergence(double loss, double norm) const;
 
-  ModelConfig config_;
+  attention::ModelConfig config_;
   const DataSource& source_;
   TrainerOptions options_;
   std::vector<float> values_, grads_;
-  std::vector<ParameterSlice> fixed_;  // parameters that are not trained
-  AdamW adamw_;
+  std::vector<attention::ParameterSlice> fixed_;  // parameters that are not trained
+  nn::AdamW adamw_;
   TrainingRandom random_;
   Batch batch_;
   std::vector<std::unique_ptr<Part>> parts_;
 };
 
-}  // namespace psm
+}  // namespace psm::train

@@ -9,15 +9,15 @@
 #include "train/data/recall_task.h"
 #include "train/evaluation/evaluation.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
-ModelConfig model_for(const RecallTask& task, AttentionKind kind) {
-  ModelConfig config;
+attention::ModelConfig model_for(const RecallTask& task, attention::AttentionKind kind) {
+  attention::ModelConfig config;
   config.vocab = task.vocab(), config.context = task.context();
   config.layers = 2, config.width = 32, config.heads = 2, config.ffn = 64;
   config.rotary_fraction = 0.5, config.rotary_base = 20;
-  config.attention = kind, config.form = PowerForm::kStable;
+  config.attention = kind, config.form = attention::PowerForm::kStable;
   return config;
 }
 
@@ -32,11 +32,12 @@ TrainerOptions small_options() {
 }
 
 TEST_CASE("both kinds of attention learn to recall two pairs") {
-  for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
-    CAPTURE(name_of(kind));
+  for (attention::AttentionKind kind :
+       {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
+    CAPTURE(attention::name_of(kind));
     TrainerOptions options = small_options();
     options.ranges = {};
-    Trainer trainer(random_weights(model_for(kSmallTask, kind), 1), kSmallTask, options);
+    Trainer trainer(attention::random_weights(model_for(kSmallTask, kind), 1), kSmallTask, options);
     const Batch validation = kSmallTask.validation(200);
     const Evaluation before = evaluate(trainer.weights(), validation);
     CHECK(before.scored == 200 * 4);
@@ -52,7 +53,8 @@ TEST_CASE("both kinds of attention learn to recall two pairs") {
 
 TEST_CASE("the same seed gives the same bits for every number of threads and another seed others") {
   const int before = thread_count();
-  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  const attention::ModelWeights initial =
+      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
   std::vector<std::vector<float>> results;
   for (int run = 0; run < 4; ++run) {
     set_thread_count(run < 3 ? run + 1 : 1);
@@ -69,7 +71,8 @@ TEST_CASE("the same seed gives the same bits for every number of threads and ano
 }
 
 TEST_CASE("a training resumed from its state ends with the same bits") {
-  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  const attention::ModelWeights initial =
+      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
   Trainer whole(initial, kSmallTask, small_options());
   for (int i = 0; i < 12; ++i) whole.step();
   Trainer first(initial, kSmallTask, small_options());
@@ -83,8 +86,9 @@ TEST_CASE("a training resumed from its state ends with the same bits") {
 }
 
 TEST_CASE("steps after the first ask the system for no memory") {
-  Trainer trainer(random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1), kSmallTask,
-                  small_options());
+  Trainer trainer(
+      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1),
+      kSmallTask, small_options());
   trainer.step();
   const size_t growths = trainer.memory_growths();
   for (int i = 0; i < 3; ++i) trainer.step();
@@ -92,7 +96,8 @@ TEST_CASE("steps after the first ask the system for no memory") {
 }
 
 TEST_CASE("range losses shrink what they act on") {
-  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  const attention::ModelWeights initial =
+      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
   auto range_loss_after = [&](double RangeLosses::*weight, int steps) {
     TrainerOptions options = small_options();
     options.ranges = {};
@@ -116,7 +121,8 @@ TEST_CASE("range losses shrink what they act on") {
 }
 
 TEST_CASE("the range losses' weights rise linearly over the warm-up") {
-  const ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  const attention::ModelWeights initial =
+      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
   auto range_losses = [&](size_t warmup) {
     TrainerOptions options = small_options();
     options.rate.peak = 0;  // the weights stay, and with them what the losses measure
@@ -133,7 +139,8 @@ TEST_CASE("the range losses' weights rise linearly over the warm-up") {
 }
 
 TEST_CASE("a divergence stops with the step and the layer and leaves the weights") {
-  ModelWeights initial = random_weights(model_for(kSmallTask, AttentionKind::kPowerSoftmax), 1);
+  attention::ModelWeights initial =
+      attention::random_weights(model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax), 1);
   for (float& w : initial.layers[1].wq) w = 1e30f;
   for (float& w : initial.layers[1].wk) w = 1e30f;
   Trainer trainer(initial, kSmallTask, small_options());
@@ -146,19 +153,19 @@ TEST_CASE("a divergence stops with the step and the layer and leaves the weights
     CHECK(text.find("step 1") != std::string::npos);
     CHECK(text.find("layer 1, the attention scores") != std::string::npos);
   }
-  CHECK(trainer.state().values == flatten(initial));
+  CHECK(trainer.state().values == attention::flatten(initial));
   CHECK(trainer.steps() == 0);
 }
 
 TEST_CASE("a model too small for the data and a state of another model are refused") {
-  ModelConfig config = model_for(kSmallTask, AttentionKind::kPowerSoftmax);
-  Trainer trainer(random_weights(config, 1), kSmallTask, small_options());
+  attention::ModelConfig config = model_for(kSmallTask, attention::AttentionKind::kPowerSoftmax);
+  Trainer trainer(attention::random_weights(config, 1), kSmallTask, small_options());
   TrainerState state = trainer.state();
   state.values.pop_back();
   CHECK_THROWS_AS(trainer.set_state(state), Error);
   config.vocab = 5;
-  CHECK_THROWS_AS(Trainer(random_weights(config, 1), kSmallTask, small_options()), Error);
+  CHECK_THROWS_AS(Trainer(attention::random_weights(config, 1), kSmallTask, small_options()), Error);
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::train

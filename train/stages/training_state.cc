@@ -8,10 +8,10 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::train {
 namespace {
 
-uint64_t number_at(const Safetensors& file, const std::string& key, const std::string& path) {
+uint64_t number_at(const nn::Safetensors& file, const std::string& key, const std::string& path) {
   const auto found = file.metadata.find(key);
   const std::string text = found == file.metadata.end() ? "" : found->second;
   uint64_t number = 0;
@@ -27,7 +27,7 @@ uint64_t number_at(const Safetensors& file, const std::string& key, const std::s
 void save_training(const std::string& path, const std::string& description, const SavedTraining& saved) {
   const TrainerState& state = saved.state;
   const auto count = static_cast<int64_t>(state.values.size());
-  Safetensors file;
+  nn::Safetensors file;
   file.metadata = {{"training", description},
                    {"steps", std::to_string(state.optimiser.steps)},
                    {"random", std::to_string(state.random)},
@@ -35,15 +35,15 @@ void save_training(const std::string& path, const std::string& description, cons
   file.tensors = {{"values", {count}, state.values},
                   {"first_moment", {count}, state.optimiser.m},
                   {"second_moment", {count}, state.optimiser.v}};
-  write_safetensors(path, file);
+  nn::write_safetensors(path, file);
 }
 
 std::optional<SavedTraining> load_training(const std::string& path, const std::string& description) {
   if (!std::filesystem::exists(path)) return std::nullopt;
-  return training_from(read_safetensors(path), description, path);
+  return training_from(nn::read_safetensors(path), description, path);
 }
 
-SavedTraining training_from(Safetensors file, const std::string& description, const std::string& path) {
+SavedTraining training_from(nn::Safetensors file, const std::string& description, const std::string& path) {
   if (file.metadata["training"] != description)
     throw Error(
         message(path, " is a saved training of another model, data set or options; delete it to begin anew"));
@@ -64,4 +64,4 @@ SavedTraining training_from(Safetensors file, const std::string& description, co
   return saved;
 }
 
-}  // namespace psm
+}  // namespace psm::train

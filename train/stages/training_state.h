@@ -8,7 +8,7 @@
 #include "nn/files/safetensors.h"
 #include "train/stages/trainer.h"
 
-namespace psm {
+namespace psm::train {
 
 struct SavedTraining {
   TrainerState state;
@@ -20,6 +20,6 @@ void save_training(const std::string& path, const std::string& description, cons
 // training.
 std::optional<SavedTraining> load_training(const std::string& path, const std::string& description);
 // The same from the file's content.
-SavedTraining training_from(Safetensors file, const std::string& description, const std::string& path);
+SavedTraining training_from(nn::Safetensors file, const std::string& description, const std::string& path);
 
-}  // namespace psm
+}  // namespace psm::train

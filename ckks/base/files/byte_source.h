@@ -1,8 +1,8 @@
-// Where a decoder reads from: a file, or bytes that are in memory already. Decoders take a ByteSource, so that a path
-// serves them directly and a test can hand them a million inputs without a file system.
+// Where a decoder reads from: a file, or bytes that are in memory already. Decoders take a ByteSource, so
+// that a path serves them directly and a test can hand them a million inputs without a file system.
 //
-// A source knows its size, so that a decoder can refuse a length that the source does not hold before it reserves
-// memory. Files must be regular ones.
+// A source knows its size, so that a decoder can refuse a length that the source does not hold before it
+// reserves memory. Files must be regular ones.
 #pragma once
 
 #include <cstdint>

@@ -34,8 +34,8 @@ constexpr uint64_t power_of_x(int power) {
   return result;
 }
 
-// 16 bytes stand for low x^64 + high. Moved `bits` of the message onwards they are low x^(bits + 64) + high x^bits; a
-// carry-less product of bit-reversed words has a factor x too many, hence the 1.
+// 16 bytes stand for low x^64 + high. Moved `bits` of the message onwards they are low x^(bits + 64) + high
+// x^bits; a carry-less product of bit-reversed words has a factor x too many, hence the 1.
 template <int bits>
 __attribute__((target("pclmul,sse2"))) __m128i fold(__m128i state, __m128i next) {
   const __m128i factors = _mm_set_epi64x(static_cast<long long>(power_of_x(bits - 1)),
@@ -45,8 +45,8 @@ __attribute__((target("pclmul,sse2"))) __m128i fold(__m128i state, __m128i next)
   return _mm_xor_si128(_mm_xor_si128(low, high), next);
 }
 
-// Whole blocks of 64 bytes, at least one, as 16 bytes with the same checksum from 0 on (Gopal et al., "Fast CRC
-// Computation for Generic Polynomials Using PCLMULQDQ Instruction", 2009).
+// Whole blocks of 64 bytes, at least one, as 16 bytes with the same checksum from 0 on (Gopal et al., "Fast
+// CRC Computation for Generic Polynomials Using PCLMULQDQ Instruction", 2009).
 __attribute__((target("pclmul,sse2"))) void fold_blocks(const uint8_t* in, size_t blocks, uint64_t crc,
                                                         uint8_t* out) {
   const auto* at = reinterpret_cast<const __m128i*>(in);

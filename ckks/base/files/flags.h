@@ -5,8 +5,8 @@
 //     const int& threads = flags.integer("threads", 2, 1, 256, "threads to compute with");
 //     flags.parse(argc, argv);           // prints help and exits 0 on --help
 //
-// Accepts --name value and --name=value; a truth flag alone means true, --no-name means false. Anything unknown,
-// malformed or out of range throws psm::Error that names the flag (and the nearest known one).
+// Accepts --name value and --name=value; a truth flag alone means true, --no-name means false. Anything
+// unknown, malformed or out of range throws psm::Error that names the flag (and the nearest known one).
 #pragma once
 
 #include <cstdint>

@@ -55,14 +55,16 @@ class Json {
   std::variant<std::monostate, bool, int64_t, double, std::string, Array, Object> value_;
 };
 
-// A parsed value takes at most the text's bytes and 256 bytes for each value in it, and no more while it is parsed.
+// A parsed value takes at most the text's bytes and 256 bytes for each value in it, and no more while it is
+// parsed.
 struct JsonLimits {
   uint64_t max_bytes = uint64_t{4} << 20;
   int max_depth = 32;
   uint64_t max_values = uint64_t{1} << 17;
 };
 
-// Throws Error "WHAT: not valid JSON at byte K: ...". Refuses duplicate members, trailing text, invalid UTF-8 escapes.
+// Throws Error "WHAT: not valid JSON at byte K: ...". Refuses duplicate members, trailing text, invalid UTF-8
+// escapes.
 Json parse_json(std::string_view text, std::string_view what, JsonLimits limits = {});
 
 }  // namespace psm

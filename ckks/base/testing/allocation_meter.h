@@ -1,5 +1,5 @@
-// Counts what a test allocates: linking this library replaces the global operators new and delete. The buffers of
-// ckks/base/buffer.h, which come from the system directly, are counted too.
+// Counts what a test allocates: linking this library replaces the global operators new and delete. The
+// buffers of ckks/base/buffer.h, which come from the system directly, are counted too.
 #pragma once
 
 #include <cstddef>

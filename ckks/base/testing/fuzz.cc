@@ -79,7 +79,8 @@ void keep_input() {
   std::fclose(file);
 }
 
-// The process ends here in any case; what it was decoding is worth more than a handler that is safe in all of them.
+// The process ends here in any case; what it was decoding is worth more than a handler that is safe in all of
+// them.
 void keep_and_abort(int) {
   std::fprintf(stderr, "the input is in %s\n", kept.c_str());
   keep_input();

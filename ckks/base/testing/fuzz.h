@@ -1,16 +1,19 @@
-// Fuzzing of decoders: valid inputs are mutated and decoded; whatever they are, a decoder returns or throws psm::Error
-// with a message of one line, and takes no more memory than is stated for an input of that size.
+// Fuzzing of decoders: valid inputs are mutated and decoded; whatever they are, a decoder returns or throws
+// psm::Error with a message of one line, and takes no more memory than is stated for an input of that size.
 //
-// Mutations: bits flipped, bytes and little-endian numbers set to extremes, decimal numbers replaced, chunks removed,
-// repeated, moved, inserted from other inputs, ends cut off; half of them at the places that matter (`marks`). Half of
-// the inputs are then repaired (checksums, counts, lengths), so that they reach what lies behind a checksum.
+// Mutations: bits flipped, bytes and little-endian numbers set to extremes, decimal numbers replaced, chunks
+// removed, repeated, moved, inserted from other inputs, ends cut off; half of them at the places that matter
+// (`marks`). Half of the inputs are then repaired (checksums, counts, lengths), so that they reach what lies
+// behind a checksum.
 //
-// The mutations of input k depend on the seed and k alone; input 0 is a valid one. A run takes the number of inputs that
-// the test gives or, for long runs, the environment:
+// The mutations of input k depend on the seed and k alone; input 0 is a valid one. A run takes the number of
+// inputs that the test gives or, for long runs, the environment:
 //
-//     bazel test --config=asan --test_env=PSM_FUZZ_INPUTS=100000 --test_env=PSM_FUZZ_SEED=1 //ckks/wire:wire_fuzz_test
+//     bazel test --config=asan --test_env=PSM_FUZZ_INPUTS=100000 --test_env=PSM_FUZZ_SEED=1
+//     //ckks/wire:wire_fuzz_test
 //
-// An input that fails or crashes is kept in a file; PSM_FUZZ_FILE=file decodes that one alone, with every target.
+// An input that fails or crashes is kept in a file; PSM_FUZZ_FILE=file decodes that one alone, with every
+// target.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +46,8 @@ struct FuzzReport {
   std::string failure;         // the first one; empty if there is none
 };
 
-// Runs `inputs` mutated inputs, or as many as the environment asks for, and prints one line of the report. Links
-// allocation_meter.h.
+// Runs `inputs` mutated inputs, or as many as the environment asks for, and prints one line of the report.
+// Links allocation_meter.h.
 FuzzReport fuzz(const FuzzTarget& target, uint64_t inputs);
 
 // Mutates once; for tests of what is above.

@@ -98,8 +98,8 @@ void Ledger::set_predicted_seconds(std::span<const double> by_instruction) {
   }
 }
 
-void Ledger::set_measured(Value value, std::span<const Complex> decrypted,
-                          std::span<const Complex> expected) {
+void Ledger::set_measured(Value value, std::span<const ckks::Complex> decrypted,
+                          std::span<const ckks::Complex> expected) {
   row(value);  // throws for a value that is not here
   PSM_CHECK(decrypted.size() == expected.size() && !expected.empty(), decrypted.size(), " and ",
             expected.size());

@@ -55,7 +55,7 @@ class Ledger {
   void set_seconds(std::span<const double> by_instruction);
   void set_predicted_seconds(std::span<const double> by_instruction);
   // The error of one value: root mean square of re and im of the difference over all slots.
-  void set_measured(Value, std::span<const Complex> decrypted, std::span<const Complex> expected);
+  void set_measured(Value, std::span<const ckks::Complex> decrypted, std::span<const ckks::Complex> expected);
 
   const std::vector<LedgerRow>& rows() const { return rows_; }
   const LedgerRow& row(Value) const;

@@ -19,7 +19,7 @@ struct Sample {
     }
     turned = b.rotate_all(square, std::vector<int>{1, 2});
     b.output("y", b.add(turned[0], turned[1]));
-    Chain chain = nominal_chain(secure_n16());
+    ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16());
     chain.log_n = 9;
     plan_ = plan(std::move(b).finish(), {}, CostModel(chain));
   }
@@ -47,7 +47,8 @@ TEST_CASE("the ledger has a row for every result, with its level and scale") {
 TEST_CASE("ranges, errors and times find their rows; an instruction's time is counted once") {
   const Sample sample;
   Ledger ledger(sample.plan_, sample.scales);
-  const TwinResult twin = run_twin(sample.plan_.program, {{"x", SlotVector(kSlots, Complex(0.5, -0.25))}});
+  const TwinResult twin =
+      run_twin(sample.plan_.program, {{"x", SlotVector(kSlots, ckks::Complex(0.5, -0.25))}});
   ledger.set_ranges(twin.observations);
   const std::vector<double> own(5, 0x1p-30), total(5, 0x1p-20), seconds{0, 1, 2, 4};
   ledger.set_predicted_errors(own, total);
@@ -87,7 +88,7 @@ TEST_CASE("a measured error is the root mean square of both components, set agai
   const Sample sample;
   Ledger ledger(sample.plan_, sample.scales);
   ledger.set_predicted_errors(std::vector<double>(5, 0), std::vector<double>(5, 0.5));
-  const std::vector<Complex> expected(kSlots, 1.0), decrypted(kSlots, Complex(2, 1));
+  const std::vector<ckks::Complex> expected(kSlots, 1.0), decrypted(kSlots, ckks::Complex(2, 1));
   ledger.set_measured(sample.square, decrypted, expected);
   CHECK(*ledger.row(sample.square).measured_std == doctest::Approx(1));
   CHECK_FALSE(ledger.row(sample.x).measured_std.has_value());

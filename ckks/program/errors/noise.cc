@@ -15,16 +15,17 @@ double square(double x) { return x * x; }
 
 // Of a weight among `terms` that are added; weights without values are taken to keep the size of what they
 // act on.
-double rms(const Plain& plain, size_t terms = 1) {
+double rms(const ckks::Plain& plain, size_t terms = 1) {
   if (!plain.has_data()) return 1 / std::sqrt(static_cast<double>(terms));
   double sum = 0;
-  for (const Complex& value : plain.values()) sum += std::norm(value);
+  for (const ckks::Complex& value : plain.values()) sum += std::norm(value);
   return std::sqrt(sum / static_cast<double>(plain.period()));
 }
 
-size_t terms_of(const LinearTransform& map, int output) {
-  return static_cast<size_t>(std::count_if(map.terms.begin(), map.terms.end(),
-                                           [&](const TransformTerm& term) { return term.output == output; }));
+size_t terms_of(const ckks::LinearTransform& map, int output) {
+  return static_cast<size_t>(
+      std::count_if(map.terms.begin(), map.terms.end(),
+                    [&](const ckks::TransformTerm& term) { return term.output == output; }));
 }
 
 // Points of the range in which the argument was observed.
@@ -39,7 +40,7 @@ std::vector<double> samples(const Observation& seen) {
 // Complex root mean squares, as the noise model has them.
 class Prediction {
  public:
-  Prediction(const Plan& plan, const NoiseModel& noise, std::span<const Observation> observations)
+  Prediction(const Plan& plan, const ckks::NoiseModel& noise, std::span<const Observation> observations)
       : plan_(plan), noise_(noise), context_(noise.context()), observations_(observations) {
     PSM_CHECK(observations.size() == plan.level.size(), observations.size(), " observations of ",
               plan.level.size(), " values");
@@ -56,9 +57,9 @@ class Prediction {
         return instruction.plain.period() == 1 ? 0 : noise_.encoding(context_.scale(level));
       case Opcode::kMultiplyPlain: {
         // A number is rounded once, and not coefficient by coefficient.
-        const Scale scale = context_.scale(level);
+        const ckks::Scale scale = context_.scale(level);
         const double encoding =
-            instruction.plain.period() == 1 ? NoiseModel::scalar(scale) : noise_.encoding(scale);
+            instruction.plain.period() == 1 ? ckks::NoiseModel::scalar(scale) : noise_.encoding(scale);
         return std::hypot(size_of(0) * encoding, noise_.rescale(context_.scale(level - 1)));
       }
       case Opcode::kMultiply:
@@ -87,11 +88,11 @@ class Prediction {
   // Of one output of a map: key switches of its sources and the encoding of its weights, at the scale before
   // the rescale.
   double own_of_output(const Instruction& instruction, int output, int level) const {
-    const Scale scale = context_.scale(level);
+    const ckks::Scale scale = context_.scale(level);
     const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);
     const size_t terms = terms_of(*instruction.linear, output);
     double variance = square(noise_.rescale(context_.scale(level - 1)));
-    for (const TransformTerm& term : instruction.linear->terms) {
+    for (const ckks::TransformTerm& term : instruction.linear->terms) {
       if (term.output != output) continue;
       const Value input = instruction.arguments[static_cast<size_t>(term.input)];
       variance += square(size(input) * encoding);
@@ -102,13 +103,14 @@ class Prediction {
 
   // mean p'(x)^2 over the observed range.
   double slope(const Instruction& instruction) const {
-    const Series& p = *instruction.series;
+    const ckks::Series& p = *instruction.series;
     constexpr double kStep = 1e-5;
     double sum = 0;
     const std::vector<double> points = samples(observations_[id(instruction.arguments[0])]);
     for (double x : points) {
       const double at = std::clamp(x, -1 + kStep, 1 - kStep);
-      sum += square(static_cast<double>(evaluate(p, at + kStep) - evaluate(p, at - kStep)) / (2 * kStep));
+      sum += square(static_cast<double>(ckks::evaluate(p, at + kStep) - ckks::evaluate(p, at - kStep)) /
+                    (2 * kStep));
     }
     return std::sqrt(sum / static_cast<double>(points.size()));
   }
@@ -119,8 +121,8 @@ class Prediction {
   double series(const Instruction& instruction, int level) const {
     std::vector<uint64_t> primes;
     for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-    const SeriesPlan plan = plan_series(*instruction.series, level, context_.scale(level),
-                                        context_.scale(level - depth(instruction)), primes);
+    const ckks::SeriesPlan plan = ckks::plan_series(*instruction.series, level, context_.scale(level),
+                                                    context_.scale(level - depth(instruction)), primes);
     const std::vector<double> points = samples(observations_[id(instruction.arguments[0])]);
     std::vector<double> sizes(plan.nodes.size(), 0), errors(plan.nodes.size(), 0);
     for (double x : points) {
@@ -130,36 +132,36 @@ class Prediction {
     }
     for (double& size : sizes) size = std::sqrt(size / static_cast<double>(points.size()));
     for (size_t n = 1; n < plan.nodes.size(); ++n) {
-      const SeriesPlan::Node& node = plan.nodes[n];
+      const ckks::SeriesPlan::Node& node = plan.nodes[n];
       double variance = square(node.products.empty()
                                    ? noise_.rescale(node.scale)
                                    : noise_.relinearise_rescale(node.level + 1, node.sum_scale, node.scale));
-      for (const SeriesPlan::Product& product : node.products) {
+      for (const ckks::SeriesPlan::Product& product : node.products) {
         const auto a = static_cast<size_t>(product.left), b = static_cast<size_t>(product.right);
         const double weight = product.doubled ? 2 : 1;
         variance += square(weight) * (a == b ? square(2 * sizes[a] * errors[a])
                                              : square(sizes[a] * errors[b]) + square(sizes[b] * errors[a]));
       }
-      for (const SeriesPlan::Term& term : node.terms)
+      for (const ckks::SeriesPlan::Term& term : node.terms)
         variance += square(term.coefficient * errors[static_cast<size_t>(term.node)]);
       errors[n] = std::sqrt(variance);
     }
     return errors.back();
   }
 
-  static double value_of(const SeriesPlan::Node& node, const std::vector<double>& values) {
+  static double value_of(const ckks::SeriesPlan::Node& node, const std::vector<double>& values) {
     double value = node.constant;
-    for (const SeriesPlan::Product& product : node.products)
+    for (const ckks::SeriesPlan::Product& product : node.products)
       value += (product.doubled ? 2 : 1) * values[static_cast<size_t>(product.left)] *
                values[static_cast<size_t>(product.right)];
-    for (const SeriesPlan::Term& term : node.terms)
+    for (const ckks::SeriesPlan::Term& term : node.terms)
       value += term.coefficient * values[static_cast<size_t>(term.node)];
     return value;
   }
 
   const Plan& plan_;
-  const NoiseModel& noise_;
-  const Context& context_;
+  const ckks::NoiseModel& noise_;
+  const ckks::Context& context_;
   std::span<const Observation> observations_;
 };
 
@@ -175,7 +177,7 @@ std::vector<Observation> nominal_observations(const Plan& plan) {
   return std::vector<Observation>(plan.level.size(), uniform);
 }
 
-std::vector<double> predicted_noise(const Plan& plan, const NoiseModel& noise, double bootstrap_std,
+std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& noise, double bootstrap_std,
                                     std::span<const Observation> observations) {
   const Prediction prediction(plan, noise, observations);
   std::vector<double> own(plan.level.size(), 0);
@@ -192,7 +194,8 @@ std::vector<double> predicted_noise(const Plan& plan, const NoiseModel& noise, d
   return own;
 }
 
-std::vector<double> accumulated_noise(const Plan& plan, const NoiseModel& noise, std::span<const double> own,
+std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& noise,
+                                      std::span<const double> own,
                                       std::span<const Observation> observations) {
   const Prediction prediction(plan, noise, observations);
   std::vector<double> total(own.begin(), own.end());
@@ -229,7 +232,7 @@ std::vector<double> accumulated_noise(const Plan& plan, const NoiseModel& noise,
           break;
         case Opcode::kLinear: {
           const size_t terms = terms_of(*instruction.linear, static_cast<int>(r));
-          for (const TransformTerm& term : instruction.linear->terms)
+          for (const ckks::TransformTerm& term : instruction.linear->terms)
             if (term.output == static_cast<int>(r))
               variance += square(rms(term.weight, terms) * argument_error(static_cast<size_t>(term.input)));
           break;

@@ -1,5 +1,5 @@
-// Predicted error of every value of a plan, from the scheme's noise model (scheme/errors/noise.h) and from the sizes
-// of values that the twin observed.
+// Predicted error of every value of a plan, from the scheme's noise model (scheme/errors/noise.h) and from
+// the sizes of values that the twin observed.
 //
 // Two figures for each value, both standard deviations of re and of im of a slot, averaged over the slots
 // (root mean square), in units of the encrypted values:
@@ -27,10 +27,10 @@
 
 namespace psm::program {
 
-// By value id. `bootstrap_std`: of re and of im after one bootstrap (bootstrap/error_model.h). A sparse one counts like a
-// full one: EvalMod decides both.
-// `observations` come from run_twin on plan.program. Inputs are taken to be encrypted under the public key.
-std::vector<double> predicted_noise(const Plan&, const NoiseModel&, double bootstrap_std,
+// By value id. `bootstrap_std`: of re and of im after one bootstrap (bootstrap/error_model.h). A sparse one
+// counts like a full one: EvalMod decides both. `observations` come from run_twin on plan.program. Inputs are
+// taken to be encrypted under the public key.
+std::vector<double> predicted_noise(const Plan&, const ckks::NoiseModel&, double bootstrap_std,
                                     std::span<const Observation> observations);
 
 // For a plan that no twin can run (weights that are shapes only): all values uniform in [-1, 1] + i [-1, 1],
@@ -38,7 +38,7 @@ std::vector<double> predicted_noise(const Plan&, const NoiseModel&, double boots
 std::vector<Observation> nominal_observations(const Plan&);
 
 // Accumulated, from the own errors.
-std::vector<double> accumulated_noise(const Plan&, const NoiseModel&, std::span<const double> own,
+std::vector<double> accumulated_noise(const Plan&, const ckks::NoiseModel&, std::span<const double> own,
                                       std::span<const Observation> observations);
 
 }  // namespace psm::program

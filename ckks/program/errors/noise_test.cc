@@ -21,15 +21,15 @@ SlotVector wave(double frequency, bool real = false) {
   return x;
 }
 
-Plain random_plain(size_t period, uint64_t seed) {
+ckks::Plain random_plain(size_t period, uint64_t seed) {
   TrainingRandom random(seed);
-  std::vector<Complex> values(period);
-  for (Complex& value : values) value = {random.uniform(-1, 1), random.uniform(-1, 1)};
-  return Plain(std::move(values));
+  std::vector<ckks::Complex> values(period);
+  for (ckks::Complex& value : values) value = {random.uniform(-1, 1), random.uniform(-1, 1)};
+  return ckks::Plain(std::move(values));
 }
 
 // Root mean square of the components of a - b.
-double deviation(std::span<const Complex> a, std::span<const Complex> b) {
+double deviation(std::span<const ckks::Complex> a, std::span<const ckks::Complex> b) {
   double sum = 0;
   for (size_t s = 0; s < a.size(); ++s) sum += std::norm(a[s] - b[s]);
   return std::sqrt(sum / (2 * static_cast<double>(a.size())));
@@ -47,7 +47,7 @@ Program sample_program() {
   const std::vector<std::pair<Value, Value>> pairs{{x, r}, {r, r}, {x, x}};
   b.output("sum of products", b.sum_of_products(pairs));
   b.output("series", b.series(r, {{0.1, 0.5, -0.3, 0.2, 0.1, -0.1, 0.05, 0.02, 0.3}}));
-  LinearTransform map;
+  ckks::LinearTransform map;
   for (int giant : {0, 16, 32})
     for (int baby : {0, 1, 2, 3})
       map.terms.push_back({.giant = giant,
@@ -58,19 +58,19 @@ Program sample_program() {
 }
 
 TEST_CASE("the error measured on ciphertexts is within a factor of two of the predicted one") {
-  const ParameterSpec spec = insecure_leveled(11, 6);
-  const Context context(spec);
+  const ckks::ParameterSpec spec = ckks::insecure_leveled(11, 6);
+  const ckks::Context context(spec);
   const Plan p = plan(sample_program(), budget_of(context), CostModel(context.chain()));
-  TestParty party(spec, key_request(p, nullptr));
+  ckks::TestParty party(spec, key_request(p, nullptr));
   const std::map<std::string, SlotVector> inputs{{"x", wave(0.13)}, {"r", wave(0.4, true)}};
-  std::map<std::string, Ciphertext> encrypted;
+  std::map<std::string, ckks::Ciphertext> encrypted;
   for (size_t i = 0; i < p.program.inputs.size(); ++i)
     encrypted[p.program.inputs[i].name] =
         party.encrypt(inputs.at(p.program.inputs[i].name), p.input_levels[i]);
   EncryptedMachine machine(p, party.encoder, *party.evaluator, nullptr);
   const RunResult result = machine.run(encrypted);
   const TwinResult twin = run_twin(p.program, inputs);
-  const NoiseModel noise(party.context);
+  const ckks::NoiseModel noise(party.context);
   const std::vector<double> own = predicted_noise(p, noise, 0, twin.observations);
   const std::vector<double> total = accumulated_noise(p, noise, own, twin.observations);
   for (const NamedValue& output : p.program.outputs) {
@@ -91,12 +91,12 @@ TEST_CASE(
   Value x = b.input("x", true);
   for (int i = 0; i < 17; ++i) x = b.refresh(b.multiply_constant(x, -1));
   b.output("y", b.series(x, {{0, 0.5, 0.25, 0.25}}));
-  const Context context(insecure_bootstrappable(11));
+  const ckks::Context context(ckks::insecure_bootstrappable(11));
   const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(context.chain()));
   REQUIRE(p.bootstraps == 1);
   const std::map<std::string, SlotVector> inputs{{"x", SlotVector(kSlots, 0.85)}};
   const TwinResult clean = run_twin(p.program, inputs);
-  const NoiseModel noise(context);
+  const ckks::NoiseModel noise(context);
   TwinOptions options;
   options.slack = 1e-2;
   options.noise_std = predicted_noise(p, noise, 1e-5, clean.observations);
@@ -111,13 +111,13 @@ TEST_CASE(
 TEST_CASE("a shape without weights has a predicted error too, and more terms do not make it grow") {
   auto predicted = [](int terms) {
     Builder b(kSlots);
-    LinearTransform map;
+    ckks::LinearTransform map;
     for (int baby = 0; baby < terms; ++baby)
-      map.terms.push_back({.baby = baby, .weight = Plain::shape_only(64, false)});
+      map.terms.push_back({.baby = baby, .weight = ckks::Plain::shape_only(64, false)});
     b.output("y", b.linear(std::vector<Value>{b.input("x")}, map)[0]);
-    const Context context(insecure_leveled(11, 3));
+    const ckks::Context context(ckks::insecure_leveled(11, 3));
     const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(context.chain()));
-    const NoiseModel noise(context);
+    const ckks::NoiseModel noise(context);
     const std::vector<Observation> nominal = nominal_observations(p);
     return accumulated_noise(p, noise, predicted_noise(p, noise, 0, nominal), nominal).back();
   };

@@ -18,7 +18,7 @@ size_t id(Value value) { return static_cast<size_t>(value.id); }
 
 class Pass {
  public:
-  Pass(const Plan& plan, const WorstCaseModel& model, const BootstrapPlan* bootstrap,
+  Pass(const Plan& plan, const ckks::WorstCaseModel& model, const ckks::BootstrapPlan* bootstrap,
        const std::map<std::string, double>& input_sizes)
       : plan_(plan),
         model_(model),
@@ -32,14 +32,14 @@ class Pass {
     }
   }
 
-  std::vector<SlotBound> run() && {
+  std::vector<ckks::SlotBound> run() && {
     for (size_t i = 0; i < plan_.program.instructions.size(); ++i) {
       const Instruction& instruction = plan_.program.instructions[i];
       if (instruction.opcode == Opcode::kInput) continue;
       const int level = plan_.argument_level[i];
       arguments_.clear();
       for (const Value argument : instruction.arguments) {
-        SlotBound x = bounds_[id(argument)];
+        ckks::SlotBound x = bounds_[id(argument)];
         x.error = model_.drop(plan_.level[id(argument)], level, x.size, x.error);
         arguments_.push_back(x);
       }
@@ -49,10 +49,10 @@ class Pass {
   }
 
  private:
-  Scale scale(int level) const { return context_.scale(level); }
+  ckks::Scale scale(int level) const { return context_.scale(level); }
   bool real(Value value) const { return plan_.program.value_is_real[id(value)] != 0; }
 
-  void set(Value value, SlotBound bound) {
+  void set(Value value, ckks::SlotBound bound) {
     for (const RangeCheck& check : plan_.program.checks) {
       if (check.value != value || check.where.period() != 0) continue;
       const double component = std::max(std::abs(check.lo), std::abs(check.hi)) * kSlack;
@@ -62,8 +62,8 @@ class Pass {
   }
 
   void step(const Instruction& instruction, int level) {
-    const auto result = [&](SlotBound bound) { set(instruction.results[0], bound); };
-    const SlotBound& x = arguments_[0];
+    const auto result = [&](ckks::SlotBound bound) { set(instruction.results[0], bound); };
+    const ckks::SlotBound& x = arguments_[0];
     switch (instruction.opcode) {
       case Opcode::kAdd:
       case Opcode::kSubtract:
@@ -74,18 +74,18 @@ class Pass {
       case Opcode::kAddPlain:
         return result({x.size + weight(instruction, level).size, x.error + weight(instruction, level).error});
       case Opcode::kMultiplyPlain: {
-        const SlotBound w = weight(instruction, level);
-        return result({x.size * w.size, WorstCaseModel::product(x.size, x.error, w.size, w.error) +
+        const ckks::SlotBound w = weight(instruction, level);
+        return result({x.size * w.size, ckks::WorstCaseModel::product(x.size, x.error, w.size, w.error) +
                                             model_.rescale(scale(level - 1))});
       }
       case Opcode::kMultiply:
       case Opcode::kSumOfProducts: {
-        SlotBound sum{
+        ckks::SlotBound sum{
             0, model_.key_switch(level, scale(level) * scale(level)) + model_.rescale(scale(level - 1))};
         for (size_t k = 0; k < arguments_.size(); k += 2) {
-          const SlotBound &a = arguments_[k], &b = arguments_[k + 1];
+          const ckks::SlotBound &a = arguments_[k], &b = arguments_[k + 1];
           sum.size += a.size * b.size;
-          sum.error += WorstCaseModel::product(a.size, a.error, b.size, b.error);
+          sum.error += ckks::WorstCaseModel::product(a.size, a.error, b.size, b.error);
         }
         return result(sum);
       }
@@ -109,31 +109,31 @@ class Pass {
   }
 
   // The plaintext's largest value and its rounding: coefficient by coefficient, or of one Gaussian integer.
-  SlotBound weight(const Instruction& instruction, int level) const {
+  ckks::SlotBound weight(const Instruction& instruction, int level) const {
     if (!instruction.plain.has_data()) refuse_shape(instruction);
     return {instruction.plain.max_abs(),
             instruction.plain.period() == 1 ? 1 / scale(level) : model_.encoding(scale(level))};
   }
 
   void linear(const Instruction& instruction, int level) {
-    for (const TransformTerm& term : instruction.linear->terms) {
+    for (const ckks::TransformTerm& term : instruction.linear->terms) {
       if (!term.weight.has_data()) refuse_shape(instruction);
     }
-    const LinearTransform& transform = *instruction.linear;
-    const std::vector<SlotBound> results =
-        worst_case_transform(model_, transform, transform_schedule(transform, plan_.program.slots), level,
-                             scale(level), scale(level - 1), arguments_);
+    const ckks::LinearTransform& transform = *instruction.linear;
+    const std::vector<ckks::SlotBound> results = ckks::worst_case_transform(
+        model_, transform, ckks::transform_schedule(transform, plan_.program.slots), level, scale(level),
+        scale(level - 1), arguments_);
     for (size_t r = 0; r < results.size(); ++r) set(instruction.results[r], results[r]);
   }
 
   void series(const Instruction& instruction, int level) {
     std::vector<uint64_t> primes;
     for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-    const SeriesPlan plan =
-        plan_series(*instruction.series, level, scale(level), scale(level - depth(instruction)), primes);
+    const ckks::SeriesPlan plan = ckks::plan_series(*instruction.series, level, scale(level),
+                                                    scale(level - depth(instruction)), primes);
     double size = 0;
     for (const double c : instruction.series->coefficients) size += std::abs(c);
-    set(instruction.results[0], {size * kSlack, worst_case_series(model_, plan, arguments_[0].error)});
+    set(instruction.results[0], {size * kSlack, ckks::worst_case_series(model_, plan, arguments_[0].error)});
   }
 
   void bootstrap(const Instruction& instruction) {
@@ -144,11 +144,11 @@ class Pass {
     // Two real values travel as a + i b, of a single one the real part comes back; of a complex one both do.
     const bool parts = real(instruction.results[0]);
     double error = 0;
-    for (const SlotBound& argument : arguments_) error += argument.error;
-    const double part = worst_case_bootstrap(model_, *bootstrap_, error);
+    for (const ckks::SlotBound& argument : arguments_) error += argument.error;
+    const double part = ckks::worst_case_bootstrap(model_, *bootstrap_, error);
     for (size_t r = 0; r < instruction.results.size(); ++r) {
       const double most = (real(instruction.results[r]) ? 1 : std::numbers::sqrt2) * kSlack;
-      const SlotBound fresh{std::min(arguments_[r].size, most), parts ? part : 2 * part};
+      const ckks::SlotBound fresh{std::min(arguments_[r].size, most), parts ? part : 2 * part};
       const int to = plan_.level[id(instruction.results[r])];
       set(instruction.results[r],
           {fresh.size, model_.drop(context_.compute_level(), to, fresh.size, fresh.error)});
@@ -162,18 +162,18 @@ class Pass {
   }
 
   const Plan& plan_;
-  const WorstCaseModel& model_;
-  const Context& context_;
-  const BootstrapPlan* bootstrap_;
-  std::vector<SlotBound> bounds_;
-  std::vector<SlotBound> arguments_;
+  const ckks::WorstCaseModel& model_;
+  const ckks::Context& context_;
+  const ckks::BootstrapPlan* bootstrap_;
+  std::vector<ckks::SlotBound> bounds_;
+  std::vector<ckks::SlotBound> arguments_;
 };
 
 }  // namespace
 
-std::vector<SlotBound> worst_case_errors(const Plan& plan, const WorstCaseModel& model,
-                                         const BootstrapPlan* bootstrap,
-                                         const std::map<std::string, double>& input_sizes) {
+std::vector<ckks::SlotBound> worst_case_errors(const Plan& plan, const ckks::WorstCaseModel& model,
+                                               const ckks::BootstrapPlan* bootstrap,
+                                               const std::map<std::string, double>& input_sizes) {
   return Pass(plan, model, bootstrap, input_sizes).run();
 }
 

@@ -21,7 +21,7 @@ constexpr size_t kSlots = 1024;
 SlotVector random_vector(uint64_t seed, size_t size, bool real) {
   TrainingRandom random(seed);
   SlotVector x(size);
-  for (Complex& value : x) {
+  for (ckks::Complex& value : x) {
     const double re = random.uniform(-1, 1);
     value = {re, real ? 0 : random.uniform(-1, 1)};
   }
@@ -37,7 +37,9 @@ std::map<std::string, SlotVector> inputs_of(const Plan& plan) {
 }
 const std::map<std::string, double> kInputSizes{{"x", std::sqrt(2.0)}, {"r", 1}};
 
-Plain random_plain(size_t period, uint64_t seed) { return Plain(random_vector(seed, period, false)); }
+ckks::Plain random_plain(size_t period, uint64_t seed) {
+  return ckks::Plain(random_vector(seed, period, false));
+}
 
 // One of each kind.
 Program leveled_program() {
@@ -53,7 +55,7 @@ Program leveled_program() {
   const std::vector<std::pair<Value, Value>> pairs{{x, r}, {r, r}, {x, x}};
   b.output("sum of products", b.sum_of_products(pairs));
   b.output("series", b.series(r, {{0.1, 0.5, -0.3, 0.2, 0.1, -0.1, 0.05, 0.02, 0.3}}));
-  LinearTransform map{.outputs = 2, .terms = {}};
+  ckks::LinearTransform map{.outputs = 2, .terms = {}};
   for (int giant : {0, 16, 32})
     for (int baby : {0, 1, 2, 3})
       map.terms.push_back({.output = baby % 2,
@@ -76,41 +78,41 @@ Program bootstrapped_program() {
 }
 
 struct Case {
-  explicit Case(const ParameterSpec& spec, Program program, const std::map<std::string, double>& sizes)
+  explicit Case(const ckks::ParameterSpec& spec, Program program, const std::map<std::string, double>& sizes)
       : context(spec),
-        bootstrap(context.can_bootstrap() ? std::make_unique<BootstrapPlan>(context) : nullptr),
+        bootstrap(context.can_bootstrap() ? std::make_unique<ckks::BootstrapPlan>(context) : nullptr),
         plan(program::plan(
             program, budget_of(context),
             CostModel(context.chain(), {}, bootstrap ? figures_of(*bootstrap, {}) : BootstrapFigures{}))),
-        bounds(worst_case_errors(plan, WorstCaseModel(context), bootstrap.get(), sizes)) {}
-  Context context;
-  std::unique_ptr<BootstrapPlan> bootstrap;
+        bounds(worst_case_errors(plan, ckks::WorstCaseModel(context), bootstrap.get(), sizes)) {}
+  ckks::Context context;
+  std::unique_ptr<ckks::BootstrapPlan> bootstrap;
   Plan plan;
-  std::vector<SlotBound> bounds;
+  std::vector<ckks::SlotBound> bounds;
 };
 
 // Every value's measured error and size against its bounds.
-void check_against_ciphertexts(const ParameterSpec& spec, const Case& c) {
-  TestParty party(spec, key_request(c.plan, c.bootstrap.get()));
+void check_against_ciphertexts(const ckks::ParameterSpec& spec, const Case& c) {
+  ckks::TestParty party(spec, key_request(c.plan, c.bootstrap.get()));
   const std::map<std::string, SlotVector> inputs = inputs_of(c.plan);
-  std::map<std::string, Ciphertext> encrypted;
+  std::map<std::string, ckks::Ciphertext> encrypted;
   for (size_t i = 0; i < c.plan.program.inputs.size(); ++i) {
     const std::string& name = c.plan.program.inputs[i].name;
     encrypted[name] = party.encrypt(inputs.at(name), c.plan.input_levels[i]);
   }
   std::map<int, SlotVector> exact;
   TwinOptions twin;
-  twin.observe = [&](const Instruction&, Value value, std::span<const Complex> x) {
+  twin.observe = [&](const Instruction&, Value value, std::span<const ckks::Complex> x) {
     exact[value.id] = {x.begin(), x.end()};
   };
   run_twin(c.plan.program, inputs, twin);
-  std::unique_ptr<Bootstrapper> bootstrapper;
-  if (c.bootstrap) bootstrapper = std::make_unique<Bootstrapper>(party.context, party.encoder);
+  std::unique_ptr<ckks::Bootstrapper> bootstrapper;
+  if (c.bootstrap) bootstrapper = std::make_unique<ckks::Bootstrapper>(party.context, party.encoder);
   EncryptedMachine machine(c.plan, party.encoder, *party.evaluator, bootstrapper.get());
   int compared = 0;
   RunOptions options;
-  options.observe = [&](size_t index, Value value, const Ciphertext& ciphertext) {
-    const SlotBound& bound = c.bounds[static_cast<size_t>(value.id)];
+  options.observe = [&](size_t index, Value value, const ckks::Ciphertext& ciphertext) {
+    const ckks::SlotBound& bound = c.bounds[static_cast<size_t>(value.id)];
     const SlotVector &expected = exact.at(value.id), measured = party.decrypt(ciphertext);
     double size = 0, error = 0;
     for (size_t s = 0; s < kSlots; ++s) {
@@ -128,15 +130,15 @@ void check_against_ciphertexts(const ParameterSpec& spec, const Case& c) {
 }
 
 TEST_CASE("no value's measured error or size passes its bound, for any kind of instruction") {
-  ParameterSpec dense = insecure_leveled(11, 6);
+  ckks::ParameterSpec dense = ckks::insecure_leveled(11, 6);
   dense.secret_hamming_weight = 0;
-  for (const ParameterSpec& spec : {insecure_leveled(11, 6), dense}) {
+  for (const ckks::ParameterSpec& spec : {ckks::insecure_leveled(11, 6), dense}) {
     check_against_ciphertexts(spec, Case(spec, leveled_program(), kInputSizes));
   }
 }
 
 TEST_CASE("through a bootstrap the bound holds, and grows far beyond what a bootstrap's error is") {
-  const ParameterSpec spec = insecure_bootstrappable(11);
+  const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(11);
   const Case c(spec, bootstrapped_program(), {{"x", std::sqrt(2.0)}});
   REQUIRE(c.plan.bootstraps == 1);
   check_against_ciphertexts(spec, c);
@@ -144,42 +146,43 @@ TEST_CASE("through a bootstrap the bound holds, and grows far beyond what a boot
   CHECK(c.bounds[static_cast<size_t>(c.plan.program.outputs[0].value.id)].error > 1000 * before);
 
   // At the secure ring it is larger than any value: 2^13.
-  const Context secure(secure_n16());
-  const WorstCaseModel model(secure);
+  const ckks::Context secure(ckks::secure_n16());
+  const ckks::WorstCaseModel model(secure);
   const double fresh = model.encryption(secure.scale(secure.entry_level()));
-  CHECK(worst_case_bootstrap(model, BootstrapPlan(secure), fresh) > 1);
+  CHECK(ckks::worst_case_bootstrap(model, ckks::BootstrapPlan(secure), fresh) > 1);
 }
 
 TEST_CASE("what was bootstrapped is refused for sharing, even for one answer that keeps one bit") {
-  const Case c(insecure_bootstrappable(11), bootstrapped_program(), {{"x", std::sqrt(2.0)}});
+  const Case c(ckks::insecure_bootstrappable(11), bootstrapped_program(), {{"x", std::sqrt(2.0)}});
   const Value y = c.plan.program.outputs[0].value;
-  const SlotBound& bound = c.bounds[static_cast<size_t>(y.id)];
+  const ckks::SlotBound& bound = c.bounds[static_cast<size_t>(y.id)];
   const int level = c.plan.level[static_cast<size_t>(y.id)];
-  CHECK_THROWS_WITH_AS(
-      plan_flooding(c.context, level, c.context.scale(level), bound.size, bound.error, {.precision_bits = 1}),
-      doctest::Contains("not safe to share: the worst-case error of the result is 2^"), Error);
+  CHECK_THROWS_WITH_AS(ckks::plan_flooding(c.context, level, c.context.scale(level), bound.size, bound.error,
+                                           {.precision_bits = 1}),
+                       doctest::Contains("not safe to share: the worst-case error of the result is 2^"),
+                       Error);
 }
 
 TEST_CASE("checks on all slots bound a value's size, checks on some do not") {
-  const auto size_of = [](const Plain& where) {
+  const auto size_of = [](const ckks::Plain& where) {
     Builder b(kSlots);
     const Value y = b.multiply_constant(b.input("x", true), 10);
     b.check_range(y, -0.5, 2, "y", where);
     b.output("y", y);
-    const Case c(insecure_leveled(11, 3), std::move(b).finish(), {{"x", 1}});
+    const Case c(ckks::insecure_leveled(11, 3), std::move(b).finish(), {{"x", 1}});
     return c.bounds[static_cast<size_t>(c.plan.program.outputs[0].value.id)].size;
   };
   CHECK(size_of({}) == doctest::Approx(2).epsilon(1e-5));
-  CHECK(size_of(Plain(SlotVector{1, 0})) == doctest::Approx(10));
+  CHECK(size_of(ckks::Plain(SlotVector{1, 0})) == doctest::Approx(10));
 }
 
 TEST_CASE("a shape without weights has no bound, and says so") {
   Builder b(kSlots);
-  LinearTransform map{.outputs = 1, .terms = {{.weight = Plain::shape_only(64, false)}}};
+  ckks::LinearTransform map{.outputs = 1, .terms = {{.weight = ckks::Plain::shape_only(64, false)}}};
   b.output("y", b.linear(std::vector<Value>{b.input("x")}, map)[0]);
   const Program program = std::move(b).finish();
-  CHECK_THROWS_WITH_AS(Case(insecure_leveled(11, 3), program, {{"x", 1}}), doctest::Contains("no values"),
-                       Error);
+  CHECK_THROWS_WITH_AS(Case(ckks::insecure_leveled(11, 3), program, {{"x", 1}}),
+                       doctest::Contains("no values"), Error);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void require_data(const Plan& plan) {
   for (const Instruction& instruction : plan.program.instructions) {
     bool complete = instruction.plain.period() == 0 || instruction.plain.has_data();
     if (instruction.linear)
-      for (const TransformTerm& term : instruction.linear->terms)
+      for (const ckks::TransformTerm& term : instruction.linear->terms)
         complete = complete && term.weight.has_data();
     if (!complete)
       throw Error(message(describe(instruction),
@@ -33,10 +33,11 @@ void require_data(const Plan& plan) {
 }  // namespace
 
 struct EncryptedMachine::Cache {
-  using Key = std::pair<const Complex*, int>;  // the vector and the level; the plan keeps the vector alive
-  std::map<Key, Plaintext> plaintexts;
-  std::map<std::pair<TransformIdentity, int>, std::unique_ptr<EncodedTransform>> transforms;
-  std::map<size_t, SeriesPlan> series;  // by instruction
+  using Key =
+      std::pair<const ckks::Complex*, int>;  // the vector and the level; the plan keeps the vector alive
+  std::map<Key, ckks::Plaintext> plaintexts;
+  std::map<std::pair<ckks::TransformIdentity, int>, std::unique_ptr<ckks::EncodedTransform>> transforms;
+  std::map<size_t, ckks::SeriesPlan> series;  // by instruction
   size_t bytes = 0;
 };
 
@@ -54,7 +55,7 @@ class EncryptedMachine::Run {
     result_.encode_seconds.resize(plan_.program.instructions.size());
   }
 
-  void load(const std::map<std::string, Ciphertext>& inputs) {
+  void load(const std::map<std::string, ckks::Ciphertext>& inputs) {
     for (size_t i = 0; i < plan_.program.inputs.size(); ++i) {
       const NamedValue& input = plan_.program.inputs[i];
       const auto found = inputs.find(input.name);
@@ -114,7 +115,7 @@ class EncryptedMachine::Run {
   }
 
  private:
-  void store(Value value, Ciphertext ciphertext) {
+  void store(Value value, ckks::Ciphertext ciphertext) {
     PSM_CHECK(ciphertext.level() == plan_.level[id(value)], "value ", value.id, " at level ",
               ciphertext.level(), " instead of ", plan_.level[id(value)]);
     PSM_CHECK(ciphertext.scale() == context_.scale(ciphertext.level()), "value ", value.id, " has the scale ",
@@ -123,13 +124,13 @@ class EncryptedMachine::Run {
     result_.peak_bytes = std::max(result_.peak_bytes, live_bytes_);
     values_[id(value)] = std::move(ciphertext);
   }
-  void store(size_t result, Ciphertext ciphertext) {
+  void store(size_t result, ckks::Ciphertext ciphertext) {
     store(instruction_->results[result], std::move(ciphertext));
   }
 
   void release(Value value) {
     live_bytes_ -= values_[id(value)].bytes();
-    values_[id(value)] = Ciphertext();
+    values_[id(value)] = ckks::Ciphertext();
     for (auto at = lowered_.lower_bound({value.id, 0});
          at != lowered_.end() && at->first.first == value.id;) {
       live_bytes_ -= at->second.bytes();
@@ -137,7 +138,7 @@ class EncryptedMachine::Run {
     }
   }
 
-  const Ciphertext& argument(size_t i) {
+  const ckks::Ciphertext& argument(size_t i) {
     const Value value = instruction_->arguments[i];
     const int level = plan_.argument_level[index_];
     if (plan_.level[id(value)] == level) return values_[id(value)];
@@ -151,20 +152,20 @@ class EncryptedMachine::Run {
   }
 
   void hand_out_checkpoint() {
-    std::vector<std::pair<Value, const Ciphertext*>> live;
+    std::vector<std::pair<Value, const ckks::Ciphertext*>> live;
     for (Value value : live_after(plan_, index_)) live.emplace_back(value, &values_[id(value)]);
     options_.checkpoint(index_ + 1, live);
   }
 
   // At the canonical scale of the level: a product with it is canonical again after the rescale.
   template <typename Use>
-  void with_encoded(const Plain& plain, int level, const Use& use) {
+  void with_encoded(const ckks::Plain& plain, int level, const Use& use) {
     Cache& cache = *machine_.cache_;
     const Cache::Key key{plain.values().data(), level};
     if (const auto found = cache.plaintexts.find(key); found != cache.plaintexts.end())
       return use(found->second);
     const auto start = Clock::now();
-    Plaintext encoded = machine_.encoder_.encode(plain.values(), level);
+    ckks::Plaintext encoded = machine_.encoder_.encode(plain.values(), level);
     result_.encode_seconds[index_] += seconds_since(start);
     use(encoded);
     if (cache.bytes + encoded.bytes() > machine_.options_.encoded_bytes) return;
@@ -188,15 +189,17 @@ class EncryptedMachine::Run {
       case Opcode::kAddPlain:
         if (instruction_->plain.period() == 1)
           return store(0, evaluator_.add_scalar(argument(0), instruction_->plain.at(0)));
-        return with_encoded(instruction_->plain, level,
-                            [&](const Plaintext& p) { store(0, evaluator_.add_plain(argument(0), p)); });
+        return with_encoded(instruction_->plain, level, [&](const ckks::Plaintext& p) {
+          store(0, evaluator_.add_plain(argument(0), p));
+        });
       case Opcode::kMultiplyPlain: {
-        Ciphertext product;
+        ckks::Ciphertext product;
         if (instruction_->plain.period() == 1)
           product = evaluator_.multiply_scalar(argument(0), instruction_->plain.at(0));
         else
-          with_encoded(instruction_->plain, level,
-                       [&](const Plaintext& p) { product = evaluator_.multiply_plain(argument(0), p); });
+          with_encoded(instruction_->plain, level, [&](const ckks::Plaintext& p) {
+            product = evaluator_.multiply_plain(argument(0), p);
+          });
         evaluator_.rescale_inplace(product);
         return store(0, std::move(product));
       }
@@ -205,7 +208,7 @@ class EncryptedMachine::Run {
           return store(0, evaluator_.square_rescale(argument(0)));
         return store(0, evaluator_.multiply_rescale(argument(0), argument(1)));
       case Opcode::kSumOfProducts: {
-        std::vector<Evaluator::Factors> factors;
+        std::vector<ckks::Evaluator::Factors> factors;
         for (size_t i = 0; i < instruction_->arguments.size(); i += 2)
           factors.push_back({&argument(i), &argument(i + 1)});
         return store(0, evaluator_.relinearise_rescale(evaluator_.sum_of_products(factors)));
@@ -229,27 +232,28 @@ class EncryptedMachine::Run {
   void rotate() {
     if (instruction_->offsets.size() == 1)
       return store(0, evaluator_.rotate(argument(0), instruction_->offsets[0]));
-    const Ciphertext& source = argument(0);
-    const Hoisted hoisted = evaluator_.hoist(source);
+    const ckks::Ciphertext& source = argument(0);
+    const ckks::Hoisted hoisted = evaluator_.hoist(source);
     for (size_t i = 0; i < instruction_->offsets.size(); ++i)
       store(i, evaluator_.rotate(hoisted, instruction_->offsets[i]));
   }
 
   void linear(int level) {
     Cache& cache = *machine_.cache_;
-    auto key = std::make_pair(same_encoding(*instruction_->linear), level);
+    auto key = std::make_pair(ckks::same_encoding(*instruction_->linear), level);
     const auto found = cache.transforms.find(key);
-    std::unique_ptr<EncodedTransform> fresh;
+    std::unique_ptr<ckks::EncodedTransform> fresh;
     if (found == cache.transforms.end()) {
       const auto start = Clock::now();
-      fresh = std::make_unique<EncodedTransform>(context_, machine_.encoder_, *instruction_->linear, level,
-                                                 context_.scale(level), context_.scale(level - 1));
+      fresh =
+          std::make_unique<ckks::EncodedTransform>(context_, machine_.encoder_, *instruction_->linear, level,
+                                                   context_.scale(level), context_.scale(level - 1));
       result_.encode_seconds[index_] += seconds_since(start);
     }
-    const EncodedTransform& encoded = fresh ? *fresh : *found->second;
-    std::vector<const Ciphertext*> inputs;
+    const ckks::EncodedTransform& encoded = fresh ? *fresh : *found->second;
+    std::vector<const ckks::Ciphertext*> inputs;
     for (size_t i = 0; i < instruction_->arguments.size(); ++i) inputs.push_back(&argument(i));
-    std::vector<Ciphertext> outputs = encoded.apply(evaluator_, inputs);
+    std::vector<ckks::Ciphertext> outputs = encoded.apply(evaluator_, inputs);
     for (size_t i = 0; i < outputs.size(); ++i) store(i, std::move(outputs[i]));
     if (!fresh || cache.bytes + fresh->bytes() > machine_.options_.encoded_bytes) return;
     cache.bytes += fresh->bytes();
@@ -261,14 +265,14 @@ class EncryptedMachine::Run {
     if (is_new) {
       std::vector<uint64_t> primes;
       for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
-      found->second = plan_series(*instruction_->series, level, context_.scale(level),
-                                  context_.scale(level - depth(*instruction_)), primes);
+      found->second = ckks::plan_series(*instruction_->series, level, context_.scale(level),
+                                        context_.scale(level - depth(*instruction_)), primes);
     }
-    store(0, evaluate_series(evaluator_, found->second, argument(0)));
+    store(0, ckks::evaluate_series(evaluator_, found->second, argument(0)));
   }
 
   void bootstrap() {
-    const auto keep = [&](size_t i, const Ciphertext& fresh) {
+    const auto keep = [&](size_t i, const ckks::Ciphertext& fresh) {
       store(i, evaluator_.drop_to_level(fresh, plan_.level[id(instruction_->results[i])]));
     };
     if (instruction_->period != 0) return bootstrap(*machine_.find_sparse(instruction_->period), keep);
@@ -282,28 +286,29 @@ class EncryptedMachine::Run {
       return keep(0, real ? bootstrapper.apply_real(evaluator_, argument(0))
                           : bootstrapper.apply(evaluator_, argument(0)));
     }
-    Ciphertext packed = evaluator_.multiply_by_i(argument(1));
+    ckks::Ciphertext packed = evaluator_.multiply_by_i(argument(1));
     evaluator_.add_inplace(packed, argument(0));
-    const BootstrapParts parts = bootstrapper.apply_parts(evaluator_, packed);
+    const ckks::BootstrapParts parts = bootstrapper.apply_parts(evaluator_, packed);
     keep(0, parts.re);
     keep(1, parts.im);
   }
 
   EncryptedMachine& machine_;
   const Plan& plan_;
-  const Evaluator& evaluator_;
-  const Context& context_;
+  const ckks::Evaluator& evaluator_;
+  const ckks::Context& context_;
   const RunOptions& options_;
-  std::vector<Ciphertext> values_;
-  std::map<std::pair<int, int>, Ciphertext> lowered_;  // (value, level)
+  std::vector<ckks::Ciphertext> values_;
+  std::map<std::pair<int, int>, ckks::Ciphertext> lowered_;  // (value, level)
   RunResult result_;
   size_t live_bytes_ = 0;
   size_t index_ = 0;
   const Instruction* instruction_ = nullptr;
 };
 
-EncryptedMachine::EncryptedMachine(const Plan& plan, const Encoder& encoder, const Evaluator& evaluator,
-                                   const Bootstrapper* bootstrapper, MachineOptions options)
+EncryptedMachine::EncryptedMachine(const Plan& plan, const ckks::Encoder& encoder,
+                                   const ckks::Evaluator& evaluator, const ckks::Bootstrapper* bootstrapper,
+                                   MachineOptions options)
     : plan_(plan),
       encoder_(encoder),
       evaluator_(evaluator),
@@ -316,7 +321,7 @@ EncryptedMachine::EncryptedMachine(const Plan& plan, const Encoder& encoder, con
 }
 
 void EncryptedMachine::require_levels() const {
-  const Context& context = evaluator_.context();
+  const ckks::Context& context = evaluator_.context();
   if (plan_.program.slots != static_cast<size_t>(context.slots()))
     throw Error(message("a plan for ", plan_.program.slots, " slots on a ring of ", context.slots(),
                         "; plan for these parameters"));
@@ -328,7 +333,7 @@ void EncryptedMachine::require_levels() const {
   for (size_t i = 0; i < plan_.program.instructions.size(); ++i) {
     const Instruction& instruction = plan_.program.instructions[i];
     if (instruction.opcode != Opcode::kBootstrap) continue;
-    const SparseBootstrapper* sparse = find_sparse(instruction.period);
+    const ckks::SparseBootstrapper* sparse = find_sparse(instruction.period);
     const bool offered = instruction.period == 0 ? bootstrapper_ != nullptr : sparse != nullptr;
     int entry = context.entry_level(), output = context.compute_level();
     if (sparse != nullptr) entry = sparse->plan().entry_level(), output = sparse->plan().output_level();
@@ -344,7 +349,7 @@ void EncryptedMachine::require_levels() const {
 
 // All keys, now rather than at the first bootstrap, which may be hours away.
 void EncryptedMachine::require_keys() const {
-  const auto require = [&](const KeyRequest& request) {
+  const auto require = [&](const ckks::KeyRequest& request) {
     for (const int level : request.relinearisation_levels) evaluator_.require_relinearisation_key(level);
     for (const auto& [element, levels] : request.galois_levels)
       for (const int level : levels) evaluator_.require_galois_key(element, level);
@@ -352,20 +357,21 @@ void EncryptedMachine::require_keys() const {
   require(plan_.keys);
   for (const size_t period : bootstrap_periods(plan_))
     require(period == 0 ? bootstrapper_->plan().key_request() : find_sparse(period)->plan().key_request());
-  const EvaluationKeys& keys = evaluator_.keys();
+  const ckks::EvaluationKeys& keys = evaluator_.keys();
   if (plan_.bootstraps > 0 && (!keys.to_ephemeral || !keys.from_ephemeral))
     throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
 }
 
-const SparseBootstrapper* EncryptedMachine::find_sparse(size_t period) const {
-  for (const SparseBootstrapper* sparse : options_.sparse_bootstrappers)
+const ckks::SparseBootstrapper* EncryptedMachine::find_sparse(size_t period) const {
+  for (const ckks::SparseBootstrapper* sparse : options_.sparse_bootstrappers)
     if (static_cast<size_t>(sparse->plan().slots()) == period) return sparse;
   return nullptr;
 }
 
 EncryptedMachine::~EncryptedMachine() = default;
 
-RunResult EncryptedMachine::run(const std::map<std::string, Ciphertext>& inputs, const RunOptions& options) {
+RunResult EncryptedMachine::run(const std::map<std::string, ckks::Ciphertext>& inputs,
+                                const RunOptions& options) {
   Run run(*this, options);
   run.load(inputs);
   return run.execute();

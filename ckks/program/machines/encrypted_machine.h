@@ -33,28 +33,28 @@ namespace psm::program {
 struct MachineOptions {
   size_t encoded_bytes = size_t{1} << 30;
   // One for each period of the plan's sparse bootstraps (bootstrap_periods); they outlive the machine.
-  std::vector<const SparseBootstrapper*> sparse_bootstrappers{};
+  std::vector<const ckks::SparseBootstrapper*> sparse_bootstrappers{};
 };
 
 // State between two instructions.
 struct RunState {
   size_t next_instruction = 0;
-  std::vector<std::pair<Value, Ciphertext>> live;
+  std::vector<std::pair<Value, ckks::Ciphertext>> live;
 };
 
 struct RunOptions {
   // After every instruction.
   std::function<void(size_t done, size_t total)> progress{};
   // Every result at the level of the plan; for oracles and tests.
-  std::function<void(size_t instruction, Value, const Ciphertext&)> observe{};
+  std::function<void(size_t instruction, Value, const ckks::Ciphertext&)> observe{};
   // After the instructions listed (ascending), with what must be kept.
   std::vector<size_t> checkpoint_after{};
-  std::function<void(size_t next_instruction, const std::vector<std::pair<Value, const Ciphertext*>>&)>
+  std::function<void(size_t next_instruction, const std::vector<std::pair<Value, const ckks::Ciphertext*>>&)>
       checkpoint{};
 };
 
 struct RunResult {
-  std::map<std::string, Ciphertext> outputs;
+  std::map<std::string, ckks::Ciphertext> outputs;
   std::vector<double> seconds;         // by instruction; 0 for those before a resumption
   std::vector<double> encode_seconds;  // of these, spent encoding plaintexts
   size_t peak_bytes = 0;               // of live ciphertexts
@@ -63,14 +63,14 @@ struct RunResult {
 class EncryptedMachine {
  public:
   // All arguments outlive the machine; `bootstrapper` may be null if the plan has no full bootstraps.
-  EncryptedMachine(const Plan&, const Encoder&, const Evaluator&, const Bootstrapper* bootstrapper,
-                   MachineOptions = {});
+  EncryptedMachine(const Plan&, const ckks::Encoder&, const ckks::Evaluator&,
+                   const ckks::Bootstrapper* bootstrapper, MachineOptions = {});
   ~EncryptedMachine();
   EncryptedMachine(const EncryptedMachine&) = delete;
   EncryptedMachine& operator=(const EncryptedMachine&) = delete;
 
   // Inputs by name, at the plan's input level or above, at a canonical scale.
-  RunResult run(const std::map<std::string, Ciphertext>& inputs, const RunOptions& = {});
+  RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs, const RunOptions& = {});
   RunResult resume(RunState, const RunOptions& = {});
 
   size_t encoded_bytes() const;  // kept
@@ -80,11 +80,11 @@ class EncryptedMachine {
   struct Cache;
   void require_levels() const;
   void require_keys() const;
-  const SparseBootstrapper* find_sparse(size_t period) const;
+  const ckks::SparseBootstrapper* find_sparse(size_t period) const;
   const Plan& plan_;
-  const Encoder& encoder_;
-  const Evaluator& evaluator_;
-  const Bootstrapper* bootstrapper_;
+  const ckks::Encoder& encoder_;
+  const ckks::Evaluator& evaluator_;
+  const ckks::Bootstrapper* bootstrapper_;
   MachineOptions options_;
   std::unique_ptr<Cache> cache_;
 };

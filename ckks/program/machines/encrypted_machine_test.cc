@@ -26,11 +26,11 @@ SlotVector wave(double frequency, bool real = false) {
   return x;
 }
 
-Plain periodic(size_t period, bool real = false) {
-  std::vector<Complex> values(period);
+ckks::Plain periodic(size_t period, bool real = false) {
+  std::vector<ckks::Complex> values(period);
   for (size_t s = 0; s < period; ++s)
     values[s] = {std::sin(static_cast<double>(3 * s + 1)), real ? 0 : std::cos(static_cast<double>(s))};
-  return Plain(std::move(values));
+  return ckks::Plain(std::move(values));
 }
 
 TEST_CASE("every operation gives on ciphertexts what it gives in the clear") {
@@ -53,7 +53,7 @@ TEST_CASE("every operation gives on ciphertexts what it gives in the clear") {
   const std::vector<std::pair<Value, Value>> pairs{{x, y}, {y, y}, {x, r}};
   b.output("sum of products", b.sum_of_products(pairs));
   b.output("series", b.series(r, {{0.3, -0.5, 0.25, 0.125, 0.1, -0.2, 0, 0.05}}));
-  TestMachine setting(insecure_leveled(10, 5), std::move(b).finish());
+  TestMachine setting(ckks::insecure_leveled(10, 5), std::move(b).finish());
   CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}, {"r", wave(0.05, true)}}) < 1e-5);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE(
     "a linear map of two inputs with babies, giants of both signs and conjugates agrees with the twin") {
   Builder b(kSlots);
   const std::vector<Value> inputs{b.input("x"), b.input("y")};
-  LinearTransform map{.outputs = 2, .terms = {}};
+  ckks::LinearTransform map{.outputs = 2, .terms = {}};
   for (int giant : {-16, 0, 16, 32})
     for (int baby : {0, 1, 5})
       for (int input : {0, 1})
@@ -74,7 +74,7 @@ TEST_CASE(
   const std::vector<Value> outputs = b.linear(inputs, map);
   b.output("first", outputs[0]);
   b.output("second", b.square(outputs[1]));
-  TestMachine setting(insecure_leveled(10, 4), std::move(b).finish());
+  TestMachine setting(ckks::insecure_leveled(10, 4), std::move(b).finish());
   CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}}) < 1e-4);
 }
 
@@ -93,21 +93,21 @@ Program deep_program() {
 }
 
 TEST_CASE("a program that needs bootstraps keeps its values through them, two real ones at a time") {
-  TestMachine setting(insecure_bootstrappable(10), deep_program());
+  TestMachine setting(ckks::insecure_bootstrappable(10), deep_program());
   CHECK(setting.plan_.bootstraps > 0);
   CHECK(setting.difference({{"x", wave(0.1, true)}, {"y", wave(0.3, true)}}) < 1e-3);
 }
 
 TEST_CASE("keys that only the bootstraps need are missed before anything runs") {
-  TestMachine setting(insecure_bootstrappable(10), deep_program());
-  EvaluationKeys& keys = setting.party.keys;
+  TestMachine setting(ckks::insecure_bootstrappable(10), deep_program());
+  ckks::EvaluationKeys& keys = setting.party.keys;
   const auto refusal = [&] {
     CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator,
                                      setting.bootstrapper.get()),
                     Error);
   };
-  const GaloisElement before =
-      galois_element(setting.party.context, setting.bootstrapper->plan().pre_rotation());
+  const ckks::GaloisElement before =
+      ckks::galois_element(setting.party.context, setting.bootstrapper->plan().pre_rotation());
   auto rotation =
       keys.galois.extract({before, setting.party.context.band(setting.party.context.entry_level())});
   REQUIRE_FALSE(rotation.empty());
@@ -125,7 +125,7 @@ TEST_CASE("a single real value and a complex one are bootstrapped alone") {
     Value x = b.multiply_constant(b.input("x", real), 0.75);
     for (int i = 0; i < 9; ++i) x = b.refresh(b.multiply_constant(b.square(x), 0.9));
     b.output("y", b.add_constant(x, 0.5));
-    TestMachine setting(insecure_bootstrappable(10), std::move(b).finish());
+    TestMachine setting(ckks::insecure_bootstrappable(10), std::move(b).finish());
     CHECK(setting.plan_.bootstraps == 1);
     CHECK(setting.difference({{"x", wave(0.1, real)}}) < 1e-3);
   }
@@ -156,7 +156,7 @@ TEST_CASE(
   constexpr int kPeriod = 32;
   for (const bool real : {true, false}) {
     CAPTURE(real);
-    TestMachine setting(insecure_bootstrappable(10), periodic_program(real, kPeriod), {kPeriod});
+    TestMachine setting(ckks::insecure_bootstrappable(10), periodic_program(real, kPeriod), {kPeriod});
     REQUIRE(setting.plan_.bootstraps > 0);
     CHECK(bootstrap_periods(setting.plan_) == std::set<size_t>{kPeriod});
     CHECK(setting.bootstrapper == nullptr);
@@ -164,8 +164,8 @@ TEST_CASE(
     for (auto& [name, slots] : inputs)
       for (size_t s = kPeriod; s < kSlots; ++s) slots[s] = slots[s % kPeriod];
     const TwinResult twin = run_twin(setting.plan_.program, inputs);
-    const NoiseModel noise(setting.party.context);
-    const double bootstrap_std = predict_error(BootstrapPlan(setting.party.context)).rms();
+    const ckks::NoiseModel noise(setting.party.context);
+    const double bootstrap_std = ckks::predict_error(ckks::BootstrapPlan(setting.party.context)).rms();
     // On all its ways: y and its error come into x again and again.
     TwinOptions options{.slack = 1e-2};
     options.noise_std = predicted_noise(setting.plan_, noise, bootstrap_std, twin.observations);
@@ -185,7 +185,7 @@ TEST_CASE(
     // Without the bootstrapper, and with one of another period.
     CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr),
                     Error);
-    const SparseBootstrapper other(setting.party.context, setting.party.encoder, kPeriod / 2);
+    const ckks::SparseBootstrapper other(setting.party.context, setting.party.encoder, kPeriod / 2);
     CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr,
                                      {.sparse_bootstrappers = {&other}}),
                     Error);
@@ -194,7 +194,7 @@ TEST_CASE(
 }
 
 TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run takes") {
-  TestMachine setting(insecure_leveled(10, 15), [] {
+  TestMachine setting(ckks::insecure_leveled(10, 15), [] {
     Builder b(kSlots);
     const Value x = b.input("x");
     Value sum = x;
@@ -210,7 +210,7 @@ TEST_CASE("the meter knows the keys and the memory of ciphertexts that a run tak
 }
 
 TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one that was not interrupted") {
-  TestMachine setting(insecure_leveled(10, 6), [] {
+  TestMachine setting(ckks::insecure_leveled(10, 6), [] {
     Builder b(kSlots);
     Value x = b.input("x");
     for (int layer = 0; layer < 3; ++layer) {
@@ -224,7 +224,7 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
   RunOptions options;
   options.checkpoint_after = block_boundaries(setting.plan_);
   CHECK(options.checkpoint_after.size() == 3);  // after the input and two layers
-  options.checkpoint = [&](size_t next, const std::vector<std::pair<Value, const Ciphertext*>>& live) {
+  options.checkpoint = [&](size_t next, const std::vector<std::pair<Value, const ckks::Ciphertext*>>& live) {
     saved.next_instruction = next;
     saved.live.clear();
     for (const auto& [value, ciphertext] : live) saved.live.emplace_back(value, ciphertext->clone());
@@ -237,12 +237,12 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
   RunState rescaled;
   rescaled.next_instruction = saved.next_instruction;
   for (const auto& [value, ciphertext] : saved.live) rescaled.live.emplace_back(value, ciphertext.clone());
-  Ciphertext& first = rescaled.live.front().second;
-  first.declare_scale(Scale(2 * first.scale()));
+  ckks::Ciphertext& first = rescaled.live.front().second;
+  first.declare_scale(ckks::Scale(2 * first.scale()));
   CHECK_THROWS_AS(setting.machine->resume(std::move(rescaled)), Error);
   const RunResult resumed = setting.machine->resume(std::move(saved));
   CHECK(resumed.seconds.front() == 0);
-  const Ciphertext &a = whole.outputs.at("y"), &c = resumed.outputs.at("y");
+  const ckks::Ciphertext &a = whole.outputs.at("y"), &c = resumed.outputs.at("y");
   for (int part = 0; part < 2; ++part)
     for (int limb = 0; limb <= a.level(); ++limb)
       CHECK(std::equal(a.c[part].limb(limb), a.c[part].limb(limb) + 2 * kSlots, c.c[part].limb(limb)));
@@ -251,15 +251,15 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
 TEST_CASE("missing keys, missing or low inputs and plans for other rings are refused before anything runs") {
   Builder b(kSlots);
   b.output("y", b.rotate(b.square(b.input("x")), 3));
-  TestMachine setting(insecure_leveled(10, 3), std::move(b).finish());
+  TestMachine setting(ckks::insecure_leveled(10, 3), std::move(b).finish());
   CHECK_THROWS_AS(setting.machine->run({}), Error);
-  std::map<std::string, Ciphertext> low;
+  std::map<std::string, ckks::Ciphertext> low;
   low["x"] = setting.party.encrypt(wave(0.1), 0);
   CHECK_THROWS_WITH_AS(setting.machine->run(low), doctest::Contains("level"), Error);
-  const EvaluationKeys none;
-  const Evaluator keyless(setting.party.context, none);
+  const ckks::EvaluationKeys none;
+  const ckks::Evaluator keyless(setting.party.context, none);
   CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, keyless, nullptr), Error);
-  TestParty other(insecure_leveled(11, 3));
+  ckks::TestParty other(ckks::insecure_leveled(11, 3));
   CHECK_THROWS_AS(EncryptedMachine(setting.plan_, other.encoder, *other.evaluator, nullptr), Error);
 }
 

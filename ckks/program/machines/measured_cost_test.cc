@@ -18,7 +18,7 @@ struct Measured {
   int64_t key_switches;
 };
 
-Measured in_limbs(const KernelResidues& residues) {
+Measured in_limbs(const ckks::KernelResidues& residues) {
   const auto limbs = [](uint64_t count) { return std::ldexp(static_cast<double>(count), -kLogN); };
   Measured measured{};
   measured.work[WorkKind::kNtt] = limbs(residues.transforms);
@@ -46,17 +46,17 @@ void check_equal(const Measured& measured, const Effort& effort) {
   CHECK(measured.key_switches == key_switches(effort.counts));
 }
 
-CostModel model_of(const Context& context) {
+CostModel model_of(const ckks::Context& context) {
   if (!context.can_bootstrap()) return CostModel(context.chain());
-  return CostModel(context.chain(), {}, figures_of(BootstrapPlan(context), KernelSeconds{}));
+  return CostModel(context.chain(), {}, figures_of(ckks::BootstrapPlan(context), KernelSeconds{}));
 }
 
-// Runs a program twice, so that the second run finds all plaintexts encoded, and holds every instruction of that one
-// against the model. Returns the bootstraps that it met.
-std::vector<Measured> compare(const ParameterSpec& spec, Program program,
+// Runs a program twice, so that the second run finds all plaintexts encoded, and holds every instruction of
+// that one against the model. Returns the bootstraps that it met.
+std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
                               const std::vector<int>& sparse_periods = {}) {
   TestMachine setting(spec, std::move(program), sparse_periods);
-  const Context& context = setting.party.context;
+  const ckks::Context& context = setting.party.context;
   const CostModel model = sparse_periods.empty() ? model_of(context) : setting.model;
   const Plan& plan = setting.plan_;
   std::map<std::string, SlotVector> inputs;
@@ -64,12 +64,12 @@ std::vector<Measured> compare(const ParameterSpec& spec, Program program,
   const auto ciphertexts = setting.encrypt(inputs);
   setting.machine->run(ciphertexts);
 
-  KernelCounter counter(context.q(0));
+  ckks::KernelCounter counter(context.q(0));
   std::vector<int> levels(plan.level.size(), -1);
   std::set<std::pair<int, int>> lowered;  // values at lower levels, kept by the machine
   std::vector<Measured> bootstraps;
   RunOptions options;
-  options.observe = [&](size_t, Value value, const Ciphertext& result) {
+  options.observe = [&](size_t, Value value, const ckks::Ciphertext& result) {
     levels[static_cast<size_t>(value.id)] = result.level();
   };
   options.progress = [&](size_t done, size_t) {
@@ -98,10 +98,10 @@ std::vector<Measured> compare(const ParameterSpec& spec, Program program,
   return bootstraps;
 }
 
-Plain wave(size_t period) {
-  std::vector<Complex> values(period);
+ckks::Plain wave(size_t period) {
+  std::vector<ckks::Complex> values(period);
   for (size_t s = 0; s < period; ++s) values[s] = {std::sin(static_cast<double>(s + 1)), 0.25};
-  return Plain(std::move(values));
+  return ckks::Plain(std::move(values));
 }
 
 TEST_CASE("every instruction but a bootstrap does exactly what the cost model counts, kernel by kernel") {
@@ -127,7 +127,7 @@ TEST_CASE("every instruction but a bootstrap does exactly what the cost model co
         {0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05, 0.05, 0.02}})
     results.push_back(b.series(r, {coefficients}));
   for (size_t i = 0; i < results.size(); ++i) b.output("output " + std::to_string(i), results[i]);
-  CHECK(compare(insecure_leveled(kLogN, 6), std::move(b).finish()).empty());
+  CHECK(compare(ckks::insecure_leveled(kLogN, 6), std::move(b).finish()).empty());
 }
 
 TEST_CASE("a linear map does what the cost model counts, whatever its sources, giants and plaintexts") {
@@ -137,7 +137,7 @@ TEST_CASE("a linear map does what the cost model counts, whatever its sources, g
     for (const bool rotated : {true, false}) {
       Builder b(kSlots);
       const std::vector<Value> inputs{b.input("x"), b.input("y")};
-      LinearTransform map{.outputs = 2, .terms = {}};
+      ckks::LinearTransform map{.outputs = 2, .terms = {}};
       for (int giant : giants)
         for (int baby : rotated ? std::vector<int>{0, 1, 5} : std::vector<int>{0})
           for (int input : {0, 1})
@@ -151,7 +151,7 @@ TEST_CASE("a linear map does what the cost model counts, whatever its sources, g
       b.output("first", outputs[0]);
       b.output("second", outputs[1]);
       b.output("unused", inputs[1]);
-      compare(insecure_leveled(kLogN, 4), std::move(b).finish());
+      compare(ckks::insecure_leveled(kLogN, 4), std::move(b).finish());
     }
   }
 }
@@ -170,16 +170,16 @@ Program deep(bool real, int values, size_t period = 0) {
 }
 
 TEST_CASE("bootstraps of a complex value, of a real one and of two real ones do what the cost model counts") {
-  for (const ParameterSpec& spec :
-       {insecure_bootstrappable(kLogN), insecure_version(secure_n16_dense(), kLogN)}) {
+  for (const ckks::ParameterSpec& spec :
+       {ckks::insecure_bootstrappable(kLogN), ckks::insecure_version(ckks::secure_n16_dense(), kLogN)}) {
     const auto complex = compare(spec, deep(false, 1)), real = compare(spec, deep(true, 1)),
                pair = compare(spec, deep(true, 2));
     REQUIRE(complex.size() == 1);
     REQUIRE(real.size() == 1);
     REQUIRE(pair.size() == 1);
     // One EvalMod, whose key switches are all relinearisations, and not two.
-    const Context context(spec);
-    const BootstrapPlan plan(context);
+    const ckks::Context context(spec);
+    const ckks::BootstrapPlan plan(context);
     CHECK(complex[0].key_switches - real[0].key_switches == plan.eval_mod().relinearisations());
     CHECK(pair[0].key_switches == complex[0].key_switches);
   }
@@ -190,7 +190,7 @@ TEST_CASE(
     "counts") {
   for (const int period : {16, 128}) {
     CAPTURE(period);
-    const ParameterSpec spec = insecure_bootstrappable(kLogN);
+    const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(kLogN);
     const auto at = static_cast<size_t>(period);
     const auto complex = compare(spec, deep(false, 1, at), {period}),
                real = compare(spec, deep(true, 1, at), {period}),

@@ -1,4 +1,5 @@
-// The meter's memory against what the encrypted machine takes, in buffers, at a ring where these outweigh all else.
+// The meter's memory against what the encrypted machine takes, in buffers, at a ring where these outweigh all
+// else.
 #include <cmath>
 
 #include "ckks/base/buffer.h"
@@ -19,14 +20,15 @@ SlotVector wave() {
   return values;
 }
 
-// What a second run takes at its peak, plaintexts and the bootstrap's transforms included, over what the meter says.
-double measured_over_predicted(const ParameterSpec& spec, Program source) {
+// What a second run takes at its peak, plaintexts and the bootstrap's transforms included, over what the
+// meter says.
+double measured_over_predicted(const ckks::ParameterSpec& spec, Program source) {
   TestMachine test(spec, std::move(source));
-  const Context& context = test.party.context;
+  const ckks::Context& context = test.party.context;
   BootstrapFigures figures;
   if (test.bootstrapper) figures = figures_of(test.bootstrapper->plan(), KernelSeconds{});
   const MeterReading reading = meter(test.plan_, CostModel(context.chain(), {}, figures));
-  const std::map<std::string, Ciphertext> inputs = test.encrypt({{"x", wave()}});
+  const std::map<std::string, ckks::Ciphertext> inputs = test.encrypt({{"x", wave()}});
   test.machine->run(inputs);
   const size_t kept = test.machine->encoded_bytes() + (test.bootstrapper ? test.bootstrapper->bytes() : 0);
   buffer_pool::reset_peak();
@@ -47,28 +49,29 @@ TEST_CASE("memory is predicted within a tenth: a bootstrap") {
   Value x = b.input("x", true);
   for (int i = 0; i < 17; ++i) x = b.refresh(b.multiply_constant(x, -1));
   b.output("y", x);
-  check_within_a_tenth(measured_over_predicted(insecure_bootstrappable(kLogN), std::move(b).finish()));
+  check_within_a_tenth(measured_over_predicted(ckks::insecure_bootstrappable(kLogN), std::move(b).finish()));
 }
 
 TEST_CASE("memory is predicted within a tenth: a linear map of several inputs and outputs") {
   Builder b(kSlots);
   const Value x = b.input("x");
   const std::vector<Value> inputs{x, b.rotate(x, 1), b.negate(x)};
-  LinearTransform map{.outputs = 6, .terms = {}};
+  ckks::LinearTransform map{.outputs = 6, .terms = {}};
   for (int output = 0; output < map.outputs; ++output)
     for (int input = 0; input < 3; ++input)
       for (int giant : {0, 4, 8})
         for (int baby : {0, 1, 2, 3}) {
-          map.terms.push_back({.output = output,
-                               .giant = giant,
-                               .input = input,
-                               .baby = baby,
-                               .weight = Plain(SlotVector(64, Complex(0.01 * (output + baby), 0.01)))});
+          map.terms.push_back(
+              {.output = output,
+               .giant = giant,
+               .input = input,
+               .baby = baby,
+               .weight = ckks::Plain(SlotVector(64, ckks::Complex(0.01 * (output + baby), 0.01)))});
         }
   Value sum = x;
   for (const Value y : b.linear(inputs, map)) sum = b.add(sum, y);
   b.output("y", sum);
-  check_within_a_tenth(measured_over_predicted(insecure_leveled(kLogN, 4), std::move(b).finish()));
+  check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 4), std::move(b).finish()));
 }
 
 TEST_CASE("memory is predicted within a tenth: a series of degree 31 and products") {
@@ -76,7 +79,7 @@ TEST_CASE("memory is predicted within a tenth: a series of degree 31 and product
   const Value x = b.input("x", true);
   const Value y = b.series(x, {.coefficients = std::vector<double>(32, 0.03)});
   b.output("y", b.multiply(b.square(y), y));
-  check_within_a_tenth(measured_over_predicted(insecure_leveled(kLogN, 8), std::move(b).finish()));
+  check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 8), std::move(b).finish()));
 }
 
 TEST_CASE("memory is predicted within a tenth: many rotations that live together") {
@@ -87,7 +90,7 @@ TEST_CASE("memory is predicted within a tenth: many rotations that live together
   std::vector<std::pair<Value, Value>> pairs;
   for (const Value turned : b.rotate_all(x, offsets)) pairs.emplace_back(turned, x);
   b.output("y", b.sum_of_products(pairs));
-  check_within_a_tenth(measured_over_predicted(insecure_leveled(kLogN, 5), std::move(b).finish()));
+  check_within_a_tenth(measured_over_predicted(ckks::insecure_leveled(kLogN, 5), std::move(b).finish()));
 }
 
 }  // namespace

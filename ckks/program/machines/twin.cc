@@ -29,15 +29,15 @@ void for_slots(size_t slots, const Body& body) {
 }
 
 // Written out, because the library's product looks for infinities.
-inline Complex product(Complex a, Complex b) {
+inline ckks::Complex product(ckks::Complex a, ckks::Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
 // sum_k c_k T_k(x) by Clenshaw's recurrence: b_k = c_k + 2 x b_{k+1} - b_{k+2}, result c_0 + x b_1 - b_2.
-Complex chebyshev(const std::vector<double>& c, Complex x) {
-  Complex b1 = 0, b2 = 0;
+ckks::Complex chebyshev(const std::vector<double>& c, ckks::Complex x) {
+  ckks::Complex b1 = 0, b2 = 0;
   for (size_t k = c.size() - 1; k > 0; --k) {
-    const Complex b0 = c[k] + 2.0 * product(x, b1) - b2;
+    const ckks::Complex b0 = c[k] + 2.0 * product(x, b1) - b2;
     b2 = b1;
     b1 = b0;
   }
@@ -53,7 +53,7 @@ uint64_t mix(uint64_t z) {
 }
 
 // A pair of independent standard normals (Box-Muller) that depends on its key alone.
-Complex normal_pair(uint64_t key) {
+ckks::Complex normal_pair(uint64_t key) {
   const double u = (static_cast<double>(mix(key) >> 11) + 1) * 0x1p-53;  // in (0, 1]
   const double v = static_cast<double>(mix(~key) >> 11) * 0x1p-53;
   return std::polar(std::sqrt(-2 * std::log(u)), 2 * std::numbers::pi * v);
@@ -252,14 +252,14 @@ class Twin {
     for (const RangeCheck* range : checks_of_[id(value)]) {
       const bool imaginary = !program_.value_is_real[id(value)];
       if (inside(value, range->lo, range->hi, imaginary)) continue;
-      const Plain& where = range->where;
+      const ckks::Plain& where = range->where;
       check(value, message(range->what, " in [", range->lo, ", ", range->hi, "]"), range->lo, range->hi,
             imaginary, [&](size_t s) { return where.period() == 0 || where.at(s) != 0.0; });
     }
     if (options_.observe) options_.observe(*instruction_, value, x);
   }
 
-  const Plain& with_data(const Plain& plain) const {
+  const ckks::Plain& with_data(const ckks::Plain& plain) const {
     if (!plain.has_data())
       throw Error(
           message("instruction ", index_, ", ", describe(*instruction_),
@@ -291,16 +291,16 @@ class Twin {
       }
       case Opcode::kTimesI: {
         const SlotVector& a = argument(0);
-        return map_slots(result(), [&](size_t s) { return Complex(-a[s].imag(), a[s].real()); });
+        return map_slots(result(), [&](size_t s) { return ckks::Complex(-a[s].imag(), a[s].real()); });
       }
       case Opcode::kAddPlain: {
         const SlotVector& a = argument(0);
-        const Plain& p = with_data(instruction_->plain);
+        const ckks::Plain& p = with_data(instruction_->plain);
         return map_slots(result(), [&](size_t s) { return a[s] + p.at(s); });
       }
       case Opcode::kMultiplyPlain: {
         const SlotVector& a = argument(0);
-        const Plain& p = with_data(instruction_->plain);
+        const ckks::Plain& p = with_data(instruction_->plain);
         return map_slots(result(), [&](size_t s) { return product(p.at(s), a[s]); });
       }
       case Opcode::kMultiply: {
@@ -352,19 +352,19 @@ class Twin {
   // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b].
   void execute_linear() {
     const size_t mask = program_.slots - 1;
-    for (const TransformTerm& term : instruction_->linear->terms) with_data(term.weight);
+    for (const ckks::TransformTerm& term : instruction_->linear->terms) with_data(term.weight);
     for (size_t output = 0; output < instruction_->results.size(); ++output) {
       SlotVector& out = result(output);
       for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
         std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
-                  out.begin() + static_cast<std::ptrdiff_t>(end), Complex(0));
-        for (const TransformTerm& term : instruction_->linear->terms) {
+                  out.begin() + static_cast<std::ptrdiff_t>(end), ckks::Complex(0));
+        for (const ckks::TransformTerm& term : instruction_->linear->terms) {
           if (static_cast<size_t>(term.output) != output) continue;
           const SlotVector& x = argument(static_cast<size_t>(term.input));
           const auto giant = static_cast<size_t>(term.giant), baby = static_cast<size_t>(term.baby);
           const double sign = term.conjugate ? -1 : 1;
           for (size_t s = begin; s < end; ++s) {
-            const Complex value = x[(s + giant + baby) & mask];
+            const ckks::Complex value = x[(s + giant + baby) & mask];
             out[s] += product(term.weight.at(s + giant), {value.real(), sign * value.imag()});
           }
         }
@@ -378,11 +378,11 @@ class Twin {
     if (instruction_->arguments.size() == 1) {
       const SlotVector& a = argument(0);
       const bool real = program_.value_is_real[id(instruction_->arguments[0])] != 0;
-      map_slots(result(), [&](size_t s) { return real ? Complex(a[s].real(), 0) : a[s]; });
+      map_slots(result(), [&](size_t s) { return real ? ckks::Complex(a[s].real(), 0) : a[s]; });
     } else {
       const SlotVector &a = argument(0), &b = argument(1);
-      map_slots(result(0), [&](size_t s) { return Complex(a[s].real() - b[s].imag(), 0); });
-      map_slots(result(1), [&](size_t s) { return Complex(b[s].real() + a[s].imag(), 0); });
+      map_slots(result(0), [&](size_t s) { return ckks::Complex(a[s].real() - b[s].imag(), 0); });
+      map_slots(result(1), [&](size_t s) { return ckks::Complex(b[s].real() + a[s].imag(), 0); });
     }
     if (instruction_->period == 0) return;
     for (size_t r = 0; r < instruction_->results.size(); ++r) average_repetitions(result(r));

@@ -30,7 +30,7 @@
 
 namespace psm::program {
 
-using SlotVector = std::vector<Complex>;
+using SlotVector = std::vector<ckks::Complex>;
 
 struct TwinOptions {
   // kThrow: the first violation throws psm::Error, which names the operation, its label and the value found.
@@ -41,8 +41,8 @@ struct TwinOptions {
   double slack = 1e-6;
   std::vector<double> noise_std{};  // by value id; empty: no noise
   uint64_t noise_seed = 1;
-  std::function<void(size_t done, size_t total)> progress{};                           // instructions
-  std::function<void(const Instruction&, Value, std::span<const Complex>)> observe{};  // every result
+  std::function<void(size_t done, size_t total)> progress{};                                 // instructions
+  std::function<void(const Instruction&, Value, std::span<const ckks::Complex>)> observe{};  // every result
 };
 
 // What one value was like.

@@ -38,7 +38,7 @@ TEST_CASE("rotating by k moves slot s+k to slot s") {
 TEST_CASE("each operation agrees with its definition") {
   Builder b(kSlots);
   const Value x = b.input("x"), y = b.input("y"), r = b.input("r", true);
-  const Plain p({{0.5, 1}, {-1, 0.25}});
+  const ckks::Plain p({{0.5, 1}, {-1, 0.25}});
   b.output("a - b", b.subtract(x, y));
   b.output("-i a + p", b.add_plain(b.negate(b.times_i(x)), p));
   b.output("p a", b.multiply_plain(x, p));
@@ -48,7 +48,7 @@ TEST_CASE("each operation agrees with its definition") {
   b.output("series", b.series(r, {{0.5, -1, 0.25, 0.125}}));
   const SlotVector vx = wave(0.1), vy = wave(0.37), vr = wave(0.05, true);
   const TwinResult result = run_twin(std::move(b).finish(), {{"x", vx}, {"y", vy}, {"r", vr}});
-  const Complex i(0, 1);
+  const ckks::Complex i(0, 1);
   for (size_t s = 0; s < kSlots; s += 37) {
     const double t = vr[s].real();
     CHECK(std::abs(result.outputs.at("a - b")[s] - (vx[s] - vy[s])) < 1e-14);
@@ -65,7 +65,7 @@ TEST_CASE("each operation agrees with its definition") {
 TEST_CASE("a linear map is the sum of its rotated, weighted, conjugated terms") {
   Builder b(kSlots);
   const std::vector<Value> inputs{b.input("x"), b.input("y")};
-  const Plain v({1.0, {0, 2}, 3.0, -1.0}), w({0.5, {1, 1}});
+  const ckks::Plain v({1.0, {0, 2}, 3.0, -1.0}), w({0.5, {1, 1}});
   const std::vector<Value> outputs = b.linear(
       inputs, {.outputs = 2,
                .terms = {{.output = 0, .giant = 8, .input = 0, .baby = 3, .weight = v},
@@ -76,7 +76,7 @@ TEST_CASE("a linear map is the sum of its rotated, weighted, conjugated terms") 
   const SlotVector x = wave(0.2), y = wave(0.9);
   const TwinResult result = run_twin(std::move(b).finish(), {{"x", x}, {"y", y}});
   for (size_t s = 0; s < kSlots; s += 11) {
-    const Complex first =
+    const ckks::Complex first =
         v.at(s + 8) * x[(s + 11) % kSlots] + w.at(s + kSlots - 2) * std::conj(y[(s + kSlots - 1) % kSlots]);
     CHECK(std::abs(result.outputs.at("first")[s] - first) < 1e-13);
     CHECK(std::abs(result.outputs.at("second")[s] - v.at(s) * y[(s + kSlots - 1) % kSlots]) < 1e-13);
@@ -114,7 +114,7 @@ TEST_CASE("injected noise has the standard deviation asked for, and depends on i
   TwinOptions options;
   options.noise_std = {0, 1e-3};
   SlotVector clean(x);
-  for (Complex& value : clean) value = -value;
+  for (ckks::Complex& value : clean) value = -value;
   const TwinResult first = run_twin(program, {{"x", x}}, options);
   double sum = 0;
   for (size_t s = 0; s < kSlots; ++s) sum += std::norm(first.outputs.at("y")[s] - clean[s]);
@@ -139,12 +139,12 @@ TEST_CASE("a series argument outside [-1, 1] is an error that names the layer an
 }
 
 TEST_CASE("range checks look only at the slots that their mask selects") {
-  auto violations = [](const Plain& where) {
+  auto violations = [](const ckks::Plain& where) {
     Builder b(kSlots);
     const Value x = b.input("x", true);
     b.check_range(x, -0.5, 0.5, "scores", where);
     b.output("y", x);
-    SlotVector values(kSlots, Complex(0.25));
+    SlotVector values(kSlots, ckks::Complex(0.25));
     values[3] = -0.75;
     return run_twin(std::move(b).finish(), {{"x", values}}, {.on_range = TwinOptions::OnRange::kCount})
         .violations;
@@ -152,12 +152,12 @@ TEST_CASE("range checks look only at the slots that their mask selects") {
   REQUIRE(violations({}).size() == 1);
   CHECK(violations({})[0].slot == 3);
   CHECK(violations({})[0].worst == -0.75);
-  CHECK(violations(Plain({1.0, 0.0})).empty());
-  CHECK(violations(Plain({0.0, 1.0})).size() == 1);
+  CHECK(violations(ckks::Plain({1.0, 0.0})).empty());
+  CHECK(violations(ckks::Plain({0.0, 1.0})).size() == 1);
 }
 
 TEST_CASE("values to be refreshed must stay within one, and values marked real must be real") {
-  auto count = [](Complex value, bool refresh) {
+  auto count = [](ckks::Complex value, bool refresh) {
     Builder b(kSlots);
     const Value x = b.input("x");
     b.output("y", refresh ? b.refresh(x) : b.mark_real(b.negate(x)));
@@ -208,14 +208,14 @@ TEST_CASE("a sparse bootstrap returns the mean of the repetitions, and inputs mu
 
 TEST_CASE("missing inputs, wrong lengths, shapes without values and infinities are refused") {
   Builder b(kSlots);
-  b.output("y", b.multiply_plain(b.input("x"), Plain::shape_only(4, true)));
+  b.output("y", b.multiply_plain(b.input("x"), ckks::Plain::shape_only(4, true)));
   const Program shape = std::move(b).finish();
   CHECK_THROWS_AS(run_twin(shape, {}), Error);
   CHECK_THROWS_AS(run_twin(shape, {{"x", SlotVector(8)}}), Error);
   CHECK_THROWS_AS(run_twin(shape, {{"x", SlotVector(kSlots)}, {"z", SlotVector(kSlots)}}), Error);
   CHECK_THROWS_WITH_AS(run_twin(shape, {{"x", SlotVector(kSlots)}}), doctest::Contains("no values"), Error);
   const Program good = noisy_program();
-  CHECK_THROWS_AS(run_twin(good, {{"x", SlotVector(kSlots, Complex(NAN))}}), Error);
+  CHECK_THROWS_AS(run_twin(good, {{"x", SlotVector(kSlots, ckks::Complex(NAN))}}), Error);
 }
 
 }  // namespace

@@ -29,15 +29,15 @@ std::vector<double> times_of_calls(double budget, const Call& call) {
   return times;
 }
 
-// Seconds for one of the `limbs` that a call works on: by the shortest call, which is the one that other processes
-// disturbed least.
+// Seconds for one of the `limbs` that a call works on: by the shortest call, which is the one that other
+// processes disturbed least.
 template <typename Call>
 double seconds_for_limb(double budget, double limbs, const Call& call) {
   return times_of_calls(budget, call).front() / limbs;
 }
 
-RnsPoly filled(const Ring& ring, Basis basis) {
-  RnsPoly poly(ring, basis, Form::kNtt);
+ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
+  ckks::RnsPoly poly(ring, basis, ckks::Form::kNtt);
   parallel_for(0, static_cast<size_t>(poly.limbs()), [&](size_t j) {
     uint64_t state = j + 1;
     for (size_t i = 0; i < poly.n(); ++i) {
@@ -48,18 +48,18 @@ RnsPoly filled(const Ring& ring, Basis basis) {
   return poly;
 }
 
-// What a rotation takes as a whole, and what its kernels alone would: the sum leaves out that digits and results go
-// through memory and that threads wait for each other. The middle one of `seconds` worth of calls.
-double whole_over_parts(const Context& context, const KernelSeconds& parts, double seconds) {
-  const Ring& ring = context.ring();
+// What a rotation takes as a whole, and what its kernels alone would: the sum leaves out that digits and
+// results go through memory and that threads wait for each other. The middle one of `seconds` worth of calls.
+double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts, double seconds) {
+  const ckks::Ring& ring = context.ring();
   const int level = context.compute_level();
-  const Basis basis{level + 1, context.p_count(level)};
-  KeySwitchKey key{.seed = {}, .level = level, .p_count = basis.p, .digits = {}, .fingerprint = {}};
+  const ckks::Basis basis{level + 1, context.p_count(level)};
+  ckks::KeySwitchKey key{.seed = {}, .level = level, .p_count = basis.p, .digits = {}, .fingerprint = {}};
   for (int d = 0; d < context.digit_count(level); ++d)
-    key.digits.push_back({PackedPoly(filled(ring, basis)), PackedPoly(filled(ring, basis))});
-  const RnsPoly c0 = filled(ring, {level + 1, 0}), c1 = filled(ring, {level + 1, 0});
-  const KeySwitcher switcher(context);
-  const GaloisElement element = rotation_element(1, context.log_n());
+    key.digits.push_back({ckks::PackedPoly(filled(ring, basis)), ckks::PackedPoly(filled(ring, basis))});
+  const ckks::RnsPoly c0 = filled(ring, {level + 1, 0}), c1 = filled(ring, {level + 1, 0});
+  const ckks::KeySwitcher switcher(context);
+  const ckks::GaloisElement element = ckks::rotation_element(1, context.log_n());
   const auto times = times_of_calls(
       seconds, [&] { switcher.switch_key(c1, key, {.addend0 = &c0, .automorphism = element}); });
   Program program;
@@ -70,17 +70,17 @@ double whole_over_parts(const Context& context, const KernelSeconds& parts, doub
 
 }  // namespace
 
-KernelSeconds calibrate(const Context& context, double seconds) {
-  const Ring& ring = context.ring();
-  const Basis basis{ring.q_count(), context.p_count(context.max_level())};
+KernelSeconds calibrate(const ckks::Context& context, double seconds) {
+  const ckks::Ring& ring = context.ring();
+  const ckks::Basis basis{ring.q_count(), context.p_count(context.max_level())};
   const auto limbs = static_cast<size_t>(basis.limbs());
   const double count = static_cast<double>(limbs), each = seconds / static_cast<double>(kWorkKindCount + 1);
   const size_t n = ring.n();
   constexpr size_t kDigits = 4;
-  std::vector<RnsPoly> digits, keys;
+  std::vector<ckks::RnsPoly> digits, keys;
   for (size_t d = 0; d < kDigits; ++d) digits.push_back(filled(ring, basis));
   for (size_t d = 0; d < 2 * kDigits; ++d) keys.push_back(filled(ring, basis));
-  RnsPoly a = filled(ring, basis), b = filled(ring, basis);
+  ckks::RnsPoly a = filled(ring, basis), b = filled(ring, basis);
   const auto parallel_limbs = [&](const auto& body) {
     parallel_for(0, limbs, [&](size_t j) { body(static_cast<int>(j)); });
   };
@@ -88,18 +88,18 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   KernelSeconds result;
   auto set = [&](WorkKind kernel, double value) { result.seconds[static_cast<size_t>(kernel)] = value; };
   set(WorkKind::kNtt, seconds_for_limb(each, 2 * count, [&] {
-        to_coefficients(a);
-        to_ntt(a);
+        ckks::to_coefficients(a);
+        ckks::to_ntt(a);
       }));
-  set(WorkKind::kAdd, seconds_for_limb(each, count, [&] { add(a, a, b); }));
-  RnsPoly permuted(ring, basis, Form::kNtt);
-  const GaloisElement element = rotation_element(1, context.log_n());
-  set(WorkKind::kPermute, seconds_for_limb(each, count, [&] { automorphism(permuted, b, element); }));
+  set(WorkKind::kAdd, seconds_for_limb(each, count, [&] { ckks::add(a, a, b); }));
+  ckks::RnsPoly permuted(ring, basis, ckks::Form::kNtt);
+  const ckks::GaloisElement element = ckks::rotation_element(1, context.log_n());
+  set(WorkKind::kPermute, seconds_for_limb(each, count, [&] { ckks::automorphism(permuted, b, element); }));
 
   // Digits times both halves of a key, as a key switch does it: once with a key that stays in the cache, once
   // with one that comes from memory.
-  std::vector<PackedPoly> packed;
-  for (const RnsPoly& key : keys) packed.emplace_back(key);
+  std::vector<ckks::PackedPoly> packed;
+  for (const ckks::RnsPoly& key : keys) packed.emplace_back(key);
   const auto key_product = [&](bool cold) {
     return seconds_for_limb(each, 2 * kDigits * count, [&] {
       parallel_limbs([&](int j) {
@@ -111,7 +111,8 @@ KernelSeconds calibrate(const Context& context, double seconds) {
           k0[i] = packed[cold ? i : 0].limb(limb);
           k1[i] = packed[cold ? kDigits + i : 0].limb(limb);
         }
-        kernels().packed_inner_product_pair(a.limb(j), b.limb(j), d, k0, k1, kDigits, n, a.modulus(limb));
+        ckks::kernels().packed_inner_product_pair(a.limb(j), b.limb(j), d, k0, k1, kDigits, n,
+                                                  a.modulus(limb));
       });
     });
   };
@@ -125,7 +126,7 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   const auto sources = static_cast<size_t>(context.chain().bands.back().digits[0].end);
   const size_t targets = limbs - sources;
   std::vector<uint64_t> factors(sources * targets, 12345);
-  std::vector<Modulus> moduli;
+  std::vector<ckks::Modulus> moduli;
   for (size_t j = sources; j < limbs; ++j) moduli.push_back(a.modulus(static_cast<int>(j)));
   constexpr size_t kStretch = 1024;
   set(WorkKind::kConvert, seconds_for_limb(each, static_cast<double>(sources * targets), [&] {
@@ -135,8 +136,8 @@ KernelSeconds calibrate(const Context& context, double seconds) {
           std::vector<const uint64_t*> in(sources);
           for (size_t j = 0; j < targets; ++j) out[j] = a.limb(static_cast<int>(sources + j)) + at;
           for (size_t i = 0; i < sources; ++i) in[i] = b.limb(static_cast<int>(i)) + at;
-          kernels().basis_convert(out.data(), targets, in.data(), sources, factors.data(), moduli.data(),
-                                  length);
+          ckks::kernels().basis_convert(out.data(), targets, in.data(), sources, factors.data(),
+                                        moduli.data(), length);
         });
       }));
 
@@ -153,8 +154,8 @@ KernelSeconds calibrate(const Context& context, double seconds) {
           for (size_t begin = 0; begin < n; begin += tile) {
             for (size_t c = 0; c < kColumns; ++c)
               in[c] = digits[c % kDigits].limb(j) + (begin + c / kDigits * tile) % n;
-            kernels().run_matrix_product(out, kRows, in, kColumns, constants.data(), std::min(kRun, tile),
-                                         tile, a.modulus(j), false);
+            ckks::kernels().run_matrix_product(out, kRows, in, kColumns, constants.data(),
+                                               std::min(kRun, tile), tile, a.modulus(j), false);
           }
         });
       }));
@@ -163,12 +164,12 @@ KernelSeconds calibrate(const Context& context, double seconds) {
   return result;
 }
 
-double encode_seconds_per_byte(const Context& context) {
-  const Encoder encoder(context);
+double encode_seconds_per_byte(const ckks::Context& context) {
+  const ckks::Encoder encoder(context);
   constexpr size_t kPlaintexts = 16;
   const int level = context.compute_level();
   const std::vector<std::complex<double>> values(static_cast<size_t>(context.slots()) / 8, {0.5, -0.25});
-  std::vector<Plaintext> encoded(kPlaintexts);
+  std::vector<ckks::Plaintext> encoded(kPlaintexts);
   const std::vector<double> times = times_of_calls(0.1, [&] {
     parallel_for(0, kPlaintexts,
                  [&](size_t i) { encoded[i] = encoder.encode(values, level, context.scale(level), true); });

@@ -1,5 +1,6 @@
-// Calibration: what a limb of each kernel takes on this machine, with all threads, at the ring of a context. The
-// kernels are timed alone, then a whole key switch, and all of them are scaled so that it takes what it takes.
+// Calibration: what a limb of each kernel takes on this machine, with all threads, at the ring of a context.
+// The kernels are timed alone, then a whole key switch, and all of them are scaled so that it takes what it
+// takes.
 #pragma once
 
 #include "ckks/program/planning/cost_model.h"
@@ -8,10 +9,10 @@
 namespace psm::program {
 
 // Runs every kernel for about `seconds` / 8 on buffers larger than the caches, as the evaluator does.
-KernelSeconds calibrate(const Context&, double seconds = 2);
+KernelSeconds calibrate(const ckks::Context&, double seconds = 2);
 
-// Seconds for each byte of encoded plaintexts, with all threads: what a first pass pays beside a warm one, where its memory
-// has been touched (ckks/base/touched_memory.h).
-double encode_seconds_per_byte(const Context&);
+// Seconds for each byte of encoded plaintexts, with all threads: what a first pass pays beside a warm one,
+// where its memory has been touched (ckks/base/touched_memory.h).
+double encode_seconds_per_byte(const ckks::Context&);
 
 }  // namespace psm::program

@@ -8,7 +8,8 @@ namespace {
 
 TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more than twice as long") {
   set_thread_count(1);  // other processes on a machine of few cores would disturb what waits for all threads
-  const Context small_context(insecure_leveled(11, 4)), large_context(insecure_leveled(13, 4));
+  const ckks::Context small_context(ckks::insecure_leveled(11, 4)),
+      large_context(ckks::insecure_leveled(13, 4));
   const KernelSeconds small = calibrate(small_context, 0.5), large = calibrate(large_context, 0.5);
   const auto of = [](const KernelSeconds& k, WorkKind kernel) {
     return k.seconds[static_cast<size_t>(kernel)];
@@ -26,7 +27,8 @@ TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more
 
 TEST_CASE("encoding takes a time for each byte that hardly depends on the ring") {
   set_thread_count(1);
-  const Context small_context(insecure_leveled(11, 4)), large_context(insecure_leveled(13, 4));
+  const ckks::Context small_context(ckks::insecure_leveled(11, 4)),
+      large_context(ckks::insecure_leveled(13, 4));
   const double small = encode_seconds_per_byte(small_context), large = encode_seconds_per_byte(large_context);
   CHECK(small > 1e-10);
   CHECK(large < 4 * small);

@@ -66,19 +66,19 @@ bool is_single_real(const Instruction& bootstrap, const Program& program) {
          program.value_is_real[static_cast<size_t>(bootstrap.arguments[0].id)] != 0;
 }
 
-TransformSummary summary_of(const LinearTransform& transform, size_t slots) {
-  return summarise(transform, transform_schedule(transform, slots), slots);
+TransformSummary summary_of(const ckks::LinearTransform& transform, size_t slots) {
+  return summarise(transform, ckks::transform_schedule(transform, slots), slots);
 }
 
 }  // namespace
 
-SeriesPlan plan_on_powers_of_two(const Series& series, int level) {
+ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series& series, int level) {
   const std::vector<uint64_t> primes(static_cast<size_t>(level) + 1, uint64_t{1} << 40);
-  return plan_series(series, level, Scale(0x1p40), Scale(0x1p40), primes);
+  return ckks::plan_series(series, level, ckks::Scale(0x1p40), ckks::Scale(0x1p40), primes);
 }
 
-double series_scratch_bytes(const SeriesPlan& plan, const Chain& chain, int shift) {
-  const std::vector<size_t> last_use = last_uses(plan);
+double series_scratch_bytes(const ckks::SeriesPlan& plan, const ckks::Chain& chain, int shift) {
+  const std::vector<size_t> last_use = ckks::last_uses(plan);
   double live = chain.ciphertext_bytes(plan.nodes[0].level + shift),
          peak = 0;  // of the argument there is a copy
   for (size_t i = 1; i < plan.nodes.size(); ++i) {
@@ -94,7 +94,7 @@ double series_scratch_bytes(const SeriesPlan& plan, const Chain& chain, int shif
   return peak;
 }
 
-CostModel::CostModel(Chain chain, KernelSeconds kernels, BootstrapFigures bootstrap,
+CostModel::CostModel(ckks::Chain chain, KernelSeconds kernels, BootstrapFigures bootstrap,
                      std::vector<SparseFigures> sparse)
     : chain_(std::move(chain)),
       kernels_(kernels),
@@ -199,24 +199,24 @@ std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, 
   return seconds;
 }
 
-void CostModel::add_keys(const Instruction& instruction, int level, KeyRequest& needs) const {
+void CostModel::add_keys(const Instruction& instruction, int level, ckks::KeyRequest& needs) const {
   switch (instruction.opcode) {
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:
       needs.need_relinearisation(level);
       return;
     case Opcode::kRotate:
-      for (int offset : instruction.offsets) needs.need_galois(galois_element(chain_, offset), level);
+      for (int offset : instruction.offsets) needs.need_galois(ckks::galois_element(chain_, offset), level);
       return;
     case Opcode::kConjugate:
-      needs.need_galois(galois_element(chain_, 0, true), level);
+      needs.need_galois(ckks::galois_element(chain_, 0, true), level);
       return;
     case Opcode::kLinear:
-      request_keys(transform_schedule(*instruction.linear, size_t{1} << (chain_.log_n - 1)), chain_, level,
-                   needs);
+      ckks::request_keys(ckks::transform_schedule(*instruction.linear, size_t{1} << (chain_.log_n - 1)),
+                         chain_, level, needs);
       return;
     case Opcode::kSeries:
-      for (const SeriesPlan::Node& node : plan_on_powers_of_two(*instruction.series, level).nodes)
+      for (const ckks::SeriesPlan::Node& node : plan_on_powers_of_two(*instruction.series, level).nodes)
         if (!node.products.empty()) needs.need_relinearisation(node.level + 1);
       return;
     case Opcode::kInput:

@@ -1,9 +1,9 @@
 // What an instruction costs at a level: the work of its kernels, its key-switches, and the seconds that
 // calibrated kernels take for it.
 //
-// Everything is counted in limbs: one limb is N residues modulo one prime. At level l there are l + 1 limbs, and
-// key switching (hybrid, ePrint 2019/688) has the special primes k and digits d of the band of levels (scheme/chain/gadget.h)
-// that l belongs to:
+// Everything is counted in limbs: one limb is N residues modulo one prime. At level l there are l + 1 limbs,
+// and key switching (hybrid, ePrint 2019/688) has the special primes k and digits d of the band of levels
+// (scheme/chain/gadget.h) that l belongs to:
 //   decompose      l+1 inverse NTTs, basis conversion of every digit, d(l+1+k) - (l+1) NTTs
 //   key product    2 d (l+1+k) multiply-accumulates, and as many limbs of packed key read
 //   ModDown (x 2)  k inverse NTTs, (k+1) (l+1) conversions, l+1 NTTs and products by a constant
@@ -78,7 +78,7 @@ struct BootstrapFigures {
   Effort pair_effort;        // of two real values that travel as a + i b
   double seconds = 20;       // measured or predicted; includes everything
   double real_seconds = 14;  // the same for one real value
-  KeyRequest keys;
+  ckks::KeyRequest keys;
   double memory_bytes = 0;   // encoded transforms
   double scratch_bytes = 0;  // at its peak
 };
@@ -92,10 +92,10 @@ struct SparseFigures {
 
 class CostModel {
  public:
-  explicit CostModel(Chain chain = nominal_chain(secure_n16()), KernelSeconds kernels = {},
+  explicit CostModel(ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16()), KernelSeconds kernels = {},
                      BootstrapFigures bootstrap = {}, std::vector<SparseFigures> sparse = {});
 
-  const Chain& chain() const { return chain_; }
+  const ckks::Chain& chain() const { return chain_; }
   const KernelSeconds& kernels() const { return kernels_; }
   // Of the full bootstrap, or of the sparse one of this period, which is offered (PSM_CHECK).
   const BootstrapFigures& bootstrap(size_t period = 0) const;
@@ -112,22 +112,22 @@ class CostModel {
   std::vector<double> seconds_by_level(const Instruction&, const Program&, int lowest, int highest) const;
   double drop_seconds(int target) const { return kernels_.of(drop_effort(target).work); }
 
-  void add_keys(const Instruction&, int level, KeyRequest&) const;
+  void add_keys(const Instruction&, int level, ckks::KeyRequest&) const;
 
  private:
   const SparseFigures& sparse(size_t period) const;
 
-  Chain chain_;
+  ckks::Chain chain_;
   KernelSeconds kernels_;
   BootstrapFigures bootstrap_;
   std::vector<SparseFigures> sparse_;
 };
 
 // How a series is evaluated from a level on; levels and products do not depend on the primes.
-SeriesPlan plan_on_powers_of_two(const Series&, int level);
+ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series&, int level);
 
-// What evaluating a series takes at its peak beside its argument and its result: the nodes that are alive, the sum and the
-// digits of the one at hand. `shift` is added to the plan's levels.
-double series_scratch_bytes(const SeriesPlan&, const Chain&, int shift = 0);
+// What evaluating a series takes at its peak beside its argument and its result: the nodes that are alive,
+// the sum and the digits of the one at hand. `shift` is added to the plan's levels.
+double series_scratch_bytes(const ckks::SeriesPlan&, const ckks::Chain&, int shift = 0);
 
 }  // namespace psm::program

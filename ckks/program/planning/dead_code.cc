@@ -35,11 +35,11 @@ bool keep_live_results(Instruction& instruction, const std::vector<char>& live) 
       keep(instruction.arguments);
       return true;
     case Opcode::kLinear: {
-      LinearTransform map;
+      ckks::LinearTransform map;
       map.outputs = static_cast<int>(instruction.results.size());
       std::map<int, int> new_input;
       std::vector<Value> arguments;
-      for (const TransformTerm& term : instruction.linear->terms) {
+      for (const ckks::TransformTerm& term : instruction.linear->terms) {
         if (new_index[static_cast<size_t>(term.output)] < 0) continue;
         const auto [found, is_new] = new_input.try_emplace(term.input, static_cast<int>(arguments.size()));
         if (is_new) arguments.push_back(instruction.arguments[static_cast<size_t>(term.input)]);
@@ -48,7 +48,7 @@ bool keep_live_results(Instruction& instruction, const std::vector<char>& live) 
         map.terms.back().input = found->second;
       }
       instruction.arguments = std::move(arguments);
-      instruction.linear = std::make_shared<const LinearTransform>(std::move(map));
+      instruction.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
       return true;
     }
     case Opcode::kBootstrap:  // a pair is kept whole

@@ -12,12 +12,12 @@ constexpr size_t kLongRun = 64;
 // The parts of a key switch, as work at one level.
 class Switching {
  public:
-  Switching(const Chain& chain, int level)
+  Switching(const ckks::Chain& chain, int level)
       : Switching(level + 1, chain.special_primes(level), chain.digits(level), chain.packed_limbs(level),
                   chain.gadget(level).digits) {}
-  Switching(int limbs, int special, int digits, double packed_limbs, std::span<const DigitRange> ranges)
+  Switching(int limbs, int special, int digits, double packed_limbs, std::span<const ckks::DigitRange> ranges)
       : limbs_(limbs), special_(special), digits_(digits), packed_limbs_(packed_limbs) {
-    for (const DigitRange& digit : ranges.first(static_cast<size_t>(digits_))) {
+    for (const ckks::DigitRange& digit : ranges.first(static_cast<size_t>(digits_))) {
       const int size = std::min(digit.end, limbs_) - digit.begin;
       conversions_ += conversions(size, limbs_ + special_ - size);
     }
@@ -60,7 +60,7 @@ class Switching {
 
 }  // namespace
 
-TransformSummary summarise(const LinearTransform& transform, const TransformSchedule& schedule,
+TransformSummary summarise(const ckks::LinearTransform& transform, const ckks::TransformSchedule& schedule,
                            size_t slots) {
   TransformSummary summary{.sources = static_cast<int>(schedule.sources.size()),
                            .hoisted_rotations = schedule.hoisted_rotations(),
@@ -68,7 +68,7 @@ TransformSummary summarise(const LinearTransform& transform, const TransformSche
                            .giant_rotations = schedule.giant_rotations(),
                            .meetings = schedule.meetings(),
                            .outputs = transform.outputs};
-  for (const TransformTerm& term : transform.terms)
+  for (const ckks::TransformTerm& term : transform.terms)
     ++(term.weight.period() == slots ? summary.full_terms : summary.periodic_terms);
   return summary;
 }
@@ -156,8 +156,8 @@ void EffortSum::linear(const TransformSummary& transform, int level) {
   effort.counts.rescales += transform.outputs;
 }
 
-void EffortSum::series(std::span<const SeriesPlan::Node> nodes, int shift) {
-  for (const SeriesPlan::Node& node : nodes) {
+void EffortSum::series(std::span<const ckks::SeriesPlan::Node> nodes, int shift) {
+  for (const ckks::SeriesPlan::Node& node : nodes) {
     if (node.products.empty() && node.terms.empty()) continue;  // the argument
     const int level = node.level + 1 + shift;
     const auto terms = static_cast<int64_t>(node.terms.size());
@@ -175,7 +175,7 @@ void EffortSum::series(std::span<const SeriesPlan::Node> nodes, int shift) {
 }
 
 void EffortSum::mod_raise(int level) {
-  const DigitRange one_digit[] = {{0, 1}};
+  const ckks::DigitRange one_digit[] = {{0, 1}};
   const double packed = (chain_.q_bits.front() + chain_.p_bits.front()) / 64.0;
   Switching(1, 1, 1, packed, one_digit).full(effort.work);
   effort.work[WorkKind::kNtt] += 2 * (1 + level);

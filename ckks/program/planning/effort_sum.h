@@ -1,8 +1,9 @@
-// What the evaluator's operations do, in kernels and key switches, added up: the one account that the cost model of
-// instructions and the figures of a bootstrap are made of.
+// What the evaluator's operations do, in kernels and key switches, added up: the one account that the cost
+// model of instructions and the figures of a bootstrap are made of.
 //
-// Every figure is exact: a test runs each instruction and each kind of bootstrap on ciphertexts over counting kernels
-// (ring/testing/counting_backend.h) and finds the same numbers. Left out are copies and what permutes or encodes plaintexts.
+// Every figure is exact: a test runs each instruction and each kind of bootstrap on ciphertexts over counting
+// kernels (ring/testing/counting_backend.h) and finds the same numbers. Left out are copies and what permutes
+// or encodes plaintexts.
 //
 // Levels are those of the operands.
 #pragma once
@@ -21,11 +22,11 @@ struct TransformSummary {
   int sources = 0, hoisted_rotations = 0, hoisted_inputs = 0, giant_rotations = 0, meetings = 0;
   int full_terms = 0, periodic_terms = 0, outputs = 0;
 };
-TransformSummary summarise(const LinearTransform&, const TransformSchedule&, size_t slots);
+TransformSummary summarise(const ckks::LinearTransform&, const ckks::TransformSchedule&, size_t slots);
 
 class EffortSum {
  public:
-  explicit EffortSum(const Chain& chain) : chain_(chain) {}
+  explicit EffortSum(const ckks::Chain& chain) : chain_(chain) {}
 
   Effort effort;
 
@@ -44,12 +45,12 @@ class EffortSum {
   void sum_rotations(int level, int64_t count);
   void linear(const TransformSummary&, int level);
   // Nodes of a series, `shift` levels above where they were planned.
-  void series(std::span<const SeriesPlan::Node>, int shift = 0);
+  void series(std::span<const ckks::SeriesPlan::Node>, int shift = 0);
   // From level 0 by way of the ephemeral secret, at modulus q_0 p_0, to `level`.
   void mod_raise(int level);
 
  private:
-  const Chain& chain_;
+  const ckks::Chain& chain_;
 };
 
 }  // namespace psm::program

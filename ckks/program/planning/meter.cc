@@ -11,7 +11,7 @@ size_t id(Value value) { return static_cast<size_t>(value.id); }
 // Ciphertexts as the encrypted machine keeps them.
 class Memory {
  public:
-  Memory(const Plan& plan, const Chain& chain) : plan_(plan), chain_(chain) {}
+  Memory(const Plan& plan, const ckks::Chain& chain) : plan_(plan), chain_(chain) {}
 
   void start() {
     for (const NamedValue& input : plan_.program.inputs) store(input.value);
@@ -34,7 +34,7 @@ class Memory {
 
  private:
   const Plan& plan_;
-  const Chain& chain_;
+  const ckks::Chain& chain_;
   std::set<std::pair<int, int>> lowered_;
   double live_ = 0;
 };
@@ -42,21 +42,21 @@ class Memory {
 // Bytes of encoded plaintexts; a vector that is met again at the same level is the same plaintext.
 class Plaintexts {
  public:
-  explicit Plaintexts(const Chain& chain) : chain_(chain) {}
+  explicit Plaintexts(const ckks::Chain& chain) : chain_(chain) {}
 
   // Those of an instruction, met before or not: a vector, a map, or nothing.
   double add(const Instruction& instruction, int level) {
     double bytes = 0;
     bool is_new = true;
     if (instruction.plain.period() > 1) {  // a number takes no plaintext
-      const Plain& plain = instruction.plain;
+      const ckks::Plain& plain = instruction.plain;
       is_new = !plain.has_data() || seen_.insert({plain.values().data(), level}).second;
       bytes = 16.0 * static_cast<double>(plain.period()) * (level + 1);
     }
     if (instruction.linear) {
-      is_new = seen_maps_.insert({same_encoding(*instruction.linear), level}).second;
+      is_new = seen_maps_.insert({ckks::same_encoding(*instruction.linear), level}).second;
       double periods = 0;
-      for (const TransformTerm& term : instruction.linear->terms)
+      for (const ckks::TransformTerm& term : instruction.linear->terms)
         periods += static_cast<double>(term.weight.period());
       bytes = 16.0 * periods * (level + 1 + chain_.special_primes(level));
     }
@@ -66,15 +66,15 @@ class Plaintexts {
   double bytes() const { return bytes_; }
 
  private:
-  const Chain& chain_;
-  std::set<std::pair<const Complex*, int>> seen_;
-  std::set<std::pair<TransformIdentity, int>> seen_maps_;
+  const ckks::Chain& chain_;
+  std::set<std::pair<const ckks::Complex*, int>> seen_;
+  std::set<std::pair<ckks::TransformIdentity, int>> seen_maps_;
   double bytes_ = 0;
 };
 
 // Decomposed digits, and the accumulators of a linear map.
 double scratch_bytes(const Instruction& instruction, int level, const CostModel& model, size_t slots) {
-  const Chain& chain = model.chain();
+  const ckks::Chain& chain = model.chain();
   const double extended = (level + 1 + chain.special_primes(level)) * chain.limb_bytes();
   switch (instruction.opcode) {
     case Opcode::kMultiply:
@@ -85,7 +85,7 @@ double scratch_bytes(const Instruction& instruction, int level, const CostModel&
     case Opcode::kSeries:
       return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), chain);
     case Opcode::kLinear: {
-      const TransformSchedule schedule = transform_schedule(*instruction.linear, slots);
+      const ckks::TransformSchedule schedule = ckks::transform_schedule(*instruction.linear, slots);
       const double accumulators = schedule.giant_rotations() + instruction.linear->outputs;
       return (chain.digits(level) * schedule.hoisted_inputs() + 2 * accumulators) * extended;
     }
@@ -105,7 +105,7 @@ double scratch_bytes(const Instruction& instruction, int level, const CostModel&
 }
 
 void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading) {
-  const Chain& chain = model.chain();
+  const ckks::Chain& chain = model.chain();
   reading.keys = plan.keys;
   reading.program_rotation_keys = static_cast<int>(plan.keys.galois_levels.size());
   reading.program_key_bytes = static_cast<double>(plan.keys.bytes(chain));

@@ -35,7 +35,7 @@ struct MeterReading {
   std::vector<double> instruction_seconds;
   std::vector<BlockFigures> blocks;  // in order of appearance
 
-  KeyRequest keys;  // of program and bootstrap together
+  ckks::KeyRequest keys;  // of program and bootstrap together
   std::map<int, KeyFigures> keys_by_level;
   int program_rotation_keys = 0;  // different Galois elements of the program alone
   double program_key_bytes = 0;

@@ -8,7 +8,7 @@ namespace {
 constexpr size_t kSlots = 256;
 
 CostModel model() {
-  Chain chain = nominal_chain(secure_n16());
+  ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16());
   chain.log_n = 9;
   BootstrapFigures bootstrap;
   bootstrap.keys.need_galois(5, 27);
@@ -21,10 +21,10 @@ CostModel model() {
 TEST_CASE("key-switches are counted by kind, exactly") {
   Builder b(kSlots);
   const Value x = b.input("x"), y = b.input("y");
-  LinearTransform map;
+  ckks::LinearTransform map;
   for (int giant : {0, 8, 16})
     for (int baby : {0, 1, 2, 3})
-      map.terms.push_back({.giant = giant, .baby = baby, .weight = Plain::shape_only(16, true)});
+      map.terms.push_back({.giant = giant, .baby = baby, .weight = ckks::Plain::shape_only(16, true)});
   const Value z = b.linear(std::vector<Value>{x}, map)[0];
   const std::vector<Value> turned = b.rotate_all(z, std::vector<int>{4, 5, 6});
   const std::vector<std::pair<Value, Value>> pairs{
@@ -93,7 +93,7 @@ TEST_CASE("peak memory is that of the values that live together") {
 TEST_CASE("a vector shared by instructions is one plaintext, and numbers take none") {
   Builder b(kSlots);
   const Value x = b.input("x");
-  const Plain p(std::vector<Complex>(16, 2.0));
+  const ckks::Plain p(std::vector<ckks::Complex>(16, 2.0));
   b.output("a", b.multiply_plain(x, p));
   b.output("b", b.multiply_plain(b.negate(x), p));
   b.output("c", b.multiply_constant(x, 3));
@@ -109,9 +109,9 @@ TEST_CASE(
     Builder b(kFull);
     Value y = b.input("x");
     for (int map_number : {1, 2}) {
-      LinearTransform map{.outputs = 1, .terms = {}};
+      ckks::LinearTransform map{.outputs = 1, .terms = {}};
       for (int term = 0; term < terms; ++term)
-        map.terms.push_back({.baby = map_number * term, .weight = Plain::shape_only(kFull, true)});
+        map.terms.push_back({.baby = map_number * term, .weight = ckks::Plain::shape_only(kFull, true)});
       y = b.linear(std::vector<Value>{y}, map)[0];
     }
     // The peak of ciphertexts: hundreds of rotations that live together.

@@ -31,7 +31,7 @@ std::string decimal(double value) { return message(static_cast<double>(std::lrou
 
 // -log2 of the mean error that the polynomial of EvalMod leaves by itself at |I| = 0.
 double sine_bits(int ratio_bits) {
-  const EvalMod eval_mod({.message_ratio = std::exp2(ratio_bits)});
+  const ckks::EvalMod eval_mod({.message_ratio = std::exp2(ratio_bits)});
   constexpr int kSamples = 64;
   double sum = 0;
   for (int s = 0; s < kSamples; ++s) {
@@ -58,14 +58,14 @@ struct Sizes {
 class Search {
  public:
   Search(const ParameterWish& wish, int weight, const KernelSeconds& kernels)
-      : wish_(wish), kernels_(kernels), kind_(secret_kind(weight)) {
+      : wish_(wish), kernels_(kernels), kind_(ckks::secret_kind(weight)) {
     if (wish.security_bits != 128)
       throw Error(
           message("no source in the security table is for ", wish.security_bits, " bits; there is 128"));
     if (wish.levels < 1) throw Error(message("at least one level is needed, not ", wish.levels));
     result_.secret_hamming_weight = weight;
-    result_.bound = max_log2_modulus(ParameterSpec{}.log_n, kind_);
-    result_.source = security_source(kind_);
+    result_.bound = ckks::max_log2_modulus(ckks::ParameterSpec{}.log_n, kind_);
+    result_.source = ckks::security_source(kind_);
   }
 
   ParameterSearch run() {
@@ -123,8 +123,8 @@ class Search {
   }
 
  private:
-  ParameterSpec spec_of(const Structure& s, const Sizes& z) const {
-    ParameterSpec spec;
+  ckks::ParameterSpec spec_of(const Structure& s, const Sizes& z) const {
+    ckks::ParameterSpec spec;
     spec.q0_bits = z.q0_bits;
     spec.stc_levels = s.stc_levels, spec.stc_bits = wish_.log_scale;
     spec.compute_levels = s.compute_levels, spec.compute_bits = wish_.log_scale;
@@ -179,7 +179,7 @@ class Search {
   // log2(QP) of what is refused for it, 0 otherwise.
   double consider(Structure structure, const Sizes& z) {
     ++result_.considered;
-    const ParameterSpec spec = spec_of(structure, z);
+    const ckks::ParameterSpec spec = spec_of(structure, z);
     std::vector<double> bits{static_cast<double>(z.q0_bits)};
     bits.insert(bits.end(), static_cast<size_t>(spec.stc_levels + spec.compute_levels), wish_.log_scale);
     bits.insert(bits.end(), static_cast<size_t>(spec.evalmod_levels), z.evalmod_bits);
@@ -190,10 +190,10 @@ class Search {
       ++result_.beyond_bound;
       return total;
     }
-    for (const Gadget& gadget : gadgets_of(spec, bits, spec.p_count * spec.p_bits)) {
+    for (const ckks::Gadget& gadget : ckks::gadgets_of(spec, bits, spec.p_count * spec.p_bits)) {
       if (gadget.digits.empty()) return 0;  // P is below a prime
       std::vector<int>& band = structure.bands.emplace_back(std::vector<int>{gadget.top, gadget.p_count});
-      for (const DigitRange& digit : gadget.digits) band.push_back(digit.end);
+      for (const ckks::DigitRange& digit : gadget.digits) band.push_back(digit.end);
     }
     std::vector<Sizes>& sizes = structures_[std::move(structure)];
     // Sizes come from the most precise to the least: for each q_0 the first stands for all.
@@ -204,7 +204,9 @@ class Search {
   }
 
   // Of structures, the sizes of the first: keys differ little.
-  Chain chain_for(const Structure& s) const { return nominal_chain(spec_of(s, structures_.at(s).front())); }
+  ckks::Chain chain_for(const Structure& s) const {
+    return ckks::nominal_chain(spec_of(s, structures_.at(s).front()));
+  }
 
   // The transforms depend on the numbers of factors alone: one plan for each pair of them.
   BootstrapFigures figures_for(const Structure& s) {
@@ -212,7 +214,7 @@ class Search {
     if (!reference) {
       Structure small = s;
       small.compute_levels = small.p_count = 1, small.bands.clear();
-      ParameterSpec spec = spec_of(small, {kMaxBits, kMaxBits, kMaxBits, kMaxBits});
+      ckks::ParameterSpec spec = spec_of(small, {kMaxBits, kMaxBits, kMaxBits, kMaxBits});
       spec.insecure = true;
       reference = std::make_unique<Reference>(spec);
     }
@@ -228,7 +230,7 @@ class Search {
     if (inserted) {
       Structure small = s;
       small.compute_levels = 1, small.stc_levels = kMaxStc, small.cts_levels = kMaxCts;
-      entry->second = predict_error(Reference(spec_of(small, z)).plan).mean_bits + kExpectedWithin;
+      entry->second = ckks::predict_error(Reference(spec_of(small, z)).plan).mean_bits + kExpectedWithin;
     }
     return entry->second;
   }
@@ -241,7 +243,7 @@ class Search {
                 wish_.log_scale, "_stc", s.stc_levels, "_cts", s.cts_levels, "_p", s.p_count, "x", z.p_bits,
                 "_q", z.q0_bits, "_e", z.evalmod_bits, "_c", z.cts_bits);
     const Reference exact(proposal.spec);  // checks the bounds of both secrets
-    proposal.error = predict_error(exact.plan);
+    proposal.error = ckks::predict_error(exact.plan);
     proposal.log2_qp = exact.context.log2_qp();
     proposal.rare = exact.plan.rare_multiple();
     proposal.digits = exact.context.digit_count(exact.context.max_level());
@@ -282,14 +284,14 @@ class Search {
   }
 
   struct Reference {
-    explicit Reference(const ParameterSpec& spec) : context(spec), plan(context) {}
-    Context context;
-    BootstrapPlan plan;
+    explicit Reference(const ckks::ParameterSpec& spec) : context(spec), plan(context) {}
+    ckks::Context context;
+    ckks::BootstrapPlan plan;
   };
 
   const ParameterWish& wish_;
   const KernelSeconds& kernels_;
-  SecretKind kind_;
+  ckks::SecretKind kind_;
   ParameterSearch result_;
   std::map<Structure, std::vector<Sizes>> structures_;
   std::map<std::pair<int, int>, std::unique_ptr<const Reference>> references_;

@@ -38,10 +38,10 @@ struct ParameterWish {
 };
 
 struct ParameterProposal {
-  ParameterSpec spec;
-  BootstrapError error;
+  ckks::ParameterSpec spec;
+  ckks::BootstrapError error;
   double log2_qp = 0;
-  RareMultiple rare;
+  ckks::RareMultiple rare;
   double seconds = 0, key_bytes = 0,
          diagonal_bytes = 0;  // of a bootstrap, of its keys and encoded transforms
   int digits = 0;

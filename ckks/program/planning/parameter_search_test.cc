@@ -43,7 +43,7 @@ TEST_CASE("proposals of both secrets keep the bounds, the levels and the precisi
   for (const int weight : {192, 0}) {
     CAPTURE(weight);
     const ParameterSearch& search = found(weight);
-    CHECK(search.bound == max_log2_modulus(16, secret_kind(weight)));
+    CHECK(search.bound == ckks::max_log2_modulus(16, ckks::secret_kind(weight)));
     CHECK(search.beyond_bound > 0);
     CHECK(search.considered > search.beyond_bound);
     REQUIRE(search.proposals.size() == kWish.proposals);
@@ -52,8 +52,8 @@ TEST_CASE("proposals of both secrets keep the bounds, the levels and the precisi
       CAPTURE(p.spec.name);
       CHECK(p.spec.secret_hamming_weight == weight);
       CHECK_FALSE(p.spec.insecure);
-      const Context context(p.spec);  // throws beyond a bound
-      const BootstrapPlan plan(context);
+      const ckks::Context context(p.spec);  // throws beyond a bound
+      const ckks::BootstrapPlan plan(context);
       CHECK(context.log2_qp() <= search.bound);
       CHECK(plan.output_level() - plan.entry_level() >= kWish.levels);
       CHECK(context.scale(plan.output_level()) == std::exp2(kWish.log_scale));
@@ -70,20 +70,21 @@ TEST_CASE("proposals of both secrets keep the bounds, the levels and the precisi
 }
 
 TEST_CASE("the shipped sets are proposed, or are predicted to be slower a level than what is") {
-  for (const ParameterSpec& shipped : {secure_n16(), secure_n16_dense()}) {
-    const Context context(shipped);
-    const BootstrapPlan plan(context);
+  for (const ckks::ParameterSpec& shipped : {ckks::secure_n16(), ckks::secure_n16_dense()}) {
+    const ckks::Context context(shipped);
+    const ckks::BootstrapPlan plan(context);
     const double a_level = figures_of(plan, kNominal).seconds / shipped.compute_levels;
     CHECK(found(shipped.secret_hamming_weight).proposals.front().seconds_a_level() <= a_level);
-    CHECK(predict_error(plan).mean_bits >= kWish.precision_bits);  // so that it was among those considered
+    CHECK(ckks::predict_error(plan).mean_bits >=
+          kWish.precision_bits);  // so that it was among those considered
   }
 }
 
 TEST_CASE("a plan in another chain has the figures of the plan made for that chain") {
-  ParameterSpec short_chain = secure_n16();
+  ckks::ParameterSpec short_chain = ckks::secure_n16();
   short_chain.compute_levels = 3, short_chain.p_count = 1;
-  const Context small(short_chain), context(secure_n16_dense());
-  const BootstrapPlan reference(small), plan(context);
+  const ckks::Context small(short_chain), context(ckks::secure_n16_dense());
+  const ckks::BootstrapPlan reference(small), plan(context);
   const BootstrapFigures moved = figures_of(reference, context.chain(), kNominal),
                          own = figures_of(plan, kNominal);
   CHECK(moved.effort.counts == own.effort.counts);
@@ -95,18 +96,20 @@ TEST_CASE("a plan in another chain has the figures of the plan made for that cha
 
 TEST_CASE("a proposed chain, in a small ring, bootstraps with the precision that is predicted for it there") {
   for (const int weight : {192, 0}) {
-    const Context context(insecure_version(found(weight).proposals.front().spec, 10));
-    const Encoder encoder(context);
-    const SecretKey secret = SecretKey::generate(context);
-    const Bootstrapper bootstrapper(context, encoder);
-    const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
-    const Evaluator evaluator(context, keys);
-    const std::vector<Complex> z = uniform_vector(context.slots(), 1);
-    const Ciphertext in = expand(SeededEncryptor(secret).encrypt(encoder.encode(z, context.entry_level())));
-    const Ciphertext out = bootstrapper.apply(evaluator, in);
+    const ckks::Context context(ckks::insecure_version(found(weight).proposals.front().spec, 10));
+    const ckks::Encoder encoder(context);
+    const ckks::SecretKey secret = ckks::SecretKey::generate(context);
+    const ckks::Bootstrapper bootstrapper(context, encoder);
+    const ckks::EvaluationKeys keys =
+        ckks::KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
+    const ckks::Evaluator evaluator(context, keys);
+    const std::vector<ckks::Complex> z = ckks::uniform_vector(context.slots(), 1);
+    const ckks::Ciphertext in =
+        ckks::expand(ckks::SeededEncryptor(secret).encrypt(encoder.encode(z, context.entry_level())));
+    const ckks::Ciphertext out = bootstrapper.apply(evaluator, in);
     CHECK(out.level() - context.entry_level() >= kWish.levels);
-    const Precision measured = precision(Decryptor(secret, encoder).decrypt(out), z);
-    const BootstrapError predicted = predict_error(bootstrapper.plan());
+    const ckks::Precision measured = ckks::precision(ckks::Decryptor(secret, encoder).decrypt(out), z);
+    const ckks::BootstrapError predicted = ckks::predict_error(bootstrapper.plan());
     MESSAGE(context.spec().name, ": mean ", measured.mean, " bits, predicted ", predicted.mean_bits,
             "; worst ", measured.worst, ", predicted ", predicted.worst_bits);
     CHECK(std::abs(measured.mean - predicted.mean_bits) < 0.5);

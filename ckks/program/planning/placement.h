@@ -52,9 +52,9 @@ class Placement {
   Outcome evaluate(const Choice&, std::vector<int>* needs = nullptr);
   Choice search();
 
-  // The bootstraps of a choice: each one or two candidates. Two real ones of one kind and group, or of groups of one
-  // rank (the longest chain of groups that lead to it): a dependence raises the rank, so pairs never wait for
-  // one another in a circle.
+  // The bootstraps of a choice: each one or two candidates. Two real ones of one kind and group, or of groups
+  // of one rank (the longest chain of groups that lead to it): a dependence raises the rank, so pairs never
+  // wait for one another in a circle.
   std::vector<std::vector<size_t>> bootstraps(const Choice&) const;
 
  private:

@@ -146,7 +146,7 @@ void find_last_uses(Plan& plan) {
       if (last[id(result)] < program.instructions.size()) plan.last_use[last[id(result)]].push_back(result);
 }
 
-void check_budget(const LevelBudget& budget, const Chain& chain, size_t slots) {
+void check_budget(const LevelBudget& budget, const ckks::Chain& chain, size_t slots) {
   if (budget.entry_level < 0 || budget.entry_level > budget.max_level || budget.output_level < 0 ||
       budget.max_level > chain.max_level || budget.input_level > chain.max_level ||
       budget.output_level > budget.max_level)

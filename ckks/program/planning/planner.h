@@ -4,9 +4,9 @@
 // lowest level that its uses need (as late as possible):
 //     need(argument) = max over uses of  need(results of the use) + depth(use);
 //     an output needs output_level; the argument of a bootstrap needs exactly entry_level.
-// A choice is feasible if no bootstrap result needs more than max_level and no input more than input_level. A sparse
-// bootstrap has an entry level and a highest result of its own (cost_model.h).
-// A value used below its level is brought down once for each such level (Evaluator::drop_to_level).
+// A choice is feasible if no bootstrap result needs more than max_level and no input more than input_level. A
+// sparse bootstrap has an entry level and a highest result of its own (cost_model.h). A value used below its
+// level is brought down once for each such level (Evaluator::drop_to_level).
 //
 // Choice. The candidates are the values in kRefresh groups. Two real values share one bootstrap (a + i b):
 // inside a group, and across groups where neither depends on the other; a single one costs less than two. The
@@ -14,8 +14,8 @@
 //   1. starts: nothing refreshed; everything; and for each level t, the candidates whose need exceeds t in a
 //      backward pass that decides as it goes;
 //   2. moves, taken while they improve: drop or add one candidate, drop or add a whole group, move a
-//      bootstrap from one candidate or group to a nearby one, exchange one for two; a full bootstrap for a sparse
-//      one or back, where the value's period allows one that the cost model offers: the cheapest such;
+//      bootstrap from one candidate or group to a nearby one, exchange one for two; a full bootstrap for a
+//      sparse one or back, where the value's period allows one that the cost model offers: the cheapest such;
 //   3. infeasible choices are compared by the levels they lack, so that the search finds its way out of them.
 // With at most 2^12 choices all are tried instead. Deterministic.
 //
@@ -47,7 +47,7 @@ struct Plan {
   std::vector<int> argument_level;           // by instruction: all arguments are brought to it
   std::vector<std::vector<Value>> last_use;  // by instruction: the values that end with it
   std::vector<int> input_levels;             // by program input: the level at which the client encrypts
-  KeyRequest keys;                           // of the program itself; a bootstrap's own come on top
+  ckks::KeyRequest keys;                     // of the program itself; a bootstrap's own come on top
   int bootstraps = 0;
   double seconds = 0;  // predicted
 };

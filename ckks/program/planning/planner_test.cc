@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kSlots = 256;
 
 CostModel model() {
-  Chain chain = nominal_chain(secure_n16());
+  ckks::Chain chain = ckks::nominal_chain(ckks::secure_n16());
   chain.log_n = 9;
   return CostModel(chain);
 }
@@ -267,10 +267,11 @@ TEST_CASE("what reaches no output is removed: instructions, rotations, outputs o
   Builder b(kSlots);
   const Value x = b.input("x"), y = b.input("y");
   const std::vector<Value> turned = b.rotate_all(x, std::vector<int>{1, 2, 3});
-  const std::vector<Value> mapped = b.linear(
-      std::vector<Value>{y, turned[1]}, {.outputs = 2,
-                                         .terms = {{.output = 0, .input = 0, .weight = Plain::constant(1)},
-                                                   {.output = 1, .input = 1, .weight = Plain::constant(2)}}});
+  const std::vector<Value> mapped =
+      b.linear(std::vector<Value>{y, turned[1]},
+               {.outputs = 2,
+                .terms = {{.output = 0, .input = 0, .weight = ckks::Plain::constant(1)},
+                          {.output = 1, .input = 1, .weight = ckks::Plain::constant(2)}}});
   b.check_range(b.negate(y), -1, 1, "unused");
   b.output("z", mapped[1]);
   const Program live = without_dead_code(std::move(b).finish());

@@ -9,7 +9,7 @@
 
 namespace psm::program {
 
-LevelBudget budget_of(const Context& context) {
+LevelBudget budget_of(const ckks::Context& context) {
   return {.max_level = context.compute_level(),
           .entry_level = context.entry_level(),
           .input_level = context.compute_level(),
@@ -22,27 +22,27 @@ namespace {
 // what lies above SlotsToCoeffs moves with the computing levels.
 class BootstrapEffort {
  public:
-  BootstrapEffort(const Context& context, const Chain& chain)
+  BootstrapEffort(const ckks::Context& context, const ckks::Chain& chain)
       : context_(context), shift_(chain.compute_level - context.compute_level()), sum_(chain) {}
 
   int placed(int level) const { return level > context_.entry_level() ? level + shift_ : level; }
   const Effort& effort() const { return sum_.effort; }
 
-  void transforms(std::span<const PlacedTransform> transforms) {
+  void transforms(std::span<const ckks::PlacedTransform> transforms) {
     const auto slots = static_cast<size_t>(context_.slots());
-    for (const PlacedTransform& t : transforms)
+    for (const ckks::PlacedTransform& t : transforms)
       sum_.linear(summarise(t.transform, t.schedule, slots), placed(t.level));
   }
   void rotation(int offset, int level) {
     if (offset != 0) sum_.rotate(placed(level));
   }
-  void rotation_sum(const RotationSum& rotations, int level) {
+  void rotation_sum(const ckks::RotationSum& rotations, int level) {
     for (const auto& elements : rotations.sums(context_))
       sum_.sum_rotations(placed(level), static_cast<int64_t>(elements.size()));
   }
   void mod_raise(int level) { sum_.mod_raise(placed(level)); }
   void conjugate(int level) { sum_.conjugate(placed(level)); }
-  void eval_mod(const EvalModStage& stage) {
+  void eval_mod(const ckks::EvalModStage& stage) {
     sum_.series(stage.series().nodes, shift_);
     for (int k = stage.polynomial().spec().double_angles; k > 0; --k) {
       const int level = placed(context_.compute_level()) + k;
@@ -54,32 +54,33 @@ class BootstrapEffort {
   void add(int level, int times) { sum_.add(placed(level), 2, times); }
 
  private:
-  const Context& context_;
+  const ckks::Context& context_;
   int shift_;
   EffortSum sum_;
 };
 
 template <typename Placed>
-double extended_limbs(const PlacedTransform& t, const Chain& chain, const Placed& placed) {
+double extended_limbs(const ckks::PlacedTransform& t, const ckks::Chain& chain, const Placed& placed) {
   return placed(t.level) + 1 + chain.special_primes(placed(t.level));
 }
 
 // Of encoded diagonals.
 template <typename Placed>
-double diagonal_bytes(std::span<const PlacedTransform> transforms, const Chain& chain, const Placed& placed) {
+double diagonal_bytes(std::span<const ckks::PlacedTransform> transforms, const ckks::Chain& chain,
+                      const Placed& placed) {
   double bytes = 0;
-  for (const PlacedTransform& t : transforms)
-    for (const TransformTerm& term : t.transform.terms)
+  for (const ckks::PlacedTransform& t : transforms)
+    for (const ckks::TransformTerm& term : t.transform.terms)
       bytes += 16.0 * static_cast<double>(term.weight.period()) * extended_limbs(t, chain, placed);
   return bytes;
 }
 
 // What the largest of the transforms takes beside its result: digits, accumulators, the argument.
 template <typename Placed>
-double transform_bytes(std::span<const PlacedTransform> transforms, const Chain& chain,
+double transform_bytes(std::span<const ckks::PlacedTransform> transforms, const ckks::Chain& chain,
                        const Placed& placed) {
   double most = 0;
-  for (const PlacedTransform& t : transforms) {
+  for (const ckks::PlacedTransform& t : transforms) {
     const double polynomials =
         chain.digits(placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
     most = std::max(most,
@@ -91,12 +92,13 @@ double transform_bytes(std::span<const PlacedTransform> transforms, const Chain&
 
 }  // namespace
 
-BootstrapFigures figures_of(const BootstrapPlan& plan, const KernelSeconds& kernels) {
+BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const KernelSeconds& kernels) {
   return figures_of(plan, plan.context().chain(), kernels);
 }
 
-BootstrapFigures figures_of(const BootstrapPlan& plan, const Chain& chain, const KernelSeconds& kernels) {
-  const Context& context = plan.context();
+BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const ckks::Chain& chain,
+                            const KernelSeconds& kernels) {
+  const ckks::Context& context = plan.context();
   BootstrapEffort sum(context, chain);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
@@ -126,7 +128,7 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const Chain& chain, const
       2.0 * static_cast<double>(chain.ciphertext_bytes(evalmod_level)) +
       series_scratch_bytes(plan.eval_mod().series(), chain, evalmod_level - context.evalmod_level());
   figures.scratch_bytes = std::max(transform_bytes(plan.coeffs_to_slots(), chain, placed), evalmod_bytes);
-  const KeyRequest request = plan.key_request();
+  const ckks::KeyRequest request = plan.key_request();
   for (const int level : request.relinearisation_levels) figures.keys.need_relinearisation(sum.placed(level));
   for (const auto& [element, levels] : request.galois_levels)
     for (const int level : levels) figures.keys.need_galois(element, sum.placed(level));
@@ -134,10 +136,10 @@ BootstrapFigures figures_of(const BootstrapPlan& plan, const Chain& chain, const
   return figures;
 }
 
-SparseFigures figures_of(const SparseBootstrapPlan& plan, const KernelSeconds& kernels) {
-  using Recombine = SparseBootstrapPlan::Recombine;
-  const Context& context = plan.context();
-  const Chain& chain = context.chain();
+SparseFigures figures_of(const ckks::SparseBootstrapPlan& plan, const KernelSeconds& kernels) {
+  using Recombine = ckks::SparseBootstrapPlan::Recombine;
+  const ckks::Context& context = plan.context();
+  const ckks::Chain& chain = context.chain();
   BootstrapEffort sum(context, chain);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
@@ -160,7 +162,7 @@ SparseFigures figures_of(const SparseBootstrapPlan& plan, const KernelSeconds& k
   for (const auto& [recombine, effort] :
        {std::pair(Recombine::kWhole, &figures.effort), std::pair(Recombine::kReal, &figures.real_effort),
         std::pair(Recombine::kParts, &figures.pair_effort)}) {
-    const PlacedTransform last[] = {plan.recombination(recombine)};
+    const ckks::PlacedTransform last[] = {plan.recombination(recombine)};
     BootstrapEffort whole = sum;
     if (recombine == Recombine::kParts) whole.add(plan.entry_level(), 2);  // a + i b
     whole.transforms(last);
@@ -176,9 +178,9 @@ SparseFigures figures_of(const SparseBootstrapPlan& plan, const KernelSeconds& k
   return sparse;
 }
 
-KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap,
-                       std::span<const SparseBootstrapPlan* const> sparse) {
-  KeyRequest request = plan.keys;
+ckks::KeyRequest key_request(const Plan& plan, const ckks::BootstrapPlan* bootstrap,
+                             std::span<const ckks::SparseBootstrapPlan* const> sparse) {
+  ckks::KeyRequest request = plan.keys;
   for (const size_t period : bootstrap_periods(plan)) {
     if (period == 0) {
       if (bootstrap == nullptr)
@@ -187,9 +189,10 @@ KeyRequest key_request(const Plan& plan, const BootstrapPlan* bootstrap,
       request.merge(bootstrap->key_request());
       continue;
     }
-    const auto found = std::find_if(sparse.begin(), sparse.end(), [&](const SparseBootstrapPlan* offered) {
-      return static_cast<size_t>(offered->slots()) == period;
-    });
+    const auto found =
+        std::find_if(sparse.begin(), sparse.end(), [&](const ckks::SparseBootstrapPlan* offered) {
+          return static_cast<size_t>(offered->slots()) == period;
+        });
     if (found == sparse.end())
       throw Error(message("the plan has sparse bootstraps of ", period,
                           " slots, which are not among those given; offer the planner the same"));

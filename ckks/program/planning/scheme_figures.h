@@ -13,21 +13,21 @@
 namespace psm::program {
 
 // Results at most at the level after a bootstrap, outputs at level 0.
-LevelBudget budget_of(const Context&);
+LevelBudget budget_of(const ckks::Context&);
 
 // Work, key-switches and keys of one bootstrap. Seconds are predicted from the kernels; replace them by a
 // measured time where there is one.
-BootstrapFigures figures_of(const BootstrapPlan&, const KernelSeconds&);
+BootstrapFigures figures_of(const ckks::BootstrapPlan&, const KernelSeconds&);
 // The same bootstrap in another chain: with more or fewer computing levels, other special primes and
 // digits.
-BootstrapFigures figures_of(const BootstrapPlan&, const Chain&, const KernelSeconds&);
+BootstrapFigures figures_of(const ckks::BootstrapPlan&, const ckks::Chain&, const KernelSeconds&);
 
 // A sparse bootstrap, to be offered to the planner.
-SparseFigures figures_of(const SparseBootstrapPlan&, const KernelSeconds&);
+SparseFigures figures_of(const ckks::SparseBootstrapPlan&, const KernelSeconds&);
 
-// Every key that running the plan takes; `bootstrap` may be null if the plan has no full ones, and `sparse` has a plan
-// for each period of its sparse ones (bootstrap_periods). Throws Error where one is missing.
-KeyRequest key_request(const Plan&, const BootstrapPlan* bootstrap,
-                       std::span<const SparseBootstrapPlan* const> sparse = {});
+// Every key that running the plan takes; `bootstrap` may be null if the plan has no full ones, and `sparse`
+// has a plan for each period of its sparse ones (bootstrap_periods). Throws Error where one is missing.
+ckks::KeyRequest key_request(const Plan&, const ckks::BootstrapPlan* bootstrap,
+                             std::span<const ckks::SparseBootstrapPlan* const> sparse = {});
 
 }  // namespace psm::program

@@ -9,35 +9,37 @@ namespace psm::program {
 namespace {
 
 // Without sparse bootstraps full ones have nominal seconds, so that plans do not hang on calibration.
-CostModel model_for(const ParameterSpec& spec, const std::vector<int>& sparse_periods) {
-  const Context context(spec);
+CostModel model_for(const ckks::ParameterSpec& spec, const std::vector<int>& sparse_periods) {
+  const ckks::Context context(spec);
   if (sparse_periods.empty()) return CostModel(context.chain());
   const KernelSeconds kernels;
   std::vector<SparseFigures> sparse;
   for (const int period : sparse_periods)
-    sparse.push_back(figures_of(SparseBootstrapPlan(context, period), kernels));
-  return CostModel(context.chain(), kernels, figures_of(BootstrapPlan(context), kernels), std::move(sparse));
+    sparse.push_back(figures_of(ckks::SparseBootstrapPlan(context, period), kernels));
+  return CostModel(context.chain(), kernels, figures_of(ckks::BootstrapPlan(context), kernels),
+                   std::move(sparse));
 }
 
-Plan plan_for(const ParameterSpec& spec, const Program& program, const CostModel& model) {
-  return plan(program, budget_of(Context(spec)), model);
+Plan plan_for(const ckks::ParameterSpec& spec, const Program& program, const CostModel& model) {
+  return plan(program, budget_of(ckks::Context(spec)), model);
 }
 
-KeyRequest keys_for(const ParameterSpec& spec, const Plan& plan) {
-  const Context context(spec);
+ckks::KeyRequest keys_for(const ckks::ParameterSpec& spec, const Plan& plan) {
+  const ckks::Context context(spec);
   if (plan.bootstraps == 0) return key_request(plan, nullptr);
-  const BootstrapPlan bootstrap(context);
-  std::vector<SparseBootstrapPlan> sparse;
+  const ckks::BootstrapPlan bootstrap(context);
+  std::vector<ckks::SparseBootstrapPlan> sparse;
   for (const size_t period : bootstrap_periods(plan))
     if (period != 0) sparse.emplace_back(context, static_cast<int>(period));
-  std::vector<const SparseBootstrapPlan*> pointers;
-  for (const SparseBootstrapPlan& each : sparse) pointers.push_back(&each);
+  std::vector<const ckks::SparseBootstrapPlan*> pointers;
+  for (const ckks::SparseBootstrapPlan& each : sparse) pointers.push_back(&each);
   return key_request(plan, &bootstrap, pointers);
 }
 
 }  // namespace
 
-TestMachine::TestMachine(const ParameterSpec& spec, Program source, const std::vector<int>& sparse_periods)
+TestMachine::TestMachine(const ckks::ParameterSpec& spec, Program source,
+                         const std::vector<int>& sparse_periods)
     : program(std::move(source)),
       model(model_for(spec, sparse_periods)),
       plan_(plan_for(spec, program, model)),
@@ -45,19 +47,20 @@ TestMachine::TestMachine(const ParameterSpec& spec, Program source, const std::v
   MachineOptions options;
   for (const size_t period : bootstrap_periods(plan_)) {
     if (period == 0) {
-      bootstrapper = std::make_unique<Bootstrapper>(party.context, party.encoder);
+      bootstrapper = std::make_unique<ckks::Bootstrapper>(party.context, party.encoder);
       continue;
     }
     sparse_bootstrappers.push_back(
-        std::make_unique<SparseBootstrapper>(party.context, party.encoder, static_cast<int>(period)));
+        std::make_unique<ckks::SparseBootstrapper>(party.context, party.encoder, static_cast<int>(period)));
     options.sparse_bootstrappers.push_back(sparse_bootstrappers.back().get());
   }
   machine = std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, bootstrapper.get(),
                                                std::move(options));
 }
 
-std::map<std::string, Ciphertext> TestMachine::encrypt(const std::map<std::string, SlotVector>& inputs) {
-  std::map<std::string, Ciphertext> result;
+std::map<std::string, ckks::Ciphertext> TestMachine::encrypt(
+    const std::map<std::string, SlotVector>& inputs) {
+  std::map<std::string, ckks::Ciphertext> result;
   for (size_t i = 0; i < plan_.program.inputs.size(); ++i) {
     const std::string& name = plan_.program.inputs[i].name;
     result[name] = party.encrypt(inputs.at(name), plan_.input_levels[i]);
@@ -76,7 +79,7 @@ double TestMachine::difference(const std::map<std::string, SlotVector>& inputs) 
   const TwinResult expected = run_twin(program, inputs);
   double largest = 0;
   for (const auto& [name, slots] : run(inputs))
-    largest = std::max(largest, max_error(slots, expected.outputs.at(name)));
+    largest = std::max(largest, ckks::max_error(slots, expected.outputs.at(name)));
   return largest;
 }
 

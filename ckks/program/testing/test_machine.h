@@ -14,9 +14,9 @@ namespace psm::program {
 
 struct TestMachine {
   // The planner is offered sparse bootstraps of these periods.
-  TestMachine(const ParameterSpec& spec, Program source, const std::vector<int>& sparse_periods = {});
+  TestMachine(const ckks::ParameterSpec& spec, Program source, const std::vector<int>& sparse_periods = {});
 
-  std::map<std::string, Ciphertext> encrypt(const std::map<std::string, SlotVector>& inputs);
+  std::map<std::string, ckks::Ciphertext> encrypt(const std::map<std::string, SlotVector>& inputs);
   // What the machine makes of an input, decrypted.
   std::map<std::string, SlotVector> run(const std::map<std::string, SlotVector>& inputs);
   // The largest difference from what the twin makes of it.
@@ -25,9 +25,9 @@ struct TestMachine {
   Program program;
   CostModel model;
   Plan plan_;
-  TestParty party;
-  std::unique_ptr<Bootstrapper> bootstrapper;  // if the plan has full bootstraps
-  std::vector<std::unique_ptr<SparseBootstrapper>> sparse_bootstrappers;
+  ckks::TestParty party;
+  std::unique_ptr<ckks::Bootstrapper> bootstrapper;  // if the plan has full bootstraps
+  std::vector<std::unique_ptr<ckks::SparseBootstrapper>> sparse_bootstrappers;
   std::unique_ptr<EncryptedMachine> machine;
 };
 

@@ -9,7 +9,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 TEST_CASE("reductions agree with division over their whole range") {
@@ -100,4 +100,4 @@ TEST_CASE("rotation elements add up, wrap, and are undone by their inverses") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/ring/arithmetic/ntt.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // base^exponent modulo 2N; 2N is a power of two, so wrapping arithmetic and a mask do.
@@ -59,4 +59,4 @@ std::shared_ptr<const AutomorphismTable> automorphism_table(GaloisElement g, int
   return table;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -19,7 +19,7 @@
 
 #include "ckks/ring/arithmetic/kernel_types.h"
 
-namespace psm {
+namespace psm::ckks {
 
 using GaloisElement = uint64_t;  // odd, in [1, 2N)
 
@@ -40,9 +40,10 @@ class AutomorphismTable {
 
   // For the kernels; valid as long as the table.
   const AutomorphismView& view() const { return view_; }
-  // The places [begin, begin + size) of the result, size a power of two >= 8 and begin a multiple of it. They come
-  // from source_begin(begin, size) and the size - 1 places after it, because the low bits of an odd exponent
-  // decide those of its multiple by g, and in bit-reversed order they are the high bits of the place.
+  // The places [begin, begin + size) of the result, size a power of two >= 8 and begin a multiple of it. They
+  // come from source_begin(begin, size) and the size - 1 places after it, because the low bits of an odd
+  // exponent decide those of its multiple by g, and in bit-reversed order they are the high bits of the
+  // place.
   AutomorphismView tile(size_t begin, size_t size) const {
     return {size, blocks_.data() + begin / 8, static_cast<uint32_t>(source_begin(begin, size) / 8),
             permutations_};
@@ -60,4 +61,4 @@ class AutomorphismTable {
 // The table for g, built at its first use and kept. Thread-safe.
 std::shared_ptr<const AutomorphismTable> automorphism_table(GaloisElement g, int log_n);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace psm {
+namespace psm::ckks {
 
 constexpr int kMaxModulusBits = 50;
 
@@ -53,4 +53,4 @@ struct AutomorphismView {
 // Rows of a matrix product whose constants lie together (Kernels::run_matrix_product).
 constexpr size_t kMatrixRows = 4;
 
-}  // namespace psm
+}  // namespace psm::ckks

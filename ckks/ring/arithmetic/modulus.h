@@ -15,7 +15,7 @@
 #include "ckks/base/error.h"
 #include "ckks/ring/arithmetic/kernel_types.h"
 
-namespace psm {
+namespace psm::ckks {
 
 using uint128_t = unsigned __int128;
 
@@ -107,4 +107,4 @@ inline uint64_t inverse_mod(uint64_t a, const Modulus& m) {
   return pow_mod(a, m.value - 2, m);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

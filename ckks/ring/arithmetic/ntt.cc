@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // A primitive 2^log_order-th root of unity: g^((q-1) / 2^log_order) for the first g whose half-order power is
@@ -47,4 +47,4 @@ NttTables::NttTables(int log_n, const Modulus& modulus) {
            .inverse_n_root = make_multiplier(mul_mod(inverse_n, inverse_roots_[1], modulus), modulus)};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

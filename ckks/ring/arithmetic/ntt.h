@@ -20,7 +20,7 @@
 #include "ckks/base/buffer.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // The reversal of the low `bits` bits of i.
 inline uint64_t reverse_bits(uint64_t i, int bits) {
@@ -54,4 +54,4 @@ class NttTables {
   NttView view_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 
 int bit_length(uint64_t q) { return std::bit_width(q - 1); }
 
@@ -75,4 +75,4 @@ bool packed_below(const uint8_t* in, size_t n, uint64_t q) {
   return true;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace psm {
+namespace psm::ckks {
 
 int bit_length(uint64_t q);  // of q - 1, the largest residue; at most 57
 
@@ -25,4 +25,4 @@ void pack_residues(uint8_t* out, const uint64_t* residues, size_t n, uint64_t q)
 // Whether n packed residues are all below q; n is a multiple of 8.
 [[nodiscard]] bool packed_below(const uint8_t* in, size_t n, uint64_t q);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -4,7 +4,7 @@
 
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 std::vector<uint64_t> residues_below(uint64_t q, size_t n) {
@@ -44,4 +44,4 @@ TEST_CASE("a residue that is not below its prime is noticed") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 uint64_t mul_any(uint64_t a, uint64_t b, uint64_t n) { return static_cast<uint64_t>(uint128_t{a} * b % n); }
@@ -80,4 +80,4 @@ std::vector<uint64_t> ntt_primes(int bits, int log_n, int count, std::vector<uin
   return primes;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

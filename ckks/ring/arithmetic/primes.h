@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 
 // Deterministic for every 64-bit n: Miller-Rabin with the first twelve primes as bases, which has no
 // pseudoprime below 3.3e24 (Sorenson, Webster, Math. Comp. 86, 2017).
@@ -17,4 +17,4 @@ uint64_t prime_near(double target, int log_n, const std::vector<uint64_t>& exclu
 // The `count` such primes nearest to 2^bits, alternating above and below as they come; none of `excluded`.
 std::vector<uint64_t> ntt_primes(int bits, int log_n, int count, std::vector<uint64_t> excluded = {});
 
-}  // namespace psm
+}  // namespace psm::ckks

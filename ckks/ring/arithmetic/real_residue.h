@@ -1,5 +1,5 @@
-// The residue of an integer-valued double of any finite size and sign: mantissa times power of two, from its bits.
-// No branch and no address depends on the value.
+// The residue of an integer-valued double of any finite size and sign: mantissa times power of two, from its
+// bits. No branch and no address depends on the value.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "ckks/ring/arithmetic/modulus.h"
 
-namespace psm {
+namespace psm::ckks {
 
 inline uint64_t residue_of(double value, const Modulus& m) {
   const uint64_t bits = std::bit_cast<uint64_t>(value);
@@ -27,4 +27,4 @@ inline uint64_t residue_of(double value, const Modulus& m) {
   return (negate_mod(r, m) & negative) | (r & ~negative);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -16,7 +16,7 @@
 
 #include "ckks/ring/arithmetic/kernel_types.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using Doubles = __m256d;
@@ -74,4 +74,4 @@ inline Doubles canonical(Doubles x, const DoubleModulus& m) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

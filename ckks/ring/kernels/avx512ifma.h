@@ -10,7 +10,7 @@
 
 #include "ckks/ring/arithmetic/kernel_types.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using Vector = __m512i;
@@ -93,7 +93,8 @@ struct WideSum {
   Vector reduce(const VectorModulus& m) const {
     return reduce_double(add(high, _mm512_srli_epi64(low, 52)), low_52(low), m);
   }
-  // The same after up to 4096 products of factors below 2^50: the high part is below 2^60 then, and is reduced first.
+  // The same after up to 4096 products of factors below 2^50: the high part is below 2^60 then, and is
+  // reduced first.
   Vector reduce_many(const VectorModulus& m) const {
     const Vector carried = add(high, _mm512_srli_epi64(low, 52)), rest = low_52(carried);
     const Vector top = multiply_lazy(_mm512_srli_epi64(carried, 52), m.two_52, m);
@@ -105,4 +106,4 @@ struct WideSum {
 };
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/ring/kernels/backend_list.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 bool has_avx512_ifma() {
@@ -44,4 +44,4 @@ void select_backend(const std::string& name) {
   throw Error(message("no backend \"", name, "\" on this processor; there are: ", names));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -9,7 +9,7 @@
 #include "ckks/ring/arithmetic/ntt.h"
 #include "ckks/ring/kernels/kernels.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // The kernels in use: the fastest this processor can run, unless select_backend chose another.
 const Kernels& kernels();
@@ -20,7 +20,8 @@ std::vector<const Kernels*> available_backends();
 // "scalar", "avx2" or "avx512ifma"; throws Error where this processor or build lacks it. Not while others
 // compute.
 void select_backend(const std::string& name);
-// Any other table, which outlives its use: one that wraps a backend (counting_backend.h). Not while others compute.
+// Any other table, which outlives its use: one that wraps a backend (counting_backend.h). Not while others
+// compute.
 void use_backend(const Kernels&);
 
-}  // namespace psm
+}  // namespace psm::ckks

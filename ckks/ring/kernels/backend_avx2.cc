@@ -6,7 +6,7 @@
 #include "ckks/ring/kernels/backend_list.h"
 #include "ckks/ring/kernels/ntt_avx2.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
@@ -205,8 +205,8 @@ void automorphism(uint64_t* out, const uint64_t* a, const AutomorphismView& tabl
   kScalarKernels.automorphism(out, a, table);
 }
 
-// The four residues from place i on of a transform that is constant on runs of 2^log_run <= 4, of which c holds
-// one each.
+// The four residues from place i on of a transform that is constant on runs of 2^log_run <= 4, of which c
+// holds one each.
 inline Doubles load_runs(const uint64_t* c, size_t i, int log_run) {
   const uint64_t* from = c + (i >> log_run);
   if (log_run == 0) return load_residues(from);
@@ -275,4 +275,4 @@ const Kernels kAvx2Kernels = {
     .run_matrix_product = run_matrix_product,
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -4,7 +4,7 @@
 #include "ckks/ring/kernels/ntt_avx512ifma.h"
 #include "ckks/ring/kernels/sums_avx512ifma.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
@@ -152,4 +152,4 @@ const Kernels kAvx512IfmaKernels = {
     .run_matrix_product = run_matrix_product_avx512ifma,
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

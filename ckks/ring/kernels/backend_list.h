@@ -3,10 +3,10 @@
 
 #include "ckks/ring/kernels/kernels.h"
 
-namespace psm {
+namespace psm::ckks {
 
 extern const Kernels kScalarKernels;
 extern const Kernels kAvx2Kernels;
 extern const Kernels kAvx512IfmaKernels;
 
-}  // namespace psm
+}  // namespace psm::ckks

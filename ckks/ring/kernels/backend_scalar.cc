@@ -5,7 +5,7 @@
 #include "ckks/ring/kernels/backend_list.h"
 #include "ckks/ring/kernels/ntt_scalar.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 void ntt_forward(uint64_t* out, const uint64_t* a, const NttView& tables) {
@@ -182,4 +182,4 @@ const Kernels kScalarKernels = {
     .run_matrix_product = run_matrix_product,
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

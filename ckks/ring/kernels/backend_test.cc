@@ -11,7 +11,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using Limb = std::vector<uint64_t>;
@@ -455,4 +455,4 @@ TEST_CASE("a backend that is not there is refused by name, with the ones that ar
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -13,10 +13,10 @@
 
 #include "ckks/ring/arithmetic/kernel_types.h"
 
-namespace psm {
+namespace psm::ckks {
 
-// Where run_matrix_product has the constant of row r and column k in a matrix. Always inlined: a copy of it compiled for
-// one instruction set must not serve all (kernel_types.h).
+// Where run_matrix_product has the constant of row r and column k in a matrix. Always inlined: a copy of it
+// compiled for one instruction set must not serve all (kernel_types.h).
 [[gnu::always_inline]] inline size_t matrix_constant(size_t rows, size_t cols, size_t r, size_t k) {
   const size_t group = r / kMatrixRows * kMatrixRows;
   const size_t together = rows - group < kMatrixRows ? rows - group : kMatrixRows;
@@ -71,24 +71,26 @@ struct Kernels {
   void (*nearest_multiples)(uint64_t* u, const uint64_t* const* y, const double* reciprocals, size_t count,
                             size_t n);
 
-  // Residues modulo `from`, taken as numbers in (-from/2, from/2), to modulo `to`: the lift of a small signed value,
-  // and what ModRaise needs.
+  // Residues modulo `from`, taken as numbers in (-from/2, from/2), to modulo `to`: the lift of a small signed
+  // value, and what ModRaise needs.
   void (*reduce_centered)(uint64_t* out, const uint64_t* a, size_t n, const Modulus& from, const Modulus& to);
 
-  // The automorphism X -> X^g on a limb in NTT form, or on a tile of it (AutomorphismTable::tile); out must not be a.
+  // The automorphism X -> X^g on a limb in NTT form, or on a tile of it (AutomorphismTable::tile); out must
+  // not be a.
   void (*automorphism)(uint64_t* out, const uint64_t* a, const AutomorphismView& table);
 
-  // Sums of products with polynomials in X^run, run a power of two: their NTTs are constant on runs of `run` residues.
+  // Sums of products with polynomials in X^run, run a power of two: their NTTs are constant on runs of `run`
+  // residues.
   //     out[r][i] (+)= sum_k a[k][i] * c[r * cols + k][i / run],   r < rows, k < cols <= 4096, run <= 4,
   // c[.] of n / run residues each; run = 1 is the plain sum of products. No out may be one of the a. With
   // accumulate, sums are added to what out holds.
   void (*matrix_product)(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
                          const uint64_t* const* c, size_t run, size_t n, const Modulus& q, bool accumulate);
-  // The same for run >= 8: a modular matrix product for each run, constants times vectors. c holds the matrices one
-  // after another; in each, kMatrixRows rows at a time (the last ones fewer), those column by column
-  // (matrix_constant), so that constants are read in the order in which they lie.
+  // The same for run >= 8: a modular matrix product for each run, constants times vectors. c holds the
+  // matrices one after another; in each, kMatrixRows rows at a time (the last ones fewer), those column by
+  // column (matrix_constant), so that constants are read in the order in which they lie.
   void (*run_matrix_product)(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
                              const uint64_t* c, size_t run, size_t n, const Modulus& q, bool accumulate);
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

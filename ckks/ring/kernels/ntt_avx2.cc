@@ -7,7 +7,7 @@
 
 #include "ckks/ring/kernels/avx2.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kLeafBits = 11;
@@ -178,4 +178,4 @@ void ntt_inverse_avx2(uint64_t* x, const NttView& tables) {
   for (size_t i = 0; i < n; i += 4) store_integers(x + i, canonical(multiply(load(x + i), inverse_n, m), m));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

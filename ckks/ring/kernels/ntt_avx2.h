@@ -3,9 +3,9 @@
 
 #include "ckks/ring/arithmetic/kernel_types.h"
 
-namespace psm {
+namespace psm::ckks {
 
 void ntt_forward_avx2(uint64_t* x, const NttView& tables);
 void ntt_inverse_avx2(uint64_t* x, const NttView& tables);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -11,7 +11,7 @@
 
 #include "ckks/ring/kernels/ntt_butterflies_avx512ifma.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kLeafBits = 10;
@@ -352,4 +352,4 @@ void ntt_inverse_avx512ifma(uint64_t* out, const uint64_t* a, const NttView& tab
   transform<Inverse>(out, a, tables, room_of(tables.modulus));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -3,9 +3,9 @@
 
 #include "ckks/ring/arithmetic/kernel_types.h"
 
-namespace psm {
+namespace psm::ckks {
 
 void ntt_forward_avx512ifma(uint64_t* out, const uint64_t* a, const NttView& tables);
 void ntt_inverse_avx512ifma(uint64_t* out, const uint64_t* a, const NttView& tables);
 
-}  // namespace psm
+}  // namespace psm::ckks

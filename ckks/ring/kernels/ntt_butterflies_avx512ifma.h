@@ -24,7 +24,7 @@
 
 #include "ckks/ring/kernels/avx512ifma.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 enum class Room {
@@ -195,4 +195,4 @@ inline void inverse_butterfly(Vector& x, Vector& y, const VectorMultiplier& w, V
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

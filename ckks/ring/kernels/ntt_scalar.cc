@@ -11,7 +11,7 @@
 
 #include "ckks/ring/arithmetic/modulus.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // What butterflies need of one direction's tables.
@@ -159,4 +159,4 @@ void ntt_inverse_scalar(uint64_t* x, const NttView& view) {
   for (size_t i = 0; i < n / 2; ++i) inverse_top_butterfly(x[i], x[i + n / 2], tables, bound, m);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

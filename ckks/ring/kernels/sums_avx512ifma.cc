@@ -7,7 +7,7 @@
 
 #include "ckks/ring/kernels/avx512ifma.h"
 
-namespace psm {
+namespace psm::ckks {
 
 namespace {
 
@@ -276,8 +276,8 @@ template <int kRows, int kVectors, typename Coefficient>
   }
 }
 
-// Calls rows(out + r, r, tile, first, begin, size, accumulate) for kMatrixRows rows at a time and then for one by
-// one, on every tile.
+// Calls rows(out + r, r, tile, first, begin, size, accumulate) for kMatrixRows rows at a time and then for
+// one by one, on every tile.
 template <typename Rows>
 void for_each_tile(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols, size_t n,
                    bool accumulate, const Rows& rows_of_tile) {
@@ -354,4 +354,4 @@ void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint
       });
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -3,7 +3,7 @@
 
 #include "ckks/ring/arithmetic/kernel_types.h"
 
-namespace psm {
+namespace psm::ckks {
 
 void tensor_product_avx512ifma(uint64_t* out0, uint64_t* out1, uint64_t* out2, const uint64_t* const* a0,
                                const uint64_t* const* a1, const uint64_t* const* b0,
@@ -20,4 +20,4 @@ void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint
                                    const uint64_t* c, size_t run, size_t n, const Modulus& modulus,
                                    bool accumulate);
 
-}  // namespace psm
+}  // namespace psm::ckks

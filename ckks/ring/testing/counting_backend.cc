@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Kernels are plain functions, so what they count is shared by all.
@@ -137,4 +137,4 @@ KernelResidues KernelCounter::take() {
           .marked_key_products = counted.marked_key_products.exchange(0)};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

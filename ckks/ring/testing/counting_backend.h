@@ -1,14 +1,15 @@
-// Counts what the kernels (kernels.h) do: a backend that passes every call on to the one in use and adds up the
-// residues it works on. For tests that hold a cost model against real runs.
+// Counts what the kernels (kernels.h) do: a backend that passes every call on to the one in use and adds up
+// the residues it works on. For tests that hold a cost model against real runs.
 //
-// All figures are residues, not calls, because callers cut limbs into stretches as they please: N residues are a limb.
+// All figures are residues, not calls, because callers cut limbs into stretches as they please: N residues
+// are a limb.
 #pragma once
 
 #include <cstdint>
 
 #include "ckks/ring/kernels/kernels.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct KernelResidues {
   uint64_t transforms = 0;  // forward and inverse NTTs
@@ -19,7 +20,8 @@ struct KernelResidues {
   uint64_t key_bits = 0;  // of packed keys that were read
   uint64_t others =
       0;  // sums, products by one constant, reductions to another prime, nearest multiples: by operand
-  // By the marked prime alone. Every key product of a key switch works on q_0 once: marking q_0 counts key switches.
+  // By the marked prime alone. Every key product of a key switch works on q_0 once: marking q_0 counts key
+  // switches.
   uint64_t marked_key_products = 0;
 };
 
@@ -35,4 +37,4 @@ class KernelCounter {
   KernelResidues take();
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // The highest level of each band: where a part of the chain ends, and its middle if it is long.
@@ -91,4 +91,4 @@ Chain nominal_chain(const ParameterSpec& spec) {
   return chain;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

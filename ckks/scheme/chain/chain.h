@@ -1,8 +1,10 @@
-// A modulus chain as plain data: how many levels there are and what each is for, how large the primes are, and how key
-// switching decomposes. Whatever costs depend on is here, and no prime, no table and no secret: a Context (context.h)
-// holds the chain of its primes; planners, meters and cost models take a chain, that of a context or a nominal one.
+// A modulus chain as plain data: how many levels there are and what each is for, how large the primes are,
+// and how key switching decomposes. Whatever costs depend on is here, and no prime, no table and no secret: a
+// Context (context.h) holds the chain of its primes; planners, meters and cost models take a chain, that of a
+// context or a nominal one.
 //
-// Notation: level l has l + 1 limbs, of N = 2^log_n words each; q_0 .. q_L are the primes, p_0 .. the special ones.
+// Notation: level l has l + 1 limbs, of N = 2^log_n words each; q_0 .. q_L are the primes, p_0 .. the special
+// ones.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +15,7 @@
 #include "ckks/scheme/chain/gadget.h"
 #include "ckks/scheme/chain/parameters.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct Chain {
   int log_n = 0;
@@ -34,8 +36,8 @@ struct Chain {
   size_t limb_bytes() const { return sizeof(uint64_t) << log_n; }
   // What a polynomial modulo Q_level P takes in a key, in limbs of whole words.
   double packed_limbs(int level) const { return packed_bits(level) / 64.0; }
-  // Of a ciphertext of two polynomials, of a key-switching key, and of the two keys around ModRaise: one digit modulo
-  // q_0 p_0, and a key at the top.
+  // Of a ciphertext of two polynomials, of a key-switching key, and of the two keys around ModRaise: one
+  // digit modulo q_0 p_0, and a key at the top.
   size_t ciphertext_bytes(int level) const { return 2 * static_cast<size_t>(level + 1) * limb_bytes(); }
   size_t key_bytes(int level) const;
   size_t encapsulation_bytes() const;
@@ -45,12 +47,12 @@ struct Chain {
   size_t packed_bytes(int bits) const { return (static_cast<size_t>(bits) << log_n) / 8; }
 };
 
-// The gadget of each band of a chain with primes of these sizes and special primes of log2_p bits at the top. One
-// without digits has a prime that is larger than its P.
+// The gadget of each band of a chain with primes of these sizes and special primes of log2_p bits at the top.
+// One without digits has a prime that is larger than its P.
 std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p);
 
-// The chain that a specification names, before any prime is found: a prime near 2^40 counts 40 bits, and has one more
-// where it lies above.
+// The chain that a specification names, before any prime is found: a prime near 2^40 counts 40 bits, and has
+// one more where it lies above.
 Chain nominal_chain(const ParameterSpec& spec);
 
-}  // namespace psm
+}  // namespace psm::ckks

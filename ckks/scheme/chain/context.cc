@@ -8,7 +8,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/scheme/chain/security.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kMaxPrimes = 60;
@@ -180,4 +180,4 @@ std::string Context::describe() const {
                  spec_.insecure ? "INSECURE (test parameters)" : "128-bit security");
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -11,11 +11,11 @@
 //
 // Digits of key switching (hybrid, Han and Ki, ePrint 2019/688): consecutive primes are packed into digits
 // whose product stays 8 bits below P, from q_0 upwards (then the error of a key switch is no larger than its
-// rounding). Low levels leave room below the security bound: they may have a larger P than the top and so fewer
-// digits, which means fewer transforms and smaller keys (at 16 limbs a quarter of the time and a third of the bytes).
-// So the chain is cut into a few bands of levels, each with the number of special primes and the partition that
-// cost least at its top (gadget.h). All keys of a band share them, so a hoisted decomposition serves every key; a key
-// is trimmed to the highest level of its use within the band.
+// rounding). Low levels leave room below the security bound: they may have a larger P than the top and so
+// fewer digits, which means fewer transforms and smaller keys (at 16 limbs a quarter of the time and a third
+// of the bytes). So the chain is cut into a few bands of levels, each with the number of special primes and
+// the partition that cost least at its top (gadget.h). All keys of a band share them, so a hoisted
+// decomposition serves every key; a key is trimmed to the highest level of its use within the band.
 //
 // Thread-safety: immutable after construction. Not copyable; outlives everything made from it.
 #pragma once
@@ -30,7 +30,7 @@
 #include "ckks/scheme/chain/parameters.h"
 #include "ckks/scheme/chain/scale.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class Context {
  public:
@@ -55,8 +55,8 @@ class Context {
 
   // S_l; exact in the sense that every way to compute it from canonical operations gives these very bits.
   Scale scale(Level level) const;
-  // What a ciphertext of this scale at `level` has after its rescale: scale / q_level, or S_{level-1} itself where
-  // they differ by no more than the rounding of doubles.
+  // What a ciphertext of this scale at `level` has after its rescale: scale / q_level, or S_{level-1} itself
+  // where they differ by no more than the rounding of doubles.
   Scale rescaled(Scale scale, Level level) const;
   uint64_t q(int index) const;
   uint64_t p(int index) const;
@@ -85,4 +85,4 @@ class Context {
   uint64_t fingerprint_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -10,7 +10,7 @@
 #include "ckks/scheme/chain/security.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 std::string refusal(const ParameterSpec& spec) {
@@ -280,4 +280,4 @@ TEST_CASE("a specification whose primes lie too far apart to hold the scale is r
   CHECK(contains(refusal(spec), "no primes hold the scale"));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

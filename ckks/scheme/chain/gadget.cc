@@ -1,6 +1,6 @@
 #include "ckks/scheme/chain/gadget.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // The key switch's error is sqrt(N / 12) * 3.2 * (the digit's size, times up to its number of primes) / P a
@@ -51,4 +51,4 @@ Gadget best_gadget(std::span<const double> log2_q, int top, int most, double bit
   return best;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

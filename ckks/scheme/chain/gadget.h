@@ -1,6 +1,7 @@
 // Gadgets: how key switching decomposes on a band of levels.
 //
-// At level l a key switch with k special primes (product P) and d digits takes (ckks/scheme/server/key_switch.h)
+// At level l a key switch with k special primes (product P) and d digits takes
+// (ckks/scheme/server/key_switch.h)
 //
 //     T = d (l + 1 + k) + 2k + 2 (l + 1)   transforms,
 //     K = 2 d (l + 1 + k)                  limbs of key,
@@ -17,7 +18,7 @@
 #include <span>
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 
 struct DigitRange {
   int begin, end;  // the primes q_begin .. q_{end-1}
@@ -37,4 +38,4 @@ std::vector<DigitRange> partition_digits(std::span<const double> log2_q, int top
 // within `budget_bits`. Without digits if there is none.
 Gadget best_gadget(std::span<const double> log2_q, int top, int most, double bits_each, double budget_bits);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -1,6 +1,6 @@
 #include "ckks/scheme/chain/key_request.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Of levels in ascending order, the highest in each band.
@@ -56,4 +56,4 @@ size_t KeyRequest::bytes(const Chain& chain) const {
   return total;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

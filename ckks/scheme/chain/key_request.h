@@ -1,5 +1,5 @@
-// The evaluation keys that a computation takes, by the levels of their use: known before any key exists, and the same
-// whether keys are planned, counted or made.
+// The evaluation keys that a computation takes, by the levels of their use: known before any key exists, and
+// the same whether keys are planned, counted or made.
 //
 // Galois elements: g = 5^k mod 2N moves slot s + k to slot s; g = 2N - 1 conjugates.
 #pragma once
@@ -13,7 +13,7 @@
 #include "ckks/ring/arithmetic/automorphism.h"
 #include "ckks/scheme/chain/chain.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // 5^offset mod 2N, any sign of offset; composed with conjugation on request.
 GaloisElement galois_element(const Chain& chain, int offset, bool conjugate = false);
@@ -35,4 +35,4 @@ struct KeyRequest {
   size_t bytes(const Chain& chain) const;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

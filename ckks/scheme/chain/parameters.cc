@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 ParameterSpec without_bootstrapping(ParameterSpec spec, int compute_levels) {
@@ -62,4 +62,4 @@ ParameterSpec insecure_leveled(int log_n, int levels) {
   return spec;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 
 // Unchecked: any values may stand here; Context's constructor refuses what it cannot serve.
 struct ParameterSpec {
@@ -64,4 +64,4 @@ ParameterSpec insecure_bootstrappable(int log_n);
 // tests.
 ParameterSpec insecure_leveled(int log_n, int levels);
 
-}  // namespace psm
+}  // namespace psm::ckks

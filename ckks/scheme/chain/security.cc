@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 struct Bound {
@@ -81,4 +81,4 @@ void check_security(const ParameterSpec& spec, double log2_qp, double log2_q0p0)
 
 int claimed_security_bits(const ParameterSpec& spec) { return spec.insecure ? 0 : 128; }
 
-}  // namespace psm
+}  // namespace psm::ckks

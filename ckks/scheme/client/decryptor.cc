@@ -9,7 +9,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/server/key_switch.h"
 
-namespace psm {
+namespace psm::ckks {
 
 void require_owner(const Ciphertext& ciphertext, const SecretKey& secret) {
   if (ciphertext.fingerprint.parameters != secret.fingerprint().parameters) {
@@ -50,4 +50,4 @@ std::vector<std::complex<double>> Decryptor::decrypt(const Ciphertext& ciphertex
   return encoder_.decode(decrypt_to_plaintext(ciphertext));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

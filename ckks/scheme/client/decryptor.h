@@ -11,9 +11,9 @@
 // What lies between the ciphertext and the result is wiped (the few numbers that a stack keeps are not), and
 // a plaintext that is returned when it goes; the slots are the caller's.
 //
-// No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder returns,
-// with the encoder's exceptions (encoder.h). What a caller then does with the slots is not covered: printing a number
-// takes a time that depends on it.
+// No branch and no address depends on the secret or on what is decrypted, up to the slots that the decoder
+// returns, with the encoder's exceptions (encoder.h). What a caller then does with the slots is not covered:
+// printing a number takes a time that depends on it.
 #pragma once
 
 #include <complex>
@@ -22,7 +22,7 @@
 #include "ckks/scheme/client/secret_key.h"
 #include "ckks/scheme/encoding/encoder.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // Throws Error if the ciphertext belongs to other parameters or another key pair than the secret.
 void require_owner(const Ciphertext& ciphertext, const SecretKey& secret);
@@ -42,4 +42,4 @@ class Decryptor {
   const Encoder& encoder_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

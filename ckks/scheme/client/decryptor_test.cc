@@ -14,7 +14,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // A word in a form in which it is not found itself; one to one.
@@ -97,4 +97,4 @@ TEST_CASE("once the caller has wiped the slots of a decryption, nothing of it is
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

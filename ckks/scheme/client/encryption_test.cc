@@ -12,7 +12,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 TestParty& party() {
@@ -178,4 +178,4 @@ TEST_CASE("secret keys cannot be copied") {
   CHECK(std::is_nothrow_move_constructible_v<SecretKey>);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -6,7 +6,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 
-namespace psm {
+namespace psm::ckks {
 
 Encryptor::Encryptor(const Context& context, const PublicKey& key) : context_(context), key_(key) {
   if (key.fingerprint.parameters != context.fingerprint()) {
@@ -42,4 +42,4 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -1,6 +1,7 @@
 // Encryptor: encryption under a public key. (v b + e_0 + m, v a + e_1), v and the errors fresh for each call.
 // v is drawn like a secret: ternary, dense. Not thread-safe: one encryptor per thread. The random source is
-// renewed for each call: neither a fork nor a resumed process image repeats v or an error (ckks/base/random/random.h).
+// renewed for each call: neither a fork nor a resumed process image repeats v or an error
+// (ckks/base/random/random.h).
 //
 // No branch and no address depends on v, the errors or the message.
 //
@@ -14,7 +15,7 @@
 #include "ckks/scheme/public/ciphertext.h"
 #include "ckks/scheme/public/keys.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class Encryptor {
  public:
@@ -28,4 +29,4 @@ class Encryptor {
   SecureRandom random_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

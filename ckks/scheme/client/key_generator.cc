@@ -7,7 +7,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // b = -a s + e, NTT form, for a fresh error e; s may have more limbs than a.
@@ -136,4 +136,4 @@ EvaluationKeys KeyGenerator::evaluation_keys(const KeyRequest& request,
   return keys;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -13,7 +13,7 @@
 #include "ckks/scheme/client/secret_key.h"
 #include "ckks/scheme/public/keys.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class KeyGenerator {
  public:
@@ -37,4 +37,4 @@ class KeyGenerator {
   PublicSeedSource seeds_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

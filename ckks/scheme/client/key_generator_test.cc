@@ -12,7 +12,7 @@
 #include "ckks/ring/sampler.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 const Context& context() {
@@ -237,4 +237,4 @@ TEST_CASE("keys for levels that do not exist are refused") {
   CHECK_THROWS_AS(generator.galois(5, -1), Error);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -16,7 +16,7 @@
 #include "ckks/scheme/sharing/sharing_decryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 volatile uint64_t sink;
@@ -85,6 +85,6 @@ int run(const std::string& what) {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks
 
-int main(int argc, char** argv) { return psm::run(argc == 2 ? argv[1] : ""); }
+int main(int argc, char** argv) { return psm::ckks::run(argc == 2 ? argv[1] : ""); }

@@ -1,4 +1,5 @@
-// No branch of the compiled code depends on a secret: two runs on different secrets execute the same instructions.
+// No branch of the compiled code depends on a secret: two runs on different secrets execute the same
+// instructions.
 #include <functional>
 #include <string>
 
@@ -11,7 +12,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 volatile uint64_t sink;
@@ -141,4 +142,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

@@ -8,7 +8,7 @@
 #include "ckks/base/secrecy.h"
 #include "ckks/ring/sampler.h"
 
-namespace psm {
+namespace psm::ckks {
 
 RnsPoly secret_poly(const Ring& ring, Basis basis, const SecretVector<int32_t>& coefficients) {
   RnsPoly poly = RnsPoly::secret(ring, basis, Form::kCoefficient);
@@ -57,4 +57,4 @@ SecretKey::SecretKey(const Context& context, SecretVector<int32_t> coefficients,
   poly_ = secret_poly(context.ring(), context.ring().full_basis(), coefficients_);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

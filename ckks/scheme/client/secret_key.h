@@ -1,7 +1,7 @@
 // SecretKey: a ternary polynomial s. Move-only; its memory is overwritten with zeros when it goes.
 //
-// No branch and no address depends on a coefficient; that stored ones are refused as no ternary vector of the right
-// weight may be seen.
+// No branch and no address depends on a coefficient; that stored ones are refused as no ternary vector of the
+// right weight may be seen.
 //
 // It lives in a room of its own (//ckks/scheme/client): whatever computes on ciphertexts must not depend on
 // it.
@@ -13,7 +13,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/public/ciphertext.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class SecretKey {
  public:
@@ -45,4 +45,4 @@ RnsPoly secret_poly(const Ring& ring, Basis basis, const SecretVector<int32_t>& 
 // A ternary vector of the given Hamming weight (0: every coefficient uniform in {-1, 0, 1}).
 SecretVector<int32_t> sample_secret(const Context& context, int hamming_weight, SecureRandom& random);
 
-}  // namespace psm
+}  // namespace psm::ckks

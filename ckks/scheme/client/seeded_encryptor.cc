@@ -5,7 +5,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 
-namespace psm {
+namespace psm::ckks {
 
 SeededEncryptor::SeededEncryptor(const SecretKey& secret) : secret_(secret) {}
 
@@ -31,4 +31,4 @@ SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -8,7 +8,7 @@
 #include "ckks/base/secret.h"
 #include "ckks/ring/arithmetic/ntt.h"
 
-namespace psm {
+namespace psm::ckks {
 
 Embedding::Embedding(int log_slots) : log_slots_(log_slots) {
   const size_t slots = size_t{1} << log_slots;
@@ -88,4 +88,4 @@ void Embedding::slots_of_coefficients(const double* coefficients,
   for (size_t j = 0; j < m; ++j) slots[j] = {re[place(j, log_m)], im[place(j, log_m)]};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

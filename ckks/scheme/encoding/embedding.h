@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-namespace psm {
+namespace psm::ckks {
 
 class Embedding {
  public:
@@ -38,4 +38,4 @@ class Embedding {
   std::vector<uint32_t> places_;                 // for 2^log_slots values
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

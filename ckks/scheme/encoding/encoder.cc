@@ -13,11 +13,11 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/encoding/embedding.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
-// The negacyclic NTT of size `count` <= N on the tables for N, whose roots begin with those of every smaller size: the
-// polynomial in X^(N/count), one value a run.
+// The negacyclic NTT of size `count` <= N on the tables for N, whose roots begin with those of every smaller
+// size: the polynomial in X^(N/count), one value a run.
 void ntt_prefix(uint64_t* x, size_t count, const NttTables& tables) {
   constexpr size_t kLeast =
       8;  // of the kernels; fewer coefficients are every other one, or every fourth, of so many
@@ -42,8 +42,8 @@ inline double select(bool condition, double yes, double no) {
 
 using int128 = __int128;
 
-// Rounded once for |x| < 2^85 and to the last bit beyond. The library's conversion has branches, and so has that of an
-// unsigned number of 64 bits.
+// Rounded once for |x| < 2^85 and to the last bit beyond. The library's conversion has branches, and so has
+// that of an unsigned number of 64 bits.
 inline double to_double(int128 x) {
   const auto middle = static_cast<int64_t>(static_cast<uint64_t>(x) >> 32),
              low = static_cast<int64_t>(x & 0xffffffff);
@@ -199,4 +199,4 @@ std::vector<std::complex<double>> Encoder::slots_of_coefficients(std::span<const
   return slots;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

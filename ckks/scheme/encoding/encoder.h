@@ -6,10 +6,10 @@
 //
 // A vector shorter than N/2 (a power of two m) is repeated with period m and encoded as 2m coefficients.
 //
-// No branch and no address depends on a value, with three exceptions: a refusal says what it found; the size of the
-// largest coefficient (below q_0 / 2, below 2^62, or above) decides how residues are taken, which is the scale's doing
-// as long as values are of the size that the scale is meant for; and the processor may take longer for numbers below
-// 2^-1022.
+// No branch and no address depends on a value, with three exceptions: a refusal says what it found; the size
+// of the largest coefficient (below q_0 / 2, below 2^62, or above) decides how residues are taken, which is
+// the scale's doing as long as values are of the size that the scale is meant for; and the processor may take
+// longer for numbers below 2^-1022.
 //
 // Throws Error: size not a power of two or above N/2, NaN or infinity, a coefficient beyond half the modulus.
 // Thread-safe: const, scratch memory from the pool.
@@ -23,7 +23,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/encoding/plaintext.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class Encoder {
  public:
@@ -59,4 +59,4 @@ class Encoder {
   std::unique_ptr<const Tables> tables_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

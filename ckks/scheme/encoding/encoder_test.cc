@@ -11,7 +11,7 @@
 #include "ckks/scheme/encoding/embedding.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using Slots = std::vector<std::complex<double>>;
@@ -154,4 +154,4 @@ TEST_CASE("X -> X^(5^k) on the plaintext moves slot s + k to slot s") {
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

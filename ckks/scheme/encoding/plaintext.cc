@@ -7,7 +7,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::ckks {
 
 Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale)
     : Plaintext(ring, basis, values_per_limb, scale,
@@ -74,4 +74,4 @@ void Plaintext::multiply_limb(uint64_t* out, const uint64_t* a, int j, size_t be
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

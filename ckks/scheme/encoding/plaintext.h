@@ -15,7 +15,7 @@
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/chain/scale.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class Plaintext {
  public:
@@ -42,7 +42,8 @@ class Plaintext {
   const uint64_t* limb(int j) const;
   RnsPoly expand() const;  // the full polynomial, NTT form
 
-  // out = a * the places [begin, begin + size) of limb j; size a power of two of at least 8, begin a multiple of it.
+  // out = a * the places [begin, begin + size) of limb j; size a power of two of at least 8, begin a multiple
+  // of it.
   void multiply_limb(uint64_t* out, const uint64_t* a, int j, size_t begin, size_t size) const;
 
  private:
@@ -55,4 +56,4 @@ class Plaintext {
   Buffer residues_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

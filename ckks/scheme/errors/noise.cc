@@ -4,7 +4,7 @@
 
 #include "ckks/ring/sampler.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr double kErrorVariance = kErrorStandardDeviation * kErrorStandardDeviation;
@@ -87,4 +87,4 @@ double NoiseModel::plain_product(double size, double error, double plain_size, S
   return product(size, error, plain_size, encoding(plain_scale));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -26,7 +26,7 @@
 
 #include "ckks/scheme/chain/context.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class NoiseModel {
  public:
@@ -68,4 +68,4 @@ class NoiseModel {
   double weight_;  // h
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -14,7 +14,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Tighter than the bit and a half that plans may be off: root mean squares over 2^11 real parts or more
@@ -251,4 +251,4 @@ TEST_CASE(
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -6,7 +6,7 @@
 
 #include "ckks/ring/sampler.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 double tail_bound(const Context& context, double parameter, double largest) {
@@ -62,4 +62,4 @@ double WorstCaseModel::switch_to_ephemeral(Scale scale) const {
          scale;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -1,23 +1,24 @@
-// Worst-case errors: bounds, where the noise model (noise.h) has averages. What protects a secret rests on these:
-// an attacker picks the computation, and may add a ciphertext to itself until its error is k e, and not sqrt(k) e
-// as an average over independent errors would have it (Guo, Nabokov, Suvanto, Johansson, "Key recovery attacks on
-// approximate homomorphic encryption with non-worst-case noise flooding countermeasures", USENIX Security 2024).
+// Worst-case errors: bounds, where the noise model (noise.h) has averages. What protects a secret rests on
+// these: an attacker picks the computation, and may add a ciphertext to itself until its error is k e, and
+// not sqrt(k) e as an average over independent errors would have it (Guo, Nabokov, Suvanto, Johansson, "Key
+// recovery attacks on approximate homomorphic encryption with non-worst-case noise flooding countermeasures",
+// USENIX Security 2024).
 //
 // Norm. |e| = max over all roots zeta of X^N + 1 of |e(zeta)|, divided by the scale: the largest error of a slot.
-// It is submultiplicative, and the Euclidean norm of the coefficients is at most |e| times the scale (Parseval:
-// sum over the roots of |e(zeta)|^2 = N ||e||_2^2).
+// It is submultiplicative, and the Euclidean norm of the coefficients is at most |e| times the scale
+// (Parseval: sum over the roots of |e(zeta)|^2 = N ||e||_2^2).
 //
 // Freshly drawn polynomials. With coefficients independent, symmetric and sub-Gaussian of parameter c^2
 // (E exp(t x) <= exp(t^2 c^2 / 2); c^2 = 21/2 for an error, 2/3 for a uniform ternary one) the real and the
-// imaginary part of e(zeta) are sub-Gaussian of parameter c^2 N / 2, because sum_k cos^2(k theta) = N/2 at these
-// roots. Over 2N one-sided events,
+// imaginary part of e(zeta) are sub-Gaussian of parameter c^2 N / 2, because sum_k cos^2(k theta) = N/2 at
+// these roots. Over 2N one-sided events,
 //
 //     |e| > sqrt(2 c^2 N (128 ln 2 + ln 2N))   has probability at most 2^-128
 //
-// for each polynomial, whoever chooses what is computed with it later. Below, T(c^2) is that bound, or N times the
-// largest coefficient where that is less. This is the only use of probability here; a secret of weight h has
-// |s| <= S = h always. Everything after sampling is a triangle inequality, and roundings count with their largest
-// value:
+// for each polynomial, whoever chooses what is computed with it later. Below, T(c^2) is that bound, or N
+// times the largest coefficient where that is less. This is the only use of probability here; a secret of
+// weight h has |s| <= S = h always. Everything after sampling is a triangle inequality, and roundings count
+// with their largest value:
 //
 //   encoding      rounding of coefficients                N / 2
 //   encryption    v e + e_1 s + e_0                       T(21/2) (T(2/3) + 1 + S)
@@ -28,15 +29,15 @@
 //   drop          product by round(g), g = S_t q_{t+1} / S_l, of a value of size x:   x |round(g) / g - 1|, and a
 //                 rescale
 //
-// each divided by the scale (a half within 2^-48 may be rounded either way, basis_conversion.h; a factor of 1 + 2^-40
-// covers that). Errors that are functions of public messages alone (a rounded scalar, floating-point
+// each divided by the scale (a half within 2^-48 may be rounded either way, basis_conversion.h; a factor of 1
+// + 2^-40 covers that). Errors that are functions of public messages alone (a rounded scalar, floating-point
 // arithmetic in the encoder, a scale that is snapped to its canonical value) reveal nothing and are left out,
 // but for the encoding's rounding and that of a drop.
 #pragma once
 
 #include "ckks/scheme/chain/context.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class WorstCaseModel {
  public:
@@ -69,4 +70,4 @@ class WorstCaseModel {
   double error_, mask_, secret_;  // T(21/2), T(2/3), S
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -8,7 +8,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 ParameterSpec dense(ParameterSpec spec) {
@@ -121,4 +121,4 @@ TEST_CASE("at the secure ring the bounds are what the equations say") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

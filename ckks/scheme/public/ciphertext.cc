@@ -1,6 +1,6 @@
 #include "ckks/scheme/public/ciphertext.h"
 
-namespace psm {
+namespace psm::ckks {
 
 Ciphertext Ciphertext::clone() const { return {{c[0].clone(), c[1].clone()}, scale(), fingerprint}; }
 
@@ -8,4 +8,4 @@ ExtendedCiphertext ExtendedCiphertext::clone() const {
   return {{c[0].clone(), c[1].clone()}, scale(), fingerprint};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -3,8 +3,8 @@
 // It carries its level (by its limbs), its scale, and the fingerprints of the parameters and of the key pair
 // it belongs to; the evaluator refuses to mix. A fingerprint tells accidents apart; it does not authenticate.
 //
-// The scale comes with the residues and is read-only after that, but for two operations that say what they do:
-// settle_scale() and declare_scale().
+// The scale comes with the residues and is read-only after that, but for two operations that say what they
+// do: settle_scale() and declare_scale().
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/chain/scale.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct Fingerprint {
   uint64_t parameters = 0;  // Context::fingerprint()
@@ -44,8 +44,8 @@ class ScaledPolys {
   Level level() const { return c[0].basis().q - 1; }
   Scale scale() const { return scale_; }
 
-  // Takes the scale that is meant for the one that was computed in doubles: they differ by 2^-40 at most, and the
-  // message by as much.
+  // Takes the scale that is meant for the one that was computed in doubles: they differ by 2^-40 at most, and
+  // the message by as much.
   void settle_scale(Scale scale) {
     PSM_CHECK(std::abs(scale / scale_ - 1) <= 0x1p-40, "scale ", scale_, " is not ", scale);
     scale_ = scale;
@@ -79,4 +79,4 @@ class ExtendedCiphertext : public ScaledPolys<2> {
   ExtendedCiphertext clone() const;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -3,7 +3,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/ring/sampler.h"
 
-namespace psm {
+namespace psm::ckks {
 
 size_t KeySwitchKey::bytes() const {
   size_t total = 0;
@@ -62,4 +62,4 @@ PackedPoly expand_seed_packed(const Seed& seed, int digit, const Ring& ring, Bas
           }};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

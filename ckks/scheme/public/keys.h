@@ -8,8 +8,8 @@
 // P and the digits are those of a band of levels (gadget.h), so a key serves the levels of one band; it is
 // trimmed to the highest of them at which it is used: fewer limbs and fewer digits.
 //
-// The key for the Galois element g (key_request.h) switches from s to sigma_g^{-1}(s), and sigma_g is applied to the
-// result, so a rotation permutes two polynomials rather than all digits.
+// The key for the Galois element g (key_request.h) switches from s to sigma_g^{-1}(s), and sigma_g is applied
+// to the result, so a rotation permutes two polynomials rather than all digits.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@
 #include "ckks/scheme/chain/key_request.h"
 #include "ckks/scheme/public/ciphertext.h"
 
-namespace psm {
+namespace psm::ckks {
 
 inline GaloisElement galois_element(const Context& context, int offset, bool conjugate = false) {
   return galois_element(context.chain(), offset, conjugate);
@@ -70,4 +70,4 @@ struct EvaluationKeys {
 void expand_seed(const Seed& seed, int digit, RnsPoly& a);
 PackedPoly expand_seed_packed(const Seed& seed, int digit, const Ring& ring, Basis basis);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace psm {
+namespace psm::ckks {
 
 Ciphertext expand(SeededCiphertext&& seeded) {
   RnsPoly a(seeded.c0.ring(), seeded.c0.basis(), Form::kNtt);
@@ -10,4 +10,4 @@ Ciphertext expand(SeededCiphertext&& seeded) {
   return {{std::move(seeded.c0), std::move(a)}, seeded.scale, seeded.fingerprint};
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

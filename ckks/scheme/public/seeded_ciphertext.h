@@ -4,7 +4,7 @@
 
 #include "ckks/scheme/public/keys.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct SeededCiphertext {
   Seed seed;
@@ -16,4 +16,4 @@ struct SeededCiphertext {
 // The ciphertext itself: c_1 expanded from the seed.
 Ciphertext expand(SeededCiphertext&& seeded);
 
-}  // namespace psm
+}  // namespace psm::ckks

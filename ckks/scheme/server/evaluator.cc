@@ -5,7 +5,7 @@
 
 #include "ckks/scheme/server/evaluator_implementation.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace evaluator_internal {
 
 void check_level(const char* operation, int level, int needed) {
@@ -72,4 +72,4 @@ void Evaluator::require_galois_key(GaloisElement g, Level level) const {
                       ") that serves level ", level, "; request it at that level when generating keys"));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -2,7 +2,8 @@
 //
 // Notation: a ciphertext at level l is modulo Q_l = q_0 .. q_l and encrypts scale * m. Products are NOT
 // rescaled: their scale is the product of the scales, and rescale() divides by q_l and goes down one level.
-// With both operands at the canonical scale S_l, multiply + rescale gives exactly S_{l-1} (scheme/chain/context.h).
+// With both operands at the canonical scale S_l, multiply + rescale gives exactly S_{l-1}
+// (scheme/chain/context.h).
 //
 // Refusals: operands of different levels or scales, other parameters or another key pair, a level that does
 // not exist, a missing key: all throw psm::Error that names what is missing. Nothing is adjusted silently;
@@ -31,7 +32,7 @@
 #include "ckks/scheme/server/galois_tile.h"
 #include "ckks/scheme/server/key_switch.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class Evaluator {
  public:
@@ -57,8 +58,8 @@ class Evaluator {
 
   // ---- products by plaintexts: scale = product, not rescaled --------------------------------------------
   Ciphertext multiply_plain(const Ciphertext& a, const Plaintext& b) const;
-  // The scalar is rounded to a Gaussian integer at `scalar_scale` (none: the one that makes the rescaled product
-  // canonical one level down, S_{l-1} q_l / scale(a)). scale = scale(a) * scalar_scale.
+  // The scalar is rounded to a Gaussian integer at `scalar_scale` (none: the one that makes the rescaled
+  // product canonical one level down, S_{l-1} q_l / scale(a)). scale = scale(a) * scalar_scale.
   Ciphertext multiply_scalar(const Ciphertext& a, std::complex<double> value, Scale scalar_scale = {}) const;
   // Every slot times i^power, exact: the monomial X^(power N/2).
   Ciphertext multiply_by_i(const Ciphertext& a, int power = 1) const;
@@ -67,8 +68,8 @@ class Evaluator {
   Ciphertext multiply(const Ciphertext& a, const Ciphertext& b) const;  // relinearised
   Ciphertext square(const Ciphertext& a) const;
   ProductCiphertext multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const;
-  // sum_k a_k * b_k, the scales of all products exactly equal: sums of products share one relinearisation, and each
-  // factor is read once.
+  // sum_k a_k * b_k, the scales of all products exactly equal: sums of products share one relinearisation,
+  // and each factor is read once.
   struct Factors {
     const Ciphertext *a, *b;
   };
@@ -133,4 +134,4 @@ class Evaluator {
   KeySwitcher switcher_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

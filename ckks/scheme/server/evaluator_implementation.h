@@ -6,7 +6,7 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/server/evaluator.h"
 
-namespace psm {
+namespace psm::ckks {
 
 namespace evaluator_internal {
 
@@ -26,4 +26,4 @@ void for_each_limb(int limbs, Function&& f) {
 }
 
 }  // namespace evaluator_internal
-}  // namespace psm
+}  // namespace psm::ckks

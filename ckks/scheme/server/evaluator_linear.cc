@@ -5,21 +5,21 @@
 #include "ckks/ring/arithmetic/real_residue.h"
 #include "ckks/scheme/server/evaluator_implementation.h"
 
-namespace psm {
+namespace psm::ckks {
 
 using namespace evaluator_internal;
 
 namespace {
 
 void check_pair(const char* operation, const Ciphertext& a, const Ciphertext& b) {
-  check_fingerprints(operation, a.fingerprint, b.fingerprint);
-  check_levels(operation, a.level(), b.level());
-  check_scales(operation, a.scale(), b.scale());
+  evaluator_internal::check_fingerprints(operation, a.fingerprint, b.fingerprint);
+  evaluator_internal::check_levels(operation, a.level(), b.level());
+  evaluator_internal::check_scales(operation, a.scale(), b.scale());
 }
 
 void check_plain(const char* operation, const Context& context, const Ciphertext& a, const Plaintext& b) {
   PSM_CHECK(&b.ring() == &context.ring(), "plaintext of another ring");
-  check_levels(operation, a.level(), b.level());
+  evaluator_internal::check_levels(operation, a.level(), b.level());
 }
 
 Ciphertext uninitialised(const Ciphertext& like, Scale scale) {
@@ -68,7 +68,7 @@ void add_constant_limb(uint64_t* out, GaussianResidue c, size_t n, const Modulus
 Ciphertext Evaluator::add(const Ciphertext& a, const Ciphertext& b) const {
   check_pair("add", a, b);
   Ciphertext out = uninitialised(a);
-  for (int i : {0, 1}) psm::add(out.c[i], a.c[i], b.c[i]);
+  for (int i : {0, 1}) psm::ckks::add(out.c[i], a.c[i], b.c[i]);
   return out;
 }
 
@@ -81,13 +81,13 @@ Ciphertext Evaluator::sub(const Ciphertext& a, const Ciphertext& b) const {
 
 Ciphertext Evaluator::negate(const Ciphertext& a) const {
   Ciphertext out = uninitialised(a);
-  for (int i : {0, 1}) psm::negate(out.c[i], a.c[i]);
+  for (int i : {0, 1}) psm::ckks::negate(out.c[i], a.c[i]);
   return out;
 }
 
 void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const {
   check_pair("add", a, b);
-  for (int i : {0, 1}) psm::add(a.c[i], a.c[i], b.c[i]);
+  for (int i : {0, 1}) psm::ckks::add(a.c[i], a.c[i], b.c[i]);
 }
 
 void Evaluator::sub_inplace(Ciphertext& a, const Ciphertext& b) const {
@@ -97,10 +97,10 @@ void Evaluator::sub_inplace(Ciphertext& a, const Ciphertext& b) const {
 
 Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& b) const {
   check_plain("add_plain", context_, a, b);
-  check_scales("add_plain", a.scale(), b.scale());
+  evaluator_internal::check_scales("add_plain", a.scale(), b.scale());
   Ciphertext out = a.clone();
   const RnsPoly addend = b.expand().clone_prefix(a.c[0].basis());
-  psm::add(out.c[0], out.c[0], addend);
+  psm::ckks::add(out.c[0], out.c[0], addend);
   return out;
 }
 
@@ -123,22 +123,23 @@ void Evaluator::add_scalar_inplace(Ciphertext& a, std::complex<double> value) co
 Ciphertext Evaluator::multiply_plain(const Ciphertext& a, const Plaintext& b) const {
   check_plain("multiply_plain", context_, a, b);
   Ciphertext out = uninitialised(a, a.scale() * b.scale());
-  for_each_limb(a.level() + 1,
-                [&](int i, int j) { b.multiply_limb(out.c[i].limb(j), a.c[i].limb(j), j, 0, a.c[i].n()); });
+  evaluator_internal::for_each_limb(a.level() + 1, [&](int i, int j) {
+    b.multiply_limb(out.c[i].limb(j), a.c[i].limb(j), j, 0, a.c[i].n());
+  });
   return out;
 }
 
 Ciphertext Evaluator::multiply_scalar(const Ciphertext& a, std::complex<double> value,
                                       Scale scalar_scale) const {
   if (scalar_scale == 0) {
-    check_level("multiply_scalar", a.level(), 1);
+    evaluator_internal::check_level("multiply_scalar", a.level(), 1);
     const Scale needed(before_rescale(context_.scale(a.level() - 1), context_.q(a.level())) / a.scale());
     // Equal but for rounding: then the product of two canonical scales, which rescales to the canonical one.
     scalar_scale = std::abs(needed / a.scale() - 1) < 0x1p-46 ? a.scale() : needed;
   }
   Ciphertext out = uninitialised(a, a.scale() * scalar_scale);
   const Ring& ring = context_.ring();
-  for_each_limb(a.level() + 1, [&](int i, int j) {
+  evaluator_internal::for_each_limb(a.level() + 1, [&](int i, int j) {
     scale_limb(out.c[i].limb(j), a.c[i].limb(j), gaussian_residue(value, scalar_scale, ring.ntt(j)), ring.n(),
                ring.q(j));
   });
@@ -151,7 +152,7 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
   if (power == 2) return negate(a);
   Ciphertext out = uninitialised(a);
   const Ring& ring = context_.ring();
-  for_each_limb(a.level() + 1, [&](int i, int j) {
+  evaluator_internal::for_each_limb(a.level() + 1, [&](int i, int j) {
     scale_limb(out.c[i].limb(j), a.c[i].limb(j),
                gaussian_residue({0, power == 1 ? 1.0 : -1.0}, Scale(1), ring.ntt(j)), ring.n(), ring.q(j));
   });
@@ -161,22 +162,22 @@ Ciphertext Evaluator::multiply_by_i(const Ciphertext& a, int power) const {
 // ---- levels ----------------------------------------------------------------------------------------------
 
 Ciphertext Evaluator::rescale(const Ciphertext& a) const {
-  check_level("rescale", a.level(), 1);
+  evaluator_internal::check_level("rescale", a.level(), 1);
   return {switcher_.rescale(a.c[0], a.c[1]), context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 
 void Evaluator::rescale_inplace(Ciphertext& a) const { a = rescale(a); }
 
 Ciphertext Evaluator::truncate_to_level(const Ciphertext& a, Level target) const {
-  check_level("truncate_to_level", a.level(), target);
+  evaluator_internal::check_level("truncate_to_level", a.level(), target);
   return {
       {a.c[0].clone_prefix({target + 1, 0}), a.c[1].clone_prefix({target + 1, 0})}, a.scale(), a.fingerprint};
 }
 
 Ciphertext Evaluator::drop_to_level(const Ciphertext& a, Level target) const {
-  check_level("drop_to_level", a.level(), target);
+  evaluator_internal::check_level("drop_to_level", a.level(), target);
   if (a.scale() == context_.scale(target)) return truncate_to_level(a, target);
-  check_level("drop_to_level with a change of scale", a.level(), target + 1);
+  evaluator_internal::check_level("drop_to_level with a change of scale", a.level(), target + 1);
   const Scale scalar_scale(before_rescale(context_.scale(target), context_.q(target + 1)) / a.scale());
   if (scalar_scale < 0x1p16) {
     throw Error(message("drop_to_level: a ciphertext of scale 2^", std::log2(a.scale()),
@@ -188,4 +189,4 @@ Ciphertext Evaluator::drop_to_level(const Ciphertext& a, Level target) const {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

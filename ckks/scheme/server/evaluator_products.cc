@@ -4,7 +4,7 @@
 
 #include "ckks/scheme/server/evaluator_implementation.h"
 
-namespace psm {
+namespace psm::ckks {
 
 using namespace evaluator_internal;
 
@@ -12,9 +12,9 @@ namespace {
 
 void check_factors(const char* operation, const Context& context, const EvaluationKeys& keys,
                    const Ciphertext& a, const Ciphertext& b) {
-  check_owner(operation, a.fingerprint, context, keys);
-  check_fingerprints(operation, a.fingerprint, b.fingerprint);
-  check_levels(operation, a.level(), b.level());
+  evaluator_internal::check_owner(operation, a.fingerprint, context, keys);
+  evaluator_internal::check_fingerprints(operation, a.fingerprint, b.fingerprint);
+  evaluator_internal::check_levels(operation, a.level(), b.level());
 }
 
 }  // namespace
@@ -25,8 +25,8 @@ ProductCiphertext Evaluator::sum_of_products(std::span<const Factors> factors) c
   const Scale scale = first.scale() * factors[0].b->scale();
   for (const Factors& pair : factors) {
     check_factors("multiply", context_, keys_, *pair.a, *pair.b);
-    check_levels("sum_of_products", first.level(), pair.a->level());
-    check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
+    evaluator_internal::check_levels("sum_of_products", first.level(), pair.a->level());
+    evaluator_internal::check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
   }
   ProductCiphertext out(context_.ring(), first.c[0].basis(), scale, first.fingerprint);
   parallel_for(0, static_cast<size_t>(first.level()) + 1, [&](size_t index) {
@@ -57,7 +57,7 @@ void Evaluator::require_relinearisation_key(Level level) const {
 }
 
 Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
-  check_owner("relinearise", a.fingerprint, context_, keys_);
+  evaluator_internal::check_owner("relinearise", a.fingerprint, context_, keys_);
   require_relinearisation_key(a.level());
   const KeySwitchKey& key = *keys_.find_relinearisation(context_, a.level());
   return {switcher_.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1]}), a.scale(),
@@ -65,8 +65,8 @@ Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
 }
 
 Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
-  check_owner("relinearise", a.fingerprint, context_, keys_);
-  check_level("relinearise_rescale", a.level(), 1);
+  evaluator_internal::check_owner("relinearise", a.fingerprint, context_, keys_);
+  evaluator_internal::check_level("relinearise_rescale", a.level(), 1);
   require_relinearisation_key(a.level());
   const KeySwitchKey& key = *keys_.find_relinearisation(context_, a.level());
   return {switcher_.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true}),
@@ -85,4 +85,4 @@ Ciphertext Evaluator::multiply_rescale(const Ciphertext& a, const Ciphertext& b)
 
 Ciphertext Evaluator::square_rescale(const Ciphertext& a) const { return multiply_rescale(a, a); }
 
-}  // namespace psm
+}  // namespace psm::ckks

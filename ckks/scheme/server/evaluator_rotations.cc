@@ -4,14 +4,14 @@
 
 #include "ckks/scheme/server/evaluator_implementation.h"
 
-namespace psm {
+namespace psm::ckks {
 
 using namespace evaluator_internal;
 
 // ---- hoisting --------------------------------------------------------------------------------------------
 
 Hoisted Evaluator::hoist(const Ciphertext& a) const {
-  check_owner("rotate", a.fingerprint, context_, keys_);
+  evaluator_internal::check_owner("rotate", a.fingerprint, context_, keys_);
   return {&a, switcher_.decompose(a.c[1], context_.p_count(a.level()))};
 }
 
@@ -29,7 +29,7 @@ Ciphertext Evaluator::rotate(const Hoisted& a, int offset, bool conjugate) const
 }
 
 Ciphertext Evaluator::apply_galois(const Ciphertext& a, GaloisElement g) const {
-  check_owner("rotate", a.fingerprint, context_, keys_);
+  evaluator_internal::check_owner("rotate", a.fingerprint, context_, keys_);
   if (g == 1) return a.clone();
   require_galois_key(g, a.level());
   return {switcher_.switch_key(a.c[1], *keys_.find_galois(context_, g, a.level()),
@@ -94,10 +94,10 @@ Ciphertext Evaluator::sum_galois(const Ciphertext& a, std::span<const GaloisElem
 }
 
 void Evaluator::add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const {
-  check_fingerprints("add", a.fingerprint, b.fingerprint);
-  check_levels("add", a.level(), b.level());
-  check_scales("add", a.scale(), b.scale());
-  for (int i : {0, 1}) psm::add(a.c[i], a.c[i], b.c[i]);
+  evaluator_internal::check_fingerprints("add", a.fingerprint, b.fingerprint);
+  evaluator_internal::check_levels("add", a.level(), b.level());
+  evaluator_internal::check_scales("add", a.scale(), b.scale());
+  for (int i : {0, 1}) psm::ckks::add(a.c[i], a.c[i], b.c[i]);
 }
 
 ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const Plaintext& b) const {
@@ -105,13 +105,14 @@ ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const 
   PSM_CHECK(b.basis() == basis, "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ", basis.q,
             "+", basis.p);
   ExtendedCiphertext out(context_.ring(), basis, a.scale() * b.scale(), a.fingerprint);
-  for_each_limb(basis.limbs(),
-                [&](int i, int j) { b.multiply_limb(out.c[i].limb(j), a.c[i].limb(j), j, 0, a.c[i].n()); });
+  evaluator_internal::for_each_limb(basis.limbs(), [&](int i, int j) {
+    b.multiply_limb(out.c[i].limb(j), a.c[i].limb(j), j, 0, a.c[i].n());
+  });
   return out;
 }
 
 ExtendedCiphertext Evaluator::apply_galois_extended(const ExtendedCiphertext& a, GaloisElement g) const {
-  check_owner("rotate", a.fingerprint, context_, keys_);
+  evaluator_internal::check_owner("rotate", a.fingerprint, context_, keys_);
   if (g == 1) return a.clone();
   require_galois_key(g, a.level());
   const Ring& ring = context_.ring();
@@ -141,7 +142,7 @@ Ciphertext Evaluator::mod_down(const ExtendedCiphertext& a) const {
 }
 
 Ciphertext Evaluator::mod_down_rescale(const ExtendedCiphertext& a) const {
-  check_level("mod_down_rescale", a.level(), 1);
+  evaluator_internal::check_level("mod_down_rescale", a.level(), 1);
   return {switcher_.mod_down_rescale(a.c[0], a.c[1]), context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 
@@ -156,14 +157,14 @@ Ciphertext switch_key(const KeySwitcher& switcher, const Ciphertext& a, const Ke
 }  // namespace
 
 Ciphertext Evaluator::switch_to_ephemeral(const Ciphertext& a) const {
-  check_owner("switch_to_ephemeral", a.fingerprint, context_, keys_);
+  evaluator_internal::check_owner("switch_to_ephemeral", a.fingerprint, context_, keys_);
   PSM_CHECK(a.level() == 0, "the ephemeral secret exists at level 0 only; level ", a.level());
   if (!keys_.to_ephemeral) throw Error("there are no encapsulation keys; request them when generating keys");
   return switch_key(switcher_, a, *keys_.to_ephemeral);
 }
 
 Ciphertext Evaluator::switch_from_ephemeral(const Ciphertext& a) const {
-  check_owner("switch_from_ephemeral", a.fingerprint, context_, keys_);
+  evaluator_internal::check_owner("switch_from_ephemeral", a.fingerprint, context_, keys_);
   if (!keys_.from_ephemeral)
     throw Error("there are no encapsulation keys; request them when generating keys");
   return switch_key(switcher_, a, *keys_.from_ephemeral);
@@ -176,7 +177,7 @@ Ciphertext Evaluator::mod_raise(const Ciphertext& a, Level level) const {
   Ciphertext out(ring, basis, a.scale(), a.fingerprint);
   RnsPoly coefficients[2] = {a.c[0].clone(), a.c[1].clone()};
   for (RnsPoly& c : coefficients) to_coefficients(c);
-  for_each_limb(basis.limbs(), [&](int i, int j) {
+  evaluator_internal::for_each_limb(basis.limbs(), [&](int i, int j) {
     if (j == 0) {
       std::copy_n(a.c[i].limb(0), ring.n(), out.c[i].limb(0));
       return;
@@ -187,4 +188,4 @@ Ciphertext Evaluator::mod_raise(const Ciphertext& a, Level level) const {
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

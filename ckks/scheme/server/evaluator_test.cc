@@ -6,7 +6,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 constexpr int kTop = 6;
@@ -355,4 +355,4 @@ TEST_CASE("around ModRaise: the message survives both key switches, and multiple
   CHECK(largest <= 17);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

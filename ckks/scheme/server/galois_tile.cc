@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::ckks {
 
 void galois_tile(const KeySwitcher& switcher, const Hoisted& a, const GaloisStep& step, int j, size_t begin,
                  size_t size, uint64_t* c0, uint64_t* c1) {
@@ -35,4 +35,4 @@ void galois_tile(const KeySwitcher& switcher, const Hoisted& a, const GaloisStep
   k.automorphism(c1, k1, table.tile(begin, size));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

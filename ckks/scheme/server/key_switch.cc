@@ -7,7 +7,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/ring/kernels/backend.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Coefficients a thread converts at a time.
@@ -65,7 +65,7 @@ class Remainders {
       for (size_t s = 0; s < sources_; ++s) c.y.push_back(residues(i, s));
       for (size_t j = 0; j < targets_; ++j) c.out.push_back(remainder(i, j));
     }
-    psm::convert(conversions, n_);
+    psm::ckks::convert(conversions, n_);
   }
 
  private:
@@ -406,4 +406,4 @@ std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1
   return result;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -32,7 +32,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/public/keys.h"
 
-namespace psm {
+namespace psm::ckks {
 
 // The digits of a polynomial, which is borrowed: limbs of a digit's own primes are the polynomial's, in NTT
 // form.
@@ -76,8 +76,8 @@ class KeySwitcher {
   RnsPoly mod_down(const RnsPoly& x) const;
   std::array<RnsPoly, 2> mod_down(const RnsPoly& x0, const RnsPoly& x1) const;
   std::array<RnsPoly, 2> mod_down_rescale(const RnsPoly& x0, const RnsPoly& x1) const;
-  // The same of polynomials over `basis` that never stand in memory: tiles(j, begin, size, out0, out1) makes places
-  // [begin, begin + size) of limb j of both, size at most kMaxTile, each place once.
+  // The same of polynomials over `basis` that never stand in memory: tiles(j, begin, size, out0, out1) makes
+  // places [begin, begin + size) of limb j of both, size at most kMaxTile, each place once.
   using Tiles = std::function<void(int, size_t, size_t, uint64_t*, uint64_t*)>;
   std::array<RnsPoly, 2> mod_down_rescale(Basis basis, const Tiles& tiles) const;
   // round(x / q_l), for polynomials without special primes.
@@ -110,4 +110,4 @@ class KeySwitcher {
   mutable std::map<std::tuple<Kind, int, int, int>, std::unique_ptr<const BasisConverter>> converters_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -2,12 +2,13 @@
 
 #include <vector>
 
-namespace psm::textbook {
+namespace psm::ckks::textbook {
 namespace {
 
 // The integer in (-D/2, D/2) with residues x[i] modulo primes r[i], D their product, as Garner's digits
 //     v_0 + r_0 (v_1 + r_1 (v_2 + ...)),   |v_i| < r_i / 2.
-// All r_i are odd, so such digits give every integer of the interval once: the representative nearest to zero.
+// All r_i are odd, so such digits give every integer of the interval once: the representative nearest to
+// zero.
 struct Centred {
   std::vector<int64_t> v;
   std::vector<Modulus> r;
@@ -84,4 +85,4 @@ std::array<RnsPoly, 2> switch_key(const Context& context, const RnsPoly& c, cons
   return {mod_down(x[0]), mod_down(x[1])};
 }
 
-}  // namespace psm::textbook
+}  // namespace psm::ckks::textbook

@@ -12,8 +12,9 @@
 //
 //     k_0 + k_1 s = c s' + (sum_i d_i e_i) / P + rounding:          small, because D_i < P.
 //
-// Representatives are those nearest to zero, exactly; the fast one finds them with doubles, and takes the other
-// one where a coefficient lies within 2^-48 D of a half (basis_conversion.h): one in 2^47 of random ones.
+// Representatives are those nearest to zero, exactly; the fast one finds them with doubles, and takes the
+// other one where a coefficient lies within 2^-48 D of a half (basis_conversion.h): one in 2^47 of random
+// ones.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/public/keys.h"
 
-namespace psm::textbook {
+namespace psm::ckks::textbook {
 
 // c: coefficients, no special primes. The result: coefficients modulo Q_l and p_count special primes.
 RnsPoly mod_up(const Context& context, const RnsPoly& c, int digit, int p_count);
@@ -36,4 +37,4 @@ RnsPoly mod_down(const RnsPoly& x, bool rescale = false);
 // (k_0, k_1). NTT form in and out.
 std::array<RnsPoly, 2> switch_key(const Context& context, const RnsPoly& c, const KeySwitchKey& key);
 
-}  // namespace psm::textbook
+}  // namespace psm::ckks::textbook

@@ -10,7 +10,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // Chains with one digit and with several, digits as large as P, 32-bit and 50-bit primes, and all bands of
@@ -193,4 +193,4 @@ TEST_CASE("after a switch from s' to s, k_0 + k_1 s is c s' but for an error of 
   }
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

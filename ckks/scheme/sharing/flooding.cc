@@ -6,7 +6,7 @@
 #include "ckks/base/error.h"
 #include "ckks/ring/wide_gaussian.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 std::string tenths(double x) {
@@ -59,4 +59,4 @@ Flooding plan_flooding(const Context& context, int level, Scale scale, double si
   return flooding;
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

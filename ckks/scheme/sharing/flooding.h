@@ -19,12 +19,13 @@
 //     sigma = sqrt(12 q) 2^(s/2) D.
 //
 // What that promises, in two measures that must not be confused; s = 128 is the default.
-//   * Bits as Micciancio and Walter count them (ePrint 2018/077): a distinguisher that answers with probability a and
-//     is then right with probability 1/2 + b has the advantage 4 a b^2. Cauchy and Schwarz with x ln x - x + 1 >=
-//     3 (x - 1)^2 / (2 (x + 2)) bound it by 2/3 of the divergence, 2^-s / 36: more than s bits.
-//   * Total variation, the advantage as most definitions have it: by Pinsker's inequality at most 2^(-s/2) / sqrt(48)
-//     over all q answers together, 2^-66.8. To this the sampler adds 2^-110 an integer and step: for 2^20 answers at
-//     N = 2^16 the sum is 2^-66.5 (Flooding::total_variation).
+//   * Bits as Micciancio and Walter count them (ePrint 2018/077): a distinguisher that answers with
+//     probability a and is then right with probability 1/2 + b has the advantage 4 a b^2. Cauchy and Schwarz
+//     with x ln x - x + 1 >= 3 (x - 1)^2 / (2 (x + 2)) bound it by 2/3 of the divergence, 2^-s / 36: more
+//     than s bits.
+//   * Total variation, the advantage as most definitions have it: by Pinsker's inequality at most 2^(-s/2) /
+//     sqrt(48) over all q answers together, 2^-66.8. To this the sampler adds 2^-110 an integer and step: for
+//     2^20 answers at N = 2^16 the sum is 2^-66.5 (Flooding::total_variation).
 //
 // The premises. The answer is that of the stated computation on honest encryptions: a server that returns
 // another ciphertext voids the bound. Every answer shared under a key counts, the same ciphertext twice as
@@ -38,7 +39,7 @@
 
 #include "ckks/scheme/chain/context.h"
 
-namespace psm {
+namespace psm::ckks {
 
 struct SharingTerms {
   static constexpr uint64_t kMaxQueries = 1 << 20;
@@ -64,4 +65,4 @@ struct Flooding {
 Flooding plan_flooding(const Context& context, int level, Scale scale, double size, double error,
                        const SharingTerms& terms);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -10,7 +10,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 // (x + y) y at scales that leave room for flooding: encoded at 2^150, rescaled to about 2^140 at level 4.
@@ -105,8 +105,8 @@ TEST_CASE(
   CHECK(std::log2(std::exp2(log2_variation(1)) + 32 * sampler) == doctest::Approx(-66.526).epsilon(1e-4));
 }
 
-// What a distinguisher gains that answers "first" above a threshold on the likelihood ratio of two normal laws `shift`
-// deviations apart, "second" below its negative, and nothing between.
+// What a distinguisher gains that answers "first" above a threshold on the likelihood ratio of two normal
+// laws `shift` deviations apart, "second" below its negative, and nothing between.
 struct Distinguisher {
   double answers, right;  // probability of an answer, and that it is right
 };
@@ -177,4 +177,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

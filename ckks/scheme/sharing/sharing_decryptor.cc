@@ -11,7 +11,7 @@
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/server/key_switch.h"
 
-namespace psm {
+namespace psm::ckks {
 
 SharingDecryptor::SharingDecryptor(const SecretKey& secret, const Encoder& encoder)
     : secret_(secret), encoder_(encoder) {}
@@ -59,4 +59,4 @@ std::vector<std::complex<double>> SharingDecryptor::decrypt(const Ciphertext& ci
   return encoder_.decode(plaintext);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -2,7 +2,8 @@
 //
 //     y = c_0 + c_1 s + g mod Q_level,     then divided by primes of the chain until the decoder can read it
 //
-// All that happens to y after g was added needs no secret. No branch and no address depends on s, g or the error.
+// All that happens to y after g was added needs no secret. No branch and no address depends on s, g or the
+// error.
 #pragma once
 
 #include <complex>
@@ -12,7 +13,7 @@
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/sharing/flooding.h"
 
-namespace psm {
+namespace psm::ckks {
 
 class SharingDecryptor {
  public:
@@ -26,4 +27,4 @@ class SharingDecryptor {
   const Encoder& encoder_;
 };
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace psm::known_answers {
+namespace psm::ckks::known_answers {
 
 inline constexpr uint64_t kNttPrime = 1125899906826241u;
 inline constexpr uint64_t kNtt16[] = {
@@ -45,4 +45,4 @@ inline constexpr uint64_t kRotatedBegin[] = {
 };
 inline constexpr char kRotated[] = "ba2806c988a0082e1a448f0fbaf46169a6ef2ba07f0e249441a185628f5199b9";
 
-}  // namespace psm::known_answers
+}  // namespace psm::ckks::known_answers

@@ -195,7 +195,7 @@ def main():
     rotated = switch_key(n, q, p, digits, True, 5)
 
     print("// Written by known_answers.py: see there and known_answers_test.cc.")
-    print("#pragma once\n\n#include <cstdint>\n\nnamespace psm::known_answers {\n")
+    print("#pragma once\n\n#include <cstdint>\n\nnamespace psm::ckks::known_answers {\n")
     print(f"inline constexpr uint64_t kNttPrime = {ntt_prime}u;")
     print(array("kNtt16", small))
     print(text("kNtt4096", digest(large)) + "\n")
@@ -206,7 +206,7 @@ def main():
     print(text("kSwitched", digest(plain)))
     print(array("kRotatedBegin", rotated[:8]))
     print(text("kRotated", digest(rotated)))
-    print("\n}  // namespace psm::known_answers")
+    print("\n}  // namespace psm::ckks::known_answers")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
-// The transform, the encoder and a key switch against values that known_answers.py computes from their definitions
-// with Python's integers: what all backends share by mistake, the comparison of backends cannot find.
+// The transform, the encoder and a key switch against values that known_answers.py computes from their
+// definitions with Python's integers: what all backends share by mistake, the comparison of backends cannot
+// find.
 #include "ckks/scheme/testing/known_answers.h"
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 #include "ckks/scheme/server/key_switch.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 namespace {
 
 using Words = std::vector<uint64_t>;
@@ -138,4 +139,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::ckks

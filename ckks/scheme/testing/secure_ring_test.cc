@@ -5,7 +5,7 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::ckks {
 
 TEST_CASE("at N = 2^16 encrypt, multiply, rotate, conjugate and decrypt meet the predicted errors") {
   constexpr int kLevel = 15;
@@ -43,4 +43,4 @@ TEST_CASE("at N = 2^16 encrypt, multiply, rotate, conjugate and decrypt meet the
   CHECK(rms_error(t.decrypt(e.drop_to_level(product, 0)), xy) < 1.5 * expected);
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::ckks {
 
 TestParty::TestParty(const ParameterSpec& spec, const KeyRequest& request)
     : context(spec),
@@ -61,4 +61,4 @@ double rms_error(const Slots& a, const Slots& b) {
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -13,7 +13,7 @@
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/server/evaluator.h"
 
-namespace psm {
+namespace psm::ckks {
 
 using Slots = std::vector<std::complex<double>>;
 
@@ -46,4 +46,4 @@ double max_error(const Slots& a, const Slots& b);
 // Root mean square of |a - b|.
 double rms_error(const Slots& a, const Slots& b);
 
-}  // namespace psm
+}  // namespace psm::ckks

@@ -9,11 +9,11 @@ namespace {
 constexpr uint32_t kSecretKeyTag = 1;
 }
 
-uint64_t secret_key_file_bytes(const Context& context) {
+uint64_t secret_key_file_bytes(const ckks::Context& context) {
   return container_bytes(context.spec()) + record_bytes(static_cast<uint64_t>(context.n()) / 4);
 }
 
-void write_secret_key(const std::string& path, const SecretKey& key) {
+void write_secret_key(const std::string& path, const ckks::SecretKey& key) {
   const auto& coefficients = key.coefficients();
   SecretVector<uint8_t> bytes(coefficients.size() / 4);
   for (size_t i = 0; i < coefficients.size(); ++i) {
@@ -26,7 +26,7 @@ void write_secret_key(const std::string& path, const SecretKey& key) {
   writer.commit();
 }
 
-SecretKey read_secret_key(ByteSource source, const Context& context) {
+ckks::SecretKey read_secret_key(ByteSource source, const ckks::Context& context) {
   if (source.open_to_others()) {
     throw Error(message("cannot use ", source.name(),
                         ": others than its owner may read or write it, and whoever reads it "
@@ -44,7 +44,7 @@ SecretKey read_secret_key(ByteSource source, const Context& context) {
   SecretVector<int32_t> coefficients(n);
   for (size_t i = 0; i < n; ++i) coefficients[i] = ((bytes[i / 4] >> (2 * (i % 4))) & 3) - 1;
   if (reader.next(record)) reader.refuse("it holds more than a secret key");
-  return SecretKey(context, std::move(coefficients), reader.header().fingerprint.key);
+  return ckks::SecretKey(context, std::move(coefficients), reader.header().fingerprint.key);
 }
 
 }  // namespace psm::wire

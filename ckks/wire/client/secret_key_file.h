@@ -1,6 +1,6 @@
-// The file of a secret key: coefficients in {-1, 0, 1}, two bits each (value + 1), readable by its owner only.
-// No branch and no address depends on a coefficient: packing, checksum and checks work on all of them alike. That a
-// file is refused as damaged, and why, may be seen.
+// The file of a secret key: coefficients in {-1, 0, 1}, two bits each (value + 1), readable by its owner
+// only. No branch and no address depends on a coefficient: packing, checksum and checks work on all of them
+// alike. That a file is refused as damaged, and why, may be seen.
 //
 // A target of its own: whatever computes on ciphertexts must not depend on it.
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace psm::wire {
 
-uint64_t secret_key_file_bytes(const Context& context);
-void write_secret_key(const std::string& path, const SecretKey& key);
+uint64_t secret_key_file_bytes(const ckks::Context& context);
+void write_secret_key(const std::string& path, const ckks::SecretKey& key);
 // Refuses a file that others than its owner may read or write, as ssh does.
-SecretKey read_secret_key(ByteSource source, const Context& context);
+ckks::SecretKey read_secret_key(ByteSource source, const ckks::Context& context);
 
 }  // namespace psm::wire

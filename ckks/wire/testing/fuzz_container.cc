@@ -28,7 +28,8 @@ size_t header_end(const std::string& file) {
   return end + 8 <= file.size() ? end : std::string::npos;
 }
 
-// Calls visit(begin, where its checksum stands, is it the end record) for each record that is there as a whole.
+// Calls visit(begin, where its checksum stands, is it the end record) for each record that is there as a
+// whole.
 template <typename Visit>
 void for_each_record(const std::string& file, Visit&& visit) {
   size_t at = header_end(file);

@@ -2,11 +2,11 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 
-std::vector<Plaintext> encode_inputs(const Encoder& encoder, std::span<const PlanEnd> ends,
-                                     const SlotVectors& inputs) {
-  std::vector<Plaintext> out;
+std::vector<ckks::Plaintext> encode_inputs(const ckks::Encoder& encoder, std::span<const PlanEnd> ends,
+                                           const attention::SlotVectors& inputs) {
+  std::vector<ckks::Plaintext> out;
   for (const PlanEnd& end : ends) {
     const auto found = inputs.find(end.name);
     if (found == inputs.end() || ends.size() != inputs.size()) {
@@ -18,19 +18,22 @@ std::vector<Plaintext> encode_inputs(const Encoder& encoder, std::span<const Pla
   return out;
 }
 
-std::map<std::string, Ciphertext> encrypt_inputs(const Deployment& deployment, const Encoder& encoder,
-                                                 Encryptor& encryptor, const SlotVectors& inputs) {
+std::map<std::string, ckks::Ciphertext> encrypt_inputs(const Deployment& deployment,
+                                                       const ckks::Encoder& encoder,
+                                                       ckks::Encryptor& encryptor,
+                                                       const attention::SlotVectors& inputs) {
   const PlanEnds ends = ends_of(deployment);
-  const std::vector<Plaintext> encoded = encode_inputs(encoder, ends.inputs, inputs);
-  std::map<std::string, Ciphertext> out;
+  const std::vector<ckks::Plaintext> encoded = encode_inputs(encoder, ends.inputs, inputs);
+  std::map<std::string, ckks::Ciphertext> out;
   for (size_t i = 0; i < encoded.size(); ++i) out.emplace(ends.inputs[i].name, encryptor.encrypt(encoded[i]));
   return out;
 }
 
-SlotVectors decrypt_outputs(const Decryptor& decryptor, const std::map<std::string, Ciphertext>& outputs) {
-  SlotVectors out;
+attention::SlotVectors decrypt_outputs(const ckks::Decryptor& decryptor,
+                                       const std::map<std::string, ckks::Ciphertext>& outputs) {
+  attention::SlotVectors out;
   for (const auto& [name, ciphertext] : outputs) out.emplace(name, decryptor.decrypt(ciphertext));
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

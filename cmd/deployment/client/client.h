@@ -13,16 +13,19 @@
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/plan_ends.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // The inputs as plaintexts, in the plan's order, each at the level that the plan wants.
-std::vector<Plaintext> encode_inputs(const Encoder& encoder, std::span<const PlanEnd> ends,
-                                     const SlotVectors& inputs);
+std::vector<ckks::Plaintext> encode_inputs(const ckks::Encoder& encoder, std::span<const PlanEnd> ends,
+                                           const attention::SlotVectors& inputs);
 
 // The inputs encrypted under the public key, by name.
-std::map<std::string, Ciphertext> encrypt_inputs(const Deployment& deployment, const Encoder& encoder,
-                                                 Encryptor& encryptor, const SlotVectors& inputs);
+std::map<std::string, ckks::Ciphertext> encrypt_inputs(const Deployment& deployment,
+                                                       const ckks::Encoder& encoder,
+                                                       ckks::Encryptor& encryptor,
+                                                       const attention::SlotVectors& inputs);
 
-SlotVectors decrypt_outputs(const Decryptor& decryptor, const std::map<std::string, Ciphertext>& outputs);
+attention::SlotVectors decrypt_outputs(const ckks::Decryptor& decryptor,
+                                       const std::map<std::string, ckks::Ciphertext>& outputs);
 
-}  // namespace psm
+}  // namespace psm::cmd

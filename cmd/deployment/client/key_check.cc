@@ -21,7 +21,7 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 using Slots = std::vector<std::complex<double>>;
@@ -30,7 +30,7 @@ constexpr double kAllowance = 4;
 const double kSize = std::sqrt(2.0 / 3);  // root mean square of the slots below
 
 // Uniform in [-1, 1] + i [-1, 1].
-Slots test_slots(const Context& context) {
+Slots test_slots(const ckks::Context& context) {
   TrainingRandom random(1);
   Slots slots(static_cast<size_t>(context.slots()));
   for (auto& slot : slots) {
@@ -42,10 +42,10 @@ Slots test_slots(const Context& context) {
 
 // What X -> X^element makes of slots: a rotation by k where element = 5^k mod 2N, or one with a conjugation
 // where it is -5^k.
-Slots apply_galois(const Slots& slots, GaloisElement element) {
+Slots apply_galois(const Slots& slots, ckks::GaloisElement element) {
   const size_t n = slots.size();
-  const GaloisElement order = 4 * n;  // 2N
-  GaloisElement power = 1;
+  const ckks::GaloisElement order = 4 * n;  // 2N
+  ckks::GaloisElement power = 1;
   size_t k = 0;
   for (; power != element && power != order - element; ++k) power = 5 * power % order;
   Slots out(n);
@@ -58,7 +58,7 @@ Slots apply_galois(const Slots& slots, GaloisElement element) {
 
 class Check {
  public:
-  Check(const KeyFiles& files, const Context& context)
+  Check(const KeyFiles& files, const ckks::Context& context)
       : files_(files),
         context_(context),
         encoder_(context),
@@ -70,28 +70,28 @@ class Check {
 
   void encryption() {
     const int level = context_.max_level();
-    const Scale scale = context_.scale(level);
-    const PublicKey key = wire::read_public_key(files_.public_key, context_);
+    const ckks::Scale scale = context_.scale(level);
+    const ckks::PublicKey key = wire::read_public_key(files_.public_key, context_);
     expect("encryption under the public key",
-           Encryptor(context_, key).encrypt(encoder_.encode(slots_, level)), slots_,
+           ckks::Encryptor(context_, key).encrypt(encoder_.encode(slots_, level)), slots_,
            noise_.encryption(scale));
     expect("encryption under the secret key", encrypted(level), slots_, noise_.seeded_encryption(scale));
   }
 
   // One key at a time, those of `covered` left out; returns how many there were.
-  size_t every_key_but(const KeyRequest& covered) {
+  size_t every_key_but(const ckks::KeyRequest& covered) {
     const auto levels = covered.relinearisation_keys(context_.chain());
     const auto elements = covered.galois_keys(context_.chain());
     const std::set<int> covered_products(levels.begin(), levels.end());
-    const std::set<std::pair<GaloisElement, int>> covered_elements(elements.begin(), elements.end());
+    const std::set<std::pair<ckks::GaloisElement, int>> covered_elements(elements.begin(), elements.end());
     wire::EvaluationKeysReader reader(files_.evaluation, context_);
-    EvaluationKeys one;
+    ckks::EvaluationKeys one;
     one.fingerprint = reader.fingerprint();
-    const Evaluator evaluator(context_, one);
+    const ckks::Evaluator evaluator(context_, one);
     size_t count = 0;
     for (const auto& entry : reader.entries()) {
       const int level = entry.level, band = context_.band(level);
-      const Scale scale = context_.scale(level);
+      const ckks::Scale scale = context_.scale(level);
       const double fresh = noise_.seeded_encryption(scale);
       if (entry.role == wire::KeyRole::kRelinearisation) {
         if (covered_products.contains(level)) continue;
@@ -100,13 +100,13 @@ class Check {
         for (auto& slot : squares) slot *= slot;
         const double added = noise_.relinearise_rescale(level, scale * scale, context_.scale(level - 1));
         expect(message("the key for products at level ", level), evaluator.square_rescale(encrypted(level)),
-               squares, NoiseModel::sum(NoiseModel::square(kSize, fresh), added));
+               squares, ckks::NoiseModel::sum(ckks::NoiseModel::square(kSize, fresh), added));
       } else if (entry.role == wire::KeyRole::kGalois) {
         if (covered_elements.contains({entry.element, level})) continue;
         one.galois.emplace(std::pair{entry.element, band}, reader.load(entry));
         expect(message("the key of the Galois element ", entry.element, " at level ", level),
                evaluator.apply_galois(encrypted(level), entry.element), apply_galois(slots_, entry.element),
-               NoiseModel::sum(fresh, noise_.key_switch(level, scale)));
+               ckks::NoiseModel::sum(fresh, noise_.key_switch(level, scale)));
       } else {
         continue;  // means something in a bootstrap alone
       }
@@ -117,25 +117,25 @@ class Check {
     return count;
   }
 
-  void bootstrap(const BootstrapPlan& plan) {
-    const EvaluationKeys keys =
+  void bootstrap(const ckks::BootstrapPlan& plan) {
+    const ckks::EvaluationKeys keys =
         wire::EvaluationKeysReader(files_.evaluation, context_).load(plan.key_request());
-    const Evaluator evaluator(context_, keys);
-    const Bootstrapper bootstrapper(context_, encoder_);
+    const ckks::Evaluator evaluator(context_, keys);
+    const ckks::Bootstrapper bootstrapper(context_, encoder_);
     // The model's error is one of a component.
     expect("a bootstrap", bootstrapper.apply(evaluator, encrypted(plan.entry_level())), slots_,
-           std::sqrt(2.0) * predict_error(plan).rms());
+           std::sqrt(2.0) * ckks::predict_error(plan).rms());
   }
 
  private:
   // Encrypted once a level: there are many more keys than levels.
-  const Ciphertext& encrypted(int level) {
+  const ckks::Ciphertext& encrypted(int level) {
     const auto [place, is_new] = encrypted_.try_emplace(level);
-    if (is_new) place->second = expand(seeded_.encrypt(encoder_.encode(slots_, level)));
+    if (is_new) place->second = ckks::expand(seeded_.encrypt(encoder_.encode(slots_, level)));
     return place->second;
   }
 
-  void expect(const std::string& what, const Ciphertext& result, const Slots& expected,
+  void expect(const std::string& what, const ckks::Ciphertext& result, const Slots& expected,
               double predicted) const {
     const Slots found = decryptor_.decrypt(result);
     double sum = 0;
@@ -150,14 +150,14 @@ class Check {
   }
 
   const KeyFiles& files_;
-  const Context& context_;
-  const Encoder encoder_;
-  const SecretKey secret_;
-  const Decryptor decryptor_;
-  SeededEncryptor seeded_;
-  const NoiseModel noise_;
+  const ckks::Context& context_;
+  const ckks::Encoder encoder_;
+  const ckks::SecretKey secret_;
+  const ckks::Decryptor decryptor_;
+  ckks::SeededEncryptor seeded_;
+  const ckks::NoiseModel noise_;
   const Slots slots_;
-  std::map<int, Ciphertext> encrypted_;
+  std::map<int, ckks::Ciphertext> encrypted_;
 };
 
 }  // namespace
@@ -170,14 +170,14 @@ NewKeyFiles::~NewKeyFiles() {
   }
 }
 
-KeyCheck check_keys(const KeyFiles& files, const Context& context, const BootstrapPlan* bootstrap,
+KeyCheck check_keys(const KeyFiles& files, const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
                     size_t bootstrap_bytes) {
   Check check(files, context);
   check.encryption();
   const uint64_t available = available_memory_bytes();
   const bool bootstraps = bootstrap != nullptr && (available == 0 || bootstrap_bytes <= available);
   if (bootstraps) check.bootstrap(*bootstrap);
-  return {check.every_key_but(bootstraps ? bootstrap->key_request() : KeyRequest{}), bootstraps};
+  return {check.every_key_but(bootstraps ? bootstrap->key_request() : ckks::KeyRequest{}), bootstraps};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -8,7 +8,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "cmd/deployment/key_files.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // The files of a key pair that is being made: removes them all when it goes, unless they were kept.
 class NewKeyFiles {
@@ -32,7 +32,7 @@ struct KeyCheck {
 
 // Throws Error where a result is farther from what it should be than four times the error that the noise
 // model predicts. `bootstrap` may be null; `bootstrap_bytes` is the memory that it takes with all keys.
-KeyCheck check_keys(const KeyFiles& files, const Context& context, const BootstrapPlan* bootstrap,
+KeyCheck check_keys(const KeyFiles& files, const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
                     size_t bootstrap_bytes);
 
-}  // namespace psm
+}  // namespace psm::cmd

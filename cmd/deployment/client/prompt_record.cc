@@ -6,7 +6,7 @@
 #include "ckks/base/files/json.h"
 #include "cmd/deployment/ciphertext_note.h"
 
-namespace psm {
+namespace psm::cmd {
 
 PromptRecord PromptRecord::of(const std::vector<std::vector<std::vector<int>>>& groups) {
   PromptRecord record;
@@ -48,4 +48,4 @@ PromptRecord PromptRecord::parse(const std::string& text, const std::string& pat
   return record;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -1,19 +1,20 @@
-// What a client keeps of a request that it encrypted: the lengths of its prompts. The server need not know them, so they
-// are in no file that it is sent but in one beside the keys, readable by its owner only. The answers carry the request's
-// number, under which //cmd:decrypt finds the record again.
+// What a client keeps of a request that it encrypted: the lengths of its prompts. The server need not know
+// them, so they are in no file that it is sent but in one beside the keys, readable by its owner only. The
+// answers carry the request's number, under which //cmd:decrypt finds the record again.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace psm {
+namespace psm::cmd {
 
 struct PromptRecord {
   std::vector<std::vector<int>> lengths;  // in tokens, by group of prompts that share ciphertexts
 
   std::string text() const;
-  // Throws Error if the text is none, or has groups of more than `max_prompts` prompts of at most `max_length` tokens.
+  // Throws Error if the text is none, or has groups of more than `max_prompts` prompts of at most
+  // `max_length` tokens.
   static PromptRecord parse(const std::string& text, const std::string& path, int max_prompts,
                             int max_length);
 
@@ -22,4 +23,4 @@ struct PromptRecord {
 
 constexpr uint64_t kMaxRecordBytes = 8 << 20;
 
-}  // namespace psm
+}  // namespace psm::cmd

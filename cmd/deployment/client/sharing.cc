@@ -7,10 +7,10 @@
 #include "ckks/base/error.h"
 #include "ckks/program/errors/worst_case.h"
 
-namespace psm {
+namespace psm::cmd {
 
 std::map<std::string, double> input_sizes(const Deployment& deployment) {
-  const ModelConfig& config = deployment.model.weights.config;
+  const attention::ModelConfig& config = deployment.model.weights.config;
   const int prompts = deployment.packing.prompts;
   std::map<std::string, double> sizes;
   for (int token = 0; token < config.vocab;) {
@@ -20,7 +20,7 @@ std::map<std::string, double> input_sizes(const Deployment& deployment) {
       while (static_cast<int>(prompt.size()) < config.context && token < config.vocab)
         prompt.push_back(token++);
     }
-    for (const auto& [name, slots] : client_inputs(deployment.model, deployment.packing, group)) {
+    for (const auto& [name, slots] : attention::client_inputs(deployment.model, deployment.packing, group)) {
       double& size = sizes[name];
       for (const std::complex<double>& value : slots) {
         size = std::max({size, std::numbers::sqrt2 * std::abs(value.real()),
@@ -31,24 +31,25 @@ std::map<std::string, double> input_sizes(const Deployment& deployment) {
   return sizes;
 }
 
-std::vector<OutputFlooding> plan_sharing(const Deployment& deployment, const SharingTerms& terms) {
+std::vector<OutputFlooding> plan_sharing(const Deployment& deployment, const ckks::SharingTerms& terms) {
   const program::Plan& plan = deployment.plan;
-  const std::vector<SlotBound> bounds = program::worst_case_errors(
-      plan, WorstCaseModel(*deployment.context), deployment.bootstrap.get(), input_sizes(deployment));
+  const std::vector<ckks::SlotBound> bounds = program::worst_case_errors(
+      plan, ckks::WorstCaseModel(*deployment.context), deployment.bootstrap.get(), input_sizes(deployment));
   std::vector<OutputFlooding> floodings;
   for (const program::NamedValue& output : plan.program.outputs) {
     const auto id = static_cast<size_t>(output.value.id);
     const int level = plan.level[id];
     floodings.push_back(
-        {output.name, plan_flooding(*deployment.context, level, deployment.context->scale(level),
-                                    bounds[id].size, bounds[id].error, terms)});
+        {output.name, ckks::plan_flooding(*deployment.context, level, deployment.context->scale(level),
+                                          bounds[id].size, bounds[id].error, terms)});
   }
   return floodings;
 }
 
-std::vector<std::vector<std::complex<double>>> share(const SharingDecryptor& decryptor, SharingRecord& record,
-                                                     uint64_t limit, std::span<const std::string> names,
-                                                     std::span<const Ciphertext> answers,
+std::vector<std::vector<std::complex<double>>> share(const ckks::SharingDecryptor& decryptor,
+                                                     SharingRecord& record, uint64_t limit,
+                                                     std::span<const std::string> names,
+                                                     std::span<const ckks::Ciphertext> answers,
                                                      std::span<const OutputFlooding> floodings) {
   const bool known =
       std::equal(names.begin(), names.end(), floodings.begin(), floodings.end(),
@@ -66,4 +67,4 @@ std::vector<std::vector<std::complex<double>>> share(const SharingDecryptor& dec
   return out;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

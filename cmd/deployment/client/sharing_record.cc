@@ -13,7 +13,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr uint64_t kMaxBytes = 1 << 12;
@@ -93,4 +93,4 @@ void SharingRecord::spend(uint64_t answers, uint64_t limit) {
   shared_ += answers;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

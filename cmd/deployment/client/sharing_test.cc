@@ -1,4 +1,5 @@
-// Sharing over files: what a client does with a result whose precision suffices, and how its answers are counted.
+// Sharing over files: what a client does with a result whose precision suffices, and how its answers are
+// counted.
 #include "cmd/deployment/client/sharing.h"
 
 #include <sys/wait.h>
@@ -16,7 +17,7 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr uint64_t kKey = 0xfedcba9876543210;
@@ -103,12 +104,12 @@ TEST_CASE("a record that is missing, changed, or another key pair's stops all sh
 
 TEST_CASE(
     "a sum over files is shared up to the limit, with the precision that was promised, and not once more") {
-  TestParty party(insecure_leveled(11, 4));
+  ckks::TestParty party(ckks::insecure_leveled(11, 4));
   const KeyFiles files = folder("leveled", party.secret.fingerprint().key);
   wire::write_secret_key(files.secret, party.secret);
-  constexpr Scale kScale{0x1p140};
-  const Slots x = party.random_slots(1), y = party.random_slots(2);
-  const auto encrypt = [&](const Slots& v) {
+  constexpr ckks::Scale kScale{0x1p140};
+  const ckks::Slots x = party.random_slots(1), y = party.random_slots(2);
+  const auto encrypt = [&](const ckks::Slots& v) {
     return party.encryptor.encrypt(party.encoder.encode(v, 4, kScale));
   };
   wire::CiphertextFile answer;
@@ -118,16 +119,17 @@ TEST_CASE(
   wire::write_ciphertexts(path, party.context, answer);
 
   const wire::CiphertextFile received = wire::read_ciphertexts(path, party.context, 1);
-  const SecretKey secret = wire::read_secret_key(files.secret, party.context);
-  const SharingTerms terms{.queries = 2, .precision_bits = 20};
-  const double error = 2 * WorstCaseModel(party.context).encryption(kScale);
+  const ckks::SecretKey secret = wire::read_secret_key(files.secret, party.context);
+  const ckks::SharingTerms terms{.queries = 2, .precision_bits = 20};
+  const double error = 2 * ckks::WorstCaseModel(party.context).encryption(kScale);
   const std::vector<std::string> names = {"sum"};
   const std::vector<OutputFlooding> floodings = {
-      {"sum", plan_flooding(party.context, 4, kScale, 2 * std::sqrt(2.0), error, terms)}};
-  const SharingDecryptor decryptor(secret, party.encoder);
+      {"sum", ckks::plan_flooding(party.context, 4, kScale, 2 * std::sqrt(2.0), error, terms)}};
+  const ckks::SharingDecryptor decryptor(secret, party.encoder);
   for (uint64_t run = 1; run <= 2; ++run) {
     SharingRecord record(files, secret.fingerprint().key);
-    const Slots shown = share(decryptor, record, terms.queries, names, received.ciphertexts, floodings)[0];
+    const ckks::Slots shown =
+        share(decryptor, record, terms.queries, names, received.ciphertexts, floodings)[0];
     CHECK(record.shared() == run);
     for (size_t s = 0; s < shown.size(); ++s) REQUIRE(std::abs(shown[s] - x[s] - y[s]) < 0x1p-20);
   }
@@ -139,22 +141,22 @@ TEST_CASE(
 TEST_CASE(
     "answers that a file names otherwise than the program are not shared under another result's noise, nor "
     "counted") {
-  TestParty party(insecure_leveled(11, 4));
+  ckks::TestParty party(ckks::insecure_leveled(11, 4));
   const KeyFiles files = folder("named", party.secret.fingerprint().key);
   wire::write_secret_key(files.secret, party.secret);
-  constexpr Scale kScale(0x1p140);
-  std::vector<Ciphertext> answers;
+  constexpr ckks::Scale kScale(0x1p140);
+  std::vector<ckks::Ciphertext> answers;
   for (uint64_t i = 0; i < 2; ++i) {
     answers.push_back(party.encryptor.encrypt(party.encoder.encode(party.random_slots(i), 4, kScale)));
   }
-  const SharingTerms terms{.queries = 4, .precision_bits = 0};
-  const double error = WorstCaseModel(party.context).encryption(kScale);
+  const ckks::SharingTerms terms{.queries = 4, .precision_bits = 0};
+  const double error = ckks::WorstCaseModel(party.context).encryption(kScale);
   const auto flooding = [&](double times) {
-    return plan_flooding(party.context, 4, kScale, std::sqrt(2.0), times * error, terms);
+    return ckks::plan_flooding(party.context, 4, kScale, std::sqrt(2.0), times * error, terms);
   };
   // The same level and scale: nothing but the names tells the two apart.
   const std::vector<OutputFlooding> floodings = {{"wide", flooding(1024)}, {"narrow", flooding(1)}};
-  const SharingDecryptor decryptor(party.secret, party.encoder);
+  const ckks::SharingDecryptor decryptor(party.secret, party.encoder);
   SharingRecord record(files, party.secret.fingerprint().key);
   for (const std::vector<std::string>& names : std::vector<std::vector<std::string>>{
            {"narrow", "wide"}, {"narrow"}, {"wide"}, {}, {"wide", "narrow", "wide"}, {"wide", "other"}}) {
@@ -170,4 +172,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

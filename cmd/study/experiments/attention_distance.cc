@@ -3,7 +3,7 @@
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kSequences = 256;
@@ -13,7 +13,7 @@ void run(StudyContext& context, StudyResult& result) {
   std::vector<Trainings> models;
   for (const int p : TextStudy::kPowers) models.push_back(text.power(p));
   models.push_back(text.softmax());
-  const Batch batch = text.data().validation(context.examples(kSequences));
+  const train::Batch batch = text.data().validation(context.examples(kSequences));
 
   SvgPanel panel;
   panel.title = "by layer";
@@ -74,4 +74,4 @@ Experiment attention_distance_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -6,13 +6,14 @@
 #include "attention/batched/batched_model.h"
 #include "attention/rows/row_weights.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 constexpr size_t kExamples = 16;  // whose sums are kept until they are added in order
 }  // namespace
 
-std::vector<LayerAttention> measure_attention(const ModelWeights& weights, const Batch& batch) {
-  const ModelConfig& config = weights.config;
+std::vector<LayerAttention> measure_attention(const attention::ModelWeights& weights,
+                                              const train::Batch& batch) {
+  const attention::ModelConfig& config = weights.config;
   const size_t length = static_cast<size_t>(batch.length);
   std::vector<LayerAttention> layers(static_cast<size_t>(config.layers));
   for (LayerAttention& layer : layers) layer.mean.assign(length * length, 0);
@@ -21,21 +22,21 @@ std::vector<LayerAttention> measure_attention(const ModelWeights& weights, const
     std::vector<std::vector<double>> all, first;
   };
   const std::vector<std::vector<double>> zeros(layers.size(), std::vector<double>(length * length));
-  const BatchedModel model(weights);
+  const attention::BatchedModel model(weights);
   const std::vector<std::span<const int>> texts = batch.examples().texts;
   for (size_t begin = 0; begin < texts.size(); begin += kExamples) {
-    Examples some;
+    attention::Examples some;
     some.texts.assign(texts.begin() + static_cast<std::ptrdiff_t>(begin),
                       texts.begin() + static_cast<std::ptrdiff_t>(std::min(begin + kExamples, texts.size())));
     std::vector<Sums> sums(some.size(), {zeros, zeros});
-    model.run(some, {.keep_scores = true}, [&](const BatchedPart& part) {
+    model.run(some, {.keep_scores = true}, [&](const attention::BatchedPart& part) {
       std::vector<float> row(length);
       for (size_t i = 0; i < part.examples.size(); ++i)
         for (size_t n = 0; n < layers.size(); ++n)
           for (size_t r = 0; r < config.heads * length; ++r) {
             const size_t t = r % length, active = config.causal ? t + 1 : length;
             const float* scores = part.out.scores[n].row(static_cast<int>(i * config.heads * length + r));
-            row_weights(config, scores, static_cast<int>(active), row.data());
+            attention::row_weights(config, scores, static_cast<int>(active), row.data());
             Sums& sum = sums[part.examples[i]];
             for (size_t j = 0; j < active; ++j) sum.all[n][t * length + j] += row[j];
             if (r < length) std::copy_n(row.begin(), active, &sum.first[n][t * length]);
@@ -61,4 +62,4 @@ std::vector<LayerAttention> measure_attention(const ModelWeights& weights, const
   return layers;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

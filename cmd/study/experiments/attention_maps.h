@@ -5,7 +5,7 @@
 
 #include "train/evaluation/evaluation.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct LayerAttention {
   std::vector<double> mean;    // [length][length], row = query: over all sequences and heads
@@ -16,6 +16,7 @@ struct LayerAttention {
 };
 
 // Of each layer; the batch has no padding. Recomputes the weights from the scores in fp32.
-std::vector<LayerAttention> measure_attention(const ModelWeights& weights, const Batch& batch);
+std::vector<LayerAttention> measure_attention(const attention::ModelWeights& weights,
+                                              const train::Batch& batch);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -5,28 +5,30 @@
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 TEST_CASE("averages, samples and distances are those of the reference forward pass") {
-  const RecallTask task({3, 4, 2, 12});
-  const Batch batch = task.validation(20);
-  for (const AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
-    ModelConfig config;
+  const train::RecallTask task({3, 4, 2, 12});
+  const train::Batch batch = task.validation(20);
+  for (const attention::AttentionKind kind :
+       {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
+    attention::ModelConfig config;
     config.vocab = task.vocab(), config.context = task.context(), config.attention = kind;
-    config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16, config.form = PowerForm::kStable;
-    const ModelWeights weights = random_weights(config, 1);
+    config.layers = 2, config.width = 16, config.heads = 2, config.ffn = 16,
+    config.form = attention::PowerForm::kStable;
+    const attention::ModelWeights weights = attention::random_weights(config, 1);
     const std::vector<LayerAttention> layers = measure_attention(weights, batch);
 
     std::vector<std::vector<double>> mean(2, std::vector<double>(12 * 12)), sample = mean;
     std::vector<double> distance(2), mass(2);
     for (int s = 0; s < batch.sequences; ++s) {
       std::vector<int> rows(2);  // seen of each layer: head by head
-      ReferenceHooks hooks;
-      hooks.observe = [&](Site site, int layer, int t, std::span<const double> scores) {
-        if (site != Site::kScores) return;
+      attention::ReferenceHooks hooks;
+      hooks.observe = [&](attention::Site site, int layer, int t, std::span<const double> scores) {
+        if (site != attention::Site::kScores) return;
         std::vector<double> w(scores.size());
-        row_weights(config, scores.data(), static_cast<int>(scores.size()), w.data());
+        attention::row_weights(config, scores.data(), static_cast<int>(scores.size()), w.data());
         for (size_t j = 0; j < w.size(); ++j) {
           mean[layer][t * 12 + j] += w[j] / (batch.sequences * config.heads);
           if (s == 0 && rows[layer] < 12) sample[layer][t * 12 + j] = w[j];
@@ -35,7 +37,7 @@ TEST_CASE("averages, samples and distances are those of the reference forward pa
         }
         ++rows[layer];
       };
-      reference_forward(weights, std::span<const int>(batch.tokens).subspan(s * 12, 12), hooks);
+      attention::reference_forward(weights, std::span<const int>(batch.tokens).subspan(s * 12, 12), hooks);
     }
     for (int n = 0; n < 2; ++n) {
       CHECK(layers[n].distance == doctest::Approx(distance[n] / mass[n]).epsilon(1e-4));
@@ -48,4 +50,4 @@ TEST_CASE("averages, samples and distances are those of the reference forward pa
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -3,7 +3,7 @@
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kSequences = 256;
@@ -14,7 +14,7 @@ void run(StudyContext& context, StudyResult& result) {
   std::vector<Trainings> models;
   for (const int p : {4, 8, 12}) models.push_back(text.power(p));
   models.push_back(text.softmax());
-  const Batch batch = text.data().validation(context.examples(kSequences));
+  const train::Batch batch = text.data().validation(context.examples(kSequences));
 
   ImageGrid averages, samples;
   Table table({"model", "weight on the last 4 characters", "largest weight of a row, mean"});
@@ -64,4 +64,4 @@ Experiment attention_matrices_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

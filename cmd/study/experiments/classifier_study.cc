@@ -11,26 +11,27 @@
 #include "cmd/training/training_run.h"
 #include "train/stages/recipe.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kHeldOut = 1000, kRangeExamples = 2000;
 constexpr double kRangeShare = 0.5;  // steps of range minimisation for each one before
-// Of the intervals (attention/reference/polynomial_model.h): a score that is a quarter larger than any in training has a
-// denominator 1.25^4 = 2.4 times as large, and one image in a thousand has such a one.
+// Of the intervals (attention/reference/polynomial_model.h): a score that is a quarter larger than any in
+// training has a denominator 1.25^4 = 2.4 times as large, and one image in a thousand has such a one.
 constexpr double kMargin = 2.5;
-// Standard deviation of fresh tables of tokens, positions and the class token (random_weights: 1). BERT and ViT begin
-// with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it was drawn.
+// Standard deviation of fresh tables of tokens, positions and the class token (random_weights: 1). BERT and
+// ViT begin with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it was drawn.
 constexpr float kTableDeviation = 0.1f;
 
-ModelWeights fresh_weights(const ModelConfig& model, uint64_t seed) {
-  ModelWeights weights = random_weights(model, weight_seed(seed));
+attention::ModelWeights fresh_weights(const attention::ModelConfig& model, uint64_t seed) {
+  attention::ModelWeights weights = attention::random_weights(model, weight_seed(seed));
   for (std::vector<float>* table : {&weights.embedding, &weights.position_embedding, &weights.class_token})
     for (float& entry : *table) entry *= kTableDeviation;
   return weights;
 }
 
-// "96.2% +- 0.6": a share of so many examples, and the standard error that drawing them gives it, sqrt(a (1 - a) / n).
+// "96.2% +- 0.6": a share of so many examples, and the standard error that drawing them gives it, sqrt(a (1 -
+// a) / n).
 std::string accuracy_text(double accuracy, double examples) {
   return percent(accuracy) + format(" +- %.1f", 100 * std::sqrt(accuracy * (1 - accuracy) / examples));
 }
@@ -55,7 +56,7 @@ class Classifiers {
       Trainings trainings = train(label, attention);
       panel.line(label, mean_curve(trainings, percent_correct));
       add(label, steps_, trainings);
-      if (attention == AttentionKind::kPowerSoftmax) power = std::move(trainings);
+      if (attention == attention::AttentionKind::kPowerSoftmax) power = std::move(trainings);
     }
     result.plot(panel);
     const size_t all_steps = steps_ + range_steps_;
@@ -63,15 +64,15 @@ class Classifiers {
                                         [&](const Trained& start, uint64_t) {
                                           Trained trained;
                                           trained.weights = inference_form(start.weights, plan_.source);
-                                          trained.final = evaluate(trained.weights, held_out_);
+                                          trained.final = train::evaluate(trained.weights, held_out_);
                                           return trained;
                                         });
     add(form.label, steps_, form);
     const Trainings ranged =
         follow_seeds(context_, "after range minimisation", form, [&](const Trained& start, uint64_t seed) {
-          return psm::train(context_, plan_.name + "-ranges-s" + std::to_string(seed), start.weights,
-                            plan_.source, options(seed, plan_.range_rate, range_steps_, plan_.range_losses),
-                            range_steps_);
+          return psm::cmd::train(
+              context_, plan_.name + "-ranges-s" + std::to_string(seed), start.weights, plan_.source,
+              options(seed, plan_.range_rate, range_steps_, plan_.range_losses), range_steps_);
         });
     add(ranged.label, all_steps, ranged);
     const Trainings polynomial =
@@ -92,8 +93,9 @@ class Classifiers {
   }
 
  private:
-  TrainerOptions options(uint64_t seed, double rate, size_t steps, const RangeLosses& ranges) const {
-    TrainerOptions options;
+  train::TrainerOptions options(uint64_t seed, double rate, size_t steps,
+                                const train::RangeLosses& ranges) const {
+    train::TrainerOptions options;
     options.batch = plan_.batch;
     options.rate = {rate, std::max<size_t>(1, steps / 10), steps, 0.05};
     options.ranges = ranges;
@@ -101,25 +103,25 @@ class Classifiers {
     return options;
   }
 
-  Trainings train(const char* label, AttentionKind attention) const {
-    ModelConfig model = plan_.model;
+  Trainings train(const char* label, attention::AttentionKind attention) const {
+    attention::ModelConfig model = plan_.model;
     model.attention = attention;
-    model.form = PowerForm::kStable;
+    model.form = attention::PowerForm::kStable;
     return train_seeds(context_, label, [&](uint64_t seed) {
-      return psm::train(context_, message(plan_.name, "-", name_of(attention), "-s", seed),
-                        fresh_weights(model, seed), plan_.source, options(seed, plan_.rate, steps_, {}),
-                        steps_);
+      return psm::cmd::train(context_, message(plan_.name, "-", attention::name_of(attention), "-s", seed),
+                             fresh_weights(model, seed), plan_.source, options(seed, plan_.rate, steps_, {}),
+                             steps_);
     });
   }
 
   // The polynomial model's evaluation, and "outside": {function: [values, those outside]}, over the layers.
-  Json measure_polynomial(const ModelWeights& weights) const {
-    const PolynomialModel model =
-        make_polynomial(weights, measure_ranges(weights, plan_.source, context_.examples(kRangeExamples)),
-                        {.margin = kMargin});
-    Json measured = evaluation_json(evaluate_polynomial(model, held_out_));
+  Json measure_polynomial(const attention::ModelWeights& weights) const {
+    const attention::PolynomialModel model = attention::make_polynomial(
+        weights, train::measure_ranges(weights, plan_.source, context_.examples(kRangeExamples)),
+        {.margin = kMargin});
+    Json measured = evaluation_json(train::evaluate_polynomial(model, held_out_));
     std::map<std::string, std::array<int64_t, 2>> counts;
-    for (const RangeUse& use : count_range_leaves(model, held_out_.examples())) {
+    for (const attention::RangeUse& use : attention::count_range_leaves(model, held_out_.examples())) {
       counts[use.function][0] += use.values;
       counts[use.function][1] += use.outside;
     }
@@ -145,7 +147,7 @@ class Classifiers {
                                         [](const Trained& seed) { return !seed.diverged.empty(); });
     std::string text = std::isnan(accuracy) ? "" : accuracy_text(accuracy, held_out_.sequences);
     if (diverged > 0) text += message(text.empty() ? "" : ", ", diverged, " diverged");
-    const double nats = mean_final(trainings, [](const Evaluation& e) { return e.cross_entropy; });
+    const double nats = mean_final(trainings, [](const train::Evaluation& e) { return e.cross_entropy; });
     table_.row(
         {stage, std::to_string(steps), text, std::isfinite(nats) ? format("%.3f", nats) : "not finite"});
   }
@@ -153,7 +155,7 @@ class Classifiers {
   StudyContext& context_;
   const ClassifierPlan& plan_;
   const size_t steps_, range_steps_;
-  const Batch held_out_;
+  const train::Batch held_out_;
   Table table_{{"stage", "steps", "right, +- standard error", "cross entropy, nats"}};
   Table outside_{{"function", "values", "outside"}};
 };
@@ -164,4 +166,4 @@ void compare_classifiers(StudyContext& context, const ClassifierPlan& plan, Stud
   Classifiers(context, plan).fill(result);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

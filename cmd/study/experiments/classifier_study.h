@@ -1,5 +1,5 @@
-// Classification as the study compares it: softmax, PowerSoftmax and scaled ReLU trained alike, and the PowerSoftmax
-// model taken through the rest of the recipe to its polynomial form.
+// Classification as the study compares it: softmax, PowerSoftmax and scaled ReLU trained alike, and the
+// PowerSoftmax model taken through the rest of the recipe to its polynomial form.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 #include "cmd/study/report/result.h"
 #include "train/stages/range_losses.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct ClassifierPlan {
-  std::string name;          // of files and of the table
-  const DataSource& source;  // has classes
-  ModelConfig model;         // the attention is set model by model
+  std::string name;                 // of files and of the table
+  const train::DataSource& source;  // has classes
+  attention::ModelConfig model;     // the attention is set model by model
   int batch = 32;
   double rate = 2e-3, range_rate = 5e-4;  // of AdamW, the largest
-  RangeLosses range_losses;
+  train::RangeLosses range_losses;
 };
 
-// Adds to the result: curves of held-out accuracy, a table of all stages with accuracies and their standard errors,
-// and how many values of held-out examples leave the polynomials' intervals.
+// Adds to the result: curves of held-out accuracy, a table of all stages with accuracies and their standard
+// errors, and how many values of held-out examples leave the polynomials' intervals.
 void compare_classifiers(StudyContext& context, const ClassifierPlan& plan, StudyResult& result);
 
-}  // namespace psm
+}  // namespace psm::cmd

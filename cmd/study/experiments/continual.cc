@@ -3,7 +3,7 @@
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kSequences = 512;
@@ -12,12 +12,12 @@ void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
   const size_t steps = std::max<size_t>(4, text.family_steps() / 4);
   const Trainings softmax = text.softmax();
-  const Batch held_out = text.data().validation(context.examples(kSequences));
+  const train::Batch held_out = text.data().validation(context.examples(kSequences));
   const Trainings replaced =
       follow_seeds(context, "right after the replacement", softmax, [&](const Trained& start, uint64_t) {
         Trained trained;
         trained.weights = TextStudy::with_power_softmax(start.weights);
-        trained.final = evaluate(trained.weights, held_out);
+        trained.final = train::evaluate(trained.weights, held_out);
         return trained;
       });
   const Trainings tuned = follow_seeds(
@@ -67,4 +67,4 @@ Experiment continual_experiment() {
       .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

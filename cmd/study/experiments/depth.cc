@@ -5,13 +5,13 @@
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kWidth = 64;
 constexpr int kLayers[] = {2, 4, 8};
 
-double perplexity(const Evaluation& evaluation) { return evaluation.perplexity(); }
+double perplexity(const train::Evaluation& evaluation) { return evaluation.perplexity(); }
 
 void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
@@ -77,4 +77,4 @@ Experiment depth_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

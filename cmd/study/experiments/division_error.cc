@@ -6,7 +6,7 @@
 #include "approx/inverse.h"
 #include "cmd/study/experiments/experiment.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr double kLargest = 1;  // of the mean of powers, before epsilon is added
@@ -14,8 +14,8 @@ constexpr double kWanted = 0x1p-12;
 constexpr int kSamples = 2000;
 
 // The largest relative error on points of the domain that are denser towards its small end.
-double measured_error(const Approximation& inverse) {
-  const Interval domain = inverse.domain();
+double measured_error(const approx::Approximation& inverse) {
+  const approx::Interval domain = inverse.domain();
   double largest = 0;
   for (int i = 0; i <= kSamples; ++i) {
     const double x = domain.lo * std::pow(domain.hi / domain.lo, static_cast<double>(i) / kSamples);
@@ -35,7 +35,8 @@ void run(StudyContext&, StudyResult& result) {
     PlotPoints points;
     for (double exponent = -6; exponent <= 0; exponent += 0.125) {
       const double epsilon = std::pow(10.0, exponent);
-      points.emplace_back(epsilon, measured_error(goldschmidt_inverse({epsilon, kLargest + epsilon}, n)));
+      points.emplace_back(epsilon,
+                          measured_error(approx::goldschmidt_inverse({epsilon, kLargest + epsilon}, n)));
     }
     panel.line(std::to_string(n) + " iterations", std::move(points));
   }
@@ -44,15 +45,15 @@ void run(StudyContext&, StudyResult& result) {
   Table table({"epsilon", "error, 9 iterations", "15 iterations", "21 iterations", "levels for 2^-12, plain",
                "levels for 2^-12, relaxed"});
   for (const double epsilon : {1e-5, 1e-4, 1e-3, 1e-2, 1e-1}) {
-    const Interval domain{epsilon, kLargest + epsilon};
+    const approx::Interval domain{epsilon, kLargest + epsilon};
     std::vector<std::string> row = {format("%.0e", epsilon)};
     for (const int n : {9, 15, 21})
-      row.push_back(format("%.1e", measured_error(goldschmidt_inverse(domain, n))));
+      row.push_back(format("%.1e", measured_error(approx::goldschmidt_inverse(domain, n))));
     std::string plain = "-";
-    for (const Approximation& member : inverse_families(domain, kWanted))
+    for (const approx::Approximation& member : approx::inverse_families(domain, kWanted))
       if (member.method().rfind("Goldschmidt", 0) == 0) plain = std::to_string(member.depth());
     row.push_back(plain);
-    row.push_back(std::to_string(design_inverse(domain, kWanted).depth()));
+    row.push_back(std::to_string(approx::design_inverse(domain, kWanted).depth()));
     table.row(row);
   }
   result.table("error and levels", table);
@@ -77,4 +78,4 @@ Experiment division_error_experiment() {
       .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

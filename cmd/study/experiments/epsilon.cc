@@ -2,7 +2,7 @@
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kLayers = 4, kWidth = 64;
@@ -10,7 +10,7 @@ constexpr double kEpsilons[] = {1e-4, 1e-3, 1e-2, 1e-1, 1};
 
 void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
-  ModelConfig model = text.model(AttentionKind::kPowerSoftmax, kLayers, kWidth);
+  attention::ModelConfig model = text.model(attention::AttentionKind::kPowerSoftmax, kLayers, kWidth);
   const size_t steps = context.steps(std::size(kEpsilons) * text.flops(model));
   SvgPanel panel;
   panel.title = "epsilon, added after division by the row's maximum";
@@ -41,4 +41,4 @@ Experiment epsilon_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 
 std::span<const Experiment> experiments() {
   static const std::vector<Experiment> all = {
@@ -89,4 +89,4 @@ std::string command_of(const PaperItem& item) {
   return item.experiment.empty() ? item.command : "bazel run //cmd:study -- run " + item.experiment;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

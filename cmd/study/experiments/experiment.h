@@ -10,7 +10,7 @@
 #include "cmd/study/report/context.h"
 #include "cmd/study/report/result.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct Experiment {
   std::string name;  // as the command spells it, and of its files
@@ -56,4 +56,4 @@ Experiment tasks_experiment();
 Experiment vision_experiment();
 Experiment sentences_experiment();
 
-}  // namespace psm
+}  // namespace psm::cmd

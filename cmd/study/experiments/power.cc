@@ -2,7 +2,7 @@
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 void run(StudyContext& context, StudyResult& result) {
@@ -52,4 +52,4 @@ Experiment power_experiment() {
       .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

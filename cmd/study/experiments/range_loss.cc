@@ -6,7 +6,7 @@
 #include "cmd/study/experiments/text_study.h"
 #include "train/stages/recipe.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kSequences = 256;
@@ -18,7 +18,7 @@ void run(StudyContext& context, StudyResult& result) {
     result.note("The model to begin with diverged: " + power.first().diverged);
     return;
   }
-  const ModelWeights& start = power.first().weights;
+  const attention::ModelWeights& start = power.first().weights;
   struct Variant {
     std::string label;
     Trained trained;
@@ -45,9 +45,10 @@ void run(StudyContext& context, StudyResult& result) {
       panel.line(variant.label, mean_curve(one, bits_per_token, /*from=*/0));
     bits.row({variant.label, final_text(one, bits_per_token)});
     if (!variant.trained.diverged.empty()) continue;
-    const Ranges ranges = measure_ranges(variant.trained.weights, text.data(), context.examples(kSequences));
+    const attention::Ranges ranges =
+        train::measure_ranges(variant.trained.weights, text.data(), context.examples(kSequences));
     for (size_t n = 0; n < ranges.layers.size(); ++n) {
-      const LayerRanges& layer = ranges.layers[n];
+      const attention::LayerRanges& layer = ranges.layers[n];
       table.row({variant.label, std::to_string(n + 1), format("%.2f", layer.score),
                  format("%.3g", layer.denominator.lo), format("%.3g", layer.denominator.hi),
                  format("%.3g", layer.denominator.hi / layer.denominator.lo),
@@ -83,4 +84,4 @@ Experiment range_loss_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -7,7 +7,7 @@
 #include "cmd/study/experiments/text_study.h"
 #include "cmd/training/training_run.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kSequences = 128, kRangeSequences = 512;
@@ -24,35 +24,35 @@ void run(StudyContext& context, StudyResult& result) {
       result.note("A stage diverged: " + trained->diverged);
       return;
     }
-  const Batch held_out = text.data().validation(context.examples(kSequences));
-  const PolynomialModel polynomial = make_polynomial(
-      ranged.weights, measure_ranges(ranged.weights, text.data(), context.examples(kRangeSequences)));
+  const train::Batch held_out = text.data().validation(context.examples(kSequences));
+  const attention::PolynomialModel polynomial = attention::make_polynomial(
+      ranged.weights, train::measure_ranges(ranged.weights, text.data(), context.examples(kRangeSequences)));
 
   Table table({"stage", "steps", "bits a character", "perplexity", "of softmax's", "next character right"});
   double reference = 0;
-  const auto row = [&](const std::string& stage, const std::string& steps, const Evaluation& e) {
+  const auto row = [&](const std::string& stage, const std::string& steps, const train::Evaluation& e) {
     if (reference == 0) reference = e.perplexity();
     table.row({stage, steps, format("%.3f", bits_per_token(e)), format("%.3f", e.perplexity()),
                format("%.3f", e.perplexity() / reference), percent(e.accuracy())});
   };
   const std::string before = std::to_string(power.steps),
                     more = before + " + " + std::to_string(ranged.steps);
-  row("softmax", std::to_string(softmax.steps), evaluate(softmax.weights, held_out));
-  row("PowerSoftmax, stable form", before, evaluate(power.weights, held_out));
+  row("softmax", std::to_string(softmax.steps), train::evaluate(softmax.weights, held_out));
+  row("PowerSoftmax, stable form", before, train::evaluate(power.weights, held_out));
   row("the same weights in the encrypted form", before,
-      evaluate(text.inference_form(power.weights), held_out));
-  row("after range minimisation", more, evaluate(ranged.weights, held_out));
+      train::evaluate(text.inference_form(power.weights), held_out));
+  row("after range minimisation", more, train::evaluate(ranged.weights, held_out));
   row("polynomial", more,
       evaluation_from(
           context.once("polynomial",
-                       [&] { return evaluation_json(evaluate_polynomial(polynomial, held_out)); }),
+                       [&] { return evaluation_json(train::evaluate_polynomial(polynomial, held_out)); }),
           "the polynomial model"));
   result.table(message("on ", held_out.scored(), " held-out characters"), table);
 
   Table uses({"layer", "function", "from", "to", "levels", "values outside"});
-  for (const RangeUse& use : count_range_leaves(polynomial, held_out.examples())) {
+  for (const attention::RangeUse& use : attention::count_range_leaves(polynomial, held_out.examples())) {
     if (use.values == 0) continue;  // the first norm is the client's
-    const LayerApproximations& layer = polynomial.layers[static_cast<size_t>(use.layer)];
+    const attention::LayerApproximations& layer = polynomial.layers[static_cast<size_t>(use.layer)];
     const int levels = use.function == "gelu"               ? layer.gelu.depth()
                        : use.function == "1/sqrt(variance)" ? layer.inverse_sqrt.depth()
                                                             : layer.inverse().depth();
@@ -82,4 +82,4 @@ Experiment recipe_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

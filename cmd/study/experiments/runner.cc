@@ -12,7 +12,7 @@
 #include "cmd/study/report/page.h"
 #include "cmd/terminal/common_flags.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr JsonLimits kLimits{.max_bytes = uint64_t{64} << 20, .max_values = uint64_t{1} << 20};
@@ -112,4 +112,4 @@ void write_study_page(const std::string& folder) {
   write_file(folder + "/index.html", study_page(sections));
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -11,7 +11,7 @@
 
 #include "cmd/study/experiments/experiment.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct StudyRun {
   StudyOptions options;
@@ -26,4 +26,4 @@ void run_experiment(const Experiment& experiment, const StudyRun& run);
 // Makes the page anew; throws psm::Error that names the file if a result there is damaged.
 void write_study_page(const std::string& folder);
 
-}  // namespace psm
+}  // namespace psm::cmd

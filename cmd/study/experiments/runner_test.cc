@@ -13,7 +13,7 @@
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 std::string fresh_folder(const std::string& name) {
@@ -207,7 +207,8 @@ TEST_CASE("the experiment on images runs to the polynomial model") {
   CHECK(result.at("items", "vision").dump().find("nan") == std::string::npos);
 }
 
-// Phrases of words that are all good or all bad, 12 words or 3, with GPT-2's tokenizer; nothing without the latter.
+// Phrases of words that are all good or all bad, 12 words or 3, with GPT-2's tokenizer; nothing without the
+// latter.
 std::optional<std::string> phrases(const std::string& name) {
   const std::string folder = fresh_folder(name);
   std::filesystem::create_directories(folder + "/glue");
@@ -241,4 +242,4 @@ TEST_CASE("the experiment on sentences runs to the polynomial model" * doctest::
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

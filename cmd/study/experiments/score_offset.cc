@@ -6,7 +6,7 @@
 #include "cmd/terminal/table.h"
 #include "train/stages/recipe.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kLayers = 2, kWidth = 128, kHeads = 4, kRangeSequences = 128;
@@ -17,9 +17,9 @@ constexpr std::pair<const char*, Offset> kOffsets[] = {
 
 // The range of the first seed's offsets.
 std::string offsets_text(const Trained& trained) {
-  Interval seen{INFINITY, -INFINITY};
-  for (const LayerWeights& layer : trained.weights.layers)
-    for (const float c : layer.score_offset) seen = hull(seen, {c, c});
+  approx::Interval seen{INFINITY, -INFINITY};
+  for (const attention::LayerWeights& layer : trained.weights.layers)
+    for (const float c : layer.score_offset) seen = approx::hull(seen, {c, c});
   return seen.lo > seen.hi ? "" : format("%.2f to ", seen.lo) + format("%.2f", seen.hi);
 }
 
@@ -28,8 +28,9 @@ std::string spread_text(const StudyContext& context, const TextStudy& text, cons
   double spread = 0;
   for (const Trained& seed : trainings.seeds) {
     if (!seed.diverged.empty()) return "diverged";
-    const Ranges ranges = measure_ranges(seed.weights, text.data(), context.examples(kRangeSequences));
-    for (const LayerRanges& layer : ranges.layers)
+    const attention::Ranges ranges =
+        train::measure_ranges(seed.weights, text.data(), context.examples(kRangeSequences));
+    for (const attention::LayerRanges& layer : ranges.layers)
       spread = std::max(spread, layer.denominator.hi / layer.denominator.lo);
   }
   return format("%.3g", spread);
@@ -37,7 +38,7 @@ std::string spread_text(const StudyContext& context, const TextStudy& text, cons
 
 void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
-  ModelConfig model = text.model(AttentionKind::kSoftmax, kLayers, kWidth);
+  attention::ModelConfig model = text.model(attention::AttentionKind::kSoftmax, kLayers, kWidth);
   model.heads = kHeads;
   const double a_step = text.flops(model);
   const size_t steps = context.steps((1 + 1.5 * std::size(kPowers) * std::size(kOffsets)) * a_step),
@@ -45,13 +46,13 @@ void run(StudyContext& context, StudyResult& result) {
   const Trainings softmax = text.train("softmax", model, steps);
   Table table({"p", "offset c", "perplexity", "to softmax's", "c after training", "after range minimisation",
                "to softmax's", "max/min of a denominator"});
-  const auto perplexity = [](const Evaluation& e) { return e.perplexity(); };
+  const auto perplexity = [](const train::Evaluation& e) { return e.perplexity(); };
   const double reference = mean_final(softmax, perplexity);
   table.row({"softmax", "", final_text(softmax, perplexity), "1", "", "", "", ""});
   for (const int power : kPowers)
     for (const auto& [label, offset] : kOffsets) {
-      ModelConfig config = model;
-      config.attention = AttentionKind::kPowerSoftmax, config.power = power;
+      attention::ModelConfig config = model;
+      config.attention = attention::AttentionKind::kPowerSoftmax, config.power = power;
       config.score_offset = offset != Offset::kNone;
       const bool fixed = offset == Offset::kConstant;
       const Trainings trained = text.train(label, config, steps, fixed);
@@ -59,7 +60,8 @@ void run(StudyContext& context, StudyResult& result) {
           follow_seeds(context, label, trained, [&](const Trained& start, uint64_t seed) {
             const std::string name =
                 message("offset-p", power, "-", static_cast<int>(offset), "-ranges-s", seed);
-            return text.minimise_ranges(name, start.weights, text_range_losses(), range_steps, seed, fixed);
+            return text.minimise_ranges(name, start.weights, train::text_range_losses(), range_steps, seed,
+                                        fixed);
           });
       table.row({std::to_string(power), label, final_text(trained, perplexity),
                  format("%.4f", mean_final(trained, perplexity) / reference), offsets_text(trained.first()),
@@ -82,4 +84,4 @@ Experiment score_offset_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -4,28 +4,32 @@
 #include "nn/text/tokenizer_file.h"
 #include "train/data/labelled_text_data.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr size_t kHeldOut = 1000, kLeastWords = 12;
 constexpr int kContext = 48, kLayers = 2, kWidth = 64, kHeads = 4, kPower = 6, kBatch = 16;
 
 void run(StudyContext& context, StudyResult& result) {
-  const LabelledSplit split =
-      split_phrases(read_sst2(context.data_file("glue/sst2-train.tsv")), kHeldOut, kLeastWords);
-  const auto tokenizer = load_tokenizer(context.data_file("tokenizer/gpt2-encoder.json"),
-                                        context.data_file("tokenizer/gpt2-vocab.bpe"));
-  const LabelledTextData texts(split.training, split.held_out, *tokenizer, {.context = kContext}, "SST-2");
-  ModelConfig model = preset("roberta");
+  const train::LabelledSplit split =
+      train::split_phrases(train::read_sst2(context.data_file("glue/sst2-train.tsv")), kHeldOut, kLeastWords);
+  const auto tokenizer = nn::load_tokenizer(context.data_file("tokenizer/gpt2-encoder.json"),
+                                            context.data_file("tokenizer/gpt2-vocab.bpe"));
+  const train::LabelledTextData texts(split.training, split.held_out, *tokenizer, {.context = kContext},
+                                      "SST-2");
+  attention::ModelConfig model = attention::preset("roberta");
   model.vocab = texts.vocab();
   model.context = texts.context();
   model.classes = texts.classes();
   model.layers = kLayers, model.width = kWidth, model.heads = kHeads, model.ffn = 4 * kWidth;
   model.power = kPower;
-  compare_classifiers(
-      context,
-      {.name = "sst2", .source = texts, .model = model, .batch = kBatch, .range_losses = text_range_losses()},
-      result);
+  compare_classifiers(context,
+                      {.name = "sst2",
+                       .source = texts,
+                       .model = model,
+                       .batch = kBatch,
+                       .range_losses = train::text_range_losses()},
+                      result);
 
   Table paper({"in the paper, % right", "SST-2", "QNLI", "MNLI"});
   paper.row({"RoBERTa-base", "94.80", "92.80", "87.60"});
@@ -57,4 +61,4 @@ Experiment sentences_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -8,7 +8,7 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/study/experiments/experiment.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr double kError = 0x1p-8;
@@ -28,25 +28,25 @@ constexpr Shape kShapes[] = {
 };
 constexpr const char* kMethods[] = {"Taylor and Goldschmidt", "normalise and square", "PowerSoftmax"};
 
-RowProgram program_of(int method, size_t slots, int tokens) {
+attention::RowProgram program_of(int method, size_t slots, int tokens) {
   if (method == 0)
-    return taylor_goldschmidt_softmax(kSoftmaxBound, tokens, kError)
+    return attention::taylor_goldschmidt_softmax(kSoftmaxBound, tokens, kError)
         .in_slots({slots, tokens, {tokens}, kSoftmaxBound});
   if (method == 1)
-    return normalise_square_softmax(kSoftmaxBound, tokens, kError)
+    return attention::normalise_square_softmax(kSoftmaxBound, tokens, kError)
         .in_slots({slots, tokens, {tokens}, kSoftmaxBound});
-  ModelConfig config;
+  attention::ModelConfig config;
   config.power = 4;
   config.epsilon = 0.2;
-  const Interval denominators{config.epsilon, config.epsilon + std::pow(kPowerBound, config.power)};
-  return power_softmax_polynomial(config, denominators, kError)
+  const approx::Interval denominators{config.epsilon, config.epsilon + std::pow(kPowerBound, config.power)};
+  return attention::power_softmax_polynomial(config, denominators, kError)
       .in_slots({slots, tokens, {tokens}, kPowerBound});
 }
 
 // Of one ciphertext of scores.
-Json meter_method(int method, int tokens, const Context& crypto, const program::CostModel& costs) {
+Json meter_method(int method, int tokens, const ckks::Context& crypto, const program::CostModel& costs) {
   const auto slots = static_cast<size_t>(crypto.slots());
-  const RowProgram rows = program_of(method, slots, tokens);
+  const attention::RowProgram rows = program_of(method, slots, tokens);
   program::Builder builder(slots);
   builder.output("weights", rows.build(builder, builder.input("scores", /*real=*/true)));
   const program::Plan plan = program::plan(std::move(builder).finish(), program::budget_of(crypto), costs);
@@ -54,8 +54,8 @@ Json meter_method(int method, int tokens, const Context& crypto, const program::
 }
 
 void run(StudyContext& context, StudyResult& result) {
-  const Context crypto(secure_n16());
-  const BootstrapPlan bootstrap(crypto);
+  const ckks::Context crypto(ckks::secure_n16());
+  const ckks::BootstrapPlan bootstrap(crypto);
   const program::KernelSeconds kernels = program::calibrate(crypto);
   const program::CostModel costs(crypto.chain(), kernels, program::figures_of(bootstrap, kernels));
 
@@ -116,4 +116,4 @@ Experiment softmax_alternatives_experiment() {
       .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -7,7 +7,7 @@
 #include "ckks/base/random/training_random.h"
 #include "cmd/study/experiments/experiment.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kScores = 64;
@@ -29,12 +29,13 @@ std::vector<Input> inputs() {
 }
 
 std::vector<double> weights_of(const std::vector<double>& scores, int power) {
-  ModelConfig config;
-  config.attention = power == 0 ? AttentionKind::kSoftmax : AttentionKind::kPowerSoftmax;
-  config.form = PowerForm::kPlain;
+  attention::ModelConfig config;
+  config.attention =
+      power == 0 ? attention::AttentionKind::kSoftmax : attention::AttentionKind::kPowerSoftmax;
+  config.form = attention::PowerForm::kPlain;
   config.power = power;
   std::vector<double> weights(scores.size());
-  row_weights(config, scores.data(), static_cast<int>(scores.size()), weights.data());
+  attention::row_weights(config, scores.data(), static_cast<int>(scores.size()), weights.data());
   return weights;
 }
 
@@ -97,4 +98,4 @@ Experiment softmax_curves_experiment() {
       .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

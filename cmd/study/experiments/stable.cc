@@ -2,7 +2,7 @@
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/text_study.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kLayers = 16, kWidth = 32;
@@ -11,16 +11,17 @@ void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
   struct Variant {
     const char* label;
-    AttentionKind attention;
-    PowerForm form;
+    attention::AttentionKind attention;
+    attention::PowerForm form;
   };
   const Variant variants[] = {
-      {"softmax", AttentionKind::kSoftmax, PowerForm::kStable},
-      {"stable", AttentionKind::kPowerSoftmax, PowerForm::kStable},
-      {"not stable, epsilon", AttentionKind::kPowerSoftmax, PowerForm::kLipschitz},
-      {"not stable, no epsilon", AttentionKind::kPowerSoftmax, PowerForm::kPlain},
+      {"softmax", attention::AttentionKind::kSoftmax, attention::PowerForm::kStable},
+      {"stable", attention::AttentionKind::kPowerSoftmax, attention::PowerForm::kStable},
+      {"not stable, epsilon", attention::AttentionKind::kPowerSoftmax, attention::PowerForm::kLipschitz},
+      {"not stable, no epsilon", attention::AttentionKind::kPowerSoftmax, attention::PowerForm::kPlain},
   };
-  const double flops = std::size(variants) * text.flops(text.model(AttentionKind::kSoftmax, kLayers, kWidth));
+  const double flops =
+      std::size(variants) * text.flops(text.model(attention::AttentionKind::kSoftmax, kLayers, kWidth));
   const size_t steps = context.steps(flops);
   SvgPanel panel;
   panel.title = message(kLayers, " layers of d = ", kWidth);
@@ -29,7 +30,7 @@ void run(StudyContext& context, StudyResult& result) {
   Table table({"attention", "bits a character", "what stopped it"});
   std::vector<double> final;
   for (const Variant& variant : variants) {
-    ModelConfig model = text.model(variant.attention, kLayers, kWidth);
+    attention::ModelConfig model = text.model(variant.attention, kLayers, kWidth);
     model.form = variant.form;
     const Trainings trainings = text.train(variant.label, model, steps);
     panel.line(variant.label, mean_curve(trainings, bits_per_token));
@@ -62,4 +63,4 @@ Experiment stable_experiment() {
       .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -19,16 +19,17 @@
 #include "train/harness/harness_scores.h"
 #include "train/stages/recipe.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-// Training: windows of the novels, a third of the steps for range minimisation; half of the minutes are for scoring.
+// Training: windows of the novels, a third of the steps for range minimisation; half of the minutes are for
+// scoring.
 constexpr int kWindows = 8000, kLength = 257, kBatch = 8, kHeldOut = 64;
 constexpr size_t kBytesAToken = 4;  // read for a window: the tokenizer's mean on the novels is 1.74
 constexpr double kRate = 1e-3, kRangeShare = 0.5, kScoringShare = 0.5;
 constexpr uint64_t kMaxTextBytes = uint64_t{1} << 28;
-// Polynomials' intervals: windows, and the last examples of each task, on which the polynomial form is not scored. Other
-// text than the training's, so a wider margin than the recipe's.
+// Polynomials' intervals: windows, and the last examples of each task, on which the polynomial form is not
+// scored. Other text than the training's, so a wider margin than the recipe's.
 constexpr int kRangeSequences = 256, kRangeExamples = 24;
 constexpr double kMargin = 2;
 
@@ -44,14 +45,14 @@ constexpr Budget kBudgets[] = {{.shots = 0, .trained = 200, .polynomial = 40},
 // What is kept of a model's scores on a task.
 struct Scored {
   std::string correct;  // of each example '1' or '0'; '-': left out
-  std::vector<HarnessMetric> metrics;
+  std::vector<train::HarnessMetric> metrics;
 };
 
 Json to_json(const Scored& scored) {
   const auto finite = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
   Json json;
   json["correct"] = scored.correct;
-  for (const HarnessMetric& metric : scored.metrics)
+  for (const train::HarnessMetric& metric : scored.metrics)
     json["metrics"].push_back(
         Json::Array{metric.name, finite(metric.value), finite(metric.standard_error), finite(metric.chance)});
   return json;
@@ -72,14 +73,15 @@ Scored scored_from(const Json& json, const std::string& what) {
   return scored;
 }
 
-PairedDifference difference(const Scored& first, const Scored& second) {
+train::PairedDifference difference(const Scored& first, const Scored& second) {
   const auto scores = [](const Scored& scored) {
-    HarnessScores scores;
+    train::HarnessScores scores;
     for (const char c : scored.correct)
-      scores.examples.push_back(c == '-' ? std::nullopt : std::optional(ExampleScore{.correct = c == '1'}));
+      scores.examples.push_back(c == '-' ? std::nullopt
+                                         : std::optional(train::ExampleScore{.correct = c == '1'}));
     return scores;
   };
-  return paired_difference(scores(first), scores(second));
+  return train::paired_difference(scores(first), scores(second));
 }
 
 std::string figure(const char* pattern, double value) {
@@ -91,25 +93,25 @@ class Tasks {
   Tasks(StudyContext& context, StudyResult& result)
       : context_(context),
         result_(result),
-        tokenizer_(load_tokenizer(context.data_file("model/tok512.bin"))),
-        published_(read_llama2c(context.data_file("model/stories260K.bin"))) {
+        tokenizer_(nn::load_tokenizer(context.data_file("model/tok512.bin"))),
+        published_(attention::read_llama2c(context.data_file("model/stories260K.bin"))) {
     if (!tokenizer_->start() || tokenizer_->vocab() > published_.config.vocab)
       throw Error(message(context.data_file("model/tok512.bin"), " is not the tokenizer of stories260K.bin"));
-    for (const HarnessTask& task : harness_tasks()) {
+    for (const train::HarnessTask& task : train::harness_tasks()) {
       paths_.push_back(context.data_file("eval/" + std::string(task.name) + ".jsonl"));
-      examples_.push_back(read_task(task, paths_.back()));
+      examples_.push_back(train::read_task(task, paths_.back()));
     }
   }
 
   void run() {
-    const SequenceData source = windows();
+    const train::SequenceData source = windows();
     const double a_step = 2 * (1 + kRangeShare) * training_step_flops(trained_shape(), kBatch);
     const size_t steps = context_.steps(a_step / (1 - kScoringShare));
     const auto range_steps =
         std::max<size_t>(4, static_cast<size_t>(kRangeShare * static_cast<double>(steps)));
-    const auto go_on = [&](const char* name, const ModelWeights& from, size_t count,
-                           const RangeLosses& losses) {
-      TrainerOptions options;
+    const auto go_on = [&](const char* name, const attention::ModelWeights& from, size_t count,
+                           const train::RangeLosses& losses) {
+      train::TrainerOptions options;
       options.batch = kBatch;
       options.rate = {kRate, count / 10 + 1, count, 0.05};
       options.ranges = losses;
@@ -120,30 +122,32 @@ class Tasks {
     const Trained power = go_on("tasks-power", TextStudy::with_power_softmax(published_), steps, {});
     if (diverged(softmax) || diverged(power)) return;
     const Trained ranged =
-        go_on("tasks-ranges", inference_form(power.weights, source), range_steps, text_range_losses());
+        go_on("tasks-ranges", inference_form(power.weights, source), range_steps, train::text_range_losses());
     if (diverged(ranged)) return;
-    const PolynomialModel polynomial =
-        make_polynomial(ranged.weights,
-                        join(measure_ranges(ranged.weights, source, context_.examples(kRangeSequences)),
-                             measure_ranges(ranged.weights, prompts(Part::kForRanges))),
-                        {.margin = kMargin});
+    const attention::PolynomialModel polynomial = attention::make_polynomial(
+        ranged.weights,
+        attention::join(train::measure_ranges(ranged.weights, source, context_.examples(kRangeSequences)),
+                        attention::measure_ranges(ranged.weights, prompts(Part::kForRanges))),
+        {.margin = kMargin});
 
-    const Batch held_out = source.validation(context_.examples(kHeldOut));
+    const train::Batch held_out = source.validation(context_.examples(kHeldOut));
     Table models({"model", "steps", "nats a token"});
-    const auto model = [&](const char* name, const std::string& more, const Evaluation& evaluation) {
+    const auto model = [&](const char* name, const std::string& more, const train::Evaluation& evaluation) {
       models.row({name, more, format("%.4f", evaluation.cross_entropy)});
     };
     const std::string all_steps = message(steps, " + ", range_steps);
-    model("stories260K as published", "0", evaluate(published_, held_out));
-    model("softmax, trained on", std::to_string(steps + range_steps), evaluate(softmax.weights, held_out));
-    model("PowerSoftmax, stable form", std::to_string(steps), evaluate(power.weights, held_out));
+    model("stories260K as published", "0", train::evaluate(published_, held_out));
+    model("softmax, trained on", std::to_string(steps + range_steps),
+          train::evaluate(softmax.weights, held_out));
+    model("PowerSoftmax, stable form", std::to_string(steps), train::evaluate(power.weights, held_out));
     model("PowerSoftmax, encrypted form, after range minimisation", all_steps,
-          evaluate(ranged.weights, held_out));
-    model("polynomial", all_steps,
-          evaluation_from(
-              context_.once("polynomial",
-                            [&] { return evaluation_json(evaluate_polynomial(polynomial, held_out)); }),
-              "the polynomial model"));
+          train::evaluate(ranged.weights, held_out));
+    model(
+        "polynomial", all_steps,
+        evaluation_from(
+            context_.once("polynomial",
+                          [&] { return evaluation_json(train::evaluate_polynomial(polynomial, held_out)); }),
+            "the polynomial model"));
     result_.table("the models on held-out novels", models);
 
     size_t both = 0, agreed = 0;  // examples that PowerSoftmax and its polynomial form are scored on
@@ -151,12 +155,13 @@ class Tasks {
       Table table(
           {"task", "model", "n", "metric", "value", "+- stderr", "minus softmax", "+- stderr", "chance"});
       for (size_t t = 0; t < examples_.size(); ++t) {
-        const auto scored = [&](const char* name, ContinuationScorer& scorer, double a_minute) {
+        const auto scored = [&](const char* name, train::ContinuationScorer& scorer, double a_minute) {
           return score(name, scorer, t, budget.shots, a_minute);
         };
-        const Scored base = scored("softmax", *trained_scorer(softmax.weights), budget.trained);
-        const Scored ours = scored("PowerSoftmax", *trained_scorer(ranged.weights), budget.trained);
-        const Scored replaced = scored("polynomial", *polynomial_scorer(polynomial), budget.polynomial);
+        const Scored base = scored("softmax", *train::trained_scorer(softmax.weights), budget.trained);
+        const Scored ours = scored("PowerSoftmax", *train::trained_scorer(ranged.weights), budget.trained);
+        const Scored replaced =
+            scored("polynomial", *train::polynomial_scorer(polynomial), budget.polynomial);
         add(table, t, "softmax", base, nullptr);
         add(table, t, "PowerSoftmax", ours, &base);
         add(table, t, "polynomial", replaced, &base);
@@ -179,14 +184,14 @@ class Tasks {
  private:
   enum class Part { kForRanges, kScored };
 
-  ModelConfig trained_shape() const {
-    ModelConfig config = published_.config;
+  attention::ModelConfig trained_shape() const {
+    attention::ModelConfig config = published_.config;
     config.context = std::min(kLength, config.context) - 1;
     return config;
   }
 
   // Pieces of the novels, evenly spread, each behind the start token.
-  SequenceData windows() const {
+  train::SequenceData windows() const {
     const std::string text = read_file(context_.data_file("text/gutenberg7-train.txt"), kMaxTextBytes);
     const auto length = static_cast<size_t>(trained_shape().context) + 1;
     const auto count = static_cast<size_t>(context_.examples(kWindows));
@@ -199,21 +204,22 @@ class Tasks {
       tokens.resize(length);
       windows.push_back(std::move(tokens));
     }
-    return SequenceData(windows, published_.config.vocab, "novels in the tokens of stories260K");
+    return train::SequenceData(windows, published_.config.vocab, "novels in the tokens of stories260K");
   }
 
-  // Of the last examples of each task, or of the first: prompts with the right answer, their shots from among them too.
+  // Of the last examples of each task, or of the first: prompts with the right answer, their shots from among
+  // them too.
   std::vector<std::vector<int>> prompts(Part part) const {
     std::vector<std::vector<int>> all;
     for (size_t t = 0; t < examples_.size(); ++t) {
       const size_t count = kept_for_ranges(t);
-      const std::span<const TaskExample> whole = examples_[t];
+      const std::span<const train::TaskExample> whole = examples_[t];
       const auto examples = part == Part::kForRanges ? whole.last(count) : whole.first(count);
       for (size_t i = 0; i < count; ++i) {
-        const auto shots = draw_shots(count, i, std::min(kShots, count - 1), 1);
-        const auto encoded =
-            encode_prompt(harness_prompt(harness_tasks()[t].form, examples, i, examples[i].gold, shots),
-                          *tokenizer_, published_.config.context);
+        const auto shots = train::draw_shots(count, i, std::min(kShots, count - 1), 1);
+        const auto encoded = train::encode_prompt(
+            train::harness_prompt(train::harness_tasks()[t].form, examples, i, examples[i].gold, shots),
+            *tokenizer_, published_.config.context);
         if (encoded) all.emplace_back(encoded->tokens.begin(), encoded->tokens.end() - 1);
       }
     }
@@ -230,28 +236,29 @@ class Tasks {
     return std::min(static_cast<size_t>(context_.examples(kRangeExamples)), examples_[t].size() / 2);
   }
 
-  Scored score(const char* model, ContinuationScorer& scorer, size_t t, size_t shots, double a_minute) {
-    const HarnessTask& task = harness_tasks()[t];
+  Scored score(const char* model, train::ContinuationScorer& scorer, size_t t, size_t shots,
+               double a_minute) {
+    const train::HarnessTask& task = train::harness_tasks()[t];
     const std::string part = message(shots, "-shot ", task.name, ", ", model);
     const int wanted =
         context_.examples(static_cast<int>(a_minute * std::max(1.0, context_.options().minutes)));
     const size_t limit = std::min(static_cast<size_t>(wanted), examples_[t].size() - kept_for_ranges(t));
     const Json scored = context_.once(part, [&] {
-      const HarnessScores scores =
-          score_task(task, examples_[t], paths_[t], *tokenizer_, scorer, {.shots = shots, .limit = limit});
+      const train::HarnessScores scores = train::score_task(task, examples_[t], paths_[t], *tokenizer_,
+                                                            scorer, {.shots = shots, .limit = limit});
       Scored kept;
       for (const auto& example : scores.examples)
         kept.correct += !example ? '-' : example->correct ? '1' : '0';
-      kept.metrics = harness_metrics(task, scores, scorer.config().vocab);
+      kept.metrics = train::harness_metrics(task, scores, scorer.config().vocab);
       return to_json(kept);
     });
     return scored_from(scored, part);
   }
 
   // {"values", "outside"}: of the polynomials' inputs on prompts of scored examples.
-  Json count_outside(const PolynomialModel& polynomial) const {
+  Json count_outside(const attention::PolynomialModel& polynomial) const {
     int64_t values = 0, outside = 0;
-    for (const RangeUse& use : count_range_leaves(polynomial, prompts(Part::kScored)))
+    for (const attention::RangeUse& use : attention::count_range_leaves(polynomial, prompts(Part::kScored)))
       values += use.values, outside += use.outside;
     return Json::Object{{"values", values}, {"outside", outside}};
   }
@@ -260,14 +267,14 @@ class Tasks {
   void add(Table& table, size_t t, const char* model, const Scored& scored, const Scored* softmax) const {
     const auto n =
         std::count_if(scored.correct.begin(), scored.correct.end(), [](char c) { return c != '-'; });
-    for (const HarnessMetric& metric : scored.metrics) {
+    for (const train::HarnessMetric& metric : scored.metrics) {
       std::string less, error;
       if (softmax && metric.name == "acc") {
-        const PairedDifference paired = difference(scored, *softmax);
+        const train::PairedDifference paired = difference(scored, *softmax);
         less = figure("%+.4f", paired.difference), error = figure("%.4f", paired.standard_error);
       }
       const char* pattern = metric.name == "perplexity" ? "%.4g" : "%.4f";
-      table.row({std::string(harness_tasks()[t].name), model, std::to_string(n), metric.name,
+      table.row({std::string(train::harness_tasks()[t].name), model, std::to_string(n), metric.name,
                  figure(pattern, metric.value), figure(pattern, metric.standard_error), less, error,
                  figure(pattern, metric.chance)});
     }
@@ -275,10 +282,10 @@ class Tasks {
 
   StudyContext& context_;
   StudyResult& result_;
-  const std::shared_ptr<const Tokenizer> tokenizer_;
-  const ModelWeights published_;
+  const std::shared_ptr<const nn::Tokenizer> tokenizer_;
+  const attention::ModelWeights published_;
   std::vector<std::string> paths_;
-  std::vector<std::vector<TaskExample>> examples_;
+  std::vector<std::vector<train::TaskExample>> examples_;
 };
 
 // Table pile's rows of the tasks at hand.
@@ -328,4 +335,4 @@ Experiment tasks_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

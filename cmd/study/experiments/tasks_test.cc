@@ -12,7 +12,7 @@
 #include "doctest/doctest.h"
 #include "train/harness/harness_tasks.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kVocab = 259;
@@ -65,12 +65,12 @@ std::string data_folder() {
   std::string text;
   for (int i = 0; i < 200; ++i) text += "the quick brown fox jumps over the lazy dog ";
   write_file(folder + "/text/gutenberg7-train.txt", text);
-  for (const HarnessTask& task : harness_tasks()) {
+  for (const train::HarnessTask& task : train::harness_tasks()) {
     std::string lines;
     for (int i = 0; i < 8; ++i)
-      lines += task.form == TaskForm::kLastWord ? R"({"context": "the quick", "continuation": "fox"})"
-                                                  "\n"
-               : task.form == TaskForm::kAnswers
+      lines += task.form == train::TaskForm::kLastWord ? R"({"context": "the quick", "continuation": "fox"})"
+                                                         "\n"
+               : task.form == train::TaskForm::kAnswers
                    ? R"({"query": "Who?", "choices": ["the fox", "the dog"], "gold": 1})"
                      "\n"
                    : R"({"context_options": ["the fox", "the dog"], "continuation": "ran", "gold": 0})"
@@ -91,7 +91,7 @@ TEST_CASE("softmax, PowerSoftmax and its polynomial form are scored on every tas
   const Json result = parse_json(read_file(file, 1 << 22), "tasks");
   CHECK(result.at("finished", "tasks").truth("finished"));
   int parts = 0;
-  for (const HarnessTask& task : harness_tasks())
+  for (const train::HarnessTask& task : train::harness_tasks())
     for (const char* shots : {"0", "5"})
       for (const char* model : {"softmax", "PowerSoftmax", "polynomial"}) {
         const std::string part = std::string(shots) + "-shot " + std::string(task.name) + ", " + model;
@@ -117,4 +117,4 @@ TEST_CASE("softmax, PowerSoftmax and its polynomial form are scored on every tas
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

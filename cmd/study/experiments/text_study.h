@@ -8,13 +8,13 @@
 #include "train/data/text_data.h"
 #include "train/stages/range_losses.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // Range minimisation as the experiments `range-loss` and `recipe` share it.
 struct RangeStage {
   const char* label;
   const char* name;
-  RangeLosses (*losses)();
+  train::RangeLosses (*losses)();
 };
 extern const RangeStage kRangeStages[3];  // without losses, the paper's, the smooth ones
 
@@ -25,16 +25,16 @@ class TextStudy {
   // Reads the novels of the data folder; throws psm::Error if they are missing.
   explicit TextStudy(const StudyContext& context);
 
-  const TextData& data() const { return data_; }
+  const train::TextData& data() const { return data_; }
 
   // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax in its training form with epsilon 1e-3.
-  ModelConfig model(AttentionKind attention, int layers, int width) const;
+  attention::ModelConfig model(attention::AttentionKind attention, int layers, int width) const;
   // From random weights, with the settings of text_recipe (train/stages/recipe.h) but for the batch.
   // fixed_offset: score offsets stay p.
-  Trainings train(const std::string& label, const ModelConfig& model, size_t steps,
+  Trainings train(const std::string& label, const attention::ModelConfig& model, size_t steps,
                   bool fixed_offset = false) const;
   // Floating-point operations of one step.
-  double flops(const ModelConfig& model) const;
+  double flops(const attention::ModelConfig& model) const;
 
   // The family of the experiment `power`, from which others start: 4 layers, d = 64, softmax and every p of
   // kPowers, all with the same steps for the same minutes.
@@ -50,18 +50,21 @@ class TextStudy {
   // From a trained model, for `steps`: as it is or with the attention replaced by PowerSoftmax, p = 4
   // (section Continual Training), or in the form that runs encrypted with range losses (Algorithm 1, step 2).
   // Settings of text_recipe.
-  Trained train_on(const std::string& name, const ModelWeights& weights, size_t steps, uint64_t seed) const;
-  Trained replace_attention(const std::string& name, ModelWeights weights, size_t steps, uint64_t seed) const;
-  Trained minimise_ranges(const std::string& name, ModelWeights weights, const RangeLosses& losses,
-                          size_t steps, uint64_t seed, bool fixed_offset = false) const;
-  static ModelWeights with_power_softmax(ModelWeights weights);
+  Trained train_on(const std::string& name, const attention::ModelWeights& weights, size_t steps,
+                   uint64_t seed) const;
+  Trained replace_attention(const std::string& name, attention::ModelWeights weights, size_t steps,
+                            uint64_t seed) const;
+  Trained minimise_ranges(const std::string& name, attention::ModelWeights weights,
+                          const train::RangeLosses& losses, size_t steps, uint64_t seed,
+                          bool fixed_offset = false) const;
+  static attention::ModelWeights with_power_softmax(attention::ModelWeights weights);
   // psm::inference_form on the novels.
-  ModelWeights inference_form(ModelWeights weights, bool scaled = true) const;
+  attention::ModelWeights inference_form(attention::ModelWeights weights, bool scaled = true) const;
   size_t range_steps() const;
 
  private:
   const StudyContext& context_;
-  TextData data_;
+  train::TextData data_;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -15,7 +15,7 @@
 #include "train/stages/recipe.h"
 #include "train/stages/score_scale.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr size_t kCurvePoints = 16;
@@ -27,7 +27,7 @@ constexpr uint64_t kMaxRecord = uint64_t{1} << 20;
 
 // What is known of a training beside its weights, in a file of its own: its state file has no room for it.
 struct Record {
-  std::map<size_t, Evaluation> curve;
+  std::map<size_t, train::Evaluation> curve;
   std::string diverged;
 };
 
@@ -57,15 +57,15 @@ void write_record(const std::string& path, const Record& record) {
 
 }  // namespace
 
-Trained train(const StudyContext& context, const std::string& name, const ModelWeights& initial,
-              const DataSource& source, const TrainerOptions& options, size_t steps) {
-  LoopOptions loop;
+Trained train(const StudyContext& context, const std::string& name, const attention::ModelWeights& initial,
+              const train::DataSource& source, const train::TrainerOptions& options, size_t steps) {
+  train::LoopOptions loop;
   loop.name = name;
   loop.steps = steps;
   loop.evaluate_every = std::max<size_t>(1, steps / kCurvePoints);
   const bool classifier = source.classes() > 0;
   loop.validation_sequences = context.examples(classifier ? kCurveExamples : kCurveSequences);
-  const std::string description = describe_training(initial, source, options, loop);
+  const std::string description = train::describe_training(initial, source, options, loop);
   const uint64_t checksum = checksum64(description.data(), description.size());
   const std::string file = context.state_file(name + "-" + hex(&checksum, sizeof checksum));
   const std::string record_file = file + ".json";
@@ -77,20 +77,20 @@ Trained train(const StudyContext& context, const std::string& name, const ModelW
       steps * static_cast<size_t>(options.batch) * static_cast<size_t>(classifier ? 1 : source.context());
   Record record = read_record(record_file);
   if (record.diverged.empty()) {
-    loop.evaluated = [&](size_t step, const Evaluation& evaluation) {
+    loop.evaluated = [&](size_t step, const train::Evaluation& evaluation) {
       record.curve[step] = evaluation;
       write_record(record_file, record);
     };
     try {
-      LoopResult result = run_training(initial, source, options, loop);
+      train::LoopResult result = train::run_training(initial, source, options, loop);
       trained.weights = std::move(result.weights);
       trained.final =
-          evaluate(trained.weights,
-                   source.validation(context.examples(classifier ? kFinalExamples : kFinalSequences)));
+          train::evaluate(trained.weights,
+                          source.validation(context.examples(classifier ? kFinalExamples : kFinalSequences)));
       if (result.resumed_at < steps)
         std::printf("  %-40s %zu steps, %s, %.0f tokens/s\n", name.c_str(), result.steps,
                     seconds_text(result.seconds).c_str(), result.tokens_per_second);
-    } catch (const Diverged& error) {
+    } catch (const train::Diverged& error) {
       record.diverged = error.what();
       write_record(record_file, record);
       std::printf("  %s\n", error.what());
@@ -118,24 +118,25 @@ Trainings follow_seeds(const StudyContext& context, const std::string& label, co
   });
 }
 
-ModelWeights inference_form(ModelWeights weights, const DataSource& source, bool scaled) {
-  const RecipeOptions recipe;
-  weights.config.form = PowerForm::kLengthAgnostic;
+attention::ModelWeights inference_form(attention::ModelWeights weights, const train::DataSource& source,
+                                       bool scaled) {
+  const train::RecipeOptions recipe;
+  weights.config.form = attention::PowerForm::kLengthAgnostic;
   weights.config.epsilon = recipe.inference_epsilon;
   if (!scaled) return weights;
   TrainingRandom random(kScaleSeed);
-  Batch examples;
+  train::Batch examples;
   source.draw(kScaleSequences, random, examples);
-  return with_score_scale(std::move(weights), examples, recipe.mean_denominator);
+  return train::with_score_scale(std::move(weights), examples, recipe.mean_denominator);
 }
 
-Json evaluation_json(const Evaluation& e) {
+Json evaluation_json(const train::Evaluation& e) {
   return Json::Object{{"scored", static_cast<int64_t>(e.scored)},
                       {"correct", static_cast<int64_t>(e.correct)},
                       {"cross_entropy", std::isfinite(e.cross_entropy) ? Json(e.cross_entropy) : Json()}};
 }
 
-Evaluation evaluation_from(const Json& json, const std::string& what) {
+train::Evaluation evaluation_from(const Json& json, const std::string& what) {
   const auto count = [&](const char* member) {
     return static_cast<size_t>(json.at(member, what).integer(what + ": " + member, 0, INT64_MAX));
   };
@@ -144,8 +145,10 @@ Evaluation evaluation_from(const Json& json, const std::string& what) {
           cross_entropy.is_null() ? std::nan("") : cross_entropy.number(what + ": cross_entropy")};
 }
 
-double bits_per_token(const Evaluation& evaluation) { return evaluation.cross_entropy / std::log(2.0); }
-double percent_correct(const Evaluation& evaluation) { return 100 * evaluation.accuracy(); }
+double bits_per_token(const train::Evaluation& evaluation) {
+  return evaluation.cross_entropy / std::log(2.0);
+}
+double percent_correct(const train::Evaluation& evaluation) { return 100 * evaluation.accuracy(); }
 
 std::string seen_label(const std::string& unit) { return unit + " seen, from a quarter of the training on"; }
 
@@ -188,4 +191,4 @@ std::string final_text(const Trainings& trainings, Metric metric) {
 uint64_t weight_seed(uint64_t seed) { return TrainingRandom(seed).split(0).state(); }
 uint64_t data_seed(uint64_t seed) { return TrainingRandom(seed).split(1).state(); }
 
-}  // namespace psm
+}  // namespace psm::cmd

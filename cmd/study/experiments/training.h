@@ -14,34 +14,35 @@
 #include "cmd/terminal/svg_plot.h"
 #include "train/stages/loop.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct CurvePoint {
   size_t step = 0;
-  Evaluation held_out;
+  train::Evaluation held_out;
 };
 
 struct Trained {
   std::vector<CurvePoint> curve;
-  Evaluation final;      // the last weights on more held-out examples than the curve's
-  std::string diverged;  // why there are no last weights; empty if there are
-  ModelWeights weights;
+  train::Evaluation final;  // the last weights on more held-out examples than the curve's
+  std::string diverged;     // why there are no last weights; empty if there are
+  attention::ModelWeights weights;
   size_t steps = 0, seen = 0;  // asked for; seen: tokens, or examples of a classifier
 };
 
 // Trains `initial`, or takes up what is saved. A divergence is a result; everything else that stops a
 // training is thrown as run_training does.
-Trained train(const StudyContext& context, const std::string& name, const ModelWeights& initial,
-              const DataSource& source, const TrainerOptions& options, size_t steps);
+Trained train(const StudyContext& context, const std::string& name, const attention::ModelWeights& initial,
+              const train::DataSource& source, const train::TrainerOptions& options, size_t steps);
 
 // The form that runs encrypted, with the recipe's epsilon; its scores scaled on examples of the source
 // (train/stages/score_scale.h), or not.
-ModelWeights inference_form(ModelWeights weights, const DataSource& source, bool scaled = true);
+attention::ModelWeights inference_form(attention::ModelWeights weights, const train::DataSource& source,
+                                       bool scaled = true);
 
 // An evaluation as JSON and back; a cross entropy beyond all numbers is null. Reading throws psm::Error that
 // begins with `what`.
-Json evaluation_json(const Evaluation& evaluation);
-Evaluation evaluation_from(const Json& json, const std::string& what);
+Json evaluation_json(const train::Evaluation& evaluation);
+train::Evaluation evaluation_from(const Json& json, const std::string& what);
 
 // The same training with seeds 1 .. K.
 struct Trainings {
@@ -52,10 +53,10 @@ struct Trainings {
 };
 
 // The attentions that experiments compare, as their labels call them.
-inline constexpr std::pair<const char*, AttentionKind> kComparedAttentions[] = {
-    {"softmax", AttentionKind::kSoftmax},
-    {"PowerSoftmax", AttentionKind::kPowerSoftmax},
-    {"scaled ReLU", AttentionKind::kScaledRelu}};
+inline constexpr std::pair<const char*, attention::AttentionKind> kComparedAttentions[] = {
+    {"softmax", attention::AttentionKind::kSoftmax},
+    {"PowerSoftmax", attention::AttentionKind::kPowerSoftmax},
+    {"scaled ReLU", attention::AttentionKind::kScaledRelu}};
 
 Trainings train_seeds(const StudyContext& context, const std::string& label,
                       const std::function<Trained(uint64_t seed)>& train_one);
@@ -65,12 +66,13 @@ Trainings follow_seeds(const StudyContext& context, const std::string& label, co
                        const std::function<Trained(const Trained& start, uint64_t seed)>& next);
 
 // What is plotted and tabulated of an evaluation.
-double bits_per_token(const Evaluation& evaluation);
-double percent_correct(const Evaluation& evaluation);
-using Metric = double (*)(const Evaluation&);
+double bits_per_token(const train::Evaluation& evaluation);
+double percent_correct(const train::Evaluation& evaluation);
+using Metric = double (*)(const train::Evaluation&);
 
-// Mean over the seeds against what was seen, up to the step that all seeds reached. From a share of the training
-// on: in the beginning all models that start from random weights are alike, and far from where they end.
+// Mean over the seeds against what was seen, up to the step that all seeds reached. From a share of the
+// training on: in the beginning all models that start from random weights are alike, and far from where they
+// end.
 PlotPoints mean_curve(const Trainings& trainings, Metric metric, double from = 0.25);
 // "UNIT seen, from a quarter of the training on": the horizontal axis of such a curve.
 std::string seen_label(const std::string& unit);
@@ -83,4 +85,4 @@ std::string final_text(const Trainings& trainings, Metric metric);
 uint64_t weight_seed(uint64_t seed);
 uint64_t data_seed(uint64_t seed);
 
-}  // namespace psm
+}  // namespace psm::cmd

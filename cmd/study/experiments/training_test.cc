@@ -7,10 +7,10 @@
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
-const RecallTask kTask({3, 4, 2, 12});
+const train::RecallTask kTask({3, 4, 2, 12});
 
 StudyContext fresh_context(const std::string& name, int seeds = 1) {
   const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / name;
@@ -18,15 +18,16 @@ StudyContext fresh_context(const std::string& name, int seeds = 1) {
   return StudyContext({.minutes = 1, .seeds = seeds, .out = folder.string(), .data = ""}, Json(), {});
 }
 
-ModelWeights start(uint64_t seed = 1) {
-  ModelConfig config;
+attention::ModelWeights start(uint64_t seed = 1) {
+  attention::ModelConfig config;
   config.vocab = kTask.vocab(), config.context = kTask.context();
-  config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16, config.form = PowerForm::kStable;
-  return random_weights(config, seed);
+  config.layers = 1, config.width = 16, config.heads = 2, config.ffn = 16,
+  config.form = attention::PowerForm::kStable;
+  return attention::random_weights(config, seed);
 }
 
-TrainerOptions options(double rate = 3e-3) {
-  TrainerOptions options;
+train::TrainerOptions options(double rate = 3e-3) {
+  train::TrainerOptions options;
   options.batch = 8;
   options.rate = {rate, 1, 32, 1.0};
   return options;
@@ -39,7 +40,7 @@ TEST_CASE("a training that is asked for again is taken from its file, curve and 
   CHECK(first.curve.back().step == 32);
   CHECK(first.seen == 32 * 8 * 12);
   const Trained again = train(context, "model", start(), kTask, options(), 32);
-  CHECK(flatten(again.weights) == flatten(first.weights));
+  CHECK(attention::flatten(again.weights) == attention::flatten(first.weights));
   CHECK(again.final.cross_entropy == first.final.cross_entropy);
   REQUIRE(again.curve.size() == first.curve.size());
   for (size_t i = 0; i < first.curve.size(); ++i)
@@ -96,4 +97,4 @@ TEST_CASE("curves and final figures are means over the seeds, the latter with th
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

@@ -3,22 +3,23 @@
 #include "cmd/study/experiments/experiment.h"
 #include "train/data/image_data.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kPatch = 7, kLayers = 4, kWidth = 64, kHeads = 4;
 
 void run(StudyContext& context, StudyResult& result) {
-  const ImageData images =
-      ImageData::from_files(context.data_file("image/mnist-t10k-images-idx3-ubyte.gz"),
-                            context.data_file("image/mnist-t10k-labels-idx1-ubyte.gz"), {.patch = kPatch});
-  ModelConfig model = preset("vit");
+  const train::ImageData images = train::ImageData::from_files(
+      context.data_file("image/mnist-t10k-images-idx3-ubyte.gz"),
+      context.data_file("image/mnist-t10k-labels-idx1-ubyte.gz"), {.patch = kPatch});
+  attention::ModelConfig model = attention::preset("vit");
   model.context = images.context();
   model.classes = images.classes();
   model.patch_inputs = images.patch_inputs();
   model.layers = kLayers, model.width = kWidth, model.heads = kHeads, model.ffn = 4 * kWidth;
   compare_classifiers(
-      context, {.name = "mnist", .source = images, .model = model, .range_losses = text_range_losses()},
+      context,
+      {.name = "mnist", .source = images, .model = model, .range_losses = train::text_range_losses()},
       result);
 
   Table paper({"in the paper, % right", "softmax", "PowerSoftmax", "difference"});
@@ -46,4 +47,4 @@ Experiment vision_experiment() {
           .run = run};
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

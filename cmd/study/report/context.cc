@@ -6,7 +6,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 
 StudyContext::StudyContext(const StudyOptions& options, Json parts, std::function<void(const Json&)> changed)
     : options_(options), parts_(std::move(parts)), changed_(std::move(changed)) {}
@@ -43,4 +43,4 @@ std::string StudyContext::state_file(const std::string& name) const {
   return (folder / name).string();
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

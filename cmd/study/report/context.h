@@ -12,7 +12,7 @@
 
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct StudyOptions {
   double minutes = 5;  // of an experiment, at the nominal speed
@@ -23,8 +23,9 @@ struct StudyOptions {
 
 class StudyContext {
  public:
-  // Floating-point operations of the products of matrices a second that --minutes stands for: what the models of
-  // `power` reach on one idle core with AVX-512 (35 to 42e9 were measured), so that two slower ones keep up.
+  // Floating-point operations of the products of matrices a second that --minutes stands for: what the models
+  // of `power` reach on one idle core with AVX-512 (35 to 42e9 were measured), so that two slower ones keep
+  // up.
   static constexpr double kNominalFlops = 40e9;
 
   // `parts`: what once() had remembered; `changed` is called with them after each new one.
@@ -54,4 +55,4 @@ class StudyContext {
   std::function<void(const Json&)> changed_;
 };
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr uint32_t kFileHeader = 14, kInfoHeader = 40, kPalette = 4 * 256;
@@ -57,4 +57,4 @@ std::string base64(const std::string& bytes) {
   return text;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -6,7 +6,7 @@
 
 #include "cmd/study/report/result.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // "data:image/bmp;base64,..."
 std::string bitmap_uri(const GreyImage& image);
@@ -14,4 +14,4 @@ std::string bitmap_uri(const GreyImage& image);
 // RFC 4648, with padding.
 std::string base64(const std::string& bytes);
 
-}  // namespace psm
+}  // namespace psm::cmd

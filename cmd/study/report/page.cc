@@ -7,7 +7,7 @@
 #include "cmd/terminal/svg_plot.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 std::string html_of(const ImageGrid& grid, const std::string& title) {
@@ -76,4 +76,4 @@ std::string study_page(const std::vector<std::pair<std::string, std::string>>& s
   return html_page("PowerSoftmax: the model study", body);
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -7,7 +7,7 @@
 
 #include "ckks/base/files/json.h"
 
-namespace psm {
+namespace psm::cmd {
 
 // One section from what runner.h writes for an experiment. Throws psm::Error that begins with `what` if the
 // JSON is not of that kind.
@@ -16,4 +16,4 @@ std::string study_section(const Json& document, const std::string& what);
 // The whole page of sections in their order: (name, section).
 std::string study_page(const std::vector<std::pair<std::string, std::string>>& sections);
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -7,7 +7,7 @@
 #include "cmd/study/report/result.h"
 #include "doctest/doctest.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 int count(const std::string& text, const std::string& part) {
@@ -119,4 +119,4 @@ TEST_CASE("base64 is that of RFC 4648, and a bitmap's size is in its header") {
 }
 
 }  // namespace
-}  // namespace psm
+}  // namespace psm::cmd

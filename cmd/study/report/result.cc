@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 
-namespace psm {
+namespace psm::cmd {
 namespace {
 
 constexpr int kLargestImage = 4096;
@@ -157,4 +157,4 @@ ImageGrid images_from(const Json& item, const std::string& what) {
   return grid;
 }
 
-}  // namespace psm
+}  // namespace psm::cmd

@@ -21,7 +21,7 @@
 #include "cmd/terminal/svg_plot.h"
 #include "cmd/terminal/table.h"
 
-namespace psm {
+namespace psm::cmd {
 
 struct GreyImage {
   int width = 0, height = 0;
@@ -59,4 +59,4 @@ SvgPanel plot_from(const Json& item, const std::string& what);
 Table table_from(const Json& item, const std::string& what);
 ImageGrid images_from(const Json& item, const std::string& what);
 
-}  // namespace psm
+}  // namespace psm::cmd
