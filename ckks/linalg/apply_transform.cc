@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -14,7 +15,8 @@ namespace {
 // Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB.
 constexpr int kSourcesPerBlock = 128;
 constexpr size_t kTile = 256;
-constexpr size_t kShortRun = 4;  // up to here kernels take plaintexts as they are
+constexpr size_t kMostTogether = 4;  // lone terms: each takes its remainders modulo all primes at once
+constexpr size_t kShortRun = 4;      // up to here kernels take plaintexts as they are
 
 }  // namespace
 
@@ -52,6 +54,18 @@ void EncodedTransform::find_lone_terms() {
     } else {
       summed_sources_.push_back(source);
     }
+  }
+  // Those of one rotation read one key, and are made together.
+  std::map<std::pair<int, bool>, std::vector<int>> by_rotation;
+  for (size_t t = 0; t < plaintexts_.size(); ++t) {
+    if (lone_term_[schedule_.term_accumulator[t]] < 0) continue;
+    const TransformSchedule::Source& source = schedule_.sources[schedule_.term_source[t]];
+    std::vector<int>& terms = by_rotation[{source.baby, source.conjugate}];
+    terms.push_back(static_cast<int>(t));
+    if (terms.size() == kMostTogether) lone_terms_.push_back(std::exchange(terms, {}));
+  }
+  for (auto& [rotation, terms] : by_rotation) {
+    if (!terms.empty()) lone_terms_.push_back(std::move(terms));
   }
   std::sort(summed_sources_.begin(), summed_sources_.end());
   summed_sources_.erase(std::unique(summed_sources_.begin(), summed_sources_.end()), summed_sources_.end());
@@ -168,20 +182,26 @@ void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<con
   }
 }
 
-Ciphertext EncodedTransform::apply_lone_term(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
-                                             std::span<const GaloisStep> galois_steps, int term) const {
-  const int source = schedule_.term_source[term];
-  const Hoisted& from = hoisted[schedule_.sources[source].input];
-  const Plaintext& plaintext = plaintexts_[term];
+void EncodedTransform::apply_lone_terms(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
+                                        std::span<const GaloisStep> galois_steps,
+                                        std::vector<Ciphertext>& out) const {
   const Basis basis{level_ + 1, context_.p_count(level_)};
-  auto divided = evaluator.switcher().mod_down_rescale(basis, [&](int j, size_t begin, size_t size,
-                                                                  uint64_t* out0, uint64_t* out1) {
-    alignas(64) uint64_t switched[2][kMaxTile];
-    galois_tile(evaluator.switcher(), from, galois_steps[source], j, begin, size, switched[0], switched[1]);
-    plaintext.multiply_limb(out0, switched[0], j, begin, size);
-    plaintext.multiply_limb(out1, switched[1], j, begin, size);
-  });
-  return {std::move(divided), output_scale_, from.source->fingerprint};
+  for (const std::vector<int>& terms : lone_terms_) {
+    auto divided = evaluator.switcher().mod_down_rescale(
+        basis, terms.size(), [&](size_t i, int j, size_t begin, size_t size, uint64_t* out0, uint64_t* out1) {
+          const int source = schedule_.term_source[terms[i]];
+          const Hoisted& from = hoisted[schedule_.sources[source].input];
+          alignas(64) uint64_t switched[2][kMaxTile];
+          galois_tile(evaluator.switcher(), from, galois_steps[source], j, begin, size, switched[0],
+                      switched[1]);
+          plaintexts_[terms[i]].multiply_limb(out0, switched[0], j, begin, size);
+          plaintexts_[terms[i]].multiply_limb(out1, switched[1], j, begin, size);
+        });
+    for (size_t i = 0; i < terms.size(); ++i) {
+      out[schedule_.term_accumulator[terms[i]]] = {std::move(divided[i]), output_scale_,
+                                                   hoisted[0].source->fingerprint};
+    }
+  }
 }
 
 std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
@@ -217,9 +237,7 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
     accumulate_limb(evaluator, hoisted, galois_steps, sums, static_cast<int>(j));
   });
   std::vector<Ciphertext> lone(sums.size());
-  for (size_t a = 0; a < sums.size(); ++a) {
-    if (lone_term_[a] >= 0) lone[a] = apply_lone_term(evaluator, hoisted, galois_steps, lone_term_[a]);
-  }
+  apply_lone_terms(evaluator, hoisted, galois_steps, lone);
   hoisted.clear();
 
   std::vector<char> present = has_terms_;

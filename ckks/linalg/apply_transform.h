@@ -76,12 +76,13 @@ class EncodedTransform {
   TransformSchedule schedule_;
   int level_;
   Scale input_scale_, output_scale_;
-  Ciphertext apply_lone_term(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
-                             std::span<const GaloisStep> galois_steps, int term) const;
+  void apply_lone_terms(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
+                        std::span<const GaloisStep> galois_steps, std::vector<Ciphertext>& out) const;
 
-  std::vector<Plaintext> plaintexts_;  // one for each term; empty where matrices have it
-  std::vector<int> lone_term_;         // of each accumulator; -1 where it is a sum
-  std::vector<int> summed_sources_;    // those of all other terms
+  std::vector<Plaintext> plaintexts_;         // one for each term; empty where matrices have it
+  std::vector<int> lone_term_;                // of each accumulator; -1 where it is a sum
+  std::vector<std::vector<int>> lone_terms_;  // the same, those of one rotation together
+  std::vector<int> summed_sources_;           // those of all other terms
   std::vector<Block> blocks_;
   std::vector<char> has_terms_;  // for each accumulator
 };

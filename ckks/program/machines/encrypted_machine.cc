@@ -7,6 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/poly/evaluate_series.h"
+#include "ckks/program/machines/kept_transforms.h"
 
 namespace psm::program {
 namespace {
@@ -37,6 +38,7 @@ struct EncryptedMachine::Cache {
       std::pair<const ckks::Complex*, int>;  // the vector and the level; the plan keeps the vector alive
   std::map<Key, ckks::Plaintext> plaintexts;
   std::map<std::pair<ckks::TransformIdentity, int>, std::unique_ptr<ckks::EncodedTransform>> transforms;
+  std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms;
   std::map<size_t, ckks::SeriesPlan> series;  // by instruction
   size_t bytes = 0;
 };
@@ -255,7 +257,7 @@ class EncryptedMachine::Run {
     for (size_t i = 0; i < instruction_->arguments.size(); ++i) inputs.push_back(&argument(i));
     std::vector<ckks::Ciphertext> outputs = encoded.apply(evaluator_, inputs);
     for (size_t i = 0; i < outputs.size(); ++i) store(i, std::move(outputs[i]));
-    if (!fresh || cache.bytes + fresh->bytes() > machine_.options_.encoded_bytes) return;
+    if (!fresh || !cache.kept_transforms.contains(key)) return;
     cache.bytes += fresh->bytes();
     cache.transforms.emplace(std::move(key), std::move(fresh));
   }
@@ -318,6 +320,7 @@ EncryptedMachine::EncryptedMachine(const Plan& plan, const ckks::Encoder& encode
   require_levels();
   require_data(plan);
   require_keys();
+  cache_->kept_transforms = kept_transforms(plan, evaluator.context().chain(), options_.encoded_bytes);
 }
 
 void EncryptedMachine::require_levels() const {

@@ -345,35 +345,47 @@ std::array<RnsPoly, 2> KeySwitcher::mod_down_rescale(const RnsPoly& x0, const Rn
                    {&x0, &x1});
 }
 
-std::array<RnsPoly, 2> KeySwitcher::mod_down_rescale(Basis basis, const Tiles& tiles) const {
+std::vector<std::array<RnsPoly, 2>> KeySwitcher::mod_down_rescale(Basis basis, size_t count,
+                                                                  const Tiles& tiles) const {
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
   const size_t n = ring.n(), tile = std::min(n, kMaxTile);
   const BasisConverter& converter = this->converter(kModDownRescale, basis.q - 1, 0, basis.p);
-  Remainders remainders(converter, 2, n);
+  Remainders remainders(converter, 2 * count, n);
   parallel_for(0, remainders.sources(), [&](size_t index) {
     const int s = static_cast<int>(index), j = limb_of(ring, basis, converter.source(s));
-    uint64_t* const residues[2] = {remainders.residues(0, index), remainders.residues(1, index)};
-    for (size_t begin = 0; begin < n; begin += tile)
-      tiles(j, begin, tile, residues[0] + begin, residues[1] + begin);
-    for (uint64_t* x : residues) k.ntt_inverse(x, x, converter.inverse_transform(s));
+    for (size_t begin = 0; begin < n; begin += tile) {
+      for (size_t i = 0; i < count; ++i) {
+        tiles(i, j, begin, tile, remainders.residues(2 * i, index) + begin,
+              remainders.residues(2 * i + 1, index) + begin);
+      }
+    }
+    for (size_t poly = 0; poly < 2 * count; ++poly) {
+      uint64_t* x = remainders.residues(poly, index);
+      k.ntt_inverse(x, x, converter.inverse_transform(s));
+    }
   });
   remainders.convert();
 
-  std::array<RnsPoly, 2> result;
-  for (RnsPoly& poly : result) poly = RnsPoly(ring, {converter.target_count(), 0}, Form::kNtt);
+  std::vector<std::array<RnsPoly, 2>> result(count);
+  for (auto& pair : result) {
+    for (RnsPoly& poly : pair) poly = RnsPoly(ring, {converter.target_count(), 0}, Form::kNtt);
+  }
   parallel_for(0, remainders.targets(), [&](size_t index) {
     const int j = static_cast<int>(index);
-    alignas(64) uint64_t dividend[2][kMaxTile];
-    for (size_t i : {0, 1}) {
-      uint64_t* x = remainders.remainder(i, index);
+    for (size_t poly = 0; poly < 2 * count; ++poly) {
+      uint64_t* x = remainders.remainder(poly, index);
       k.ntt_forward(x, x, ring.ntt(j));
     }
+    alignas(64) uint64_t dividend[2][kMaxTile];
     for (size_t begin = 0; begin < n; begin += tile) {
-      tiles(j, begin, tile, dividend[0], dividend[1]);
-      for (size_t i : {0, 1}) {
-        k.subtract_scale(result[i].limb(j) + begin, dividend[i], remainders.remainder(i, index) + begin,
-                         converter.inverse_product(j), tile, ring.q(j));
+      for (size_t i = 0; i < count; ++i) {
+        tiles(i, j, begin, tile, dividend[0], dividend[1]);
+        for (size_t half : {0, 1}) {
+          k.subtract_scale(result[i][half].limb(j) + begin, dividend[half],
+                           remainders.remainder(2 * i + half, index) + begin, converter.inverse_product(j),
+                           tile, ring.q(j));
+        }
       }
     }
   });
