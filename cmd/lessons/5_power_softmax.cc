@@ -62,7 +62,7 @@ int main() {
   const auto own = predicted_noise(plan, NoiseModel(context), 0, twin.observations);
   const auto errors =
       accumulated_noise(plan, NoiseModel(context), own, twin.observations);
-  const double predicted = errors[static_cast<size_t>(plan.program.outputs[0].value.id)];
+  const double predicted = errors[plan.program.outputs[0].value.id];
   line("polynomial / float - 1, bound", bits(worst), bits(weights.error_bound));
   line("twin - polynomial", bits(apart));
   line("ciphertext - twin, predicted", bits(rms_error(encrypted, clear) / std::sqrt(2)),
