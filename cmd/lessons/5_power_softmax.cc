@@ -75,6 +75,6 @@ int main() {
   line("products, relinearisations", counts.ciphertext_products, counts.relinearisations);
   line("rotations, bootstraps", counts.hoisted_key_switches + counts.full_key_switches,
        counts.bootstraps);
-  line("keys, and when made", bytes_text(reading.key_bytes()),
+  line("keys predicted, made", bytes_text(reading.key_bytes()),
        bytes_text(machine.party.keys.bytes()));
 }
