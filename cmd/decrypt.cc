@@ -190,8 +190,7 @@ int decrypt(int argc, char** argv) {
   for (const auto& group : all_lengths) {
     for (const int length : group) {
       std::vector<int> predicted;
-      for (const int t : codec.scored_positions(length))
-        predicted.push_back(argmax(logits[row + static_cast<size_t>(t)]));
+      for (const int t : codec.scored_positions(length)) predicted.push_back(argmax(logits[row + t]));
       const std::string line = codec.list(predicted);
       std::printf("prompt %zu: %s\n", number++, line.c_str());
       answers.push_back(line);

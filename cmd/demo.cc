@@ -57,7 +57,7 @@ std::vector<program::SlotVector> clear_values(const Deployment& d,
   program::TwinOptions options;
   options.observe = [&](const program::Instruction&, program::Value value,
                         std::span<const ckks::Complex> slots) {
-    values[static_cast<size_t>(value.id)].assign(slots.begin(), slots.end());
+    values[value.id].assign(slots.begin(), slots.end());
   };
   program::run_twin(d.plan.program, attention::client_inputs(d.model, d.packing, group), options);
   return values;
@@ -276,7 +276,7 @@ int demo(int argc, char** argv) {
   if (ledger_file.given()) {
     clear = clear_values(deployment, groups_of(prompts, deployment.packing.prompts).front());
     run.watch([&](program::Value value, const program::SlotVector& decrypted) {
-      ledger.set_measured(value, decrypted, clear[static_cast<size_t>(value.id)]);
+      ledger.set_measured(value, decrypted, clear[value.id]);
     });
   }
   const LogitRows rows = run.logits(prompts);
@@ -302,7 +302,7 @@ int demo(int argc, char** argv) {
     std::vector<int> answers, truth;
     for (const int t : codec.scored_positions(context_length)) {
       answers.push_back(argmax(scored[answers.size()]));
-      truth.push_back(batch.targets[static_cast<size_t>(t)]);
+      truth.push_back(batch.targets[t]);
     }
     std::printf("  encrypted    %s\n  truth        %s\n", codec.list(answers).c_str(),
                 codec.list(truth).c_str());

@@ -123,7 +123,7 @@ TEST_CASE("the state of an interrupted run") {
     LiveValues live;
     const auto needed = program::live_after(plan, next - 1);
     for (const program::Value value : needed) {
-      values.push_back(party.encrypt(party.random_slots(1), plan.level[static_cast<size_t>(value.id)]));
+      values.push_back(party.encrypt(party.random_slots(1), plan.level[value.id]));
     }
     for (size_t i = 0; i < needed.size(); ++i) live.emplace_back(needed[i], &values[i]);
     write_group(path, party.context, identity, next, live);

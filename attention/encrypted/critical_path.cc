@@ -61,7 +61,7 @@ std::vector<LayerPath> critical_paths(const Program& program) {
                                                                        : kNone;
     // Depth is zero where the layer begins: at what was computed before it.
     const auto paths_to = [&](program::Value value) {
-      const At& from = values[static_cast<size_t>(value.id)];
+      const At& from = values[value.id];
       return from.layer == layer ? from.paths : Paths{PathLevels{}, std::nullopt, std::nullopt};
     };
     const auto extend = [&](Paths& result, program::Value argument) {
@@ -78,12 +78,12 @@ std::vector<LayerPath> critical_paths(const Program& program) {
     for (size_t i = 0; i < instruction.results.size(); ++i) {
       Paths paths = combined;
       if (each) extend(paths, instruction.arguments[i]);
-      LayerPath& longest = layers[static_cast<size_t>(layer)];
+      LayerPath& longest = layers[layer];
       if (paths[kAttention] && paths[kAttention]->total > longest.attention.total)
         longest.attention = *paths[kAttention];
       if (paths[kFeedForward] && paths[kFeedForward]->total > longest.feed_forward.total)
         longest.feed_forward = *paths[kFeedForward];
-      values[static_cast<size_t>(instruction.results[i].id)] = {layer, paths};
+      values[instruction.results[i].id] = {layer, paths};
     }
   }
   return layers;

@@ -39,7 +39,7 @@ AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta
       skew_keys_.terms.push_back(
           {.output = m, .giant = -m * C * F, .baby = -f * F, .weight = key_mask(m, f, -m * C * F)});
     std::vector<ckks::Complex> one(static_cast<size_t>(F));
-    for (int at = f; at < F; at += C) one[static_cast<size_t>(at)] = 1;
+    for (int at = f; at < F; at += C) one[at] = 1;
     skew_values_.terms.push_back({.baby = -f * F, .weight = ckks::Plain(std::move(one))});
   }
   // Inputs are q and V~ rotated by the giants, one for each g; outputs (g, b) in this order.
@@ -69,7 +69,7 @@ ckks::Plain AttentionMasks::query_mask(int i, int giant_offset) const {
       const int j = f % head_features_, source = j + i;
       if (source < 0 || source >= head_features_ || t < j) continue;
       mask[wrap(static_cast<long>(t) * features_ + f + giant_offset, period)] =
-          std::polar(scale_[static_cast<size_t>(t)] / 2, -theta_[static_cast<size_t>(source)] * i);
+          std::polar(scale_[t] / 2, -theta_[source] * i);
     }
   return ckks::Plain(std::move(mask));
 }
@@ -92,7 +92,7 @@ ckks::Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const
     if (wrap(t - feature, static_cast<size_t>(tokens_)) < static_cast<size_t>(step)) continue;
     for (int f = feature; f < features_; f += head_features_)
       mask[wrap(static_cast<long>(t) * features_ + f + giant_offset, period)] =
-          std::polar(1.0, theta_[static_cast<size_t>(feature)] * (step + feature));
+          std::polar(1.0, theta_[feature] * (step + feature));
   }
   return ckks::Plain(std::move(mask));
 }
@@ -114,7 +114,7 @@ std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) co
     for (int offset : giant_offsets) {
       std::vector<std::pair<Value, Value>> pairs;
       for (int b = 0; b < B; ++b)
-        if (std::abs(offset + b) < C) pairs.emplace_back(queries[next++], rotated[static_cast<size_t>(b)]);
+        if (std::abs(offset + b) < C) pairs.emplace_back(queries[next++], rotated[b]);
       sums.push_back(builder.rotate(builder.sum_of_products(pairs), offset * (1 + F)));
     }
     // The masks carry half the scale, so twice the real part is the score.
@@ -129,8 +129,7 @@ ckks::Plain AttentionMasks::score_offsets(int m, const std::vector<double>& c) c
   for (int t = 0; t < tokens_; ++t)
     for (int f = 0; f < features_; ++f)
       if (t >= m * head_features_ + f % head_features_)
-        offsets[static_cast<size_t>(t) * static_cast<size_t>(features_) + static_cast<size_t>(f)] =
-            scale_[static_cast<size_t>(t)] * c[static_cast<size_t>(f / head_features_)];
+        offsets[static_cast<size_t>(t) * features_ + f] = scale_[t] * c[f / head_features_];
   return ckks::Plain(std::move(offsets));
 }
 
@@ -146,14 +145,14 @@ Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, 
   const std::vector<Value> values = builder.linear(builder.rotate_all(skewed, value_offsets), mask_values_);
   std::vector<Value> outputs;
   for (int m = 0; m < score_ciphertexts_; ++m) {
-    const Value power = builder.rotate(powers[static_cast<size_t>(m)], m * C * F);
+    const Value power = builder.rotate(powers[m], m * C * F);
     const std::vector<Value> rotated = builder.rotate_all(power, baby_offsets);
     std::vector<Value> sums;
     size_t next = 0;
     for (int offset : giant_offsets) {
       std::vector<std::pair<Value, Value>> pairs;
       for (int b = 0; b < B; ++b)
-        if (std::abs(offset - b) < C) pairs.emplace_back(rotated[static_cast<size_t>(b)], values[next++]);
+        if (std::abs(offset - b) < C) pairs.emplace_back(rotated[b], values[next++]);
       sums.push_back(builder.rotate(builder.sum_of_products(pairs), -offset));
     }
     outputs.push_back(builder.add_all(sums));
@@ -161,7 +160,7 @@ Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, 
   // Horner over m: one rotation key.
   Value sum = outputs.back();
   for (int m = score_ciphertexts_ - 2; m >= 0; --m)
-    sum = builder.add(builder.rotate(sum, -C * F), outputs[static_cast<size_t>(m)]);
+    sum = builder.add(builder.rotate(sum, -C * F), outputs[m]);
   return sum;
 }
 
@@ -174,8 +173,7 @@ Value AttentionMasks::row_sums(Builder& builder, const std::vector<Value>& power
 std::vector<double> rotary_angles(const ModelConfig& config, const Packing& packing) {
   std::vector<double> theta(static_cast<size_t>(packing.head_features));
   const int dims = config.rotary_dims();
-  for (int c = 0; 2 * c < dims; ++c)
-    theta[static_cast<size_t>(c)] = std::pow(config.rotary_base, -2.0 * c / dims);
+  for (int c = 0; 2 * c < dims; ++c) theta[c] = std::pow(config.rotary_base, -2.0 * c / dims);
   return theta;
 }
 

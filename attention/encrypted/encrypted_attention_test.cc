@@ -70,15 +70,14 @@ void compare(const Case& c) {
         for (int u = 0; u <= t; ++u) {
           double score = 0;
           for (int f = 0; f < C; ++f)
-            score += (in["q"][at(t, f)] * std::polar(1.0, theta[static_cast<size_t>(f)] * (t - u)) *
-                      std::conj(in["k"][at(u, f)]))
+            score += (in["q"][at(t, f)] * std::polar(1.0, theta[f] * (t - u)) * std::conj(in["k"][at(u, f)]))
                          .real();
           const double power = std::pow(score, c.power) / (t + 1);
           sum += power;
-          for (int f = 0; f < C; ++f) expected[static_cast<size_t>(f)] += power * in["v"][at(u, f)];
+          for (int f = 0; f < C; ++f) expected[f] += power * in["v"][at(u, f)];
         }
         for (int f = 0; f < C; ++f) {
-          worst_o = std::max(worst_o, std::abs(o[at(t, f)] - expected[static_cast<size_t>(f)]));
+          worst_o = std::max(worst_o, std::abs(o[at(t, f)] - expected[f]));
           worst_d = std::max(worst_d, std::abs(d[at(t, f)] - 2 * sum));
         }
       }

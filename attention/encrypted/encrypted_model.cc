@@ -51,8 +51,7 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
     }
     x = encrypted_block(builder, x, h, layer, functions, masks, config.power, packing);
   }
-  for (int c = 0; c < packing.state_ciphertexts(); ++c)
-    builder.output(input_name(packing, "x", c), x[static_cast<size_t>(c)]);
+  for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "x", c), x[c]);
   return std::move(builder).finish();
 }
 
@@ -102,7 +101,7 @@ Program build_program(const PolynomialModel& model, const Packing& packing) {
   return build(
       model.weights.config, packing, model.options.client_norm,
       [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
-      [&](int n) -> const LayerApproximations& { return model.layers[static_cast<size_t>(n)]; });
+      [&](int n) -> const LayerApproximations& { return model.layers[n]; });
 }
 
 Program build_shape_program(const ModelConfig& config, const Packing& packing, const ShapeRanges& ranges,
@@ -145,7 +144,7 @@ SlotVectors client_inputs(const PolynomialModel& model, const Packing& packing,
   auto pack = [&](const char* name, std::span<const std::vector<double>> of_prompts) {
     auto packed = pack_states(packing, config.width, of_prompts);
     for (int c = 0; c < packing.state_ciphertexts(); ++c)
-      inputs[input_name(packing, name, c)] = std::move(packed[static_cast<size_t>(c)]);
+      inputs[input_name(packing, name, c)] = std::move(packed[c]);
   };
   pack("x", states);
   if (model.options.client_norm) pack("h", normalised);

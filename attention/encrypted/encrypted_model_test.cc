@@ -107,7 +107,7 @@ TEST_CASE("score offsets are added without a level, to the scores of tokens that
 // Levels on the longest way from an input to each value, nothing refreshed.
 std::vector<int> depths(const program::Program& program) {
   std::vector<int> depth(static_cast<size_t>(program.value_count()), 0);
-  const auto of = [&](program::Value value) -> int& { return depth[static_cast<size_t>(value.id)]; };
+  const auto of = [&](program::Value value) -> int& { return depth[value.id]; };
   for (const program::Instruction& instruction : program.instructions) {
     int deepest = 0;
     for (program::Value a : instruction.arguments) deepest = std::max(deepest, of(a));
@@ -131,7 +131,7 @@ TEST_CASE("a layer is 12 levels deep through attention, and 6 more where the ser
   const auto deepest = [&](bool client_norm) {
     const program::Program program =
         build_shape_program(demonstration(1), packing, kNarrow, {.client_norm = client_norm});
-    return depths(program)[static_cast<size_t>(program.outputs[0].value.id)];
+    return depths(program)[program.outputs[0].value.id];
   };
   // q, k, v 1; skew and masks 1; scores 1; power 2; row sums 1; 1/x 4; division 1; output 1.
   CHECK(deepest(true) == 12);

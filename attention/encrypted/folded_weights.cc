@@ -19,10 +19,10 @@ nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns, 
   matrix.entries.assign(4 * static_cast<size_t>(rows.size()) * static_cast<size_t>(columns.size()), 0.0);
   size_t at = 0;
   for (int r = 0; r < 2 * rows.size(); ++r) {
-    const int row = (r % 2 == 0 ? rows.re : rows.im)[static_cast<size_t>(r / 2)];
+    const int row = (r % 2 == 0 ? rows.re : rows.im)[r / 2];
     for (int c = 0; c < columns.size(); ++c)
       for (const std::vector<int>* part : {&columns.re, &columns.im}) {
-        const int column = (*part)[static_cast<size_t>(c)];
+        const int column = (*part)[c];
         if (row >= 0 && column >= 0) matrix.entries[at] = entry(row, column);
         ++at;
       }
@@ -33,11 +33,11 @@ nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns, 
 // A real vector as one plaintext of period F for each ciphertext.
 std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, const Vector& vector) {
   std::vector<ckks::Plain> plains;
-  auto part = [&](int i) { return i < 0 ? 0.0 : vector[static_cast<size_t>(i)]; };
+  auto part = [&](int i) { return i < 0 ? 0.0 : vector[i]; };
   for (int first = 0; first < layout.size(); first += features) {
     std::vector<ckks::Complex> period;
     for (int f = first; f < first + features; ++f)
-      period.emplace_back(part(layout.re[static_cast<size_t>(f)]), part(layout.im[static_cast<size_t>(f)]));
+      period.emplace_back(part(layout.re[f]), part(layout.im[f]));
     plains.emplace_back(std::move(period));
   }
   return plains;
@@ -74,9 +74,9 @@ Vector centred_rows(const std::vector<float>& w, size_t rows) {
 std::vector<double> residual_scale(const PolynomialModel& model, const Packing& packing) {
   Vector scale = model.ranges.residual;
   for (int f = 0; f < packing.state.size(); ++f) {
-    const int re = packing.state.re[static_cast<size_t>(f)], im = packing.state.im[static_cast<size_t>(f)];
+    const int re = packing.state.re[f], im = packing.state.im[f];
     if (re < 0 || im < 0) continue;
-    double &a = scale[static_cast<size_t>(re)], &b = scale[static_cast<size_t>(im)];
+    double &a = scale[re], &b = scale[im];
     a = b = std::max(a, b);
   }
   return scale;
@@ -84,9 +84,9 @@ std::vector<double> residual_scale(const PolynomialModel& model, const Packing& 
 
 FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int index) {
   const ModelConfig& config = model.weights.config;
-  const LayerWeights& w = model.weights.layers[static_cast<size_t>(index)];
-  const LayerRanges& ranges = model.ranges.layers[static_cast<size_t>(index)];
-  const LayerApproximations& polynomials = model.layers[static_cast<size_t>(index)];
+  const LayerWeights& w = model.weights.layers[index];
+  const LayerRanges& ranges = model.ranges.layers[index];
+  const LayerApproximations& polynomials = model.layers[index];
   const Vector range = residual_scale(model, packing);
   const size_t d = static_cast<size_t>(config.width), ffn = static_cast<size_t>(config.ffn);
   const bool normalised_by_client = index == 0 && model.options.client_norm;
@@ -118,8 +118,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
                      const FeatureLayout& rows) {
     return arrange(rows, packing.state, [&, scale](int row, int column) {
       const size_t j = static_cast<size_t>(column);
-      return static_cast<double>(matrix[static_cast<size_t>(row) * d + j]) * static_cast<double>(gamma[j]) *
-             unit[j] * scale;
+      return static_cast<double>(matrix[row * d + j]) * static_cast<double>(gamma[j]) * unit[j] * scale;
     });
   };
   auto writing = [&](const std::vector<float>& matrix, size_t columns_of_matrix, double scale,
@@ -127,7 +126,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     const Vector centred = centred_rows(matrix, d);
     return arrange(packing.state, columns, [&](int row, int column) {
       const size_t i = static_cast<size_t>(row);
-      return centred[i * columns_of_matrix + static_cast<size_t>(column)] * scale / range[i];
+      return centred[i * columns_of_matrix + column] * scale / range[i];
     });
   };
 
@@ -148,9 +147,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     for (int first = 0; first < packing.heads.size() / packing.head_features; first += heads) {
       Vector& offsets = folded.score_offset.emplace_back(static_cast<size_t>(heads));
       for (int head = first; head < std::min(first + heads, config.heads); ++head)
-        offsets[static_cast<size_t>(head - first)] =
-            static_cast<double>(w.score_offset[static_cast<size_t>(head)]) *
-            std::pow(hi, -1.0 / config.power);
+        offsets[head - first] = static_cast<double>(w.score_offset[head]) * std::pow(hi, -1.0 / config.power);
     }
   }
   Vector out_bias(d);
@@ -164,8 +161,8 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
 
   const double norm_scale = polynomials.inverse_sqrt.input_scale();
   for (int f = 0; f < packing.state.size(); ++f) {
-    const int re = packing.state.re[static_cast<size_t>(f)];
-    const double r = re < 0 ? 0 : range[static_cast<size_t>(re)];
+    const int re = packing.state.re[f];
+    const double r = re < 0 ? 0 : range[re];
     folded.variance_weight.push_back(norm_scale * r * r / static_cast<double>(d));
   }
   folded.variance_offset = norm_scale * config.norm_epsilon + polynomials.inverse_sqrt.input_offset();

@@ -18,8 +18,8 @@ FeatureLayout halves(int real_features, int features) {
   FeatureLayout layout{std::vector<int>(static_cast<size_t>(size), -1),
                        std::vector<int>(static_cast<size_t>(size), -1)};
   for (int f = 0; f < half; ++f) {
-    layout.re[static_cast<size_t>(f)] = f;
-    if (f + half < real_features) layout.im[static_cast<size_t>(f)] = f + half;
+    layout.re[f] = f;
+    if (f + half < real_features) layout.im[f] = f + half;
   }
   return layout;
 }
@@ -79,10 +79,10 @@ std::vector<std::vector<std::complex<double>>> pack_states(const Packing& packin
       throw Error(message("a prompt of ", state.size() / d, " tokens; give 1 to ", packing.tokens));
   std::vector<std::vector<std::complex<double>>> packed(static_cast<size_t>(packing.state_ciphertexts()));
   for (int c = 0; c < packing.state_ciphertexts(); ++c) {
-    auto& slots = packed[static_cast<size_t>(c)];
+    auto& slots = packed[c];
     slots.reserve(packing.slots);
     for (size_t place = 0; slots.size() < packing.slots; ++place) {
-      const std::vector<double>& state = states[place % static_cast<size_t>(packing.prompts) % states.size()];
+      const std::vector<double>& state = states[place % packing.prompts % states.size()];
       const size_t length = state.size() / d;
       for (int t = 0; t < packing.tokens; ++t) {
         const double* token = state.data() + static_cast<size_t>(t) % length * d;
@@ -105,16 +105,16 @@ std::vector<std::vector<double>> unpack_states(const Packing& packing, int width
   const size_t d = static_cast<size_t>(width);
   std::vector<std::vector<double>> states(static_cast<size_t>(prompts));
   for (int p = 0; p < prompts; ++p) {
-    std::vector<double>& state = states[static_cast<size_t>(p)];
+    std::vector<double>& state = states[p];
     state.assign(static_cast<size_t>(packing.tokens) * d, 0.0);
     for (int t = 0; t < packing.tokens; ++t)
       for (int feature = 0; feature < packing.state.size(); ++feature) {
         const size_t slot =
             static_cast<size_t>((p * packing.tokens + t) * packing.features + feature % packing.features);
-        const std::complex<double> z = ciphertexts[static_cast<size_t>(feature / packing.features)][slot];
+        const std::complex<double> z = ciphertexts[feature / packing.features][slot];
         double* token = state.data() + static_cast<size_t>(t) * d;
-        const int re = packing.state.re[static_cast<size_t>(feature)];
-        const int im = packing.state.im[static_cast<size_t>(feature)];
+        const int re = packing.state.re[feature];
+        const int im = packing.state.im[feature];
         if (re >= 0) token[re] = z.real();
         if (im >= 0) token[im] = z.imag();
       }

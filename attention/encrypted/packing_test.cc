@@ -42,7 +42,7 @@ TEST_CASE("every real feature has one place, and rotary pairs share a slot") {
     auto features = [](const FeatureLayout& layout) {
       std::multiset<int> all;
       for (int i = 0; i < layout.size(); ++i)
-        for (int real : {layout.re[static_cast<size_t>(i)], layout.im[static_cast<size_t>(i)]})
+        for (int real : {layout.re[i], layout.im[i]})
           if (real >= 0) all.insert(real);
       return all;
     };

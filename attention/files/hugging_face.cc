@@ -96,8 +96,7 @@ void convert_positions(nn::Safetensors& file, const HuggingFaceConfig& config, c
   const int64_t types_shape[] = {config.token_types, d};
   const std::vector<float> types = file.take(kTokenTypes, types_shape, path);
   positions = find(file, kPositions);
-  for (size_t i = 0; i < positions->values.size(); ++i)
-    positions->values[i] += types[i % static_cast<size_t>(d)];
+  for (size_t i = 0; i < positions->values.size(); ++i) positions->values[i] += types[i % d];
   out.changed.push_back("the token type is added to the positions");
 }
 

@@ -84,7 +84,7 @@ approx::Approximation activation_of(const ModelConfig& config, double radius, do
 const approx::Approximation* inverse_sqrt_at(const PolynomialModel& model, Site site, int layer) {
   const ModelConfig& config = model.weights.config;
   if (layer == config.layers) return model.final_inverse_sqrt ? &*model.final_inverse_sqrt : nullptr;
-  const LayerApproximations& at = model.layers[static_cast<size_t>(layer)];
+  const LayerApproximations& at = model.layers[layer];
   if (site == Site::kSecondVariance) return &*at.second_inverse_sqrt;
   return layer == 0 && model.client_normalises() ? nullptr : &at.inverse_sqrt;
 }
@@ -106,11 +106,9 @@ ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
     return polynomial ? polynomial->evaluate(variance) : 1 / std::sqrt(variance);
   };
   functions.row_weights = [&model](int layer, std::span<double> row) {
-    model.layers[static_cast<size_t>(layer)].attention.evaluate(row);
+    model.layers[layer].attention.evaluate(row);
   };
-  functions.gelu = [&model](int layer, std::span<double> z) {
-    model.layers[static_cast<size_t>(layer)].gelu.evaluate(z);
-  };
+  functions.gelu = [&model](int layer, std::span<double> z) { model.layers[layer].gelu.evaluate(z); };
   if (model.pooler) functions.pooler = [&model](std::span<double> z) { model.pooler->evaluate(z); };
   return functions;
 }
@@ -124,7 +122,7 @@ RangeUseCounter::RangeUseCounter(const PolynomialModel& model) : model_(model) {
   };
   const auto around_zero = [](double radius) { return approx::Interval{-radius, radius}; };
   for (int n = 0; n < config.layers; ++n) {
-    const LayerRanges& ranges = model.ranges.layers[static_cast<size_t>(n)];
+    const LayerRanges& ranges = model.ranges.layers[n];
     add(Site::kVariance, n, "1/sqrt(variance)", ranges.variance);
     if (divides)
       add(Site::kDenominator, n, "1/denominator", ranges.denominator);

@@ -53,7 +53,7 @@ void RangeMeter::see(Site site, int layer, std::span<const double> values) {
     if (site == Site::kPoolerInput) seen_.pooler_input = std::max(seen_.pooler_input, largest_of(values));
     return;
   }
-  LayerRanges& at = seen_.layers[static_cast<size_t>(layer)];
+  LayerRanges& at = seen_.layers[layer];
   switch (site) {
     case Site::kResidual: {
       double sum = 0;

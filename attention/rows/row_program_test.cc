@@ -92,17 +92,15 @@ int levels_of(const Program& program) {
   for (const program::Instruction& instruction : program.instructions) {
     if (instruction.opcode == program::Opcode::kRefresh) {  // each result is its own argument's
       for (size_t i = 0; i < instruction.results.size(); ++i)
-        level[static_cast<size_t>(instruction.results[i].id)] =
-            level[static_cast<size_t>(instruction.arguments[i].id)];
+        level[instruction.results[i].id] = level[instruction.arguments[i].id];
       continue;
     }
     int deepest = 0;
-    for (program::Value argument : instruction.arguments)
-      deepest = std::max(deepest, level[static_cast<size_t>(argument.id)]);
+    for (program::Value argument : instruction.arguments) deepest = std::max(deepest, level[argument.id]);
     for (program::Value result : instruction.results)
-      level[static_cast<size_t>(result.id)] = deepest + program::depth(instruction);
+      level[result.id] = deepest + program::depth(instruction);
   }
-  return level[static_cast<size_t>(program.outputs.front().value.id)];
+  return level[program.outputs.front().value.id];
 }
 
 TEST_CASE("a program takes the levels that it says") {

@@ -40,7 +40,7 @@ int sample_token(std::span<const float> logits, const SamplingOptions& options, 
   if (options.top_k > 0 && static_cast<size_t>(options.top_k) < logits.size()) {
     std::vector<float> sorted(logits.begin(), logits.end());
     std::nth_element(sorted.begin(), sorted.begin() + (options.top_k - 1), sorted.end(), std::greater<>());
-    least = sorted[static_cast<size_t>(options.top_k) - 1];
+    least = sorted[options.top_k - 1];
   }
   const auto weight = [&](float z) {
     return z < least ? 0.0 : std::exp((static_cast<double>(z) - *best) / options.temperature);

@@ -43,14 +43,14 @@ nn::Tensor<Scalar> KeyValueCache<Scalar>::attend(nn::Tape<Scalar>& tape, size_t 
         Scalar sum = 0;
 #pragma omp simd reduction(+ : sum)
         for (int f = 0; f < dims; ++f) sum += query[f] * key[f];
-        scores_[static_cast<size_t>(j)] = scale * sum + offset;
+        scores_[j] = scale * sum + offset;
       }
       row_weights(config_, scores_.data(), length, weights_.data());
       Scalar* out = mixed.row(s) + head * dims;
       std::fill_n(out, dims, Scalar(0));
       const Scalar* value = values_[layer].data() + first;
       for (int j = 0; j < length; ++j, value += key_width_) {
-        const Scalar weight = weights_[static_cast<size_t>(j)];
+        const Scalar weight = weights_[j];
 #pragma omp simd
         for (int f = 0; f < dims; ++f) out[f] += weight * value[f];
       }

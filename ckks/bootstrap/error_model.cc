@@ -80,10 +80,8 @@ class ErrorModel {
       const SeriesPlan::Node& node = series.nodes[n];
       double value = node.constant;
       for (const SeriesPlan::Product& p : node.products)
-        value +=
-            (p.doubled ? 2 : 1) * values[static_cast<size_t>(p.left)] * values[static_cast<size_t>(p.right)];
-      for (const SeriesPlan::Term& t : node.terms)
-        value += t.coefficient * values[static_cast<size_t>(t.node)];
+        value += (p.doubled ? 2 : 1) * values[p.left] * values[p.right];
+      for (const SeriesPlan::Term& t : node.terms) value += t.coefficient * values[t.node];
       values.push_back(value);
     }
 
@@ -116,8 +114,7 @@ class ErrorModel {
         slope[a] += weighted * values[b];
         slope[b] += weighted * values[a];
       }
-      for (const SeriesPlan::Term& t : node.terms)
-        slope[static_cast<size_t>(t.node)] += t.coefficient * slope[n];
+      for (const SeriesPlan::Term& t : node.terms) slope[t.node] += t.coefficient * slope[n];
     }
     return variance;
   }

@@ -28,7 +28,7 @@ std::vector<std::vector<Complex>> LinearTransform::apply(std::span<const std::ve
     const std::vector<Complex>& x = inputs[term.input];
     for (size_t s = 0; s < slots; ++s) {
       const size_t inner = s + static_cast<size_t>(term.giant);
-      const Complex value = x[(inner + static_cast<size_t>(term.baby)) & mask];
+      const Complex value = x[(inner + term.baby) & mask];
       out[term.output][s] += term.weight.at(inner) * (term.conjugate ? std::conj(value) : value);
     }
   }

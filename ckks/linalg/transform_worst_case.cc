@@ -20,7 +20,7 @@ std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const L
     std::vector<double> sizes(period, 0), errors(period, 0);
     for (const TransformTerm& term : transform.terms) {
       if (term.output != o) continue;
-      const SlotBound& x = inputs[static_cast<size_t>(term.input)];
+      const SlotBound& x = inputs[term.input];
       const double error = x.error + (term.baby != 0 || term.conjugate ? baby : 0);
       for (size_t s = 0; s < period; ++s) {
         const double weight = std::abs(term.weight.at(s + static_cast<size_t>(term.giant)));
@@ -29,9 +29,8 @@ std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const L
       }
     }
     const auto giants = std::count_if(
-        schedule.steps.begin(), schedule.steps.end(), [&](const TransformSchedule::GiantStep& step) {
-          return schedule.accumulators[static_cast<size_t>(step.to)].output == o;
-        });
+        schedule.steps.begin(), schedule.steps.end(),
+        [&](const TransformSchedule::GiantStep& step) { return schedule.accumulators[step.to].output == o; });
     out.push_back({*std::max_element(sizes.begin(), sizes.end()),
                    *std::max_element(errors.begin(), errors.end()) + static_cast<double>(giants) * giant +
                        model.rescale(output_scale)});

@@ -39,17 +39,17 @@ Value Builder::append(Instruction instruction, bool real, size_t least_period) {
 
 bool Builder::is_real(Value value) const {
   require(value);
-  return program_.value_is_real[static_cast<size_t>(value.id)];
+  return program_.value_is_real[value.id];
 }
 
 size_t Builder::period(Value value) const {
   require(value);
-  return program_.value_period[static_cast<size_t>(value.id)];
+  return program_.value_period[value.id];
 }
 
 bool Builder::conjugates(Value a, Value b) const {
   require(a), require(b);
-  return conjugate_of_[static_cast<size_t>(a.id)] == b.id || conjugate_of_[static_cast<size_t>(b.id)] == a.id;
+  return conjugate_of_[a.id] == b.id || conjugate_of_[b.id] == a.id;
 }
 
 Value Builder::input(const std::string& name, bool real, size_t period) {
@@ -164,7 +164,7 @@ std::vector<Value> Builder::rotate_all(Value a, std::span<const int> offsets) {
 Value Builder::conjugate(Value a) {
   if (is_real(a)) return a;
   const Value result = append({.opcode = Opcode::kConjugate, .arguments = {a}}, false);
-  conjugate_of_[static_cast<size_t>(result.id)] = a.id;
+  conjugate_of_[result.id] = a.id;
   return result;
 }
 
@@ -184,11 +184,11 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, ckks::LinearTr
     const bool known = term.input >= 0 && static_cast<size_t>(term.input) < inputs.size() &&
                        term.output >= 0 && term.output < map.outputs;
     if (!known) continue;  // refused by validate_linear, with its words
-    size_t& longest = periods[static_cast<size_t>(term.output)];
-    longest = std::max({longest, period(inputs[static_cast<size_t>(term.input)]), term.weight.period()});
-    const bool input_real = is_real(inputs[static_cast<size_t>(term.input)]);
+    size_t& longest = periods[term.output];
+    longest = std::max({longest, period(inputs[term.input]), term.weight.period()});
+    const bool input_real = is_real(inputs[term.input]);
     if (input_real) term.conjugate = false;
-    if (!input_real || !term.weight.real()) real[static_cast<size_t>(term.output)] = 0;
+    if (!input_real || !term.weight.real()) real[term.output] = 0;
   }
   for (size_t o = 0; o < real.size(); ++o) instruction.results.push_back(new_value(real[o], periods[o]));
   validate_linear(map, instruction, program_.slots, describe(instruction));
@@ -238,7 +238,7 @@ void Builder::check_range(Value value, double lo, double hi, std::string what, c
 
 Value Builder::mark_real(Value value) {
   require(value);
-  program_.value_is_real[static_cast<size_t>(value.id)] = 1;
+  program_.value_is_real[value.id] = 1;
   return value;
 }
 

@@ -137,7 +137,7 @@ void validate_linear(const ckks::LinearTransform& map, const Instruction& instru
       throw Error(message(where, ": a term of input ", term.input, " of ", instruction.arguments.size(),
                           "; inputs count from 0"));
     validate_plain(term.weight, slots, where);
-    reached[static_cast<size_t>(term.output)] = 1;
+    reached[term.output] = 1;
   }
   for (size_t output = 0; output < reached.size(); ++output)
     if (!reached[output])
@@ -154,7 +154,7 @@ void validate_sparse(const Instruction& instruction, const Program& program, con
     throw Error(message(where, ": a sparse bootstrap of ", instruction.period, " of ", program.slots,
                         " slots; a power of two from 2 to half of them is possible"));
   for (Value argument : instruction.arguments) {
-    const size_t period = program.value_period[static_cast<size_t>(argument.id)];
+    const size_t period = program.value_period[argument.id];
     if (period > instruction.period)
       throw Error(message(where, ": value ", argument.id, " repeats with period ", period,
                           ", which a sparse bootstrap of ", instruction.period, " slots would lose"));
@@ -172,7 +172,7 @@ void validate(const Program& program) {
                         program.value_count(), " values; give one to each"));
   std::vector<char> defined(program.value_is_real.size(), 0);
   auto is_defined = [&](Value value) {
-    return value.id >= 0 && value.id < program.value_count() && defined[static_cast<size_t>(value.id)];
+    return value.id >= 0 && value.id < program.value_count() && defined[value.id];
   };
   for (size_t index = 0; index < program.instructions.size(); ++index) {
     const Instruction& instruction = program.instructions[index];
@@ -226,7 +226,7 @@ void validate(const Program& program) {
               message(where, ": ", instruction.arguments.size(), " values; one bootstrap takes at most two"));
         if (instruction.opcode == Opcode::kBootstrap && instruction.arguments.size() == 2)
           for (Value argument : instruction.arguments)
-            if (!program.value_is_real[static_cast<size_t>(argument.id)])
+            if (!program.value_is_real[argument.id])
               throw Error(message(where, ": value ", argument.id,
                                   " is complex; only two real values share a bootstrap"));
         if (instruction.period != 0) validate_sparse(instruction, program, where);
@@ -245,7 +245,7 @@ void validate(const Program& program) {
         throw Error(
             message(where, ": result ", result.id, " is outside the ", program.value_count(), " values"));
       if (is_defined(result)) throw Error(message(where, ": value ", result.id, " is defined twice"));
-      defined[static_cast<size_t>(result.id)] = 1;
+      defined[result.id] = 1;
     }
   }
   auto named = [&](const std::vector<NamedValue>& values, const char* kind) {

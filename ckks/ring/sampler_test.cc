@@ -82,7 +82,7 @@ TEST_CASE("dense ternary secrets take each value in a third of the places") {
   std::array<int, 3> counts{};
   for (int32_t s : sample_ternary(kCount, random)) {
     REQUIRE(std::abs(s) <= 1);
-    ++counts[static_cast<size_t>(s + 1)];
+    ++counts[s + 1];
   }
   for (int count : counts) CHECK(std::abs(count - kCount / 3) < 900);  // more than six standard deviations
 }

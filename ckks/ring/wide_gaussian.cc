@@ -51,7 +51,7 @@ std::vector<uint128_t> make_table() {
     sum += rho >> 5;  // k and -k
   }
   std::vector<uint128_t> table;
-  for (int k = 0; k + 1 < kEntries; ++k) table.push_back(divide(sums[static_cast<size_t>(k)], sums.back()));
+  for (int k = 0; k + 1 < kEntries; ++k) table.push_back(divide(sums[k], sums.back()));
   table.push_back(kOne);
   return table;
 }

@@ -74,7 +74,7 @@ TEST_CASE("samples have mean zero, the stated deviation, normal tails, and even 
       squares += z * z;
       fourth += z * z * z * z;
       beyond += std::abs(z) > 2;
-      ++low[static_cast<size_t>(value & 15)];
+      ++low[value & 15];
     }
     CAPTURE(asked);
     CHECK(std::abs(sum) < 6 * std::sqrt(kCount));  // six standard errors, here and below

@@ -30,13 +30,13 @@ Comparison compare_logits(std::span<const std::vector<double>> twin,
     const int best = argmax(y);
     double second = -INFINITY;
     for (int i = 0; i < static_cast<int>(y.size()); ++i) {
-      if (i != best) second = std::max(second, y[static_cast<size_t>(i)]);
+      if (i != best) second = std::max(second, y[i]);
     }
     const bool same = argmax(z) == best;
     ++out.positions;
     out.agree += same;
     // The error of a difference of two logits has sqrt(2) times the deviation of one.
-    if (y[static_cast<size_t>(best)] - second > 4 * std::sqrt(2.0) * predicted_std) {
+    if (y[best] - second > 4 * std::sqrt(2.0) * predicted_std) {
       ++out.clear_positions;
       out.agree_clear += same;
     }

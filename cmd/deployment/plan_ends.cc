@@ -90,7 +90,7 @@ PlanEnds ends_of(const Deployment& deployment) {
     ends.inputs.push_back({plan.program.inputs[i].name, plan.input_levels[i]});
   }
   for (const program::NamedValue& output : plan.program.outputs) {
-    ends.outputs.push_back({output.name, plan.level[static_cast<size_t>(output.value.id)]});
+    ends.outputs.push_back({output.name, plan.level[output.value.id]});
   }
   return ends;
 }

@@ -51,14 +51,14 @@ int main() {
   const auto number = [&](size_t j) { return pair(m_of, t, at[j]) / double{c.scale()}; };
   for (size_t j = 0; j < 4; ++j)
     while (at[j] + 1 < t.n() / 2 && std::abs(number(j) - z[j]) > 1e-4) ++at[j];
-  stage("SlotsToCoeffs: each is coefficients k and k + N/2 of m", c, number);
+  stage("SlotsToCoeffs: re and im are now coefficients k and k + N/2", c, number);
 
   c = mod_raise(server, c, context.max_level());
   t = party.decryptor.decrypt_to_plaintext(c).expand();
   to_coefficients(t);
   int64_t largest = 0;
   for (size_t k = 0; k < t.n(); ++k) largest = std::max(largest, std::abs(i_of(t, k)));
-  stage("ModRaise: m + q_0 I, I being", c,
+  stage("ModRaise: m becomes m + q_0 I; this is I", c,
         [&](size_t j) { return pair(i_of, t, at[j]); });
   line("largest |I|, and its bound K", largest, bound);
   c.declare_scale(plan.eval_mod().raised_scale());  // 2 K q_0: no level
@@ -67,7 +67,7 @@ int main() {
   Ciphertext re = server.add(c, turned);
   Ciphertext im = server.multiply_by_i(server.sub(c, turned), 3);  // -i (c - turned)
   c = server.add(re, server.multiply_by_i(im));
-  stage("CoeffsToSlots: slots again, times K of I + m / q_0", c, slots(c, bound));
+  stage("CoeffsToSlots: slots of (I + m / q_0) / K, shown times K", c, slots(c, bound));
 
   re = plan.eval_mod().apply(server, re), im = plan.eval_mod().apply(server, im);
   c = server.add(re, server.multiply_by_i(im));

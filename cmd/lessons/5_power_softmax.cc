@@ -62,7 +62,7 @@ int main() {
   const auto own = predicted_noise(plan, NoiseModel(context), 0, twin.observations);
   const auto errors =
       accumulated_noise(plan, NoiseModel(context), own, twin.observations);
-  const double predicted = errors[static_cast<size_t>(plan.program.outputs[0].value.id)];
+  const double predicted = errors[plan.program.outputs[0].value.id];
   line("polynomial / float - 1, bound", bits(worst), bits(weights.error_bound));
   line("twin - polynomial", bits(apart));
   line("ciphertext - twin, predicted", bits(rms_error(encrypted, clear) / std::sqrt(2)),
@@ -75,6 +75,6 @@ int main() {
   line("products, relinearisations", counts.ciphertext_products, counts.relinearisations);
   line("rotations, bootstraps", counts.hoisted_key_switches + counts.full_key_switches,
        counts.bootstraps);
-  line("keys, and when made", bytes_text(reading.key_bytes()),
+  line("keys predicted, made", bytes_text(reading.key_bytes()),
        bytes_text(machine.party.keys.bytes()));
 }

@@ -233,7 +233,7 @@ TEST_CASE(
         page.cell("products, relinearisations", 1));
   CHECK(page.number("rotations, bootstraps", 1) == 0);
   const std::vector<std::string> keys =
-      page.cells("keys, and when made");  // "2.5 MB 2.5 MB"
+      page.cells("keys predicted, made");  // "2.5 MB 2.5 MB"
   CHECK(keys.at(0) + keys.at(1) == keys.at(2) + keys.at(3));
 }
 

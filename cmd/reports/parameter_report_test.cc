@@ -53,10 +53,9 @@ TEST_CASE("the JSON makes the same chain again") {
     return values;
   };
   REQUIRE(numbers("q").size() == static_cast<size_t>(context.max_level() + 1));
-  for (int i = 0; i <= context.max_level(); ++i) CHECK(numbers("q")[static_cast<size_t>(i)] == context.q(i));
+  for (int i = 0; i <= context.max_level(); ++i) CHECK(numbers("q")[i] == context.q(i));
   REQUIRE(numbers("p").size() == static_cast<size_t>(context.ring().p_count()));
-  for (int i = 0; i < context.ring().p_count(); ++i)
-    CHECK(numbers("p")[static_cast<size_t>(i)] == context.p(i));
+  for (int i = 0; i < context.ring().p_count(); ++i) CHECK(numbers("p")[i] == context.p(i));
   const auto sum = [](const std::vector<uint64_t>& values) {
     return std::accumulate(values.begin(), values.end(), 0ull);
   };

@@ -70,7 +70,7 @@ class Suite {
     }
     compare(last, twin);
     const auto at = std::find(times_.warm.begin(), times_.warm.end(), times_.warm_pass());
-    break_down(std::move(warm[static_cast<size_t>(at - times_.warm.begin())]));
+    break_down(std::move(warm[at - times_.warm.begin()]));
     return std::move(times_);
   }
 

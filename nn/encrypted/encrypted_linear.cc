@@ -31,7 +31,7 @@ ckks::Plain diagonal(const SlotMatrix& w, int output, int input, int s, int gian
   bool any = false;
   for (int f = std::max(0, -s); f < std::min(features, features - s); ++f) {
     const ckks::Complex entry = complex_entry(w, output * features + f, input * features + f + s, conjugate);
-    weight[static_cast<size_t>((f + giant) % features)] = entry;
+    weight[(f + giant) % features] = entry;
     any = any || entry != 0.0;
   }
   return any ? ckks::Plain(std::move(weight)) : ckks::Plain();

@@ -33,8 +33,7 @@ SlotMatrix random_matrix(int rows, int columns, std::mt19937_64& random) {
 
 // Part p of complex feature f of token t, of a vector over several ciphertexts.
 double part(const std::vector<SlotVector>& x, int t, int f, int p, int features) {
-  const ckks::Complex z =
-      x[static_cast<size_t>(f / features)][static_cast<size_t>(t * features + f % features)];
+  const ckks::Complex z = x[f / features][t * features + f % features];
   return p == 0 ? z.real() : z.imag();
 }
 
@@ -59,8 +58,7 @@ TEST_CASE("real matrices act on every token of several ciphertexts, with one lin
         const SlotMatrix& w = matrices[row < 24 ? 0 : 1];
         const size_t first = static_cast<size_t>(2 * (row < 24 ? row : row - 24) + p) * 32;
         double sum = 0;
-        for (int c = 0; c < 32; ++c)
-          sum += w.entries[first + static_cast<size_t>(c)] * part(in, t, c / 2, c % 2, kFeatures);
+        for (int c = 0; c < 32; ++c) sum += w.entries[first + c] * part(in, t, c / 2, c % 2, kFeatures);
         worst = std::max(worst, std::abs(sum - part(out, t, row, p, kFeatures)));
       }
   CHECK(worst < 1e-12);
@@ -117,8 +115,7 @@ TEST_CASE("a block sum adds the weighted slots of each block and gives them all 
     for (size_t slot = 0; slot < kSlots; ++slot) {
       const size_t size = static_cast<size_t>(block), first = slot / size * size;
       double expected = 0;
-      for (size_t s = first; s < first + size; ++s)
-        expected += weight[s % static_cast<size_t>(features)] * x[s].real();
+      for (size_t s = first; s < first + size; ++s) expected += weight[s % features] * x[s].real();
       CHECK(std::abs(y[slot] - expected) < 1e-11);
     }
   }

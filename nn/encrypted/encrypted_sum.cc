@@ -19,8 +19,7 @@ ckks::LinearTransform block_sum_map(std::span<const double> weight, int block) {
       for (int f = 0; f < features; ++f) {
         const int in_block = f % block + s;
         if (in_block < 0 || in_block >= block) continue;
-        diagonal[static_cast<size_t>(((f + giant) % features + features) % features)] =
-            weight[static_cast<size_t>(f + s)];
+        diagonal[((f + giant) % features + features) % features] = weight[f + s];
       }
       map.terms.push_back({.giant = giant, .baby = b, .weight = ckks::Plain(std::move(diagonal))});
     }

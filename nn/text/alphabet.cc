@@ -40,7 +40,7 @@ std::vector<int> Alphabet::encode(std::string_view text) const {
 
 std::string Alphabet::bytes(int token) const {
   PSM_CHECK(token >= 0 && token < vocab(), token);
-  return std::string(1, bytes_[static_cast<size_t>(token)]);
+  return std::string(1, bytes_[token]);
 }
 
 std::string Alphabet::decode(std::span<const int> tokens) const {

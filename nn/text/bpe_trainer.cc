@@ -69,7 +69,7 @@ class PairTrainer {
           message("the text has ", size, " bytes of distinct words, more than 2^31; give a part of it"));
     int byte_token[kBytes];
     for (int t = static_cast<int>(spec.added.size()); t < static_cast<int>(spec.tokens.size()); ++t) {
-      const std::string& token = spec.tokens[static_cast<size_t>(t)];
+      const std::string& token = spec.tokens[t];
       byte_token[static_cast<unsigned char>(token[0])] = t;
     }
     row_.reserve(size);
@@ -128,9 +128,9 @@ class PairTrainer {
   static uint64_t key(int left, int right) {
     return static_cast<uint64_t>(left) << 32 | static_cast<uint32_t>(right);
   }
-  int& row(int at) { return row_[static_cast<size_t>(at)]; }
-  int length(int token) const { return static_cast<int>(spec_.tokens[static_cast<size_t>(token)].size()); }
-  int64_t count_of(const Place& place) const { return words_[static_cast<size_t>(place.word)].count; }
+  int& row(int at) { return row_[at]; }
+  int length(int token) const { return static_cast<int>(spec_.tokens[token].size()); }
+  int64_t count_of(const Place& place) const { return words_[place.word].count; }
 
   // All places of a pair come up while the younger of its tokens is made, from left to right.
   void add(const Place& place, int left, int right) {
@@ -151,8 +151,7 @@ class PairTrainer {
     const int left = static_cast<int>(pair >> 32), right = static_cast<int>(pair & 0xffffffff);
     const int left_size = length(left), right_size = length(right);
     const int token = static_cast<int>(spec_.tokens.size());
-    spec_.tokens.push_back(spec_.tokens[static_cast<size_t>(left)] +
-                           spec_.tokens[static_cast<size_t>(right)]);
+    spec_.tokens.push_back(spec_.tokens[left] + spec_.tokens[right]);
     spec_.merges.emplace_back(left, right);
     for (const Place& place : places) {
       const int middle = place.at + left_size, end = middle + right_size;

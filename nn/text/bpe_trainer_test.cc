@@ -19,8 +19,7 @@ using Merges = std::vector<std::pair<int, int>>;
 // The merges as pairs of strings.
 std::vector<std::pair<std::string, std::string>> spelled(const ByteBpeSpec& spec) {
   std::vector<std::pair<std::string, std::string>> out;
-  for (const auto& [left, right] : spec.merges)
-    out.emplace_back(spec.tokens[static_cast<size_t>(left)], spec.tokens[static_cast<size_t>(right)]);
+  for (const auto& [left, right] : spec.merges) out.emplace_back(spec.tokens[left], spec.tokens[right]);
   return out;
 }
 

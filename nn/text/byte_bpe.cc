@@ -71,19 +71,19 @@ void ByteBpe::check_tokens(const std::string& what) {
   vocab_ = static_cast<int>(spec_.tokens.size());
   byte_token_.fill(-1);
   for (int t = 0; t < vocab_; ++t) {
-    const std::string& token = spec_.tokens[static_cast<size_t>(t)];
+    const std::string& token = spec_.tokens[t];
     if (token.size() == 1) byte_token_[static_cast<unsigned char>(token[0])] = t;
   }
   // The others never stand in UTF-8, and vocabularies that were trained on it lack some of them.
   for (int byte = 0; byte < 0xF5; ++byte)
-    if (byte_token_[static_cast<size_t>(byte)] < 0 && byte != 0xC0 && byte != 0xC1)
+    if (byte_token_[byte] < 0 && byte != 0xC0 && byte != 0xC1)
       throw Error(message(what, " has no token for byte ", byte, "; it is no byte-level vocabulary"));
 }
 
 void ByteBpe::check_merges(const std::string& what) {
   std::unordered_map<std::string_view, int> index;
   for (int t = 0; t < static_cast<int>(spec_.tokens.size()); ++t) {
-    const std::string& token = spec_.tokens[static_cast<size_t>(t)];
+    const std::string& token = spec_.tokens[t];
     if (token.empty()) continue;
     const auto [other, fresh] = index.emplace(token, t);
     if (!fresh)
@@ -91,8 +91,7 @@ void ByteBpe::check_merges(const std::string& what) {
           message(what, ": tokens ", other->second, " and ", t, " are both \"", printable(token), "\""));
   }
   const auto known = [&](int t) {
-    return t >= 0 && t < static_cast<int>(spec_.tokens.size()) &&
-           !spec_.tokens[static_cast<size_t>(t)].empty();
+    return t >= 0 && t < static_cast<int>(spec_.tokens.size()) && !spec_.tokens[t].empty();
   };
   merges_.reserve(spec_.merges.size());
   std::string both;
@@ -100,8 +99,8 @@ void ByteBpe::check_merges(const std::string& what) {
     const auto [left, right] = spec_.merges[rank];
     if (!known(left) || !known(right))
       throw Error(message(what, ": merge ", rank, " is of tokens that do not exist"));
-    both = spec_.tokens[static_cast<size_t>(left)];
-    both += spec_.tokens[static_cast<size_t>(right)];
+    both = spec_.tokens[left];
+    both += spec_.tokens[right];
     const auto merged = index.find(both);
     if (merged == index.end())
       throw Error(message(what, ": merge ", rank, " makes \"", printable(both), "\", which is no token"));
@@ -123,7 +122,7 @@ void ByteBpe::check_added(const std::string& what) {
     if (added.id < 0 || added.id >= kMaxTokens)
       refuse("has id ", added.id, "; 0 to ", kMaxTokens - 1, " are read");
     if (static_cast<size_t>(added.id) < spec_.tokens.size()) {
-      const std::string& token = spec_.tokens[static_cast<size_t>(added.id)];
+      const std::string& token = spec_.tokens[added.id];
       if (!token.empty() && token != added.text)
         refuse("has the id of \"", printable(token), "\", ", added.id);
     }
@@ -224,7 +223,7 @@ std::string ByteBpe::bytes(int token) const {
   PSM_CHECK(token >= 0 && token < vocab_, token);
   const auto added = added_at_.find(token);
   if (added != added_at_.end()) return spec_.added[added->second].text;
-  return static_cast<size_t>(token) < spec_.tokens.size() ? spec_.tokens[static_cast<size_t>(token)] : "";
+  return static_cast<size_t>(token) < spec_.tokens.size() ? spec_.tokens[token] : "";
 }
 
 std::string ByteBpe::decode(std::span<const int> tokens) const {

@@ -38,10 +38,10 @@ void set_tokens(const Ids& ids, ByteBpeSpec& spec, const std::string& what) {
   std::unordered_set<int> added;
   for (const AddedToken& token : spec.added) added.insert(token.id);
   for (const auto& [characters, id] : ids) {
-    if (taken[static_cast<size_t>(id)]) throw Error(message(what, ": two tokens have the id ", id));
-    taken[static_cast<size_t>(id)] = true;
+    if (taken[id]) throw Error(message(what, ": two tokens have the id ", id));
+    taken[id] = true;
     if (const auto bytes = characters_to_bytes(characters); bytes && !bytes->empty()) {
-      spec.tokens[static_cast<size_t>(id)] = *bytes;
+      spec.tokens[id] = *bytes;
     } else if (!added.contains(id)) {
       throw Error(message(what, ": token ", id, ", \"", printable(characters),
                           "\", is not written in byte-level characters"));
@@ -152,8 +152,7 @@ Json post_processor_json(const ByteBpeSpec& spec) {
     const auto found = std::find_if(spec.added.begin(), spec.added.end(),
                                     [&](const AddedToken& added) { return added.id == id; });
     Json json;
-    json.push_back(found != spec.added.end() ? found->text
-                                             : bytes_to_characters(spec.tokens[static_cast<size_t>(id)]));
+    json.push_back(found != spec.added.end() ? found->text : bytes_to_characters(spec.tokens[id]));
     json.push_back(id);
     return json;
   };
@@ -240,8 +239,8 @@ std::string tokenizer_json(const ByteBpeSpec& spec, int indent) {
       vocabulary.emplace_back(bytes_to_characters(spec.tokens[t]), static_cast<int64_t>(t));
   Json::Array merges;
   for (const auto& [left, right] : spec.merges)
-    merges.emplace_back(bytes_to_characters(spec.tokens[static_cast<size_t>(left)]) + " " +
-                        bytes_to_characters(spec.tokens[static_cast<size_t>(right)]));
+    merges.emplace_back(bytes_to_characters(spec.tokens[left]) + " " +
+                        bytes_to_characters(spec.tokens[right]));
   Json json;
   json["version"] = "1.0";
   json["truncation"] = Json();

@@ -25,7 +25,7 @@ constexpr char32_t kEnd = 256 + 68;  // behind the last of them
 constexpr std::array<int, kEnd> make_bytes() {
   std::array<int, kEnd> table{};
   table.fill(-1);
-  for (int byte = 0; byte < 256; ++byte) table[kCharacters[static_cast<size_t>(byte)]] = byte;
+  for (int byte = 0; byte < 256; ++byte) table[kCharacters[byte]] = byte;
   return table;
 }
 

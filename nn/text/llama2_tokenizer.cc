@@ -66,13 +66,13 @@ Llama2Tokenizer::Llama2Tokenizer(std::string_view file, const std::string& what)
   std::sort(scores.begin(), scores.end(), std::greater<>());
   byte_token_.fill(-1);
   for (int t = 0; t < vocab(); ++t) {
-    Token& token = tokens_[static_cast<size_t>(t)];
+    Token& token = tokens_[t];
     token.rank = static_cast<int>(
         std::lower_bound(scores.begin(), scores.end(), token.score, std::greater<>()) - scores.begin());
     if (t <= kEnd) continue;
     token.byte = named_byte(token.text);
     if (token.byte >= 0) {
-      byte_token_[static_cast<size_t>(token.byte)] = t;
+      byte_token_[token.byte] = t;
     } else if (!index_.emplace(token.text, t).second) {
       refuse("tokens ", find(token.text), " and ", t, " are the same");
     }

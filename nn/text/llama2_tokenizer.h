@@ -50,7 +50,7 @@ class Llama2Tokenizer final : public Tokenizer {
     int rank = 0;   // how many scores are higher
     int byte = -1;  // that it stands for, if it does for one
   };
-  const Token& token(int t) const { return tokens_[static_cast<size_t>(t)]; }
+  const Token& token(int t) const { return tokens_[t]; }
   int find(std::string_view text) const;  // -1: no token
   void append_characters(std::string_view text, std::vector<int>& tokens) const;
 

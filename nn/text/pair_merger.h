@@ -23,8 +23,7 @@ class PairMerger {
     const int count = static_cast<int>(tokens.size());
     row_.clear();
     heap_.clear();
-    for (int i = 0; i < count; ++i)
-      row_.push_back({tokens[static_cast<size_t>(i)], i - 1, i + 1 < count ? i + 1 : -1});
+    for (int i = 0; i < count; ++i) row_.push_back({tokens[i], i - 1, i + 1 < count ? i + 1 : -1});
     for (int i = 0; i + 1 < count; ++i) consider(i, find);
     while (!heap_.empty()) {
       std::pop_heap(heap_.begin(), heap_.end());
@@ -58,7 +57,7 @@ class PairMerger {
     }
   };
 
-  Node& node(int i) { return row_[static_cast<size_t>(i)]; }
+  Node& node(int i) { return row_[i]; }
 
   template <typename Find>
   void consider(int at, const Find& find) {

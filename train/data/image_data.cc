@@ -58,7 +58,7 @@ void ImageData::write(size_t index, int down, int across, int s, Batch& batch) c
       const bool inside = row >= 0 && row < height && column >= 0 && column < width;
       *out++ = static_cast<float>(inside ? image[row * width + column] : 0) / 127.5f - 1.0f;
     }
-  batch.targets[static_cast<size_t>(s)] = labels_.entries[index];
+  batch.targets[s] = labels_.entries[index];
 }
 
 void ImageData::draw(int sequences, TrainingRandom& random, Batch& batch) const {

@@ -34,8 +34,7 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
 
   std::vector<int> texts_with(static_cast<size_t>(tokenizer.vocab()));
   for (const Text& text : training_)
-    for (const int token : std::set<int>(text.tokens.begin(), text.tokens.end()))
-      ++texts_with[static_cast<size_t>(token)];
+    for (const int token : std::set<int>(text.tokens.begin(), text.tokens.end())) ++texts_with[token];
   std::vector<int> id_of(texts_with.size(), kUnknown);
   vocab_ = kFirstToken;
   for (size_t token = 0; token < id_of.size(); ++token)
@@ -45,7 +44,7 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
     for (Text& text : *part) {
       const size_t kept = std::min(text.tokens.size(), static_cast<size_t>(context_) - 2);
       text.tokens.resize(kept);
-      for (int& token : text.tokens) token = id_of[static_cast<size_t>(token)];
+      for (int& token : text.tokens) token = id_of[token];
       text.tokens.insert(text.tokens.begin(), kStart);
       text.tokens.push_back(kEnd);
       const uint64_t pair[] = {checksum, checksum64(text.tokens.data(), text.tokens.size() * sizeof(int)) +

@@ -19,8 +19,7 @@ TokenScore score_token(std::span<const Scalar> logits, int target) {
   const auto best = std::max_element(logits.begin(), logits.end());
   double sum = 0;
   for (const Scalar z : logits) sum += std::exp(static_cast<double>(z) - *best);
-  return {-(std::log(sum) + *best - logits[static_cast<size_t>(target)]),
-          best - logits.begin() == target && std::isfinite(sum)};
+  return {-(std::log(sum) + *best - logits[target]), best - logits.begin() == target && std::isfinite(sum)};
 }
 
 }  // namespace psm::train

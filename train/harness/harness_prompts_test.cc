@@ -63,7 +63,7 @@ TEST_CASE("shots are different, never the example itself, drawn evenly, the same
     CHECK(std::adjacent_find(shots.begin(), shots.end()) == shots.end());
   }
   CHECK(drawn[2] == 0);
-  for (const int i : {0, 1, 3, 4, 5}) CHECK(std::abs(drawn[static_cast<size_t>(i)] - 360) < 60);  // 5 sigma
+  for (const int i : {0, 1, 3, 4, 5}) CHECK(std::abs(drawn[i] - 360) < 60);  // 5 sigma
   CHECK(draw_shots(100, 4, 5, 1) != draw_shots(100, 5, 5, 1));
   CHECK(draw_shots(3, 1, 2, 7).size() == 2);
   CHECK(draw_shots(1, 0, 0, 7).empty());

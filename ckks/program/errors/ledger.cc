@@ -46,16 +46,16 @@ Ledger::Ledger(const Plan& plan, std::span<const double> scales) : row_of_value_
     const Instruction& instruction = plan.program.instructions[i];
     live += static_cast<int>(instruction.results.size());
     for (Value value : instruction.results) {
-      const int level = plan.level[static_cast<size_t>(value.id)];
+      const int level = plan.level[value.id];
       PSM_CHECK(static_cast<size_t>(level) < scales.size(), "level ", level, " of ", scales.size(),
                 " scales");
-      row_of_value_[static_cast<size_t>(value.id)] = static_cast<int>(rows_.size());
+      row_of_value_[value.id] = static_cast<int>(rows_.size());
       rows_.push_back({.instruction = i,
                        .value = value,
                        .opcode = instruction.opcode,
                        .label = instruction.label,
                        .level = level,
-                       .log2_scale = std::log2(scales[static_cast<size_t>(level)]),
+                       .log2_scale = std::log2(scales[level]),
                        .live = live});
     }
     live -= static_cast<int>(plan.last_use[i].size());
@@ -63,24 +63,23 @@ Ledger::Ledger(const Plan& plan, std::span<const double> scales) : row_of_value_
 }
 
 const LedgerRow& Ledger::row(Value value) const {
-  const int index = value.id >= 0 && static_cast<size_t>(value.id) < row_of_value_.size()
-                        ? row_of_value_[static_cast<size_t>(value.id)]
-                        : -1;
+  const int index =
+      value.id >= 0 && static_cast<size_t>(value.id) < row_of_value_.size() ? row_of_value_[value.id] : -1;
   if (index < 0)
     throw Error(message("value ", value.id, " is not in the plan of this ledger; name one that is"));
-  return rows_[static_cast<size_t>(index)];
+  return rows_[index];
 }
 
 void Ledger::set_ranges(std::span<const Observation> by_value) {
   PSM_CHECK(by_value.size() == row_of_value_.size(), by_value.size());
-  for (LedgerRow& row : rows_) row.range = by_value[static_cast<size_t>(row.value.id)];
+  for (LedgerRow& row : rows_) row.range = by_value[row.value.id];
 }
 
 void Ledger::set_predicted_errors(std::span<const double> own, std::span<const double> accumulated) {
   PSM_CHECK(own.size() == row_of_value_.size() && accumulated.size() == own.size(), own.size());
   for (LedgerRow& row : rows_) {
-    row.own_std = own[static_cast<size_t>(row.value.id)];
-    row.predicted_std = accumulated[static_cast<size_t>(row.value.id)];
+    row.own_std = own[row.value.id];
+    row.predicted_std = accumulated[row.value.id];
   }
 }
 
@@ -105,8 +104,7 @@ void Ledger::set_measured(Value value, std::span<const ckks::Complex> decrypted,
             expected.size());
   double sum = 0;
   for (size_t s = 0; s < expected.size(); ++s) sum += std::norm(decrypted[s] - expected[s]);
-  rows_[static_cast<size_t>(row_of_value_[static_cast<size_t>(value.id)])].measured_std =
-      std::sqrt(sum / (2 * static_cast<double>(expected.size())));
+  rows_[row_of_value_[value.id]].measured_std = std::sqrt(sum / (2 * static_cast<double>(expected.size())));
 }
 
 std::vector<LedgerSummary> Ledger::summary(int block_parts) const {

@@ -94,7 +94,7 @@ class Prediction {
     double variance = square(noise_.rescale(context_.scale(level - 1)));
     for (const ckks::TransformTerm& term : instruction.linear->terms) {
       if (term.output != output) continue;
-      const Value input = instruction.arguments[static_cast<size_t>(term.input)];
+      const Value input = instruction.arguments[term.input];
       variance += square(size(input) * encoding);
       if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight, terms) * digits);
     }
@@ -143,7 +143,7 @@ class Prediction {
                                              : square(sizes[a] * errors[b]) + square(sizes[b] * errors[a]));
       }
       for (const ckks::SeriesPlan::Term& term : node.terms)
-        variance += square(term.coefficient * errors[static_cast<size_t>(term.node)]);
+        variance += square(term.coefficient * errors[term.node]);
       errors[n] = std::sqrt(variance);
     }
     return errors.back();
@@ -152,10 +152,8 @@ class Prediction {
   static double value_of(const ckks::SeriesPlan::Node& node, const std::vector<double>& values) {
     double value = node.constant;
     for (const ckks::SeriesPlan::Product& product : node.products)
-      value += (product.doubled ? 2 : 1) * values[static_cast<size_t>(product.left)] *
-               values[static_cast<size_t>(product.right)];
-    for (const ckks::SeriesPlan::Term& term : node.terms)
-      value += term.coefficient * values[static_cast<size_t>(term.node)];
+      value += (product.doubled ? 2 : 1) * values[product.left] * values[product.right];
+    for (const ckks::SeriesPlan::Term& term : node.terms) value += term.coefficient * values[term.node];
     return value;
   }
 

@@ -76,7 +76,7 @@ TEST_CASE("the error measured on ciphertexts is within a factor of two of the pr
   for (const NamedValue& output : p.program.outputs) {
     const double measured =
         deviation(party.decrypt(result.outputs.at(output.name)), twin.outputs.at(output.name));
-    const double predicted = total[static_cast<size_t>(output.value.id)];
+    const double predicted = total[output.value.id];
     CAPTURE(output.name);
     CAPTURE(measured);
     CAPTURE(predicted);
@@ -103,7 +103,7 @@ TEST_CASE(
   const std::vector<double> total = accumulated_noise(p, noise, options.noise_std, clean.observations);
   const TwinResult noisy = run_twin(p.program, inputs, options);
   const double measured = deviation(noisy.outputs.at("y"), clean.outputs.at("y"));
-  const double predicted = total[static_cast<size_t>(p.program.outputs[0].value.id)];
+  const double predicted = total[p.program.outputs[0].value.id];
   CHECK(measured == doctest::Approx(predicted).epsilon(0.25));
   CHECK(predicted > 1e-6);
 }

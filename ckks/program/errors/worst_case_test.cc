@@ -112,7 +112,7 @@ void check_against_ciphertexts(const ckks::ParameterSpec& spec, const Case& c) {
   int compared = 0;
   RunOptions options;
   options.observe = [&](size_t index, Value value, const ckks::Ciphertext& ciphertext) {
-    const ckks::SlotBound& bound = c.bounds[static_cast<size_t>(value.id)];
+    const ckks::SlotBound& bound = c.bounds[value.id];
     const SlotVector &expected = exact.at(value.id), measured = party.decrypt(ciphertext);
     double size = 0, error = 0;
     for (size_t s = 0; s < kSlots; ++s) {
@@ -142,8 +142,8 @@ TEST_CASE("through a bootstrap the bound holds, and grows far beyond what a boot
   const Case c(spec, bootstrapped_program(), {{"x", std::sqrt(2.0)}});
   REQUIRE(c.plan.bootstraps == 1);
   check_against_ciphertexts(spec, c);
-  const double before = c.bounds[static_cast<size_t>(c.plan.program.inputs[0].value.id)].error;
-  CHECK(c.bounds[static_cast<size_t>(c.plan.program.outputs[0].value.id)].error > 1000 * before);
+  const double before = c.bounds[c.plan.program.inputs[0].value.id].error;
+  CHECK(c.bounds[c.plan.program.outputs[0].value.id].error > 1000 * before);
 
   // At the secure ring it is larger than any value: 2^13.
   const ckks::Context secure(ckks::secure_n16());
@@ -155,8 +155,8 @@ TEST_CASE("through a bootstrap the bound holds, and grows far beyond what a boot
 TEST_CASE("what was bootstrapped is refused for sharing, even for one answer that keeps one bit") {
   const Case c(ckks::insecure_bootstrappable(11), bootstrapped_program(), {{"x", std::sqrt(2.0)}});
   const Value y = c.plan.program.outputs[0].value;
-  const ckks::SlotBound& bound = c.bounds[static_cast<size_t>(y.id)];
-  const int level = c.plan.level[static_cast<size_t>(y.id)];
+  const ckks::SlotBound& bound = c.bounds[y.id];
+  const int level = c.plan.level[y.id];
   CHECK_THROWS_WITH_AS(ckks::plan_flooding(c.context, level, c.context.scale(level), bound.size, bound.error,
                                            {.precision_bits = 1}),
                        doctest::Contains("not safe to share: the worst-case error of the result is 2^"),
@@ -170,7 +170,7 @@ TEST_CASE("checks on all slots bound a value's size, checks on some do not") {
     b.check_range(y, -0.5, 2, "y", where);
     b.output("y", y);
     const Case c(ckks::insecure_leveled(11, 3), std::move(b).finish(), {{"x", 1}});
-    return c.bounds[static_cast<size_t>(c.plan.program.outputs[0].value.id)].size;
+    return c.bounds[c.plan.program.outputs[0].value.id].size;
   };
   CHECK(size_of({}) == doctest::Approx(2).epsilon(1e-5));
   CHECK(size_of(ckks::Plain(SlotVector{1, 0})) == doctest::Approx(10));

@@ -70,7 +70,7 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
   std::vector<Measured> bootstraps;
   RunOptions options;
   options.observe = [&](size_t, Value value, const ckks::Ciphertext& result) {
-    levels[static_cast<size_t>(value.id)] = result.level();
+    levels[value.id] = result.level();
   };
   options.progress = [&](size_t done, size_t) {
     const size_t index = done - 1;
@@ -80,12 +80,12 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
     CAPTURE(describe(instruction));
     Effort effort = model.effort(instruction, plan.program, level);
     for (Value argument : instruction.arguments) {
-      if (levels[static_cast<size_t>(argument.id)] != level && lowered.insert({argument.id, level}).second)
+      if (levels[argument.id] != level && lowered.insert({argument.id, level}).second)
         effort += model.drop_effort(level);
     }
     for (Value result : instruction.results) {
-      const int at = levels[static_cast<size_t>(result.id)];
-      CHECK(at == plan.level[static_cast<size_t>(result.id)]);
+      const int at = levels[result.id];
+      CHECK(at == plan.level[result.id]);
       if (is_bootstrap && at < model.output_level(instruction.period)) effort += model.drop_effort(at);
       if (!is_bootstrap) CHECK(at == level - depth(instruction));
     }
@@ -165,7 +165,7 @@ Program deep(bool real, int values, size_t period = 0) {
     if (i == 9) x = b.refresh(x);
     for (Value& value : x) value = b.square(value);
   }
-  for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), x[static_cast<size_t>(v)]);
+  for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), x[v]);
   return std::move(b).finish();
 }
 

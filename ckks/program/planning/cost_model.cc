@@ -62,8 +62,7 @@ double KernelSeconds::of(const Work& work) const {
 namespace {
 
 bool is_single_real(const Instruction& bootstrap, const Program& program) {
-  return bootstrap.arguments.size() == 1 &&
-         program.value_is_real[static_cast<size_t>(bootstrap.arguments[0].id)] != 0;
+  return bootstrap.arguments.size() == 1 && program.value_is_real[bootstrap.arguments[0].id] != 0;
 }
 
 TransformSummary summary_of(const ckks::LinearTransform& transform, size_t slots) {

@@ -10,7 +10,7 @@ namespace {
 // Drops the results that nobody uses, and with them their offsets, terms and arguments. Returns false if
 // nothing is left of the instruction.
 bool keep_live_results(Instruction& instruction, const std::vector<char>& live) {
-  auto is_live = [&](Value value) { return live[static_cast<size_t>(value.id)] != 0; };
+  auto is_live = [&](Value value) { return live[value.id] != 0; };
   if (instruction.opcode == Opcode::kInput) return true;
   if (std::none_of(instruction.results.begin(), instruction.results.end(), is_live)) return false;
   if (std::all_of(instruction.results.begin(), instruction.results.end(), is_live)) return true;
@@ -40,11 +40,11 @@ bool keep_live_results(Instruction& instruction, const std::vector<char>& live) 
       std::map<int, int> new_input;
       std::vector<Value> arguments;
       for (const ckks::TransformTerm& term : instruction.linear->terms) {
-        if (new_index[static_cast<size_t>(term.output)] < 0) continue;
+        if (new_index[term.output] < 0) continue;
         const auto [found, is_new] = new_input.try_emplace(term.input, static_cast<int>(arguments.size()));
-        if (is_new) arguments.push_back(instruction.arguments[static_cast<size_t>(term.input)]);
+        if (is_new) arguments.push_back(instruction.arguments[term.input]);
         map.terms.push_back(term);
-        map.terms.back().output = new_index[static_cast<size_t>(term.output)];
+        map.terms.back().output = new_index[term.output];
         map.terms.back().input = found->second;
       }
       instruction.arguments = std::move(arguments);
@@ -75,20 +75,19 @@ bool keep_live_results(Instruction& instruction, const std::vector<char>& live) 
 Program without_dead_code(const Program& program) {
   Program result = program;
   std::vector<char> live(program.value_is_real.size(), 0);
-  for (const NamedValue& output : program.outputs) live[static_cast<size_t>(output.value.id)] = 1;
+  for (const NamedValue& output : program.outputs) live[output.value.id] = 1;
   std::vector<Instruction> kept;
   for (auto at = result.instructions.rbegin(); at != result.instructions.rend(); ++at) {
     if (!keep_live_results(*at, live)) continue;
-    for (Value argument : at->arguments) live[static_cast<size_t>(argument.id)] = 1;
+    for (Value argument : at->arguments) live[argument.id] = 1;
     kept.push_back(std::move(*at));
   }
   std::reverse(kept.begin(), kept.end());
   result.instructions = std::move(kept);
   std::vector<char> exists(program.value_is_real.size(), 0);
   for (const Instruction& instruction : result.instructions)
-    for (Value value : instruction.results) exists[static_cast<size_t>(value.id)] = 1;
-  std::erase_if(result.checks,
-                [&](const RangeCheck& check) { return !exists[static_cast<size_t>(check.value.id)]; });
+    for (Value value : instruction.results) exists[value.id] = 1;
+  std::erase_if(result.checks, [&](const RangeCheck& check) { return !exists[check.value.id]; });
   return result;
 }
 

@@ -83,7 +83,7 @@ TEST_CASE("peak memory is that of the values that live together") {
   std::vector<Value> sums;
   for (int i = 0; i < 4; ++i) sums.push_back(b.negate(x));
   Value sum = sums[0];
-  for (int i = 1; i < 4; ++i) sum = b.add(sum, sums[static_cast<size_t>(i)]);
+  for (int i = 1; i < 4; ++i) sum = b.add(sum, sums[i]);
   b.output("y", sum);
   const CostModel m = model();
   const MeterReading reading = meter(plan(std::move(b).finish(), {}, m), m);

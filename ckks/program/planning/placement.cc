@@ -127,7 +127,7 @@ double Placement::bootstrap_seconds(const Choice& choice) {
   for (size_t c = 0; c < candidates_.size(); ++c) {
     if (!choice[c]) continue;
     const size_t kind = kind_index(c, choice[c]);
-    ++(candidates_[c].real ? reals_[static_cast<size_t>(rank_[c]) * kinds_.size() + kind] : whole[kind]);
+    ++(candidates_[c].real ? reals_[rank_[c] * kinds_.size() + kind] : whole[kind]);
   }
   for (size_t i = 0; i < reals_.size(); ++i) {
     whole[i % kinds_.size()] += reals_[i] / 2;
@@ -152,7 +152,7 @@ std::vector<std::vector<size_t>> Placement::bootstraps(const Choice& choice) con
     for (size_t k = 0; k < kinds_.size(); ++k) {
       for (size_t i = 0; i + 1 < reals[k].size(); i += 2) result.push_back({reals[k][i], reals[k][i + 1]});
       if (reals[k].size() % 2 != 0)
-        left_over[static_cast<size_t>(rank_[reals[k].back()]) * kinds_.size() + k].push_back(reals[k].back());
+        left_over[rank_[reals[k].back()] * kinds_.size() + k].push_back(reals[k].back());
     }
   }
   for (const std::vector<size_t>& singles : left_over) {
@@ -177,18 +177,18 @@ Placement::Outcome Placement::pass(const Decide& decide) {
   std::fill(used_levels_.begin(), used_levels_.end(), 0);
   Outcome outcome;
   auto use = [&](int value, int level, uint64_t levels) {
-    int& need = need_[static_cast<size_t>(value)];
+    int& need = need_[value];
     need = std::max(need, level);
-    used_levels_[static_cast<size_t>(value)] |= levels;
+    used_levels_[value] |= levels;
   };
-  auto need_of = [&](int value) -> int& { return need_[static_cast<size_t>(value)]; };
+  auto need_of = [&](int value) -> int& { return need_[value]; };
   auto bit = [](int level) { return uint64_t{1} << std::min(level, 63); };
   // A value that is there at `level` is brought down once for every lower level at which it is used.
   auto drops = [&](int value, int level) {
-    for (uint64_t rest = used_levels_[static_cast<size_t>(value)]; rest != 0; rest &= rest - 1) {
+    for (uint64_t rest = used_levels_[value]; rest != 0; rest &= rest - 1) {
       const int target = std::countr_zero(rest);
       if (target < level && target < static_cast<int>(drop_seconds_.size()))
-        outcome.seconds += drop_seconds_[static_cast<size_t>(target)];
+        outcome.seconds += drop_seconds_[target];
     }
   };
   for (const NamedValue& output : program_.outputs)
@@ -200,7 +200,7 @@ Placement::Outcome Placement::pass(const Decide& decide) {
         const int argument = operands_[step.arguments + k], result = operands_[step.results + k];
         const char decision = decide(step.first_candidate + k, need_of(result));
         if (decision == kNone) {
-          use(argument, need_of(result), used_levels_[static_cast<size_t>(result)]);
+          use(argument, need_of(result), used_levels_[result]);
           continue;
         }
         const Kind& kind = kinds_[kind_index(step.first_candidate + k, decision)];

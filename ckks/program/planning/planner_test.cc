@@ -48,12 +48,12 @@ void check_levels(const Plan& plan) {
     const Instruction& instruction = plan.program.instructions[i];
     const int at = plan.argument_level[i];
     for (Value argument : instruction.arguments) {
-      CHECK(plan.level[static_cast<size_t>(argument.id)] >= at);
-      int& need = needed[static_cast<size_t>(argument.id)];
+      CHECK(plan.level[argument.id] >= at);
+      int& need = needed[argument.id];
       need = std::max(need, at);
     }
     for (Value result : instruction.results) {
-      const int level = plan.level[static_cast<size_t>(result.id)];
+      const int level = plan.level[result.id];
       if (instruction.opcode == Opcode::kBootstrap) {
         CHECK(at == (instruction.period == 0 ? plan.budget.entry_level : 2));
         CHECK(level <= (instruction.period == 0 ? plan.budget.max_level : 14));
@@ -67,8 +67,8 @@ void check_levels(const Plan& plan) {
   for (const Instruction& instruction : plan.program.instructions) {
     int level = 0, need = 0;
     for (Value result : instruction.results) {
-      level = plan.level[static_cast<size_t>(result.id)];
-      need = std::max(need, needed[static_cast<size_t>(result.id)]);
+      level = plan.level[result.id];
+      need = std::max(need, needed[result.id]);
     }
     CHECK(level == need);
   }
@@ -82,7 +82,7 @@ TEST_CASE("a program that fits its levels is not refreshed, and its values lie a
   const Plan p = plan(std::move(b).finish(), {}, model());
   CHECK(p.bootstraps == 0);
   CHECK(p.input_levels == std::vector<int>{4});
-  CHECK(p.level[static_cast<size_t>(p.program.outputs[0].value.id)] == 0);
+  CHECK(p.level[p.program.outputs[0].value.id] == 0);
   CHECK(*p.keys.relinearisation_levels.rbegin() == 4);
   check_levels(p);
 }
@@ -134,8 +134,7 @@ TEST_CASE("a sparse bootstrap is taken where the period allows one that is offer
     for (int v = 0; v < values; ++v)
       x.push_back(squares(b, b.input("x" + std::to_string(v), real, period), 12));
     x = b.refresh(x);
-    for (int v = 0; v < values; ++v)
-      b.output("y" + std::to_string(v), squares(b, x[static_cast<size_t>(v)], after));
+    for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), squares(b, x[v], after));
     const Plan p = plan(std::move(b).finish(), {}, costs);
     check_levels(p);
     std::vector<size_t> taken;

@@ -172,7 +172,7 @@ template <int kOut, int kVectors>
       for (int v = 0; v < kVectors; ++v) x[v] = load(y[k] + i + 8 * v);
 #pragma GCC unroll 4
       for (int j = 0; j < kOut; ++j) {
-        const Vector constant = broadcast(c[static_cast<size_t>(j) * in_count + k]);
+        const Vector constant = broadcast(c[j * in_count + k]);
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v) sums[j][v].add_product(x[v], constant);
       }
@@ -318,8 +318,7 @@ void matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t
                   with_rows(rows - r, [&](auto count) {
                     for (size_t i = 0; i < size; i += 8) {
                       tile_products<count, 1>(to, tile, begin, i, few, add_to_out, m, [&](int row, size_t k) {
-                        return load_short_runs(factors[static_cast<size_t>(row) * cols + k], begin + i,
-                                               log_run);
+                        return load_short_runs(factors[row * cols + k], begin + i, log_run);
                       });
                     }
                   });
@@ -332,26 +331,25 @@ void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint
   const VectorModulus m = broadcast(modulus);
   const int log_run = __builtin_ctzll(run);
   const bool few = std::min(cols, kTileCols) <= WideSum::max_products(modulus.bits);
-  for_each_tile(
-      out, rows, a, cols, n, accumulate,
-      [&](uint64_t* const* to, size_t r, const Tile& tile, size_t first, size_t begin, size_t size,
-          bool add_to_out) {
-        with_rows(rows - r, [&](auto count) {
-          const size_t stretch = std::min(run, size);
-          for (size_t start = 0; start < size; start += stretch) {
-            const uint64_t* constants = c + ((begin + start) >> log_run) * rows * cols + r * cols +
-                                        first * static_cast<size_t>(count);
-            const auto constant = [&](int row, size_t k) {
-              return broadcast(constants[k * static_cast<size_t>(count) + static_cast<size_t>(row)]);
-            };
-            size_t i = start;
-            for (; i + 16 <= start + stretch; i += 16)
-              tile_products<count, 2>(to, tile, begin, i, few, add_to_out, m, constant);
-            for (; i < start + stretch; i += 8)
-              tile_products<count, 1>(to, tile, begin, i, few, add_to_out, m, constant);
-          }
-        });
-      });
+  for_each_tile(out, rows, a, cols, n, accumulate,
+                [&](uint64_t* const* to, size_t r, const Tile& tile, size_t first, size_t begin, size_t size,
+                    bool add_to_out) {
+                  with_rows(rows - r, [&](auto count) {
+                    const size_t stretch = std::min(run, size);
+                    for (size_t start = 0; start < size; start += stretch) {
+                      const uint64_t* constants = c + ((begin + start) >> log_run) * rows * cols + r * cols +
+                                                  first * static_cast<size_t>(count);
+                      const auto constant = [&](int row, size_t k) {
+                        return broadcast(constants[k * static_cast<size_t>(count) + row]);
+                      };
+                      size_t i = start;
+                      for (; i + 16 <= start + stretch; i += 16)
+                        tile_products<count, 2>(to, tile, begin, i, few, add_to_out, m, constant);
+                      for (; i < start + stretch; i += 8)
+                        tile_products<count, 1>(to, tile, begin, i, few, add_to_out, m, constant);
+                    }
+                  });
+                });
 }
 
 }  // namespace psm::ckks

@@ -28,7 +28,7 @@ struct Chain {
   std::vector<Gadget> bands;
 
   int band(int level) const;
-  const Gadget& gadget(int level) const { return bands[static_cast<size_t>(band(level))]; }
+  const Gadget& gadget(int level) const { return bands[band(level)]; }
   int special_primes(int level) const { return gadget(level).p_count; }
   int digits(int level) const;                   // that hold a prime of q_0 .. q_level
   DigitRange digit(int index, int level) const;  // cut off at the level

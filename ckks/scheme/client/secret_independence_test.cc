@@ -128,16 +128,12 @@ TEST_CASE(
   }
   on_every_backend([&] {
     check_same_instructions("secret key", [](int) { SecretKey::generate(party.context); });
-    check_same_instructions("encode",
-                            [&](int run) { party.encoder.encode(messages[static_cast<size_t>(run)], 0); });
+    check_same_instructions("encode", [&](int run) { party.encoder.encode(messages[run], 0); });
     // Zeros would take the way of small coefficients (encoder.h).
-    check_same_instructions("encode at a large scale", [&](int run) {
-      party.encoder.encode(messages[2 * static_cast<size_t>(run)], 1, Scale(0x1p70));
-    });
-    check_same_instructions("encrypt",
-                            [&](int run) { party.encryptor.encrypt(plaintexts[static_cast<size_t>(run)]); });
-    check_same_instructions("decrypt",
-                            [&](int run) { party.decrypt(ciphertexts[static_cast<size_t>(run)]); });
+    check_same_instructions("encode at a large scale",
+                            [&](int run) { party.encoder.encode(messages[2 * run], 1, Scale(0x1p70)); });
+    check_same_instructions("encrypt", [&](int run) { party.encryptor.encrypt(plaintexts[run]); });
+    check_same_instructions("decrypt", [&](int run) { party.decrypt(ciphertexts[run]); });
   });
 }
 

@@ -81,7 +81,7 @@ void compare_at(TestParty& t, int level, Comparison& compare) {
 
   const Slots in = t.decrypt(s);
   const auto turned = [](const Slots& z, int by) {
-    return map(z, [&](size_t i) { return z[(i + static_cast<size_t>(by)) % z.size()]; });
+    return map(z, [&](size_t i) { return z[(i + by) % z.size()]; });
   };
   const double key_switch = model.key_switch(level, scale);
   compare("rotation", rms_error(t.decrypt(e.rotate(s, 1)), turned(in, 1)), key_switch);

@@ -37,8 +37,7 @@ Slots map(const Slots& a, Function&& f) {
 
 Slots rotated(const Slots& a, int offset) {
   const int n = static_cast<int>(a.size());
-  return map(a,
-             [&](size_t i) { return a[static_cast<size_t>(((static_cast<int>(i) + offset) % n + n) % n)]; });
+  return map(a, [&](size_t i) { return a[((static_cast<int>(i) + offset) % n + n) % n]; });
 }
 
 // The message of what `f` throws; empty if nothing.

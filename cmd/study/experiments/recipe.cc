@@ -52,7 +52,7 @@ void run(StudyContext& context, StudyResult& result) {
   Table uses({"layer", "function", "from", "to", "levels", "values outside"});
   for (const attention::RangeUse& use : attention::count_range_leaves(polynomial, held_out.examples())) {
     if (use.values == 0) continue;  // the first norm is the client's
-    const attention::LayerApproximations& layer = polynomial.layers[static_cast<size_t>(use.layer)];
+    const attention::LayerApproximations& layer = polynomial.layers[use.layer];
     const int levels = use.function == "gelu"               ? layer.gelu.depth()
                        : use.function == "1/sqrt(variance)" ? layer.inverse_sqrt.depth()
                                                             : layer.inverse().depth();

@@ -38,7 +38,7 @@ Record read_record(const std::string& path) {
   record.diverged = json.at("diverged", path).string(path + ": diverged");
   for (const Json& point : json.at("curve", path).array(path + ": curve")) {
     const auto step = point.at("step", path).integer(path + ": step", 0, INT64_MAX);
-    record.curve[static_cast<size_t>(step)] = evaluation_from(point, path);
+    record.curve[step] = evaluation_from(point, path);
   }
   return record;
 }
