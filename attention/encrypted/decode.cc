@@ -75,7 +75,7 @@ class Decoder {
   // (q, k, v, 0) of each ciphertext of heads, then the stacks that gelu reads.
   Values project(const Values& h, const FoldedLayer& folded) const {
     Builder::Scope scope(builder_, "query, key, value, up");
-    const nn::SlotMatrix matrices[] = {folded.q, folded.k, folded.v, folded.up};
+    const nn::SlotMatrix matrices[] = {folded.q, folded.k, in_unit(folded.v, folded), folded.up};
     std::vector<nn::Stack> rows = heads_;
     for (nn::Stack stack : ffn_) {
       for (int& part : stack)
@@ -88,7 +88,7 @@ class Decoder {
         nn::stacked_sources(builder_, h),
         nn::stacked_map(nn::above_one_another(matrices), rows, single_blocks(h.size()), steps));
     for (size_t c = 0; c < heads_.size(); ++c) {
-      const ckks::Plain biases[] = {folded.q_bias[c], folded.k_bias[c], folded.v_bias[c]};
+      const ckks::Plain biases[] = {folded.q_bias[c], folded.k_bias[c], in_unit(folded.v_bias[c], folded)};
       all[c] = builder_.add_plain(all[c], nn::side_by_side(biases, kHeadPlaces));
     }
     for (size_t i = 0; i < ffn_.size(); ++i) {
@@ -99,6 +99,19 @@ class Decoder {
       half = builder_.add_plain(half, nn::side_by_side(biases, ffn_places_));
     }
     return all;
+  }
+
+  // v / value_range: beside q and k, whose masks would let through a part of what is much larger than they.
+  static nn::SlotMatrix in_unit(nn::SlotMatrix v, const FoldedLayer& folded) {
+    for (double& entry : v.entries) entry /= folded.value_range;
+    return v;
+  }
+
+  static ckks::Plain in_unit(const ckks::Plain& v, const FoldedLayer& folded) {
+    if (!v.has_data()) return v;
+    std::vector<ckks::Complex> values(v.values().begin(), v.values().end());
+    for (ckks::Complex& value : values) value /= folded.value_range;
+    return ckks::Plain(std::move(values));
   }
 
   // |s|^{1/p} (t + 1)^{-1/p}: what scores are scaled by.
@@ -121,7 +134,8 @@ class Decoder {
       return ((place - position_) % kHeadPlaces + kHeadPlaces) % kHeadPlaces * packing_.features;
     };
     const Values moved = builder_.rotate_all(projected, std::vector<int>{offset(kKey), offset(kValue)});
-    const CacheMasks masks = cache_masks(packing_, theta_, folded, position_, position_ + 1);
+    const CacheMasks masks =
+        cache_masks(packing_, theta_, folded, position_, position_ + 1, folded.value_range);
     keys = builder_.add(keys, builder_.multiply_plain(moved[0], masks.keys));
     values = builder_.add(values, builder_.multiply_plain(moved[1], masks.values));
   }

@@ -11,7 +11,8 @@
 // folded_weights.h has them):
 //   norm        h' = x' r                                               nn/encrypted/encrypted_norm.h, log2 F
 //                                                                       rotations
-//   project     (q, k, v, 0) = W h' + b,   up = W_up h' + b             two linear maps, of period 4 F and more
+//   project     (q, k, v / v_max, 0) = W h' + b,   up = W_up h' + b     two linear maps, of period 4 F and more
+//                                                                       (v_max: value_range of the layer)
 //   query       q~ = |s|^{1/p} (t + 1)^{-1/p} e^{i theta t} q           a mask; 2 rotations put it in all places
 //   cache       K <- K + [u = t] e^{i theta t} k                        a rotation to the place, and a mask
 //               V <- V + [u = t] v / |s|

@@ -2,12 +2,22 @@
 
 #include <cmath>
 #include <map>
+#include <memory>
 #include <random>
+#include <set>
 
 #include "attention/batched/measure.h"
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/error_model.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/program/errors/noise.h"
+#include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/machines/twin.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/scheme/errors/noise.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
@@ -117,6 +127,99 @@ TEST_CASE("a layer of one token repeats with its features, but for scores and ca
   for (const program::NamedValue& output : program.outputs)
     CHECK(program.value_period[static_cast<size_t>(output.value.id)] ==
           (output.name == "x" ? F : packing.period()));
+}
+
+// Plans, one set of keys for all of them, and their machines.
+struct Server {
+  static constexpr int kSparse = 64, kCacheLevel = 8;
+
+  Server(const ckks::ParameterSpec& spec, const std::vector<program::Program>& programs,
+         const std::vector<std::string>& carried)
+      : context(spec), full(context), sparse(context, kSparse) {
+    const program::KernelSeconds kernels;
+    const program::CostModel costs(context.chain(), kernels, program::figures_of(full, kernels),
+                                   {program::figures_of(sparse, kernels)});
+    program::LevelBudget budget = program::budget_of(context);
+    for (const std::string& name : carried) budget.carried[name] = kCacheLevel;
+    ckks::KeyRequest keys;
+    for (const program::Program& program : programs) {
+      plans.push_back(program::plan(program, budget, costs));
+      keys.merge(program::key_request(plans.back(), &full, std::vector{&sparse}));
+    }
+    party = std::make_unique<ckks::TestParty>(spec, keys);
+    bootstrapper = std::make_unique<ckks::Bootstrapper>(party->context, party->encoder);
+    sparse_bootstrapper = std::make_unique<ckks::SparseBootstrapper>(party->context, party->encoder, kSparse);
+  }
+
+  // The token's own inputs are encrypted; `state` is what the run before gave, and becomes what this one gives.
+  void run(size_t number, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const {
+    const program::Plan& plan = plans[number];
+    for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
+      const auto found = inputs.find(plan.program.inputs[i].name);
+      if (found != inputs.end()) state[found->first] = party->encrypt(found->second, plan.input_levels[i]);
+    }
+    program::EncryptedMachine machine(plan, party->encoder, *party->evaluator, bootstrapper.get(),
+                                      {.sparse_bootstrappers = {sparse_bootstrapper.get()}});
+    state = machine.run(state).outputs;
+  }
+
+  ckks::Context context;
+  ckks::BootstrapPlan full;
+  ckks::SparseBootstrapPlan sparse;
+  std::vector<program::Plan> plans;
+  std::unique_ptr<ckks::TestParty> party;
+  std::unique_ptr<ckks::Bootstrapper> bootstrapper;
+  std::unique_ptr<ckks::SparseBootstrapper> sparse_bootstrapper;
+};
+
+TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the predicted error") {
+  ModelConfig config = small(64, 2, 128, 0.25);
+  config.power = 2;  // a narrow 1/x: no error rests on a few slots
+  const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
+  const PolynomialModel model = lively_model(config, true);
+  const Packing packing = make_packing(config, kContext, 512, 1);
+  REQUIRE(packing.period() == 512);  // errors repeat with no period
+  const std::vector<int> text = sequences(1, config, 2)[0];
+  constexpr int kPrompt = 6;
+  const Server server(spec,
+                      {build_program(model, packing, kPrompt), build_decode_program(model, packing, kPrompt),
+                       build_decode_program(model, packing, kPrompt + 1)},
+                      cache_names(packing, config.layers));
+  const ckks::NoiseModel noise(server.context);
+  const double bootstrap_std = ckks::predict_error(server.full).rms();
+  std::map<std::string, ckks::Ciphertext> state;
+  SlotVectors exact, noisy;
+  for (size_t run = 0; run < 3; ++run) {
+    CAPTURE(run);
+    const program::Plan& plan = server.plans[run];
+    CHECK(plan.bootstraps > 0);
+    if (run > 0) CHECK(program::bootstrap_periods(plan) == std::set<size_t>{Server::kSparse});
+    const int first = run == 0 ? 0 : kPrompt + static_cast<int>(run) - 1;
+    const std::vector<std::vector<int>> tokens{
+        {text.begin() + first, text.begin() + (run == 0 ? kPrompt : first + 1)}};
+    const SlotVectors inputs = client_inputs(model, packing, tokens);
+    for (const auto& [name, slots] : inputs) exact[name] = noisy[name] = slots;
+    const program::TwinResult twin = program::run_twin(plan.program, exact);
+    program::TwinOptions options{
+        .on_range = program::TwinOptions::OnRange::kCount,
+        .noise_std = program::predicted_noise(plan, noise, bootstrap_std, twin.observations),
+        .noise_seed = run + 1};
+    for (const auto& [name, value] : plan.program.inputs)  // a cache comes with its error
+      if (!inputs.contains(name)) options.noise_std[static_cast<size_t>(value.id)] = 0;
+    noisy = program::run_twin(plan.program, noisy, options).outputs;
+    exact = twin.outputs;
+    server.run(run, inputs, state);
+    CHECK(state.size() == exact.size());
+    for (const auto& [name, slots] : exact) {
+      CAPTURE(name);
+      const double predicted = ckks::rms_error(noisy.at(name), slots);
+      const double measured = ckks::rms_error(server.party->decrypt(state.at(name)), slots);
+      CAPTURE(predicted);
+      CHECK(measured < 2 * predicted);
+      CHECK(measured > predicted / 4);
+      if (name != "x") CHECK(state.at(name).level() >= Server::kCacheLevel);
+    }
+  }
 }
 
 TEST_CASE("several prompts at once, positions outside the cache and too few places are refused") {

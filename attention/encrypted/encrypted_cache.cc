@@ -18,14 +18,14 @@ std::string name(const Packing& packing, int layer, const char* what, int cipher
 }  // namespace
 
 CacheMasks cache_masks(const Packing& packing, const std::vector<double>& theta, const FoldedLayer& folded,
-                       int first, int last) {
+                       int first, int last, double value_unit) {
   const size_t F = static_cast<size_t>(packing.features);
   std::vector<ckks::Complex> keys(static_cast<size_t>(packing.tokens) * F), values(keys.size());
   for (int u = first; u < last; ++u)
     for (size_t f = 0; f < F; ++f) {
       const size_t slot = static_cast<size_t>(u) * F + f;
       keys[slot] = std::polar(1.0, theta[f % theta.size()] * u);
-      values[slot] = 1 / std::abs(folded.row_sum_factor);
+      values[slot] = value_unit / std::abs(folded.row_sum_factor);
     }
   return {ckks::Plain(std::move(keys)), ckks::Plain(std::move(values))};
 }

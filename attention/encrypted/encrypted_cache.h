@@ -17,12 +17,12 @@
 
 namespace psm::attention {
 
-// What k and v are multiplied by to enter places [first, last).
+// What k and v, which come in units of `value_unit`, are multiplied by to enter places [first, last).
 struct CacheMasks {
   ckks::Plain keys, values;
 };
 CacheMasks cache_masks(const Packing&, const std::vector<double>& theta, const FoldedLayer&, int first,
-                       int last);
+                       int last, double value_unit = 1);
 
 std::string keys_name(const Packing&, int layer, int ciphertext);
 std::string values_name(const Packing&, int layer, int ciphertext);
