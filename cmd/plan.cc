@@ -1,7 +1,11 @@
 // Meters an encrypted model without running it: levels, key-switches, bootstraps, keys, memory, seconds by
 // block. Or, with --params, searches for parameters.
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
+#include "attention/encrypted/decode.h"
+#include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -53,6 +57,33 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
   common.write_json(parameter_json(wish, searches));
 }
 
+// The longest period among the values that may be refreshed: what a sparse bootstrap has to hold.
+size_t longest_refreshed(const program::Program& program) {
+  size_t longest = 0;
+  for (const program::Instruction& instruction : program.instructions)
+    if (instruction.opcode == program::Opcode::kRefresh)
+      for (const program::Value value : instruction.arguments)
+        longest = std::max(longest, program.value_period[static_cast<size_t>(value.id)]);
+  return longest;
+}
+
+// With the level of the kept keys and values that makes the token fastest.
+program::Plan plan_token(const program::Program& program, const std::vector<std::string>& kept,
+                         program::LevelBudget budget, const program::CostModel& costs) {
+  std::optional<program::Plan> best;
+  for (int level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
+    for (const std::string& name : kept) budget.carried[name] = level;
+    try {
+      program::Plan plan = program::plan(program, budget, costs);
+      if (!best || plan.seconds < best->seconds) best = std::move(plan);
+    } catch (const Error&) {
+      // Too low for what reads it; a higher one may do.
+    }
+  }
+  if (!best) throw Error("no level of keys and values lets a token be computed on this chain");
+  return *std::move(best);
+}
+
 int plan_command(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL | --params [--levels L]) [flags]",
@@ -66,6 +97,9 @@ int plan_command(int argc, char** argv) {
   const int64_t& prompts = flags.integer(
       "prompts", 0, 0, 32768,
       "different prompts at once; fewer than fit repeat, and may bootstrap sparsely; 0: as many as fit");
+  const int64_t& position = flags.integer("position", -1, -1, 4095,
+                                          "meter the one token at this position, keys and values of those "
+                                          "before it being kept; -1: a whole pass");
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
   const double& bootstrap_seconds = flags.number(
       "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
@@ -108,6 +142,11 @@ int plan_command(int argc, char** argv) {
   program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
   if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
 
+  const bool one_token = position >= 0;
+  if (one_token && flags.given("prompts"))
+    throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
+  const int at_once = one_token ? 1 : static_cast<int>(prompts);
+  std::vector<std::string> kept;
   program::Program program;
   attention::Packing packing;
   std::string title;
@@ -115,26 +154,34 @@ int plan_command(int argc, char** argv) {
     const PublishedShape& shape = published_shape(shape_name);
     const attention::ModelConfig config = shape.config(static_cast<int>(tokens));
     packing = attention::make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()),
-                                      static_cast<int>(prompts));
-    program = attention::build_shape_program(
-        config, packing, {}, paper ? attention::paper_polynomials() : attention::PolynomialOptions{});
+                                      at_once);
+    const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
+    program = one_token ? attention::build_decode_shape_program(config, packing, static_cast<int>(position),
+                                                                {}, options)
+                        : attention::build_shape_program(config, packing, {}, options);
+    if (one_token) kept = attention::cache_names(packing, config.layers);
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
                     " heads, ", tokens, " tokens");
   } else {
     const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
     const Deployment deployment(checkpoint, ring.spec());
     const attention::ModelConfig& config = deployment.model.weights.config;
-    packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()),
-                                      static_cast<int>(prompts));
-    program = attention::build_program(deployment.model, packing);
+    packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
+    program = one_token
+                  ? attention::build_decode_program(deployment.model, packing, static_cast<int>(position))
+                  : attention::build_program(deployment.model, packing);
+    if (one_token) kept = attention::cache_names(packing, config.layers);
     title = model_path;
   }
   std::vector<program::SparseFigures> sparse;
-  if (packing.period() <= program.slots / 2)
+  const size_t period = longest_refreshed(program);
+  if (period > 1 && period <= program.slots / 2)
     sparse.push_back(
-        program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(packing.period())), kernels));
+        program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(period)), kernels));
   const program::CostModel costs(context.chain(), kernels, figures, sparse);
-  const program::Plan plan = program::plan(program, program::budget_of(context), costs);
+  const program::LevelBudget budget = program::budget_of(context);
+  const program::Plan plan =
+      one_token ? plan_token(program, kept, budget, costs) : program::plan(program, budget, costs);
   const program::MeterReading reading = program::meter(plan, costs);
 
   std::printf("%s\n  %s\n  %d prompts share %d state ciphertexts of %d slots\n", title.c_str(),
@@ -149,8 +196,14 @@ int plan_command(int argc, char** argv) {
       [](const program::Instruction& i) { return i.opcode == program::Opcode::kBootstrap && i.period != 0; });
   if (sparsely > 0)
     std::printf("  %-24s %lld of them, of %zu slots, each %s\n", "sparse bootstraps",
-                static_cast<long long>(sparsely), packing.period(),
-                seconds_text(sparse[0].figures.seconds).c_str());
+                static_cast<long long>(sparsely), period, seconds_text(sparse[0].figures.seconds).c_str());
+  if (one_token) {
+    const int level = plan.budget.carried.begin()->second;
+    const double bytes = 2.0 * (level + 1) * 2.0 * context.slots() * sizeof(uint64_t);
+    std::printf("  %-24s the token at position %lld; %zu ciphertexts at level %d, %s\n",
+                "keys and values kept", static_cast<long long>(position), kept.size(), level,
+                bytes_text(bytes * static_cast<double>(kept.size())).c_str());
+  }
   std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys",
               reading.program_rotation_keys, bytes_text(reading.program_key_bytes).c_str(),
               bytes_text(reading.bootstrap_key_bytes).c_str());

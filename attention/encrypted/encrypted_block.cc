@@ -51,12 +51,9 @@ Values encrypted_heads(Builder& builder, const Values& q, const Values& k, const
   {
     Builder::Scope inner(builder, "denominator");
     for (size_t c = 0; c < q.size(); ++c)
-      denominators.push_back(builder.add_plain(masks.row_sums(builder, powers[c], folded.row_sum_factor),
-                                               folded.denominator_offset[c]));
-    denominators = builder.refresh(denominators);
-    for (Value& denominator : denominators) denominator = inverse.build(builder, denominator, "denominator");
-    denominators = builder.refresh(denominators);
+      denominators.push_back(masks.row_sums(builder, powers[c], folded.row_sum_factor));
   }
+  denominators = invert_row_sums(builder, std::move(denominators), folded, inverse);
   Values outputs;
   for (size_t c = 0; c < q.size(); ++c) {
     Value sum;
@@ -73,26 +70,35 @@ Values encrypted_heads(Builder& builder, const Values& q, const Values& k, const
 
 }  // namespace
 
-Values encrypted_block(Builder& builder, const Values& x, const Values& h, const FoldedLayer& folded,
+Projections project(Builder& builder, const Values& h, const FoldedLayer& folded, const Packing& packing) {
+  Builder::Scope scope(builder, "query, key, value, up");
+  const nn::SlotMatrix matrices[] = {folded.q, folded.k, folded.v, folded.up};
+  const Values all = nn::encrypted_linear(builder, h, matrices);
+  const size_t heads = static_cast<size_t>(packing.head_ciphertexts());
+  const std::span<const Value> from(all);
+  return {.q = add_biases(builder, from.subspan(0, heads), folded.q_bias),
+          .k = add_biases(builder, from.subspan(heads, heads), folded.k_bias),
+          .v = add_biases(builder, from.subspan(2 * heads, heads), folded.v_bias),
+          .half = add_biases(builder, from.subspan(3 * heads), folded.up_bias)};
+}
+
+Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& folded,
+                       const approx::Approximation& inverse) {
+  Builder::Scope scope(builder, "denominator");
+  Values denominators = builder.refresh(add_biases(builder, row_sums, folded.denominator_offset));
+  for (Value& denominator : denominators) denominator = inverse.build(builder, denominator, "denominator");
+  return builder.refresh(denominators);
+}
+
+Values encrypted_block(Builder& builder, const Values& x, const Projections& of_h, const FoldedLayer& folded,
                        const LayerApproximations& polynomials, const AttentionMasks& masks, int power,
                        const Packing& packing) {
-  Values q, k, v, half;
-  {
-    Builder::Scope scope(builder, "query, key, value, up");
-    const nn::SlotMatrix matrices[] = {folded.q, folded.k, folded.v, folded.up};
-    const Values all = nn::encrypted_linear(builder, h, matrices);
-    const size_t heads = static_cast<size_t>(packing.head_ciphertexts());
-    const std::span<const Value> from(all);
-    q = add_biases(builder, from.subspan(0, heads), folded.q_bias);
-    k = add_biases(builder, from.subspan(heads, heads), folded.k_bias);
-    v = add_biases(builder, from.subspan(2 * heads, heads), folded.v_bias);
-    half = add_biases(builder, from.subspan(3 * heads), folded.up_bias);
-  }
-  const Values attention = encrypted_heads(builder, q, k, v, folded, polynomials.inverse(), masks, power);
+  const Values attention =
+      encrypted_heads(builder, of_h.q, of_h.k, of_h.v, folded, polynomials.inverse(), masks, power);
   Values hidden;
   {
     Builder::Scope scope(builder, "feed-forward");
-    hidden = nn::encrypted_gelu(builder, half, polynomials.gelu);
+    hidden = nn::encrypted_gelu(builder, of_h.half, polynomials.gelu);
   }
   Builder::Scope scope(builder, "output");
   // W_o and W_down as one matrix [o | down]: they share the giant steps.

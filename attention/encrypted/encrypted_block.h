@@ -18,10 +18,22 @@
 
 namespace psm::attention {
 
+// What the matrices read h' for.
+struct Projections {
+  std::vector<program::Value> q, k, v;  // by ciphertext of heads
+  std::vector<program::Value> half;     // of what gelu reads
+};
+Projections project(program::Builder&, const std::vector<program::Value>& h, const FoldedLayer&,
+                    const Packing&);
+
 // The new x' from x' and h'.
 std::vector<program::Value> encrypted_block(program::Builder&, const std::vector<program::Value>& x,
-                                            const std::vector<program::Value>& h, const FoldedLayer&,
+                                            const Projections& of_h, const FoldedLayer&,
                                             const LayerApproximations&, const AttentionMasks&, int power,
                                             const Packing&);
+
+// 1 / (D + epsilon) as out of the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads.
+std::vector<program::Value> invert_row_sums(program::Builder&, std::vector<program::Value> row_sums,
+                                            const FoldedLayer&, const approx::Approximation& inverse);
 
 }  // namespace psm::attention

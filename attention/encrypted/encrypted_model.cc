@@ -5,6 +5,7 @@
 #include "approx/activation.h"
 #include "approx/inverse.h"
 #include "attention/encrypted/encrypted_block.h"
+#include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "nn/encrypted/encrypted_norm.h"
 
@@ -16,21 +17,11 @@ using program::Value;
 
 namespace {
 
-std::string input_name(const Packing& packing, const char* name, int ciphertext) {
-  return packing.state_ciphertexts() == 1 ? name : name + std::to_string(ciphertext);
-}
-
-// (t + 1)^{-1/p}: the row's length, so that row sums are means.
-std::vector<double> row_scale(int tokens, int power) {
-  std::vector<double> scale;
-  for (int t = 0; t < tokens; ++t) scale.push_back(std::pow(t + 1.0, -1.0 / power));
-  return scale;
-}
-
 // folded(n), polynomials(n): layer n's.
 template <typename Folded, typename Polynomials>
-Program build(const ModelConfig& config, const Packing& packing, bool client_norm, const Folded& folded,
-              const Polynomials& polynomials) {
+Program build(const ModelConfig& config, const Packing& packing, bool client_norm, int cached_tokens,
+              const Folded& folded, const Polynomials& polynomials) {
+  if (cached_tokens != 0) require_one_sequence(packing, cached_tokens);
   Builder builder(packing.slots);
   std::vector<Value> x, h;
   for (int c = 0; c < packing.state_ciphertexts(); ++c)
@@ -38,8 +29,10 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
   if (client_norm)
     for (int c = 0; c < packing.state_ciphertexts(); ++c)
       h.push_back(builder.input(input_name(packing, "h", c), false, packing.period()));
-  const AttentionMasks masks(packing, rotary_angles(config, packing),
-                             row_scale(packing.tokens, config.power));
+  const std::vector<double> theta = rotary_angles(config, packing);
+  std::vector<double> scale;
+  for (int t = 0; t < packing.tokens; ++t) scale.push_back(row_scale(t, config.power));
+  const AttentionMasks masks(packing, theta, scale);
   for (int n = 0; n < config.layers; ++n) {
     Builder::Scope scope(builder, "layer " + std::to_string(n));
     const FoldedLayer& layer = folded(n);
@@ -49,7 +42,17 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
       h = nn::encrypted_norm(builder, x, layer.variance_weight, layer.variance_offset,
                              functions.inverse_sqrt);
     }
-    x = encrypted_block(builder, x, h, layer, functions, masks, config.power, packing);
+    const Projections of_h = project(builder, h, layer, packing);
+    if (cached_tokens != 0) {
+      Builder::Scope inner(builder, "cache");
+      const CacheMasks places = cache_masks(packing, theta, layer, 0, cached_tokens);
+      for (int c = 0; c < packing.head_ciphertexts(); ++c) {
+        const size_t at = static_cast<size_t>(c);
+        builder.output(keys_name(packing, n, c), builder.multiply_plain(of_h.k[at], places.keys));
+        builder.output(values_name(packing, n, c), builder.multiply_plain(of_h.v[at], places.values));
+      }
+    }
+    x = encrypted_block(builder, x, of_h, layer, functions, masks, config.power, packing);
   }
   for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "x", c), x[c]);
   return std::move(builder).finish();
@@ -96,23 +99,33 @@ std::vector<std::vector<double>> residual_stream(const PolynomialModel& model, c
 
 }  // namespace
 
-Program build_program(const PolynomialModel& model, const Packing& packing) {
+std::string input_name(const Packing& packing, const char* name, int ciphertext) {
+  return packing.state_ciphertexts() == 1 ? name : name + std::to_string(ciphertext);
+}
+
+double row_scale(int token, int power) { return std::pow(token + 1.0, -1.0 / power); }
+
+LayerApproximations shape_polynomials(const ModelConfig& config, const ShapeRanges& ranges,
+                                      const PolynomialOptions& options) {
+  return {inverse_sqrt_of(ranges.variance, options),
+          power_softmax_polynomial(config, ranges.denominator, options.inverse_error, options.division),
+          approx::design_gelu(ranges.gelu_input, options.gelu_error)};
+}
+
+Program build_program(const PolynomialModel& model, const Packing& packing, int cached_tokens) {
   FoldedLayer folded;
   return build(
-      model.weights.config, packing, model.options.client_norm,
+      model.weights.config, packing, model.options.client_norm, cached_tokens,
       [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
       [&](int n) -> const LayerApproximations& { return model.layers[n]; });
 }
 
 Program build_shape_program(const ModelConfig& config, const Packing& packing, const ShapeRanges& ranges,
-                            const PolynomialOptions& options) {
+                            const PolynomialOptions& options, int cached_tokens) {
   const FoldedLayer folded = shape_of_layer(config, packing);
-  const LayerApproximations polynomials{
-      inverse_sqrt_of(ranges.variance, options),
-      power_softmax_polynomial(config, ranges.denominator, options.inverse_error, options.division),
-      approx::design_gelu(ranges.gelu_input, options.gelu_error)};
+  const LayerApproximations polynomials = shape_polynomials(config, ranges, options);
   return build(
-      config, packing, options.client_norm, [&](int) -> const FoldedLayer& { return folded; },
+      config, packing, options.client_norm, cached_tokens, [&](int) -> const FoldedLayer& { return folded; },
       [&](int) -> const LayerApproximations& { return polynomials; });
 }
 

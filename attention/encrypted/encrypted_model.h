@@ -21,7 +21,9 @@ namespace psm::attention {
 
 using SlotVectors = std::map<std::string, std::vector<std::complex<double>>>;
 
-program::Program build_program(const PolynomialModel&, const Packing&);
+// `cached_tokens`: the length of the one prompt after which text is to go on: its keys and values are outputs as
+// well (encrypted_cache.h). 0: they are not.
+program::Program build_program(const PolynomialModel&, const Packing&, int cached_tokens = 0);
 
 // A model that exists only as a shape, for the meter: weights without entries, and the polynomials that a
 // model with the ranges of ShapeRanges would need.
@@ -31,7 +33,14 @@ struct ShapeRanges {
   double gelu_input = 6;
 };
 program::Program build_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},
-                                     const PolynomialOptions& = {});
+                                     const PolynomialOptions& = {}, int cached_tokens = 0);
+LayerApproximations shape_polynomials(const ModelConfig&, const ShapeRanges&, const PolynomialOptions&);
+
+// "x", or "x0", "x1" ... where the state takes several ciphertexts.
+std::string input_name(const Packing&, const char* name, int ciphertext);
+
+// (t + 1)^{-1/p}: the length of token t's row, so that row sums are means.
+double row_scale(int token, int power);
 
 // The inputs of the program by name. Throws psm::Error on prompts that are empty, too long, too many, or have
 // tokens that the model lacks.

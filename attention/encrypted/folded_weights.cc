@@ -112,7 +112,8 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     value_bound = std::max(value_bound, std::sqrt(square * static_cast<double>(d)) + std::abs(v_bias[i]));
   }
   if (value_bound == 0) value_bound = 1;
-  const double value_scale = hi * polynomials.inverse().output_scale() / value_bound;
+  const double value_range = hi * polynomials.inverse().output_scale(),
+               value_scale = value_range / value_bound;
 
   auto reading = [&](const std::vector<float>& matrix, const std::vector<float>& gamma, double scale,
                      const FeatureLayout& rows) {
@@ -131,6 +132,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
   };
 
   FoldedLayer folded;
+  folded.value_range = value_range;
   const int F = packing.features;
   folded.q = reading(w.wq, w.norm1_gamma, query_scale, packing.heads);
   folded.k = reading(w.wk, w.norm1_gamma, query_scale, packing.heads);

@@ -28,6 +28,8 @@ struct FoldedLayer {
   nn::SlotMatrix q, k, v, up, o, down;
   // A plaintext of one token for each ciphertext of the output.
   std::vector<ckks::Plain> q_bias, k_bias, v_bias, up_bias, out_bias;
+  // |v| is at most this: hi * output_scale of 1/x.
+  double value_range = 1;
   // c for each head of each ciphertext of heads; empty without score offsets.
   std::vector<std::vector<double>> score_offset;
   // 1/sqrt reads  sum_f variance_weight[f] |x'_f|^2 + variance_offset.

@@ -170,6 +170,16 @@ Value Builder::conjugate(Value a) {
 
 Value Builder::twice_real_part(Value a) { return add(a, conjugate(a)); }
 
+Value Builder::sum_over_rotations(Value a, size_t period) {
+  if (period == 0 || !std::has_single_bit(period))
+    throw Error(message("sum over rotations [", label_, "]: a period of ", period, "; give a power of two"));
+  for (size_t offset = this->period(a) / 2; offset >= period; offset /= 2) {
+    a = add(a, rotate(a, static_cast<int>(offset)));
+    program_.value_period[static_cast<size_t>(a.id)] = offset;
+  }
+  return a;
+}
+
 std::vector<Value> Builder::linear(std::span<const Value> inputs, ckks::LinearTransform map) {
   Instruction instruction{
       .opcode = Opcode::kLinear, .arguments = {inputs.begin(), inputs.end()}, .label = label_};

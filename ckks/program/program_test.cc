@@ -114,6 +114,9 @@ TEST_CASE(
                           {.output = 1, .input = 1, .weight = ckks::Plain::shape_only(16, true)}}});
   CHECK(b.period(mapped[0]) == 4);
   CHECK(b.period(mapped[1]) == 16);
+  CHECK(b.period(b.sum_over_rotations(z, 2)) == 2);
+  CHECK(b.sum_over_rotations(x, 8) == x);
+  CHECK_THROWS_AS(b.sum_over_rotations(x, 3), Error);
   CHECK_THROWS_AS(b.input("odd", true, 3), Error);
   CHECK_THROWS_AS(b.input("long", true, 64), Error);
 }

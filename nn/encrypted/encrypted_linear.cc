@@ -11,17 +11,6 @@ using program::Value;
 
 namespace {
 
-constexpr int kSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
-
-// Entry (row, column) of A, or of B when conjugate.
-ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool conjugate) {
-  const size_t width = 2 * static_cast<size_t>(w.columns);
-  const double* upper = w.entries.data() + 2 * static_cast<size_t>(row) * width + 2 * column;
-  const double* lower = upper + width;
-  const double w11 = upper[0], w12 = upper[1], w21 = lower[0], w22 = lower[1];
-  return conjugate ? ckks::Complex(w11 - w22, w21 + w12) / 2.0 : ckks::Complex(w11 + w22, w21 - w12) / 2.0;
-}
-
 // Diagonal s of the block (output ciphertext, input ciphertext), moved back by the giant step that follows
 // it. Empty if all its entries are zero.
 ckks::Plain diagonal(const SlotMatrix& w, int output, int input, int s, int giant, bool conjugate,
@@ -39,14 +28,22 @@ ckks::Plain diagonal(const SlotMatrix& w, int output, int input, int s, int gian
 
 }  // namespace
 
-LinearSteps choose_linear_steps(int features, int inputs, int outputs) {
+ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool of_b) {
+  const size_t width = 2 * static_cast<size_t>(w.columns);
+  const double* upper = w.entries.data() + 2 * static_cast<size_t>(row) * width + 2 * column;
+  const double* lower = upper + width;
+  const double w11 = upper[0], w12 = upper[1], w21 = lower[0], w22 = lower[1];
+  return of_b ? ckks::Complex(w11 - w22, w21 + w12) / 2.0 : ckks::Complex(w11 + w22, w21 - w12) / 2.0;
+}
+
+LinearSteps choose_linear_steps(int features, int inputs, int outputs, int sources) {
   constexpr double kHoisted = 0.35;  // of a full key-switch
   constexpr double kKey = 0.5;       // what a further rotation key in memory is worth in key-switches
   LinearSteps best{features, 1};
   double least = 0;
   for (int babies = 1; babies <= features; babies *= 2) {
     const double cost =
-        kHoisted * kSources * inputs * (babies - 1) + outputs * (features / babies - 1) + kKey * babies;
+        kHoisted * sources * inputs * (babies - 1) + outputs * (features / babies - 1) + kKey * babies;
     if (babies == 1 || cost < least) {
       least = cost;
       best.babies = babies;
@@ -75,7 +72,7 @@ ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, const Lin
       const size_t before = map.terms.size();
       for (int giant = 0; giant < features; giant += babies)
         for (int input = 0; input < w.columns / features; ++input)
-          for (int source = 0; source < kSources; ++source)
+          for (int source = 0; source < kLinearSources; ++source)
             for (int b = 0; b < babies; ++b) {
               const int s = giant + b - (source >= 2 ? features : 0);
               if (s <= -features) continue;
@@ -83,7 +80,7 @@ ckks::LinearTransform linear_map(std::span<const SlotMatrix> matrices, const Lin
               if (weight.period() == 0) continue;
               map.terms.push_back({.output = map.outputs,
                                    .giant = giant,
-                                   .input = input * kSources + source,
+                                   .input = input * kLinearSources + source,
                                    .baby = b,
                                    .conjugate = false,
                                    .weight = std::move(weight)});

@@ -37,8 +37,13 @@ struct LinearSteps {
   int babies = 1;
 };
 
+constexpr int kLinearSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
+
 // The B that costs least: a hoisted key-switch costs about a third of a full one, and memory holds the keys.
-LinearSteps choose_linear_steps(int features, int inputs, int outputs);
+LinearSteps choose_linear_steps(int features, int inputs, int outputs, int sources = kLinearSources);
+
+// Entry (row, column) of A, or of B.
+ckks::Complex complex_entry(const SlotMatrix&, int row, int column, bool of_b);
 
 // x, conj x, rot_{-F} x, rot_{-F} conj x of each ciphertext, in this order: what encrypted_linear reads.
 std::vector<program::Value> linear_sources(program::Builder&, std::span<const program::Value> x,

@@ -23,7 +23,9 @@ SlotVector random_slots(size_t n, std::mt19937_64& random) {
   return x;
 }
 
-TEST_CASE("a token spread over two ciphertexts is divided by its weighted length") {
+// `one_token`: all tokens are the same one, as the inputs declare.
+void divide_by_length(bool one_token) {
+  CAPTURE(one_token);
   std::mt19937_64 random(4);
   constexpr size_t kFeatures = 8, kSlots = 32;
   const approx::Approximation inverse_sqrt = approx::design_inverse_sqrt({0.2, 3}, 1e-4);
@@ -32,11 +34,13 @@ TEST_CASE("a token spread over two ciphertexts is divided by its weighted length
     weight.push_back(inverse_sqrt.input_scale() * (0.8 + 0.05 * static_cast<double>(f)) / (2 * kFeatures));
   const double epsilon = 0.25, offset = inverse_sqrt.input_scale() * epsilon + inverse_sqrt.input_offset();
   Builder builder(kSlots);
-  const std::vector<Value> x{builder.input("a"), builder.input("b")};
+  const size_t period = one_token ? kFeatures : kSlots;
+  const std::vector<Value> x{builder.input("a", false, period), builder.input("b", false, period)};
   const std::vector<Value> h = encrypted_norm(builder, x, weight, offset, inverse_sqrt);
   builder.output("a", h[0]);
   builder.output("b", h[1]);
-  const SlotVector a = random_slots(kSlots, random), b = random_slots(kSlots, random);
+  SlotVector a = random_slots(kSlots, random), b = random_slots(kSlots, random);
+  for (size_t s = period; s < kSlots; ++s) a[s] = a[s - period], b[s] = b[s - period];
   const auto out = program::run_twin(std::move(builder).finish(), {{"a", a}, {"b", b}}).outputs;
   for (size_t token = 0; token < kSlots; token += kFeatures) {
     double sum = epsilon;
@@ -50,6 +54,11 @@ TEST_CASE("a token spread over two ciphertexts is divided by its weighted length
       CHECK(std::abs(out.at("b")[f] * inverse_sqrt.output_scale() - b[f] * root) < 1e-12);
     }
   }
+}
+
+TEST_CASE("a token spread over two ciphertexts is divided by its weighted length") {
+  divide_by_length(false);
+  divide_by_length(true);
 }
 
 TEST_CASE("gelu acts on the real and on the imaginary parts by themselves") {

@@ -35,6 +35,19 @@ TEST_CASE("rotating by k moves slot s+k to slot s") {
   for (size_t s : {0u, 100u, 4095u}) CHECK(y[s] == x[(s + 5) % kSlots]);
 }
 
+TEST_CASE("a sum over rotations repeats with its period and holds every slot of its class once") {
+  Builder b(kSlots);
+  b.output("y", b.sum_over_rotations(b.input("x"), 16));
+  const SlotVector x = wave(0.3);
+  const SlotVector y = run_twin(std::move(b).finish(), {{"x", x}}).outputs.at("y");
+  for (size_t s : {0u, 7u, 1000u}) {
+    ckks::Complex sum = 0;
+    for (size_t other = s % 16; other < kSlots; other += 16) sum += x[other];
+    CHECK(std::abs(y[s] - sum) < 1e-11);
+    CHECK(std::abs(y[s] - y[s % 16]) < 1e-11);
+  }
+}
+
 TEST_CASE("each operation agrees with its definition") {
   Builder b(kSlots);
   const Value x = b.input("x"), y = b.input("y"), r = b.input("r", true);

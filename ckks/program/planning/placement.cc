@@ -75,6 +75,9 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
   }
   need_.resize(program.value_is_real.size());
   used_levels_.resize(program.value_is_real.size());
+  highest_of_input_.resize(program.value_is_real.size());
+  for (const NamedValue& input : program.inputs)
+    highest_of_input_[id(input.value)] = budget.highest_of_input(input.name);
   find_ranks();
   find_units();
 }
@@ -192,7 +195,7 @@ Placement::Outcome Placement::pass(const Decide& decide) {
     }
   };
   for (const NamedValue& output : program_.outputs)
-    use(output.value.id, budget_.output_level, bit(budget_.output_level));
+    use(output.value.id, budget_.lowest_of_output(output.name), bit(budget_.lowest_of_output(output.name)));
   for (size_t i = steps_.size(); i-- > 0;) {
     const Step& step = steps_[i];
     if (step.kind == Step::Kind::kRefresh) {
@@ -218,7 +221,7 @@ Placement::Outcome Placement::pass(const Decide& decide) {
       drops(operands_[k], level);
     }
     if (step.kind == Step::Kind::kInput) {
-      outcome.missing += std::max(0, level - budget_.input_level);
+      outcome.missing += std::max(0, level - highest_of_input_[static_cast<size_t>(operands_[step.results])]);
       continue;
     }
     const int argument_level = level + step.depth;

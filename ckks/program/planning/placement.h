@@ -100,6 +100,7 @@ class Placement {
   std::vector<Step> steps_;                  // by instruction
   std::vector<int> operands_;                // of all steps: values, arguments first, then results
   std::vector<double> seconds_;              // of all steps, by level of their results
+  std::vector<int> highest_of_input_;        // by value
   std::vector<int> need_;                    // scratch: by value
   std::vector<uint64_t> used_levels_;        // scratch: by value, bit l = used at level l
   size_t ranks_ = 0;

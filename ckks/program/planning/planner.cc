@@ -42,7 +42,8 @@ std::string end_of_critical_path(const Program& program, const std::vector<int>&
 [[noreturn]] void refuse(const Program& program, const Placement& placement, const Placement::Choice& choice,
                          const std::vector<int>& needs, const LevelBudget& budget) {
   std::vector<char> bootstrapped(program.value_is_real.size(), 0);
-  std::vector<int> top(program.value_is_real.size(), budget.input_level);  // of bootstrapped ones and inputs
+  std::vector<int> top(program.value_is_real.size());  // of bootstrapped ones and inputs
+  for (const NamedValue& input : program.inputs) top[id(input.value)] = budget.highest_of_input(input.name);
   for (size_t c = 0; c < choice.size(); ++c) {
     if (!choice[c]) continue;
     const Placement::Candidate& candidate = placement.candidates()[c];
@@ -154,12 +155,26 @@ void check_budget(const LevelBudget& budget, const ckks::Chain& chain, size_t sl
                         ", inputs ", budget.input_level, ", outputs ", budget.output_level,
                         " does not fit a chain of ", chain.max_level,
                         " levels; entry and output lie below the top"));
+  for (const auto& [name, level] : budget.carried)
+    if (level < 0 || level > budget.max_level || level > budget.input_level)
+      throw Error(message("'", name, "' is to be carried at level ", level, "; from 0 to ",
+                          std::min(budget.max_level, budget.input_level), " is possible"));
   if (slots != size_t{1} << (chain.log_n - 1))
     throw Error(message("a program on ", slots, " slots does not fit a ring of degree 2^", chain.log_n,
                         "; it must use all N/2 slots"));
 }
 
 }  // namespace
+
+int LevelBudget::highest_of_input(const std::string& name) const {
+  const auto found = carried.find(name);
+  return found == carried.end() ? input_level : found->second;
+}
+
+int LevelBudget::lowest_of_output(const std::string& name) const {
+  const auto found = carried.find(name);
+  return found == carried.end() ? output_level : found->second;
+}
 
 Plan plan(const Program& program, const LevelBudget& budget, const CostModel& model) {
   validate(program);

@@ -4,7 +4,8 @@
 // lowest level that its uses need (as late as possible):
 //     need(argument) = max over uses of  need(results of the use) + depth(use);
 //     an output needs output_level; the argument of a bootstrap needs exactly entry_level.
-// A choice is feasible if no bootstrap result needs more than max_level and no input more than input_level. A
+// A choice is feasible if no bootstrap result needs more than max_level and no input more than input_level.
+// What one run hands to the next (a cache) has a level by name, for the output and for the input. A
 // sparse bootstrap has an entry level and a highest result of its own (cost_model.h). A value used below its
 // level is brought down once for each such level (Evaluator::drop_to_level).
 //
@@ -23,6 +24,7 @@
 // and how many.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -37,6 +39,11 @@ struct LevelBudget {
   int entry_level = 3;   // of a bootstrap's argument
   int input_level = 15;  // highest level of an input
   int output_level = 0;  // of every output
+  // By name, instead of both: what an output of this name has at least and an input of this name at most.
+  std::map<std::string, int> carried{};
+
+  int highest_of_input(const std::string& name) const;
+  int lowest_of_output(const std::string& name) const;
 };
 
 // A level for every value, and what each instruction does about it.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "ckks/base/error.h"
@@ -42,8 +43,9 @@ int count(const Program& program, Opcode opcode) {
 }
 
 // Every value exists before it is used, at a level that suffices, and at no higher one than its uses need.
-void check_levels(const Plan& plan) {
+void check_levels(const Plan& plan, const std::map<int, int>& output_levels = {}) {
   std::vector<int> needed(plan.level.size(), 0);
+  for (const auto& [value, level] : output_levels) needed[static_cast<size_t>(value)] = level;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
     const int at = plan.argument_level[i];
@@ -85,6 +87,24 @@ TEST_CASE("a program that fits its levels is not refreshed, and its values lie a
   CHECK(p.level[p.program.outputs[0].value.id] == 0);
   CHECK(*p.keys.relinearisation_levels.rbegin() == 4);
   check_levels(p);
+}
+
+TEST_CASE("what is carried from run to run has its level as an input and as an output") {
+  const auto program_of = [](int used) {
+    Builder b(kSlots);
+    const Value x = b.input("x", true), cache = b.input("cache", true);
+    b.output("cache", b.add(cache, b.square(x)));
+    b.output("y", squares(b, cache, used));
+    return std::move(b).finish();
+  };
+  const Plan p = plan(program_of(3), {.carried = {{"cache", 4}}}, model());
+  CHECK(p.input_levels == std::vector<int>{5, 4});
+  CHECK(p.level[static_cast<size_t>(p.program.outputs[0].value.id)] == 4);
+  CHECK(p.level[static_cast<size_t>(p.program.outputs[1].value.id)] == 0);
+  check_levels(p, {{p.program.outputs[0].value.id, 4}});
+  CHECK_THROWS_WITH_AS(plan(program_of(5), {.carried = {{"cache", 4}}}, model()),
+                       doctest::Contains("1 more than there are"), Error);
+  CHECK_THROWS_AS(plan(program_of(3), {.carried = {{"cache", 40}}}, model()), Error);
 }
 
 TEST_CASE("a chain of 40 levels with a candidate after each takes the fewest bootstraps that suffice") {

@@ -1,0 +1,237 @@
+#include "attention/encrypted/decode.h"
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+
+#include "attention/batched/measure.h"
+#include "attention/encrypted/encrypted_cache.h"
+#include "ckks/base/error.h"
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/error_model.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/program/errors/noise.h"
+#include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/program/machines/twin.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/scheme/errors/noise.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "doctest/doctest.h"
+
+namespace psm::attention {
+namespace {
+
+constexpr int kContext = 16;
+
+ModelConfig small(int width, int heads, int ffn, double rotary_fraction) {
+  return {.vocab = 13,
+          .context = kContext,
+          .layers = 2,
+          .width = width,
+          .heads = heads,
+          .ffn = ffn,
+          .rotary_fraction = rotary_fraction,
+          .norm_epsilon = 1e-5};
+}
+
+std::vector<std::vector<int>> sequences(int count, const ModelConfig& config, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<int>> result(static_cast<size_t>(count));
+  for (auto& sequence : result)
+    for (int t = 0; t < config.context; ++t)
+      sequence.push_back(static_cast<int>(random() % static_cast<unsigned>(config.vocab)));
+  return result;
+}
+
+// Random weights with biases and score offsets that are not zero.
+PolynomialModel lively_model(const ModelConfig& config, bool client_norm) {
+  ModelWeights weights = random_weights(config, 3);
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal;
+  for (LayerWeights& layer : weights.layers) {
+    for (auto* vector : {&layer.norm1_beta, &layer.norm2_beta, &layer.bq, &layer.bk, &layer.bv, &layer.bo,
+                         &layer.b_up, &layer.b_down})
+      for (float& x : *vector) x += 0.2f * normal(random);
+    for (float& c : layer.score_offset) c += normal(random);
+  }
+  PolynomialOptions options;
+  options.margin = 2;
+  options.norm_error = options.inverse_error = options.gelu_error = 1e-3;
+  options.client_norm = client_norm;
+  return make_polynomial(weights, measure_ranges(weights, sequences(64, config, 1)), options);
+}
+
+// The largest difference of logits between a prompt followed by tokens one by one, all on the twin, and one pass
+// over the whole text.
+double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm) {
+  const PolynomialModel model = lively_model(config, client_norm);
+  const Packing packing = make_packing(config, kContext, slots, 1);
+  const std::vector<int> text = sequences(1, config, 2)[0];
+  const size_t vocab = static_cast<size_t>(config.vocab);
+  const std::vector<double> expected = polynomial_forward(model, text).logits;
+  double worst = 0;
+  const auto compare = [&](const std::vector<double>& logits, size_t first) {
+    for (size_t i = 0; i < logits.size(); ++i)
+      worst = std::max(worst, std::abs(logits[i] - expected[first * vocab + i]));
+  };
+  const std::vector<std::vector<int>> start{{text.begin(), text.begin() + prompt}};
+  SlotVectors state =
+      program::run_twin(build_program(model, packing, prompt), client_inputs(model, packing, start)).outputs;
+  compare(client_logits(model, packing, state, start)[0], 0);
+  for (int t = prompt; t < kContext; ++t) {
+    const std::vector<std::vector<int>> token{{text[static_cast<size_t>(t)]}};
+    SlotVectors inputs = client_inputs(model, packing, token);
+    for (const std::string& name : cache_names(packing, config.layers)) inputs[name] = state.at(name);
+    state = program::run_twin(build_decode_program(model, packing, t), inputs).outputs;
+    compare(client_logits(model, packing, state, token)[0], static_cast<size_t>(t));
+  }
+  return worst;
+}
+
+TEST_CASE("tokens one by one after a prompt have the logits of one pass over the whole text") {
+  CHECK(tokens_against_pass(small(16, 2, 32, 0.25), 512, 5, true) < 1e-9);  // gelu in two parts
+  CHECK(tokens_against_pass(small(16, 2, 32, 1), 512, 12, false) < 1e-9);
+  CHECK(tokens_against_pass(small(16, 2, 64, 1), 128, 1, true) < 1e-9);  // no place repeats
+}
+
+TEST_CASE("so do models of several ciphertexts of heads, and with places for heads that are none") {
+  CHECK(tokens_against_pass(small(32, 4, 48, 0.5), 128, 9, true) <
+        1e-9);                                                           // two of heads, gelu in three parts
+  CHECK(tokens_against_pass(small(32, 4, 48, 1), 64, 3, false) < 1e-9);  // four, and twelve in stacks of 16
+  CHECK(tokens_against_pass(small(24, 3, 40, 0.5), 256, 7, false) < 1e-9);
+}
+
+TEST_CASE("powers other than four, and score offsets that leave empty places zero") {
+  ModelConfig square = small(16, 2, 32, 0.5), sixth = square, offset = square;
+  square.power = 2, sixth.power = 6, offset.score_offset = true;
+  CHECK(tokens_against_pass(square, 512, 10, true) < 1e-9);
+  CHECK(tokens_against_pass(sixth, 512, 10, true) < 1e-8);
+  CHECK(tokens_against_pass(offset, 512, 10, true) < 1e-8);
+}
+
+TEST_CASE("a layer of one token repeats with its features, but for scores and caches") {
+  const ModelConfig config = small(16, 2, 32, 0.5);
+  const Packing packing = make_packing(config, kContext, 512, 1);
+  const program::Program program = build_decode_shape_program(config, packing, 3);
+  const size_t F = static_cast<size_t>(packing.features);
+  int refreshed = 0;
+  for (const program::Instruction& instruction : program.instructions)
+    if (instruction.opcode == program::Opcode::kRefresh)
+      for (program::Value value : instruction.arguments) {
+        ++refreshed;
+        CHECK(program.value_period[static_cast<size_t>(value.id)] <= 4 * F);
+      }
+  CHECK(refreshed > 0);
+  for (const program::NamedValue& output : program.outputs)
+    CHECK(program.value_period[static_cast<size_t>(output.value.id)] ==
+          (output.name == "x" ? F : packing.period()));
+}
+
+// Plans, one set of keys for all of them, and their machines.
+struct Server {
+  static constexpr int kSparse = 64, kCacheLevel = 8;
+
+  Server(const ckks::ParameterSpec& spec, const std::vector<program::Program>& programs,
+         const std::vector<std::string>& carried)
+      : context(spec), full(context), sparse(context, kSparse) {
+    const program::KernelSeconds kernels;
+    const program::CostModel costs(context.chain(), kernels, program::figures_of(full, kernels),
+                                   {program::figures_of(sparse, kernels)});
+    program::LevelBudget budget = program::budget_of(context);
+    for (const std::string& name : carried) budget.carried[name] = kCacheLevel;
+    ckks::KeyRequest keys;
+    for (const program::Program& program : programs) {
+      plans.push_back(program::plan(program, budget, costs));
+      keys.merge(program::key_request(plans.back(), &full, std::vector{&sparse}));
+    }
+    party = std::make_unique<ckks::TestParty>(spec, keys);
+    bootstrapper = std::make_unique<ckks::Bootstrapper>(party->context, party->encoder);
+    sparse_bootstrapper = std::make_unique<ckks::SparseBootstrapper>(party->context, party->encoder, kSparse);
+  }
+
+  // The token's own inputs are encrypted; `state` is what the run before gave, and becomes what this one gives.
+  void run(size_t number, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const {
+    const program::Plan& plan = plans[number];
+    for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
+      const auto found = inputs.find(plan.program.inputs[i].name);
+      if (found != inputs.end()) state[found->first] = party->encrypt(found->second, plan.input_levels[i]);
+    }
+    program::EncryptedMachine machine(plan, party->encoder, *party->evaluator, bootstrapper.get(),
+                                      {.sparse_bootstrappers = {sparse_bootstrapper.get()}});
+    state = machine.run(state).outputs;
+  }
+
+  ckks::Context context;
+  ckks::BootstrapPlan full;
+  ckks::SparseBootstrapPlan sparse;
+  std::vector<program::Plan> plans;
+  std::unique_ptr<ckks::TestParty> party;
+  std::unique_ptr<ckks::Bootstrapper> bootstrapper;
+  std::unique_ptr<ckks::SparseBootstrapper> sparse_bootstrapper;
+};
+
+TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the predicted error") {
+  ModelConfig config = small(64, 2, 128, 0.25);
+  config.power = 2;  // a narrow 1/x: no error rests on a few slots
+  const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
+  const PolynomialModel model = lively_model(config, true);
+  const Packing packing = make_packing(config, kContext, 512, 1);
+  REQUIRE(packing.period() == 512);  // errors repeat with no period
+  const std::vector<int> text = sequences(1, config, 2)[0];
+  constexpr int kPrompt = 6;
+  const Server server(spec,
+                      {build_program(model, packing, kPrompt), build_decode_program(model, packing, kPrompt),
+                       build_decode_program(model, packing, kPrompt + 1)},
+                      cache_names(packing, config.layers));
+  const ckks::NoiseModel noise(server.context);
+  const double bootstrap_std = ckks::predict_error(server.full).rms();
+  std::map<std::string, ckks::Ciphertext> state;
+  SlotVectors exact, noisy;
+  for (size_t run = 0; run < 3; ++run) {
+    CAPTURE(run);
+    const program::Plan& plan = server.plans[run];
+    CHECK(plan.bootstraps > 0);
+    if (run > 0) CHECK(program::bootstrap_periods(plan) == std::set<size_t>{Server::kSparse});
+    const int first = run == 0 ? 0 : kPrompt + static_cast<int>(run) - 1;
+    const std::vector<std::vector<int>> tokens{
+        {text.begin() + first, text.begin() + (run == 0 ? kPrompt : first + 1)}};
+    const SlotVectors inputs = client_inputs(model, packing, tokens);
+    for (const auto& [name, slots] : inputs) exact[name] = noisy[name] = slots;
+    const program::TwinResult twin = program::run_twin(plan.program, exact);
+    program::TwinOptions options{
+        .on_range = program::TwinOptions::OnRange::kCount,
+        .noise_std = program::predicted_noise(plan, noise, bootstrap_std, twin.observations),
+        .noise_seed = run + 1};
+    for (const auto& [name, value] : plan.program.inputs)  // a cache comes with its error
+      if (!inputs.contains(name)) options.noise_std[static_cast<size_t>(value.id)] = 0;
+    noisy = program::run_twin(plan.program, noisy, options).outputs;
+    exact = twin.outputs;
+    server.run(run, inputs, state);
+    CHECK(state.size() == exact.size());
+    for (const auto& [name, slots] : exact) {
+      CAPTURE(name);
+      const double predicted = ckks::rms_error(noisy.at(name), slots);
+      const double measured = ckks::rms_error(server.party->decrypt(state.at(name)), slots);
+      CAPTURE(predicted);
+      CHECK(measured < 2 * predicted);
+      CHECK(measured > predicted / 4);
+      if (name != "x") CHECK(state.at(name).level() >= Server::kCacheLevel);
+    }
+  }
+}
+
+TEST_CASE("several prompts at once, positions outside the cache and too few places are refused") {
+  const ModelConfig config = small(16, 2, 32, 0.5);
+  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 16, 512), 3),
+                       doctest::Contains("one sequence"), Error);
+  const Packing packing = make_packing(config, kContext, 512, 1);
+  CHECK_THROWS_AS(build_decode_shape_program(config, packing, -1), Error);
+  CHECK_THROWS_AS(build_decode_shape_program(config, packing, kContext), Error);
+  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 2, 16, 1), 1),
+                       doctest::Contains("4 places"), Error);
+}
+
+}  // namespace
+}  // namespace psm::attention

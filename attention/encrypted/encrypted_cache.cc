@@ -1,0 +1,60 @@
+#include "attention/encrypted/encrypted_cache.h"
+
+#include <cmath>
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm::attention {
+
+namespace {
+
+std::string name(const Packing& packing, int layer, const char* what, int ciphertext) {
+  std::string text = "layer " + std::to_string(layer) + " / " + what;
+  if (packing.head_ciphertexts() > 1) text += " " + std::to_string(ciphertext);
+  return text;
+}
+
+}  // namespace
+
+CacheMasks cache_masks(const Packing& packing, const std::vector<double>& theta, const FoldedLayer& folded,
+                       int first, int last, double value_unit) {
+  const size_t F = static_cast<size_t>(packing.features);
+  std::vector<ckks::Complex> keys(static_cast<size_t>(packing.tokens) * F), values(keys.size());
+  for (int u = first; u < last; ++u)
+    for (size_t f = 0; f < F; ++f) {
+      const size_t slot = static_cast<size_t>(u) * F + f;
+      keys[slot] = std::polar(1.0, theta[f % theta.size()] * u);
+      values[slot] = value_unit / std::abs(folded.row_sum_factor);
+    }
+  return {ckks::Plain(std::move(keys)), ckks::Plain(std::move(values))};
+}
+
+std::string keys_name(const Packing& packing, int layer, int ciphertext) {
+  return name(packing, layer, "keys", ciphertext);
+}
+
+std::string values_name(const Packing& packing, int layer, int ciphertext) {
+  return name(packing, layer, "values", ciphertext);
+}
+
+std::vector<std::string> cache_names(const Packing& packing, int layers) {
+  std::vector<std::string> names;
+  for (int n = 0; n < layers; ++n)
+    for (int c = 0; c < packing.head_ciphertexts(); ++c) {
+      names.push_back(keys_name(packing, n, c));
+      names.push_back(values_name(packing, n, c));
+    }
+  return names;
+}
+
+void require_one_sequence(const Packing& packing, int tokens) {
+  if (packing.prompts != 1)
+    throw Error(message("keys and values are kept for one sequence, but this packing holds ", packing.prompts,
+                        " prompts; pack one"));
+  if (tokens < 1 || tokens > packing.tokens)
+    throw Error(message("keys and values of ", tokens, " tokens; a cache of this packing holds 1 to ",
+                        packing.tokens));
+}
+
+}  // namespace psm::attention

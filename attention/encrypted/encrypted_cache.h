@@ -1,0 +1,35 @@
+// The keys and values that a further token reads (decode.h): what the program of a prompt hands out and that of a
+// token takes and hands on, one ciphertext each for every layer and ciphertext of heads.
+//
+//     K[u, f] = [u is filled] k_u[f] e^{i theta_f u}              names "layer 0 / keys", "layer 0 / values";
+//     V[u, f] = [u is filled] v_u[f] / |row_sum_factor|           with several ciphertexts "... / keys 0", 1 ...
+//
+// in the slots of token-major packing (packing.h), of one sequence: period T F. k, v and row_sum_factor are those
+// of folded_weights.h, theta that of encrypted_attention.h. A place that is not filled is zero, and so is its
+// score.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attention/encrypted/folded_weights.h"
+#include "attention/encrypted/packing.h"
+
+namespace psm::attention {
+
+// What k and v, which come in units of `value_unit`, are multiplied by to enter places [first, last).
+struct CacheMasks {
+  ckks::Plain keys, values;
+};
+CacheMasks cache_masks(const Packing&, const std::vector<double>& theta, const FoldedLayer&, int first,
+                       int last, double value_unit = 1);
+
+std::string keys_name(const Packing&, int layer, int ciphertext);
+std::string values_name(const Packing&, int layer, int ciphertext);
+// All of a model's.
+std::vector<std::string> cache_names(const Packing&, int layers);
+
+// Throws psm::Error unless the packing is of one sequence, of `tokens` tokens at most.
+void require_one_sequence(const Packing&, int tokens);
+
+}  // namespace psm::attention
