@@ -121,6 +121,9 @@ int plan_command(int argc, char** argv) {
   ring.apply();
   if (paper && !flags.given("shape"))
     throw Error("--paper is for --shape; a model keeps how it was made polynomial");
+  const bool one_token = position >= 0;
+  if (one_token && flags.given("prompts"))
+    throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
   if (params) {
     if (flags.given("shape") || flags.given("model"))
       throw Error("--params goes without --shape and --model");
@@ -142,9 +145,6 @@ int plan_command(int argc, char** argv) {
   program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
   if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
 
-  const bool one_token = position >= 0;
-  if (one_token && flags.given("prompts"))
-    throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
   const int at_once = one_token ? 1 : static_cast<int>(prompts);
   std::vector<std::string> kept;
   program::Program program;

@@ -63,8 +63,8 @@ PolynomialModel lively_model(const ModelConfig& config, bool client_norm) {
   return make_polynomial(weights, measure_ranges(weights, sequences(64, config, 1)), options);
 }
 
-// The largest difference of logits between a prompt followed by tokens one by one, all on the twin, and one pass
-// over the whole text.
+// The largest difference of logits between a prompt followed by tokens one by one, all on the twin, and one
+// pass over the whole text.
 double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm) {
   const PolynomialModel model = lively_model(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
@@ -97,9 +97,10 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
 }
 
 TEST_CASE("so do models of several ciphertexts of heads, and with places for heads that are none") {
-  CHECK(tokens_against_pass(small(32, 4, 48, 0.5), 128, 9, true) <
-        1e-9);                                                           // two of heads, gelu in three parts
-  CHECK(tokens_against_pass(small(32, 4, 48, 1), 64, 3, false) < 1e-9);  // four, and twelve in stacks of 16
+  // Two of heads, gelu in three parts; four, gelu in six; gelu in two stacks of sixteen.
+  CHECK(tokens_against_pass(small(32, 4, 48, 0.5), 128, 9, true) < 1e-9);
+  CHECK(tokens_against_pass(small(32, 4, 48, 1), 64, 3, false) < 1e-9);
+  CHECK(tokens_against_pass(small(16, 2, 512, 0.5), 128, 13, true) < 1e-9);
   CHECK(tokens_against_pass(small(24, 3, 40, 0.5), 256, 7, false) < 1e-9);
 }
 
@@ -151,7 +152,8 @@ struct Server {
     sparse_bootstrapper = std::make_unique<ckks::SparseBootstrapper>(party->context, party->encoder, kSparse);
   }
 
-  // The token's own inputs are encrypted; `state` is what the run before gave, and becomes what this one gives.
+  // The token's own inputs are encrypted; `state` is what the run before gave, and becomes what this one
+  // gives.
   void run(size_t number, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const {
     const program::Plan& plan = plans[number];
     for (size_t i = 0; i < plan.program.inputs.size(); ++i) {

@@ -1,12 +1,12 @@
-// The keys and values that a further token reads (decode.h): what the program of a prompt hands out and that of a
-// token takes and hands on, one ciphertext each for every layer and ciphertext of heads.
+// The keys and values that a further token reads (decode.h): what the program of a prompt hands out and that
+// of a token takes and hands on, one ciphertext each for every layer and ciphertext of heads.
 //
-//     K[u, f] = [u is filled] k_u[f] e^{i theta_f u}              names "layer 0 / keys", "layer 0 / values";
-//     V[u, f] = [u is filled] v_u[f] / |row_sum_factor|           with several ciphertexts "... / keys 0", 1 ...
+//     K[u, f] = [u is filled] k_u[f] e^{i theta_f u}         "layer 0 / keys", "layer 0 / values";
+//     V[u, f] = [u is filled] v_u[f] / |row_sum_factor|      with several ciphertexts "... / keys 0", 1 ...
 //
-// in the slots of token-major packing (packing.h), of one sequence: period T F. k, v and row_sum_factor are those
-// of folded_weights.h, theta that of encrypted_attention.h. A place that is not filled is zero, and so is its
-// score.
+// in the slots of token-major packing (packing.h), of one sequence: period T F. k, v and row_sum_factor are
+// those of folded_weights.h, theta that of encrypted_attention.h. A place that is not filled is zero, and so
+// is its score.
 #pragma once
 
 #include <string>

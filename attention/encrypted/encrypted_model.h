@@ -21,8 +21,8 @@ namespace psm::attention {
 
 using SlotVectors = std::map<std::string, std::vector<std::complex<double>>>;
 
-// `cached_tokens`: the length of the one prompt after which text is to go on: its keys and values are outputs as
-// well (encrypted_cache.h). 0: they are not.
+// `cached_tokens`: the length of the one prompt after which text is to go on: its keys and values are outputs
+// as well (encrypted_cache.h). 0: they are not.
 program::Program build_program(const PolynomialModel&, const Packing&, int cached_tokens = 0);
 
 // A model that exists only as a shape, for the meter: weights without entries, and the polynomials that a

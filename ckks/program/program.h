@@ -109,12 +109,12 @@ void validate(const Program&);
 // "multiply [layer 0 / attention]" : how errors and ledgers name an instruction.
 std::string describe(const Instruction&);
 
-// Builds a Program. Every member appends at most one instruction (add_all, twice_real_part, sum_over_rotations: a few) and
-// returns its results. A request that cannot be met (a value of another builder, a period that does not
-// divide n) throws psm::Error. Realness is inferred: sums, products, rotations, series and maps of real
-// values with real weights are real, and so are x * conj(x) and x + conj(x).
-// Periods are inferred too: an operation keeps that of its argument, and of several values, plaintexts among
-// them, the longest counts.
+// Builds a Program. Every member appends at most one instruction (add_all, twice_real_part,
+// sum_over_rotations: a few) and returns its results. A request that cannot be met (a value of another
+// builder, a period that does not divide n) throws psm::Error. Realness is inferred: sums, products,
+// rotations, series and maps of real values with real weights are real, and so are x * conj(x) and x +
+// conj(x). Periods are inferred too: an operation keeps that of its argument, and of several values,
+// plaintexts among them, the longest counts.
 class Builder {
  public:
   explicit Builder(size_t slots);
@@ -139,8 +139,8 @@ class Builder {
   std::vector<Value> rotate_all(Value, std::span<const int> offsets);  // hoisted; an offset 0 is free
   Value conjugate(Value);                                              // a real value is its own conjugate
   Value twice_real_part(Value);                                        // a + conj(a), marked real
-  // sum_k rot_{k period}(a) over the repetitions of `period` in that of a: log2 of them rotations. The sum repeats
-  // with `period`.
+  // sum_k rot_{k period}(a) over the repetitions of `period` in that of a: log2 of them rotations. The sum
+  // repeats with `period`.
   Value sum_over_rotations(Value a, size_t period);
   std::vector<Value> linear(std::span<const Value> inputs, ckks::LinearTransform);
   Value series(Value, ckks::Series);

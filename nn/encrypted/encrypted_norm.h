@@ -6,8 +6,8 @@
 //
 // weight and offset hold 1/d, the ranges of the features, epsilon and the affine map of the approximation:
 // input_scale (variance + epsilon) + input_offset. So x r = x / sqrt(variance + epsilon) / output_scale.
-// The sum over a token comes replicated to all its slots (encrypted_sum.h). Where all tokens are one, so that x
-// repeats with F, log2 F rotations make it.
+// The sum over a token comes replicated to all its slots (encrypted_sum.h). Where all tokens are one, so that
+// x repeats with F, log2 F rotations make it.
 //
 // Packing: encrypted_linear.h; x in several ciphertexts of F features, weight for all of them.
 // Ranges: |re x|, |im x| <= 1. Refresh candidates: v, r, h.
