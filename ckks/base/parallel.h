@@ -1,4 +1,4 @@
-// Threads: a loop shared among OpenMP threads.
+// Threads: a loop split evenly over OpenMP threads.
 //
 // Every iteration writes its own outputs, so results do not depend on the number of threads; where a sum is
 // taken across iterations, the caller fixes its order. A loop inside a loop runs serially in its thread. An
@@ -7,7 +7,6 @@
 
 #include <omp.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <exception>
 #include <mutex>
@@ -42,8 +41,7 @@ void run_on_threads(size_t begin, size_t end, size_t threads, const Function& fu
 }
 #endif
 
-// Calls function(i) for i in [begin, end). A thread that is done takes what is left: others may be held up, by the
-// system or by other work.
+// Calls function(i) for i in [begin, end), in contiguous chunks of equal size.
 template <typename Function>
 void parallel_for(size_t begin, size_t end, Function&& function) {
   if (begin >= end) return;
@@ -70,8 +68,7 @@ void parallel_for(size_t begin, size_t end, Function&& function) {
 #if defined(__SANITIZE_THREAD__)
   run_on_threads(begin, end, static_cast<size_t>(threads), attempt);
 #else
-  const size_t chunk = std::max<size_t>(1, (end - begin) / (8 * static_cast<size_t>(threads)));
-#pragma omp parallel for schedule(dynamic, chunk) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(threads)
   for (size_t i = begin; i < end; ++i) attempt(i);
 #endif
   if (failure) std::rethrow_exception(failure);

@@ -1,6 +1,7 @@
 #include "ckks/linalg/apply_transform.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -12,9 +13,13 @@
 namespace psm::ckks {
 namespace {
 
-// Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB.
-constexpr int kSourcesPerBlock = 128;
-constexpr size_t kTile = 256;
+// Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB. Tiles of keys that are
+// read stretch by stretch want to be long.
+constexpr size_t kBlockWords = size_t{1} << 16;
+// Many sums are read and written once a block, so that a block should have all their sources; few sums are bound by
+// keys, which want long tiles.
+constexpr size_t kManySums = 16;
+int sources_per_block(size_t sums) { return sums >= kManySums ? 128 : 30; }
 constexpr size_t kMostTogether = 4;  // lone terms: each takes its remainders modulo all primes at once
 constexpr size_t kShortRun = 4;      // up to here kernels take plaintexts as they are
 
@@ -76,8 +81,9 @@ void EncodedTransform::build_blocks() {
   std::vector<int> place(schedule_.sources.size(), -1);
   for (int s = 0; s < source_count; ++s) place[summed_sources_[s]] = s;
   std::vector<char> written(schedule_.accumulators.size(), 0);
-  for (int first = 0; first < source_count; first += kSourcesPerBlock) {
-    Block block{first, std::min(first + kSourcesPerBlock, source_count), {}};
+  const int together = sources_per_block(schedule_.accumulators.size());
+  for (int first = 0; first < source_count; first += together) {
+    Block block{first, std::min(first + together, source_count), {}};
     // (accumulator, values per limb) -> sources and plaintexts, sources ascending.
     std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> rows;
     for (size_t t = 0; t < plaintexts_.size(); ++t) {
@@ -141,10 +147,11 @@ size_t EncodedTransform::bytes() const {
 void EncodedTransform::accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
                                        std::span<const GaloisStep> galois_steps,
                                        std::vector<ExtendedCiphertext>& sums, int j) const {
-  const size_t n = context_.ring().n(), size = std::min(n, kTile);
+  const size_t n = context_.ring().n();
   const Basis basis{level_ + 1, context_.p_count(level_)};
   const Modulus& q = context_.ring().modulus(context_.ring().prime_index(basis, j));
-  const size_t widest = std::min<size_t>(kSourcesPerBlock, summed_sources_.size());
+  const size_t widest = std::min<size_t>(sources_per_block(sums.size()), summed_sources_.size());
+  const size_t size = std::min({n, kMaxTile, std::bit_floor(kBlockWords / (2 * widest))});
   Buffer switched(2 * widest * size);  // c_0 and c_1 of every source of the block
   std::vector<uint64_t*> out;
   std::vector<const uint64_t*> in, plain;
