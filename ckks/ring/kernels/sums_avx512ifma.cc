@@ -1,10 +1,6 @@
 // Sums of products of the AVX-512-IFMA backend: two 64-bit halves a sum, reduced once; see avx512ifma.h.
 #include "ckks/ring/kernels/sums_avx512ifma.h"
 
-#include <algorithm>
-#include <initializer_list>
-#include <type_traits>
-
 #include "ckks/ring/kernels/avx512ifma.h"
 
 namespace psm::ckks {
@@ -33,7 +29,8 @@ template <int kVectors>
       }
     }
     for (size_t k = begin; k < end; ++k) {
-      for (const uint64_t* factor : {a0[k], a1[k], b0[k], b1[k]}) {
+      const uint64_t* const factors[] = {a0[k], a1[k], b0[k], b1[k]};
+      for (const uint64_t* factor : factors) {
 #pragma GCC unroll 4
         for (int v = 0; v < kVectors; ++v)
           _mm_prefetch(reinterpret_cast<const char*>(factor + i + 8 * v) + kAhead, _MM_HINT_T0);
@@ -276,32 +273,50 @@ template <int kRows, int kVectors, typename Coefficient>
   }
 }
 
-// Calls rows(out + r, r, tile, first, begin, size, accumulate) for kMatrixRows rows at a time and then for
-// one by one, on every tile.
-template <typename Rows>
+// kMatrixRows rows, the last ones fewer, over one tile of sources.
+struct TileRows {
+  uint64_t* const* out;
+  size_t row, count;
+  const Tile& tile;
+  size_t first;        // source of the tile
+  size_t begin, size;  // residues of the tile
+  bool accumulate;
+  bool few;  // sums that WideSum::reduce takes
+};
+
+// Calls f(TileRows) for all rows of every tile.
+template <typename Function>
 void for_each_tile(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols, size_t n,
-                   bool accumulate, const Rows& rows_of_tile) {
+                   const Modulus& modulus, bool accumulate, const Function& f) {
   Tile tile;
   for (size_t begin = 0; begin < n; begin += kTileSize) {
     const size_t size = n - begin < kTileSize ? n - begin : kTileSize;
     for (size_t first = 0; first < cols; first += kTileCols) {
       tile.load_from(a, first, cols - first < kTileCols ? cols - first : kTileCols, begin, size);
-      const bool add_to_out = accumulate || first > 0;
-      for (size_t r = 0; r < rows; r += kMatrixRows)
-        rows_of_tile(out + r, r, tile, first, begin, size, add_to_out);
+      const bool few = tile.cols <= WideSum::max_products(modulus.bits);
+      for (size_t r = 0; r < rows; r += kMatrixRows) {
+        const size_t count = rows - r < kMatrixRows ? rows - r : kMatrixRows;
+        f(TileRows{out + r, r, count, tile, first, begin, size, accumulate || first > 0, few});
+      }
     }
   }
 }
 
-// f with 1, 2, 3 or kMatrixRows as a constant.
+// A number of rows that the compiler knows. (Not the library's: no function of it may be compiled here.)
+template <int kCount>
+struct RowCount {
+  static constexpr int value = kCount;
+};
+
+// f(RowCount<count>()), count from 1 to kMatrixRows.
 template <typename Function>
-[[gnu::always_inline]] inline void with_rows(size_t rows, const Function& f) {
-  if (rows >= 4) return f(std::integral_constant<int, 4>());
-  if (rows == 3) return f(std::integral_constant<int, 3>());
-  if (rows == 2) return f(std::integral_constant<int, 2>());
-  f(std::integral_constant<int, 1>());
+[[gnu::always_inline]] inline void with_rows(size_t count, const Function& f) {
+  static_assert(kMatrixRows == 4);
+  if (count == 4) return f(RowCount<4>());
+  if (count == 3) return f(RowCount<3>());
+  if (count == 2) return f(RowCount<2>());
+  f(RowCount<1>());
 }
-static_assert(kMatrixRows == 4);
 
 }  // namespace
 
@@ -310,19 +325,17 @@ void matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t
                                bool accumulate) {
   const VectorModulus m = broadcast(modulus);
   const int log_run = __builtin_ctzll(run);
-  const bool few = std::min(cols, kTileCols) <= WideSum::max_products(modulus.bits);
-  for_each_tile(out, rows, a, cols, n, accumulate,
-                [&](uint64_t* const* to, size_t r, const Tile& tile, size_t first, size_t begin, size_t size,
-                    bool add_to_out) {
-                  const uint64_t* const* factors = c + r * cols + first;
-                  with_rows(rows - r, [&](auto count) {
-                    for (size_t i = 0; i < size; i += 8) {
-                      tile_products<count, 1>(to, tile, begin, i, few, add_to_out, m, [&](int row, size_t k) {
-                        return load_short_runs(factors[row * cols + k], begin + i, log_run);
-                      });
-                    }
-                  });
-                });
+  for_each_tile(out, rows, a, cols, n, modulus, accumulate, [&](const TileRows& at) {
+    const uint64_t* const* factors = c + at.row * cols + at.first;
+    with_rows(at.count, [&](auto count) {
+      for (size_t i = 0; i < at.size; i += 8) {
+        tile_products<decltype(count)::value, 1>(
+            at.out, at.tile, at.begin, i, at.few, at.accumulate, m, [&](int row, size_t k) {
+              return load_short_runs(factors[row * cols + k], at.begin + i, log_run);
+            });
+      }
+    });
+  });
 }
 
 void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint64_t* const* a, size_t cols,
@@ -330,26 +343,22 @@ void run_matrix_product_avx512ifma(uint64_t* const* out, size_t rows, const uint
                                    bool accumulate) {
   const VectorModulus m = broadcast(modulus);
   const int log_run = __builtin_ctzll(run);
-  const bool few = std::min(cols, kTileCols) <= WideSum::max_products(modulus.bits);
-  for_each_tile(out, rows, a, cols, n, accumulate,
-                [&](uint64_t* const* to, size_t r, const Tile& tile, size_t first, size_t begin, size_t size,
-                    bool add_to_out) {
-                  with_rows(rows - r, [&](auto count) {
-                    const size_t stretch = std::min(run, size);
-                    for (size_t start = 0; start < size; start += stretch) {
-                      const uint64_t* constants = c + ((begin + start) >> log_run) * rows * cols + r * cols +
-                                                  first * static_cast<size_t>(count);
-                      const auto constant = [&](int row, size_t k) {
-                        return broadcast(constants[k * static_cast<size_t>(count) + row]);
-                      };
-                      size_t i = start;
-                      for (; i + 16 <= start + stretch; i += 16)
-                        tile_products<count, 2>(to, tile, begin, i, few, add_to_out, m, constant);
-                      for (; i < start + stretch; i += 8)
-                        tile_products<count, 1>(to, tile, begin, i, few, add_to_out, m, constant);
-                    }
-                  });
-                });
+  for_each_tile(out, rows, a, cols, n, modulus, accumulate, [&](const TileRows& at) {
+    with_rows(at.count, [&](auto count) {
+      constexpr int kRows = decltype(count)::value;
+      const size_t stretch = run < at.size ? run : at.size;
+      for (size_t start = 0; start < at.size; start += stretch) {
+        const uint64_t* constants =
+            c + ((at.begin + start) >> log_run) * rows * cols + at.row * cols + at.first * kRows;
+        const auto constant = [&](int row, size_t k) { return broadcast(constants[k * kRows + row]); };
+        size_t i = start;
+        for (; i + 16 <= start + stretch; i += 16)
+          tile_products<kRows, 2>(at.out, at.tile, at.begin, i, at.few, at.accumulate, m, constant);
+        for (; i < start + stretch; i += 8)
+          tile_products<kRows, 1>(at.out, at.tile, at.begin, i, at.few, at.accumulate, m, constant);
+      }
+    });
+  });
 }
 
 }  // namespace psm::ckks
