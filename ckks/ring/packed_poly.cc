@@ -54,21 +54,30 @@ PackedPoly PackedPoly::read(const Ring& ring, Basis basis,
 }
 
 bool PackedPoly::in_range() const {
-  std::atomic<bool> good = true;
-  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
-    const int limb = static_cast<int>(j);
-    if (!packed_below(this->limb(limb), ring_->n(), ring_->modulus(prime_index(limb)).value)) good = false;
-  });
-  return good;
+  return for_all_limbs([&](int j, uint64_t q) { return packed_below(limb(j), ring_->n(), q); });
+}
+
+bool PackedPoly::unpack_into(RnsPoly& poly) const {
+  PSM_CHECK(poly.basis() == basis_ && poly.form() == Form::kNtt);
+  return for_all_limbs(
+      [&](int j, uint64_t q) { return unpack_residues(poly.limb(j), limb(j), ring_->n(), q); });
 }
 
 RnsPoly PackedPoly::unpack() const {
   RnsPoly poly(*ring_, basis_, Form::kNtt);
-  for (int j = 0; j < limbs(); ++j) {
-    const bool good = unpack_residues(poly.limb(j), limb(j), poly.n(), poly.modulus(j).value);
-    PSM_CHECK(good, "limb ", j);
-  }
+  const bool good = unpack_into(poly);
+  PSM_CHECK(good, "a residue is not below its prime");
   return poly;
+}
+
+template <typename Holds>
+bool PackedPoly::for_all_limbs(const Holds& holds) const {
+  std::atomic<bool> all = true;
+  parallel_for(0, static_cast<size_t>(limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    if (!holds(j, ring_->modulus(prime_index(j)).value)) all = false;
+  });
+  return all;
 }
 
 }  // namespace psm::ckks

@@ -22,7 +22,10 @@ class PackedPoly {
   // As it lies in a file: read(bytes, count) brings all of its bytes.
   static PackedPoly read(const Ring& ring, Basis basis, const std::function<void(uint8_t*, size_t)>& read);
   RnsPoly unpack() const;
-  // Whether every residue is below its prime; nothing else can be relied on for bytes from outside.
+  // The same into a polynomial of this basis; false if a residue is not below its prime, as bytes from outside may have
+  // it.
+  [[nodiscard]] bool unpack_into(RnsPoly& poly) const;
+  // Whether every residue is below its prime.
   bool in_range() const;
 
   Basis basis() const { return basis_; }
@@ -40,6 +43,9 @@ class PackedPoly {
 
  private:
   PackedPoly(const Ring& ring, Basis basis);  // room for the residues
+  // Whether holds(j, prime) of all limbs j, in parallel.
+  template <typename Holds>
+  bool for_all_limbs(const Holds& holds) const;
   const uint8_t* data() const { return reinterpret_cast<const uint8_t*>(data_.data()); }
   uint8_t* data() { return reinterpret_cast<uint8_t*>(data_.data()); }
 
