@@ -51,26 +51,23 @@ void EncodedTransform::find_lone_terms() {
     ++terms[schedule_.term_accumulator[t]];
   }
   for (const auto& step : schedule_.steps) terms[step.from] = terms[step.to] = 0;
-  lone_term_.assign(schedule_.accumulators.size(), -1);
-  for (size_t t = 0; t < plaintexts_.size(); ++t) {
-    const int source = schedule_.term_source[t], accumulator = schedule_.term_accumulator[t];
-    if (uses[source] == 1 && terms[accumulator] == 1) {
-      lone_term_[accumulator] = static_cast<int>(t);
-    } else {
-      summed_sources_.push_back(source);
-    }
-  }
+  is_lone_.assign(schedule_.accumulators.size(), 0);
   // Those of one rotation read one key, and are made together.
   std::map<std::pair<int, bool>, std::vector<int>> by_rotation;
   for (size_t t = 0; t < plaintexts_.size(); ++t) {
-    if (lone_term_[schedule_.term_accumulator[t]] < 0) continue;
-    const TransformSchedule::Source& source = schedule_.sources[schedule_.term_source[t]];
-    std::vector<int>& terms = by_rotation[{source.baby, source.conjugate}];
-    terms.push_back(static_cast<int>(t));
-    if (terms.size() == kMostTogether) lone_terms_.push_back(std::exchange(terms, {}));
+    const int source = schedule_.term_source[t], accumulator = schedule_.term_accumulator[t];
+    if (uses[source] > 1 || terms[accumulator] != 1) {
+      summed_sources_.push_back(source);
+      continue;
+    }
+    is_lone_[accumulator] = 1;
+    std::vector<int>& together =
+        by_rotation[{schedule_.sources[source].baby, schedule_.sources[source].conjugate}];
+    together.push_back(static_cast<int>(t));
+    if (together.size() == kMostTogether) lone_terms_.push_back(std::exchange(together, {}));
   }
-  for (auto& [rotation, terms] : by_rotation) {
-    if (!terms.empty()) lone_terms_.push_back(std::move(terms));
+  for (auto& [rotation, together] : by_rotation) {
+    if (!together.empty()) lone_terms_.push_back(std::move(together));
   }
   std::sort(summed_sources_.begin(), summed_sources_.end());
   summed_sources_.erase(std::unique(summed_sources_.begin(), summed_sources_.end()), summed_sources_.end());
@@ -87,7 +84,7 @@ void EncodedTransform::build_blocks() {
     // (accumulator, values per limb) -> sources and plaintexts, sources ascending.
     std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> rows;
     for (size_t t = 0; t < plaintexts_.size(); ++t) {
-      if (lone_term_[schedule_.term_accumulator[t]] >= 0) continue;
+      if (is_lone_[schedule_.term_accumulator[t]]) continue;
       const int source = place[schedule_.term_source[t]];
       if (source < block.first_source || source >= block.last_source) continue;
       rows[{schedule_.term_accumulator[t], plaintexts_[t].values_per_limb()}].push_back(
@@ -237,7 +234,7 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
   const Basis basis{level_ + 1, context_.p_count(level_)};
   std::vector<ExtendedCiphertext> sums(schedule_.accumulators.size());
   for (size_t a = 0; a < sums.size(); ++a) {
-    if (!has_terms_[a] || lone_term_[a] >= 0) continue;
+    if (!has_terms_[a] || is_lone_[a]) continue;
     sums[a] = {ring, basis, before_rescale(output_scale_, context_.q(level_)), inputs[0]->fingerprint};
   }
   parallel_for(0, blocks_.empty() ? 0 : basis.limbs(), [&](size_t j) {
@@ -262,7 +259,7 @@ std::vector<Ciphertext> EncodedTransform::apply(const Evaluator& evaluator,
   std::vector<Ciphertext> out;
   for (const int result : schedule_.results) {
     PSM_CHECK(present[result], "an output without terms");
-    if (lone_term_[result] >= 0) {
+    if (is_lone_[result]) {
       out.push_back(std::move(lone[result]));
       continue;
     }

@@ -80,8 +80,8 @@ class EncodedTransform {
                         std::span<const GaloisStep> galois_steps, std::vector<Ciphertext>& out) const;
 
   std::vector<Plaintext> plaintexts_;         // one for each term; empty where matrices have it
-  std::vector<int> lone_term_;                // of each accumulator; -1 where it is a sum
-  std::vector<std::vector<int>> lone_terms_;  // the same, those of one rotation together
+  std::vector<char> is_lone_;                 // of each accumulator: one term, made apart
+  std::vector<std::vector<int>> lone_terms_;  // those terms, of one rotation together
   std::vector<int> summed_sources_;           // those of all other terms
   std::vector<Block> blocks_;
   std::vector<char> has_terms_;  // for each accumulator
