@@ -10,10 +10,10 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
-#include "ckks/base/touched_memory.h"
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/client/client.h"
+#include "cmd/deployment/client/client_keys.h"
 #include "cmd/deployment/comparison.h"
 #include "cmd/deployment/run_figures.h"
 #include "cmd/deployment/server.h"
@@ -69,21 +69,12 @@ class EncryptedRun {
  public:
   EncryptedRun(const Deployment& deployment, Seconds& seconds, RunFigures& figures)
       : d_(deployment), seconds_(seconds), figures_(figures), encoder_(*d_.context) {
-    double start = seconds_now();
-    auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(d_.reading.run_bytes()));
-    secret_ = std::make_unique<ckks::SecretKey>(ckks::SecretKey::generate(*d_.context));
-    ckks::KeyGenerator generator(*secret_);
-    public_key_ = std::make_unique<ckks::PublicKey>(generator.public_key());
-    Progress progress("generating keys", 1);
-    keys_ =
-        generator.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
-    seconds_.keygen = seconds_now() - start;
-    std::printf("  keys: %s in %s\n", bytes_text(static_cast<double>(keys_.bytes())).c_str(),
+    keys_ = make_client_keys(d_, figures_);
+    seconds_.keygen = keys_.seconds;
+    std::printf("  keys: %s in %s\n", bytes_text(static_cast<double>(keys_.evaluation.bytes())).c_str(),
                 seconds_text(seconds_.keygen).c_str());
-    figures_.touched(memory->finish());
-    memory.reset();
-    start = seconds_now();
-    server_ = std::make_unique<Server>(d_, keys_);
+    const double start = seconds_now();
+    server_ = std::make_unique<Server>(d_, keys_.evaluation);
     std::printf("  the server encodes the bootstrap's transforms: %s\n",
                 seconds_text(seconds_now() - start).c_str());
     std::fflush(stdout);
@@ -103,12 +94,12 @@ class EncryptedRun {
     double done_before = 0;
     for (const auto& group : groups) {
       double start = seconds_now();
-      ckks::Encryptor encryptor(*d_.context, *public_key_);
+      ckks::Encryptor encryptor(*d_.context, keys_.public_key);
       const auto inputs =
           encrypt_inputs(d_, encoder_, encryptor, attention::client_inputs(d_.model, d_.packing, group));
       seconds_.encrypt += seconds_now() - start;
 
-      const ckks::Decryptor decryptor(*secret_, encoder_);
+      const ckks::Decryptor decryptor(*keys_.secret, encoder_);
       program::RunOptions options;
       if (passes_ == 0 && on_value_) {
         options.observe = [&](size_t, program::Value value, const ckks::Ciphertext& ciphertext) {
@@ -142,9 +133,7 @@ class EncryptedRun {
   Seconds& seconds_;
   RunFigures& figures_;
   ckks::Encoder encoder_;
-  std::unique_ptr<ckks::SecretKey> secret_;
-  std::unique_ptr<ckks::PublicKey> public_key_;
-  ckks::EvaluationKeys keys_;
+  ClientKeys keys_;
   std::unique_ptr<Server> server_;
   int passes_ = 0;
   attention::SlotVectors first_outputs_;

@@ -63,7 +63,7 @@ size_t longest_refreshed(const program::Program& program) {
   for (const program::Instruction& instruction : program.instructions)
     if (instruction.opcode == program::Opcode::kRefresh)
       for (const program::Value value : instruction.arguments)
-        longest = std::max(longest, program.value_period[static_cast<size_t>(value.id)]);
+        longest = std::max(longest, program.value_period[value.id]);
   return longest;
 }
 

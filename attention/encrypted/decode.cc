@@ -46,7 +46,7 @@ class Decoder {
     ffn_places_ = std::min(static_cast<int>(std::bit_ceil(static_cast<unsigned>(parts))), places);
     for (int part = 0; part < parts; ++part) {
       if (part % ffn_places_ == 0) ffn_.emplace_back(static_cast<size_t>(ffn_places_), -1);
-      ffn_.back()[static_cast<size_t>(part % ffn_places_)] = part;
+      ffn_.back()[part % ffn_places_] = part;
     }
   }
 
@@ -94,7 +94,7 @@ class Decoder {
     for (size_t i = 0; i < ffn_.size(); ++i) {
       std::vector<ckks::Plain> biases;
       for (int part : ffn_[i])
-        if (part >= 0) biases.push_back(folded.up_bias[static_cast<size_t>(part)]);
+        if (part >= 0) biases.push_back(folded.up_bias[part]);
       Value& half = all[heads_.size() + i];
       half = builder_.add_plain(half, nn::side_by_side(biases, ffn_places_));
     }
@@ -123,8 +123,8 @@ class Decoder {
   Value query(Value projected, const FoldedLayer& folded) const {
     std::vector<ckks::Complex> mask(static_cast<size_t>(kHeadPlaces * packing_.features));
     for (int f = 0; f < packing_.features; ++f)
-      mask[static_cast<size_t>(kQuery * packing_.features + f)] = std::polar(
-          score_scale(folded) / 2, theta_[static_cast<size_t>(f % packing_.head_features)] * position_);
+      mask[kQuery * packing_.features + f] =
+          std::polar(score_scale(folded) / 2, theta_[f % packing_.head_features] * position_);
     return builder_.sum_over_rotations(builder_.multiply_plain(projected, ckks::Plain(std::move(mask))),
                                        static_cast<size_t>(packing_.features));
   }
@@ -259,12 +259,11 @@ Program build(const ModelConfig& config, const Packing& packing, int position, b
     }
     x = decoder.layer(x, h, layer, functions, keys, values);
     for (int c = 0; c < packing.head_ciphertexts(); ++c) {
-      builder.output(keys_name(packing, n, c), keys[static_cast<size_t>(c)]);
-      builder.output(values_name(packing, n, c), values[static_cast<size_t>(c)]);
+      builder.output(keys_name(packing, n, c), keys[c]);
+      builder.output(values_name(packing, n, c), values[c]);
     }
   }
-  for (int c = 0; c < packing.state_ciphertexts(); ++c)
-    builder.output(input_name(packing, "x", c), x[static_cast<size_t>(c)]);
+  for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "x", c), x[c]);
   return std::move(builder).finish();
 }
 
@@ -275,7 +274,7 @@ Program build_decode_program(const PolynomialModel& model, const Packing& packin
   return build(
       model.weights.config, packing, position, model.options.client_norm,
       [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
-      [&](int n) -> const LayerApproximations& { return model.layers[static_cast<size_t>(n)]; });
+      [&](int n) -> const LayerApproximations& { return model.layers[n]; });
 }
 
 Program build_decode_shape_program(const ModelConfig& config, const Packing& packing, int position,

@@ -81,7 +81,7 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
       program::run_twin(build_program(model, packing, prompt), client_inputs(model, packing, start)).outputs;
   compare(client_logits(model, packing, state, start)[0], 0);
   for (int t = prompt; t < kContext; ++t) {
-    const std::vector<std::vector<int>> token{{text[static_cast<size_t>(t)]}};
+    const std::vector<std::vector<int>> token{{text[t]}};
     SlotVectors inputs = client_inputs(model, packing, token);
     for (const std::string& name : cache_names(packing, config.layers)) inputs[name] = state.at(name);
     state = program::run_twin(build_decode_program(model, packing, t), inputs).outputs;
@@ -122,12 +122,11 @@ TEST_CASE("a layer of one token repeats with its features, but for scores and ca
     if (instruction.opcode == program::Opcode::kRefresh)
       for (program::Value value : instruction.arguments) {
         ++refreshed;
-        CHECK(program.value_period[static_cast<size_t>(value.id)] <= 4 * F);
+        CHECK(program.value_period[value.id] <= 4 * F);
       }
   CHECK(refreshed > 0);
   for (const program::NamedValue& output : program.outputs)
-    CHECK(program.value_period[static_cast<size_t>(output.value.id)] ==
-          (output.name == "x" ? F : packing.period()));
+    CHECK(program.value_period[output.value.id] == (output.name == "x" ? F : packing.period()));
 }
 
 // Plans, one set of keys for all of them, and their machines.
@@ -207,7 +206,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
         .noise_std = program::predicted_noise(plan, noise, bootstrap_std, twin.observations),
         .noise_seed = run + 1};
     for (const auto& [name, value] : plan.program.inputs)  // a cache comes with its error
-      if (!inputs.contains(name)) options.noise_std[static_cast<size_t>(value.id)] = 0;
+      if (!inputs.contains(name)) options.noise_std[value.id] = 0;
     noisy = program::run_twin(plan.program, noisy, options).outputs;
     exact = twin.outputs;
     server.run(run, inputs, state);

@@ -175,7 +175,7 @@ Value Builder::sum_over_rotations(Value a, size_t period) {
     throw Error(message("sum over rotations [", label_, "]: a period of ", period, "; give a power of two"));
   for (size_t offset = this->period(a) / 2; offset >= period; offset /= 2) {
     a = add(a, rotate(a, static_cast<int>(offset)));
-    program_.value_period[static_cast<size_t>(a.id)] = offset;
+    program_.value_period[a.id] = offset;
   }
   return a;
 }

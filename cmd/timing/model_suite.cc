@@ -1,14 +1,13 @@
 #include "cmd/timing/model_suite.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/progress.h"
-#include "ckks/base/touched_memory.h"
 #include "cmd/deployment/client/client.h"
+#include "cmd/deployment/client/client_keys.h"
 #include "cmd/deployment/server.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/terminal/common_flags.h"
@@ -42,9 +41,11 @@ class Suite {
     const TwinRun twin = run_twin_on(d_, prompts_);
     times_.ledger.set_ranges(twin.observations);
     times_.ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
-    make_keys();
-    Server server(d_, keys_);
-    ckks::Encryptor encryptor(*d_.context, *public_key_);
+    starting("keys");
+    keys_ = make_client_keys(d_, times_.figures);
+    times_.keygen = keys_.seconds;
+    Server server(d_, keys_.evaluation);
+    ckks::Encryptor encryptor(*d_.context, keys_.public_key);
     const auto inputs =
         encrypt_inputs(d_, encoder_, encryptor, attention::client_inputs(d_.model, d_.packing, prompts_));
     const ckks::Ciphertext complex_value = value_to_bootstrap(encryptor);
@@ -79,20 +80,6 @@ class Suite {
     if (options_.starting) options_.starting(what);
   }
 
-  void make_keys() {
-    starting("keys");
-    const double begin = seconds_now();
-    TouchedMemory memory(static_cast<size_t>(d_.reading.run_bytes()));
-    secret_ = std::make_unique<ckks::SecretKey>(ckks::SecretKey::generate(*d_.context));
-    ckks::KeyGenerator generator(*secret_);
-    public_key_ = std::make_unique<ckks::PublicKey>(generator.public_key());
-    Progress progress("generating keys", 1);
-    keys_ =
-        generator.evaluation_keys(d_.keys, [&](int done, int total) { progress.set(1.0 * done / total); });
-    times_.keygen = seconds_now() - begin;
-    times_.figures.touched(memory.finish());
-  }
-
   // What it holds does not change the time that its bootstrap takes.
   ckks::Ciphertext value_to_bootstrap(ckks::Encryptor& encryptor) const {
     const program::SlotVector value(static_cast<size_t>(d_.context->slots()), ckks::Complex(0.5, -0.25));
@@ -118,7 +105,7 @@ class Suite {
   }
 
   void compare(const program::RunResult& result, const TwinRun& twin) {
-    const ckks::Decryptor decryptor(*secret_, encoder_);
+    const ckks::Decryptor decryptor(*keys_.secret, encoder_);
     const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
     LogitRows rows;
     for (const auto& logits : attention::client_logits(d_.model, d_.packing, outputs, prompts_))
@@ -147,9 +134,7 @@ class Suite {
   const ModelSuiteOptions& options_;
   ModelTimes times_;
   ckks::Encoder encoder_;
-  std::unique_ptr<ckks::SecretKey> secret_;
-  std::unique_ptr<ckks::PublicKey> public_key_;
-  ckks::EvaluationKeys keys_;
+  ClientKeys keys_;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ ckks::Plain diagonal(const SlotMatrix& w, const Stack& rows, const Stack& column
       if (row < 0 || column < 0) continue;
       const ckks::Complex entry =
           complex_entry(w, row * features + f, column * features + (f + s) % features, of_b);
-      weight[static_cast<size_t>((r * features + f + giant) % period)] = share * entry;
+      weight[(r * features + f + giant) % period] = share * entry;
       any = any || entry != 0.0;
     }
   return any ? ckks::Plain(std::move(weight)) : ckks::Plain();
@@ -45,7 +45,7 @@ ckks::LinearTransform stacked_map(const SlotMatrix& w, std::span<const Stack> ro
   const auto [features, babies] = steps;
   ckks::LinearTransform map{.outputs = static_cast<int>(rows.size()), .terms = {}};
   for (int output = 0; output < map.outputs; ++output) {
-    const Stack& row = rows[static_cast<size_t>(output)];
+    const Stack& row = rows[output];
     const size_t before = map.terms.size();
     for (int giant = 0; giant < features; giant += babies)
       for (size_t input = 0; input < columns.size(); ++input) {

@@ -221,7 +221,7 @@ Placement::Outcome Placement::pass(const Decide& decide) {
       drops(operands_[k], level);
     }
     if (step.kind == Step::Kind::kInput) {
-      outcome.missing += std::max(0, level - highest_of_input_[static_cast<size_t>(operands_[step.results])]);
+      outcome.missing += std::max(0, level - highest_of_input_[operands_[step.results]]);
       continue;
     }
     const int argument_level = level + step.depth;

@@ -45,7 +45,7 @@ int count(const Program& program, Opcode opcode) {
 // Every value exists before it is used, at a level that suffices, and at no higher one than its uses need.
 void check_levels(const Plan& plan, const std::map<int, int>& output_levels = {}) {
   std::vector<int> needed(plan.level.size(), 0);
-  for (const auto& [value, level] : output_levels) needed[static_cast<size_t>(value)] = level;
+  for (const auto& [value, level] : output_levels) needed[value] = level;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
     const int at = plan.argument_level[i];
@@ -99,8 +99,8 @@ TEST_CASE("what is carried from run to run has its level as an input and as an o
   };
   const Plan p = plan(program_of(3), {.carried = {{"cache", 4}}}, model());
   CHECK(p.input_levels == std::vector<int>{5, 4});
-  CHECK(p.level[static_cast<size_t>(p.program.outputs[0].value.id)] == 4);
-  CHECK(p.level[static_cast<size_t>(p.program.outputs[1].value.id)] == 0);
+  CHECK(p.level[p.program.outputs[0].value.id] == 4);
+  CHECK(p.level[p.program.outputs[1].value.id] == 0);
   check_levels(p, {{p.program.outputs[0].value.id, 4}});
   CHECK_THROWS_WITH_AS(plan(program_of(5), {.carried = {{"cache", 4}}}, model()),
                        doctest::Contains("1 more than there are"), Error);

@@ -23,7 +23,10 @@ namespace {
 class BootstrapEffort {
  public:
   BootstrapEffort(const ckks::Context& context, const ckks::Chain& chain)
-      : context_(context), shift_(chain.compute_level - context.compute_level()), sum_(chain) {}
+      : context_(context),
+        chain_(chain),
+        shift_(chain.compute_level - context.compute_level()),
+        sum_(chain) {}
 
   int placed(int level) const { return level > context_.entry_level() ? level + shift_ : level; }
   const Effort& effort() const { return sum_.effort; }
@@ -53,42 +56,36 @@ class BootstrapEffort {
   }
   void add(int level, int times) { sum_.add(placed(level), 2, times); }
 
+  // Of encoded diagonals.
+  double diagonal_bytes(std::span<const ckks::PlacedTransform> transforms) const {
+    double bytes = 0;
+    for (const ckks::PlacedTransform& t : transforms)
+      for (const ckks::TransformTerm& term : t.transform.terms)
+        bytes += 16.0 * static_cast<double>(term.weight.period()) * extended_limbs(t);
+    return bytes;
+  }
+  // What the largest of the transforms takes beside its result: digits, accumulators, the argument.
+  double transform_bytes(std::span<const ckks::PlacedTransform> transforms) const {
+    double most = 0;
+    for (const ckks::PlacedTransform& t : transforms) {
+      const double polynomials =
+          chain_.digits(placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
+      most = std::max(most, polynomials * extended_limbs(t) * static_cast<double>(chain_.limb_bytes()) +
+                                static_cast<double>(chain_.ciphertext_bytes(placed(t.level))));
+    }
+    return most;
+  }
+
  private:
+  double extended_limbs(const ckks::PlacedTransform& t) const {
+    return placed(t.level) + 1 + chain_.special_primes(placed(t.level));
+  }
+
   const ckks::Context& context_;
+  const ckks::Chain& chain_;
   int shift_;
   EffortSum sum_;
 };
-
-template <typename Placed>
-double extended_limbs(const ckks::PlacedTransform& t, const ckks::Chain& chain, const Placed& placed) {
-  return placed(t.level) + 1 + chain.special_primes(placed(t.level));
-}
-
-// Of encoded diagonals.
-template <typename Placed>
-double diagonal_bytes(std::span<const ckks::PlacedTransform> transforms, const ckks::Chain& chain,
-                      const Placed& placed) {
-  double bytes = 0;
-  for (const ckks::PlacedTransform& t : transforms)
-    for (const ckks::TransformTerm& term : t.transform.terms)
-      bytes += 16.0 * static_cast<double>(term.weight.period()) * extended_limbs(t, chain, placed);
-  return bytes;
-}
-
-// What the largest of the transforms takes beside its result: digits, accumulators, the argument.
-template <typename Placed>
-double transform_bytes(std::span<const ckks::PlacedTransform> transforms, const ckks::Chain& chain,
-                       const Placed& placed) {
-  double most = 0;
-  for (const ckks::PlacedTransform& t : transforms) {
-    const double polynomials =
-        chain.digits(placed(t.level)) + 2.0 * static_cast<double>(t.schedule.accumulators.size());
-    most = std::max(most,
-                    polynomials * extended_limbs(t, chain, placed) * static_cast<double>(chain.limb_bytes()) +
-                        static_cast<double>(chain.ciphertext_bytes(placed(t.level))));
-  }
-  return most;
-}
 
 }  // namespace
 
@@ -119,15 +116,14 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const ckks::Chain& 
   figures.effort = complex.effort();
   figures.pair_effort = pair.effort();
 
-  const auto placed = [&](int level) { return sum.placed(level); };
-  figures.memory_bytes = diagonal_bytes(plan.slots_to_coeffs(), chain, placed) +
-                         diagonal_bytes(plan.coeffs_to_slots(), chain, placed);
+  figures.memory_bytes =
+      sum.diagonal_bytes(plan.slots_to_coeffs()) + sum.diagonal_bytes(plan.coeffs_to_slots());
   // EvalMod of one part while the other waits.
   const int evalmod_level = sum.placed(context.evalmod_level());
   const double evalmod_bytes =
       2.0 * static_cast<double>(chain.ciphertext_bytes(evalmod_level)) +
       series_scratch_bytes(plan.eval_mod().series(), chain, evalmod_level - context.evalmod_level());
-  figures.scratch_bytes = std::max(transform_bytes(plan.coeffs_to_slots(), chain, placed), evalmod_bytes);
+  figures.scratch_bytes = std::max(sum.transform_bytes(plan.coeffs_to_slots()), evalmod_bytes);
   const ckks::KeyRequest request = plan.key_request();
   for (const int level : request.relinearisation_levels) figures.keys.need_relinearisation(sum.placed(level));
   for (const auto& [element, levels] : request.galois_levels)
@@ -156,9 +152,8 @@ SparseFigures figures_of(const ckks::SparseBootstrapPlan& plan, const KernelSeco
                        .output_level = plan.output_level(),
                        .figures = {}};
   BootstrapFigures& figures = sparse.figures;
-  const auto placed = [](int level) { return level; };
-  figures.memory_bytes = diagonal_bytes(plan.slots_to_coeffs(), chain, placed) +
-                         diagonal_bytes(plan.coeffs_to_slots(), chain, placed);
+  figures.memory_bytes =
+      sum.diagonal_bytes(plan.slots_to_coeffs()) + sum.diagonal_bytes(plan.coeffs_to_slots());
   for (const auto& [recombine, effort] :
        {std::pair(Recombine::kWhole, &figures.effort), std::pair(Recombine::kReal, &figures.real_effort),
         std::pair(Recombine::kParts, &figures.pair_effort)}) {
@@ -167,12 +162,12 @@ SparseFigures figures_of(const ckks::SparseBootstrapPlan& plan, const KernelSeco
     if (recombine == Recombine::kParts) whole.add(plan.entry_level(), 2);  // a + i b
     whole.transforms(last);
     *effort = whole.effort();
-    figures.memory_bytes += diagonal_bytes(last, chain, placed);
+    figures.memory_bytes += sum.diagonal_bytes(last);
   }
   figures.seconds = kernels.of(figures.effort.work);
   figures.real_seconds = kernels.of(figures.real_effort.work);
   figures.keys = plan.key_request();
-  figures.scratch_bytes = std::max(transform_bytes(plan.coeffs_to_slots(), chain, placed),
+  figures.scratch_bytes = std::max(sum.transform_bytes(plan.coeffs_to_slots()),
                                    static_cast<double>(chain.ciphertext_bytes(context.evalmod_level())) +
                                        series_scratch_bytes(plan.eval_mod().series(), chain));
   return sparse;
