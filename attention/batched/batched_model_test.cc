@@ -9,6 +9,7 @@
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/reference/reference_forward.h"
+#include "attention/testing/rough_weights.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
@@ -28,17 +29,6 @@ ModelConfig small(std::string_view family, AttentionKind attention = AttentionKi
   if (family == "vit") config.vocab = 0, config.patch_inputs = kPatchInputs;
   if (!config.causal) config.classes = 3;
   return config;
-}
-
-// No bias is zero and no gamma is 1, and the scores are small, as range minimisation leaves them.
-ModelWeights weights_of(const ModelConfig& config) {
-  std::vector<float> values = flatten(random_weights(config, 3));
-  TrainingRandom random(4);
-  for (float& value : values) value += static_cast<float>(0.1 * random.normal());
-  ModelWeights weights = unflatten(config, values);
-  for (LayerWeights& layer : weights.layers)
-    for (float& value : layer.wq) value *= 0.2f;
-  return weights;
 }
 
 struct Data {
@@ -104,7 +94,7 @@ TEST_CASE(
         CAPTURE(family);
         CAPTURE(name_of(kind));
         CAPTURE(polynomial);
-        const ModelWeights weights = weights_of(small(family, kind));
+        const ModelWeights weights = rough_weights(small(family, kind));
         const ModelConfig& config = weights.config;
         const Data data = data_of(config, 30);
         const PolynomialModel form = make_polynomial(weights, measure_ranges(weights, data.examples()),
@@ -130,7 +120,7 @@ TEST_CASE(
 }
 
 TEST_CASE("measured ranges are those of the reference") {
-  const ModelWeights weights = weights_of(small("gpt-neox"));
+  const ModelWeights weights = rough_weights(small("gpt-neox"));
   const Data data = data_of(weights.config, 40);
   const Ranges fast = measure_ranges(weights, data.examples());
   RangeMeter meter(weights.config);
@@ -155,7 +145,7 @@ TEST_CASE("measured ranges are those of the reference") {
 }
 
 TEST_CASE("held-out values outside intervals are counted as the reference counts them") {
-  const ModelWeights weights = weights_of(small("gpt-neox"));
+  const ModelWeights weights = rough_weights(small("gpt-neox"));
   const Data data = data_of(weights.config, 60);
   Data few;
   few.texts.assign(data.texts.begin(), data.texts.begin() + 2);
@@ -183,7 +173,7 @@ TEST_CASE("held-out values outside intervals are counted as the reference counts
 }
 
 TEST_CASE("neither the number of threads nor what else is run changes a bit") {
-  const ModelWeights weights = weights_of(small("gpt-neox"));
+  const ModelWeights weights = rough_weights(small("gpt-neox"));
   const Data data = data_of(weights.config, 500);
   const BatchedModel model(weights);
   const auto run = [&](const Examples& examples) {
@@ -207,7 +197,7 @@ TEST_CASE("neither the number of threads nor what else is run changes a bit") {
 }
 
 TEST_CASE("one example that the model cannot read is an error") {
-  const BatchedModel model(weights_of(small("gpt-neox")));
+  const BatchedModel model(rough_weights(small("gpt-neox")));
   for (const std::vector<int>& bad : {std::vector<int>{}, {1, 11}, std::vector<int>(kContext + 1, 1)}) {
     const std::vector<std::vector<int>> texts{{1, 2}, bad};
     CHECK_THROWS_AS(model.run(texts, {}, [](const BatchedPart&) {}), Error);

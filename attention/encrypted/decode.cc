@@ -35,7 +35,8 @@ class Decoder {
         packing_(packing),
         power_(config.power),
         position_(position),
-        theta_(rotary_angles(config, packing)) {
+        theta_(rotary_angles(config, packing)),
+        key_mask_(cache_key_mask(packing, theta_, position, position + 1)) {
     const int places = static_cast<int>(packing.slots) / packing.features;
     if (places < kHeadPlaces)
       throw Error(message("a further token needs ", kHeadPlaces, " places of ", packing.features,
@@ -134,10 +135,10 @@ class Decoder {
       return ((place - position_) % kHeadPlaces + kHeadPlaces) % kHeadPlaces * packing_.features;
     };
     const Values moved = builder_.rotate_all(projected, std::vector<int>{offset(kKey), offset(kValue)});
-    const CacheMasks masks =
-        cache_masks(packing_, theta_, folded, position_, position_ + 1, folded.value_range);
-    keys = builder_.add(keys, builder_.multiply_plain(moved[0], masks.keys));
-    values = builder_.add(values, builder_.multiply_plain(moved[1], masks.values));
+    const ckks::Plain value_mask =
+        cache_value_mask(packing_, folded, position_, position_ + 1, folded.value_range);
+    keys = builder_.add(keys, builder_.multiply_plain(moved[0], key_mask_));
+    values = builder_.add(values, builder_.multiply_plain(moved[1], value_mask));
   }
 
   ckks::Plain score_offsets(const FoldedLayer& folded, size_t c) const {
@@ -224,6 +225,7 @@ class Decoder {
   const Packing& packing_;
   int power_, position_, ffn_places_ = 1;
   std::vector<double> theta_;
+  ckks::Plain key_mask_;
   std::vector<nn::Stack> heads_, ffn_;  // blocks of [q; k; v], and of up's rows and down's columns
 };
 

@@ -1,5 +1,6 @@
 #include "attention/encrypted/encrypted_cache.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -17,17 +18,21 @@ std::string name(const Packing& packing, int layer, const char* what, int cipher
 
 }  // namespace
 
-CacheMasks cache_masks(const Packing& packing, const std::vector<double>& theta, const FoldedLayer& folded,
-                       int first, int last, double value_unit) {
+ckks::Plain cache_key_mask(const Packing& packing, const std::vector<double>& theta, int first, int last) {
   const size_t F = static_cast<size_t>(packing.features);
-  std::vector<ckks::Complex> keys(static_cast<size_t>(packing.tokens) * F), values(keys.size());
+  std::vector<ckks::Complex> mask(static_cast<size_t>(packing.tokens) * F);
   for (int u = first; u < last; ++u)
-    for (size_t f = 0; f < F; ++f) {
-      const size_t slot = static_cast<size_t>(u) * F + f;
-      keys[slot] = std::polar(1.0, theta[f % theta.size()] * u);
-      values[slot] = value_unit / std::abs(folded.row_sum_factor);
-    }
-  return {ckks::Plain(std::move(keys)), ckks::Plain(std::move(values))};
+    for (size_t f = 0; f < F; ++f) mask[u * F + f] = std::polar(1.0, theta[f % theta.size()] * u);
+  return ckks::Plain(std::move(mask));
+}
+
+ckks::Plain cache_value_mask(const Packing& packing, const FoldedLayer& folded, int first, int last,
+                             double unit) {
+  const size_t F = static_cast<size_t>(packing.features);
+  std::vector<ckks::Complex> mask(static_cast<size_t>(packing.tokens) * F);
+  std::fill(mask.begin() + first * packing.features, mask.begin() + last * packing.features,
+            unit / std::abs(folded.row_sum_factor));
+  return ckks::Plain(std::move(mask));
 }
 
 std::string keys_name(const Packing& packing, int layer, int ciphertext) {

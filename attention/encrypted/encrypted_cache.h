@@ -17,12 +17,10 @@
 
 namespace psm::attention {
 
-// What k and v, which come in units of `value_unit`, are multiplied by to enter places [first, last).
-struct CacheMasks {
-  ckks::Plain keys, values;
-};
-CacheMasks cache_masks(const Packing&, const std::vector<double>& theta, const FoldedLayer&, int first,
-                       int last, double value_unit = 1);
+// What k is multiplied by to enter places [first, last): the same in all layers.
+ckks::Plain cache_key_mask(const Packing&, const std::vector<double>& theta, int first, int last);
+// What v, which comes in units of `unit`, is multiplied by for that.
+ckks::Plain cache_value_mask(const Packing&, const FoldedLayer&, int first, int last, double unit = 1);
 
 std::string keys_name(const Packing&, int layer, int ciphertext);
 std::string values_name(const Packing&, int layer, int ciphertext);

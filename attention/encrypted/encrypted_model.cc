@@ -33,6 +33,8 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
   std::vector<double> scale;
   for (int t = 0; t < packing.tokens; ++t) scale.push_back(row_scale(t, config.power));
   const AttentionMasks masks(packing, theta, scale);
+  const ckks::Plain key_mask =
+      cached_tokens == 0 ? ckks::Plain() : cache_key_mask(packing, theta, 0, cached_tokens);
   for (int n = 0; n < config.layers; ++n) {
     Builder::Scope scope(builder, "layer " + std::to_string(n));
     const FoldedLayer& layer = folded(n);
@@ -45,11 +47,11 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
     const Projections of_h = project(builder, h, layer, packing);
     if (cached_tokens != 0) {
       Builder::Scope inner(builder, "cache");
-      const CacheMasks places = cache_masks(packing, theta, layer, 0, cached_tokens);
+      const ckks::Plain value_mask = cache_value_mask(packing, layer, 0, cached_tokens);
       for (int c = 0; c < packing.head_ciphertexts(); ++c) {
         const size_t at = static_cast<size_t>(c);
-        builder.output(keys_name(packing, n, c), builder.multiply_plain(of_h.k[at], places.keys));
-        builder.output(values_name(packing, n, c), builder.multiply_plain(of_h.v[at], places.values));
+        builder.output(keys_name(packing, n, c), builder.multiply_plain(of_h.k[at], key_mask));
+        builder.output(values_name(packing, n, c), builder.multiply_plain(of_h.v[at], value_mask));
       }
     }
     x = encrypted_block(builder, x, of_h, layer, functions, masks, config.power, packing);

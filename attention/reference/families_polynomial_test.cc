@@ -6,6 +6,7 @@
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "attention/rows/row_weights.h"
+#include "attention/testing/rough_weights.h"
 #include "attention/trained/model.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
@@ -31,17 +32,6 @@ ModelConfig small(std::string_view family) {
     config.vocab = 0, config.patch_inputs = kPatchInputs, config.feed_forward = FeedForwardKind::kGeluErf;
   if (!config.causal) config.classes = 3;
   return config;
-}
-
-// No bias is zero and no gamma is 1, and the scores are small, as range minimisation leaves them.
-ModelWeights weights_of(const ModelConfig& config) {
-  std::vector<float> values = flatten(random_weights(config, 3));
-  TrainingRandom random(4);
-  for (float& value : values) value += static_cast<float>(0.1 * random.normal());
-  ModelWeights weights = unflatten(config, values);
-  for (LayerWeights& layer : weights.layers)
-    for (float& value : layer.wq) value *= 0.2f;
-  return weights;
 }
 
 Data data_of(const ModelConfig& config) {
@@ -133,7 +123,7 @@ double explained(const PolynomialModel& model, const Example& example) {
 TEST_CASE("a family's polynomial model differs from its model by no more than the error bounds explain") {
   for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
     CAPTURE(family);
-    const ModelWeights weights = weights_of(small(family));
+    const ModelWeights weights = rough_weights(small(family));
     const Data data = data_of(weights.config);
     for (double error : {1e-3, 1e-5}) {
       CAPTURE(error);
@@ -153,7 +143,7 @@ TEST_CASE("a family's polynomial model differs from its model by no more than th
 }
 
 TEST_CASE("the polynomial of a padded batch's sequence is close to training's batched model") {
-  const ModelWeights weights = weights_of(small("roberta"));
+  const ModelWeights weights = rough_weights(small("roberta"));
   const Data data = data_of(weights.config);
   const PolynomialModel polynomial = make_polynomial(
       weights, ranges_of(weights, data), {.norm_error = 1e-6, .inverse_error = 1e-6, .gelu_error = 1e-6});
@@ -202,7 +192,7 @@ std::vector<Expected> expected_uses(const ModelConfig& config, long long length)
 TEST_CASE("every function of a family is counted, and none of its values lies outside the measured ranges") {
   for (const char* family : {"llama", "roberta", "vit"}) {
     CAPTURE(family);
-    const ModelWeights weights = weights_of(small(family));
+    const ModelWeights weights = rough_weights(small(family));
     const Data data = data_of(weights.config);
     const PolynomialModel model = make_polynomial(weights, ranges_of(weights, data));
     std::vector<Expected> expected = expected_uses(weights.config, kLength);
@@ -236,7 +226,7 @@ TEST_CASE("a range that is too narrow is found at its own function and layer") {
        }) {
     CAPTURE(c.family);
     CAPTURE(c.function);
-    const ModelWeights weights = weights_of(small(c.family));
+    const ModelWeights weights = rough_weights(small(c.family));
     const Data data = data_of(weights.config);
     PolynomialModel model = make_polynomial(weights, ranges_of(weights, data));
     c.shrink(model.ranges);
@@ -248,7 +238,7 @@ TEST_CASE("a range that is too narrow is found at its own function and layer") {
 TEST_CASE("a family's ranges survive their JSON bit by bit") {
   for (const char* family : {"llama", "roberta", "vit"}) {
     CAPTURE(family);
-    const ModelWeights weights = weights_of(small(family));
+    const ModelWeights weights = rough_weights(small(family));
     const Ranges ranges = ranges_of(weights, data_of(weights.config));
     const Ranges back = ranges_from_json(parse_json(ranges_to_json(ranges).dump(), "test"), weights.config);
     CHECK(back.residual == ranges.residual);

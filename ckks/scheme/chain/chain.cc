@@ -70,14 +70,19 @@ std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double
   return gadgets;
 }
 
+Chain levels_of(const ParameterSpec& spec) {
+  return {.log_n = spec.log_n,
+          .entry_level = spec.stc_levels,
+          .compute_level = spec.stc_levels + spec.compute_levels,
+          .max_level = spec.stc_levels + spec.compute_levels + spec.evalmod_levels + spec.cts_levels,
+          .q_bits = {},
+          .p_bits = {},
+          .bands = {}};
+}
+
 Chain nominal_chain(const ParameterSpec& spec) {
-  Chain chain{.log_n = spec.log_n,
-              .entry_level = spec.stc_levels,
-              .compute_level = spec.stc_levels + spec.compute_levels,
-              .max_level = spec.stc_levels + spec.compute_levels + spec.evalmod_levels + spec.cts_levels,
-              .q_bits = {spec.q0_bits},
-              .p_bits = {},
-              .bands = {}};
+  Chain chain = levels_of(spec);
+  chain.q_bits = {spec.q0_bits};
   const auto append = [&](int count, int bits) { chain.q_bits.insert(chain.q_bits.end(), count, bits); };
   append(spec.stc_levels, spec.stc_bits);
   append(spec.compute_levels, spec.compute_bits);

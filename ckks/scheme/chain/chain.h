@@ -51,6 +51,9 @@ struct Chain {
 // One without digits has a prime that is larger than its P.
 std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p);
 
+// The ring degree and the levels of a specification; no primes, no bands.
+Chain levels_of(const ParameterSpec& spec);
+
 // The chain that a specification names, before any prime is found: a prime near 2^40 counts 40 bits, and has
 // one more where it lies above.
 Chain nominal_chain(const ParameterSpec& spec);

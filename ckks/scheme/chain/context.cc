@@ -64,14 +64,8 @@ class Fingerprinter {
 
 Context::Context(const ParameterSpec& spec) : spec_(spec) {
   check_shape(spec);
-  const int max_level = spec.stc_levels + spec.compute_levels + spec.evalmod_levels + spec.cts_levels;
-  chain_ = {.log_n = spec.log_n,
-            .entry_level = spec.stc_levels,
-            .compute_level = spec.stc_levels + spec.compute_levels,
-            .max_level = max_level,
-            .q_bits = {},
-            .p_bits = {},
-            .bands = {}};
+  chain_ = levels_of(spec);
+  const int max_level = chain_.max_level;
 
   std::vector<uint64_t> used;
   const auto take = [&](double target) {
