@@ -44,7 +44,7 @@ int series_multiplications(const std::vector<double>& coefficients) {
   constexpr int kScaleBits = 40;
   const std::vector<uint64_t> primes(series.depth() + 1, uint64_t{1} << kScaleBits);
   const ckks::Scale scale(std::ldexp(1.0, kScaleBits));
-  return ckks::plan_series(series, series.depth(), scale, scale, primes).relinearisations();
+  return ckks::plan_series(series, ckks::Level::at(series.depth()), scale, scale, primes).relinearisations();
 }
 
 }  // namespace psm::approx

@@ -110,10 +110,9 @@ TEST_CASE("a division deeper than the levels at hand is planned with bootstraps 
   const auto bootstraps = [](const Approximation& inverse, int usable_levels) {
     program::Builder builder(1 << 15);
     builder.output("out", inverse.build(builder, builder.input("v", true)));
-    const program::LevelBudget budget{.max_level = 3 + usable_levels,
-                                      .entry_level = 3,
-                                      .input_level = 3 + usable_levels,
-                                      .output_level = 3};
+    const auto top = ckks::Level::at(3 + usable_levels);
+    const program::LevelBudget budget{
+        .max_level = top, .entry_level = 3, .input_level = top, .output_level = 3};
     return program::plan(std::move(builder).finish(), budget).bootstraps;
   };
   CHECK(bootstraps(relaxed_goldschmidt_inverse({1e-3, 1}, 8), 9) == 0);

@@ -57,9 +57,10 @@ void add_file_sizes(const ckks::Context& context, std::vector<BenchRow>& rows) {
   for (BenchRow& row : rows) {
     const auto add = [&](const char* name, uint64_t bytes) { row.more.emplace_back(name, Json(bytes)); };
     if (row.name == "rotate") {
-      add("ciphertext_record_bytes", wire::ciphertext_bytes(context, row.limbs - 1));
-      add("seeded_ciphertext_record_bytes", wire::seeded_ciphertext_bytes(context, row.limbs - 1));
-      add("key_record_bytes", wire::evaluation_key_bytes(context, row.limbs - 1));
+      add("ciphertext_record_bytes", wire::ciphertext_bytes(context, ckks::level_of({row.limbs, 0})));
+      add("seeded_ciphertext_record_bytes",
+          wire::seeded_ciphertext_bytes(context, ckks::level_of({row.limbs, 0})));
+      add("key_record_bytes", wire::evaluation_key_bytes(context, ckks::level_of({row.limbs, 0})));
     } else if (row.name == "bootstrap_keygen") {
       add("secret_key_file_bytes", wire::secret_key_file_bytes(context));
       add("public_key_file_bytes", wire::public_key_file_bytes(context));
@@ -277,9 +278,10 @@ int bench(int argc, char** argv) {
   std::printf("memory read at %s/s, %.3g modular multiply-accumulates a second\n",
               bytes_text(machine.bytes_per_second).c_str(), machine.macs_per_second);
   for (const int limbs : {10, 20}) {
-    std::printf("in memory at %d limbs: a ciphertext %s, a key %s\n", limbs,
-                bytes_text(static_cast<double>(context.chain().ciphertext_bytes(limbs - 1))).c_str(),
-                bytes_text(static_cast<double>(context.chain().key_bytes(limbs - 1))).c_str());
+    std::printf(
+        "in memory at %d limbs: a ciphertext %s, a key %s\n", limbs,
+        bytes_text(static_cast<double>(context.chain().ciphertext_bytes(ckks::level_of({limbs, 0})))).c_str(),
+        bytes_text(static_cast<double>(context.chain().key_bytes(ckks::level_of({limbs, 0})))).c_str());
   }
 
   BenchOptions options;

@@ -73,7 +73,8 @@ TEST_CASE("sizes in files are those that the files' own functions state, below t
       return static_cast<uint64_t>(row.at(name, "row").integer(name, 1, INT64_MAX));
     };
     if (row.at("name", "row").string("name") == "rotate") {
-      const int level = static_cast<int>(row.at("limbs", "row").integer("limbs", 1, 100)) - 1;
+      const auto limbs = static_cast<int>(row.at("limbs", "row").integer("limbs", 1, 100));
+      const ckks::Level level = ckks::level_of({limbs, 0});
       CHECK(bytes("ciphertext_record_bytes") == wire::ciphertext_bytes(context, level));
       CHECK(bytes("ciphertext_record_bytes") < context.chain().ciphertext_bytes(level));
       CHECK(bytes("seeded_ciphertext_record_bytes") == wire::seeded_ciphertext_bytes(context, level));

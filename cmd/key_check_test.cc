@@ -46,7 +46,7 @@ KeyFiles make_files(const std::string& name, Wrong wrong) {
   wire::write_public_key(files.public_key, context(), generator(Wrong::kPublic).public_key());
   const ckks::KeyRequest request = plan().key_request();
   wire::EvaluationKeysWriter writer(files.evaluation, context(), secret.fingerprint());
-  for (const int level : request.relinearisation_keys(context().chain())) {
+  for (const ckks::Level level : request.relinearisation_keys(context().chain())) {
     writer.relinearisation(generator(Wrong::kRelinearisation).relinearisation(level));
   }
   ckks::KeySwitchKey to, from;

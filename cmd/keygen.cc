@@ -65,7 +65,7 @@ int keygen(int argc, char** argv) {
   const size_t total = request.count(context.chain());
   Progress progress("generating keys", static_cast<double>(total));
   wire::EvaluationKeysWriter writer(files.evaluation, context, secret.fingerprint());
-  for (const int level : request.relinearisation_keys(context.chain())) {
+  for (const ckks::Level level : request.relinearisation_keys(context.chain())) {
     writer.relinearisation(generator.relinearisation(level));
     progress.advance();
   }

@@ -71,7 +71,7 @@ size_t longest_refreshed(const program::Program& program) {
 program::Plan plan_token(const program::Program& program, const std::vector<std::string>& kept,
                          program::LevelBudget budget, const program::CostModel& costs) {
   std::optional<program::Plan> best;
-  for (int level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
+  for (ckks::Level level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
     for (const std::string& name : kept) budget.carried[name] = level;
     try {
       program::Plan plan = program::plan(program, budget, costs);
@@ -190,7 +190,7 @@ int plan_command(int argc, char** argv) {
   print_counts("inside bootstraps", reading.bootstrap_counts);
   std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
               static_cast<long long>(reading.counts.bootstraps), seconds_text(figures.seconds).c_str(),
-              reading.input_level, reading.lowest_level, reading.highest_level);
+              int{reading.input_level}, int{reading.lowest_level}, int{reading.highest_level});
   const auto sparsely = std::count_if(
       plan.program.instructions.begin(), plan.program.instructions.end(),
       [](const program::Instruction& i) { return i.opcode == program::Opcode::kBootstrap && i.period != 0; });
@@ -198,10 +198,10 @@ int plan_command(int argc, char** argv) {
     std::printf("  %-24s %lld of them, of %zu slots, each %s\n", "sparse bootstraps",
                 static_cast<long long>(sparsely), period, seconds_text(sparse[0].figures.seconds).c_str());
   if (one_token) {
-    const int level = plan.budget.carried.begin()->second;
+    const ckks::Level level = plan.budget.carried.begin()->second;
     const double bytes = 2.0 * (level + 1) * 2.0 * context.slots() * sizeof(uint64_t);
     std::printf("  %-24s the token at position %lld; %zu ciphertexts at level %d, %s\n",
-                "keys and values kept", static_cast<long long>(position), kept.size(), level,
+                "keys and values kept", static_cast<long long>(position), kept.size(), int{level},
                 bytes_text(bytes * static_cast<double>(kept.size())).c_str());
   }
   std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys",

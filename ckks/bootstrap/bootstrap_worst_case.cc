@@ -35,7 +35,7 @@ double worst_case_bootstrap(const WorstCaseModel& model, const BootstrapPlan& pl
   x.size = context.n() * (k + 0.5) / (2 * k);
   x = through(model, plan.coeffs_to_slots(), x);
 
-  int level = context.evalmod_level();
+  Level level = context.evalmod_level();
   double e = 2 * x.error + model.key_switch(level, context.scale(level));
   e = worst_case_series(model, plan.eval_mod().series(), e);
   level = plan.eval_mod().series().nodes.back().level;

@@ -31,8 +31,8 @@ class BootstrapPlan {
   explicit BootstrapPlan(const Context& context);
 
   const Context& context() const { return context_; }
-  int entry_level() const { return context_.entry_level(); }
-  int output_level() const { return context_.compute_level(); }
+  Level entry_level() const { return context_.entry_level(); }
+  Level output_level() const { return context_.compute_level(); }
   RareMultiple rare_multiple() const;
 
   KeyRequest key_request() const;

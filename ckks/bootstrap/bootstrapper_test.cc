@@ -30,7 +30,7 @@ Fixture& fixture() {
   return instance;
 }
 
-Ciphertext encrypt(const std::vector<Complex>& z, int level) {
+Ciphertext encrypt(const std::vector<Complex>& z, Level level) {
   Fixture& f = fixture();
   return expand(f.encryptor.encrypt(f.encoder.encode(z, level)));
 }

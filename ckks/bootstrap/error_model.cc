@@ -93,7 +93,7 @@ class ErrorModel {
     for (size_t k = lambdas.size(); k-- > 0;) slopes[k] = slopes[k + 1] * 2 * d[k];
     double variance = 0;
     Scale scale = series.nodes.back().scale;
-    int level = series.nodes.back().level;
+    Level level = series.nodes.back().level;
     for (size_t k = 1; k < d.size(); ++k, --level) {
       const Scale before = scale * scale;
       scale = after_rescale(before, context_.q(level));

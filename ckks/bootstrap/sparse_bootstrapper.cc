@@ -62,7 +62,8 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
   last = last.rows_scaled(halves(slots, 1, Complex(0, -1)));
   pre_rotation_ = -(down.shift + up.shift);
 
-  slots_to_coeffs_ = place(down, context, down_levels, canonical_scales(context, down_levels, 0), baby_count);
+  const auto entry = Level::at(down_levels);
+  slots_to_coeffs_ = place(down, context, entry, canonical_scales(context, entry, 0), baby_count);
   coeffs_to_slots_ =
       place(up, context, context.evalmod_level() + up_levels,
             even_scales(Scale(eval_mod_.raised_scale() * repetitions()), eval_mod_.input_scale(), up_levels),
@@ -70,7 +71,8 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
 }
 
 PlacedTransform SparseBootstrapPlan::recombination(Recombine recombine) const {
-  const int n = slots(), level = context_.compute_level();
+  const int n = slots();
+  const Level level = context_.compute_level();
   LinearTransform transform;
   // a u + rot_n(a u) for a = `first` in n slots and `second` in the n after them.
   const auto add = [&](int output, Complex first, Complex second) {

@@ -43,9 +43,9 @@ class SparseBootstrapPlan {
   const Context& context() const { return context_; }
   int slots() const { return 1 << log_slots_; }
   int repetitions() const { return context_.slots() >> log_slots_; }  // N/2n
-  int entry_level() const { return static_cast<int>(slots_to_coeffs_.size()); }
-  int output_level() const { return context_.compute_level() - 1; }
-  int raised_level() const { return context_.evalmod_level() + static_cast<int>(coeffs_to_slots_.size()); }
+  Level entry_level() const { return Level::at(static_cast<int>(slots_to_coeffs_.size())); }
+  Level output_level() const { return context_.compute_level() - 1; }
+  Level raised_level() const { return context_.evalmod_level() + static_cast<int>(coeffs_to_slots_.size()); }
   RareMultiple rare_multiple() const { return eval_mod_.rare_multiple(log_slots_ + 1); }
 
   KeyRequest key_request() const;

@@ -20,7 +20,7 @@ TEST_CASE("at N = 2^16 2^10 complex values come back, with 17 bits") {
   const Evaluator evaluator(context, keys);
   const Decryptor decryptor(secret, encoder);
   SeededEncryptor encryptor(secret);
-  const auto encrypt = [&](const std::vector<Complex>& z, int level) {
+  const auto encrypt = [&](const std::vector<Complex>& z, Level level) {
     return expand(encryptor.encrypt(encoder.encode(z, level)));
   };
   const auto decrypt = [&](const Ciphertext& x) {

@@ -16,7 +16,7 @@ struct Machine {
   explicit Machine(int log_n, int slots)
       : context(insecure_bootstrappable(log_n)), encoder(context), bootstrapper(context, encoder, slots) {}
 
-  Ciphertext encrypt(const std::vector<Complex>& z, int level) {
+  Ciphertext encrypt(const std::vector<Complex>& z, Level level) {
     return expand(encryptor.encrypt(encoder.encode(z, level)));
   }
   Precision precision_of(const Ciphertext& out, const std::vector<Complex>& z) const {

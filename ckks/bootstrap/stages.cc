@@ -56,13 +56,13 @@ const Context& require_bootstrappable(const Context& context) {
   return context;
 }
 
-PlacedTransform place(LinearTransform transform, const Context& context, int level, Scale input_scale,
+PlacedTransform place(LinearTransform transform, const Context& context, Level level, Scale input_scale,
                       Scale output_scale) {
   TransformSchedule order = transform_schedule(transform, context.slots());
   return {std::move(transform), std::move(order), level, input_scale, output_scale};
 }
 
-std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, int level,
+std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, Level level,
                                    std::span<const Scale> scales, int (*baby_count)(int span)) {
   PSM_CHECK(scales.size() == factors.factors.size() + 1, scales.size(), " scales");
   std::vector<PlacedTransform> out;
@@ -79,9 +79,9 @@ EncodedTransform encode(const Context& context, const Encoder& encoder, const Pl
                           placed.output_scale);
 }
 
-std::vector<Scale> canonical_scales(const Context& context, int from, int to) {
+std::vector<Scale> canonical_scales(const Context& context, Level from, Level to) {
   std::vector<Scale> scales;
-  for (int level = from; level >= to; --level) scales.push_back(context.scale(level));
+  for (Level level = from; level >= to; --level) scales.push_back(context.scale(level));
   return scales;
 }
 
@@ -131,14 +131,14 @@ EvalModStage::EvalModStage(const Context& context)
                         " levels for EvalMod, which takes ", eval_mod_.depth()));
   }
   // d_r must come out with scale gain * S_c: square roots upwards give the scale of d_0.
-  const int last = context.compute_level();
+  const Level last = context.compute_level();
   double scale = context.scale(last) * eval_mod_.output_gain();
   for (int k = 1; k <= eval_mod_.spec().double_angles; ++k) {
     scale = std::sqrt(scale * static_cast<double>(context.q(last + k)));
   }
   std::vector<uint64_t> primes;
-  for (int level = 0; level <= context.max_level(); ++level) primes.push_back(context.q(level));
-  const int first = context.evalmod_level();
+  for (Level level = 0; level <= context.max_level(); ++level) primes.push_back(context.q(level));
+  const Level first = context.evalmod_level();
   series_ = plan_series(eval_mod_.series(), first, context.scale(first), Scale(scale), primes);
 }
 
@@ -186,7 +186,7 @@ Ciphertext EvalModStage::apply(const Evaluator& evaluator, const Ciphertext& x) 
   return d;
 }
 
-Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level) {
+Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, Level level) {
   return evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), level));
 }
 
@@ -218,7 +218,7 @@ std::vector<std::vector<GaloisElement>> RotationSum::sums(const Context& context
   return out;
 }
 
-void RotationSum::request_keys(const Context& context, int level, KeyRequest& request) const {
+void RotationSum::request_keys(const Context& context, Level level, KeyRequest& request) const {
   for (const auto& elements : sums(context)) {
     for (const GaloisElement g : elements) request.need_galois(g, level);
   }

@@ -32,19 +32,19 @@ const Context& require_bootstrappable(const Context& context);
 struct PlacedTransform {
   LinearTransform transform;
   TransformSchedule schedule;
-  int level;  // of its argument
+  Level level;  // of its argument
   Scale input_scale, output_scale;
 };
-PlacedTransform place(LinearTransform transform, const Context& context, int level, Scale input_scale,
+PlacedTransform place(LinearTransform transform, const Context& context, Level level, Scale input_scale,
                       Scale output_scale);
 EncodedTransform encode(const Context& context, const Encoder& encoder, const PlacedTransform& placed);
 // The factors of a transform, the first at `level`; `scales` before, between and after them. `baby_count`
 // tells how many baby steps a factor of so many diagonals takes.
-std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, int level,
+std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, Level level,
                                    std::span<const Scale> scales, int (*baby_count)(int span));
 
 // The canonical scales of the levels from `from` down to `to`.
-std::vector<Scale> canonical_scales(const Context& context, int from, int to);
+std::vector<Scale> canonical_scales(const Context& context, Level from, Level to);
 // From one scale to another in equal ratios: then neither the diagonals lose bits to rounding, nor the last
 // factors to the noise of key switches.
 std::vector<Scale> even_scales(Scale from, Scale to, int steps);
@@ -101,7 +101,7 @@ class EvalModStage {
 };
 
 // Level 0 -> `level`, by way of the ephemeral secret: m becomes m + q_0 I. Any scale.
-Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, int level);
+Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, Level level);
 
 // The real and the imaginary part of every slot as two ciphertexts.
 struct BootstrapParts {
@@ -128,7 +128,9 @@ class StepClock {
 // then ModRaise to `raised_level`, where the result is declared to have `raised_scale`. Throws Error for an
 // input below the entry level.
 struct RaiseStage {
-  int entry_level, pre_rotation, raised_level;
+  Level entry_level;
+  int pre_rotation;
+  Level raised_level;
   Scale raised_scale;
 
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input, const TransformChain& slots_to_coeffs,
@@ -142,7 +144,7 @@ struct RotationSum {
 
   // The Galois elements of each sum, in order.
   std::vector<std::vector<GaloisElement>> sums(const Context& context) const;
-  void request_keys(const Context& context, int level, KeyRequest& request) const;
+  void request_keys(const Context& context, Level level, KeyRequest& request) const;
   void add_cost(const Context& context, BootstrapCost& cost) const;
   Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
 };

@@ -26,7 +26,7 @@ constexpr size_t kShortRun = 4;      // up to here kernels take plaintexts as th
 }  // namespace
 
 EncodedTransform::EncodedTransform(const Context& context, const Encoder& encoder,
-                                   const LinearTransform& transform, int level, Scale input_scale,
+                                   const LinearTransform& transform, Level level, Scale input_scale,
                                    Scale output_scale)
     : context_(context),
       schedule_(transform_schedule(transform, context.slots())),

@@ -30,10 +30,10 @@ class EncodedTransform {
  public:
   // For inputs at `level` >= 1 and `input_scale`; outputs have level - 1 and exactly `output_scale`.
   EncodedTransform(const Context& context, const Encoder& encoder, const LinearTransform& transform,
-                   int level, Scale input_scale, Scale output_scale);
+                   Level level, Scale input_scale, Scale output_scale);
 
   const TransformSchedule& schedule() const { return schedule_; }
-  int level() const { return level_; }
+  Level level() const { return level_; }
   Scale input_scale() const { return input_scale_; }
   Scale output_scale() const { return output_scale_; }
   int outputs() const { return static_cast<int>(schedule_.results.size()); }
@@ -74,7 +74,7 @@ class EncodedTransform {
 
   const Context& context_;
   TransformSchedule schedule_;
-  int level_;
+  Level level_;
   Scale input_scale_, output_scale_;
   void apply_lone_terms(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
                         std::span<const GaloisStep> galois_steps, std::vector<Ciphertext>& out) const;

@@ -25,7 +25,7 @@ struct Fixture {
   PublicKey public_key = generator.public_key();
   Encryptor encryptor{context, public_key};
   Decryptor decryptor{secret, encoder};
-  int level = context.max_level() - 1;
+  Level level = context.max_level() - 1;
 
   Ciphertext encrypt(const std::vector<Complex>& x) { return encryptor.encrypt(encoder.encode(x, level)); }
 

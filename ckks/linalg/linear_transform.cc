@@ -130,7 +130,7 @@ TransformSchedule transform_schedule(const LinearTransform& transform, size_t sl
   return out;
 }
 
-void request_keys(const TransformSchedule& schedule, const Chain& chain, int level, KeyRequest& request) {
+void request_keys(const TransformSchedule& schedule, const Chain& chain, Level level, KeyRequest& request) {
   for (const TransformSchedule::Source& source : schedule.sources) {
     if (source.switched()) request.need_galois(galois_element(chain, source.baby, source.conjugate), level);
   }

@@ -88,6 +88,6 @@ struct TransformSchedule {
 TransformSchedule transform_schedule(const LinearTransform& transform, size_t slots);
 
 // The keys that the transform needs when its inputs are at `level`.
-void request_keys(const TransformSchedule& schedule, const Chain& chain, int level, KeyRequest& request);
+void request_keys(const TransformSchedule& schedule, const Chain& chain, Level level, KeyRequest& request);
 
 }  // namespace psm::ckks

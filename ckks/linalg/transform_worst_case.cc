@@ -6,7 +6,7 @@
 namespace psm::ckks {
 
 std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const LinearTransform& transform,
-                                            const TransformSchedule& schedule, int level, Scale input_scale,
+                                            const TransformSchedule& schedule, Level level, Scale input_scale,
                                             Scale output_scale, std::span<const SlotBound> inputs) {
   const Scale sum_scale = before_rescale(output_scale, model.context().q(level));
   const double encoding = model.encoding(Scale(sum_scale / input_scale));

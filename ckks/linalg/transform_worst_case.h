@@ -19,7 +19,7 @@ struct SlotBound {
 
 // Of each output; levels and scales as EncodedTransform has them.
 std::vector<SlotBound> worst_case_transform(const WorstCaseModel& model, const LinearTransform& transform,
-                                            const TransformSchedule& schedule, int level, Scale input_scale,
+                                            const TransformSchedule& schedule, Level level, Scale input_scale,
                                             Scale output_scale, std::span<const SlotBound> inputs);
 
 }  // namespace psm::ckks

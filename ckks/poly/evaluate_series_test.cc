@@ -21,7 +21,7 @@ struct Fixture {
   PublicKey public_key = generator.public_key();
   EvaluationKeys keys = [this] {
     KeyRequest request;
-    for (int level = 1; level <= context.max_level(); ++level) request.need_relinearisation(level);
+    for (Level level = 1; level <= context.max_level(); ++level) request.need_relinearisation(level);
     return generator.evaluation_keys(request);
   }();
   Evaluator evaluator{context, keys};
@@ -29,7 +29,7 @@ struct Fixture {
   Decryptor decryptor{secret, encoder};
   std::vector<uint64_t> primes = [this] {
     std::vector<uint64_t> out;
-    for (int level = 0; level <= context.max_level(); ++level) out.push_back(context.q(level));
+    for (Level level = 0; level <= context.max_level(); ++level) out.push_back(context.q(level));
     return out;
   }();
   std::vector<Complex> x = [this] {
@@ -50,7 +50,7 @@ TEST_CASE("every slot of the result is the series at that slot, at the canonical
   for (const int degree : {1, 2, 3, 7, 12, 31, 63}) {
     Series p;
     for (int k = 0; k <= degree; ++k) p.coefficients.push_back(std::cos(1.3 * k + 0.4) / (1 + k));
-    const int top = f.context.max_level(), bottom = top - p.depth();
+    const Level top = f.context.max_level(), bottom = top - p.depth();
     const SeriesPlan plan = plan_series(p, top, f.context.scale(top), f.context.scale(bottom), f.primes);
     const Ciphertext out = evaluate_series(f.evaluator, plan, f.encrypted);
     CHECK(out.level() == bottom);
@@ -69,7 +69,7 @@ TEST_CASE("every slot of the result is the series at that slot, at the canonical
 TEST_CASE("the plan says which relinearisation key it takes, and without one the evaluation is refused") {
   Fixture& f = fixture();
   const Series p{{0, 0, 1}};
-  const int top = f.context.max_level();
+  const Level top = f.context.max_level();
   const SeriesPlan plan = plan_series(p, top, f.context.scale(top), f.context.scale(top - 2), f.primes);
   KeyRequest request;
   request_keys(plan, request);

@@ -17,7 +17,7 @@ int ceil_log2(int x) { return x <= 1 ? 0 : std::bit_width(static_cast<unsigned>(
 // further).
 class Planner {
  public:
-  Planner(int baby_steps, int input_level, Scale input_scale, std::span<const uint64_t> primes)
+  Planner(int baby_steps, Level input_level, Scale input_scale, std::span<const uint64_t> primes)
       : baby_steps_(baby_steps), input_level_(input_level), primes_(primes) {
     SeriesPlan::Node input;
     input.level = input_level;
@@ -91,7 +91,7 @@ class Planner {
   }
 
   int baby_steps_;
-  int input_level_;
+  Level input_level_;
   std::span<const uint64_t> primes_;
   SeriesPlan plan_;
   std::map<int, int> powers_;
@@ -113,11 +113,11 @@ int SeriesPlan::relinearisations() const {
 
 int SeriesPlan::relinearised_limbs() const {
   int count = 0;
-  for (const Node& node : nodes) count += node.products.empty() ? 0 : node.level + 2;
+  for (const Node& node : nodes) count += node.products.empty() ? 0 : int{node.level} + 2;
   return count;
 }
 
-SeriesPlan plan_series(const Series& p, int input_level, Scale input_scale, Scale output_scale,
+SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Scale output_scale,
                        std::span<const uint64_t> primes) {
   const int degree = p.degree();
   if (degree == 0) throw Error("series of degree 0: a constant needs no evaluation; add it to what it meets");

@@ -38,7 +38,7 @@ struct SeriesPlan {
     double coefficient;
   };
   struct Node {
-    int level = 0;    // after the rescaling
+    Level level = 0;  // after the rescaling
     Scale scale;      // after the rescaling
     Scale sum_scale;  // before it: scale * q_{level+1}
     std::vector<Product> products;
@@ -60,7 +60,7 @@ struct SeriesPlan {
 // exactly `output_scale`. primes[l] = q_l. The number of baby steps is the power of two with the least
 // key-switch work. Throws Error if the levels do not suffice. Constants (degree 0) are refused: they need no
 // ciphertext.
-SeriesPlan plan_series(const Series& p, int input_level, Scale input_scale, Scale output_scale,
+SeriesPlan plan_series(const Series& p, Level input_level, Scale input_scale, Scale output_scale,
                        std::span<const uint64_t> primes);
 
 // Of each node the last one that uses it; 0 for the result. What is evaluated may let go of the others there.

@@ -15,32 +15,33 @@ enum Tag : uint32_t { kNote = 1, kCiphertext = 2, kSeededCiphertext = 3 };
 
 constexpr uint64_t kPrefixBytes = 4 + 8;  // level, scale
 
-uint64_t payload_bytes(const ckks::Context& context, int level) {
+uint64_t payload_bytes(const ckks::Context& context, ckks::Level level) {
   return kPrefixBytes + 2 * ckks::packed_bytes(context.ring(), ckks::Basis{level + 1, 0});
 }
 
-uint64_t seeded_payload_bytes(const ckks::Context& context, int level) {
+uint64_t seeded_payload_bytes(const ckks::Context& context, ckks::Level level) {
   return kPrefixBytes + sizeof(Seed::bytes) + ckks::packed_bytes(context.ring(), ckks::Basis{level + 1, 0});
 }
 
-void read_prefix(ContainerReader& reader, const ckks::Context& context, int& level, ckks::Scale& scale) {
+void read_prefix(ContainerReader& reader, const ckks::Context& context, ckks::Level& level,
+                 ckks::Scale& scale) {
   uint8_t bytes[kPrefixBytes];
   reader.read(bytes, kPrefixBytes);
   const uint8_t* in = bytes;
   const auto level_bits = get<uint32_t>(in);
   if (level_bits > static_cast<uint32_t>(context.max_level()))
     reader.refuse("a ciphertext's level does not exist");
-  level = static_cast<int>(level_bits);
+  level = ckks::Level::at(static_cast<int>(level_bits));
   scale = ckks::Scale(get<double>(in));
   if (!(scale >= 1) || !std::isfinite(scale)) reader.refuse("a ciphertext's scale is impossible");
 }
 
 }  // namespace
 
-uint64_t ciphertext_bytes(const ckks::Context& context, int level) {
+uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level) {
   return record_bytes(payload_bytes(context, level));
 }
-uint64_t seeded_ciphertext_bytes(const ckks::Context& context, int level) {
+uint64_t seeded_ciphertext_bytes(const ckks::Context& context, ckks::Level level) {
   return record_bytes(seeded_payload_bytes(context, level));
 }
 
@@ -53,7 +54,7 @@ CiphertextWriter::CiphertextWriter(const std::string& path, const ckks::Context&
   writer_.end();
 }
 
-void CiphertextWriter::begin(uint32_t tag, uint64_t length, int level, ckks::Scale scale) {
+void CiphertextWriter::begin(uint32_t tag, uint64_t length, ckks::Level level, ckks::Scale scale) {
   writer_.begin(tag, length);
   std::vector<uint8_t> prefix;
   put(prefix, static_cast<uint32_t>(level));
@@ -69,7 +70,7 @@ void CiphertextWriter::write(const ckks::Ciphertext& c) {
 }
 
 void CiphertextWriter::write(const ckks::SeededCiphertext& c) {
-  const int level = c.c0.basis().q - 1;
+  const ckks::Level level = level_of(c.c0.basis());
   begin(kSeededCiphertext, seeded_payload_bytes(context_, level), level, c.scale);
   writer_.write(c.seed.bytes.data(), sizeof c.seed.bytes);
   write_polynomial(writer_, c.c0);

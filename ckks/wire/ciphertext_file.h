@@ -16,8 +16,8 @@ namespace psm::wire {
 constexpr uint64_t kMaxNoteBytes = 1 << 20;
 
 // The record of one ciphertext.
-uint64_t ciphertext_bytes(const ckks::Context& context, int level);
-uint64_t seeded_ciphertext_bytes(const ckks::Context& context, int level);
+uint64_t ciphertext_bytes(const ckks::Context& context, ckks::Level level);
+uint64_t seeded_ciphertext_bytes(const ckks::Context& context, ckks::Level level);
 
 class CiphertextWriter {
  public:
@@ -29,7 +29,7 @@ class CiphertextWriter {
   void commit() { writer_.commit(); }
 
  private:
-  void begin(uint32_t tag, uint64_t length, int level, ckks::Scale scale);
+  void begin(uint32_t tag, uint64_t length, ckks::Level level, ckks::Scale scale);
 
   const ckks::Context& context_;
   ContainerWriter writer_;
@@ -40,7 +40,7 @@ class CiphertextWriter {
 class CiphertextReader {
  public:
   struct Head {
-    int level = 0;
+    ckks::Level level = 0;
     ckks::Scale scale;
     bool seeded = false;
     uint64_t position = 0;  // of its record

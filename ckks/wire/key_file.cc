@@ -14,12 +14,13 @@ enum PublicKeyTag : uint32_t { kPublicKeyTag = 1 };
 // What stands before the polynomials of a key-switching key.
 struct KeyPrefix {
   uint32_t galois_element;
-  int32_t level, p_count, digit_count;
+  ckks::Level level;
+  int32_t p_count, digit_count;
   Seed seed;
 };
 constexpr uint64_t kPrefixBytes = 4 * 4 + sizeof(Seed::bytes);
 
-uint64_t key_bytes(const ckks::Context& context, int level, int p_count) {
+uint64_t key_bytes(const ckks::Context& context, ckks::Level level, int p_count) {
   return kPrefixBytes + static_cast<uint64_t>(context.digit_count(level)) *
                             ckks::packed_bytes(context.ring(), ckks::Basis{level + 1, p_count});
 }
@@ -54,7 +55,7 @@ KeyPrefix read_prefix(ContainerReader& reader, const RecordHeader& record, const
   const uint8_t* in = bytes;
   KeyPrefix prefix;
   prefix.galois_element = get<uint32_t>(in);
-  prefix.level = get<int32_t>(in);
+  prefix.level = ckks::Level::at(get<int32_t>(in));
   prefix.p_count = get<int32_t>(in);
   prefix.digit_count = get<int32_t>(in);
   std::copy(in, in + prefix.seed.bytes.size(), prefix.seed.bytes.begin());
@@ -129,13 +130,13 @@ ckks::PublicKey read_public_key(ByteSource source, const ckks::Context& context)
   return key;
 }
 
-uint64_t evaluation_key_bytes(const ckks::Context& context, int level) {
+uint64_t evaluation_key_bytes(const ckks::Context& context, ckks::Level level) {
   return record_bytes(key_bytes(context, level, context.p_count(level)));
 }
 
 uint64_t evaluation_keys_file_bytes(const ckks::Context& context, const ckks::KeyRequest& request) {
   uint64_t total = container_bytes(context.spec());
-  for (const int level : request.relinearisation_keys(context.chain()))
+  for (const ckks::Level level : request.relinearisation_keys(context.chain()))
     total += evaluation_key_bytes(context, level);
   for (const auto& [element, level] : request.galois_keys(context.chain()))
     total += evaluation_key_bytes(context, level);
@@ -222,7 +223,7 @@ ckks::KeySwitchKey EvaluationKeysReader::load(const Entry& entry) {
 }
 
 const EvaluationKeysReader::Entry& EvaluationKeysReader::find(KeyRole role, ckks::GaloisElement element,
-                                                              int level) const {
+                                                              ckks::Level level) const {
   const auto found = index_.find({role, element, context_.band(level)});
   if (found == index_.end()) {
     reader_.refuse(message("it lacks the key ", name(role), " ", element, "; make keys for this model"));
@@ -239,7 +240,7 @@ ckks::EvaluationKeys EvaluationKeysReader::load(const ckks::KeyRequest& request,
                                                 const std::function<void(uint64_t, uint64_t)>& progress) {
   // All of them are found before the first is read.
   std::vector<const Entry*> wanted;
-  for (const int level : request.relinearisation_keys(context_.chain())) {
+  for (const ckks::Level level : request.relinearisation_keys(context_.chain())) {
     wanted.push_back(&find(KeyRole::kRelinearisation, 0, level));
   }
   for (const auto& [element, level] : request.galois_keys(context_.chain()))

@@ -34,7 +34,7 @@ ckks::PublicKey read_public_key(ByteSource source, const ckks::Context& context)
 enum class KeyRole : uint32_t { kRelinearisation = 1, kGalois = 2, kToEphemeral = 3, kFromEphemeral = 4 };
 
 // The record of a key for products or rotations at `level`, and the file of all keys of a request.
-uint64_t evaluation_key_bytes(const ckks::Context& context, int level);
+uint64_t evaluation_key_bytes(const ckks::Context& context, ckks::Level level);
 uint64_t evaluation_keys_file_bytes(const ckks::Context& context, const ckks::KeyRequest& request);
 
 class EvaluationKeysWriter {
@@ -61,7 +61,7 @@ class EvaluationKeysReader {
   struct Entry {
     KeyRole role;
     ckks::GaloisElement element;  // of kGalois, else 0
-    int level;
+    ckks::Level level;
     uint64_t position, bytes;  // of its record
   };
 
@@ -78,7 +78,7 @@ class EvaluationKeysReader {
                             const std::function<void(uint64_t, uint64_t)>& progress = {});
 
  private:
-  const Entry& find(KeyRole role, ckks::GaloisElement element, int level) const;
+  const Entry& find(KeyRole role, ckks::GaloisElement element, ckks::Level level) const;
 
   const ckks::Context& context_;
   ContainerReader reader_;

@@ -49,13 +49,13 @@ struct Corpus {
     CiphertextFile file;
     file.note = R"({"prompts": 1})";
     file.fingerprint = party.secret.fingerprint();
-    for (int level = 0; level <= 2; ++level)
+    for (ckks::Level level = 0; level <= 2; ++level)
       file.ciphertexts.push_back(party.encrypt(party.random_slots(1), level));
     write_ciphertexts(path, party.context, file);
     ciphertexts = taken();
     ckks::SeededEncryptor encryptor(party.secret);
     CiphertextWriter fresh(path, party.context, party.secret.fingerprint(), "{}");
-    for (int level = 0; level <= 2; ++level) {
+    for (ckks::Level level = 0; level <= 2; ++level) {
       fresh.write(encryptor.encrypt(party.encoder.encode(party.random_slots(1), level)));
     }
     fresh.commit();

@@ -132,7 +132,8 @@ TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext 
   CiphertextWriter writer(path, party.context, party.secret.fingerprint(), "{}");
   ckks::SeededEncryptor seeded(party.secret);
   for (size_t i = 0; i < kCount; ++i) {
-    const ckks::Plaintext plaintext = party.encoder.encode(party.random_slots(i), static_cast<int>(i % 4));
+    const ckks::Plaintext plaintext =
+        party.encoder.encode(party.random_slots(i), ckks::Level::at(static_cast<int>(i % 4)));
     if (i % 3 == 0) {
       writer.write(seeded.encrypt(plaintext));
     } else {
@@ -147,8 +148,8 @@ TEST_CASE("a file of ciphertexts is opened by its heads and read one ciphertext 
   REQUIRE(reader.heads().size() == kCount);
   CHECK(buffer_pool::statistics().peak_in_use == before);
   for (size_t i = kCount; i-- > 0;) {
-    CHECK(reader.heads()[i].level == static_cast<int>(i % 4));
-    CHECK(reader.heads()[i].scale == party.context.scale(static_cast<int>(i % 4)));
+    CHECK(reader.heads()[i].level == ckks::Level::at(static_cast<int>(i % 4)));
+    CHECK(reader.heads()[i].scale == party.context.scale(ckks::Level::at(static_cast<int>(i % 4))));
     CHECK(reader.heads()[i].seeded == (i % 3 == 0));
     CHECK(ckks::max_error(party.decryptor.decrypt(reader.load(i)), party.random_slots(i)) < 1e-6);
   }

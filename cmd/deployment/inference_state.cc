@@ -43,7 +43,7 @@ program::RunState read_group(ByteSource source, const ckks::Context& context, co
   const auto& heads = file.heads();
   bool fits = heads.size() == needed.size();
   for (size_t i = 0; fits && i < heads.size(); ++i) {
-    const int level = plan.level[needed[i].id];
+    const ckks::Level level = plan.level[needed[i].id];
     fits = heads[i].level == level && heads[i].scale == context.scale(level);
   }
   if (!fits) throw Error(message(path, " does not hold what the plan needs there; remove it"));

@@ -20,7 +20,7 @@ Json to_json(std::span<const PlanEnd> ends) {
   for (const PlanEnd& end : ends) {
     Json json;
     json["name"] = end.name;
-    json["level"] = end.level;
+    json["level"] = int{end.level};
     list.push_back(std::move(json));
   }
   return list;
@@ -29,9 +29,9 @@ Json to_json(std::span<const PlanEnd> ends) {
 std::vector<PlanEnd> ends_from(const Json& json, const std::string& what, const ckks::Context& context) {
   std::vector<PlanEnd> ends;
   for (const Json& end : json.array(what)) {
-    ends.push_back(
-        {end.at("name", what).string(what + ", name"),
-         static_cast<int>(end.at("level", what).integer(what + ", level", 0, context.max_level()))});
+    ends.push_back({end.at("name", what).string(what + ", name"),
+                    ckks::Level::at(static_cast<int>(
+                        end.at("level", what).integer(what + ", level", 0, context.max_level())))});
   }
   if (ends.empty() || ends.size() > kMaxEnds) throw Error(what + " lists no ciphertexts, or too many");
   return ends;

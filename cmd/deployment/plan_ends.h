@@ -17,7 +17,7 @@ namespace psm::cmd {
 
 struct PlanEnd {
   std::string name;
-  int level = 0;  // of the ciphertext, whose scale is the level's (Context::scale)
+  ckks::Level level = 0;  // of the ciphertext, whose scale is the level's (Context::scale)
 };
 
 struct PlanEnds {

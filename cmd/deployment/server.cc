@@ -5,11 +5,7 @@
 namespace psm::cmd {
 
 program::Ledger make_ledger(const Deployment& deployment) {
-  std::vector<double> scales;
-  for (int level = 0; level <= deployment.context->max_level(); ++level) {
-    scales.push_back(deployment.context->scale(level));
-  }
-  return program::Ledger(deployment.plan, scales);
+  return program::Ledger(deployment.plan, deployment.context->scales());
 }
 
 Server::Server(const Deployment& deployment, const ckks::EvaluationKeys& keys)

@@ -22,7 +22,7 @@ int main() {
   TestParty party(insecure_leveled(12, 3));  // a client with its secret, a server
   const Context& context = party.context;
   say_insecure(context.describe());
-  const int top = context.max_level();
+  const Level top = context.max_level();
   KeyRequest request;
   request.need_relinearisation(top);
   request.need_galois(galois_element(context, 1), top);
@@ -32,8 +32,8 @@ int main() {
   const Scale scale = context.scale(top), next = context.scale(top - 1);
   const Slots x = party.random_slots(1), y = party.random_slots(2);
   line("after", "level", "scale", "re slot 0", "error", "predicted");
-  const auto write = [&](const char* step, int level, double scale_now, const Slots& got,
-                         const Slots& exact, double predicted) {
+  const auto write = [&](const char* step, ckks::Level level, double scale_now,
+                         const Slots& got, const Slots& exact, double predicted) {
     line(step, level, bits(scale_now, "2^%.3f"), got[0].real(),
          bits(rms_error(got, exact)), bits(predicted));
   };

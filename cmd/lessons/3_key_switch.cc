@@ -32,14 +32,16 @@ int main() {
   TestParty party(insecure_bootstrappable(11));
   const Context& context = party.context;
   say_insecure(context.describe());
-  const int top = context.max_level();
+  const Level top = context.max_level();
 
   section("The gadget at the top level: digits of c_1, each 8 bits or more below P");
   line("digit", "first q", "last q", "log2 D_i", "log2 P");
   for (int i = 0; i < context.digit_count(top); ++i) {
     const DigitRange primes = context.digit(i, top);
-    const double log2_d = context.log2_q(primes.end - 1) -
-                          (primes.begin > 0 ? context.log2_q(primes.begin - 1) : 0);
+    const auto log2_below = [&](int end) {
+      return end > 0 ? context.log2_q(level_of({end, 0})) : 0;
+    };
+    const double log2_d = log2_below(primes.end) - log2_below(primes.begin);
     line("D_" + std::to_string(i), primes.begin, primes.end - 1, format("%.1f", log2_d),
          format("%.1f", context.log2_p(top)));
   }
@@ -49,7 +51,7 @@ int main() {
   const NoiseModel model(context);
   const GaloisElement g = galois_element(context, 1);
   for (const Gadget& band : context.chain().bands) {
-    const int level = band.top;
+    const ckks::Level level = band.top;
     party.add_rotations({1}, level);
     const KeySwitchKey& key = *party.keys.find_galois(context, g, level);
     const Ciphertext c = party.encrypt(party.random_slots(1), level);

@@ -38,9 +38,7 @@ int main() {
   const NoiseModel noise(context);
   const double bootstrap = predict_error(BootstrapPlan(context)).rms();
   const auto own = predicted_noise(plan, noise, bootstrap, twin.observations);
-  std::vector<double> scales;
-  for (int l = 0; l <= context.max_level(); ++l) scales.push_back(context.scale(l));
-  program::Ledger ledger(plan, scales);
+  program::Ledger ledger(plan, context.scales());
   ledger.set_ranges(twin.observations);
   const auto accumulated = accumulated_noise(plan, noise, own, twin.observations);
   ledger.set_predicted_errors(own, accumulated);

@@ -117,7 +117,7 @@ Json json_of(const ParameterProposal& p, double bound) {
   Json& bands = json["bands"] = Json(Json::Array{});
   for (const ckks::Gadget& gadget : context.chain().bands) {
     Json band;
-    band["top_level"] = gadget.top;
+    band["top_level"] = int{gadget.top};
     band["special_primes"] = gadget.p_count;
     band["digits"] = array(digits_of(gadget));
     bands.push_back(std::move(band));

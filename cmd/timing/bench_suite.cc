@@ -110,12 +110,12 @@ class Suite {
     return add(name, limbs, measure(options_.repetitions, body), count);
   }
 
-  ckks::Ciphertext encrypt(const std::vector<ckks::Complex>& values, int level) {
+  ckks::Ciphertext encrypt(const std::vector<ckks::Complex>& values, ckks::Level level) {
     return ckks::expand(encryptor_.encrypt(encoder_.encode(values, level)));
   }
 
   double limb_bytes() const { return model_.chain().limb_bytes(); }
-  Work work_of(const Instruction& instruction, int level) const {
+  Work work_of(const Instruction& instruction, ckks::Level level) const {
     return model_.effort(instruction, program_, level).work;
   }
   // `limbs_moved`: of operands and results; `work` tells how many limbs of keys are read.
@@ -147,8 +147,8 @@ class Suite {
     const ckks::GaloisElement g = ckks::galois_element(context_, 1);
     ckks::KeyRequest request;
     for (const int limbs : {kFew, kMany}) {
-      request.need_relinearisation(limbs - 1);
-      request.need_galois(g, limbs - 1);
+      request.need_relinearisation(ckks::level_of({limbs, 0}));
+      request.need_galois(g, ckks::level_of({limbs, 0}));
     }
     const ckks::EvaluationKeys keys = generator_.evaluation_keys(request);
     const ckks::Evaluator evaluator(context_, keys);
@@ -162,8 +162,9 @@ class Suite {
 
     const Instruction rotate{.opcode = Opcode::kRotate, .offsets = {1}};
     for (const int limbs : {kFew, kMany}) {
-      const ckks::Ciphertext a = encrypt(x, limbs - 1);
-      time("rotate", limbs, count_of(work_of(rotate, limbs - 1), 4 * limbs), [&] { evaluator.rotate(a, 1); });
+      const ckks::Level level = ckks::level_of({limbs, 0});
+      const ckks::Ciphertext a = encrypt(x, level);
+      time("rotate", limbs, count_of(work_of(rotate, level), 4 * limbs), [&] { evaluator.rotate(a, 1); });
     }
     const ckks::Ciphertext a = encrypt(x, kMany - 1);
     {
@@ -178,9 +179,10 @@ class Suite {
            [&] { evaluator.apply_galois(hoisted, g); });
     }
     for (const int limbs : {kFew, kMany}) {
-      const ckks::Ciphertext b = encrypt(x, limbs - 1), c = encrypt(x, limbs - 1);
+      const ckks::Level level = ckks::level_of({limbs, 0});
+      const ckks::Ciphertext b = encrypt(x, level), c = encrypt(x, level);
       // A relinearisation is a rotation's key switch; four products before it.
-      Work work = work_of(rotate, limbs - 1);
+      Work work = work_of(rotate, level);
       work[WorkKind::kMultiply] += 4 * limbs;
       time("multiply_relinearise", limbs, count_of(work, 6 * limbs), [&] { evaluator.multiply(b, c); });
     }
@@ -198,7 +200,7 @@ class Suite {
 
   // out_o = sum_r w_{o,r} rot_r(x), r = 1 .. 64, o < 4, weights of a short period.
   void weighted_rotations() {
-    const int level = kWeightedLimbs - 1;
+    const ckks::Level level = kWeightedLimbs - 1;
     ckks::LinearTransform transform{.outputs = kWeightedOutputs};
     for (int r = 1; r <= kWeightedRotations; ++r) {
       for (int o = 0; o < kWeightedOutputs; ++o) {
@@ -256,7 +258,7 @@ class Suite {
     if (options_.starting) options_.starting("bootstrap_full");
     const ckks::Evaluator evaluator(context_, *keys);
     const ckks::Decryptor decryptor(secret_, encoder_);
-    const int entry = plan.entry_level();
+    const ckks::Level entry = plan.entry_level();
     const auto slots = static_cast<size_t>(context_.slots());
     const std::vector<ckks::Complex> random = ckks::uniform_vector(context_.slots(), 1),
                                      constant(slots, ckks::Complex(1, 1));

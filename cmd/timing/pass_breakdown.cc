@@ -75,7 +75,7 @@ const char* operation(Opcode opcode) {
 }
 
 // Predicted seconds of the plaintext products of a linear map.
-double predicted_products(const Instruction& instruction, size_t slots, int level,
+double predicted_products(const Instruction& instruction, size_t slots, ckks::Level level,
                           const program::CostModel& costs) {
   const program::TransformSummary map =
       program::summarise(*instruction.linear, ckks::transform_schedule(*instruction.linear, slots), slots);

@@ -46,7 +46,7 @@ Ledger::Ledger(const Plan& plan, std::span<const double> scales) : row_of_value_
     const Instruction& instruction = plan.program.instructions[i];
     live += static_cast<int>(instruction.results.size());
     for (Value value : instruction.results) {
-      const int level = plan.level[value.id];
+      const ckks::Level level = plan.level[value.id];
       PSM_CHECK(static_cast<size_t>(level) < scales.size(), "level ", level, " of ", scales.size(),
                 " scales");
       row_of_value_[value.id] = static_cast<int>(rows_.size());
@@ -180,7 +180,7 @@ Json Ledger::json() const {
     entry["value"] = row.value.id;
     entry["operation"] = name(row.opcode);
     entry["label"] = row.label;
-    entry["level"] = row.level;
+    entry["level"] = int{row.level};
     entry["log2_scale"] = row.log2_scale;
     entry["live"] = row.live;
     if (row.range) {
@@ -239,8 +239,8 @@ Json to_json(std::span<const LedgerSummary> blocks, const char* name_key) {
     entry[name_key] = block.name;
     entry["instructions"] = block.instructions;
     entry["bootstraps"] = block.bootstraps;
-    entry["highest_level"] = block.highest_level;
-    entry["lowest_level"] = block.lowest_level;
+    entry["highest_level"] = int{block.highest_level};
+    entry["lowest_level"] = int{block.lowest_level};
     entry["max_abs"] = block.max_abs;
     entry["largest_predicted_std"] = block.largest_predicted_std;
     entry["largest_measured_over_predicted"] = optional_json(block.largest_measured_over_predicted);

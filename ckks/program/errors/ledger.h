@@ -23,7 +23,7 @@ struct LedgerRow {
   Value value;
   Opcode opcode{};
   std::string label{};
-  int level = 0;
+  ckks::Level level = 0;
   double log2_scale = 0;
   int live =
       0;  // values in memory while the instruction ends: its results, and what is used later or by itself
@@ -38,7 +38,7 @@ struct LedgerRow {
 struct LedgerSummary {
   std::string name{};  // of a block or of an operation
   int instructions = 0, bootstraps = 0;
-  int highest_level = 0, lowest_level = 0;
+  ckks::Level highest_level = 0, lowest_level = 0;
   double max_abs = 0;
   double largest_predicted_std = 0;
   std::optional<double> largest_measured_over_predicted{};

@@ -48,7 +48,7 @@ class Prediction {
 
   double size(Value value) const { return observations_[id(value)].rms; }
 
-  double own(const Instruction& instruction, int level, double bootstrap_rms) const {
+  double own(const Instruction& instruction, ckks::Level level, double bootstrap_rms) const {
     const auto size_of = [&](size_t i) { return size(instruction.arguments[i]); };
     switch (instruction.opcode) {
       case Opcode::kInput:
@@ -87,7 +87,7 @@ class Prediction {
 
   // Of one output of a map: key switches of its sources and the encoding of its weights, at the scale before
   // the rescale.
-  double own_of_output(const Instruction& instruction, int output, int level) const {
+  double own_of_output(const Instruction& instruction, int output, ckks::Level level) const {
     const ckks::Scale scale = context_.scale(level);
     const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);
     const size_t terms = terms_of(*instruction.linear, output);
@@ -118,7 +118,7 @@ class Prediction {
  private:
   // The error that the nodes of the series' plan add, carried to its result with sizes sampled over the
   // range.
-  double series(const Instruction& instruction, int level) const {
+  double series(const Instruction& instruction, ckks::Level level) const {
     std::vector<uint64_t> primes;
     for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
     const ckks::SeriesPlan plan = ckks::plan_series(*instruction.series, level, context_.scale(level),
@@ -181,7 +181,7 @@ std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& no
   std::vector<double> own(plan.level.size(), 0);
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
-    const int level = plan.argument_level[i];
+    const ckks::Level level = plan.argument_level[i];
     for (size_t r = 0; r < instruction.results.size(); ++r) {
       const double error = instruction.opcode == Opcode::kLinear
                                ? prediction.own_of_output(instruction, static_cast<int>(r), level)
@@ -199,10 +199,10 @@ std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& 
   std::vector<double> total(own.begin(), own.end());
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
-    const int level = plan.argument_level[i];
+    const ckks::Level level = plan.argument_level[i];
     // What bringing an argument down adds.
     const auto error = [&](Value argument) {
-      const int from = plan.level[id(argument)];
+      const ckks::Level from = plan.level[id(argument)];
       const double lowering = from == level ? 0 : noise.drop(from, level, prediction.size(argument));
       return std::hypot(total[id(argument)], lowering / std::numbers::sqrt2);
     };

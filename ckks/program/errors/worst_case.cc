@@ -36,7 +36,7 @@ class Pass {
     for (size_t i = 0; i < plan_.program.instructions.size(); ++i) {
       const Instruction& instruction = plan_.program.instructions[i];
       if (instruction.opcode == Opcode::kInput) continue;
-      const int level = plan_.argument_level[i];
+      const ckks::Level level = plan_.argument_level[i];
       arguments_.clear();
       for (const Value argument : instruction.arguments) {
         ckks::SlotBound x = bounds_[id(argument)];
@@ -49,7 +49,7 @@ class Pass {
   }
 
  private:
-  ckks::Scale scale(int level) const { return context_.scale(level); }
+  ckks::Scale scale(ckks::Level level) const { return context_.scale(level); }
   bool real(Value value) const { return plan_.program.value_is_real[id(value)] != 0; }
 
   void set(Value value, ckks::SlotBound bound) {
@@ -61,7 +61,7 @@ class Pass {
     bounds_[id(value)] = bound;
   }
 
-  void step(const Instruction& instruction, int level) {
+  void step(const Instruction& instruction, ckks::Level level) {
     const auto result = [&](ckks::SlotBound bound) { set(instruction.results[0], bound); };
     const ckks::SlotBound& x = arguments_[0];
     switch (instruction.opcode) {
@@ -109,13 +109,13 @@ class Pass {
   }
 
   // The plaintext's largest value and its rounding: coefficient by coefficient, or of one Gaussian integer.
-  ckks::SlotBound weight(const Instruction& instruction, int level) const {
+  ckks::SlotBound weight(const Instruction& instruction, ckks::Level level) const {
     if (!instruction.plain.has_data()) refuse_shape(instruction);
     return {instruction.plain.max_abs(),
             instruction.plain.period() == 1 ? 1 / scale(level) : model_.encoding(scale(level))};
   }
 
-  void linear(const Instruction& instruction, int level) {
+  void linear(const Instruction& instruction, ckks::Level level) {
     for (const ckks::TransformTerm& term : instruction.linear->terms) {
       if (!term.weight.has_data()) refuse_shape(instruction);
     }
@@ -126,7 +126,7 @@ class Pass {
     for (size_t r = 0; r < results.size(); ++r) set(instruction.results[r], results[r]);
   }
 
-  void series(const Instruction& instruction, int level) {
+  void series(const Instruction& instruction, ckks::Level level) {
     std::vector<uint64_t> primes;
     for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
     const ckks::SeriesPlan plan = ckks::plan_series(*instruction.series, level, scale(level),
@@ -149,7 +149,7 @@ class Pass {
     for (size_t r = 0; r < instruction.results.size(); ++r) {
       const double most = (real(instruction.results[r]) ? 1 : std::numbers::sqrt2) * kSlack;
       const ckks::SlotBound fresh{std::min(arguments_[r].size, most), parts ? part : 2 * part};
-      const int to = plan_.level[id(instruction.results[r])];
+      const ckks::Level to = plan_.level[id(instruction.results[r])];
       set(instruction.results[r],
           {fresh.size, model_.drop(context_.compute_level(), to, fresh.size, fresh.error)});
     }

@@ -156,7 +156,7 @@ TEST_CASE("what was bootstrapped is refused for sharing, even for one answer tha
   const Case c(ckks::insecure_bootstrappable(11), bootstrapped_program(), {{"x", std::sqrt(2.0)}});
   const Value y = c.plan.program.outputs[0].value;
   const ckks::SlotBound& bound = c.bounds[y.id];
-  const int level = c.plan.level[y.id];
+  const ckks::Level level = c.plan.level[y.id];
   CHECK_THROWS_WITH_AS(ckks::plan_flooding(c.context, level, c.context.scale(level), bound.size, bound.error,
                                            {.precision_bits = 1}),
                        doctest::Contains("not safe to share: the worst-case error of the result is 2^"),

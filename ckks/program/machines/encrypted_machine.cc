@@ -63,7 +63,7 @@ class EncryptedMachine::Run {
       const auto found = inputs.find(input.name);
       if (found == inputs.end())
         throw Error(message("input '", input.name, "' is missing; encrypt and send it"));
-      const int level = found->second.level();
+      const ckks::Level level = found->second.level();
       if (level < plan_.input_levels[i])
         throw Error(message("input '", input.name, "' is at level ", level, " but the plan needs ",
                             plan_.input_levels[i], "; encrypt it at that level"));
@@ -142,7 +142,7 @@ class EncryptedMachine::Run {
 
   const ckks::Ciphertext& argument(size_t i) {
     const Value value = instruction_->arguments[i];
-    const int level = plan_.argument_level[index_];
+    const ckks::Level level = plan_.argument_level[index_];
     if (plan_.level[id(value)] == level) return values_[id(value)];
     const auto [found, is_new] = lowered_.try_emplace({value.id, level});
     if (is_new) {
@@ -161,7 +161,7 @@ class EncryptedMachine::Run {
 
   // At the canonical scale of the level: a product with it is canonical again after the rescale.
   template <typename Use>
-  void with_encoded(const ckks::Plain& plain, int level, const Use& use) {
+  void with_encoded(const ckks::Plain& plain, ckks::Level level, const Use& use) {
     Cache& cache = *machine_.cache_;
     const Cache::Key key{plain.values().data(), level};
     if (const auto found = cache.plaintexts.find(key); found != cache.plaintexts.end())
@@ -176,7 +176,7 @@ class EncryptedMachine::Run {
   }
 
   void step() {
-    const int level = plan_.argument_level[index_];
+    const ckks::Level level = plan_.argument_level[index_];
     switch (instruction_->opcode) {
       case Opcode::kInput:
         return;  // loaded
@@ -240,7 +240,7 @@ class EncryptedMachine::Run {
       store(i, evaluator_.rotate(hoisted, instruction_->offsets[i]));
   }
 
-  void linear(int level) {
+  void linear(ckks::Level level) {
     Cache& cache = *machine_.cache_;
     auto key = std::make_pair(ckks::same_encoding(*instruction_->linear), level);
     const auto found = cache.transforms.find(key);
@@ -262,7 +262,7 @@ class EncryptedMachine::Run {
     cache.transforms.emplace(std::move(key), std::move(fresh));
   }
 
-  void series(int level) {
+  void series(ckks::Level level) {
     const auto [found, is_new] = machine_.cache_->series.try_emplace(index_);
     if (is_new) {
       std::vector<uint64_t> primes;
@@ -338,9 +338,9 @@ void EncryptedMachine::require_levels() const {
     if (instruction.opcode != Opcode::kBootstrap) continue;
     const ckks::SparseBootstrapper* sparse = find_sparse(instruction.period);
     const bool offered = instruction.period == 0 ? bootstrapper_ != nullptr : sparse != nullptr;
-    int entry = context.entry_level(), output = context.compute_level();
+    ckks::Level entry = context.entry_level(), output = context.compute_level();
     if (sparse != nullptr) entry = sparse->plan().entry_level(), output = sparse->plan().output_level();
-    int highest = 0;
+    ckks::Level highest = 0;
     for (Value result : instruction.results) highest = std::max(highest, plan_.level[id(result)]);
     if (!offered || plan_.argument_level[i] != entry || highest > output)
       throw Error(message("the plan has ", plan_.bootstraps, " bootstraps, one of ",
@@ -353,9 +353,10 @@ void EncryptedMachine::require_levels() const {
 // All keys, now rather than at the first bootstrap, which may be hours away.
 void EncryptedMachine::require_keys() const {
   const auto require = [&](const ckks::KeyRequest& request) {
-    for (const int level : request.relinearisation_levels) evaluator_.require_relinearisation_key(level);
+    for (const ckks::Level level : request.relinearisation_levels)
+      evaluator_.require_relinearisation_key(level);
     for (const auto& [element, levels] : request.galois_levels)
-      for (const int level : levels) evaluator_.require_galois_key(element, level);
+      for (const ckks::Level level : levels) evaluator_.require_galois_key(element, level);
   };
   require(plan_.keys);
   for (const size_t period : bootstrap_periods(plan_))

@@ -17,7 +17,7 @@ std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms(const Plan& pl
   double left = static_cast<double>(bytes);
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
-    const int level = plan.argument_level[i];
+    const ckks::Level level = plan.argument_level[i];
     if (instruction.plain.period() > 1)
       left -= 16.0 * static_cast<double>(instruction.plain.period()) * (level + 1);
     if (!instruction.linear) continue;

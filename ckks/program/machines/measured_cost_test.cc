@@ -65,8 +65,8 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
   setting.machine->run(ciphertexts);
 
   ckks::KernelCounter counter(context.q(0));
-  std::vector<int> levels(plan.level.size(), -1);
-  std::set<std::pair<int, int>> lowered;  // values at lower levels, kept by the machine
+  std::vector<ckks::Level> levels(plan.level.size(), -1);
+  std::set<std::pair<int, ckks::Level>> lowered;  // values at lower levels, kept by the machine
   std::vector<Measured> bootstraps;
   RunOptions options;
   options.observe = [&](size_t, Value value, const ckks::Ciphertext& result) {
@@ -75,7 +75,7 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
   options.progress = [&](size_t done, size_t) {
     const size_t index = done - 1;
     const Instruction& instruction = plan.program.instructions[index];
-    const int level = plan.argument_level[index];
+    const ckks::Level level = plan.argument_level[index];
     const bool is_bootstrap = instruction.opcode == Opcode::kBootstrap;
     CAPTURE(describe(instruction));
     Effort effort = model.effort(instruction, plan.program, level);
@@ -84,7 +84,7 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
         effort += model.drop_effort(level);
     }
     for (Value result : instruction.results) {
-      const int at = levels[result.id];
+      const ckks::Level at = levels[result.id];
       CHECK(at == plan.level[result.id]);
       if (is_bootstrap && at < model.output_level(instruction.period)) effort += model.drop_effort(at);
       if (!is_bootstrap) CHECK(at == level - depth(instruction));

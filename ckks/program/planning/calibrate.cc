@@ -52,7 +52,7 @@ ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
 // results go through memory and that threads wait for each other. The middle one of `seconds` worth of calls.
 double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts, double seconds) {
   const ckks::Ring& ring = context.ring();
-  const int level = context.compute_level();
+  const ckks::Level level = context.compute_level();
   const ckks::Basis basis{level + 1, context.p_count(level)};
   ckks::KeySwitchKey key{.seed = {}, .level = level, .p_count = basis.p, .digits = {}, .fingerprint = {}};
   for (int d = 0; d < context.digit_count(level); ++d)
@@ -167,7 +167,7 @@ KernelSeconds calibrate(const ckks::Context& context, double seconds) {
 double encode_seconds_per_byte(const ckks::Context& context) {
   const ckks::Encoder encoder(context);
   constexpr size_t kPlaintexts = 16;
-  const int level = context.compute_level();
+  const ckks::Level level = context.compute_level();
   const std::vector<std::complex<double>> values(static_cast<size_t>(context.slots()) / 8, {0.5, -0.25});
   std::vector<ckks::Plaintext> encoded(kPlaintexts);
   const std::vector<double> times = times_of_calls(0.1, [&] {

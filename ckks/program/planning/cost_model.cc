@@ -71,7 +71,7 @@ TransformSummary summary_of(const ckks::LinearTransform& transform, size_t slots
 
 }  // namespace
 
-ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series& series, int level) {
+ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series& series, ckks::Level level) {
   const std::vector<uint64_t> primes(static_cast<size_t>(level) + 1, uint64_t{1} << 40);
   return ckks::plan_series(series, level, ckks::Scale(0x1p40), ckks::Scale(0x1p40), primes);
 }
@@ -81,7 +81,7 @@ double series_scratch_bytes(const ckks::SeriesPlan& plan, const ckks::Chain& cha
   double live = chain.ciphertext_bytes(plan.nodes[0].level + shift),
          peak = 0;  // of the argument there is a copy
   for (size_t i = 1; i < plan.nodes.size(); ++i) {
-    const int level = plan.nodes[i].level + 1 + shift;  // before the rescaling
+    const ckks::Level level = plan.nodes[i].level + 1 + shift;  // before the rescaling
     const int limbs = level + 1, extended = limbs + chain.special_primes(level);
     const int sum =
         plan.nodes[i].products.empty() ? 2 * limbs : 3 * limbs + (chain.digits(level) + 2) * extended;
@@ -111,15 +111,15 @@ const BootstrapFigures& CostModel::bootstrap(size_t period) const {
   return period == 0 ? bootstrap_ : sparse(period).figures;
 }
 
-int CostModel::entry_level(size_t period) const {
+ckks::Level CostModel::entry_level(size_t period) const {
   return period == 0 ? chain_.entry_level : sparse(period).entry_level;
 }
 
-int CostModel::output_level(size_t period) const {
+ckks::Level CostModel::output_level(size_t period) const {
   return period == 0 ? chain_.compute_level : sparse(period).output_level;
 }
 
-Effort CostModel::effort(const Instruction& instruction, const Program& program, int level) const {
+Effort CostModel::effort(const Instruction& instruction, const Program& program, ckks::Level level) const {
   EffortSum sum(chain_);
   switch (instruction.opcode) {
     case Opcode::kInput:
@@ -165,7 +165,7 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
   refuse_opcode("cost model", instruction.opcode);
 }
 
-Effort CostModel::drop_effort(int target) const {
+Effort CostModel::drop_effort(ckks::Level target) const {
   EffortSum sum(chain_);
   sum.add(target + 1);
   sum.rescale(target + 1);
@@ -174,7 +174,7 @@ Effort CostModel::drop_effort(int target) const {
   return sum.effort;
 }
 
-double CostModel::seconds(const Instruction& instruction, const Program& program, int level) const {
+double CostModel::seconds(const Instruction& instruction, const Program& program, ckks::Level level) const {
   if (instruction.opcode == Opcode::kBootstrap)
     return is_single_real(instruction, program) ? bootstrap(instruction.period).real_seconds
                                                 : bootstrap(instruction.period).seconds;
@@ -182,15 +182,15 @@ double CostModel::seconds(const Instruction& instruction, const Program& program
 }
 
 std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, const Program& program,
-                                                int lowest, int highest) const {
+                                                ckks::Level lowest, ckks::Level highest) const {
   std::vector<double> seconds;
   if (instruction.opcode != Opcode::kLinear) {
-    for (int level = lowest; level <= highest; ++level)
+    for (ckks::Level level = lowest; level <= highest; ++level)
       seconds.push_back(this->seconds(instruction, program, level));
     return seconds;
   }
   const TransformSummary summary = summary_of(*instruction.linear, program.slots);
-  for (int level = lowest; level <= highest; ++level) {
+  for (ckks::Level level = lowest; level <= highest; ++level) {
     EffortSum sum(chain_);
     sum.linear(summary, level);
     seconds.push_back(kernels_.of(sum.effort.work));
@@ -198,7 +198,7 @@ std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, 
   return seconds;
 }
 
-void CostModel::add_keys(const Instruction& instruction, int level, ckks::KeyRequest& needs) const {
+void CostModel::add_keys(const Instruction& instruction, ckks::Level level, ckks::KeyRequest& needs) const {
   switch (instruction.opcode) {
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:

@@ -86,7 +86,7 @@ struct BootstrapFigures {
 // A sparse bootstrap that is offered: of values that repeat with this period or one that divides it.
 struct SparseFigures {
   size_t period = 0;
-  int entry_level = 0, output_level = 0;
+  ckks::Level entry_level = 0, output_level = 0;
   BootstrapFigures figures;  // one real value costs what a complex one does
 };
 
@@ -99,20 +99,21 @@ class CostModel {
   const KernelSeconds& kernels() const { return kernels_; }
   // Of the full bootstrap, or of the sparse one of this period, which is offered (PSM_CHECK).
   const BootstrapFigures& bootstrap(size_t period = 0) const;
-  int entry_level(size_t period) const;   // where it starts
-  int output_level(size_t period) const;  // and ends
+  ckks::Level entry_level(size_t period) const;   // where it starts
+  ckks::Level output_level(size_t period) const;  // and ends
   // Keys of a sparse bootstrap pay where many take it; whoever makes the model decides which are offered.
   const std::vector<SparseFigures>& sparse() const { return sparse_; }
 
   // Of an instruction whose arguments are at `level` (drops to it are counted apart). kRefresh is free,
   // kBootstrap costs one bootstrap: of a complex value, of two real ones, or less for a single real one.
-  Effort effort(const Instruction&, const Program&, int level) const;
-  Effort drop_effort(int target) const;  // Evaluator::drop_to_level
-  double seconds(const Instruction&, const Program&, int level) const;
-  std::vector<double> seconds_by_level(const Instruction&, const Program&, int lowest, int highest) const;
-  double drop_seconds(int target) const { return kernels_.of(drop_effort(target).work); }
+  Effort effort(const Instruction&, const Program&, ckks::Level level) const;
+  Effort drop_effort(ckks::Level target) const;  // Evaluator::drop_to_level
+  double seconds(const Instruction&, const Program&, ckks::Level level) const;
+  std::vector<double> seconds_by_level(const Instruction&, const Program&, ckks::Level lowest,
+                                       ckks::Level highest) const;
+  double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
-  void add_keys(const Instruction&, int level, ckks::KeyRequest&) const;
+  void add_keys(const Instruction&, ckks::Level level, ckks::KeyRequest&) const;
 
  private:
   const SparseFigures& sparse(size_t period) const;
@@ -124,7 +125,7 @@ class CostModel {
 };
 
 // How a series is evaluated from a level on; levels and products do not depend on the primes.
-ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series&, int level);
+ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series&, ckks::Level level);
 
 // What evaluating a series takes at its peak beside its argument and its result: the nodes that are alive,
 // the sum and the digits of the one at hand. `shift` is added to the plan's levels.

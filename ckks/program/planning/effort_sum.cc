@@ -12,7 +12,7 @@ constexpr size_t kLongRun = 64;
 // The parts of a key switch, as work at one level.
 class Switching {
  public:
-  Switching(const ckks::Chain& chain, int level)
+  Switching(const ckks::Chain& chain, ckks::Level level)
       : Switching(level + 1, chain.special_primes(level), chain.digits(level), chain.packed_limbs(level),
                   chain.gadget(level).digits) {}
   Switching(int limbs, int special, int digits, double packed_limbs, std::span<const ckks::DigitRange> ranges)
@@ -73,18 +73,18 @@ TransformSummary summarise(const ckks::LinearTransform& transform, const ckks::T
   return summary;
 }
 
-void EffortSum::add(int level, int polynomials, int64_t times) {
+void EffortSum::add(ckks::Level level, int polynomials, int64_t times) {
   effort.work[WorkKind::kAdd] += static_cast<double>(polynomials * (level + 1) * times);
 }
 
 // Two polynomials lose a limb: one inverse NTT of it; its residues and the difference taken to all others.
-void EffortSum::rescale(int level) {
+void EffortSum::rescale(ckks::Level level) {
   effort.work[WorkKind::kNtt] += 2 * (1 + level);
   effort.work[WorkKind::kAdd] += 2 * 2 * level;
   ++effort.counts.rescales;
 }
 
-void EffortSum::multiply_plain(int level, size_t period, size_t slots) {
+void EffortSum::multiply_plain(ckks::Level level, size_t period, size_t slots) {
   const bool constants = period == 1 || slots / period >= kLongRun;
   const WorkKind kernel = constants         ? WorkKind::kAdd
                           : period == slots ? WorkKind::kMultiply
@@ -93,12 +93,12 @@ void EffortSum::multiply_plain(int level, size_t period, size_t slots) {
   ++effort.counts.plaintext_products;
 }
 
-void EffortSum::multiply(int level, int64_t count) {
+void EffortSum::multiply(ckks::Level level, int64_t count) {
   effort.work[WorkKind::kMultiply] += static_cast<double>(4 * (level + 1) * count);
   effort.counts.ciphertext_products += count;
 }
 
-void EffortSum::relinearise_rescale(int level) {
+void EffortSum::relinearise_rescale(ckks::Level level) {
   const Switching at(chain_, level);
   at.decompose(effort.work);
   at.key_product(effort.work);
@@ -108,7 +108,7 @@ void EffortSum::relinearise_rescale(int level) {
   ++effort.counts.rescales;
 }
 
-void EffortSum::rotate(int level, int64_t count) {
+void EffortSum::rotate(ckks::Level level, int64_t count) {
   const Switching at(chain_, level);
   const auto times = static_cast<double>(count);
   at.decompose(effort.work);
@@ -118,14 +118,14 @@ void EffortSum::rotate(int level, int64_t count) {
   (count == 1 ? effort.counts.full_key_switches : effort.counts.hoisted_key_switches) += count;
 }
 
-void EffortSum::conjugate(int level) {
+void EffortSum::conjugate(ckks::Level level) {
   const Switching at(chain_, level);
   at.full(effort.work);
   at.permute(effort.work, 2, false);
   ++effort.counts.conjugations;
 }
 
-void EffortSum::sum_rotations(int level, int64_t count) {
+void EffortSum::sum_rotations(ckks::Level level, int64_t count) {
   const Switching at(chain_, level);
   const auto switched = static_cast<double>(count - 1);
   at.decompose(effort.work);
@@ -136,7 +136,7 @@ void EffortSum::sum_rotations(int level, int64_t count) {
   effort.counts.hoisted_key_switches += count - 1;
 }
 
-void EffortSum::linear(const TransformSummary& transform, int level) {
+void EffortSum::linear(const TransformSummary& transform, ckks::Level level) {
   const Switching at(chain_, level);
   const double sources = transform.hoisted_rotations, steps = transform.giant_rotations;
   const double unmoved = transform.sources - sources;
@@ -159,7 +159,7 @@ void EffortSum::linear(const TransformSummary& transform, int level) {
 void EffortSum::series(std::span<const ckks::SeriesPlan::Node> nodes, int shift) {
   for (const ckks::SeriesPlan::Node& node : nodes) {
     if (node.products.empty() && node.terms.empty()) continue;  // the argument
-    const int level = node.level + 1 + shift;
+    const ckks::Level level = node.level + 1 + shift;
     const auto terms = static_cast<int64_t>(node.terms.size());
     add(level, 2, terms);
     effort.counts.plaintext_products += terms;
@@ -174,7 +174,7 @@ void EffortSum::series(std::span<const ckks::SeriesPlan::Node> nodes, int shift)
   }
 }
 
-void EffortSum::mod_raise(int level) {
+void EffortSum::mod_raise(ckks::Level level) {
   const ckks::DigitRange one_digit[] = {{0, 1}};
   const double packed = (chain_.q_bits.front() + chain_.p_bits.front()) / 64.0;
   Switching(1, 1, 1, packed, one_digit).full(effort.work);

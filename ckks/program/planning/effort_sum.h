@@ -31,23 +31,23 @@ class EffortSum {
   Effort effort;
 
   // Sums, differences and products by one number or by i.
-  void add(int level, int polynomials = 2, int64_t times = 1);
-  void rescale(int level);
+  void add(ckks::Level level, int polynomials = 2, int64_t times = 1);
+  void rescale(ckks::Level level);
   // By a plaintext of `period` of `slots` slots, not rescaled; period 1 is a number.
-  void multiply_plain(int level, size_t period, size_t slots);
+  void multiply_plain(ckks::Level level, size_t period, size_t slots);
   // `count` products of ciphertexts in one sum, before relinearisation.
-  void multiply(int level, int64_t count = 1);
-  void relinearise_rescale(int level);
+  void multiply(ckks::Level level, int64_t count = 1);
+  void relinearise_rescale(ckks::Level level);
   // One rotation has a decomposition of its own; several share one.
-  void rotate(int level, int64_t count = 1);
-  void conjugate(int level);
+  void rotate(ckks::Level level, int64_t count = 1);
+  void conjugate(ckks::Level level);
   // The sum of `count` rotations, the identity among them (Evaluator::sum_galois).
-  void sum_rotations(int level, int64_t count);
-  void linear(const TransformSummary&, int level);
+  void sum_rotations(ckks::Level level, int64_t count);
+  void linear(const TransformSummary&, ckks::Level level);
   // Nodes of a series, `shift` levels above where they were planned.
   void series(std::span<const ckks::SeriesPlan::Node>, int shift = 0);
   // From level 0 by way of the ephemeral secret, at modulus q_0 p_0, to `level`.
-  void mod_raise(int level);
+  void mod_raise(ckks::Level level);
 
  private:
   const ckks::Chain& chain_;

@@ -18,14 +18,15 @@ class Memory {
   }
   void store(Value value) { live_ += chain_.ciphertext_bytes(plan_.level[id(value)]); }
   // True if the value had to be brought down for this instruction.
-  bool lower(Value value, int level) {
+  bool lower(Value value, ckks::Level level) {
     if (plan_.level[id(value)] == level || !lowered_.insert({value.id, level}).second) return false;
     live_ += chain_.ciphertext_bytes(level);
     return true;
   }
   void release(Value value) {
     live_ -= chain_.ciphertext_bytes(plan_.level[id(value)]);
-    for (auto at = lowered_.lower_bound({value.id, 0}); at != lowered_.end() && at->first == value.id;) {
+    for (auto at = lowered_.lower_bound({value.id, ckks::Level(0)});
+         at != lowered_.end() && at->first == value.id;) {
       live_ -= chain_.ciphertext_bytes(at->second);
       at = lowered_.erase(at);
     }
@@ -35,7 +36,7 @@ class Memory {
  private:
   const Plan& plan_;
   const ckks::Chain& chain_;
-  std::set<std::pair<int, int>> lowered_;
+  std::set<std::pair<int, ckks::Level>> lowered_;
   double live_ = 0;
 };
 
@@ -45,7 +46,7 @@ class Plaintexts {
   explicit Plaintexts(const ckks::Chain& chain) : chain_(chain) {}
 
   // Those of an instruction, met before or not: a vector, a map, or nothing.
-  double add(const Instruction& instruction, int level) {
+  double add(const Instruction& instruction, ckks::Level level) {
     double bytes = 0;
     bool is_new = true;
     if (instruction.plain.period() > 1) {  // a number takes no plaintext
@@ -73,7 +74,8 @@ class Plaintexts {
 };
 
 // Decomposed digits, and the accumulators of a linear map.
-double scratch_bytes(const Instruction& instruction, int level, const CostModel& model, size_t slots) {
+double scratch_bytes(const Instruction& instruction, ckks::Level level, const CostModel& model,
+                     size_t slots) {
   const ckks::Chain& chain = model.chain();
   const double extended = (level + 1 + chain.special_primes(level)) * chain.limb_bytes();
   switch (instruction.opcode) {
@@ -114,12 +116,12 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
     reading.bootstrap_bytes += model.bootstrap(period).memory_bytes;
   }
   reading.bootstrap_key_bytes = static_cast<double>(reading.keys.bytes(chain)) - reading.program_key_bytes;
-  const auto count = [&](int level) {
+  const auto count = [&](ckks::Level level) {
     KeyFigures& figures = reading.keys_by_level[level];
     ++figures.count;
     figures.bytes += static_cast<double>(chain.key_bytes(level));
   };
-  for (const int level : reading.keys.relinearisation_keys(chain)) count(level);
+  for (const ckks::Level level : reading.keys.relinearisation_keys(chain)) count(level);
   for (const auto& [element, level] : reading.keys.galois_keys(chain)) count(level);
 }
 
@@ -151,11 +153,11 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
   std::map<std::string, size_t> block_index;
   memory.start();
   reading.lowest_level = model.chain().max_level;
-  for (int level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
+  for (ckks::Level level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
   const std::vector<Instruction>& instructions = plan.program.instructions;
   for (size_t i = 0; i < instructions.size(); ++i) {
     const Instruction& instruction = instructions[i];
-    const int level = plan.argument_level[i];
+    const ckks::Level level = plan.argument_level[i];
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
     Effort effort = model.effort(instruction, plan.program, level);
     double seconds = model.seconds(instruction, plan.program, level);
@@ -165,7 +167,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
       effort = {};
       effort.counts.bootstraps = 1;
     }
-    auto drop_to = [&](int target) {
+    auto drop_to = [&](ckks::Level target) {
       effort += model.drop_effort(target);
       seconds += model.drop_seconds(target);
     };
@@ -224,9 +226,9 @@ Json to_json(const MeterReading& reading) {
   json["seconds"] = reading.seconds;
   json["counts"] = to_json(reading.counts);
   json["bootstrap_counts"] = to_json(reading.bootstrap_counts);
-  json["levels"]["input"] = reading.input_level;
-  json["levels"]["highest"] = reading.highest_level;
-  json["levels"]["lowest"] = reading.lowest_level;
+  json["levels"]["input"] = int{reading.input_level};
+  json["levels"]["highest"] = int{reading.highest_level};
+  json["levels"]["lowest"] = int{reading.lowest_level};
   json["keys"]["rotation_keys"] = static_cast<int>(reading.keys.galois_levels.size());
   json["keys"]["program_rotation_keys"] = reading.program_rotation_keys;
   json["keys"]["program_bytes"] = reading.program_key_bytes;
@@ -235,7 +237,7 @@ Json to_json(const MeterReading& reading) {
   json["keys"]["by_level"] = Json(Json::Array{});
   for (const auto& [level, figures] : reading.keys_by_level) {
     Json row;
-    row["level"] = level;
+    row["level"] = int{level};
     row["keys"] = figures.count;
     row["bytes"] = figures.bytes;
     json["keys"]["by_level"].push_back(std::move(row));

@@ -36,7 +36,7 @@ struct MeterReading {
   std::vector<BlockFigures> blocks;  // in order of appearance
 
   ckks::KeyRequest keys;  // of program and bootstrap together
-  std::map<int, KeyFigures> keys_by_level;
+  std::map<ckks::Level, KeyFigures> keys_by_level;
   int program_rotation_keys = 0;  // different Galois elements of the program alone
   double program_key_bytes = 0;
   double bootstrap_key_bytes = 0;  // what the bootstrap adds to them, encapsulation included
@@ -54,8 +54,8 @@ struct MeterReading {
   double run_bytes() const;
   double peak_bytes() const { return run_bytes() + key_bytes(); }
 
-  int input_level = 0;                      // highest of all inputs
-  int lowest_level = 0, highest_level = 0;  // at which something is computed
+  ckks::Level input_level = 0;                      // highest of all inputs
+  ckks::Level lowest_level = 0, highest_level = 0;  // at which something is computed
 };
 
 // `block_parts`: how many parts of a label name its block.

@@ -65,12 +65,12 @@ TEST_CASE("keys of program and bootstrap are merged: one for each band of levels
   CHECK(reading.counts.bootstraps == 1);
   CHECK(reading.bootstrap_counts.relinearisations == 40);
   REQUIRE(reading.keys.galois_levels.at(5).size() == 2);  // the program's rotation, and the bootstrap's
-  const int low = *reading.keys.galois_levels.at(5).begin();
+  const ckks::Level low = *reading.keys.galois_levels.at(5).begin();
   CHECK(*reading.keys.galois_levels.at(5).rbegin() == 27);
   CHECK(*reading.keys.relinearisation_levels.rbegin() == 23);
   CHECK(reading.keys_by_level.at(27).count == 1);
-  std::map<int, int> highest;  // of the relinearisations, by band
-  for (int level : reading.keys.relinearisation_levels) highest[m.chain().band(level)] = level;
+  std::map<int, ckks::Level> highest;  // of the relinearisations, by band
+  for (ckks::Level level : reading.keys.relinearisation_levels) highest[m.chain().band(level)] = level;
   size_t bytes = m.chain().key_bytes(27) + m.chain().key_bytes(low) + m.chain().encapsulation_bytes();
   for (const auto& [band, level] : highest) bytes += m.chain().key_bytes(level);
   CHECK(reading.key_bytes() == static_cast<double>(bytes));

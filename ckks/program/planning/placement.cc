@@ -38,8 +38,8 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
   for (const SparseFigures& sparse : model.sparse())
     kinds_.push_back({sparse.period, sparse.entry_level, std::min(sparse.output_level, budget.max_level),
                       sparse.figures.seconds, sparse.figures.real_seconds});
-  const int top = std::max(budget.max_level, budget.input_level);
-  for (int level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
+  const ckks::Level top = std::max(budget.max_level, budget.input_level);
+  for (ckks::Level level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
   for (size_t i = 0; i < program.instructions.size(); ++i) {
     const Instruction& instruction = program.instructions[i];
     Step step{.kind = Step::Kind::kOther,
@@ -65,7 +65,8 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
             {i, k, program.value_is_real[argument] != 0, sparse_kind(program.value_period[argument])});
       }
     } else if (step.depth <= top) {
-      const std::vector<double> seconds = model.seconds_by_level(instruction, program, step.depth, top);
+      const std::vector<double> seconds =
+          model.seconds_by_level(instruction, program, ckks::Level::at(step.depth), top);
       seconds_.insert(seconds_.end(), seconds.begin(), seconds.end());
     } else {
       seconds_.push_back(0);
@@ -165,7 +166,7 @@ std::vector<std::vector<size_t>> Placement::bootstraps(const Choice& choice) con
   return result;
 }
 
-Placement::Outcome Placement::evaluate(const Choice& choice, std::vector<int>* needs) {
+Placement::Outcome Placement::evaluate(const Choice& choice, std::vector<ckks::Level>* needs) {
   Outcome outcome = pass([&](size_t candidate, int) { return choice[candidate]; });
   outcome.seconds += bootstrap_seconds(choice);
   if (needs) *needs = need_;
@@ -176,18 +177,18 @@ Placement::Outcome Placement::evaluate(const Choice& choice, std::vector<int>* n
 // all.
 template <typename Decide>
 Placement::Outcome Placement::pass(const Decide& decide) {
-  std::fill(need_.begin(), need_.end(), -1);
+  std::fill(need_.begin(), need_.end(), ckks::Level(-1));
   std::fill(used_levels_.begin(), used_levels_.end(), 0);
   Outcome outcome;
-  auto use = [&](int value, int level, uint64_t levels) {
-    int& need = need_[value];
+  auto use = [&](int value, ckks::Level level, uint64_t levels) {
+    ckks::Level& need = need_[value];
     need = std::max(need, level);
     used_levels_[value] |= levels;
   };
-  auto need_of = [&](int value) -> int& { return need_[value]; };
-  auto bit = [](int level) { return uint64_t{1} << std::min(level, 63); };
+  auto need_of = [&](int value) -> ckks::Level& { return need_[value]; };
+  auto bit = [](ckks::Level level) { return uint64_t{1} << std::min<int>(level, 63); };
   // A value that is there at `level` is brought down once for every lower level at which it is used.
-  auto drops = [&](int value, int level) {
+  auto drops = [&](int value, ckks::Level level) {
     for (uint64_t rest = used_levels_[value]; rest != 0; rest &= rest - 1) {
       const int target = std::countr_zero(rest);
       if (target < level && target < static_cast<int>(drop_seconds_.size()))
@@ -213,7 +214,7 @@ Placement::Outcome Placement::pass(const Decide& decide) {
       }
       continue;
     }
-    int level = -1;
+    ckks::Level level = -1;
     for (uint32_t k = step.results; k < step.end; ++k) level = std::max(level, need_of(operands_[k]));
     if (level < 0) continue;  // an input that nothing uses
     for (uint32_t k = step.results; k < step.end; ++k) {
@@ -224,7 +225,7 @@ Placement::Outcome Placement::pass(const Decide& decide) {
       outcome.missing += std::max(0, level - highest_of_input_[operands_[step.results]]);
       continue;
     }
-    const int argument_level = level + step.depth;
+    const ckks::Level argument_level = level + step.depth;
     for (uint32_t k = step.arguments; k < step.results; ++k)
       use(operands_[k], argument_level, bit(argument_level));
     outcome.seconds += seconds_[step.seconds + std::min(static_cast<uint32_t>(level), step.levels - 1)];

@@ -28,7 +28,7 @@ class Placement {
   // What a bootstrap is to the search.
   struct Kind {
     size_t period;  // 0: all slots
-    int entry_level, output_level;
+    ckks::Level entry_level, output_level;
     double seconds, real_seconds;
   };
 
@@ -49,7 +49,7 @@ class Placement {
     return kinds_[kind_index(candidate, choice[candidate])];
   }
   // Levels needed by each value (by id), and the outcome.
-  Outcome evaluate(const Choice&, std::vector<int>* needs = nullptr);
+  Outcome evaluate(const Choice&, std::vector<ckks::Level>* needs = nullptr);
   Choice search();
 
   // The bootstraps of a choice: each one or two candidates. Two real ones of one kind and group, or of groups
@@ -100,9 +100,9 @@ class Placement {
   std::vector<Step> steps_;                  // by instruction
   std::vector<int> operands_;                // of all steps: values, arguments first, then results
   std::vector<double> seconds_;              // of all steps, by level of their results
-  std::vector<int> highest_of_input_;        // by value
-  std::vector<int> need_;                    // scratch: by value
-  std::vector<uint64_t> used_levels_;        // scratch: by value, bit l = used at level l
+  std::vector<ckks::Level> highest_of_input_;  // by value
+  std::vector<ckks::Level> need_;              // scratch: by value
+  std::vector<uint64_t> used_levels_;          // scratch: by value, bit l = used at level l
   size_t ranks_ = 0;
   std::vector<int> reals_;  // scratch: by rank and kind
 };

@@ -12,7 +12,7 @@ namespace {
 size_t id(Value value) { return static_cast<size_t>(value.id); }
 
 // "between refresh [layer 0 / x] and multiply [layer 1 / y]": follows the uses that set the need of `value`.
-std::string end_of_critical_path(const Program& program, const std::vector<int>& needs,
+std::string end_of_critical_path(const Program& program, const std::vector<ckks::Level>& needs,
                                  const std::vector<char>& bootstrapped, Value value) {
   std::string last = "its output";
   for (size_t i = 0; i < program.instructions.size(); ++i) {
@@ -40,7 +40,7 @@ std::string end_of_critical_path(const Program& program, const std::vector<int>&
 }
 
 [[noreturn]] void refuse(const Program& program, const Placement& placement, const Placement::Choice& choice,
-                         const std::vector<int>& needs, const LevelBudget& budget) {
+                         const std::vector<ckks::Level>& needs, const LevelBudget& budget) {
   std::vector<char> bootstrapped(program.value_is_real.size(), 0);
   std::vector<int> top(program.value_is_real.size());  // of bootstrapped ones and inputs
   for (const NamedValue& input : program.inputs) top[id(input.value)] = budget.highest_of_input(input.name);
@@ -166,12 +166,12 @@ void check_budget(const LevelBudget& budget, const ckks::Chain& chain, size_t sl
 
 }  // namespace
 
-int LevelBudget::highest_of_input(const std::string& name) const {
+ckks::Level LevelBudget::highest_of_input(const std::string& name) const {
   const auto found = carried.find(name);
   return found == carried.end() ? input_level : found->second;
 }
 
-int LevelBudget::lowest_of_output(const std::string& name) const {
+ckks::Level LevelBudget::lowest_of_output(const std::string& name) const {
   const auto found = carried.find(name);
   return found == carried.end() ? output_level : found->second;
 }
@@ -186,7 +186,7 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
   const Program live = without_dead_code(program);
   Placement placement(live, budget, model);
   const Placement::Choice choice = placement.search();
-  std::vector<int> needs;
+  std::vector<ckks::Level> needs;
   const Placement::Outcome outcome = placement.evaluate(choice, &needs);
   if (outcome.missing > 0) refuse(live, placement, choice, needs, budget);
 
@@ -207,11 +207,12 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
 
   result.level.assign(needs.size(), -1);
   for (const Instruction& instruction : result.program.instructions) {
-    int level = budget.output_level;
+    ckks::Level level = budget.output_level;
     for (Value value : instruction.results) level = std::max(level, needs[id(value)]);
     for (Value value : instruction.results) result.level[id(value)] = level;
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
-    const int entry = instruction.period == 0 ? budget.entry_level : model.entry_level(instruction.period);
+    const ckks::Level entry =
+        instruction.period == 0 ? budget.entry_level : model.entry_level(instruction.period);
     result.argument_level.push_back(bootstrap ? entry : level + depth(instruction));
     model.add_keys(instruction, result.argument_level.back(), result.keys);
     result.bootstraps += bootstrap;

@@ -35,25 +35,25 @@
 namespace psm::program {
 
 struct LevelBudget {
-  int max_level = 15;    // of a bootstrap's result
-  int entry_level = 3;   // of a bootstrap's argument
-  int input_level = 15;  // highest level of an input
-  int output_level = 0;  // of every output
+  ckks::Level max_level = 15;    // of a bootstrap's result
+  ckks::Level entry_level = 3;   // of a bootstrap's argument
+  ckks::Level input_level = 15;  // highest level of an input
+  ckks::Level output_level = 0;  // of every output
   // By name, instead of both: what an output of this name has at least and an input of this name at most.
-  std::map<std::string, int> carried{};
+  std::map<std::string, ckks::Level> carried{};
 
-  int highest_of_input(const std::string& name) const;
-  int lowest_of_output(const std::string& name) const;
+  ckks::Level highest_of_input(const std::string& name) const;
+  ckks::Level lowest_of_output(const std::string& name) const;
 };
 
 // A level for every value, and what each instruction does about it.
 struct Plan {
   Program program;  // no kRefresh; kBootstrap with one or two arguments
   LevelBudget budget;
-  std::vector<int> level;                    // by value id; -1 for values that no longer exist
-  std::vector<int> argument_level;           // by instruction: all arguments are brought to it
+  std::vector<ckks::Level> level;            // by value id; -1 for values that no longer exist
+  std::vector<ckks::Level> argument_level;   // by instruction: all arguments are brought to it
   std::vector<std::vector<Value>> last_use;  // by instruction: the values that end with it
-  std::vector<int> input_levels;             // by program input: the level at which the client encrypts
+  std::vector<ckks::Level> input_levels;     // by program input: the level at which the client encrypts
   ckks::KeyRequest keys;                     // of the program itself; a bootstrap's own come on top
   int bootstraps = 0;
   double seconds = 0;  // predicted

@@ -43,7 +43,7 @@ int count(const Program& program, Opcode opcode) {
 }
 
 // Every value exists before it is used, at a level that suffices, and at no higher one than its uses need.
-void check_levels(const Plan& plan, const std::map<int, int>& output_levels = {}) {
+void check_levels(const Plan& plan, const std::map<int, ckks::Level>& output_levels = {}) {
   std::vector<int> needed(plan.level.size(), 0);
   for (const auto& [value, level] : output_levels) needed[value] = level;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
@@ -55,10 +55,10 @@ void check_levels(const Plan& plan, const std::map<int, int>& output_levels = {}
       need = std::max(need, at);
     }
     for (Value result : instruction.results) {
-      const int level = plan.level[result.id];
+      const ckks::Level level = plan.level[result.id];
       if (instruction.opcode == Opcode::kBootstrap) {
-        CHECK(at == (instruction.period == 0 ? plan.budget.entry_level : 2));
-        CHECK(level <= (instruction.period == 0 ? plan.budget.max_level : 14));
+        CHECK(at == (instruction.period == 0 ? plan.budget.entry_level : ckks::Level(2)));
+        CHECK(level <= (instruction.period == 0 ? plan.budget.max_level : ckks::Level(14)));
       } else if (instruction.opcode == Opcode::kInput) {
         CHECK(level <= plan.budget.input_level);
       } else {
@@ -83,7 +83,7 @@ TEST_CASE("a program that fits its levels is not refreshed, and its values lie a
   b.output("y", b.multiply(y, x));
   const Plan p = plan(std::move(b).finish(), {}, model());
   CHECK(p.bootstraps == 0);
-  CHECK(p.input_levels == std::vector<int>{4});
+  CHECK(p.input_levels == std::vector<ckks::Level>{4});
   CHECK(p.level[p.program.outputs[0].value.id] == 0);
   CHECK(*p.keys.relinearisation_levels.rbegin() == 4);
   check_levels(p);
@@ -97,14 +97,14 @@ TEST_CASE("what is carried from run to run has its level as an input and as an o
     b.output("y", squares(b, cache, used));
     return std::move(b).finish();
   };
-  const Plan p = plan(program_of(3), {.carried = {{"cache", 4}}}, model());
-  CHECK(p.input_levels == std::vector<int>{5, 4});
+  const Plan p = plan(program_of(3), {.carried = {{"cache", ckks::Level(4)}}}, model());
+  CHECK(p.input_levels == std::vector<ckks::Level>{5, 4});
   CHECK(p.level[p.program.outputs[0].value.id] == 4);
   CHECK(p.level[p.program.outputs[1].value.id] == 0);
-  check_levels(p, {{p.program.outputs[0].value.id, 4}});
-  CHECK_THROWS_WITH_AS(plan(program_of(5), {.carried = {{"cache", 4}}}, model()),
+  check_levels(p, {{p.program.outputs[0].value.id, ckks::Level(4)}});
+  CHECK_THROWS_WITH_AS(plan(program_of(5), {.carried = {{"cache", ckks::Level(4)}}}, model()),
                        doctest::Contains("1 more than there are"), Error);
-  CHECK_THROWS_AS(plan(program_of(3), {.carried = {{"cache", 40}}}, model()), Error);
+  CHECK_THROWS_AS(plan(program_of(3), {.carried = {{"cache", ckks::Level(40)}}}, model()), Error);
 }
 
 TEST_CASE("a chain of 40 levels with a candidate after each takes the fewest bootstraps that suffice") {

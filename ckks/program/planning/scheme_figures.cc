@@ -28,7 +28,9 @@ class BootstrapEffort {
         shift_(chain.compute_level - context.compute_level()),
         sum_(chain) {}
 
-  int placed(int level) const { return level > context_.entry_level() ? level + shift_ : level; }
+  ckks::Level placed(ckks::Level level) const {
+    return level > context_.entry_level() ? level + shift_ : level;
+  }
   const Effort& effort() const { return sum_.effort; }
 
   void transforms(std::span<const ckks::PlacedTransform> transforms) {
@@ -36,25 +38,25 @@ class BootstrapEffort {
     for (const ckks::PlacedTransform& t : transforms)
       sum_.linear(summarise(t.transform, t.schedule, slots), placed(t.level));
   }
-  void rotation(int offset, int level) {
+  void rotation(int offset, ckks::Level level) {
     if (offset != 0) sum_.rotate(placed(level));
   }
-  void rotation_sum(const ckks::RotationSum& rotations, int level) {
+  void rotation_sum(const ckks::RotationSum& rotations, ckks::Level level) {
     for (const auto& elements : rotations.sums(context_))
       sum_.sum_rotations(placed(level), static_cast<int64_t>(elements.size()));
   }
-  void mod_raise(int level) { sum_.mod_raise(placed(level)); }
-  void conjugate(int level) { sum_.conjugate(placed(level)); }
+  void mod_raise(ckks::Level level) { sum_.mod_raise(placed(level)); }
+  void conjugate(ckks::Level level) { sum_.conjugate(placed(level)); }
   void eval_mod(const ckks::EvalModStage& stage) {
     sum_.series(stage.series().nodes, shift_);
     for (int k = stage.polynomial().spec().double_angles; k > 0; --k) {
-      const int level = placed(context_.compute_level()) + k;
+      const ckks::Level level = placed(context_.compute_level()) + k;
       sum_.multiply(level);
       sum_.relinearise_rescale(level);
       sum_.add(level - 1, 1);
     }
   }
-  void add(int level, int times) { sum_.add(placed(level), 2, times); }
+  void add(ckks::Level level, int times) { sum_.add(placed(level), 2, times); }
 
   // Of encoded diagonals.
   double diagonal_bytes(std::span<const ckks::PlacedTransform> transforms) const {
@@ -119,15 +121,16 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const ckks::Chain& 
   figures.memory_bytes =
       sum.diagonal_bytes(plan.slots_to_coeffs()) + sum.diagonal_bytes(plan.coeffs_to_slots());
   // EvalMod of one part while the other waits.
-  const int evalmod_level = sum.placed(context.evalmod_level());
+  const ckks::Level evalmod_level = sum.placed(context.evalmod_level());
   const double evalmod_bytes =
       2.0 * static_cast<double>(chain.ciphertext_bytes(evalmod_level)) +
       series_scratch_bytes(plan.eval_mod().series(), chain, evalmod_level - context.evalmod_level());
   figures.scratch_bytes = std::max(sum.transform_bytes(plan.coeffs_to_slots()), evalmod_bytes);
   const ckks::KeyRequest request = plan.key_request();
-  for (const int level : request.relinearisation_levels) figures.keys.need_relinearisation(sum.placed(level));
+  for (const ckks::Level level : request.relinearisation_levels)
+    figures.keys.need_relinearisation(sum.placed(level));
   for (const auto& [element, levels] : request.galois_levels)
-    for (const int level : levels) figures.keys.need_galois(element, sum.placed(level));
+    for (const ckks::Level level : levels) figures.keys.need_galois(element, sum.placed(level));
   figures.keys.encapsulation = request.encapsulation;
   return figures;
 }

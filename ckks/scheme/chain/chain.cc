@@ -8,10 +8,10 @@ namespace psm::ckks {
 namespace {
 
 // The highest level of each band: where a part of the chain ends, and its middle if it is long.
-std::vector<int> band_tops(const ParameterSpec& s) {
+std::vector<Level> band_tops(const ParameterSpec& s) {
   constexpr int kLong = 8;
-  std::vector<int> tops;
-  int top = 0;
+  std::vector<Level> tops;
+  Level top = 0;
   for (int levels : {s.stc_levels, s.compute_levels, s.evalmod_levels, s.cts_levels}) {
     if (levels == 0) continue;
     top += levels;
@@ -23,33 +23,33 @@ std::vector<int> band_tops(const ParameterSpec& s) {
 
 }  // namespace
 
-int Chain::band(int level) const {
+int Chain::band(Level level) const {
   PSM_CHECK(level >= 0 && level <= max_level, "level ", level, " of ", max_level);
   int band = 0;
   while (bands[band].top < level) ++band;
   return band;
 }
 
-int Chain::digits(int level) const {
+int Chain::digits(Level level) const {
   const std::vector<DigitRange>& digits = gadget(level).digits;
   int count = 0;
   while (count < static_cast<int>(digits.size()) && digits[count].begin <= level) ++count;
   return count;
 }
 
-DigitRange Chain::digit(int index, int level) const {
+DigitRange Chain::digit(int index, Level level) const {
   const DigitRange& digit = gadget(level).digits[index];
-  return {digit.begin, std::min(digit.end, level + 1)};
+  return {digit.begin, std::min<int>(digit.end, level + 1)};
 }
 
-int Chain::packed_bits(int level) const {
+int Chain::packed_bits(Level level) const {
   int bits = 0;
   for (int i = 0; i <= level; ++i) bits += q_bits[i];
   for (int i = 0; i < special_primes(level); ++i) bits += p_bits[i];
   return bits;
 }
 
-size_t Chain::key_bytes(int level) const {
+size_t Chain::key_bytes(Level level) const {
   return 2 * static_cast<size_t>(digits(level)) * packed_bytes(packed_bits(level));
 }
 
@@ -58,11 +58,11 @@ size_t Chain::encapsulation_bytes() const {
 }
 
 std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double> log2_q, double log2_p) {
-  const int max_level = static_cast<int>(log2_q.size()) - 1;
+  const auto max_level = Level::at(static_cast<int>(log2_q.size()) - 1);
   double budget = log2_p;
   for (double bits : log2_q) budget += bits;
   std::vector<Gadget> gadgets;
-  for (int top : band_tops(spec)) {
+  for (const Level top : band_tops(spec)) {
     gadgets.push_back(top == max_level
                           ? Gadget{top, spec.p_count, partition_digits(log2_q, top, log2_p)}
                           : best_gadget(log2_q, top, max_level + spec.p_count - top, spec.p_bits, budget));
@@ -71,10 +71,11 @@ std::vector<Gadget> gadgets_of(const ParameterSpec& spec, std::span<const double
 }
 
 Chain levels_of(const ParameterSpec& spec) {
+  const auto entry = Level::at(spec.stc_levels), compute = entry + spec.compute_levels;
   return {.log_n = spec.log_n,
-          .entry_level = spec.stc_levels,
-          .compute_level = spec.stc_levels + spec.compute_levels,
-          .max_level = spec.stc_levels + spec.compute_levels + spec.evalmod_levels + spec.cts_levels,
+          .entry_level = entry,
+          .compute_level = compute,
+          .max_level = compute + spec.evalmod_levels + spec.cts_levels,
           .q_bits = {},
           .p_bits = {},
           .bands = {}};

@@ -19,31 +19,31 @@ namespace psm::ckks {
 
 struct Chain {
   int log_n = 0;
-  int entry_level = 0;    // needed to enter a bootstrap
-  int compute_level = 0;  // highest after one
-  int max_level = 0;      // L
+  Level entry_level = 0;    // needed to enter a bootstrap
+  Level compute_level = 0;  // highest after one
+  Level max_level = 0;      // L
   // Bit lengths. Keys are packed (ckks/ring/arithmetic/packing.h).
   std::vector<int> q_bits, p_bits;
   // By band of levels, from the lowest.
   std::vector<Gadget> bands;
 
-  int band(int level) const;
-  const Gadget& gadget(int level) const { return bands[band(level)]; }
-  int special_primes(int level) const { return gadget(level).p_count; }
-  int digits(int level) const;                   // that hold a prime of q_0 .. q_level
-  DigitRange digit(int index, int level) const;  // cut off at the level
+  int band(Level level) const;
+  const Gadget& gadget(Level level) const { return bands[band(level)]; }
+  int special_primes(Level level) const { return gadget(level).p_count; }
+  int digits(Level level) const;                   // that hold a prime of q_0 .. q_level
+  DigitRange digit(int index, Level level) const;  // cut off at the level
 
   size_t limb_bytes() const { return sizeof(uint64_t) << log_n; }
   // What a polynomial modulo Q_level P takes in a key, in limbs of whole words.
-  double packed_limbs(int level) const { return packed_bits(level) / 64.0; }
+  double packed_limbs(Level level) const { return packed_bits(level) / 64.0; }
   // Of a ciphertext of two polynomials, of a key-switching key, and of the two keys around ModRaise: one
   // digit modulo q_0 p_0, and a key at the top.
-  size_t ciphertext_bytes(int level) const { return 2 * static_cast<size_t>(level + 1) * limb_bytes(); }
-  size_t key_bytes(int level) const;
+  size_t ciphertext_bytes(Level level) const { return 2 * static_cast<size_t>(level + 1) * limb_bytes(); }
+  size_t key_bytes(Level level) const;
   size_t encapsulation_bytes() const;
 
  private:
-  int packed_bits(int level) const;
+  int packed_bits(Level level) const;
   size_t packed_bytes(int bits) const { return (static_cast<size_t>(bits) << log_n) / 8; }
 };
 

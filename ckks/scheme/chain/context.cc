@@ -65,7 +65,7 @@ class Fingerprinter {
 Context::Context(const ParameterSpec& spec) : spec_(spec) {
   check_shape(spec);
   chain_ = levels_of(spec);
-  const int max_level = chain_.max_level;
+  const Level max_level = chain_.max_level;
 
   std::vector<uint64_t> used;
   const auto take = [&](double target) {
@@ -78,13 +78,13 @@ Context::Context(const ParameterSpec& spec) : spec_(spec) {
 
   // From the top of the chain down: S_l is known, q_l is chosen by it, S_{l-1} = S_l^2 / q_l follows.
   scales_.resize(max_level + 1);
-  const auto nominal_scale = [&](int level) {
+  const auto nominal_scale = [&](Level level) {
     if (level > evalmod_level()) return nominal(spec.cts_bits);
     if (level > compute_level()) return nominal(spec.evalmod_bits);
     return std::ldexp(1.0, spec.log_scale);
   };
   scales_[max_level] = nominal_scale(max_level);
-  for (int l = max_level; l > 0; --l) {
+  for (Level l = max_level; l > 0; --l) {
     const double target = scales_[l] * scales_[l] / nominal_scale(l);
     // Where primes lie far apart, each level doubles the distance from the nominal scale.
     if (!(target > nominal_scale(l) / 2 && target < nominal_scale(l) * 2)) {
@@ -145,7 +145,7 @@ Scale Context::rescaled(Scale scale, Level level) const {
 uint64_t Context::q(int index) const { return ring_->q(index).value; }
 uint64_t Context::p(int index) const { return ring_->p(index).value; }
 
-double Context::log2_q(int level) const {
+double Context::log2_q(Level level) const {
   double bits = 0;
   for (int i = 0; i <= level; ++i) bits += std::log2(static_cast<double>(q(i)));
   return bits;
@@ -158,7 +158,7 @@ double Context::log2_qp() const {
   return largest;
 }
 
-double Context::log2_p(int level) const {
+double Context::log2_p(Level level) const {
   double bits = 0;
   for (int i = 0; i < p_count(level); ++i) bits += std::log2(static_cast<double>(p(i)));
   return bits;

@@ -22,6 +22,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,14 +48,15 @@ class Context {
   int n() const { return 1 << spec_.log_n; }
   int slots() const { return n() / 2; }
 
-  int max_level() const { return chain_.max_level; }                            // L
-  int compute_level() const { return chain_.compute_level; }                    // highest after a bootstrap
-  int entry_level() const { return chain_.entry_level; }                        // needed to enter a bootstrap
-  int evalmod_level() const { return compute_level() + spec_.evalmod_levels; }  // highest level of EvalMod
+  Level max_level() const { return chain_.max_level; }          // L
+  Level compute_level() const { return chain_.compute_level; }  // highest after a bootstrap
+  Level entry_level() const { return chain_.entry_level; }      // needed to enter a bootstrap
+  Level evalmod_level() const { return compute_level() + spec_.evalmod_levels; }  // highest level of EvalMod
   bool can_bootstrap() const { return spec_.evalmod_levels > 0 && spec_.cts_levels > 0; }
 
   // S_l; exact in the sense that every way to compute it from canonical operations gives these very bits.
   Scale scale(Level level) const;
+  std::span<const double> scales() const { return scales_; }  // by level
   // What a ciphertext of this scale at `level` has after its rescale: scale / q_level, or S_{level-1} itself
   // where they differ by no more than the rounding of doubles.
   Scale rescaled(Scale scale, Level level) const;
@@ -62,13 +64,13 @@ class Context {
   uint64_t p(int index) const;
 
   // Key switching at a level: its band, and the special primes p_0 .. p_{p_count-1} and digits used there.
-  int band(int level) const { return chain_.band(level); }
-  int p_count(int level) const { return chain_.special_primes(level); }
-  int digit_count(int level) const { return chain_.digits(level); }
-  DigitRange digit(int index, int level) const { return chain_.digit(index, level); }
+  int band(Level level) const { return chain_.band(level); }
+  int p_count(Level level) const { return chain_.special_primes(level); }
+  int digit_count(Level level) const { return chain_.digits(level); }
+  DigitRange digit(int index, Level level) const { return chain_.digit(index, level); }
 
-  double log2_q(int level) const;
-  double log2_p(int level) const;
+  double log2_q(Level level) const;
+  double log2_p(Level level) const;
   double log2_qp() const;  // the largest Q_l P of all bands
 
   // Identifies ring, primes, digits, secret distribution and scales; carried by every key and ciphertext.

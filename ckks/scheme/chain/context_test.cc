@@ -56,7 +56,7 @@ TEST_CASE("scales follow S_{l-1} = S_l^2 / q_l and stay within 2^-13 of their po
     ParameterSpec spec = insecure_bootstrappable(log_n);
     const Context context(spec);
     CHECK(context.scale(context.compute_level()) == 0x1p40);
-    for (int l = 0; l < context.max_level(); ++l) {
+    for (Level l = 0; l < context.max_level(); ++l) {
       CAPTURE(l);
       if (l != context.compute_level()) {
         CHECK(context.scale(l) ==
@@ -70,7 +70,7 @@ TEST_CASE("scales follow S_{l-1} = S_l^2 / q_l and stay within 2^-13 of their po
 
 TEST_CASE("a band's digits cover its primes, each no larger than P, and are cut at a level") {
   const Context context(insecure_bootstrappable(11));
-  int level = 0;
+  Level level = 0;
   for (const Gadget& gadget : context.chain().bands) {
     int next = 0;
     for (const DigitRange& digit : gadget.digits) {
@@ -127,7 +127,7 @@ TEST_CASE(
     for (size_t i = 0; i < found.q_bits.size(); ++i)
       CHECK(std::abs(nominal.q_bits[i] - found.q_bits[i]) <= 1);
     CHECK(nominal.p_bits.size() == found.p_bits.size());
-    for (int level = 0; level <= found.max_level; ++level) {
+    for (Level level = 0; level <= found.max_level; ++level) {
       CHECK(nominal.band(level) == found.band(level));
       CHECK(nominal.special_primes(level) == found.special_primes(level));
       REQUIRE(nominal.digits(level) == found.digits(level));

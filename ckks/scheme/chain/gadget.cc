@@ -22,7 +22,7 @@ double cost(const Gadget& gadget) {
 
 }  // namespace
 
-std::vector<DigitRange> partition_digits(std::span<const double> log2_q, int top, double p_bits) {
+std::vector<DigitRange> partition_digits(std::span<const double> log2_q, Level top, double p_bits) {
   std::vector<DigitRange> digits;
   for (int i = 0; i <= top;) {
     DigitRange digit{i, i};
@@ -39,7 +39,8 @@ std::vector<DigitRange> partition_digits(std::span<const double> log2_q, int top
   return digits;
 }
 
-Gadget best_gadget(std::span<const double> log2_q, int top, int most, double bits_each, double budget_bits) {
+Gadget best_gadget(std::span<const double> log2_q, Level top, int most, double bits_each,
+                   double budget_bits) {
   double q_bits = 0;
   for (int i = 0; i <= top; ++i) q_bits += log2_q[i];
   Gadget best;

@@ -18,6 +18,8 @@
 #include <span>
 #include <vector>
 
+#include "ckks/scheme/chain/scale.h"
+
 namespace psm::ckks {
 
 struct DigitRange {
@@ -25,17 +27,17 @@ struct DigitRange {
 };
 
 struct Gadget {
-  int top = 0;      // the band's highest level; the lowest is one above the previous band's top
+  Level top = 0;    // the band's highest level; the lowest is one above the previous band's top
   int p_count = 0;  // special primes p_0 .. p_{p_count-1}
   std::vector<DigitRange> digits;
 };
 
 // The partition of primes q_0 .. q_top for a P of p_bits; log2 of the primes. Empty if a prime is larger than
 // P.
-std::vector<DigitRange> partition_digits(std::span<const double> log2_q, int top, double p_bits);
+std::vector<DigitRange> partition_digits(std::span<const double> log2_q, Level top, double p_bits);
 
 // The best gadget for a band with this top: at most `most` special primes of `bits_each` bits, and Q_top P
 // within `budget_bits`. Without digits if there is none.
-Gadget best_gadget(std::span<const double> log2_q, int top, int most, double bits_each, double budget_bits);
+Gadget best_gadget(std::span<const double> log2_q, Level top, int most, double bits_each, double budget_bits);
 
 }  // namespace psm::ckks

@@ -4,9 +4,9 @@ namespace psm::ckks {
 namespace {
 
 // Of levels in ascending order, the highest in each band.
-std::vector<int> highest_of_bands(const Chain& chain, const std::set<int>& levels) {
-  std::vector<int> highest;
-  for (int level : levels) {
+std::vector<Level> highest_of_bands(const Chain& chain, const std::set<Level>& levels) {
+  std::vector<Level> highest;
+  for (Level level : levels) {
     if (!highest.empty() && chain.band(highest.back()) == chain.band(level)) highest.pop_back();
     highest.push_back(level);
   }
@@ -21,9 +21,9 @@ GaloisElement galois_element(const Chain& chain, int offset, bool conjugate) {
   return conjugate ? two_n - rotation : rotation;
 }
 
-void KeyRequest::need_relinearisation(int level) { relinearisation_levels.insert(level); }
+void KeyRequest::need_relinearisation(Level level) { relinearisation_levels.insert(level); }
 
-void KeyRequest::need_galois(GaloisElement g, int level) {
+void KeyRequest::need_galois(GaloisElement g, Level level) {
   if (g != 1) galois_levels[g].insert(level);
 }
 
@@ -33,14 +33,14 @@ void KeyRequest::merge(const KeyRequest& other) {
   encapsulation = encapsulation || other.encapsulation;
 }
 
-std::vector<int> KeyRequest::relinearisation_keys(const Chain& chain) const {
+std::vector<Level> KeyRequest::relinearisation_keys(const Chain& chain) const {
   return highest_of_bands(chain, relinearisation_levels);
 }
 
-std::vector<std::pair<GaloisElement, int>> KeyRequest::galois_keys(const Chain& chain) const {
-  std::vector<std::pair<GaloisElement, int>> keys;
+std::vector<std::pair<GaloisElement, Level>> KeyRequest::galois_keys(const Chain& chain) const {
+  std::vector<std::pair<GaloisElement, Level>> keys;
   for (const auto& [g, levels] : galois_levels) {
-    for (int level : highest_of_bands(chain, levels)) keys.emplace_back(g, level);
+    for (Level level : highest_of_bands(chain, levels)) keys.emplace_back(g, level);
   }
   return keys;
 }
@@ -51,7 +51,7 @@ size_t KeyRequest::count(const Chain& chain) const {
 
 size_t KeyRequest::bytes(const Chain& chain) const {
   size_t total = encapsulation ? chain.encapsulation_bytes() : 0;
-  for (int level : relinearisation_keys(chain)) total += chain.key_bytes(level);
+  for (Level level : relinearisation_keys(chain)) total += chain.key_bytes(level);
   for (const auto& [g, level] : galois_keys(chain)) total += chain.key_bytes(level);
   return total;
 }

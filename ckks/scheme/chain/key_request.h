@@ -20,17 +20,17 @@ GaloisElement galois_element(const Chain& chain, int offset, bool conjugate = fa
 
 // A key is made for each band of levels (chain.h) that is used, at the highest of its levels.
 struct KeyRequest {
-  std::set<int> relinearisation_levels;
-  std::map<GaloisElement, std::set<int>> galois_levels;
+  std::set<Level> relinearisation_levels;
+  std::map<GaloisElement, std::set<Level>> galois_levels;
   bool encapsulation = false;  // the two keys around ModRaise
 
-  void need_relinearisation(int level);
-  void need_galois(GaloisElement g, int level);
+  void need_relinearisation(Level level);
+  void need_galois(GaloisElement g, Level level);
   void merge(const KeyRequest& other);
 
   // What to generate: the level of each relinearisation key, and Galois element and level of each other.
-  std::vector<int> relinearisation_keys(const Chain& chain) const;
-  std::vector<std::pair<GaloisElement, int>> galois_keys(const Chain& chain) const;
+  std::vector<Level> relinearisation_keys(const Chain& chain) const;
+  std::vector<std::pair<GaloisElement, Level>> galois_keys(const Chain& chain) const;
   size_t count(const Chain& chain) const;  // of all keys, the two around ModRaise as one
   size_t bytes(const Chain& chain) const;
 };

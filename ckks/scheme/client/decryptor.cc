@@ -25,7 +25,7 @@ Decryptor::Decryptor(const SecretKey& secret, const Encoder& encoder) : secret_(
 Plaintext Decryptor::decrypt_to_plaintext(const Ciphertext& ciphertext) const {
   require_owner(ciphertext, secret_);
   const Context& context = secret_.context();
-  const int level = ciphertext.level();
+  const Level level = ciphertext.level();
   const double readable = encoder_.log2_readable(level);
   if (std::log2(ciphertext.scale()) > readable - kRoomBits && context.log2_q(level) - 1 > readable) {
     auto [c0, c1] = KeySwitcher(context).rescale(ciphertext.c[0], ciphertext.c[1]);
@@ -35,7 +35,7 @@ Plaintext Decryptor::decrypt_to_plaintext(const Ciphertext& ciphertext) const {
   }
   // The decoder reads no more limbs than it needs for 120 bits of message.
   const Ring& ring = context.ring();
-  const int limbs = std::min(level + 1, Encoder::kDecodedLimbs);
+  const int limbs = std::min<int>(level + 1, Encoder::kDecodedLimbs);
   Plaintext out = Plaintext::secret(ring, {limbs, 0}, ciphertext.scale());
   parallel_for(0, static_cast<size_t>(limbs), [&](size_t index) {
     const int j = static_cast<int>(index);

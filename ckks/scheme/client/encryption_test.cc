@@ -25,7 +25,7 @@ TestParty& party() {
 TEST_CASE("what was encrypted under the public key is decrypted, at every level") {
   TestParty& t = party();
   const Slots x = t.random_slots(1);
-  for (int level = 0; level <= 4; ++level) {
+  for (Level level = 0; level <= 4; ++level) {
     const Ciphertext c = t.encrypt(x, level);
     CHECK(c.level() == level);
     CHECK(c.scale() == t.context.scale(level));

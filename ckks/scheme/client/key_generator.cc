@@ -31,7 +31,7 @@ RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
 }
 
 // The key that switches from s_from to s_to: digit i of b carries P g_i s_from.
-KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const RnsPoly& s_to, int level,
+KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const RnsPoly& s_to, Level level,
                            int p_count, const Seed& seed, Fingerprint fingerprint,
                            SecureRandom& error_random) {
   const Ring& ring = context.ring();
@@ -52,7 +52,7 @@ KeySwitchKey switching_key(const Context& context, const RnsPoly& s_from, const 
   return key;
 }
 
-void check_level(const Context& context, int level) {
+void check_level(const Context& context, Level level) {
   if (level < 0 || level > context.max_level()) {
     throw Error(
         message("a key for level ", level, " was asked for, but levels go from 0 to ", context.max_level()));
@@ -74,7 +74,7 @@ PublicKey KeyGenerator::public_key() {
   return key;
 }
 
-KeySwitchKey KeyGenerator::relinearisation(int level) {
+KeySwitchKey KeyGenerator::relinearisation(Level level) {
   check_level(context_, level);
   RnsPoly square = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   multiply(square, secret_.poly(), secret_.poly());
@@ -82,7 +82,7 @@ KeySwitchKey KeyGenerator::relinearisation(int level) {
                        secret_.fingerprint(), error_random_);
 }
 
-KeySwitchKey KeyGenerator::galois(GaloisElement g, int level) {
+KeySwitchKey KeyGenerator::galois(GaloisElement g, Level level) {
   check_level(context_, level);
   RnsPoly target = RnsPoly::secret(context_.ring(), context_.ring().full_basis(), Form::kNtt);
   automorphism(target, secret_.poly(), inverse_element(g, context_.log_n()));
@@ -119,7 +119,7 @@ EvaluationKeys KeyGenerator::evaluation_keys(const KeyRequest& request,
     ++done;
     if (progress) progress(done, total);
   };
-  for (int level : request.relinearisation_keys(context_.chain())) {
+  for (Level level : request.relinearisation_keys(context_.chain())) {
     keys.relinearisation.emplace(context_.band(level), relinearisation(level));
     advance();
   }

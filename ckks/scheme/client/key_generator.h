@@ -20,8 +20,8 @@ class KeyGenerator {
   explicit KeyGenerator(const SecretKey& secret);
 
   PublicKey public_key();
-  KeySwitchKey relinearisation(int level);
-  KeySwitchKey galois(GaloisElement g, int level);
+  KeySwitchKey relinearisation(Level level);
+  KeySwitchKey galois(GaloisElement g, Level level);
   // The two keys around ModRaise (ePrint 2022/024): s -> s~ at modulus q_0 p_0 and s~ -> s at Q_L P. The
   // ephemeral secret s~ is drawn here and forgotten here.
   void encapsulation(KeySwitchKey& to_ephemeral, KeySwitchKey& from_ephemeral);

@@ -97,7 +97,7 @@ TEST_CASE("every limb of a switching key encrypts P g s' with a small error") {
   const Ring& ring = context().ring();
   RnsPoly square(ring, ring.full_basis(), Form::kNtt);
   multiply(square, secret.poly(), secret.poly());
-  for (int level : {0, 5, 15, context().max_level()}) {
+  for (const Level level : {Level(0), Level(5), Level(15), context().max_level()}) {
     CAPTURE(level);
     const KeySwitchKey key = generator.relinearisation(level);
     CHECK(static_cast<int>(key.digits.size()) == context().digit_count(level));
@@ -165,7 +165,7 @@ TEST_CASE(
   request.encapsulation = true;
   const EvaluationKeys keys = generator.evaluation_keys(request);
   const PublicKey public_key = generator.public_key();
-  const int top = context().max_level();
+  const Level top = context().max_level();
   std::set<uint64_t> seen;
   std::set<std::array<uint8_t, 32>> seeds = {public_key.seed.bytes};
   size_t drawn = 0, count = 1;
@@ -196,8 +196,8 @@ TEST_CASE("requests take one key for each band that is used, at its highest leve
   a.merge(b);
   CHECK(a.galois_levels.size() == 2);
   CHECK(a.galois_keys(context().chain()) ==
-        std::vector<std::pair<GaloisElement, int>>{{5, 3}, {5, 4}, {25, 1}});
-  CHECK(a.relinearisation_keys(context().chain()) == std::vector<int>{2});
+        std::vector<std::pair<GaloisElement, Level>>{{5, Level(3)}, {5, Level(4)}, {25, Level(1)}});
+  CHECK(a.relinearisation_keys(context().chain()) == std::vector<Level>{2});
   const SecretKey secret = SecretKey::generate(context());
   KeyGenerator generator(secret);
   int calls = 0;

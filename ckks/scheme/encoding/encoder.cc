@@ -139,8 +139,8 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
   return out;
 }
 
-double Encoder::log2_readable(int level) const {
-  return std::min(context_.log2_q(std::min(level, kDecodedLimbs - 1)), 127.0) - 1;
+double Encoder::log2_readable(Level level) const {
+  return std::min(context_.log2_q(std::min<Level>(level, kDecodedLimbs - 1)), 127.0) - 1;
 }
 
 std::vector<std::complex<double>> Encoder::decode(const Plaintext& plaintext) const {

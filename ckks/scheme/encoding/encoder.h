@@ -47,7 +47,7 @@ class Encoder {
   std::vector<std::complex<double>> decode(const Plaintext& plaintext) const;
   // log2 of the largest coefficient that decode() reads at a level: half the product of the primes that it
   // reads, and at most 2^126. What is larger comes back as something else.
-  double log2_readable(int level) const;
+  double log2_readable(Level level) const;
 
   // Slots of integer coefficients given as doubles (N of them), divided by scale; used by the decryptor.
   std::vector<std::complex<double>> slots_of_coefficients(std::span<const double> coefficients,

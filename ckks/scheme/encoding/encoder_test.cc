@@ -42,7 +42,7 @@ double max_error(const Slots& a, const Slots& b) {
   return worst;
 }
 
-std::string refusal(const Slots& values, int level, Scale scale) {
+std::string refusal(const Slots& values, Level level, Scale scale) {
   try {
     encoder().encode(values, level, scale);
   } catch (const Error& error) {
@@ -82,7 +82,7 @@ TEST_CASE("slot j is the polynomial's value at zeta^(5^j)") {
 
 TEST_CASE("what was encoded is decoded, up to the rounding of coefficients") {
   const Slots x = random_slots(512, 1, 100);
-  for (int level : {0, 1, 3}) {
+  for (const Level level : std::initializer_list<Level>{0, 1, 3}) {
     const double rounding = std::sqrt(1024.0 / 12) / context().scale(level);
     CHECK(max_error(encoder().decode(encoder().encode(x, level)), x) < 8 * rounding);
   }

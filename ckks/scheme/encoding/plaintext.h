@@ -31,7 +31,7 @@ class Plaintext {
   bool empty() const { return ring_ == nullptr; }
   const Ring& ring() const { return *ring_; }
   Basis basis() const { return basis_; }
-  Level level() const { return basis_.q - 1; }
+  Level level() const { return level_of(basis_); }
   bool extended() const { return basis_.p > 0; }
   Scale scale() const { return scale_; }
   int values_per_limb() const { return values_per_limb_; }

@@ -36,13 +36,13 @@ double NoiseModel::seeded_encryption(Scale scale) const {
 
 double NoiseModel::rescale(Scale scale) const { return slots((1 + weight_) / 12, scale); }
 
-double NoiseModel::drop(int level, int target, double size) const {
+double NoiseModel::drop(Level level, Level target, double size) const {
   const double factor =
       context_.scale(target) * static_cast<double>(context_.q(target + 1)) / context_.scale(level);
   return sum(size * std::abs(std::round(factor) / factor - 1), rescale(context_.scale(target)));
 }
 
-double NoiseModel::digit_variance(int level) const {
+double NoiseModel::digit_variance(Level level) const {
   double sum = 0;
   for (int i = 0; i < context_.digit_count(level); ++i) {
     const DigitRange digit = context_.digit(i, level);
@@ -53,17 +53,17 @@ double NoiseModel::digit_variance(int level) const {
   return context_.n() * kErrorVariance * sum / 12;
 }
 
-double NoiseModel::key_switch(int level, Scale scale) const {
+double NoiseModel::key_switch(Level level, Scale scale) const {
   return sum(digits(level, scale), rescale(scale));
 }
 
-double NoiseModel::digits(int level, Scale scale) const { return slots(digit_variance(level), scale); }
+double NoiseModel::digits(Level level, Scale scale) const { return slots(digit_variance(level), scale); }
 
-double NoiseModel::relinearise_rescale(int level, Scale scale, Scale next_scale) const {
+double NoiseModel::relinearise_rescale(Level level, Scale scale, Scale next_scale) const {
   return sum(digits(level, scale), rescale(next_scale));
 }
 
-double NoiseModel::giant_step(int level, Scale scale) const {
+double NoiseModel::giant_step(Level level, Scale scale) const {
   return slots(digit_variance(level) + weight_ / 12, scale);
 }
 

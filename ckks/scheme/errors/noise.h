@@ -41,15 +41,15 @@ class NoiseModel {
   // Added by a division that leaves `scale`.
   double rescale(Scale scale) const;
   // Added to a value of this root mean square size on its way from one level to a lower one.
-  double drop(int level, int target, double size) const;
+  double drop(Level level, Level target, double size) const;
   // Added by a rotation, a conjugation or a relinearisation at this level and scale.
-  double key_switch(int level, Scale scale) const;
+  double key_switch(Level level, Scale scale) const;
   // Its digits' part alone: what each rotation adds to a sum in Q P that is divided once, at the end.
-  double digits(int level, Scale scale) const;
+  double digits(Level level, Scale scale) const;
   // Added to a product of this scale by relinearisation and rescale in one division that leaves `next_scale`.
-  double relinearise_rescale(int level, Scale scale, Scale next_scale) const;
+  double relinearise_rescale(Level level, Scale scale, Scale next_scale) const;
   // Added by a rotation of a sum in Q P; its scale without the P.
-  double giant_step(int level, Scale scale) const;
+  double giant_step(Level level, Scale scale) const;
   // Added from level 0 to the top by the two switches around ModRaise.
   double mod_raise(Scale scale) const;
 
@@ -62,7 +62,7 @@ class NoiseModel {
 
  private:
   double slots(double coefficient_variance, Scale scale) const;
-  double digit_variance(int level) const;  // of a coefficient
+  double digit_variance(Level level) const;  // of a coefficient
 
   const Context& context_;
   double weight_;  // h

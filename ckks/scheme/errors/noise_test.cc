@@ -52,7 +52,7 @@ class Comparison {
 };
 
 // Everything that costs no level, with keys that are there for `level` or above.
-void compare_at(TestParty& t, int level, Comparison& compare) {
+void compare_at(TestParty& t, Level level, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;
   const Scale scale = t.context.scale(level);
@@ -105,7 +105,7 @@ void compare_at(TestParty& t, int level, Comparison& compare) {
 }
 
 // Everything that costs a level.
-void compare_down_from(TestParty& t, int level, Comparison& compare) {
+void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   const NoiseModel model(t.context);
   const Evaluator& e = *t.evaluator;
   const Scale scale = t.context.scale(level);
@@ -154,8 +154,9 @@ void compare_down_from(TestParty& t, int level, Comparison& compare) {
       NoiseModel::sum(kSize * NoiseModel::scalar(scale), model.rescale(by_number.scale())));
   own("rescale", e.rescale(e.multiply_plain(a, plain)), t.decrypt(e.multiply_plain(a, plain)),
       model.rescale(by_plain.scale()));
-  const Ciphertext dropped = e.drop_to_level(a, level / 2);
-  own("drop to a lower level", dropped, p, model.drop(level, level / 2, kSize));
+  const auto half = Level::at(level / 2);
+  const Ciphertext dropped = e.drop_to_level(a, half);
+  own("drop to a lower level", dropped, p, model.drop(level, half, kSize));
 
   // Weighted sums of rotations, divided by P q_l at the end.
   const Hoisted hoisted = e.hoist(a);
@@ -185,7 +186,7 @@ void compare_mod_raise(TestParty& t, Comparison& compare) {
 
 struct ParameterSet {
   ParameterSpec spec;
-  std::vector<int> levels;
+  std::vector<Level> levels;
 };
 
 // A formula that is wrong in N, h, digits or scale shows at one of them.
@@ -203,7 +204,7 @@ std::vector<ParameterSet> parameter_sets() {
           {insecure_version(secure_n16_dense(), 11), {0, 3, 15, 27}}};
 }
 
-KeyRequest keys_at(const TestParty& t, int level) {
+KeyRequest keys_at(const TestParty& t, Level level) {
   KeyRequest request;
   request.need_relinearisation(level);
   for (int offset : {1, 2}) request.need_galois(galois_element(t.context, offset), level);
@@ -231,7 +232,7 @@ TEST_CASE(
       compare_mod_raise(t, compare);
       // Keys trimmed to each level, and those of the top at every level.
       for (const bool trimmed : {true, false}) {
-        for (const int level : set.levels) {
+        for (const Level level : set.levels) {
           CAPTURE(level);
           CAPTURE(trimmed);
           if (trimmed) t.add_keys(keys_at(t, level));

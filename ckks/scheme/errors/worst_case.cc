@@ -37,7 +37,7 @@ double WorstCaseModel::rounding(double secret) const {
   return (1 + secret) * context_.n() / 2 * (1 + 0x1p-40);
 }
 
-double WorstCaseModel::drop(int level, int target, double size, double error) const {
+double WorstCaseModel::drop(Level level, Level target, double size, double error) const {
   if (level == target) return error;
   const double factor =
       context_.scale(target) * static_cast<double>(context_.q(target + 1)) / context_.scale(level);
@@ -45,7 +45,7 @@ double WorstCaseModel::drop(int level, int target, double size, double error) co
   return error * (1 + off) + size * off + rescale(context_.scale(target));
 }
 
-double WorstCaseModel::key_switch(int level, Scale scale) const {
+double WorstCaseModel::key_switch(Level level, Scale scale) const {
   double ratio = 0;  // sum of D / P
   for (int i = 0; i < context_.digit_count(level); ++i) {
     const DigitRange digit = context_.digit(i, level);

@@ -52,9 +52,9 @@ class WorstCaseModel {
   // Added by a division that leaves `scale`.
   double rescale(Scale scale) const;
   // After the way from one level to a lower one.
-  double drop(int level, int target, double size, double error) const;
+  double drop(Level level, Level target, double size, double error) const;
   // Added by a rotation, a conjugation or a relinearisation at this level and scale.
-  double key_switch(int level, Scale scale) const;
+  double key_switch(Level level, Scale scale) const;
   // At level 0, to the ephemeral secret at modulus q_0 p_0.
   double switch_to_ephemeral(Scale scale) const;
 

@@ -39,7 +39,7 @@ TEST_CASE("no measured error of any operation passes its worst-case bound") {
   for (const ParameterSpec& spec : parameter_sets()) {
     CAPTURE(spec.name);
     TestParty t(spec);
-    const int level = t.context.max_level();
+    const Level level = t.context.max_level();
     KeyRequest request;
     request.need_relinearisation(level);
     request.need_galois(galois_element(t.context, 3), level);
@@ -63,7 +63,7 @@ TEST_CASE("no measured error of any operation passes its worst-case bound") {
                               model.key_switch(level, scale * scale) + model.rescale(below);
     CHECK(max_error(t.decrypt(t.evaluator->multiply_rescale(a, b)), product) <= of_product);
 
-    for (int target = level; target >= 0; --target) {
+    for (Level target = level; target >= 0; --target) {
       CHECK(max_error(t.decrypt(t.evaluator->drop_to_level(a, target)), x) <=
             model.drop(level, target, largest(x), fresh));
     }
@@ -93,7 +93,7 @@ TEST_CASE("the bounds of fresh errors are within a few bits of what is measured,
     CAPTURE(spec.name);
     TestParty t(spec);
     const WorstCaseModel model(t.context);
-    const int level = t.context.max_level();
+    const Level level = t.context.max_level();
     const Slots x = t.random_slots(4);
     SeededEncryptor seeded(t.secret);
     // Far above the rounding of the encoder.

@@ -41,7 +41,7 @@ class ScaledPolys {
   std::array<RnsPoly, kPolys> c;
   Fingerprint fingerprint;
 
-  Level level() const { return c[0].basis().q - 1; }
+  Level level() const { return level_of(c[0].basis()); }
   Scale scale() const { return scale_; }
 
   // Takes the scale that is meant for the one that was computed in doubles: they differ by 2^-40 at most, and

@@ -13,7 +13,7 @@ size_t KeySwitchKey::bytes() const {
 
 namespace {
 
-const KeySwitchKey* if_reaches(const KeySwitchKey& key, int level) {
+const KeySwitchKey* if_reaches(const KeySwitchKey& key, Level level) {
   return key.level >= level ? &key : nullptr;
 }
 
@@ -29,12 +29,12 @@ size_t EvaluationKeys::bytes() const {
   return total;
 }
 
-const KeySwitchKey* EvaluationKeys::find_relinearisation(const Context& context, int level) const {
+const KeySwitchKey* EvaluationKeys::find_relinearisation(const Context& context, Level level) const {
   const auto found = relinearisation.find(context.band(level));
   return found == relinearisation.end() ? nullptr : if_reaches(found->second, level);
 }
 
-const KeySwitchKey* EvaluationKeys::find_galois(const Context& context, GaloisElement g, int level) const {
+const KeySwitchKey* EvaluationKeys::find_galois(const Context& context, GaloisElement g, Level level) const {
   const auto found = galois.find({g, context.band(level)});
   return found == galois.end() ? nullptr : if_reaches(found->second, level);
 }

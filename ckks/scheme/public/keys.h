@@ -41,7 +41,7 @@ struct KeySwitchKey {
     PackedPoly b, a;  // basis {level + 1, p_count}
   };
   Seed seed;
-  int level = -1;
+  Level level = -1;
   int p_count = 0;  // special primes it uses: its band's, or one for the ephemeral secret's key
   std::vector<Digit> digits;
   Fingerprint fingerprint;
@@ -59,8 +59,8 @@ struct EvaluationKeys {
 
   size_t bytes() const;
   // The key that serves this level; null if there is none.
-  const KeySwitchKey* find_relinearisation(const Context& context, int level) const;
-  const KeySwitchKey* find_galois(const Context& context, GaloisElement g, int level) const;
+  const KeySwitchKey* find_relinearisation(const Context& context, Level level) const;
+  const KeySwitchKey* find_galois(const Context& context, GaloisElement g, Level level) const;
 };
 
 // The public half of a key or a ciphertext (digit 0): limb by limb the uniform residues of the ChaCha20

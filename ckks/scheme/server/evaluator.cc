@@ -8,7 +8,7 @@
 namespace psm::ckks {
 namespace evaluator_internal {
 
-void check_level(const char* operation, int level, int needed) {
+void check_level(const char* operation, Level level, Level needed) {
   if (level >= needed) return;
   throw Error(message(operation, ": no level is left (the ciphertext is at level ", level, ", ", needed,
                       " is needed); bootstrap before it, or use parameters with more levels"));

@@ -11,7 +11,7 @@ namespace psm::ckks {
 namespace evaluator_internal {
 
 // Refusals; `operation` begins the message.
-void check_level(const char* operation, int level, int needed);
+void check_level(const char* operation, Level level, Level needed);
 void check_scales(const char* operation, Scale a, Scale b);
 void check_levels(const char* operation, int a, int b);
 void check_fingerprints(const char* operation, const Fingerprint& a, const Fingerprint& b);

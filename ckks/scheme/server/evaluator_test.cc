@@ -106,7 +106,7 @@ TEST_CASE(
     "a scalar product with the default scale is canonical one level down, across regimes of scale too") {
   TestParty t(insecure_bootstrappable(10));
   const Slots x = t.random_slots(27);
-  for (int level : {t.context.compute_level() + 1, t.context.compute_level(), t.context.max_level()}) {
+  for (Level level : {t.context.compute_level() + 1, t.context.compute_level(), t.context.max_level()}) {
     CAPTURE(level);
     const Ciphertext product =
         t.evaluator->rescale(t.evaluator->multiply_scalar(t.encrypt(x, level), {0, 0.5}));
@@ -140,7 +140,7 @@ TEST_CASE("a product, rescaled, has the canonical scale one level down, all the 
   Slots expected = x;
   Ciphertext a = t.encrypt(x, kTop);
   const Evaluator& e = *t.evaluator;
-  for (int level = kTop; level > 0; --level) {
+  for (Level level = kTop; level > 0; --level) {
     a = level % 2 == 0 ? e.rescale(e.square(a)) : e.square_rescale(a);
     expected = map(expected, [&](size_t i) { return expected[i] * expected[i]; });
     CAPTURE(level);
@@ -184,7 +184,7 @@ TEST_CASE("rotating by k moves slot s + k to slot s, at every level, one by one 
   TestParty& t = party();
   const Slots x = t.random_slots(15);
   const Evaluator& e = *t.evaluator;
-  for (int level = 0; level <= kTop; ++level) {
+  for (Level level = 0; level <= kTop; ++level) {
     CAPTURE(level);
     const Ciphertext a = t.encrypt(x, level);
     const int offsets[] = {0, 1, 2, 5, 64, -3};
@@ -228,7 +228,7 @@ TEST_CASE("conjugation conjugates every slot, and composes with a rotation") {
 
 TEST_CASE("double hoisting: sums of weighted rotations are divided by P once, giant steps included") {
   TestParty& t = party();
-  const int level = 4;
+  const Level level = 4;
   const Slots x = t.random_slots(17), w1 = t.random_slots(18), w2 = t.random_slots(19, 32);
   const Ciphertext a = t.encrypt(x, level);
   const Evaluator& e = *t.evaluator;
@@ -256,7 +256,7 @@ TEST_CASE("drop_to_level reaches the canonical scale of any lower level") {
   TestParty& t = party();
   const Slots x = t.random_slots(20);
   const Ciphertext a = t.encrypt(x, kTop);
-  for (int level = kTop; level >= 0; --level) {
+  for (Level level = kTop; level >= 0; --level) {
     CAPTURE(level);
     const Ciphertext lower = t.evaluator->drop_to_level(a, level);
     CHECK(lower.level() == level);

@@ -123,7 +123,7 @@ const Multiplier& KeySwitcher::p_product(int j, int p_count) const {
   return p_products_[j][p_count - 1];
 }
 
-const BasisConverter& KeySwitcher::converter(Kind kind, int level, int index, int p_count) const {
+const BasisConverter& KeySwitcher::converter(Kind kind, Level level, int index, int p_count) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto& entry = converters_[{kind, level, index, p_count}];
   if (!entry) {
@@ -148,7 +148,7 @@ Digits KeySwitcher::split(const RnsPoly& c, int p_count) const {
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
   const size_t n = ring.n();
-  const int level = c.basis().q - 1;
+  const Level level = level_of(c.basis());
   Digits digits{
       .basis = {level + 1, p_count}, .count = context_.digit_count(level), .extensions = {}, .limbs = {}};
   digits.limbs.resize(static_cast<size_t>(digits.basis.limbs() * digits.count));
@@ -202,7 +202,7 @@ Digits KeySwitcher::decompose(const RnsPoly& c, int p_count) const {
   for (int j = 0; j < digits.basis.limbs(); ++j) {
     const int prime = ring.prime_index(digits.basis, j);
     for (int d = 0; d < digits.count; ++d) {
-      const DigitRange own = context_.digit(d, digits.basis.q - 1);
+      const DigitRange own = context_.digit(d, level_of(digits.basis));
       if (prime >= own.begin && prime < own.end) continue;
       const size_t t = static_cast<size_t>(prime < own.begin ? j : j - (own.end - own.begin));
       tasks.push_back({digits.extensions[d].data() + t * ring.n(), prime});
@@ -223,7 +223,7 @@ KeySwitcher::DigitLimbs KeySwitcher::transformed_limb(const Digits& digits, int 
                     {digits.limb(j), digits.limb(j) + count}};
   if (digits.transformed) return result;
   for (int d = 0; d < digits.count; ++d) {
-    const DigitRange own = context_.digit(d, digits.basis.q - 1);
+    const DigitRange own = context_.digit(d, level_of(digits.basis));
     if (prime >= own.begin && prime < own.end) continue;
     uint64_t* transform = result.room.data() + static_cast<size_t>(d) * ring.n();
     kernels().ntt_forward(transform, result.limbs[d], ring.ntt(prime));
@@ -243,7 +243,7 @@ void KeySwitcher::inner_product(const Digits& digits, const uint64_t* const* lim
   const Ring& ring = context_.ring();
   std::array<const uint64_t*, kMaxLimbs> digit;
   std::array<const uint8_t*, kMaxLimbs> b, a;
-  const int key_limb = j < digits.basis.q ? j : key.level + 1 + j - digits.basis.q;
+  const int special = j - digits.basis.q, key_limb = special < 0 ? j : int{key.level} + 1 + special;
   for (int d = 0; d < digits.count; ++d) {
     digit[d] = limbs[d] + begin;
     b[d] = key.digits[d].b.residues(key_limb, begin);
@@ -274,7 +274,7 @@ std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySw
   const size_t n = ring.n();
   const Basis basis = digits.basis;
   const BasisConverter& converter =
-      this->converter(options.rescale ? kModDownRescale : kModDown, basis.q - 1, 0, basis.p);
+      this->converter(options.rescale ? kModDownRescale : kModDown, level_of(basis), 0, basis.p);
   const auto table =
       options.automorphism == 1 ? nullptr : automorphism_table(options.automorphism, ring.log_n());
   const std::array<const RnsPoly*, 2> addends = {options.addend0, options.addend1};
@@ -331,17 +331,18 @@ std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySw
 
 RnsPoly KeySwitcher::mod_down(const RnsPoly& x) const {
   PSM_CHECK(x.form() == Form::kNtt && x.basis().p > 0);
-  return std::move(divide<1>(context_.ring(), converter(kModDown, x.basis().q - 1, 0, x.basis().p), {&x})[0]);
+  return std::move(
+      divide<1>(context_.ring(), converter(kModDown, level_of(x.basis()), 0, x.basis().p), {&x})[0]);
 }
 
 std::array<RnsPoly, 2> KeySwitcher::mod_down(const RnsPoly& x0, const RnsPoly& x1) const {
   PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
-  return divide<2>(context_.ring(), converter(kModDown, x0.basis().q - 1, 0, x0.basis().p), {&x0, &x1});
+  return divide<2>(context_.ring(), converter(kModDown, level_of(x0.basis()), 0, x0.basis().p), {&x0, &x1});
 }
 
 std::array<RnsPoly, 2> KeySwitcher::mod_down_rescale(const RnsPoly& x0, const RnsPoly& x1) const {
   PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
-  return divide<2>(context_.ring(), converter(kModDownRescale, x0.basis().q - 1, 0, x0.basis().p),
+  return divide<2>(context_.ring(), converter(kModDownRescale, level_of(x0.basis()), 0, x0.basis().p),
                    {&x0, &x1});
 }
 
@@ -350,7 +351,7 @@ std::vector<std::array<RnsPoly, 2>> KeySwitcher::mod_down_rescale(Basis basis, s
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
   const size_t n = ring.n(), tile = std::min(n, kMaxTile);
-  const BasisConverter& converter = this->converter(kModDownRescale, basis.q - 1, 0, basis.p);
+  const BasisConverter& converter = this->converter(kModDownRescale, level_of(basis), 0, basis.p);
   Remainders remainders(converter, 2 * count, n);
   parallel_for(0, remainders.sources(), [&](size_t index) {
     const int s = static_cast<int>(index), j = limb_of(ring, basis, converter.source(s));
@@ -397,7 +398,7 @@ std::array<RnsPoly, 2> KeySwitcher::rescale(const RnsPoly& x0, const RnsPoly& x1
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
   const size_t n = ring.n();
-  const int level = x0.basis().q - 1;
+  const Level level = level_of(x0.basis());
   const Modulus& q = ring.q(level);
   const RnsPoly* x[2] = {&x0, &x1};
   Buffer last(2 * n);

@@ -103,7 +103,7 @@ class KeySwitcher {
 
   enum Kind { kModUp, kModDown, kModDownRescale };
   // `index`: the digit, for ModUp.
-  const BasisConverter& converter(Kind kind, int level, int index, int p_count) const;
+  const BasisConverter& converter(Kind kind, Level level, int index, int p_count) const;
 
   const Context& context_;
   std::vector<std::vector<Multiplier>> p_products_;  // by prime, by number of special primes less one

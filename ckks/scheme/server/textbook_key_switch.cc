@@ -42,12 +42,12 @@ RnsPoly lift(const RnsPoly& x, int begin, int end, Basis to) {
 }  // namespace
 
 RnsPoly mod_up(const Context& context, const RnsPoly& c, int digit, int p_count) {
-  const DigitRange primes = context.digit(digit, c.basis().q - 1);
+  const DigitRange primes = context.digit(digit, level_of(c.basis()));
   return lift(c, primes.begin, primes.end, {c.basis().q, p_count});
 }
 
 std::array<RnsPoly, 2> sum_over_digits(const Context& context, const RnsPoly& c, const KeySwitchKey& key) {
-  const int level = c.basis().q - 1;
+  const Level level = level_of(c.basis());
   const Basis basis{level + 1, key.p_count};
   RnsPoly coefficients = c.clone();
   to_coefficients(coefficients);

@@ -45,18 +45,18 @@ bool same(const std::array<RnsPoly, 2>& a, const std::array<RnsPoly, 2>& b) {
 }
 
 // The lowest and the highest level of each band, and one in between.
-std::set<int> levels_of(const Context& context) {
-  std::set<int> levels;
-  int lowest = 0;
+std::set<Level> levels_of(const Context& context) {
+  std::set<Level> levels;
+  Level lowest = 0;
   for (const Gadget& band : context.chain().bands) {
-    levels.insert({lowest, (lowest + band.top) / 2, band.top});
+    levels.insert({lowest, Level::at((lowest + band.top) / 2), band.top});
     lowest = band.top + 1;
   }
   return levels;
 }
 
 // The key at the top of a level's band: at the other levels it has limbs and digits too many.
-KeySwitchKey key_for(TestParty& party, int level, GaloisElement g) {
+KeySwitchKey key_for(TestParty& party, Level level, GaloisElement g) {
   return party.generator.galois(g, party.context.chain().bands[party.context.band(level)].top);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("the fast key switch has the textbook's bits: every set of parameters,
     TestParty party(spec);
     const Context& context = party.context;
     const KeySwitcher fast(context);
-    for (const int level : levels_of(context)) {
+    for (const Level level : levels_of(context)) {
       CAPTURE(level);
       const KeySwitchKey key = key_for(party, level, galois_element(context, 3));
       const RnsPoly c = random_poly(context.ring(), {level + 1, 0}, static_cast<uint64_t>(level));
@@ -95,7 +95,7 @@ TEST_CASE("what the fast key switch merges, an addend, an automorphism, a rescal
     const Context& context = party.context;
     const Ring& ring = context.ring();
     const KeySwitcher fast(context);
-    for (const int level : levels_of(context)) {
+    for (const Level level : levels_of(context)) {
       if (level == 0) continue;
       CAPTURE(level);
       const GaloisElement g = galois_element(context, 5);
@@ -143,7 +143,7 @@ TEST_CASE(
     "polynomial") {
   TestParty party(insecure_bootstrappable(10));
   const Context& context = party.context;
-  const int level = context.max_level();
+  const Level level = context.max_level();
   RnsPoly c = random_poly(context.ring(), {level + 1, 0}, 5);
   to_coefficients(c);
   REQUIRE(context.digit_count(level) > 2);
@@ -169,7 +169,7 @@ TEST_CASE(
 TEST_CASE("after a switch from s' to s, k_0 + k_1 s is c s' but for an error of a few bits") {
   TestParty party(insecure_bootstrappable(10));
   const Context& context = party.context;
-  for (const int level : {0, 9, context.max_level()}) {
+  for (const Level level : {Level(0), Level(9), context.max_level()}) {
     CAPTURE(level);
     // The key for g switches from s to sigma_g^{-1}(s).
     const GaloisElement g = galois_element(context, 1);

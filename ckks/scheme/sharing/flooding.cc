@@ -17,7 +17,7 @@ std::string tenths(double x) {
 
 }  // namespace
 
-Flooding plan_flooding(const Context& context, int level, Scale scale, double size, double error,
+Flooding plan_flooding(const Context& context, Level level, Scale scale, double size, double error,
                        const SharingTerms& terms) {
   if (terms.queries < 1 || terms.queries > SharingTerms::kMaxQueries) {
     throw Error(message("a limit of ", terms.queries, " shared answers is impossible; it must be from 1 to ",

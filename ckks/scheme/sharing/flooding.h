@@ -50,7 +50,7 @@ struct SharingTerms {
 };
 
 struct Flooding {
-  int level;
+  Level level;
   Scale scale;
   double error;            // B
   double deviation;        // sigma, of a coefficient
@@ -62,7 +62,7 @@ struct Flooding {
 // For results at this level and scale with slots of at most `size` in absolute value and an error of at most
 // `error`. Throws Error where fewer bits are left than the terms ask for, or the modulus does not hold the
 // noise.
-Flooding plan_flooding(const Context& context, int level, Scale scale, double size, double error,
+Flooding plan_flooding(const Context& context, Level level, Scale scale, double size, double error,
                        const SharingTerms& terms);
 
 }  // namespace psm::ckks

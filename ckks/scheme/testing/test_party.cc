@@ -27,13 +27,13 @@ void TestParty::add_keys(const KeyRequest& request) {
   if (more.from_ephemeral) keys.from_ephemeral = std::move(more.from_ephemeral);
 }
 
-void TestParty::add_rotations(const std::vector<int>& offsets, int level) {
+void TestParty::add_rotations(const std::vector<int>& offsets, Level level) {
   KeyRequest request;
   for (int offset : offsets) request.need_galois(galois_element(context, offset), level);
   add_keys(request);
 }
 
-Ciphertext TestParty::encrypt(const Slots& values, int level) {
+Ciphertext TestParty::encrypt(const Slots& values, Level level) {
   return encryptor.encrypt(encoder.encode(values, level));
 }
 

@@ -24,9 +24,9 @@ class TestParty {
 
   // Makes further keys (before the evaluator is used elsewhere).
   void add_keys(const KeyRequest& request);
-  void add_rotations(const std::vector<int>& offsets, int level);
+  void add_rotations(const std::vector<int>& offsets, Level level);
 
-  Ciphertext encrypt(const Slots& values, int level);
+  Ciphertext encrypt(const Slots& values, Level level);
   Slots decrypt(const Ciphertext& ciphertext) const { return decryptor.decrypt(ciphertext); }
   // Uniform in [-1, 1] + i [-1, 1]; repeatable.
   Slots random_slots(uint64_t seed, size_t count = 0) const;

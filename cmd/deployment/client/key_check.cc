@@ -69,7 +69,7 @@ class Check {
         slots_(test_slots(context)) {}
 
   void encryption() {
-    const int level = context_.max_level();
+    const ckks::Level level = context_.max_level();
     const ckks::Scale scale = context_.scale(level);
     const ckks::PublicKey key = wire::read_public_key(files_.public_key, context_);
     expect("encryption under the public key",
@@ -90,7 +90,8 @@ class Check {
     const ckks::Evaluator evaluator(context_, one);
     size_t count = 0;
     for (const auto& entry : reader.entries()) {
-      const int level = entry.level, band = context_.band(level);
+      const ckks::Level level = entry.level;
+      const int band = context_.band(level);
       const ckks::Scale scale = context_.scale(level);
       const double fresh = noise_.seeded_encryption(scale);
       if (entry.role == wire::KeyRole::kRelinearisation) {
@@ -129,7 +130,7 @@ class Check {
 
  private:
   // Encrypted once a level: there are many more keys than levels.
-  const ckks::Ciphertext& encrypted(int level) {
+  const ckks::Ciphertext& encrypted(ckks::Level level) {
     const auto [place, is_new] = encrypted_.try_emplace(level);
     if (is_new) place->second = ckks::expand(seeded_.encrypt(encoder_.encode(slots_, level)));
     return place->second;

@@ -38,7 +38,7 @@ std::vector<OutputFlooding> plan_sharing(const Deployment& deployment, const ckk
   std::vector<OutputFlooding> floodings;
   for (const program::NamedValue& output : plan.program.outputs) {
     const auto id = static_cast<size_t>(output.value.id);
-    const int level = plan.level[id];
+    const ckks::Level level = plan.level[id];
     floodings.push_back(
         {output.name, ckks::plan_flooding(*deployment.context, level, deployment.context->scale(level),
                                           bounds[id].size, bounds[id].error, terms)});
