@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "ckks/base/error.h"
 #include "cmd/terminal/table.h"
@@ -12,6 +13,48 @@ int argmax(std::span<const double> values) {
   return static_cast<int>(std::max_element(values.begin(), values.end()) - values.begin());
 }
 
+namespace {
+
+// log of softmax.
+std::vector<double> log_softmax(std::span<const double> z) {
+  const double largest = *std::max_element(z.begin(), z.end());
+  double sum = 0;
+  for (const double value : z) sum += std::exp(value - largest);
+  std::vector<double> out;
+  for (const double value : z) out.push_back(value - largest - std::log(sum));
+  return out;
+}
+
+// Indices of the `count` largest, or of all.
+std::vector<int> largest(std::span<const double> values, size_t count) {
+  std::vector<int> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  count = std::min(count, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(),
+                    [&](int a, int b) { return values[a] > values[b]; });
+  order.resize(count);
+  return order;
+}
+
+}  // namespace
+
+PositionComparison compare_position(std::span<const double> clear, std::span<const double> decrypted) {
+  PSM_CHECK(clear.size() == decrypted.size() && clear.size() >= 2, clear.size(), " ", decrypted.size());
+  PositionComparison out;
+  for (size_t i = 0; i < clear.size(); ++i) {
+    const double error = decrypted[i] - clear[i];
+    out.max_abs = std::max(out.max_abs, std::abs(error));
+    out.mse += error * error / static_cast<double>(clear.size());
+  }
+  const std::vector<int> best = largest(clear, 5), found = largest(decrypted, 5);
+  out.same = found[0] == best[0];
+  out.margin = clear[best[0]] - clear[best[1]];
+  for (const int token : best) out.top5 += std::find(found.begin(), found.end(), token) != found.end();
+  const std::vector<double> p = log_softmax(clear), q = log_softmax(decrypted);
+  for (size_t i = 0; i < p.size(); ++i) out.kl += std::exp(p[i]) * (p[i] - q[i]);
+  return out;
+}
+
 Comparison compare_logits(std::span<const std::vector<double>> twin,
                           std::span<const std::vector<double>> encrypted, double predicted_std) {
   PSM_CHECK(twin.size() == encrypted.size(), twin.size(), " ", encrypted.size());
@@ -19,26 +62,18 @@ Comparison compare_logits(std::span<const std::vector<double>> twin,
   double error_squares = 0, squares = 0;
   size_t values = 0;
   for (size_t row = 0; row < twin.size(); ++row) {
-    const std::vector<double>&y = twin[row], &z = encrypted[row];
-    PSM_CHECK(y.size() == z.size() && y.size() >= 2, y.size(), " ", z.size());
-    for (size_t i = 0; i < y.size(); ++i) {
-      out.max_abs = std::max(out.max_abs, std::abs(z[i] - y[i]));
-      error_squares += (z[i] - y[i]) * (z[i] - y[i]);
-      squares += y[i] * y[i];
-    }
-    values += y.size();
-    const int best = argmax(y);
-    double second = -INFINITY;
-    for (int i = 0; i < static_cast<int>(y.size()); ++i) {
-      if (i != best) second = std::max(second, y[i]);
-    }
-    const bool same = argmax(z) == best;
+    const PositionComparison at = compare_position(twin[row], encrypted[row]);
+    const auto count = static_cast<double>(twin[row].size());
+    out.max_abs = std::max(out.max_abs, at.max_abs);
+    error_squares += at.mse * count;
+    for (const double y : twin[row]) squares += y * y;
+    values += twin[row].size();
     ++out.positions;
-    out.agree += same;
+    out.agree += at.same;
     // The error of a difference of two logits has sqrt(2) times the deviation of one.
-    if (y[best] - second > 4 * std::sqrt(2.0) * predicted_std) {
+    if (at.margin > 4 * std::sqrt(2.0) * predicted_std) {
       ++out.clear_positions;
-      out.agree_clear += same;
+      out.agree_clear += at.same;
     }
   }
   if (values > 0) {

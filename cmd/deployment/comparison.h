@@ -35,6 +35,16 @@ struct Comparison {
 Comparison compare_logits(std::span<const std::vector<double>> twin,
                           std::span<const std::vector<double>> encrypted, double predicted_std);
 
+// At one position, of the clear logits z and the decrypted ones y.
+struct PositionComparison {
+  bool same = false;  // argmax y = argmax z
+  double margin = 0;  // between the two largest of z
+  double kl = 0;      // sum_i p_i log (p_i / q_i), p = softmax z, q = softmax y
+  double max_abs = 0, mse = 0;
+  int top5 = 0;  // how many of the five largest of z are among those of y
+};
+PositionComparison compare_position(std::span<const double> clear, std::span<const double> decrypted);
+
 int argmax(std::span<const double> values);
 
 }  // namespace psm::cmd

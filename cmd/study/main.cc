@@ -6,6 +6,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/parallel.h"
+#include "cmd/study/experiments/encrypted_agreement.h"
 #include "cmd/study/experiments/runner.h"
 
 namespace psm::cmd {
@@ -18,7 +19,7 @@ void list() {
     std::string budget = item.budget, scaled_down = item.scaled_down;
     if (!item.experiment.empty()) {
       const Experiment& experiment = experiment_named(item.experiment);
-      budget = experiment.trains ? "5 minutes on two cores, or --minutes" : "seconds to two minutes";
+      budget = experiment.budget;
       scaled_down = experiment.scaled_down;
     }
     if (!budget.empty())
@@ -45,6 +46,9 @@ int study(int argc, char** argv) {
   const std::string& out = flags.text("out", "study", "folder for results; made if it is missing");
   const std::string& data = flags.text("data", "../shared/data", "folder of the data");
   const std::string& commit = flags.text("commit", "", "name of the version that runs, recorded as it is");
+  const int64_t& samples = flags.integer("samples", 100, 1, kMaxSamples, "prompts of encrypted-agreement");
+  const std::string& model = flags.text("model", "testdata/recall.safetensors",
+                                        "polynomial model of encrypted-agreement (from //cmd:polynomialise)");
   const int64_t& threads =
       flags.integer("threads", 0, 0, 256, "threads to compute with; 0: one for each processor");
   flags.parse(argc, argv);
@@ -60,7 +64,9 @@ int study(int argc, char** argv) {
   run.options = {.minutes = minutes,
                  .seeds = static_cast<int>(seeds),
                  .out = resolve_user_path(out),
-                 .data = resolve_user_path(data)};
+                 .data = resolve_user_path(data),
+                 .samples = static_cast<int>(samples),
+                 .model = resolve_user_path(model)};
   run.commit = commit;
   std::vector<Experiment> wanted;
   if (words[1] == "all") {

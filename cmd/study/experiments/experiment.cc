@@ -15,6 +15,7 @@ std::span<const Experiment> experiments() {
       power_experiment(),
       epsilon_experiment(),
       score_offset_experiment(),
+      head_width_experiment(),
       continual_experiment(),
       range_loss_experiment(),
       attention_distance_experiment(),
@@ -24,6 +25,7 @@ std::span<const Experiment> experiments() {
       vision_experiment(),
       sentences_experiment(),
       tasks_experiment(),
+      encrypted_agreement_experiment(),
   };
   return all;
 }
@@ -55,6 +57,7 @@ std::span<const PaperItem> paper_items() {
       {"fig:ablateP", "the power p in training", "power", ""},
       {"eq:PolyAttention", "against (s + c)^p, with an offset that the paper does not have", "score-offset",
        ""},
+      {"eq:PolyAttention by head width", "wide and narrow heads, low and high powers", "head-width", ""},
       {"fig:epsilonTraining", "epsilon in training", "epsilon", ""},
       {"fig:epsilon", "division error against epsilon (the figure carries another caption)", "division-error",
        ""},
@@ -78,9 +81,8 @@ std::span<const PaperItem> paper_items() {
       {"App. Experiments over HE",
        "seconds by kind of operation: products, 1/sqrt, GELU, PowerSoftmax, bootstraps", "", kPlan,
        kPlanBudget, kPlanScaledDown},
-      {"MSE over HE", "encrypted against polynomial model: MSE of logits, same argmax", "",
-       "bazel run //cmd:demo", "minutes",
-       "a model of the recall task instead of Pythia 70M, which would take hours a sample on a processor"},
+      {"MSE over HE", "encrypted against polynomial model: MSE of logits, same argmax", "encrypted-agreement",
+       ""},
   };
   return items;
 }

@@ -16,7 +16,7 @@ struct Experiment {
   std::string name;  // as the command spells it, and of its files
   std::string title;
   std::string scaled_down;  // what is smaller than in the paper or otherwise, and why
-  bool trains = true;       // for --minutes; else seconds to two minutes
+  std::string budget = "5 minutes on two cores, or --minutes";
   void (*run)(StudyContext& context, StudyResult& result) = nullptr;
 };
 
@@ -46,12 +46,14 @@ Experiment stable_experiment();
 Experiment power_experiment();
 Experiment epsilon_experiment();
 Experiment score_offset_experiment();
+Experiment head_width_experiment();
 Experiment continual_experiment();
 Experiment range_loss_experiment();
 Experiment attention_distance_experiment();
 Experiment attention_matrices_experiment();
 Experiment recipe_experiment();
 Experiment softmax_alternatives_experiment();
+Experiment encrypted_agreement_experiment();
 Experiment tasks_experiment();
 Experiment vision_experiment();
 Experiment sentences_experiment();

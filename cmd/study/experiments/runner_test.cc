@@ -34,7 +34,6 @@ Experiment two_parts() {
   return {.name = "softmax-curves",
           .title = "two parts",
           .scaled_down = "all",
-          .trains = true,
           .run = [](StudyContext& context, StudyResult& result) {
             const auto part = [&](const char* name, double value) {
               return context.once(name, [&] {

@@ -112,7 +112,7 @@ Experiment softmax_alternatives_experiment() {
           "A100: "
           "the largest would take hours here. attention/row_program_test runs all three on ciphertexts of a "
           "small ring.",
-      .trains = false,
+      .budget = "seconds to two minutes",
       .run = run};
 }
 

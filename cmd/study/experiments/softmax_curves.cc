@@ -94,7 +94,7 @@ Experiment softmax_curves_experiment() {
       .scaled_down =
           "Nothing. The paper does not say p, how many values there are nor their spread: here p = 2, 4, 8, "
           "64 values, N(0, 1) and [0, 4].",
-      .trains = false,
+      .budget = "seconds to two minutes",
       .run = run};
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <numeric>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
@@ -186,6 +187,28 @@ std::string final_text(const Trainings& trainings, Metric metric) {
   if (count > 1) text += format(" +- %.3f", std::sqrt(squares / (count - 1)));
   if (diverged > 0) text += message(", ", diverged, " diverged");
   return text;
+}
+
+std::string paired_ratio_text(const Trainings& trainings, const Trainings& reference, Metric metric) {
+  PSM_CHECK(trainings.seeds.size() == reference.seeds.size());
+  std::vector<double> ratios;
+  for (size_t i = 0; i < trainings.seeds.size(); ++i) {
+    const Trained &own = trainings.seeds[i], &other = reference.seeds[i];
+    if (own.diverged.empty() && other.diverged.empty())
+      ratios.push_back(metric(own.final) / metric(other.final));
+  }
+  if (ratios.empty()) return "diverged";
+  const auto count = static_cast<double>(ratios.size());
+  const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / count;
+  std::string text = format("%.3f", mean);
+  if (ratios.size() == 1) return text;
+  double squares = 0;
+  for (const double ratio : ratios) squares += std::pow(ratio - mean, 2);
+  // 97.5% quantiles of Student's t by degrees of freedom; the normal distribution's beyond.
+  constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  const size_t freedom = ratios.size() - 1;
+  const double quantile = freedom <= std::size(kQuantiles) ? kQuantiles[freedom - 1] : 1.96;
+  return text + format(" +- %.3f", quantile * std::sqrt(squares / (count - 1) / count));
 }
 
 uint64_t weight_seed(uint64_t seed) { return TrainingRandom(seed).split(0).state(); }

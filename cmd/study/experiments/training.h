@@ -80,6 +80,9 @@ std::string seen_label(const std::string& unit);
 double mean_final(const Trainings& trainings, Metric metric);
 // "2.345", with several seeds "2.345 +- 0.012" (standard deviation), and how many diverged.
 std::string final_text(const Trainings& trainings, Metric metric);
+// The metric's ratio to that of `reference` with the same seed, over the seeds of which neither diverged:
+// "1.023", with several of them "1.023 +- 0.004", the mean and half of its 95% interval (Student's t).
+std::string paired_ratio_text(const Trainings& trainings, const Trainings& reference, Metric metric);
 
 // A seed's streams of initial weights and of training data.
 uint64_t weight_seed(uint64_t seed);
