@@ -1,0 +1,103 @@
+// A server that is killed again and again, by the signal that nothing can catch, and begun again each time:
+// the same answer to the bit. In a small ring that offers no security.
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "ckks/base/files/file.h"
+#include "ckks/base/random/training_random.h"
+#include "cmd/testing/test_pipeline.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr int kKills = 20;
+constexpr uint64_t kMaxAnswer = uint64_t{1} << 26;
+
+const std::string kModel = path_of("model.safetensors");
+
+void prepare() {
+  if (std::filesystem::exists(kModel)) return;
+  make_model(kModel, 1);
+  REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys") + kRing).exit_code == 0);
+  REQUIRE(run("encrypt", "--model " + kModel + " --keys " + path_of("keys") + " --out " +
+                             path_of("prompts.ct") + " --sample 12 --insecure")
+              .exit_code == 0);
+}
+
+std::string infer(const std::string& out, const std::string& model = kModel) {
+  return "infer --model " + model + " --keys " + path_of("keys") + "/evaluation.keys --in " +
+         path_of("prompts.ct") + " --out " + path_of(out) + " --insecure";
+}
+
+// Whether the command was killed after so many seconds; else it succeeded before.
+bool killed(const std::string& command, double seconds) {
+  const std::string folder = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/";
+  const int status = std::system(("timeout -s KILL " + std::to_string(seconds) + " " + folder + command +
+                                  " >" + path_of("out") + " 2>&1")
+                                     .c_str());
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 0) return false;
+  CAPTURE(read_file(path_of("out"), 1 << 20));
+  REQUIRE(WEXITSTATUS(status) == 128 + 9);
+  return true;
+}
+
+TEST_CASE("killed at twenty random moments and begun again, a run ends with the same answer, bit for bit") {
+  prepare();
+  const auto begin = std::chrono::steady_clock::now();
+  const Outcome whole = run_command_line(infer("whole.ct"));
+  REQUIRE_MESSAGE(whole.exit_code == 0, whole.err);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::string expected = read_file(path_of("whole.ct"), kMaxAnswer);
+
+  const std::string state = path_of("state"), resumed = infer("resumed.ct") + " --state " + state;
+  TrainingRandom random(static_cast<uint64_t>(begin.time_since_epoch().count()));
+  int kills = 0, saved = 0;
+  while (kills < kKills) {
+    if (killed(resumed, random.uniform(0.02, seconds))) {
+      ++kills;
+      saved += std::filesystem::exists(state + "/group-0");
+      if (!std::filesystem::exists(path_of("resumed.ct"))) continue;
+    }
+    // Done, or killed after its answers were there: whole, never half-written.
+    CHECK(read_file(path_of("resumed.ct"), kMaxAnswer) == expected);
+    std::filesystem::remove(path_of("resumed.ct"));
+  }
+  CHECK(saved > 0);  // some were killed after a block
+  const Outcome last = run_command_line(resumed);
+  REQUIRE_MESSAGE(last.exit_code == 0, last.err);
+  CHECK(read_file(path_of("resumed.ct"), kMaxAnswer) == expected);
+  CHECK_FALSE(std::filesystem::exists(state));
+  // Of a file that was being written nothing stays, but for those of the killed processes in the state's folder.
+  for (const auto& entry : std::filesystem::directory_iterator(path_of("")))
+    CHECK(entry.path().filename().string().find("resumed.ct.") == std::string::npos);
+}
+
+TEST_CASE("a model that changed between kill and resume is one line, and the state stays for the right one") {
+  prepare();
+  const std::string state = " --state " + path_of("kept");
+  const std::string folder = path_of("kept");
+  // Until a block is on the disk.
+  const std::string killer =
+      "(while [ ! -e " + folder + "/group-0 ]; do sleep 0.005; done; kill -9 $$) & exec ";
+  run_command_line(infer("first.ct") + state, killer);
+  REQUIRE(std::filesystem::exists(folder + "/group-0"));
+  const std::string before = read_file(folder + "/group-0", kMaxAnswer);
+  make_model(path_of("other.safetensors"), 2);
+  const Outcome refused = run_command_line(infer("first.ct", path_of("other.safetensors")) + state);
+  CHECK(refused.exit_code == 2);
+  CHECK(refused.err.find("belongs to another model") != std::string::npos);
+  CHECK(read_file(folder + "/group-0", kMaxAnswer) == before);
+  const Outcome last = run_command_line(infer("first.ct") + state);
+  REQUIRE_MESSAGE(last.exit_code == 0, last.err);
+  run_command_line(infer("again.ct"));
+  CHECK(read_file(path_of("first.ct"), kMaxAnswer) == read_file(path_of("again.ct"), kMaxAnswer));
+}
+
+}  // namespace
+}  // namespace psm::cmd
