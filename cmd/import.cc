@@ -16,7 +16,7 @@
 #include "cmd/deployment/model_tokenizer.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
-#include "nn/text/tokenizer_file.h"
+#include "nn/text/files/tokenizer_file.h"
 
 namespace psm::cmd {
 namespace {

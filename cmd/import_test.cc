@@ -12,7 +12,7 @@
 #include "cmd/deployment/model_tokenizer.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
-#include "nn/text/tokenizer_file.h"
+#include "nn/text/files/tokenizer_file.h"
 
 namespace psm::cmd {
 namespace {

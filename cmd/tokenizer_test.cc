@@ -7,7 +7,7 @@
 #include "ckks/base/files/json.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
-#include "nn/text/tokenizer_file.h"
+#include "nn/text/files/tokenizer_file.h"
 
 namespace psm::cmd {
 namespace {

@@ -13,9 +13,9 @@
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 #include "nn/files/safetensors.h"
-#include "nn/text/bpe_trainer.h"
-#include "nn/text/byte_bpe.h"
-#include "nn/text/byte_bpe_files.h"
+#include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/byte_bpe_files.h"
 
 namespace psm::cmd {
 namespace {

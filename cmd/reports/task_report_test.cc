@@ -10,7 +10,7 @@
 #include "cmd/deployment/model_tokenizer.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
-#include "nn/text/byte_bpe.h"
+#include "nn/text/bpe/byte_bpe.h"
 
 namespace psm::cmd {
 namespace {

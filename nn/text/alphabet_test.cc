@@ -2,7 +2,7 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/tokenizer_file.h"
+#include "nn/text/files/tokenizer_file.h"
 
 namespace psm::nn {
 namespace {

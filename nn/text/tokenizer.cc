@@ -1,5 +1,7 @@
 #include "nn/text/tokenizer.h"
 
+#include <charconv>
+
 #include "ckks/base/files/utf8.h"
 
 namespace psm::nn {
@@ -22,6 +24,13 @@ std::string printable(std::string_view bytes) {
     at += character.bytes == 0 ? 1 : static_cast<size_t>(character.bytes);
   }
   return out;
+}
+
+int named_byte(std::string_view text) {
+  if (text.size() != 6 || !text.starts_with("<0x") || text.back() != '>') return -1;
+  int byte = -1;
+  const char* end = text.data() + 5;
+  return std::from_chars(text.data() + 3, end, byte, 16).ptr == end ? byte : -1;
 }
 
 }  // namespace psm::nn

@@ -30,11 +30,14 @@ class Tokenizer {
   virtual std::optional<int> end() const { return std::nullopt; }
 
   // All of it in one line, which begins with a word for its kind and which tokenizer_from_string()
-  // (nn/text/tokenizer_file.h) reads: what checkpoints keep.
+  // (nn/text/files/tokenizer_file.h) reads: what checkpoints keep.
   virtual std::string to_string() const = 0;
 };
 
 // A token's bytes for people: control characters and what is no whole UTF-8 character as \n, \t or \xNN.
 std::string printable(std::string_view bytes);
+
+// The byte that a token's text names, "<0x0A>", as SentencePiece writes it; else -1.
+int named_byte(std::string_view text);
 
 }  // namespace psm::nn

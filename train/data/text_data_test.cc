@@ -7,8 +7,8 @@
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
 #include "nn/text/alphabet.h"
-#include "nn/text/bpe_trainer.h"
-#include "nn/text/byte_bpe.h"
+#include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/byte_bpe.h"
 
 namespace psm::train {
 namespace {

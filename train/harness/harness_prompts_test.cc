@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/byte_bpe.h"
+#include "nn/text/bpe/byte_bpe.h"
 
 namespace psm::train {
 namespace {
@@ -16,7 +16,7 @@ nn::ByteBpe bytes_tokenizer(bool starts = false) {
   spec.tokens.emplace_back(" b");
   spec.merges = {{' ', 'b'}};
   spec.added = {{.text = "<s>", .id = 257, .special = true}};
-  if (starts) spec.start = 257, spec.end = 257;
+  if (starts) spec.ends.start = 257, spec.ends.end = 257;
   return nn::ByteBpe(spec, "test");
 }
 

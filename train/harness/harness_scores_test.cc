@@ -5,7 +5,7 @@
 
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
-#include "nn/text/byte_bpe.h"
+#include "nn/text/bpe/byte_bpe.h"
 
 namespace psm::train {
 namespace {

@@ -1,7 +1,7 @@
 // Table glue: classification of sentences, an encoder with softmax and its polynomial form.
 #include "cmd/study/experiments/classifier_study.h"
 #include "cmd/study/experiments/experiment.h"
-#include "nn/text/tokenizer_file.h"
+#include "nn/text/files/tokenizer_file.h"
 #include "train/data/labelled_text_data.h"
 
 namespace psm::cmd {

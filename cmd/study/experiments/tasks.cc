@@ -13,7 +13,7 @@
 #include "cmd/study/experiments/text_study.h"
 #include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
-#include "nn/text/tokenizer_file.h"
+#include "nn/text/files/tokenizer_file.h"
 #include "train/data/sequence_data.h"
 #include "train/harness/harness_prompts.h"
 #include "train/harness/harness_scores.h"

@@ -12,7 +12,7 @@
 //     for a in r: print('{0x%X, 0x%X, TextClass::k%s},' % tuple(a))
 #pragma once
 
-#include "nn/text/unicode_class.h"
+#include "nn/text/unicode/unicode_class.h"
 
 namespace psm::nn {
 

@@ -1,8 +1,7 @@
-#include "nn/text/llama2_tokenizer.h"
+#include "nn/text/files/llama2_tokenizer.h"
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -11,7 +10,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/text/pair_merger.h"
+#include "nn/text/bpe/pair_merger.h"
 
 namespace psm::nn {
 namespace {
@@ -20,14 +19,6 @@ static_assert(std::endian::native == std::endian::little, "numbers are read as t
 
 constexpr size_t kMaxTokens = size_t{1} << 20;
 constexpr int32_t kLongest = 1 << 12;  // bytes of a token
-
-// The byte that a token's text names ("<0x0A>"), or -1.
-int named_byte(std::string_view text) {
-  if (text.size() != 6 || !text.starts_with("<0x") || text.back() != '>') return -1;
-  int byte = -1;
-  const char* end = text.data() + 5;
-  return std::from_chars(text.data() + 3, end, byte, 16).ptr == end ? byte : -1;
-}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "nn/text/bpe_trainer.h"
+#include "nn/text/bpe/bpe_trainer.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/progress.h"
-#include "nn/text/byte_bpe.h"
-#include "nn/text/byte_level.h"
+#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/byte_level.h"
 
 namespace psm::nn {
 namespace {
@@ -28,7 +28,7 @@ ByteBpeSpec base_spec(const BpeTrainerOptions& options) {
   for (const std::string& text : options.special) {
     const int id = static_cast<int>(spec.tokens.size());
     spec.added.push_back({.text = text, .id = id, .special = true});
-    if (text == kEndOfText) spec.end = id;
+    if (text == kEndOfText) spec.ends.end = id;
     spec.tokens.push_back(text);
   }
   std::vector<std::string> bytes;

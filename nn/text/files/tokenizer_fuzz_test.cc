@@ -5,9 +5,10 @@
 #include "ckks/base/testing/fuzz.h"
 #include "doctest/doctest.h"
 #include "nn/text/alphabet.h"
-#include "nn/text/byte_bpe.h"
-#include "nn/text/byte_bpe_files.h"
-#include "nn/text/llama2_tokenizer.h"
+#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/byte_bpe_files.h"
+#include "nn/text/bpe/character_bpe.h"
+#include "nn/text/files/llama2_tokenizer.h"
 
 namespace psm::nn {
 namespace {
@@ -82,12 +83,41 @@ TEST_CASE("tokenizer.json") {
     return marks;
   };
   target.decode = [](std::string_view bytes) {
-    const ByteBpe tokenizer(spec_from_tokenizer_json(bytes, "input"), "input");
+    const ByteBpe tokenizer(spec_from_tokenizer_json(parse_tokenizer_json(bytes, "input"), "input"), "input");
     std::vector<int> tokens = tokenizer.encode("the <|end|>  then\n\xc3\xa9");
     for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
     PSM_CHECK(tokenizer.decode(tokens).find("then\n\xc3\xa9") != std::string::npos);
   };
   // A single id may ask for a vocabulary of 2^20.
+  target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
+  run(target);
+}
+
+TEST_CASE("tokenizer.json of character-level BPE") {
+  CharacterBpeSpec spec;
+  spec.tokens = {"<unk>", "<s>", "\u2581", "a", "b", "\u2581a", "ab", "<0xC3>", "<0xA9>", "<0x0A>"};
+  spec.merges = {{2, 3}, {3, 4}};
+  spec.added = {{.text = "<s>", .id = 1, .special = true}, {.text = "|", .id = 10, .strip_left = true}};
+  spec.unknown = 0;
+  spec.ends.start = 1;
+  FuzzTarget target;
+  target.name = "tokenizer.json of characters";
+  for (const SpacePrefix prefix : {SpacePrefix::kAlways, SpacePrefix::kFirst}) {
+    spec.prefix = prefix;
+    target.corpus.push_back(tokenizer_json(spec, 1));
+  }
+  target.decode = [](std::string_view bytes) {
+    const CharacterBpe tokenizer(
+        character_spec_from_tokenizer_json(parse_tokenizer_json(bytes, "input"), "input"), "input");
+    std::vector<int> tokens;
+    try {
+      tokens = tokenizer.encode("ab <s> |a\n\xc3\xa9zz");
+    } catch (const Error&) {
+      return;  // a character that it lacks
+    }
+    for (const int token : tokens) PSM_CHECK(token >= 0 && token < tokenizer.vocab(), token);
+    tokenizer.decode(tokens);
+  };
   target.fixed_bytes = size_t{64} << 20, target.bytes_per_byte = 400;
   run(target);
 }

@@ -1,4 +1,4 @@
-#include "nn/text/llama2_tokenizer.h"
+#include "nn/text/files/llama2_tokenizer.h"
 
 #include <cstdint>
 #include <limits>

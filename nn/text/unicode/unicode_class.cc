@@ -1,10 +1,10 @@
-#include "nn/text/unicode_class.h"
+#include "nn/text/unicode/unicode_class.h"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
 
-#include "nn/text/unicode_class_table.h"
+#include "nn/text/unicode/unicode_class_table.h"
 
 namespace psm::nn {
 

@@ -1,7 +1,7 @@
 #include "ckks/base/files/utf8.h"
 #include "doctest/doctest.h"
-#include "nn/text/unicode_class.h"
-#include "nn/text/unicode_nfc.h"
+#include "nn/text/unicode/unicode_class.h"
+#include "nn/text/unicode/unicode_nfc.h"
 
 namespace psm::nn {
 namespace {

@@ -10,7 +10,7 @@
 // text and the options alone. Overlapping places count each: aaa has two of (a, a).
 //
 // Ids: the special tokens, the 256 bytes in the order of the characters that stand for them
-// (nn/text/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes: how
+// (nn/text/bpe/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes: how
 // a token came about does not depend on what stands around it.
 //
 // A heap holds the pairs and every pair the places where it stood, so that a merge costs as much as the
@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "nn/text/byte_bpe_spec.h"
+#include "nn/text/bpe/byte_bpe_spec.h"
 
 namespace psm::nn {
 

@@ -1,4 +1,4 @@
-#include "nn/text/byte_bpe.h"
+#include "nn/text/bpe/byte_bpe.h"
 
 #include <cstdint>
 #include <functional>
@@ -7,9 +7,9 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
-#include "nn/text/byte_bpe_files.h"
-#include "nn/text/byte_level.h"
-#include "nn/text/tokenizer_file.h"
+#include "nn/text/bpe/byte_bpe_files.h"
+#include "nn/text/bpe/byte_level.h"
+#include "nn/text/files/tokenizer_file.h"
 
 namespace psm::nn {
 namespace {
@@ -21,14 +21,18 @@ ByteBpeSpec small_spec() {
   for (const char* token : {" t", "he", " the"}) spec.tokens.emplace_back(token);
   spec.merges = {{' ', 't'}, {'h', 'e'}, {256, 257}};
   spec.added = {{.text = "<|endoftext|>", .id = 259, .special = true}};
-  spec.end = 259;
+  spec.ends.end = 259;
   return spec;
 }
 
-std::vector<std::string> words(const std::string& text) {
+ByteBpeSpec read(const std::string& json) {
+  return spec_from_tokenizer_json(parse_tokenizer_json(json, "test"), "test");
+}
+
+std::vector<std::string> words(const std::string& text, WordRule rule = WordRule::kGpt2) {
   std::vector<std::string> out;
   for (size_t at = 0; at < text.size();) {
-    const size_t end = word_end(text, at);
+    const size_t end = word_end(text, at, rule);
     out.push_back(text.substr(at, end - at));
     at = end;
   }
@@ -44,6 +48,52 @@ TEST_CASE(
   CHECK(words("a  b\n\n c \n") == Words{"a", " ", " b", "\n\n", " c", " \n"});
   CHECK(words("'re!'s") == Words{"'re", "!'", "s"});
   CHECK(words("\u00a0\u00a0été") == Words{"\u00a0", "\u00a0", "été"});
+}
+
+TEST_CASE("Llama 3's and Qwen 2's words, as the `tokenizers` library's Split cuts them") {
+  for (const WordRule rule : {WordRule::kLlama3, WordRule::kQwen2}) {
+    CHECK(words("a  b \n \n c \n ", rule) == Words{"a", " ", " b", " \n \n", " c", " \n", " "});
+    CHECK(words("'\u017fx !\r\nok", rule) == Words{"'\u017f", "x", " !\r\n", "ok"});
+    CHECK(words("(hi) 'Re\t\tz", rule) == Words{"(hi", ")", " '", "Re", "\t", "\tz"});
+    CHECK(rule_of(expression_of(rule)) == rule);
+  }
+  CHECK(words("I DON'T 12345 go!\n\n x", WordRule::kLlama3) ==
+        Words{"I", " DON", "'T", " ", "123", "45", " go", "!\n\n", " x"});
+  CHECK(words("I DON'T 123", WordRule::kQwen2) == Words{"I", " DON", "'T", " ", "1", "2", "3"});
+  CHECK_FALSE(rule_of("\\w+"));
+}
+
+TEST_CASE("numbers one by one, and words that are tokens whole") {
+  ByteBpeSpec spec = small_spec();
+  spec.single_digits = true;
+  std::vector<std::string> cut;
+  const ByteBpe digits(spec, "test");
+  digits.for_each_word("the 12\u0663 a", [&](std::string_view word) { cut.emplace_back(word); });
+  CHECK(cut == Words{"the", " ", "1", "2", "\u0663", " a"});
+  const auto again = tokenizer_from_string(digits.to_string(), "test");
+  CHECK(again->to_string() == digits.to_string());
+
+  spec = small_spec();
+  spec.rule = WordRule::kLlama3;
+  spec.whole_words = true;
+  spec.tokens.emplace_back("x1");  // no merge leads to it, and "1" is another word
+  spec.tokens.emplace_back("xyz");
+  spec.added.clear();
+  spec.ends = {};
+  const ByteBpe whole(spec, "test");
+  CHECK(whole.encode("xyz") == std::vector<int>{260});
+  CHECK(whole.encode("x1") == std::vector<int>{'x', '1'});
+  CHECK(tokenizer_from_string(whole.to_string(), "test")->encode("xyz") == whole.encode("xyz"));
+}
+
+TEST_CASE("the token in front of a text, and the one behind it, from a template") {
+  ByteBpeSpec spec = small_spec();
+  spec.added.push_back({.text = "<|begin|>", .id = 260, .special = true});
+  spec.ends.start = 260;
+  const ByteBpe start(spec, "test");
+  CHECK(start.to_string().find("TemplateProcessing") != std::string::npos);
+  CHECK(tokenizer_from_string(start.to_string(), "test")->start() == 260);
+  CHECK(tokenizer_from_string(start.to_string(), "test")->end() == 259);  // by its name
 }
 
 TEST_CASE("pairs are merged by rank, added tokens are found first, and the text comes back") {
@@ -81,18 +131,18 @@ TEST_CASE("vocabularies whose parts do not fit together are refused") {
   refused([](ByteBpeSpec& spec) { spec.added[0].id = 'a'; });
   refused([](ByteBpeSpec& spec) { spec.added[0].id = 1 << 20; });
   refused([](ByteBpeSpec& spec) { spec.added.push_back(spec.added[0]); });
-  refused([](ByteBpeSpec& spec) { spec.end = 260; });
+  refused([](ByteBpeSpec& spec) { spec.ends.end = 260; });
 }
 
 TEST_CASE("files that are damaged or ask for what is not supported are refused") {
   const std::string good = tokenizer_json(small_spec(), 2);
-  CHECK_NOTHROW(ByteBpe(spec_from_tokenizer_json(good, "test"), "test"));
+  CHECK_NOTHROW(ByteBpe(read(good), "test"));
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string bad = good;
     const size_t at = bad.find(from);
     REQUIRE(at != std::string::npos);
     bad.replace(at, from.size(), to);
-    CHECK_THROWS_AS(ByteBpe(spec_from_tokenizer_json(bad, "test"), "test"), Error);
+    CHECK_THROWS_AS(ByteBpe(read(bad), "test"), Error);
   };
   refused("\"type\": \"BPE\"", "\"type\": \"Unigram\"");
   refused("\"type\": \"ByteLevel\"", "\"type\": \"Whitespace\"");
@@ -103,8 +153,8 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
   refused("\"h e\"", "\"h  e\"");
   refused("\"h e\"", "\"h q9\"");
   refused("\"he\": 257", "\"h e\": 257");
-  CHECK_THROWS_AS(spec_from_tokenizer_json(good.substr(0, good.size() / 2), "test"), Error);
-  CHECK_THROWS_WITH_AS(spec_from_tokenizer_json("{\"a\": 0, \"model\": 1}", "test"),
+  CHECK_THROWS_AS(read(good.substr(0, good.size() / 2)), Error);
+  CHECK_THROWS_WITH_AS(read("{\"a\": 0, \"model\": 1}"),
                        doctest::Contains("GPT-2's vocabulary is read with its merges"), Error);
   CHECK_THROWS_AS(spec_from_gpt2_files("{\"a\": 0}", "#version: 0.2\na b\n", "test"), Error);
 }

@@ -1,4 +1,4 @@
-#include "nn/text/unicode_nfc.h"
+#include "nn/text/unicode/unicode_nfc.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,7 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/utf8.h"
-#include "nn/text/unicode_nfc_table.h"
+#include "nn/text/unicode/unicode_nfc_table.h"
 
 namespace psm::nn {
 namespace {

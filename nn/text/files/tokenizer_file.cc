@@ -1,4 +1,4 @@
-#include "nn/text/tokenizer_file.h"
+#include "nn/text/files/tokenizer_file.h"
 
 #include <string_view>
 
@@ -6,11 +6,22 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/hex.h"
 #include "nn/text/alphabet.h"
-#include "nn/text/byte_bpe.h"
-#include "nn/text/byte_bpe_files.h"
-#include "nn/text/llama2_tokenizer.h"
+#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/byte_bpe_files.h"
+#include "nn/text/bpe/character_bpe.h"
+#include "nn/text/files/llama2_tokenizer.h"
 
 namespace psm::nn {
+namespace {
+
+std::shared_ptr<const Tokenizer> from_tokenizer_json(std::string_view text, const std::string& what) {
+  const Json json = parse_tokenizer_json(text, what);
+  if (has_byte_fallback(bpe_model(json, what), what))
+    return std::make_shared<const CharacterBpe>(character_spec_from_tokenizer_json(json, what), what);
+  return std::make_shared<const ByteBpe>(spec_from_tokenizer_json(json, what), what);
+}
+
+}  // namespace
 
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const std::string& merges_path) {
   const std::string file = read_file(path, kMaxTokenizerBytes);
@@ -19,7 +30,7 @@ std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const s
         spec_from_gpt2_files(file, read_file(merges_path, kMaxTokenizerBytes), path), path);
   // A file of llama2.c begins with a length of four bytes, of which the last is 0.
   if (file.size() >= 4 && file[3] == '\0') return std::make_shared<const Llama2Tokenizer>(file, path);
-  return std::make_shared<const ByteBpe>(spec_from_tokenizer_json(file, path), path);
+  return from_tokenizer_json(file, path);
 }
 
 std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, const std::string& what) {
@@ -27,7 +38,7 @@ std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, 
   const std::string_view all = text, kind = all.substr(0, space);
   const std::string_view body = space == std::string::npos ? "" : all.substr(space + 1);
   if (kind == "alphabet") return std::make_shared<const Alphabet>(Alphabet::from_digits(body, what));
-  if (kind == "bpe") return std::make_shared<const ByteBpe>(spec_from_tokenizer_json(body, what), what);
+  if (kind == "bpe") return from_tokenizer_json(body, what);
   if (kind == "llama2") {
     const auto file = from_hex(body);
     if (!file)

@@ -1,0 +1,100 @@
+// Texts that are tokens wherever they stand, cut out before anything is merged, as the `tokenizers` library
+// does it:
+//   1. added tokens that are not normalised are cut out; of several the leftmost, then the longest;
+//   2. what stands between them is normalised, and the other added tokens, normalised too, are cut out.
+// What is left is plain text, for the caller to merge.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace psm::nn {
+
+struct AddedToken {
+  std::string text;
+  int id = 0;
+  bool special = false;      // stands for no text of its own: the end of a text, a mask
+  bool normalised = false;   // looked for after normalisation, behind those that are not
+  bool strip_left = false;   // takes the white space on its left with it
+  bool strip_right = false;  // and on its right
+};
+
+inline constexpr int kMaxTokens = 1 << 20;
+
+class AddedTokens {
+ public:
+  // Without `normalise` texts stay as they are. Throws psm::Error that begins with `what`: a text that is empty,
+  // no UTF-8 or stands twice, an id outside [0, kMaxTokens) or of another one.
+  using Normalise = std::function<std::string(std::string_view)>;
+  AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::string& what);
+
+  const std::vector<AddedToken>& tokens() const { return tokens_; }
+  int vocab() const { return vocab_; }    // the largest id and one; 0 without tokens
+  const std::string* find(int id) const;  // its text, or null
+
+  // Calls added(id) and plain(text, first), in order; first: the text begins with this piece. Throws
+  // psm::Error if the text is not UTF-8.
+  template <typename Added, typename Plain>
+  void cut(std::string_view text, const Added& added, const Plain& plain) const;
+
+ private:
+  // By their first byte, the longest first.
+  using Index = std::array<std::vector<size_t>, 256>;
+
+  // plain(piece, begin): `begin` is its place in the text.
+  template <typename Added, typename Plain>
+  void split(std::string_view text, const Index& index, const Added& added, const Plain& plain) const;
+  static void require_utf8(std::string_view text);
+  // The end of the white space that begins at `at`, and the begin of that which ends there.
+  static size_t space_end(std::string_view text, size_t at);
+  static size_t space_begin(std::string_view text, size_t at);
+
+  std::vector<AddedToken> tokens_;
+  Normalise normalise_;
+  int vocab_ = 0;
+  std::unordered_map<int, size_t> at_;  // places by id
+  Index raw_, normalised_;
+};
+
+template <typename Added, typename Plain>
+void AddedTokens::split(std::string_view text, const Index& index, const Added& added,
+                        const Plain& plain) const {
+  size_t begin = 0;  // of what has not been passed on
+  for (size_t at = 0; at < text.size();) {
+    const auto& places = index[static_cast<unsigned char>(text[at])];
+    const auto found = std::find_if(places.begin(), places.end(), [&](size_t place) {
+      return text.substr(at).starts_with(tokens_[place].text);
+    });
+    if (found == places.end()) {
+      ++at;
+      continue;
+    }
+    const AddedToken& token = tokens_[*found];
+    const size_t left = token.strip_left ? std::max(begin, space_begin(text, at)) : at;
+    at += token.text.size();
+    if (begin < left) plain(text.substr(begin, left - begin), begin);
+    added(token.id);
+    // The search goes on behind the token itself, as the library's does: white space that the token took may
+    // be an added token again.
+    begin = token.strip_right ? space_end(text, at) : at;
+  }
+  if (begin < text.size()) plain(text.substr(begin), begin);
+}
+
+template <typename Added, typename Plain>
+void AddedTokens::cut(std::string_view text, const Added& added, const Plain& plain) const {
+  require_utf8(text);
+  split(text, raw_, added, [&](std::string_view piece, size_t begin) {
+    std::string normal;
+    if (normalise_) piece = normal = normalise_(piece);
+    split(piece, normalised_, added,
+          [&](std::string_view rest, size_t rest_begin) { plain(rest, begin == 0 && rest_begin == 0); });
+  });
+}
+
+}  // namespace psm::nn

@@ -1,0 +1,56 @@
+// The parts of tokenizer.json, the file of the `tokenizers` library, that every kind of BPE has.
+//
+// Files are untrusted. Sizes, depth and the number of values are bounded before anything is kept; what a file
+// asks for and is not done here is refused by name. Every error is a psm::Error of one line that begins with
+// `file`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "ckks/base/files/json.h"
+#include "nn/text/bpe/added_tokens.h"
+#include "nn/text/bpe/text_ends.h"
+
+namespace psm::nn {
+
+inline constexpr size_t kMaxTokenizerBytes = size_t{32} << 20;
+
+Json parse_tokenizer_json(std::string_view text, const std::string& file);
+
+bool is_given(const Json* json);  // there, and not null
+std::string type_of(const Json& json, const std::string& what);
+// A member that may be missing.
+bool flag(const Json& json, const char* name, const std::string& what);
+// The members of a Sequence, by its list's name; of anything else itself; nothing of null.
+std::vector<const Json*> parts_of(const Json* json, const char* list, const std::string& what);
+
+// The model, which is a BPE without dropout, prefixes and suffixes.
+const Json& bpe_model(const Json& json, const std::string& file);
+// Whether it is of characters, with bytes for those that it lacks (nn/text/bpe/character_bpe.h).
+bool has_byte_fallback(const Json& model, const std::string& file);
+
+// The vocabulary's ids, each once, by the characters of its tokens, which the JSON keeps.
+using TokenIds = std::unordered_map<std::string_view, int>;
+TokenIds read_vocabulary(const Json& vocabulary, const std::string& file);
+using Merges = std::vector<std::pair<int, int>>;
+Merges read_merges(const Json& merges, const TokenIds& ids, const std::string& file);
+// "a b"
+void add_merge(std::string_view line, const TokenIds& ids, Merges& merges, const std::string& file);
+
+std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file);
+// From the post-processor; what it does not say of the end, the added tokens' names do: <|endoftext|>, </s>
+// or <|end_of_text|>.
+TextEnds read_ends(const Json& json, const std::vector<AddedToken>& added, const std::string& file);
+
+Json added_tokens_json(const std::vector<AddedToken>& added);
+// A TemplateProcessing; null if nothing is added at the ends.
+Json ends_json(const TextEnds& ends, const std::vector<AddedToken>& added);
+// The text of an added token, or an empty one.
+std::string added_text(const std::vector<AddedToken>& added, int id);
+
+}  // namespace psm::nn

@@ -1,0 +1,203 @@
+#include "nn/text/bpe/byte_bpe_files.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ckks/base/error.h"
+#include "nn/text/lines.h"
+#include "nn/text/tokenizer.h"
+
+namespace psm::nn {
+namespace {
+
+// The tokens' bytes. A token that is not written in byte-level characters must be an added one.
+void set_tokens(const TokenIds& ids, ByteBpeSpec& spec, const std::string& what) {
+  int last = 0;
+  for (const auto& [characters, id] : ids) last = std::max(last, id);
+  spec.tokens.resize(static_cast<size_t>(last) + 1);
+  std::unordered_set<int> added;
+  for (const AddedToken& token : spec.added) added.insert(token.id);
+  for (const auto& [characters, id] : ids) {
+    if (const auto bytes = characters_to_bytes(characters); bytes && !bytes->empty()) {
+      spec.tokens[id] = *bytes;
+    } else if (!added.contains(id)) {
+      throw Error(message(what, ": token ", id, ", \"", printable(characters),
+                          "\", is not written in byte-level characters"));
+    }
+  }
+}
+
+void read_normaliser(const Json* json, ByteBpeSpec& spec, const std::string& file) {
+  const std::string what = file + ": the normalizer";
+  for (const Json* part : parts_of(json, "normalizers", what)) {
+    const std::string type = type_of(*part, what);
+    if (type != "NFC")
+      throw Error(
+          message(what, " is ", type,
+                  "; only NFC is supported; import the model with --tokenizer none to go on without"));
+    spec.nfc = true;
+  }
+}
+
+// A Split that keeps what its expression matches as words of their own.
+WordRule read_split(const Json& json, const std::string& what) {
+  const Json* expression = json.at("pattern", what).find("Regex");
+  if (expression == nullptr || json.at("behavior", what).string(what) != "Isolated" ||
+      flag(json, "invert", what))
+    throw Error(message(what, " splits otherwise than into the words of a regular expression"));
+  const std::optional<WordRule> rule = rule_of(expression->string(what + "'s expression"));
+  if (!rule)
+    throw Error(message(what, " has the expression ", printable(expression->string(what)),
+                        "; only those of GPT-2, Llama 3 and Qwen 2 are supported; import the model with "
+                        "--tokenizer none to go on without"));
+  return *rule;
+}
+
+void read_pre_tokeniser(const Json* json, ByteBpeSpec& spec, const std::string& file) {
+  const std::string what = file + ": the pre_tokenizer";
+  const std::vector<const Json*> parts = parts_of(json, "pretokenizers", what);
+  if (parts.empty()) throw Error(what + " is missing; only ByteLevel is supported");
+  const Json& last = *parts.back();
+  if (type_of(last, what) != "ByteLevel" || parts.size() > 2)
+    throw Error(
+        message(what, " is ", type_of(*parts[0], what),
+                "; only ByteLevel, alone or behind one Split or Digits, is supported; import the model "
+                "with --tokenizer none to go on without"));
+  const Json* own = last.find("use_regex");
+  const bool own_expression = own == nullptr || own->truth(what + "'s \"use_regex\"");
+  spec.prefix_space = flag(last, "add_prefix_space", what);
+  if (parts.size() == 1) {
+    if (!own_expression) throw Error(what + " is ByteLevel without an expression, which is not supported");
+    return;
+  }
+  const std::string first = type_of(*parts[0], what);
+  if (first == "Split" && !own_expression) {
+    spec.rule = read_split(*parts[0], what);
+  } else if (first == "Digits" && own_expression && flag(*parts[0], "individual_digits", what)) {
+    spec.single_digits = true;
+  } else {
+    throw Error(message(what, " has ", first, " before a ByteLevel that does not go with it"));
+  }
+  if (spec.prefix_space)
+    throw Error(message(what, " puts a space in front of every part, which is not supported"));
+}
+
+Json byte_level_json(bool prefix_space, bool own_expression) {
+  Json json;
+  json["type"] = "ByteLevel";
+  json["add_prefix_space"] = prefix_space;
+  json["trim_offsets"] = true;
+  json["use_regex"] = own_expression;
+  return json;
+}
+
+Json pre_tokeniser_json(const ByteBpeSpec& spec) {
+  const bool own_expression = spec.rule == WordRule::kGpt2;
+  Json byte_level = byte_level_json(spec.prefix_space, own_expression);
+  if (own_expression && !spec.single_digits) return byte_level;
+  Json first;
+  if (spec.single_digits) {
+    first["type"] = "Digits";
+    first["individual_digits"] = true;
+  } else {
+    first["type"] = "Split";
+    first["pattern"]["Regex"] = std::string(expression_of(spec.rule));
+    first["behavior"] = "Isolated";
+    first["invert"] = false;
+  }
+  Json json;
+  json["type"] = "Sequence";
+  json["pretokenizers"] = Json::Array{std::move(first), std::move(byte_level)};
+  return json;
+}
+
+Json post_processor_json(const ByteBpeSpec& spec) {
+  const TextEnds& ends = spec.ends;
+  if (!ends.start || !ends.end || !ends.end_is_added) {
+    Json json = ends_json(ends, spec.added);
+    return json.is_null() ? byte_level_json(spec.prefix_space, true) : json;
+  }
+  const auto token = [&](int id) {
+    const std::string added = added_text(spec.added, id);
+    return Json::Array{added.empty() ? bytes_to_characters(spec.tokens[id]) : added, id};
+  };
+  Json json;
+  json["type"] = "RobertaProcessing";
+  json["sep"] = token(*ends.end);
+  json["cls"] = token(*ends.start);
+  json["trim_offsets"] = true;
+  json["add_prefix_space"] = spec.prefix_space;
+  return json;
+}
+
+}  // namespace
+
+ByteBpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what) {
+  const Json& model = bpe_model(json, what);
+  const std::string model_name = what + ": the model";
+  ByteBpeSpec spec;
+  spec.whole_words = flag(model, "ignore_merges", model_name);
+  spec.added = read_added_tokens(json, what);
+  read_normaliser(json.find("normalizer"), spec, what);
+  read_pre_tokeniser(json.find("pre_tokenizer"), spec, what);
+  spec.ends = read_ends(json, spec.added, what);
+  const TokenIds ids = read_vocabulary(model.at("vocab", model_name), what);
+  set_tokens(ids, spec, what);
+  spec.merges = read_merges(model.at("merges", model_name), ids, what);
+  return spec;
+}
+
+ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges,
+                                 const std::string& what) {
+  const Json json = parse_tokenizer_json(vocabulary, what);
+  const TokenIds ids = read_vocabulary(json, what);
+  ByteBpeSpec spec;
+  for (const char* name : {kEndOfText, "<s>", "<pad>", "</s>", "<unk>", "<mask>"}) {
+    const auto found = ids.find(name);
+    if (found == ids.end()) continue;
+    // RoBERTa's mask stands for a word with its space.
+    spec.added.push_back(
+        {.text = name, .id = found->second, .special = true, .strip_left = found->first == "<mask>"});
+    if (found->first == "<s>") spec.ends.start = found->second;
+    if (found->first == "</s>" || found->first == kEndOfText) spec.ends.end = found->second;
+  }
+  spec.ends.end_is_added = spec.ends.start.has_value();
+  set_tokens(ids, spec, what);
+  for (const std::string_view line : lines_of(merges)) {
+    const bool version = line.data() == merges.data() && line.starts_with("#version");
+    if (!line.empty() && !version) add_merge(line, ids, spec.merges, what);
+  }
+  return spec;
+}
+
+std::string tokenizer_json(const ByteBpeSpec& spec, int indent) {
+  Json::Object vocabulary;
+  for (size_t t = 0; t < spec.tokens.size(); ++t)
+    if (!spec.tokens[t].empty())
+      vocabulary.emplace_back(bytes_to_characters(spec.tokens[t]), static_cast<int64_t>(t));
+  Json::Array merges;
+  for (const auto& [left, right] : spec.merges)
+    merges.emplace_back(bytes_to_characters(spec.tokens[left]) + " " +
+                        bytes_to_characters(spec.tokens[right]));
+  Json json;
+  json["version"] = "1.0";
+  json["truncation"] = Json();
+  json["padding"] = Json();
+  json["added_tokens"] = added_tokens_json(spec.added);
+  json["normalizer"] = Json();
+  if (spec.nfc) json["normalizer"]["type"] = "NFC";
+  json["pre_tokenizer"] = pre_tokeniser_json(spec);
+  json["post_processor"] = post_processor_json(spec);
+  json["decoder"] = byte_level_json(spec.prefix_space, true);
+  Json& model = json["model"];
+  model["type"] = "BPE";
+  for (const char* name : {"dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix"})
+    model[name] = Json();
+  for (const char* name : {"fuse_unk", "byte_fallback"}) model[name] = false;
+  if (spec.whole_words) model["ignore_merges"] = true;
+  model["vocab"] = std::move(vocabulary);
+  model["merges"] = std::move(merges);
+  return json.dump(indent);
+}
+
+}  // namespace psm::nn

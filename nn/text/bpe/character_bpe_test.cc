@@ -1,0 +1,134 @@
+#include "nn/text/bpe/character_bpe.h"
+
+#include <functional>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/hex.h"
+#include "doctest/doctest.h"
+
+namespace psm::nn {
+namespace {
+
+// Unknown, start and end, 256 bytes, then U+2581, a, b, "U+2581 a", "ab", "U+2581 ab".
+constexpr int kSpace = 259, kA = 260, kB = 261, kSpaceA = 262, kAb = 263, kSpaceAb = 264;
+constexpr int byte(int value) { return 3 + value; }
+
+CharacterBpeSpec small_spec() {
+  CharacterBpeSpec spec;
+  spec.tokens = {"<unk>", "<s>", "</s>"};
+  for (int value = 0; value < 256; ++value) {
+    const auto one = static_cast<unsigned char>(value);
+    std::string digits = hex(&one, 1);
+    for (char& digit : digits)
+      if (digit >= 'a') digit = static_cast<char>(digit - 'a' + 'A');
+    spec.tokens.push_back("<0x" + digits + ">");
+  }
+  for (const char* token : {"\u2581", "a", "b", "\u2581a", "ab", "\u2581ab"}) spec.tokens.emplace_back(token);
+  spec.merges = {{kSpace, kA}, {kA, kB}, {kSpaceA, kB}};
+  for (int id = 0; id < 3; ++id) spec.added.push_back({.text = spec.tokens[id], .id = id, .special = true});
+  spec.unknown = 0;
+  spec.one_unknown = true;
+  spec.ends = {.start = 1, .end = 2};
+  return spec;
+}
+
+CharacterBpeSpec with(SpacePrefix prefix) {
+  CharacterBpeSpec spec = small_spec();
+  spec.prefix = prefix;
+  return spec;
+}
+
+using Tokens = std::vector<int>;
+
+TEST_CASE(
+    "pairs are merged by rank across spaces, unknown characters become bytes, and the text comes back") {
+  const CharacterBpe tokenizer(small_spec(), "test");
+  CHECK(tokenizer.vocab() == 265);
+  CHECK(tokenizer.encode("") == Tokens{});
+  CHECK(tokenizer.encode("ab ab") == Tokens{kSpaceAb, kSpaceAb});  // " a" before "ab"
+  CHECK(tokenizer.encode("bab") == Tokens{kSpace, kB, kAb});
+  CHECK(tokenizer.encode("é") == Tokens{kSpace, byte(0xC3), byte(0xA9)});
+  CHECK(tokenizer.encode(" a</s>a") == Tokens{kSpace, kSpaceA, 2, kSpaceA});
+  for (const std::string text : {"ab  ba\n", "日本 é", " a", "▁"}) {
+    CAPTURE(text);
+    const std::string back = tokenizer.decode(tokenizer.encode(text));
+    CHECK(back == (text == "▁" ? " " : text));  // the character itself stands for a space
+  }
+  CHECK(tokenizer.start() == 1);
+  CHECK(tokenizer.end() == 2);
+  CHECK_THROWS_WITH_AS(tokenizer.encode("ab\xff"), "the text is not UTF-8 at byte 2; convert it", Error);
+}
+
+TEST_CASE(
+    "the space in front: of every piece, of those that begin with none, of the text alone, or of nothing") {
+  const std::string text = "a</s> a</s>a";
+  CHECK(CharacterBpe(with(SpacePrefix::kAlways), "test").encode(text) ==
+        Tokens{kSpaceA, 2, kSpace, kSpaceA, 2, kSpaceA});
+  CHECK(CharacterBpe(with(SpacePrefix::kPieces), "test").encode(text) ==
+        Tokens{kSpaceA, 2, kSpaceA, 2, kSpaceA});
+  CHECK(CharacterBpe(with(SpacePrefix::kFirst), "test").encode(text) == Tokens{kSpaceA, 2, kSpaceA, 2, kA});
+  CHECK(CharacterBpe(with(SpacePrefix::kFirst), "test").encode("</s>a") == Tokens{2, kA});
+  const CharacterBpe never(with(SpacePrefix::kNever), "test");
+  CHECK(never.encode(text) == Tokens{kA, 2, kSpaceA, 2, kA});
+  CHECK(never.decode(never.encode(" a")) == " a");
+}
+
+TEST_CASE("without all bytes an unknown token, one for several characters, behind the bytes that follow") {
+  CharacterBpeSpec spec = small_spec();
+  spec.tokens[byte(0xE6)] = "other";  // the first byte of both characters below
+  CHECK(CharacterBpe(spec, "test").encode("日æa") == Tokens{kSpace, byte(0xC3), byte(0xA6), 0, kA});
+  CHECK(CharacterBpe(spec, "test").encode("日本") == Tokens{kSpace, 0});
+  spec.one_unknown = false;
+  CHECK(CharacterBpe(spec, "test").encode("日本") == Tokens{kSpace, 0, 0});
+  spec.unknown.reset();
+  CHECK_THROWS_WITH_AS(CharacterBpe(spec, "test").encode("日"), doctest::Contains("no token for"), Error);
+}
+
+TEST_CASE("a tokenizer survives its file") {
+  for (const SpacePrefix prefix :
+       {SpacePrefix::kNever, SpacePrefix::kFirst, SpacePrefix::kPieces, SpacePrefix::kAlways}) {
+    const std::string file = tokenizer_json(with(prefix), 1);
+    const CharacterBpe again(character_spec_from_tokenizer_json(parse_tokenizer_json(file, "test"), "test"),
+                             "test");
+    CHECK(tokenizer_json(again.spec(), 1) == file);
+    CHECK(again.start() == 1);
+    CHECK(again.end() == 2);
+  }
+}
+
+TEST_CASE("files that are damaged or ask for what is not supported are refused") {
+  const std::string good = tokenizer_json(small_spec(), 2);
+  const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
+    std::string bad = good;
+    const size_t at = bad.find(from);
+    REQUIRE(at != std::string::npos);
+    bad.replace(at, from.size(), to);
+    CHECK_THROWS_WITH_AS(
+        CharacterBpe(character_spec_from_tokenizer_json(parse_tokenizer_json(bad, "test"), "test"), "test"),
+        doctest::Contains(why.c_str()), Error);
+  };
+  refused("\"Prepend\"", "\"Lowercase\"", "import the model with --tokenizer none");
+  refused("\"pre_tokenizer\": null", "\"pre_tokenizer\": {\"type\": \"Whitespace\"}", "byte_fallback");
+  refused("\"fuse_unk\": true", "\"fuse_unk\": true, \"ignore_merges\": true", "not supported together");
+  refused("\"unk_token\": \"<unk>\"", "\"unk_token\": \"nothing\"", "is no token");
+  refused("\"ab\": 263", "\"ab\": 262", "have the id 262");
+  refused("\"ids\": [\n", "\"ids\": [\n 1,", "more than one token");
+}
+
+TEST_CASE("vocabularies whose parts do not fit together are refused") {
+  const auto refused = [](const std::function<void(CharacterBpeSpec&)>& spoil) {
+    CharacterBpeSpec spec = small_spec();
+    spoil(spec);
+    CHECK_THROWS_AS(CharacterBpe(spec, "test"), Error);
+  };
+  refused([](CharacterBpeSpec& spec) { spec.tokens[kA] = "b"; });
+  refused([](CharacterBpeSpec& spec) { spec.merges.push_back({kB, kA}); });
+  refused([](CharacterBpeSpec& spec) { spec.merges.push_back({kA, 999}); });
+  refused([](CharacterBpeSpec& spec) { spec.merges.push_back({kA, kB}); });
+  refused([](CharacterBpeSpec& spec) { spec.added[0].id = kA; });
+  refused([](CharacterBpeSpec& spec) { spec.unknown = 265; });
+  refused([](CharacterBpeSpec& spec) { spec.ends.end = -1; });
+}
+
+}  // namespace
+}  // namespace psm::nn
