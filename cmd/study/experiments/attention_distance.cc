@@ -1,7 +1,7 @@
 // Fig. AttnMeanDistance: the mean attention distance by layer and p.
-#include "cmd/study/experiments/attention_maps.h"
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/attention_maps.h"
+#include "cmd/study/trainings/text_study.h"
 
 namespace psm::cmd {
 namespace {

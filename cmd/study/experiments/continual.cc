@@ -1,7 +1,7 @@
 // Section "Continual Training": a softmax checkpoint whose attention is replaced and trained on for a short
 // time.
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/text_study.h"
 
 namespace psm::cmd {
 namespace {

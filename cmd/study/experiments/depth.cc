@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/text_study.h"
 
 namespace psm::cmd {
 namespace {

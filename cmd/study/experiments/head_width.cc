@@ -3,7 +3,7 @@
 // the one key that the query looks for. So wide heads and high powers should do better, and a score offset,
 // which moves the zero of the power away from unrelated scores, should do without wide heads.
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/text_study.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {

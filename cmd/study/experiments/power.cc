@@ -1,6 +1,6 @@
 // Fig. ablateP: the power p in training.
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/text_study.h"
 
 namespace psm::cmd {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/text_study.h"
 #include "train/stages/recipe.h"
 
 namespace psm::cmd {

@@ -4,7 +4,7 @@
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/text_study.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {

@@ -1,6 +1,6 @@
 // Table glue: classification of sentences, an encoder with softmax and its polynomial form.
-#include "cmd/study/experiments/classifier_study.h"
 #include "cmd/study/experiments/experiment.h"
+#include "cmd/study/trainings/classifier_study.h"
 #include "nn/text/files/tokenizer_file.h"
 #include "train/data/labelled_text_data.h"
 

@@ -10,7 +10,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "cmd/study/experiments/experiment.h"
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/text_study.h"
 #include "cmd/timing/train_suite.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/files/tokenizer_file.h"

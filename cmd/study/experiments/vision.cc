@@ -1,6 +1,6 @@
 // Fig. powerVsbaseVision, Table comparison (images): ViT with softmax and with PowerSoftmax.
-#include "cmd/study/experiments/classifier_study.h"
 #include "cmd/study/experiments/experiment.h"
+#include "cmd/study/trainings/classifier_study.h"
 #include "train/data/image_data.h"
 
 namespace psm::cmd {

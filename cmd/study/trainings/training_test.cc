@@ -1,4 +1,4 @@
-#include "cmd/study/experiments/training.h"
+#include "cmd/study/trainings/training.h"
 
 #include <cmath>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-#include "cmd/study/experiments/text_study.h"
+#include "cmd/study/trainings/text_study.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "cmd/study/experiments/attention_maps.h"
+#include "cmd/study/trainings/attention_maps.h"
 
 #include <algorithm>
 #include <cstdlib>

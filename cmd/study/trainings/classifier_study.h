@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cmd/study/experiments/training.h"
+#include "cmd/study/trainings/training.h"
 #include "cmd/study/report/result.h"
 #include "train/stages/range_losses.h"
 

@@ -1,4 +1,4 @@
-#include "cmd/study/experiments/attention_maps.h"
+#include "cmd/study/trainings/attention_maps.h"
 
 #include "attention/reference/reference_forward.h"
 #include "attention/rows/row_weights.h"

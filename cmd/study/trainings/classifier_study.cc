@@ -1,4 +1,4 @@
-#include "cmd/study/experiments/classifier_study.h"
+#include "cmd/study/trainings/classifier_study.h"
 
 #include <algorithm>
 #include <array>
