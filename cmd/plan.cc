@@ -156,8 +156,8 @@ int plan_command(int argc, char** argv) {
     packing = attention::make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()),
                                       at_once);
     const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
-    program = one_token ? attention::build_decode_shape_program(config, packing, static_cast<int>(position),
-                                                                {}, options)
+    program = one_token ? attention::build_decode_shape_program(config, packing, {}, options)
+                              .at(static_cast<int>(position))
                         : attention::build_shape_program(config, packing, {}, options);
     if (one_token) kept = attention::cache_names(packing, config.layers);
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
@@ -168,7 +168,7 @@ int plan_command(int argc, char** argv) {
     const attention::ModelConfig& config = deployment.model.weights.config;
     packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
     program = one_token
-                  ? attention::build_decode_program(deployment.model, packing, static_cast<int>(position))
+                  ? attention::build_decode_program(deployment.model, packing).at(static_cast<int>(position))
                   : attention::build_program(deployment.model, packing);
     if (one_token) kept = attention::cache_names(packing, config.layers);
     title = model_path;

@@ -80,6 +80,32 @@ int depth(const Instruction& instruction) {
   refuse_opcode("depth", instruction.opcode);
 }
 
+Instruction with_constants_of(Instruction own, const Instruction& constant) {
+  if (own.opcode != constant.opcode || own.results != constant.results ||
+      own.offsets.size() != constant.offsets.size() || own.plain.period() != constant.plain.period() ||
+      own.linear != constant.linear || own.series != constant.series)
+    throw Error(message(describe(constant), ": it is no constant of ", describe(own),
+                        "; take those that were made with the program"));
+  own.plain = constant.plain;
+  own.offsets = constant.offsets;
+  return own;
+}
+
+Program with_constants(Program program, const Constants& constants) {
+  std::map<int, Instruction*> by_result;
+  for (Instruction& instruction : program.instructions)
+    by_result.emplace(instruction.results.at(0).id, &instruction);
+  for (const Instruction& constant : constants) {
+    const auto found = by_result.find(constant.results.at(0).id);
+    if (found == by_result.end())
+      throw Error(message(describe(constant),
+                          ": the program has no such instruction; take the constants that ",
+                          "were made with it"));
+    *found->second = with_constants_of(std::move(*found->second), constant);
+  }
+  return program;
+}
+
 namespace {
 
 struct Arity {

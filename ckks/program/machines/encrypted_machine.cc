@@ -53,6 +53,14 @@ class EncryptedMachine::Run {
         context_(machine.evaluator_.context()),
         options_(options),
         values_(machine.plan_.level.size()) {
+    std::map<int, const Instruction*> wanted;
+    for (const Instruction& constant : options.constants)
+      wanted.emplace(constant.results.at(0).id, &constant);
+    for (const Instruction& own : plan_.program.instructions)
+      if (const auto found = wanted.find(own.results[0].id); found != wanted.end())
+        constants_.emplace(found->first, with_constants_of(own, *found->second));
+    if (constants_.size() != options.constants.size())
+      throw Error("constants of another plan; take those that were made with this one");
     result_.seconds.resize(plan_.program.instructions.size());
     result_.encode_seconds.resize(plan_.program.instructions.size());
   }
@@ -95,6 +103,9 @@ class EncryptedMachine::Run {
     const size_t total = plan_.program.instructions.size();
     for (; index_ < total; ++index_) {
       instruction_ = &plan_.program.instructions[index_];
+      const auto exchanged = constants_.find(instruction_->results[0].id);
+      is_exchanged_ = exchanged != constants_.end();
+      if (is_exchanged_) instruction_ = &exchanged->second;
       const auto start = Clock::now();
       try {
         step();
@@ -162,13 +173,18 @@ class EncryptedMachine::Run {
   // At the canonical scale of the level: a product with it is canonical again after the rescale.
   template <typename Use>
   void with_encoded(const ckks::Plain& plain, int level, const Use& use) {
+    const auto encode = [&] {
+      const auto start = Clock::now();
+      ckks::Plaintext encoded = machine_.encoder_.encode(plain.values(), level);
+      result_.encode_seconds[index_] += seconds_since(start);
+      return encoded;
+    };
+    if (is_exchanged_) return use(encode());
     Cache& cache = *machine_.cache_;
     const Cache::Key key{plain.values().data(), level};
     if (const auto found = cache.plaintexts.find(key); found != cache.plaintexts.end())
       return use(found->second);
-    const auto start = Clock::now();
-    ckks::Plaintext encoded = machine_.encoder_.encode(plain.values(), level);
-    result_.encode_seconds[index_] += seconds_since(start);
+    ckks::Plaintext encoded = encode();
     use(encoded);
     if (cache.bytes + encoded.bytes() > machine_.options_.encoded_bytes) return;
     cache.bytes += encoded.bytes();
@@ -305,7 +321,9 @@ class EncryptedMachine::Run {
   RunResult result_;
   size_t live_bytes_ = 0;
   size_t index_ = 0;
+  std::map<int, Instruction> constants_;  // of this run, by first result
   const Instruction* instruction_ = nullptr;
+  bool is_exchanged_ = false;
 };
 
 EncryptedMachine::EncryptedMachine(const Plan& plan, const ckks::Encoder& encoder,

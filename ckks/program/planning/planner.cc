@@ -222,6 +222,13 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
   return result;
 }
 
+Plan with_constants(Plan plan, const Constants& constants, const CostModel& model) {
+  plan.program = with_constants(std::move(plan.program), constants);
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i)
+    model.add_keys(plan.program.instructions[i], plan.argument_level[i], plan.keys);
+  return plan;
+}
+
 std::set<size_t> bootstrap_periods(const Plan& plan) {
   std::set<size_t> periods;
   for (const Instruction& instruction : plan.program.instructions)
