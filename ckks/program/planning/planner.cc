@@ -229,6 +229,15 @@ Plan with_constants(Plan plan, const Constants& constants, const CostModel& mode
   return plan;
 }
 
+size_t longest_refreshed(const Program& program) {
+  size_t longest = 0;
+  for (const Instruction& instruction : program.instructions)
+    if (instruction.opcode == Opcode::kRefresh)
+      for (const Value value : instruction.arguments)
+        longest = std::max(longest, program.value_period[id(value)]);
+  return longest;
+}
+
 std::set<size_t> bootstrap_periods(const Plan& plan) {
   std::set<size_t> periods;
   for (const Instruction& instruction : plan.program.instructions)
