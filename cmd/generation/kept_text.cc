@@ -25,27 +25,28 @@ void write_all(wire::CiphertextWriter& writer, const std::vector<std::string>& n
 
 }  // namespace
 
-KeptText::KeptText(const std::string& folder, const GenerationDeployment& deployment, ckks::Fingerprint keys)
-    : folder_(folder), deployment_(deployment), keys_(keys) {
-  if (folder_.empty()) return;
+KeptText::Lock::Lock(const std::string& folder) {
+  if (folder.empty()) return;
   std::error_code failed;
-  std::filesystem::create_directories(folder_, failed);
-  const std::string lock = folder_ + "/lock";
-  lock_ = ::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock_ < 0)
-    throw Error(message("cannot keep a text in ", folder_, ": ",
+  std::filesystem::create_directories(folder, failed);
+  descriptor = ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0)
+    throw Error(message("cannot keep a text in ", folder, ": ",
                         failed ? failed.message() : std::strerror(errno), "; give another --state"));
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    // A server whose client is gone finishes its token first.
-    std::fprintf(stderr, "waiting for another server that has %s\n", folder_.c_str());
-    while (::flock(lock_, LOCK_EX) != 0 && errno == EINTR) {
-    }
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  // A server whose client is gone finishes its token first.
+  std::fprintf(stderr, "waiting for another server that has %s\n", folder.c_str());
+  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
   }
-  if (std::filesystem::exists(path())) load();
 }
 
-KeptText::~KeptText() {
-  if (lock_ >= 0) ::close(lock_);
+KeptText::Lock::~Lock() {
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+KeptText::KeptText(const std::string& folder, const GenerationDeployment& deployment, ckks::Fingerprint keys)
+    : folder_(folder), lock_(folder), deployment_(deployment), keys_(keys) {
+  if (!folder_.empty() && std::filesystem::exists(path())) load();
 }
 
 void KeptText::load() {

@@ -23,9 +23,6 @@ class KeptText {
   // `folder` may be empty: then nothing is saved. Else it is made unless it is there, and what is in it is read.
   // Throws Error if that belongs elsewhere. The deployment outlives the object.
   KeptText(const std::string& folder, const GenerationDeployment& deployment, ckks::Fingerprint keys);
-  ~KeptText();
-  KeptText(const KeptText&) = delete;
-  KeptText& operator=(const KeptText&) = delete;
 
   uint64_t text() const { return last_.request; }  // 0: none
   int window() const { return window_; }           // the first token in the caches
@@ -40,16 +37,25 @@ class KeptText {
   void keep(const TextNote& note, int window, Ciphertexts outputs);
 
  private:
+  // Of the folder, where there is one.
+  struct Lock {
+    explicit Lock(const std::string& folder);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    int descriptor = -1;
+  };
+
   std::string path() const { return folder_ + "/text.ct"; }
   void load();
 
   std::string folder_;
+  const Lock lock_;
   const GenerationDeployment& deployment_;
   const ckks::Fingerprint keys_;
   TextNote last_;  // of the answer
   int window_ = 0;
   Ciphertexts caches_, answer_;
-  int lock_ = -1;
 };
 
 }  // namespace psm::cmd

@@ -63,6 +63,9 @@ class NoisyTwin {
       if (std::find(d_.cache_names.begin(), d_.cache_names.end(), name) != d_.cache_names.end())
         options.noise_std[value.id] = 0;
     noisy_ = program::run_twin(program, noisy_, options).outputs;
+    // What goes on repeats, its error too: no slot meets another repetition's.
+    for (auto& [name, slots] : noisy_)
+      for (size_t s = d_.packing.period(); s < slots.size(); ++s) slots[s] = slots[s % d_.packing.period()];
     exact_ = std::move(exact.outputs);
     const size_t last = (tokens.size() - 1) * static_cast<size_t>(d_.model.weights.config.vocab);
     const std::vector<double> z = attention::client_logits(d_.model, d_.packing, exact_, one)[0],

@@ -18,7 +18,7 @@ struct TextRecord {
   uint64_t text = 0, model = 0, keys = 0;  // numbers of the text and fingerprints
   int prompt = 0;                          // tokens of the prompt
   std::vector<int> tokens;                 // with those of the prompt
-  Sampler sampler;
+  Sampler sampler{};
 
   std::string json() const;
   // Throws Error if it is none, or has tokens beyond `vocab`.
