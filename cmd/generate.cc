@@ -59,7 +59,10 @@ struct Source {
   std::string path;  // of the checkpoint
   std::vector<int> prompt;
 
-  std::string symbol(int token) const { return codec ? codec->symbol(token) : std::to_string(token); }
+  std::string symbol(int token) const {
+    if (!codec) return std::to_string(token);
+    return codec->is_recall() ? codec->symbol(token) : "'" + codec->symbol(token) + "'";
+  }
   std::string text(std::span<const int> tokens) const {
     if (codec) return codec->decode(tokens);
     std::string out;
@@ -154,6 +157,8 @@ int generate(int argc, char** argv) {
     throw Error(message("--window ", window, " is not offered; there are: error, slide"));
   if (flags.given("top-k") && temperature == 0) throw Error("--top-k is for --temperature above 0");
   const bool slide = window == "slide";
+  if (tokens == 0 && !flags.given("keys"))
+    throw Error("--tokens 0 makes keys to keep; give --keys a folder for them");
 
   const TextFolder folder(state_path.empty() ? "" : resolve_user_path(state_path));
   std::optional<TemporaryFolder> temporary;
@@ -228,6 +233,7 @@ int generate(int argc, char** argv) {
     require_no_keys(files);
     std::filesystem::create_directories(key_folder);
     const NewKeys made = make_key_files(files, *context, deployment.keys, "", deployment.bootstrap.get(),
+                                        deployment.sparse.empty() ? nullptr : deployment.sparse[0].get(),
                                         deployment.server_bytes());
     key_seconds = made.seconds;
     std::printf("%s", made.text(*context, deployment.keys).c_str());

@@ -63,6 +63,7 @@ TEST_CASE("one command generates on ciphertexts what the clear model generates")
   const std::string out =
       output_of(arguments("--tokens 12 --compare --json " + json_path + kPrompt + " --log-n 11", ""));
   CHECK(out.find("the clear model's own text, the same: " + text_in(out)) != std::string::npos);
+  CHECK(out.find("the others in a bootstrap") != std::string::npos);  // a sparse one
   const Json json = parse_json(read_file(json_path, 1 << 20), "run");
   const auto number = [&](const char* name) { return json.at(name, "run").number(name); };
   CHECK(number("tokens") == 12);
@@ -139,10 +140,13 @@ TEST_CASE("a server elsewhere is a command that speaks through pipes; what is no
   CHECK(text_of("--tokens 3" + kPrompt + " --server \"exec " + server() + "\"") == whole);
   refused_here("--tokens 3" + kPrompt + " --server true", "the server is gone");
   refused_here("--tokens 3" + kPrompt + " --server \"echo welcome to this machine\"", "no frame");
-  refused_here("--tokens 3" + kPrompt + " --server \"" + server() + " | head -c 5000\"",
+  refused_here("--tokens 3" + kPrompt +
+                   " --server \"printf '\\001\\000\\000\\000\\144\\000\\000\\000\\000\\000\\000\\000{}'\"",
                "in the middle of a frame");
-  refused_here("--tokens 3" + kPrompt + " --server \"" + server("--keys " + path_of("none")) + "\"", "none");
-  refused_here("--tokens 3 --server true --keys " + path_of("new") + kPrompt, "--tokens 0");
+  refused_here("--tokens 3" + kPrompt + " --server \"" + server("--state /proc/none") + "\"",
+               "cannot keep a text");
+  refused_here("--tokens 3" + kPrompt + " --server \"" + server("--model twice") + "\"", "given twice");
+  refused(arguments("--tokens 3 --server true" + kPrompt, path_of("new")), "--tokens 0");
   // The other way round: a server whose client says nonsense, or nothing.
   const auto served = [&](const std::string& input) {
     const std::string command =
@@ -189,6 +193,7 @@ TEST_CASE("what cannot be generated is refused before anything is computed") {
   refused_here("--tokens 13" + kPrompt, "at most --tokens 12, or --window slide");
   refused_here("--tokens 3 --prompt \"k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0\"",
                "longer than the 16 that the model takes");
+  refused("generate --insecure --tokens 0 --model " + kModel, "give --keys a folder");
   refused_here("--tokens -1" + kPrompt, "tokens");
   refused_here("--tokens 3 --top-k 3" + kPrompt, "--temperature");
   refused_here("--tokens 3 --window ring" + kPrompt, "error, slide");

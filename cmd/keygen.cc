@@ -41,7 +41,7 @@ int keygen(int argc, char** argv) {
   std::printf("%s\n", context.describe().c_str());
 
   const NewKeys keys = make_key_files(files, context, deployment.keys, ends_of(deployment).text(),
-                                      deployment.bootstrap.get(), deployment.server_bytes());
+                                      deployment.bootstrap.get(), nullptr, deployment.server_bytes());
   std::printf("%s", keys.text(context, deployment.keys).c_str());
   std::printf("wrote %s (keep it), %s, %s, %s (for the server)\n", files.secret.c_str(),
               files.public_key.c_str(), files.plan.c_str(), files.evaluation.c_str());

@@ -1,9 +1,9 @@
 // The server of a text that is generated encrypted: computes on ciphertexts with public keys only. It links no
 // secret key.
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <memory>
+#include <string>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/flags.h"
@@ -14,6 +14,11 @@
 
 namespace psm::cmd {
 namespace {
+
+bool is_pipe(int descriptor) {
+  struct stat status;
+  return ::fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode));
+}
 
 void serve(const std::string& model_path, const std::string& keys_path, const std::string& state,
            const RingFlags& ring, FrameChannel& client) {
@@ -34,7 +39,7 @@ void serve(const std::string& model_path, const std::string& keys_path, const st
   TextServer(deployment, keys, kept).serve(client);
 }
 
-int serve_command(int argc, char** argv) {
+void serve_command(int argc, char** argv, FrameChannel& client) {
   Flags flags(
       "serve --model MODEL --keys FILE [flags]",
       "The server's side of //cmd:generate, which starts it: reads a polynomial model and evaluation.keys, "
@@ -54,24 +59,27 @@ int serve_command(int argc, char** argv) {
   common.apply();
   ring.apply();
   require_given(flags, {"model", "keys"});
-  if (::isatty(STDIN_FILENO) || ::isatty(STDOUT_FILENO))
+  if (!is_pipe(STDIN_FILENO))
     throw Error(
-        "this server talks to a client through pipes, not to a terminal; run //cmd:generate, with --server");
-
-  FrameChannel client(STDIN_FILENO, STDOUT_FILENO, "the client");
-  try {
-    serve(model, keys, state, ring, client);
-  } catch (const Error& error) {
-    // The client says it, once; where it is gone, this process does.
-    client.send(FrameKind::kRefused, error.what());
-    return error.exit_code();
-  }
-  return 0;
+        "this server talks to a client through pipes; run //cmd:generate, which starts one, or has --server");
+  serve(model, keys, state, ring, client);
 }
 
 }  // namespace
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::serve_command(argc, argv); });
+  using namespace psm;
+  return run_command([&] {
+    cmd::FrameChannel client(STDIN_FILENO, STDOUT_FILENO, "the client");
+    try {
+      cmd::serve_command(argc, argv, client);
+    } catch (const Error& error) {
+      if (!cmd::is_pipe(STDIN_FILENO)) throw;
+      // The client says it, once; where it is gone, this process does.
+      client.send(cmd::FrameKind::kRefused, error.what());
+      return error.exit_code();
+    }
+    return 0;
+  });
 }

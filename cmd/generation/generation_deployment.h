@@ -38,7 +38,8 @@ struct GenerationDeployment : PackedModel {
   program::MeterReading prompt_reading, token_reading;
   double bootstrap_error_std = 0;  // of re and of im of a slot, full or sparse
 
-  int tokens() const { return packing.tokens; }  // T
+  // T: the model's, at most as many as the packing has places for.
+  int tokens() const { return model.weights.config.context; }
   program::Constants prompt_constants(int tokens) const;
   program::Constants token_constants(int position) const { return positions.at(position); }
 

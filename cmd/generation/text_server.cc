@@ -95,6 +95,7 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   times["count"] = note.count;
   times["seconds"] = sum(result.seconds);
   times["encode_seconds"] = sum(result.encode_seconds);
+  times["encoded_bytes"] = static_cast<uint64_t>(machine.encoded_bytes());
   runs_.push_back(std::move(times));
   kept_.keep(note, window, std::move(result.outputs));
 }

@@ -62,7 +62,7 @@ class TextServer {
   std::unique_ptr<const ckks::Bootstrapper> bootstrapper_;
   std::vector<std::unique_ptr<const ckks::SparseBootstrapper>> sparse_;
   std::unique_ptr<program::EncryptedMachine> token_machine_;  // from the first token on
-  Json runs_ = Json::Array();                                 // seconds of each
+  Json runs_ = Json::Array();                                 // seconds of each, and what is kept encoded
 };
 
 }  // namespace psm::cmd

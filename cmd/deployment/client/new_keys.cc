@@ -23,7 +23,8 @@ void require_no_keys(const KeyFiles& files) {
 }
 
 NewKeys make_key_files(const KeyFiles& files, const ckks::Context& context, const ckks::KeyRequest& request,
-                       const std::string& plan, const ckks::BootstrapPlan* bootstrap, size_t server_bytes) {
+                       const std::string& plan, const ckks::BootstrapPlan* bootstrap,
+                       const ckks::SparseBootstrapPlan* sparse, size_t server_bytes) {
   NewKeyFiles made(files);
   NewKeys keys;
   const double start = seconds_now();
@@ -55,7 +56,7 @@ NewKeys make_key_files(const KeyFiles& files, const ckks::Context& context, cons
   writer.commit();
   keys.file_bytes = writer.bytes_written();
   keys.seconds = seconds_now() - start;
-  keys.check = check_keys(files, context, bootstrap, server_bytes);
+  keys.check = check_keys(files, context, bootstrap, sparse, server_bytes);
   made.keep();
   keys.check_seconds = seconds_now() - start - keys.seconds;
   return keys;
@@ -67,7 +68,7 @@ std::string NewKeys::text(const ckks::Context& context, const ckks::KeyRequest& 
                  seconds_text(seconds), "\ntested: encryption under both keys, ", check.keys,
                  " evaluation keys one by one, ",
                  check.bootstrapped      ? "the others in a bootstrap"
-                 : request.encapsulation ? "no bootstrap (too little memory, or sparse ones alone)"
+                 : request.encapsulation ? "no bootstrap (too little memory)"
                                          : "no bootstrap (none is needed)",
                  "; ", seconds_text(check_seconds), "\n");
 }

@@ -25,9 +25,10 @@ struct NewKeys {
 // Throws Error if one of the files is there already.
 void require_no_keys(const KeyFiles& files);
 
-// `plan`: the content of the file of that name, unless it is empty. `bootstrap` may be null; `server_bytes`:
+// `plan`: the content of the file of that name, unless it is empty. Both bootstraps may be null; `server_bytes`:
 // what a bootstrap with all keys takes. Throws Error, and leaves no file, if the keys fail their test.
 NewKeys make_key_files(const KeyFiles& files, const ckks::Context& context, const ckks::KeyRequest& request,
-                       const std::string& plan, const ckks::BootstrapPlan* bootstrap, size_t server_bytes);
+                       const std::string& plan, const ckks::BootstrapPlan* bootstrap,
+                       const ckks::SparseBootstrapPlan* sparse, size_t server_bytes);
 
 }  // namespace psm::cmd

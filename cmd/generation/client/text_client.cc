@@ -45,12 +45,20 @@ TextClient::TextClient(const GenerationDeployment& deployment, const ckks::Secre
                         " are in --state: they do not belong together; begin in a new --state"));
 }
 
+void TextClient::say(FrameKind kind, const std::string& payload) {
+  try {
+    server_.send(kind, payload);
+  } catch (const Error&) {
+    while (true) receive(kMaxLine);  // what it said last, or that it is gone
+  }
+}
+
 Frame TextClient::receive(uint64_t longest) {
   std::optional<Frame> frame = server_.receive(std::max(longest, kMaxLine));
   if (!frame)
-    throw Error(message("the server is gone, without a word; ",
-                        folder_.path().empty() ? "with --state a run can go on from its last token"
-                                               : "the same command goes on from the last token"));
+    throw Error(message("the server is gone; ", folder_.path().empty()
+                                                    ? "with --state a run can go on from its last token"
+                                                    : "the same command goes on from the last token"));
   if (frame->kind == FrameKind::kRefused) throw Error(frame->payload);
   return *std::move(frame);
 }
@@ -72,13 +80,12 @@ void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>&
   if (const std::optional<std::string> saved = folder_.request(longest_file(*d_.context, ends))) {
     wire::CiphertextReader file(ByteSource(folder_.path() + "/request.ct", *saved), *d_.context,
                                 kMaxCiphertexts);
-    if (file.note() == note.text() && file.fingerprint() == secret_.fingerprint())
-      return server_.send(kind, *saved);
+    if (file.note() == note.text() && file.fingerprint() == secret_.fingerprint()) return say(kind, *saved);
   }
   const auto begin = record_.tokens.begin() + note.first;
   const std::string bytes = encrypted(note, {begin, begin + note.count}, ends);
   folder_.save_request(bytes);
-  server_.send(kind, bytes);
+  say(kind, bytes);
 }
 
 std::vector<double> TextClient::logits_of(const std::string& answer, const TextNote& expected) {
@@ -110,7 +117,7 @@ TextClient::Step TextClient::next() {
     whole = window_ == 0 ? known == record_.prompt : known - window_ == T / 2;
     note.first = whole ? window_ : known - 1;
     note.count = known - note.first;
-    server_.send(FrameKind::kRepeat, {});
+    say(FrameKind::kRepeat, {});
   } else if (fed_ == 0) {
     whole = true;
     note.count = known;
@@ -142,7 +149,7 @@ TextClient::Step TextClient::next() {
 }
 
 Json TextClient::figures() {
-  server_.send(FrameKind::kFigures, {});
+  say(FrameKind::kFigures, {});
   const Frame frame = receive(kMaxFigures);
   if (frame.kind != FrameKind::kFigures) throw Error("the server sent something else than its figures");
   return parse_json(frame.payload, "the server's figures", {.max_bytes = kMaxFigures, .max_values = 1 << 22});

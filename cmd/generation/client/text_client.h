@@ -45,6 +45,8 @@ class TextClient {
   Json figures();
 
  private:
+  // A server that is gone may have said why.
+  void say(FrameKind kind, const std::string& payload);
   Frame receive(uint64_t longest);
   std::string encrypted(const TextNote& note, const std::vector<int>& tokens,
                         const std::vector<PlanEnd>& ends);

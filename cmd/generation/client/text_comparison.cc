@@ -53,6 +53,10 @@ class NoisyTwin {
         program::with_constants(plan.program, whole ? d_.prompt_constants(static_cast<int>(tokens.size()))
                                                     : d_.token_constants(place));
     const std::vector<std::vector<int>> one{tokens};
+    if (whole) {
+      exact_.clear();
+      noisy_.clear();
+    }
     for (const auto& [name, slots] : attention::client_inputs(d_.model, d_.packing, one))
       exact_[name] = noisy_[name] = slots;
     program::TwinOptions options{.on_range = program::TwinOptions::OnRange::kCount};
