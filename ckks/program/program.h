@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -116,8 +117,8 @@ using Constants = std::vector<Instruction>;
 
 // Throws psm::Error where one fits no instruction.
 Program with_constants(Program, const Constants&);
-// One instruction, of a program or of its plan, which has other arguments.
-Instruction with_constants_of(Instruction, const Instruction& constant);
+// The instructions that they change, of a program or of its plan, by place.
+std::map<size_t, Instruction> exchanged(const Program&, const Constants&);
 
 // Builds a Program. Every member appends at most one instruction (add_all, twice_real_part,
 // sum_over_rotations: a few) and returns its results. A request that cannot be met (a value of another

@@ -52,15 +52,8 @@ class EncryptedMachine::Run {
         evaluator_(machine.evaluator_),
         context_(machine.evaluator_.context()),
         options_(options),
+        constants_(exchanged(machine.plan_.program, options.constants)),
         values_(machine.plan_.level.size()) {
-    std::map<int, const Instruction*> wanted;
-    for (const Instruction& constant : options.constants)
-      wanted.emplace(constant.results.at(0).id, &constant);
-    for (const Instruction& own : plan_.program.instructions)
-      if (const auto found = wanted.find(own.results[0].id); found != wanted.end())
-        constants_.emplace(found->first, with_constants_of(own, *found->second));
-    if (constants_.size() != options.constants.size())
-      throw Error("constants of another plan; take those that were made with this one");
     result_.seconds.resize(plan_.program.instructions.size());
     result_.encode_seconds.resize(plan_.program.instructions.size());
   }
@@ -102,10 +95,9 @@ class EncryptedMachine::Run {
   RunResult execute() {
     const size_t total = plan_.program.instructions.size();
     for (; index_ < total; ++index_) {
-      instruction_ = &plan_.program.instructions[index_];
-      const auto exchanged = constants_.find(instruction_->results[0].id);
-      is_exchanged_ = exchanged != constants_.end();
-      if (is_exchanged_) instruction_ = &exchanged->second;
+      const auto constant = constants_.find(index_);
+      is_exchanged_ = constant != constants_.end();
+      instruction_ = is_exchanged_ ? &constant->second : &plan_.program.instructions[index_];
       const auto start = Clock::now();
       try {
         step();
@@ -316,12 +308,12 @@ class EncryptedMachine::Run {
   const ckks::Evaluator& evaluator_;
   const ckks::Context& context_;
   const RunOptions& options_;
+  const std::map<size_t, Instruction> constants_;  // of this run, by place
   std::vector<ckks::Ciphertext> values_;
   std::map<std::pair<int, int>, ckks::Ciphertext> lowered_;  // (value, level)
   RunResult result_;
   size_t live_bytes_ = 0;
   size_t index_ = 0;
-  std::map<int, Instruction> constants_;  // of this run, by first result
   const Instruction* instruction_ = nullptr;
   bool is_exchanged_ = false;
 };
