@@ -12,6 +12,8 @@
 #include "cmd/deployment/inference_state.h"
 #include "cmd/deployment/plan_ends.h"
 #include "cmd/deployment/prompts.h"
+#include "cmd/generation/client/text_record.h"
+#include "cmd/generation/text_server.h"
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 
@@ -41,6 +43,50 @@ TEST_CASE("the note of a ciphertext file") {
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   run(target);
+}
+
+TEST_CASE("the note of a file in a conversation, and the server's greeting") {
+  TextNote note;
+  note.model_fingerprint = 0x0123456789abcdef;
+  note.request = 0xfedcba9876543210;
+  note.names = {"x"};
+  note.first = 12, note.count = 3;
+  FuzzTarget target;
+  target.name = "text note";
+  target.corpus = {note.text()};
+  target.decode = [](std::string_view text) {
+    const TextNote read = TextNote::parse(std::string(text), "input");
+    PSM_CHECK(read.first >= 0 && read.first <= kMaxText && read.count >= 1 && read.count <= kMaxText);
+    PSM_CHECK(TextNote::parse(read.text(), "again").text() == read.text());
+  };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  run(target);
+  target.name = "greeting";
+  target.corpus = {Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}.line()};
+  target.decode = [](std::string_view text) {
+    const Greeting read = Greeting::parse(std::string(text), "input");
+    PSM_CHECK(Greeting::parse(read.line(), "again").line() == read.line());
+  };
+  run(target);
+}
+
+TEST_CASE("the client's record of a text") {
+  TextRecord record;
+  record.text = 0xfedcba9876543210, record.model = 1, record.keys = 2;
+  record.prompt = 2, record.tokens = {3, 1, 4, 1};
+  record.sampler = {.temperature = 0.5, .top_k = 3, .seed = 7};
+  FuzzTarget target;
+  target.name = "text record";
+  target.corpus = {record.json()};
+  target.decode = [](std::string_view text) {
+    const TextRecord read = TextRecord::parse(std::string(text), "input", 5);
+    PSM_CHECK(read.prompt >= 1 && read.prompt <= static_cast<int>(read.tokens.size()));
+    for (const int token : read.tokens) PSM_CHECK(token >= 0 && token < 5);
+    PSM_CHECK(TextRecord::parse(read.json(), "again", 5).json() == read.json());
+  };
+  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
+  run(target);
+  CHECK_THROWS_WITH_AS(TextRecord::parse(record.json(), "text.json", 4), doctest::Contains("token"), Error);
 }
 
 TEST_CASE("the client's record of its prompts") {

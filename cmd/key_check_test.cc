@@ -66,14 +66,14 @@ KeyFiles make_files(const std::string& name, Wrong wrong) {
 
 TEST_CASE("a key pair that is in order passes, with a bootstrap where there is memory for one") {
   const KeyFiles files = make_files("good", Wrong::kNone);
-  const KeyCheck with = check_keys(files, context(), &plan(), 1);
+  const KeyCheck with = check_keys(files, context(), &plan(), nullptr, 1);
   CHECK(with.bootstrapped);
   CHECK(with.keys == 0);  // these are a bootstrap's and no others
-  const KeyCheck without = check_keys(files, context(), &plan(), SIZE_MAX);
+  const KeyCheck without = check_keys(files, context(), &plan(), nullptr, SIZE_MAX);
   CHECK_FALSE(without.bootstrapped);
   CHECK(without.keys + 1 ==
         plan().key_request().count(context().chain()));  // but for the two around ModRaise
-  CHECK_FALSE(check_keys(files, context(), nullptr, 0).bootstrapped);
+  CHECK_FALSE(check_keys(files, context(), nullptr, nullptr, 0).bootstrapped);
 }
 
 TEST_CASE("one key of another secret is found, and without a bootstrap the message says which") {
@@ -84,9 +84,10 @@ TEST_CASE("one key of another secret is found, and without a bootstrap the messa
                                                   {Wrong::kToEphemeral, ""}}) {
     CAPTURE(what);
     const KeyFiles files = make_files("wrong" + std::to_string(static_cast<int>(wrong)), wrong);
-    CHECK_THROWS_AS(check_keys(files, context(), &plan(), 1), Error);
+    CHECK_THROWS_AS(check_keys(files, context(), &plan(), nullptr, 1), Error);
     if (wrong == Wrong::kToEphemeral) continue;
-    CHECK_THROWS_WITH_AS(check_keys(files, context(), nullptr, 0), doctest::Contains(what.c_str()), Error);
+    CHECK_THROWS_WITH_AS(check_keys(files, context(), nullptr, nullptr, 0), doctest::Contains(what.c_str()),
+                         Error);
   }
 }
 

@@ -1,18 +1,21 @@
 #!/bin/sh
-# What the server runs must link neither the secret key nor the client's record of its prompts. Two queries of the build graph
-# each: the path from //cmd:infer must not exist; the one from //cmd:decrypt must, or the first query would prove nothing.
+# What the servers run must link neither the secret key nor what clients know of their prompts. Two queries of the build graph
+# each: the path from a server's command must not exist; the one from a client's must, or the first query would prove nothing.
 set -eu
 cd "$TEST_SRCDIR/powersoftmax/cmd"
-check() {  # query, label
-  if [ -s "infer_to_$1" ]; then
-    echo "//cmd:infer depends on $2:"
-    cat "infer_to_$1"
+check() {  # server, client, query, label
+  if [ -s "$1_to_$3" ]; then
+    echo "//cmd:$1 depends on $4:"
+    cat "$1_to_$3"
     exit 1
   fi
-  if ! grep -q "^$2\$" "decrypt_to_$1"; then
-    echo "the query finds no path from //cmd:decrypt to $2, so it would find none from //cmd:infer either"
+  if ! grep -q "^$4\$" "$2_to_$3"; then
+    echo "the query finds no path from //cmd:$2 to $4, so it would find none from //cmd:$1 either"
     exit 1
   fi
 }
-check secret_key //ckks/scheme/client:client
-check client //cmd/deployment/client:client
+for server in infer serve; do
+  check $server decrypt secret_key //ckks/scheme/client:client
+  check $server decrypt client //cmd/deployment/client:client
+done
+check serve generate generation_client //cmd/generation/client:client

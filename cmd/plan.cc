@@ -2,7 +2,7 @@
 // block. Or, with --params, searches for parameters.
 #include <algorithm>
 #include <cstdio>
-#include <optional>
+#include <utility>
 
 #include "attention/encrypted/decode.h"
 #include "attention/encrypted/encrypted_cache.h"
@@ -14,6 +14,7 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/published_shapes.h"
+#include "cmd/generation/generation_deployment.h"
 #include "cmd/reports/parameter_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -55,33 +56,6 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
     std::printf("\n%s", parameter_report(search).c_str());
   if (!refused.empty()) std::printf("\n%s\n", refused.c_str());
   common.write_json(parameter_json(wish, searches));
-}
-
-// The longest period among the values that may be refreshed: what a sparse bootstrap has to hold.
-size_t longest_refreshed(const program::Program& program) {
-  size_t longest = 0;
-  for (const program::Instruction& instruction : program.instructions)
-    if (instruction.opcode == program::Opcode::kRefresh)
-      for (const program::Value value : instruction.arguments)
-        longest = std::max(longest, program.value_period[value.id]);
-  return longest;
-}
-
-// With the level of the kept keys and values that makes the token fastest.
-program::Plan plan_token(const program::Program& program, const std::vector<std::string>& kept,
-                         program::LevelBudget budget, const program::CostModel& costs) {
-  std::optional<program::Plan> best;
-  for (ckks::Level level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
-    for (const std::string& name : kept) budget.carried[name] = level;
-    try {
-      program::Plan plan = program::plan(program, budget, costs);
-      if (!best || plan.seconds < best->seconds) best = std::move(plan);
-    } catch (const Error&) {
-      // Too low for what reads it; a higher one may do.
-    }
-  }
-  if (!best) throw Error("no level of keys and values lets a token be computed on this chain");
-  return *std::move(best);
 }
 
 int plan_command(int argc, char** argv) {
@@ -156,8 +130,8 @@ int plan_command(int argc, char** argv) {
     packing = attention::make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()),
                                       at_once);
     const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
-    program = one_token ? attention::build_decode_shape_program(config, packing, static_cast<int>(position),
-                                                                {}, options)
+    program = one_token ? attention::build_decode_shape_program(config, packing, {}, options)
+                              .at(static_cast<int>(position))
                         : attention::build_shape_program(config, packing, {}, options);
     if (one_token) kept = attention::cache_names(packing, config.layers);
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
@@ -168,20 +142,20 @@ int plan_command(int argc, char** argv) {
     const attention::ModelConfig& config = deployment.model.weights.config;
     packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
     program = one_token
-                  ? attention::build_decode_program(deployment.model, packing, static_cast<int>(position))
+                  ? attention::build_decode_program(deployment.model, packing).at(static_cast<int>(position))
                   : attention::build_program(deployment.model, packing);
     if (one_token) kept = attention::cache_names(packing, config.layers);
     title = model_path;
   }
   std::vector<program::SparseFigures> sparse;
-  const size_t period = longest_refreshed(program);
+  const size_t period = program::longest_refreshed(program);
   if (period > 1 && period <= program.slots / 2)
     sparse.push_back(
         program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(period)), kernels));
   const program::CostModel costs(context.chain(), kernels, figures, sparse);
   const program::LevelBudget budget = program::budget_of(context);
-  const program::Plan plan =
-      one_token ? plan_token(program, kept, budget, costs) : program::plan(program, budget, costs);
+  const program::Plan plan = one_token ? std::move(token_plans(program, kept, budget, costs).front())
+                                       : program::plan(program, budget, costs);
   const program::MeterReading reading = program::meter(plan, costs);
 
   std::printf("%s\n  %s\n  %d prompts share %d state ciphertexts of %d slots\n", title.c_str(),

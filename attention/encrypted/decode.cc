@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <map>
 
 #include "attention/encrypted/encrypted_attention.h"
 #include "attention/encrypted/encrypted_block.h"
@@ -17,6 +18,7 @@
 namespace psm::attention {
 
 using program::Builder;
+using program::Instruction;
 using program::Program;
 using program::Value;
 
@@ -27,21 +29,22 @@ using Values = std::vector<Value>;
 // Places of q, k and v in their ciphertext.
 constexpr int kQuery = 0, kKey = 1, kValue = 2, kHeadPlaces = 4;
 
-// What all layers have in common.
+}  // namespace
+
+// What all layers have in common, at position 0.
 class Decoder {
  public:
-  Decoder(Builder& builder, const ModelConfig& config, const Packing& packing, int position)
-      : builder_(builder),
-        packing_(packing),
-        power_(config.power),
-        position_(position),
-        theta_(rotary_angles(config, packing)),
-        key_mask_(cache_key_mask(packing, theta_, position, position + 1)) {
+  Decoder(Builder& builder, const ModelConfig& config, const Packing& packing)
+      : builder_(builder), packing_(packing), power_(config.power) {
     const int places = static_cast<int>(packing.slots) / packing.features;
-    if (places < kHeadPlaces)
-      throw Error(message("a further token needs ", kHeadPlaces, " places of ", packing.features,
-                          " features, but ", packing.slots, " slots have ", places, "; pack ", kHeadPlaces,
-                          " tokens at least"));
+    if (places <= kHeadPlaces)
+      throw Error(message("a further token needs more than ", kHeadPlaces, " places of ", packing.features,
+                          " features, but ", packing.slots, " slots have ", places,
+                          "; take a model with a longer context"));
+    constants_.packing_ = packing;
+    constants_.power_ = config.power;
+    constants_.theta_ = rotary_angles(config, packing);
+    key_mask_ = cache_key_mask(packing, constants_.theta_, 0, 1);
     const int heads = packing.head_ciphertexts(), parts = packing.ffn.size() / packing.features;
     for (int c = 0; c < heads; ++c) heads_.push_back({c, heads + c, 2 * heads + c, -1});
     ffn_places_ = std::min(static_cast<int>(std::bit_ceil(static_cast<unsigned>(parts))), places);
@@ -53,14 +56,17 @@ class Decoder {
 
   // The new x'; the token enters keys and values.
   Values layer(const Values& x, const Values& h, const FoldedLayer& folded,
-               const LayerApproximations& polynomials, Values& keys, Values& values) const {
+               const LayerApproximations& polynomials, Values& keys, Values& values) {
+    constants_.layers_.push_back({.score = std::pow(std::abs(folded.row_sum_factor), 1.0 / power_),
+                                  .value_mask = folded.value_range / std::abs(folded.row_sum_factor),
+                                  .score_offset = folded.score_offset});
     const Values projected = project(h, folded);
     const size_t heads = heads_.size();
     Values queries;
     for (size_t c = 0; c < heads; ++c) {
       Builder::Scope scope(builder_, "cache");
-      queries.push_back(query(projected[c], folded));
-      enter(projected[c], folded, keys[c], values[c]);
+      queries.push_back(query(projected[c], c));
+      enter(projected[c], c, keys[c], values[c]);
     }
     const Values attention = attend(queries, keys, values, folded, polynomials.inverse());
     Values hidden;
@@ -72,7 +78,26 @@ class Decoder {
     return output(x, attention, hidden, folded);
   }
 
+  // After the last layer.
+  PositionConstants constants_in(const Program& program) && {
+    std::map<int, const Instruction*> by_result;
+    for (const Instruction& instruction : program.instructions)
+      by_result.emplace(instruction.results[0].id, &instruction);
+    for (PositionConstants::Constant& constant : constants_.constants_)
+      constant.instruction = *by_result.at(constant.instruction.results[0].id);
+    return std::move(constants_);
+  }
+
  private:
+  using Kind = PositionConstants::Kind;
+
+  // The instruction that made `first` is one that depends on the position.
+  Value depends(Kind kind, size_t ciphertext, Value first) {
+    constants_.constants_.push_back({kind, constants_.layers_.size() - 1, ciphertext, {.results = {first}}});
+    return first;
+  }
+  const PositionConstants::Factors& factors() const { return constants_.layers_.back(); }
+
   // (q, k, v, 0) of each ciphertext of heads, then the stacks that gelu reads.
   Values project(const Values& h, const FoldedLayer& folded) const {
     Builder::Scope scope(builder_, "query, key, value, up");
@@ -115,48 +140,31 @@ class Decoder {
     return ckks::Plain(std::move(values));
   }
 
-  // |s|^{1/p} (t + 1)^{-1/p}: what scores are scaled by.
-  double score_scale(const FoldedLayer& folded) const {
-    return std::pow(std::abs(folded.row_sum_factor), 1.0 / power_) * row_scale(position_, power_);
-  }
-
   // Half of q~: twice the real part of its product is the score.
-  Value query(Value projected, const FoldedLayer& folded) const {
-    std::vector<ckks::Complex> mask(static_cast<size_t>(kHeadPlaces * packing_.features));
-    for (int f = 0; f < packing_.features; ++f)
-      mask[kQuery * packing_.features + f] =
-          std::polar(score_scale(folded) / 2, theta_[f % packing_.head_features] * position_);
-    return builder_.sum_over_rotations(builder_.multiply_plain(projected, ckks::Plain(std::move(mask))),
-                                       static_cast<size_t>(packing_.features));
+  Value query(Value projected, size_t c) {
+    const Value masked =
+        depends(Kind::kQueryMask, c, builder_.multiply_plain(projected, constants_.query_mask(factors(), 0)));
+    return builder_.sum_over_rotations(masked, static_cast<size_t>(packing_.features));
   }
 
-  void enter(Value projected, const FoldedLayer& folded, Value& keys, Value& values) const {
-    const auto offset = [&](int place) {
-      return ((place - position_) % kHeadPlaces + kHeadPlaces) % kHeadPlaces * packing_.features;
-    };
-    const Values moved = builder_.rotate_all(projected, std::vector<int>{offset(kKey), offset(kValue)});
-    const ckks::Plain value_mask =
-        cache_value_mask(packing_, folded, position_, position_ + 1, folded.value_range);
-    keys = builder_.add(keys, builder_.multiply_plain(moved[0], key_mask_));
-    values = builder_.add(values, builder_.multiply_plain(moved[1], value_mask));
-  }
-
-  ckks::Plain score_offsets(const FoldedLayer& folded, size_t c) const {
-    const size_t F = static_cast<size_t>(packing_.features);
-    std::vector<ckks::Complex> offsets(static_cast<size_t>(packing_.tokens) * F);
-    for (size_t slot = 0; slot < static_cast<size_t>(position_ + 1) * F; ++slot)
-      offsets[slot] = score_scale(folded) *
-                      folded.score_offset[c][slot % F / static_cast<size_t>(packing_.head_features)];
-    return ckks::Plain(std::move(offsets));
+  void enter(Value projected, size_t c, Value& keys, Value& values) {
+    const Values moved = builder_.rotate_all(projected, constants_.places(0));
+    depends(Kind::kPlaces, c, moved[0]);
+    const Value key = depends(Kind::kKeyMask, c, builder_.multiply_plain(moved[0], key_mask_));
+    const Value value =
+        depends(Kind::kValueMask, c,
+                builder_.multiply_plain(moved[1], cache_value_mask(packing_, factors().value_mask, 0, 1)));
+    keys = builder_.add(keys, key);
+    values = builder_.add(values, value);
   }
 
   // Attention of each ciphertext of heads, divided by V of folded_weights.h.
   Values attend(const Values& queries, const Values& keys, const Values& values, const FoldedLayer& folded,
-                const approx::Approximation& inverse) const {
+                const approx::Approximation& inverse) {
     Builder::Scope scope(builder_, "attention");
     const size_t F = static_cast<size_t>(packing_.features);
     const std::vector<double> ones(F, 1.0);
-    const double bound = std::pow(std::abs(folded.row_sum_factor), 1.0 / power_);
+    const double bound = factors().score;
     Values powers, row_sums;
     for (size_t c = 0; c < queries.size(); ++c) {
       Value score;
@@ -165,7 +173,9 @@ class Decoder {
         const Value products[] = {
             builder_.twice_real_part(builder_.multiply(builder_.conjugate(queries[c]), keys[c]))};
         score = builder_.linear(products, nn::block_sum_map(ones, packing_.head_features))[0];
-        if (!folded.score_offset.empty()) score = builder_.add_plain(score, score_offsets(folded, c));
+        if (!folded.score_offset.empty())
+          score = depends(Kind::kScoreOffsets, c,
+                          builder_.add_plain(score, constants_.score_offsets(factors(), c, 0)));
         builder_.check_range(score, -bound, bound, "scores, over the root of the largest denominator");
       }
       {
@@ -223,19 +233,85 @@ class Decoder {
 
   Builder& builder_;
   const Packing& packing_;
-  int power_, position_, ffn_places_ = 1;
-  std::vector<double> theta_;
-  ckks::Plain key_mask_;
+  int power_, ffn_places_ = 1;
+  PositionConstants constants_;
+  ckks::Plain key_mask_;                // of all layers
   std::vector<nn::Stack> heads_, ffn_;  // blocks of [q; k; v], and of up's rows and down's columns
 };
 
+double PositionConstants::score_scale(const Factors& factors, int position) const {
+  return factors.score * row_scale(position, power_);
+}
+
+// The query's place is the first of kHeadPlaces.
+ckks::Plain PositionConstants::query_mask(const Factors& factors, int position) const {
+  const size_t F = static_cast<size_t>(packing_.features);
+  std::vector<ckks::Complex> mask(kHeadPlaces * F);
+  for (size_t f = 0; f < F; ++f)
+    mask[kQuery * F + f] =
+        std::polar(score_scale(factors, position) / 2, theta_[f % theta_.size()] * position);
+  return ckks::Plain(std::move(mask));
+}
+
+ckks::Plain PositionConstants::score_offsets(const Factors& factors, size_t ciphertext, int position) const {
+  const size_t F = static_cast<size_t>(packing_.features);
+  std::vector<ckks::Complex> offsets(static_cast<size_t>(packing_.tokens) * F);
+  for (size_t slot = 0; slot < static_cast<size_t>(position + 1) * F; ++slot)
+    offsets[slot] = score_scale(factors, position) *
+                    factors.score_offset[ciphertext][slot % F / static_cast<size_t>(packing_.head_features)];
+  return ckks::Plain(std::move(offsets));
+}
+
+// By how much key and value are rotated to get there.
+std::vector<int> PositionConstants::places(int position) const {
+  const auto offset = [&](int from) {
+    return ((from - position - 1) % kHeadPlaces + kHeadPlaces) % kHeadPlaces + 1;  // 1 .. kHeadPlaces
+  };
+  return {offset(kKey) * packing_.features, offset(kValue) * packing_.features};
+}
+
+program::Constants PositionConstants::at(int position) const {
+  require_one_sequence(packing_, position + 1);
+  const ckks::Plain key_mask = cache_key_mask(packing_, theta_, position, position + 1);
+  program::Constants constants;
+  for (const Constant& constant : constants_) {
+    const Factors& factors = layers_[constant.layer];
+    Instruction instruction = constant.instruction;
+    switch (constant.kind) {
+      case Kind::kQueryMask:
+        instruction.plain = query_mask(factors, position);
+        break;
+      case Kind::kPlaces:
+        instruction.offsets = places(position);
+        break;
+      case Kind::kKeyMask:
+        instruction.plain = key_mask;
+        break;
+      case Kind::kValueMask:
+        instruction.plain = cache_value_mask(packing_, factors.value_mask, position, position + 1);
+        break;
+      case Kind::kScoreOffsets:
+        instruction.plain = score_offsets(factors, constant.ciphertext, position);
+        break;
+    }
+    constants.push_back(std::move(instruction));
+  }
+  return constants;
+}
+
+Program DecodeProgram::at(int position) const {
+  return program::with_constants(program, constants.at(position));
+}
+
+namespace {
+
 // folded(n), polynomials(n): layer n's.
 template <typename Folded, typename Polynomials>
-Program build(const ModelConfig& config, const Packing& packing, int position, bool client_norm,
-              const Folded& folded, const Polynomials& polynomials) {
-  require_one_sequence(packing, position + 1);
+DecodeProgram build(const ModelConfig& config, const Packing& packing, bool client_norm, const Folded& folded,
+                    const Polynomials& polynomials) {
+  require_one_sequence(packing, 1);
   Builder builder(packing.slots);
-  const Decoder decoder(builder, config, packing, position);
+  Decoder decoder(builder, config, packing);
   const auto state = [&](const char* name) {
     Values ciphertexts;
     for (int c = 0; c < packing.state_ciphertexts(); ++c)
@@ -266,25 +342,27 @@ Program build(const ModelConfig& config, const Packing& packing, int position, b
     }
   }
   for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "x", c), x[c]);
-  return std::move(builder).finish();
+  Program program = std::move(builder).finish();
+  PositionConstants constants = std::move(decoder).constants_in(program);
+  return {std::move(program), std::move(constants)};
 }
 
 }  // namespace
 
-Program build_decode_program(const PolynomialModel& model, const Packing& packing, int position) {
+DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing) {
   FoldedLayer folded;
   return build(
-      model.weights.config, packing, position, model.options.client_norm,
+      model.weights.config, packing, model.options.client_norm,
       [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
       [&](int n) -> const LayerApproximations& { return model.layers[n]; });
 }
 
-Program build_decode_shape_program(const ModelConfig& config, const Packing& packing, int position,
-                                   const ShapeRanges& ranges, const PolynomialOptions& options) {
+DecodeProgram build_decode_shape_program(const ModelConfig& config, const Packing& packing,
+                                         const ShapeRanges& ranges, const PolynomialOptions& options) {
   const FoldedLayer folded = shape_of_layer(config, packing);
   const LayerApproximations polynomials = shape_polynomials(config, ranges, options);
   return build(
-      config, packing, position, options.client_norm, [&](int) -> const FoldedLayer& { return folded; },
+      config, packing, options.client_norm, [&](int) -> const FoldedLayer& { return folded; },
       [&](int) -> const LayerApproximations& { return polynomials; });
 }
 

@@ -26,9 +26,10 @@
 // instead (its sign, where s < 0, in a negation of D).
 //
 // Shapes: the caches have period T F = Packing::period(), of one sequence; all else F times a power of two.
-// The program depends on t: in the query mask and the cache masks (3 plaintexts for each ciphertext of
-// heads), in score offsets, and in hoisted rotations by 0 to 3 F. Every other plaintext is the same for all
-// t.
+// The program depends on t in constants alone, PositionConstants: the query mask and the cache masks (3
+// plaintexts for each ciphertext of heads), score offsets, and the hoisted rotations to the place in the
+// cache, by F to 4 F. By 4 F, the period, nothing moves: the rotation is there so that all positions have the
+// same instructions. One plan serves them all (with_constants in planner.h).
 //
 // Levels: as the block's (encrypted_block.h): 1 (project) + 1 (query) + 2 (scores) + ceil(log2 p) + depth of
 // 1/x + 1 (division) + 1 (output) through attention; from K 2 + ceil(log2 p) to the powers; 3 from V. A cache
@@ -51,13 +52,51 @@
 
 namespace psm::attention {
 
-// Inputs: those of build_program and the caches (cache_names). Outputs: the state and the caches. `position`:
-// t, from 0 to T - 1. Throws psm::Error on a packing of several prompts or of fewer than four places (slots /
-// F).
-program::Program build_decode_program(const PolynomialModel&, const Packing&, int position);
+// What of a decoding program depends on the token's position.
+class PositionConstants {
+ public:
+  // Those of the token at `position`, from 0 to T - 1.
+  program::Constants at(int position) const;
+
+ private:
+  friend class Decoder;
+  enum class Kind { kQueryMask, kPlaces, kKeyMask, kValueMask, kScoreOffsets };
+  // Of a layer.
+  struct Factors {
+    double score = 1, value_mask = 1;  // |s|^{1/p};  v_max / |s|
+    std::vector<std::vector<double>> score_offset;
+  };
+  struct Constant {
+    Kind kind;
+    size_t layer, ciphertext;
+    program::Instruction instruction;  // of position 0
+  };
+
+  double score_scale(const Factors&, int position) const;
+  ckks::Plain query_mask(const Factors&, int position) const;
+  ckks::Plain score_offsets(const Factors&, size_t ciphertext, int position) const;
+  std::vector<int> places(int position) const;
+
+  Packing packing_;
+  int power_ = 4;
+  std::vector<double> theta_;
+  std::vector<Factors> layers_;
+  std::vector<Constant> constants_;
+};
+
+// Inputs: those of build_program and the caches (cache_names). Outputs: the state and the caches.
+struct DecodeProgram {
+  program::Program at(int position) const;  // from 0 to T - 1
+
+  program::Program program;  // at position 0
+  PositionConstants constants;
+};
+
+// Throws psm::Error on a packing of several prompts or of at most four places (slots / F).
+DecodeProgram build_decode_program(const PolynomialModel&, const Packing&);
 
 // Of a model that exists only as a shape, for the meter.
-program::Program build_decode_shape_program(const ModelConfig&, const Packing&, int position,
-                                            const ShapeRanges& = {}, const PolynomialOptions& = {});
+DecodeProgram build_decode_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},
+                                         const PolynomialOptions& = {});
 
 }  // namespace psm::attention

@@ -80,11 +80,12 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
   SlotVectors state =
       program::run_twin(build_program(model, packing, prompt), client_inputs(model, packing, start)).outputs;
   compare(client_logits(model, packing, state, start)[0], 0);
+  const DecodeProgram decode = build_decode_program(model, packing);
   for (int t = prompt; t < kContext; ++t) {
     const std::vector<std::vector<int>> token{{text[t]}};
     SlotVectors inputs = client_inputs(model, packing, token);
     for (const std::string& name : cache_names(packing, config.layers)) inputs[name] = state.at(name);
-    state = program::run_twin(build_decode_program(model, packing, t), inputs).outputs;
+    state = program::run_twin(decode.at(t), inputs).outputs;
     compare(client_logits(model, packing, state, token)[0], static_cast<size_t>(t));
   }
   return worst;
@@ -112,10 +113,29 @@ TEST_CASE("powers other than four, and score offsets that leave empty places zer
   CHECK(tokens_against_pass(offset, 512, 10, true) < 1e-8);
 }
 
+TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all positions") {
+  const ModelConfig config = small(16, 2, 32, 0.5);
+  const PolynomialModel model = lively_model(config, true);
+  const Packing packing = make_packing(config, kContext, 512, 1);
+  const std::vector<std::vector<int>> text = sequences(1, config, 2);
+  const SlotVectors inputs = client_inputs(model, packing, text);
+  const program::Program all = build_program(model, packing, kContext),
+                         five = build_program(model, packing, 5);
+  const program::Program cut = program::with_constants(all, prompt_constants(all, packing, config.layers, 5));
+  const SlotVectors expected = program::run_twin(five, inputs).outputs,
+                    found = program::run_twin(cut, inputs).outputs;
+  CHECK(found == expected);
+  CHECK(program::run_twin(all, inputs).outputs != expected);
+  CHECK_THROWS_AS(prompt_constants(all, packing, config.layers, kContext + 1), Error);
+  // Constants of another program are refused.
+  CHECK_THROWS_WITH_AS(program::with_constants(all, build_decode_program(model, packing).constants.at(1)),
+                       doctest::Contains("constant"), Error);
+}
+
 TEST_CASE("a layer of one token repeats with its features, but for scores and caches") {
   const ModelConfig config = small(16, 2, 32, 0.5);
   const Packing packing = make_packing(config, kContext, 512, 1);
-  const program::Program program = build_decode_shape_program(config, packing, 3);
+  const program::Program program = build_decode_shape_program(config, packing).program;
   const size_t F = static_cast<size_t>(packing.features);
   int refreshed = 0;
   for (const program::Instruction& instruction : program.instructions)
@@ -182,9 +202,9 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
   REQUIRE(packing.period() == 512);  // errors repeat with no period
   const std::vector<int> text = sequences(1, config, 2)[0];
   constexpr int kPrompt = 6;
+  const DecodeProgram decode = build_decode_program(model, packing);
   const Server server(spec,
-                      {build_program(model, packing, kPrompt), build_decode_program(model, packing, kPrompt),
-                       build_decode_program(model, packing, kPrompt + 1)},
+                      {build_program(model, packing, kPrompt), decode.at(kPrompt), decode.at(kPrompt + 1)},
                       cache_names(packing, config.layers));
   const ckks::NoiseModel noise(server.context);
   const double bootstrap_std = ckks::predict_error(server.full).rms();
@@ -225,12 +245,12 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
 
 TEST_CASE("several prompts at once, positions outside the cache and too few places are refused") {
   const ModelConfig config = small(16, 2, 32, 0.5);
-  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 16, 512), 3),
+  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 16, 512)),
                        doctest::Contains("one sequence"), Error);
   const Packing packing = make_packing(config, kContext, 512, 1);
-  CHECK_THROWS_AS(build_decode_shape_program(config, packing, -1), Error);
-  CHECK_THROWS_AS(build_decode_shape_program(config, packing, kContext), Error);
-  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 2, 16, 1), 1),
+  CHECK_THROWS_AS(build_decode_shape_program(config, packing).at(-1), Error);
+  CHECK_THROWS_AS(build_decode_shape_program(config, packing).at(kContext), Error);
+  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 4, 32, 1)),
                        doctest::Contains("4 places"), Error);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -26,12 +27,10 @@ ckks::Plain cache_key_mask(const Packing& packing, const std::vector<double>& th
   return ckks::Plain(std::move(mask));
 }
 
-ckks::Plain cache_value_mask(const Packing& packing, const FoldedLayer& folded, int first, int last,
-                             double unit) {
+ckks::Plain cache_value_mask(const Packing& packing, double factor, int first, int last) {
   const size_t F = static_cast<size_t>(packing.features);
   std::vector<ckks::Complex> mask(static_cast<size_t>(packing.tokens) * F);
-  std::fill(mask.begin() + first * packing.features, mask.begin() + last * packing.features,
-            unit / std::abs(folded.row_sum_factor));
+  std::fill(mask.begin() + first * packing.features, mask.begin() + last * packing.features, factor);
   return ckks::Plain(std::move(mask));
 }
 
@@ -51,6 +50,30 @@ std::vector<std::string> cache_names(const Packing& packing, int layers) {
       names.push_back(values_name(packing, n, c));
     }
   return names;
+}
+
+program::Constants prompt_constants(const program::Program& program, const Packing& packing, int layers,
+                                    int tokens) {
+  require_one_sequence(packing, tokens);
+  const std::vector<std::string> names = cache_names(packing, layers);
+  std::map<const ckks::Complex*, ckks::Plain> cut;  // the mask of keys is one for all layers
+  program::Constants constants;
+  for (const program::NamedValue& output : program.outputs) {
+    if (std::find(names.begin(), names.end(), output.name) == names.end()) continue;
+    const auto made =
+        std::find_if(program.instructions.begin(), program.instructions.end(),
+                     [&](const program::Instruction& i) { return i.results[0] == output.value; });
+    PSM_CHECK(made != program.instructions.end() && made->opcode == program::Opcode::kMultiplyPlain);
+    const auto [found, is_new] = cut.try_emplace(made->plain.values().data());
+    if (is_new) {
+      std::vector<ckks::Complex> mask(made->plain.values().begin(), made->plain.values().end());
+      std::fill(mask.begin() + static_cast<ptrdiff_t>(tokens) * packing.features, mask.end(), 0.0);
+      found->second = ckks::Plain(std::move(mask));
+    }
+    constants.push_back(*made);
+    constants.back().plain = found->second;
+  }
+  return constants;
 }
 
 void require_one_sequence(const Packing& packing, int tokens) {

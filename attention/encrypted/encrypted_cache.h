@@ -12,20 +12,25 @@
 #include <string>
 #include <vector>
 
-#include "attention/encrypted/folded_weights.h"
 #include "attention/encrypted/packing.h"
+#include "ckks/linalg/plain.h"
+#include "ckks/program/program.h"
 
 namespace psm::attention {
 
 // What k is multiplied by to enter places [first, last): the same in all layers.
 ckks::Plain cache_key_mask(const Packing&, const std::vector<double>& theta, int first, int last);
-// What v, which comes in units of `unit`, is multiplied by for that.
-ckks::Plain cache_value_mask(const Packing&, const FoldedLayer&, int first, int last, double unit = 1);
+// What v is multiplied by for that: `factor` is 1 / |row_sum_factor|, times the unit in which v comes.
+ckks::Plain cache_value_mask(const Packing&, double factor, int first, int last);
 
 std::string keys_name(const Packing&, int layer, int ciphertext);
 std::string values_name(const Packing&, int layer, int ciphertext);
 // All of a model's.
 std::vector<std::string> cache_names(const Packing&, int layers);
+
+// What differs, for a prompt of `tokens`, in the program of one that fills the cache (build_program with T
+// cached tokens): the masks. Or in its plan's program.
+program::Constants prompt_constants(const program::Program&, const Packing&, int layers, int tokens);
 
 // Throws psm::Error unless the packing is of one sequence, of `tokens` tokens at most.
 void require_one_sequence(const Packing&, int tokens);

@@ -47,7 +47,8 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
     const Projections of_h = project(builder, h, layer, packing);
     if (cached_tokens != 0) {
       Builder::Scope inner(builder, "cache");
-      const ckks::Plain value_mask = cache_value_mask(packing, layer, 0, cached_tokens);
+      const ckks::Plain value_mask =
+          cache_value_mask(packing, 1 / std::abs(layer.row_sum_factor), 0, cached_tokens);
       for (int c = 0; c < packing.head_ciphertexts(); ++c) {
         const size_t at = static_cast<size_t>(c);
         builder.output(keys_name(packing, n, c), builder.multiply_plain(of_h.k[at], key_mask));

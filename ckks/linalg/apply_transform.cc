@@ -13,11 +13,11 @@
 namespace psm::ckks {
 namespace {
 
-// Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB. Tiles of keys that are
-// read stretch by stretch want to be long.
+// Both polynomials of a block's sources, a tile of each, are half of a second-level cache: 512 KiB. Tiles of
+// keys that are read stretch by stretch want to be long.
 constexpr size_t kBlockWords = size_t{1} << 16;
-// Many sums are read and written once a block, so that a block should have all their sources; few sums are bound by
-// keys, which want long tiles.
+// Many sums are read and written once a block, so that a block should have all their sources; few sums are
+// bound by keys, which want long tiles.
 constexpr size_t kManySums = 16;
 int sources_per_block(size_t sums) { return sums >= kManySums ? 128 : 30; }
 constexpr size_t kMostTogether = 4;  // lone terms: each takes its remainders modulo all primes at once

@@ -80,6 +80,35 @@ int depth(const Instruction& instruction) {
   refuse_opcode("depth", instruction.opcode);
 }
 
+std::map<size_t, Instruction> exchanged(const Program& program, const Constants& constants) {
+  std::map<int, size_t> by_result;
+  for (size_t i = 0; i < program.instructions.size(); ++i)
+    by_result.emplace(program.instructions[i].results.at(0).id, i);
+  std::map<size_t, Instruction> changed;
+  for (const Instruction& constant : constants) {
+    const auto found = by_result.find(constant.results.at(0).id);
+    if (found == by_result.end())
+      throw Error(message(describe(constant),
+                          ": no such instruction; take constants that were made with the program"));
+    Instruction own = program.instructions[found->second];
+    if (own.opcode != constant.opcode || own.results != constant.results ||
+        own.offsets.size() != constant.offsets.size() || own.plain.period() != constant.plain.period() ||
+        own.linear != constant.linear || own.series != constant.series)
+      throw Error(message(describe(constant), ": it is no constant of ", describe(own),
+                          "; take those that were made with the program"));
+    own.plain = constant.plain;
+    own.offsets = constant.offsets;
+    changed.emplace(found->second, std::move(own));
+  }
+  return changed;
+}
+
+Program with_constants(Program program, const Constants& constants) {
+  for (auto& [place, instruction] : exchanged(program, constants))
+    program.instructions[place] = std::move(instruction);
+  return program;
+}
+
 namespace {
 
 struct Arity {

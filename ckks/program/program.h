@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -108,6 +109,16 @@ void validate(const Program&);
 
 // "multiply [layer 0 / attention]" : how errors and ledgers name an instruction.
 std::string describe(const Instruction&);
+
+// Constants: what may differ between two runs of one program, such as two positions in a text. They are
+// instructions as one run has them, found by their first result; beside the program's own they differ in the
+// plaintext of kAddPlain and kMultiplyPlain, of the same period, or in the offsets of kRotate, as many.
+using Constants = std::vector<Instruction>;
+
+// Throws psm::Error where one fits no instruction.
+Program with_constants(Program, const Constants&);
+// The instructions that they change, of a program or of its plan, by place.
+std::map<size_t, Instruction> exchanged(const Program&, const Constants&);
 
 // Builds a Program. Every member appends at most one instruction (add_all, twice_real_part,
 // sum_over_rotations: a few) and returns its results. A request that cannot be met (a value of another

@@ -22,8 +22,8 @@ class PackedPoly {
   // As it lies in a file: read(bytes, count) brings all of its bytes.
   static PackedPoly read(const Ring& ring, Basis basis, const std::function<void(uint8_t*, size_t)>& read);
   RnsPoly unpack() const;
-  // The same into a polynomial of this basis; false if a residue is not below its prime, as bytes from outside may have
-  // it.
+  // The same into a polynomial of this basis; false if a residue is not below its prime, as bytes from
+  // outside may have it.
   [[nodiscard]] bool unpack_into(RnsPoly& poly) const;
   // Whether every residue is below its prime.
   bool in_range() const;

@@ -48,6 +48,16 @@ uint64_t seeded_ciphertext_bytes(const ckks::Context& context, ckks::Level level
 CiphertextWriter::CiphertextWriter(const std::string& path, const ckks::Context& context,
                                    ckks::Fingerprint fingerprint, const std::string& note)
     : context_(context), writer_(path, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
+  write_note(note);
+}
+
+CiphertextWriter::CiphertextWriter(std::string* memory, const ckks::Context& context,
+                                   ckks::Fingerprint fingerprint, const std::string& note)
+    : context_(context), writer_(memory, {FileKind::kCiphertexts, context.spec(), fingerprint}) {
+  write_note(note);
+}
+
+void CiphertextWriter::write_note(const std::string& note) {
   PSM_CHECK(note.size() <= kMaxNoteBytes, note.size());
   writer_.begin(kNote, note.size());
   writer_.write(note.data(), note.size());

@@ -24,11 +24,14 @@ class CiphertextWriter {
   // `note`: JSON text of at most kMaxNoteBytes.
   CiphertextWriter(const std::string& path, const ckks::Context& context, ckks::Fingerprint fingerprint,
                    const std::string& note);
+  CiphertextWriter(std::string* memory, const ckks::Context& context, ckks::Fingerprint fingerprint,
+                   const std::string& note);
   void write(const ckks::Ciphertext& ciphertext);
   void write(const ckks::SeededCiphertext& ciphertext);
   void commit() { writer_.commit(); }
 
  private:
+  void write_note(const std::string& note);
   void begin(uint32_t tag, uint64_t length, ckks::Level level, ckks::Scale scale);
 
   const ckks::Context& context_;

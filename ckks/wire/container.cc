@@ -75,15 +75,29 @@ uint64_t container_bytes(const ckks::ParameterSpec& spec) {
 uint64_t record_bytes(uint64_t payload) { return 4 + 8 + payload + 8; }
 
 ContainerWriter::ContainerWriter(const std::string& path, const Header& header, bool secret)
-    : file_(path, secret ? AtomicFile::Access::kOwnerOnly : AtomicFile::Access::kDefault),
-      kind_(header.kind) {
+    : kind_(header.kind) {
+  file_.emplace(path, secret ? AtomicFile::Access::kOwnerOnly : AtomicFile::Access::kDefault);
+  begin_container(header);
+}
+
+ContainerWriter::ContainerWriter(std::string* memory, const Header& header)
+    : memory_(memory), kind_(header.kind) {
+  memory_->clear();
+  begin_container(header);
+}
+
+void ContainerWriter::begin_container(const Header& header) {
   std::vector<uint8_t> bytes = encode(header);
   put(bytes, checksum64(bytes.data(), bytes.size()));
   raw(bytes.data(), bytes.size());
 }
 
 void ContainerWriter::raw(const void* data, size_t bytes) {
-  file_.write(data, bytes);
+  if (file_) {
+    file_->write(data, bytes);
+  } else {
+    memory_->append(static_cast<const char*>(data), bytes);
+  }
   bytes_ += bytes;
 }
 
@@ -118,7 +132,7 @@ void ContainerWriter::commit() {
   put(bytes, records_);
   put(bytes, checksum64(bytes.data(), bytes.size()));
   raw(bytes.data(), bytes.size());
-  file_.commit();
+  if (file_) file_->commit();
 }
 
 ContainerReader::ContainerReader(ByteSource source, FileKind kind) : source_(std::move(source)) {

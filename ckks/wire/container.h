@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "ckks/base/files/byte_source.h"
@@ -44,6 +45,8 @@ class ContainerWriter {
  public:
   // `secret`: readable by its owner only.
   ContainerWriter(const std::string& path, const Header& header, bool secret = false);
+  // Into memory, which outlives it, for a pipe.
+  ContainerWriter(std::string* memory, const Header& header);
 
   // One record in pieces: begin, write ... write, end. The pieces must add up to the length.
   void begin(uint32_t tag, uint64_t length);
@@ -55,9 +58,11 @@ class ContainerWriter {
   uint64_t bytes_written() const { return bytes_; }
 
  private:
+  void begin_container(const Header& header);
   void raw(const void* data, size_t bytes);
 
-  AtomicFile file_;
+  std::optional<AtomicFile> file_;
+  std::string* memory_ = nullptr;
   FileKind kind_;
   uint64_t records_ = 0, bytes_ = 0, left_ = 0, checksum_ = 0;
 };

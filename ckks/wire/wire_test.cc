@@ -114,6 +114,24 @@ TEST_CASE("keys and ciphertexts come back from files and work") {
   CHECK(ckks::max_error(decryptor.decrypt(evaluator.square_rescale(fresh)), squares) < 1e-6);
 }
 
+TEST_CASE("what is written to memory is what is written to a file") {
+  Files files;
+  const ckks::Encoder encoder(files.party.context);
+  ckks::SeededEncryptor encryptor(files.party.secret);
+  const ckks::SeededCiphertext seeded = encryptor.encrypt(encoder.encode(files.values, 2));
+  const ckks::Ciphertext whole = files.party.encrypt(files.values, 3);
+  const auto write = [&](CiphertextWriter writer) {
+    writer.write(seeded);
+    writer.write(whole);
+    writer.commit();
+  };
+  const std::string path = files.ciphertexts + ".again", note = R"({"a": 1})";
+  std::string memory = "what was there before";
+  write({path, files.party.context, files.party.secret.fingerprint(), note});
+  write({&memory, files.party.context, files.party.secret.fingerprint(), note});
+  CHECK(memory == read_file(path, 1 << 20));
+}
+
 TEST_CASE("a seeded ciphertext takes about half the bytes of a full one at its level") {
   Files files;
   CiphertextFile full;

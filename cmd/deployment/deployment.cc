@@ -26,16 +26,17 @@ attention::PolynomialModel polynomial_model_of(const attention::Checkpoint& chec
   return attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
 }
 
-// The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the
-// same on the client's machine and on the server's.
-program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap) {
+}  // namespace
+
+program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
+                                 std::span<const ckks::SparseBootstrapPlan* const> sparse) {
   const program::KernelSeconds kernels;
+  std::vector<program::SparseFigures> offered;
+  for (const ckks::SparseBootstrapPlan* plan : sparse) offered.push_back(program::figures_of(*plan, kernels));
   return program::CostModel(
       context.chain(), kernels,
-      bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{});
+      bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{}, std::move(offered));
 }
-
-}  // namespace
 
 uint64_t fingerprint_of(const attention::Checkpoint& checkpoint) {
   const std::string config = attention::config_to_json(checkpoint.weights.config);
@@ -55,10 +56,10 @@ uint64_t fingerprint_of(const attention::Checkpoint& checkpoint) {
   return sum;
 }
 
-PackedModel::PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context)
+PackedModel::PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context, int prompts)
     : model(polynomial_model_of(checkpoint)),
       packing(attention::make_packing(model.weights.config, model.weights.config.context,
-                                      static_cast<size_t>(context.slots()))),
+                                      static_cast<size_t>(context.slots()), prompts)),
       model_fingerprint(fingerprint_of(checkpoint)) {}
 
 Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::ParameterSpec& spec)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "attention/encrypted/encrypted_model.h"
@@ -11,6 +12,7 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/json.h"
 #include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/planner.h"
 #include "ckks/scheme/chain/context.h"
@@ -21,7 +23,8 @@ namespace psm::cmd {
 // logits. No plan.
 struct PackedModel {
   // Throws Error if the checkpoint is not one of //cmd:polynomialise, or the model does not fit the ring.
-  PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context);
+  // `prompts`: how many different ones share the ciphertexts; 0: as many as fit.
+  PackedModel(const attention::Checkpoint& checkpoint, const ckks::Context& context, int prompts = 0);
 
   attention::PolynomialModel model;
   attention::Packing packing;
@@ -43,6 +46,11 @@ struct Deployment : PackedModel {
   // What the server needs at its peak: keys, encoded transforms and weights, live ciphertexts; predicted.
   size_t server_bytes() const { return static_cast<size_t>(reading.peak_bytes()); }
 };
+
+// The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the
+// same on the client's machine and on the server's. `bootstrap` may be null.
+program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
+                                 std::span<const ckks::SparseBootstrapPlan* const> sparse = {});
 
 // Fingerprint of what a checkpoint computes.
 uint64_t fingerprint_of(const attention::Checkpoint& checkpoint);

@@ -52,6 +52,7 @@ class EncryptedMachine::Run {
         evaluator_(machine.evaluator_),
         context_(machine.evaluator_.context()),
         options_(options),
+        constants_(exchanged(machine.plan_.program, options.constants)),
         values_(machine.plan_.level.size()) {
     result_.seconds.resize(plan_.program.instructions.size());
     result_.encode_seconds.resize(plan_.program.instructions.size());
@@ -94,7 +95,9 @@ class EncryptedMachine::Run {
   RunResult execute() {
     const size_t total = plan_.program.instructions.size();
     for (; index_ < total; ++index_) {
-      instruction_ = &plan_.program.instructions[index_];
+      const auto constant = constants_.find(index_);
+      is_exchanged_ = constant != constants_.end();
+      instruction_ = is_exchanged_ ? &constant->second : &plan_.program.instructions[index_];
       const auto start = Clock::now();
       try {
         step();
@@ -162,13 +165,18 @@ class EncryptedMachine::Run {
   // At the canonical scale of the level: a product with it is canonical again after the rescale.
   template <typename Use>
   void with_encoded(const ckks::Plain& plain, ckks::Level level, const Use& use) {
+    const auto encode = [&] {
+      const auto start = Clock::now();
+      ckks::Plaintext encoded = machine_.encoder_.encode(plain.values(), level);
+      result_.encode_seconds[index_] += seconds_since(start);
+      return encoded;
+    };
+    if (is_exchanged_) return use(encode());
     Cache& cache = *machine_.cache_;
     const Cache::Key key{plain.values().data(), level};
     if (const auto found = cache.plaintexts.find(key); found != cache.plaintexts.end())
       return use(found->second);
-    const auto start = Clock::now();
-    ckks::Plaintext encoded = machine_.encoder_.encode(plain.values(), level);
-    result_.encode_seconds[index_] += seconds_since(start);
+    ckks::Plaintext encoded = encode();
     use(encoded);
     if (cache.bytes + encoded.bytes() > machine_.options_.encoded_bytes) return;
     cache.bytes += encoded.bytes();
@@ -300,12 +308,14 @@ class EncryptedMachine::Run {
   const ckks::Evaluator& evaluator_;
   const ckks::Context& context_;
   const RunOptions& options_;
+  const std::map<size_t, Instruction> constants_;  // of this run, by place
   std::vector<ckks::Ciphertext> values_;
   std::map<std::pair<int, int>, ckks::Ciphertext> lowered_;  // (value, level)
   RunResult result_;
   size_t live_bytes_ = 0;
   size_t index_ = 0;
   const Instruction* instruction_ = nullptr;
+  bool is_exchanged_ = false;
 };
 
 EncryptedMachine::EncryptedMachine(const Plan& plan, const ckks::Encoder& encoder,

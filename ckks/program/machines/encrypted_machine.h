@@ -43,6 +43,8 @@ struct RunState {
 };
 
 struct RunOptions {
+  // Take the place of the plan's (program.h); their plaintexts are encoded for this run alone.
+  Constants constants{};
   // After every instruction.
   std::function<void(size_t done, size_t total)> progress{};
   // Every result at the level of the plan; for oracles and tests.

@@ -78,6 +78,51 @@ TEST_CASE(
   CHECK(setting.difference({{"x", wave(0.1)}, {"y", wave(0.37)}}) < 1e-4);
 }
 
+TEST_CASE(
+    "a run with other constants gives what the program with them gives, and leaves the next run alone") {
+  Builder b(kSlots);
+  const Value x = b.input("x");
+  const Value product = b.multiply_plain(x, periodic(kSlots));
+  const Value turned = b.rotate(b.add_plain(product, periodic(16)), 3);
+  b.output("y", turned);
+  const Program program = std::move(b).finish();
+  Constants constants;
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.opcode == Opcode::kInput) continue;
+    constants.push_back(instruction);
+    if (instruction.opcode == Opcode::kRotate) {
+      constants.back().offsets = {9};
+    } else {
+      std::vector<ckks::Complex> other(instruction.plain.values().begin(), instruction.plain.values().end());
+      for (ckks::Complex& value : other) value = {0.5 - value.imag(), value.real()};
+      constants.back().plain = ckks::Plain(std::move(other));
+    }
+  }
+  const ckks::ParameterSpec spec = ckks::insecure_leveled(10, 3);
+  const ckks::Context context(spec);
+  const CostModel costs(context.chain());
+  const Plan base = plan(program, budget_of(context), costs), other = with_constants(base, constants, costs);
+  ckks::TestParty party(spec, key_request(other, nullptr));
+  EncryptedMachine machine(base, party.encoder, *party.evaluator, nullptr);
+  std::map<std::string, ckks::Ciphertext> inputs;
+  inputs.emplace("x", party.encrypt(wave(0.1), base.input_levels[0]));
+  const auto error = [&](const Program& expected, const RunOptions& options) {
+    return ckks::max_error(party.decrypt(machine.run(inputs, options).outputs.at("y")),
+                           run_twin(expected, {{"x", wave(0.1)}}).outputs.at("y"));
+  };
+  CHECK(error(program, {}) < 1e-5);
+  const size_t kept = machine.encoded_bytes();
+  CHECK(error(other.program, {.constants = constants}) < 1e-5);
+  CHECK(machine.encoded_bytes() == kept);
+  CHECK(error(program, {}) < 1e-5);
+  constants[0].offsets = {1};
+  CHECK_THROWS_WITH_AS(machine.run(inputs, {.constants = constants}), doctest::Contains("no constant"),
+                       Error);
+  constants[0] = {.opcode = Opcode::kRotate, .results = {Value{99}}};
+  CHECK_THROWS_WITH_AS(machine.run(inputs, {.constants = constants}),
+                       doctest::Contains("no such instruction"), Error);
+}
+
 Program deep_program() {
   Builder b(kSlots);
   Value x = b.input("x", true), y = b.input("y", true);

@@ -1,6 +1,6 @@
-// Which encoded transforms a machine keeps from one use to the next, where not all have room: those that the most
-// instructions of a plan read (masks that every layer shares before weights that one layer reads), among equals the
-// first.
+// Which encoded transforms a machine keeps from one use to the next, where not all have room: those that the
+// most instructions of a plan read (masks that every layer shares before weights that one layer reads), among
+// equals the first.
 #pragma once
 
 #include <cstddef>

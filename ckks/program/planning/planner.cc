@@ -223,6 +223,22 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
   return result;
 }
 
+Plan with_constants(Plan plan, const Constants& constants, const CostModel& model) {
+  plan.program = with_constants(std::move(plan.program), constants);
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i)
+    model.add_keys(plan.program.instructions[i], plan.argument_level[i], plan.keys);
+  return plan;
+}
+
+size_t longest_refreshed(const Program& program) {
+  size_t longest = 0;
+  for (const Instruction& instruction : program.instructions)
+    if (instruction.opcode == Opcode::kRefresh)
+      for (const Value value : instruction.arguments)
+        longest = std::max(longest, program.value_period[id(value)]);
+  return longest;
+}
+
 std::set<size_t> bootstrap_periods(const Plan& plan) {
   std::set<size_t> periods;
   for (const Instruction& instruction : plan.program.instructions)

@@ -64,6 +64,12 @@ Program without_dead_code(const Program&);
 
 Plan plan(const Program&, const LevelBudget& = {}, const CostModel& = CostModel());
 
+// The plan of a run with these constants; its keys serve both.
+Plan with_constants(Plan, const Constants&, const CostModel&);
+
+// The longest period among the values that may be refreshed: what a sparse bootstrap has to hold.
+size_t longest_refreshed(const Program&);
+
 // The periods of the plan's sparse bootstraps; 0 among them if it has full ones.
 std::set<size_t> bootstrap_periods(const Plan&);
 

@@ -76,9 +76,9 @@ class KeySwitcher {
   RnsPoly mod_down(const RnsPoly& x) const;
   std::array<RnsPoly, 2> mod_down(const RnsPoly& x0, const RnsPoly& x1) const;
   std::array<RnsPoly, 2> mod_down_rescale(const RnsPoly& x0, const RnsPoly& x1) const;
-  // The same of `count` pairs of polynomials over `basis` that never stand in memory: tiles(i, j, begin, size,
-  // out0, out1) makes places [begin, begin + size) of limb j of pair i, size at most kMaxTile, each place once;
-  // the same places of all pairs one after another, so that what they share is in the cache.
+  // The same of `count` pairs of polynomials over `basis` that never stand in memory: tiles(i, j, begin,
+  // size, out0, out1) makes places [begin, begin + size) of limb j of pair i, size at most kMaxTile, each
+  // place once; the same places of all pairs one after another, so that what they share is in the cache.
   using Tiles = std::function<void(size_t, int, size_t, size_t, uint64_t*, uint64_t*)>;
   std::vector<std::array<RnsPoly, 2>> mod_down_rescale(Basis basis, size_t count, const Tiles& tiles) const;
   // round(x / q_l), for polynomials without special primes.

@@ -16,8 +16,8 @@ struct ClientKeys {
   double seconds = 0;               // that making them took
 };
 
-// Those that the deployment's plan asks for, with a progress bar. Meanwhile the memory that a run takes is touched,
-// and `figures` learns of it.
+// Those that the deployment's plan asks for, with a progress bar. Meanwhile the memory that a run takes is
+// touched, and `figures` learns of it.
 ClientKeys make_client_keys(const Deployment& deployment, RunFigures& figures);
 
 }  // namespace psm::cmd

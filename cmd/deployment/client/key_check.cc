@@ -119,16 +119,30 @@ class Check {
   }
 
   void bootstrap(const ckks::BootstrapPlan& plan) {
-    const ckks::EvaluationKeys keys =
-        wire::EvaluationKeysReader(files_.evaluation, context_).load(plan.key_request());
-    const ckks::Evaluator evaluator(context_, keys);
     const ckks::Bootstrapper bootstrapper(context_, encoder_);
-    // The model's error is one of a component.
-    expect("a bootstrap", bootstrapper.apply(evaluator, encrypted(plan.entry_level())), slots_,
-           std::sqrt(2.0) * ckks::predict_error(plan).rms());
+    bootstrap(bootstrapper, plan, slots_);
+  }
+
+  // What repeats with its period comes back.
+  void bootstrap(const ckks::SparseBootstrapPlan& plan) {
+    const ckks::SparseBootstrapper bootstrapper(context_, encoder_, plan.slots());
+    Slots slots = slots_;
+    for (size_t j = 0; j < slots.size(); ++j) slots[j] = slots_[j % static_cast<size_t>(plan.slots())];
+    bootstrap(bootstrapper, plan, slots);
   }
 
  private:
+  template <typename AnyBootstrapper, typename Plan>
+  void bootstrap(const AnyBootstrapper& bootstrapper, const Plan& plan, const Slots& slots) {
+    const ckks::EvaluationKeys keys =
+        wire::EvaluationKeysReader(files_.evaluation, context_).load(plan.key_request());
+    const ckks::Evaluator evaluator(context_, keys);
+    const auto input = ckks::expand(seeded_.encrypt(encoder_.encode(slots, plan.entry_level())));
+    // The model's error is one of a component.
+    expect("a bootstrap", bootstrapper.apply(evaluator, input), slots,
+           std::sqrt(2.0) * ckks::predict_error(ckks::BootstrapPlan(context_)).rms());
+  }
+
   // Encrypted once a level: there are many more keys than levels.
   const ckks::Ciphertext& encrypted(ckks::Level level) {
     const auto [place, is_new] = encrypted_.try_emplace(level);
@@ -172,13 +186,20 @@ NewKeyFiles::~NewKeyFiles() {
 }
 
 KeyCheck check_keys(const KeyFiles& files, const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
-                    size_t bootstrap_bytes) {
+                    const ckks::SparseBootstrapPlan* sparse, size_t bootstrap_bytes) {
   Check check(files, context);
   check.encryption();
   const uint64_t available = available_memory_bytes();
-  const bool bootstraps = bootstrap != nullptr && (available == 0 || bootstrap_bytes <= available);
-  if (bootstraps) check.bootstrap(*bootstrap);
-  return {check.every_key_but(bootstraps ? bootstrap->key_request() : ckks::KeyRequest{}), bootstraps};
+  const bool fits = available == 0 || bootstrap_bytes <= available;
+  ckks::KeyRequest covered;
+  if (bootstrap != nullptr && fits) {
+    check.bootstrap(*bootstrap);
+    covered = bootstrap->key_request();
+  } else if (sparse != nullptr && fits) {
+    check.bootstrap(*sparse);
+    covered = sparse->key_request();
+  }
+  return {check.every_key_but(covered), covered.encapsulation};
 }
 
 }  // namespace psm::cmd

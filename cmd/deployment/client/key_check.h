@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/deployment/key_files.h"
 
@@ -31,8 +32,9 @@ struct KeyCheck {
 };
 
 // Throws Error where a result is farther from what it should be than four times the error that the noise
-// model predicts. `bootstrap` may be null; `bootstrap_bytes` is the memory that it takes with all keys.
+// model predicts. Both bootstraps may be null, and the full one is taken where there are two;
+// `bootstrap_bytes` is the memory that it takes with all keys.
 KeyCheck check_keys(const KeyFiles& files, const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
-                    size_t bootstrap_bytes);
+                    const ckks::SparseBootstrapPlan* sparse, size_t bootstrap_bytes);
 
 }  // namespace psm::cmd

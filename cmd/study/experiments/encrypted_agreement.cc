@@ -63,7 +63,8 @@ LogitRows logits_of(const Deployment& d, const attention::SlotVectors& outputs, 
   return rows;
 }
 
-// One pass: for each prompt null where it is refused, or [[position, same, margin, kl, max_abs, mse, top5] ..]
+// One pass: for each prompt null where it is refused, or [[position, same, margin, kl, max_abs, mse, top5]
+// ..]
 Json pass_of(const Deployment& d, const PromptCodec& codec, const Prompts& prompts,
              std::optional<Parties>& parties) {
   Json found = Json(Json::Array{});

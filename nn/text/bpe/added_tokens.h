@@ -28,8 +28,8 @@ inline constexpr int kMaxTokens = 1 << 20;
 
 class AddedTokens {
  public:
-  // Without `normalise` texts stay as they are. Throws psm::Error that begins with `what`: a text that is empty,
-  // no UTF-8 or stands twice, an id outside [0, kMaxTokens) or of another one.
+  // Without `normalise` texts stay as they are. Throws psm::Error that begins with `what`: a text that is
+  // empty, no UTF-8 or stands twice, an id outside [0, kMaxTokens) or of another one.
   using Normalise = std::function<std::string(std::string_view)>;
   AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::string& what);
 

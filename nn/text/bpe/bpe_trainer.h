@@ -10,8 +10,8 @@
 // text and the options alone. Overlapping places count each: aaa has two of (a, a).
 //
 // Ids: the special tokens, the 256 bytes in the order of the characters that stand for them
-// (nn/text/bpe/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes: how
-// a token came about does not depend on what stands around it.
+// (nn/text/bpe/byte_level.h), the merged tokens in order of their merges. No two merges make the same bytes:
+// how a token came about does not depend on what stands around it.
 //
 // A heap holds the pairs and every pair the places where it stood, so that a merge costs as much as the
 // places that it changes, whatever the text. Beside the text that takes 4 bytes for each byte of its distinct

@@ -1,5 +1,5 @@
-// Byte-level byte-pair encoding as GPT-2, RoBERTa, GPT-NeoX, Llama 3, Qwen and SmolLM use it (Sennrich et al.,
-// arXiv 1508.07909; the bytes are GPT-2's idea).
+// Byte-level byte-pair encoding as GPT-2, RoBERTa, GPT-NeoX, Llama 3, Qwen and SmolLM use it (Sennrich et
+// al., arXiv 1508.07909; the bytes are GPT-2's idea).
 //
 // A text is encoded in this order, as the `tokenizers` library does it:
 //   1. added tokens are cut out, and the rest is normalised: NFC, or not at all (nn/text/bpe/added_tokens.h);

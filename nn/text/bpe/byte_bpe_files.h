@@ -1,6 +1,6 @@
 // The files that byte-level BPE tokenizers come in: tokenizer.json of the `tokenizers` library, and GPT-2's
-// pair (a vocabulary in JSON, a list of merges). What is refused, and how: nn/text/bpe/bpe_json.h. Whether the
-// parts fit together is checked by the constructor of ByteBpe.
+// pair (a vocabulary in JSON, a list of merges). What is refused, and how: nn/text/bpe/bpe_json.h. Whether
+// the parts fit together is checked by the constructor of ByteBpe.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What byte-level tokenizers do before they merge: texts are cut into words, and the bytes of a word are written
-// as printable characters, so that every token is a readable string.
+// What byte-level tokenizers do before they merge: texts are cut into words, and the bytes of a word are
+// written as printable characters, so that every token is a readable string.
 //
 // Words are what an expression matches, one after another, the first alternative that fits at each place:
 //

@@ -1,11 +1,12 @@
-// Byte-pair encoding of characters, with bytes for those that the vocabulary lacks, as tokenizer.json has it of
-// Llama 2 and Mistral (SentencePiece's, converted).
+// Byte-pair encoding of characters, with bytes for those that the vocabulary lacks, as tokenizer.json has it
+// of Llama 2 and Mistral (SentencePiece's, converted).
 //
 // A text is encoded in this order, as the `tokenizers` library does it:
 //   1. added tokens are cut out (nn/text/bpe/added_tokens.h); what stands between them gets U+2581 for every
 //      space and, as SpacePrefix says, one in front;
 //   2. a character that is a token is that token; any other becomes its bytes, tokens named "<0xNN>", or the
-//      unknown token if one of them is missing, several unknown ones in a row a single one if the file says so;
+//      unknown token if one of them is missing, several unknown ones in a row a single one if the file says
+//      so;
 //   3. of all that stands between two added tokens, the two neighbours whose merge has the lowest rank are
 //      merged, the leftmost of equals, until no two have a merge.
 #pragma once
@@ -42,7 +43,8 @@ struct CharacterBpeSpec {
   TextEnds ends;
 };
 
-// {"normalizer": Sequence of Prepend and Replace, or null; "pre_tokenizer": null, or a Metaspace that does not
+// {"normalizer": Sequence of Prepend and Replace, or null; "pre_tokenizer": null, or a Metaspace that does
+// not
 //  split; "model": {"type": "BPE", "byte_fallback": true, "unk_token", "fuse_unk", "vocab", "merges"}}
 CharacterBpeSpec character_spec_from_tokenizer_json(const Json& json, const std::string& what);
 // A file that the function above and the `tokenizers` library read; indent 0: in one line.
@@ -50,9 +52,9 @@ std::string tokenizer_json(const CharacterBpeSpec& spec, int indent);
 
 class CharacterBpe final : public Tokenizer {
  public:
-  // Throws psm::Error that begins with `what`: two tokens of the same text, a merge of or into something that is
-  // no token or that stands twice, an added token that contradicts another, an end or an unknown token that does
-  // not exist.
+  // Throws psm::Error that begins with `what`: two tokens of the same text, a merge of or into something that
+  // is no token or that stands twice, an added token that contradicts another, an end or an unknown token
+  // that does not exist.
   CharacterBpe(CharacterBpeSpec spec, const std::string& what);
   CharacterBpe(const CharacterBpe&) = delete;
   CharacterBpe& operator=(const CharacterBpe&) = delete;

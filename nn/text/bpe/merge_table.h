@@ -14,8 +14,9 @@ namespace psm::nn {
 
 class MergeTable {
  public:
-  // `tokens` outlives the table; empty ones are none. Merges in order of rank. Throws psm::Error that begins with
-  // `what`: two tokens of the same text, a merge of or into something that is no token or that stands twice.
+  // `tokens` outlives the table; empty ones are none. Merges in order of rank. Throws psm::Error that begins
+  // with `what`: two tokens of the same text, a merge of or into something that is no token or that stands
+  // twice.
   MergeTable(const std::vector<std::string>& tokens, const std::vector<std::pair<int, int>>& merges,
              const std::string& what);
 

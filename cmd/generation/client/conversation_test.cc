@@ -1,0 +1,267 @@
+// A server and its client in one process, on a ring that offers no security; cmd/generate_test.cc has them in
+// two.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include "attention/batched/measure.h"
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/generation/client/text_client.h"
+#include "cmd/generation/client/text_comparison.h"
+#include "cmd/generation/text_server.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr int kContext = 16, kVocab = 13;
+
+attention::Checkpoint small_model(uint64_t seed) {
+  const attention::ModelConfig config{.vocab = kVocab,
+                                      .context = kContext,
+                                      .layers = 2,
+                                      .width = 16,
+                                      .heads = 2,
+                                      .ffn = 32,
+                                      .rotary_fraction = 0.5,
+                                      .epsilon = 0.2,
+                                      .norm_epsilon = 1e-5};
+  attention::Checkpoint checkpoint;
+  checkpoint.weights = attention::random_weights(config, seed);
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<int>> sequences(64);
+  for (auto& sequence : sequences)
+    for (int t = 0; t < kContext; ++t) sequence.push_back(static_cast<int>(random() % kVocab));
+  checkpoint.ranges = attention::measure_ranges(checkpoint.weights, sequences);
+  checkpoint.polynomial = attention::PolynomialOptions{.margin = 2};
+  return checkpoint;
+}
+
+// What both parties know, and what each has; made once.
+struct Parties {
+  Parties()
+      : deployment(small_model(1),
+                   std::make_shared<const ckks::Context>(ckks::insecure_version(ckks::secure_n16(), 11))),
+        secret(ckks::SecretKey::generate(*deployment.context)),
+        keys(ckks::KeyGenerator(secret).evaluation_keys(deployment.keys)) {}
+
+  // A frame with these tokens of a text.
+  Frame request(FrameKind kind, uint64_t text, int first, const std::vector<int>& tokens) const {
+    return request_for(deployment, secret, kind, text, first, tokens);
+  }
+  static Frame request_for(const GenerationDeployment& d, const ckks::SecretKey& secret, FrameKind kind,
+                           uint64_t text, int first, const std::vector<int>& tokens) {
+    const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs() : d.token_inputs();
+    TextNote note;
+    note.model_fingerprint = d.model_fingerprint, note.request = text, note.names = names_of(ends);
+    note.first = first, note.count = static_cast<int>(tokens.size());
+    const ckks::Encoder encoder(*d.context);
+    ckks::SeededEncryptor encryptor(secret);
+    Frame frame{kind, {}};
+    wire::CiphertextWriter writer(&frame.payload, *d.context, secret.fingerprint(), note.text());
+    const std::vector<std::vector<int>> one{tokens};
+    for (const auto& p : encode_inputs(encoder, ends, attention::client_inputs(d.model, d.packing, one)))
+      writer.write(encryptor.encrypt(p));
+    writer.commit();
+    return frame;
+  }
+
+  const GenerationDeployment deployment;
+  const ckks::SecretKey secret;
+  const ckks::EvaluationKeys keys;
+};
+
+const Parties& parties() {
+  static const Parties made;
+  return made;
+}
+
+std::string folder(const std::string& name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
+// A server that keeps its text in a folder, or nowhere.
+struct TestServer {
+  explicit TestServer(const std::string& state = "")
+      : kept(state, parties().deployment, parties().keys.fingerprint),
+        server(parties().deployment, parties().keys, kept) {}
+  std::string answer(const Frame& request) { return server.reply(request).payload; }
+
+  KeptText kept;
+  TextServer server;
+};
+
+void check_refused(TestServer& server, const Frame& request, const char* why) {
+  CAPTURE(why);
+  CHECK_THROWS_WITH_AS(server.server.reply(request), doctest::Contains(why), Error);
+}
+
+const std::vector<int> kText{1, 7, 3, 12, 0, 5, 5, 2, 9, 4, 11, 6, 8, 10, 1, 3};
+
+// Tokens picked by a client that talks to a server in another thread.
+std::vector<TextClient::Step> generate(TextRecord& record, int count) {
+  int ends[2];
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
+  std::thread server([&] {
+    TestServer server;
+    FrameChannel channel(ends[1], ends[1], "the client");
+    server.server.serve(channel);
+  });
+  std::vector<TextClient::Step> steps;
+  {
+    FrameChannel channel(ends[0], ends[0], "the server");
+    const TextFolder nowhere("");
+    TextClient client(parties().deployment, parties().secret, channel, record, nowhere);
+    for (int i = 0; i < count; ++i) steps.push_back(client.next());
+    CHECK(client.figures().at("runs", "figures").array("runs").size() == static_cast<size_t>(count));
+  }
+  ::shutdown(ends[0], SHUT_WR);
+  server.join();
+  ::close(ends[0]);
+  ::close(ends[1]);
+  return steps;
+}
+
+TEST_CASE("a text generated encrypted is the clear model's, and its logits are off by the predicted error") {
+  TextRecord record{.text = 5, .prompt = 6, .tokens = {kText.begin(), kText.begin() + 6}};
+  const std::vector<TextClient::Step> steps = generate(record, 11);  // all places
+  CHECK(record.tokens.size() == 17);
+  CHECK(steps[0].was_prompt);
+  for (size_t i = 1; i < steps.size(); ++i) CHECK(!steps[i].was_prompt);
+  const TextComparison comparison = compare_text(parties().deployment, record.tokens, steps, true);
+  REQUIRE(comparison.positions.size() == 11);
+  for (const TextComparison::Position& p : comparison.positions) {
+    CAPTURE(p.position);
+    CHECK(p.predicted_std > 0);
+    CHECK(p.max_abs > 0);
+    CHECK(p.max_abs < 12 * p.predicted_std);  // the largest of 13, and the prediction is one of 13 as well
+    if (p.clear()) CHECK(p.same);
+    CHECK(p.kl < 1e-5);
+  }
+  CHECK(clear_continuation(parties().deployment.model, {kText.begin(), kText.begin() + 6}, 11, {}) ==
+        std::vector<int>(record.tokens.begin() + 6, record.tokens.end()));
+}
+
+TEST_CASE("beyond the places the window slides to the last half of them, as the clear model's does") {
+  TextRecord record{.text = 5, .prompt = 14, .tokens = {kText.begin(), kText.begin() + 14}};
+  record.sampler.temperature = 1.5;
+  const std::vector<TextClient::Step> steps = generate(record, 6);  // after 14, 15, 16 and 8, 9, 10 tokens
+  for (size_t i = 0; i < steps.size(); ++i) {
+    CHECK(steps[i].was_prompt == (i == 0 || i == 3));
+    CHECK(steps[i].window == (i < 3 ? 0 : 9));
+  }
+  const TextComparison comparison = compare_text(parties().deployment, record.tokens, steps, false);
+  CHECK(comparison.positions.size() == 6);
+  CHECK(comparison.max_abs() < 0.01);
+  CHECK(clear_continuation(parties().deployment.model, {kText.begin(), kText.begin() + 14}, 6,
+                           record.sampler) ==
+        std::vector<int>(record.tokens.begin() + 14, record.tokens.end()));
+}
+
+TEST_CASE("answers are the same for any number of threads, and after a server was started anew") {
+  const Frame prompt = parties().request(FrameKind::kPrompt, 5, 0, {kText.begin(), kText.begin() + 4});
+  std::vector<Frame> tokens;
+  for (int t = 4; t < 8; ++t) tokens.push_back(parties().request(FrameKind::kToken, 5, t, {kText[t]}));
+  const int threads = thread_count();
+  set_thread_count(1);
+  std::vector<std::string> expected;
+  {
+    TestServer server;
+    expected.push_back(server.answer(prompt));
+    for (const Frame& token : tokens) expected.push_back(server.answer(token));
+  }
+  set_thread_count(3);
+  const std::string state = folder("state");
+  std::vector<std::string> found;
+  found.push_back(TestServer(state).answer(prompt));
+  for (const Frame& token : tokens) {
+    TestServer server(state);  // each token has a server of its own
+    CHECK(server.kept.next() == 4 + static_cast<int>(found.size()) - 1);
+    CHECK(server.answer({FrameKind::kRepeat, {}}) == found.back());
+    found.push_back(server.answer(token));
+  }
+  set_thread_count(threads);
+  CHECK(found == expected);
+}
+
+TEST_CASE(
+    "a token twice, a gap, another text or key pair and too many tokens are refused, and nothing is lost") {
+  const Parties& p = parties();
+  TestServer server;
+  check_refused(server, {FrameKind::kRepeat, {}}, "no answer yet");
+  check_refused(server, p.request(FrameKind::kToken, 5, 4, {1}), "before any prompt");
+  check_refused(server, p.request(FrameKind::kPrompt, 5, 3, {1}), "from token 3 on");
+  server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
+  const std::string answer = server.answer({FrameKind::kRepeat, {}});
+  check_refused(server, p.request(FrameKind::kToken, 5, 2, {1}),
+                "token 2 was computed already; the next one is 3");
+  check_refused(server, p.request(FrameKind::kToken, 5, 4, {1}), "token 4 leaves a gap; the next one is 3");
+  check_refused(server, p.request(FrameKind::kToken, 6, 3, {1}), "another text");
+  check_refused(server, p.request(FrameKind::kPrompt, 6, 0, {1}), "another text");
+  check_refused(server, p.request(FrameKind::kPrompt, 5, 0, {1}), "from token 0 on");
+  check_refused(server, p.request(FrameKind::kToken, 5, 3, {1, 2}), "one at a time");
+  const ckks::SecretKey other = ckks::SecretKey::generate(*p.deployment.context);
+  check_refused(server, Parties::request_for(p.deployment, other, FrameKind::kToken, 5, 3, {1}),
+                "another key pair");
+  const GenerationDeployment other_model(small_model(2), p.deployment.context);
+  check_refused(server, Parties::request_for(other_model, p.secret, FrameKind::kToken, 5, 3, {1}),
+                "another model");
+  Frame damaged = p.request(FrameKind::kToken, 5, 3, {1});
+  damaged.payload[damaged.payload.size() / 2] ^= 1;
+  check_refused(server, damaged, "damaged");
+  damaged.payload.resize(1000);
+  check_refused(server, damaged, "truncated");
+  check_refused(server, {FrameKind::kToken, "no file"}, "the request");
+  check_refused(server, {FrameKind::kAnswer, ""}, "only a server sends");
+  CHECK(server.answer({FrameKind::kRepeat, {}}) == answer);
+  for (int t = 3; t < kContext; ++t) server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
+  check_refused(server, p.request(FrameKind::kToken, 5, kContext, {1}), "all 16 places");
+  server.answer(p.request(FrameKind::kPrompt, 5, 8, {kText.begin(), kText.begin() + 8}));
+  CHECK(server.kept.window() == 8);
+  CHECK(server.kept.next() == 16);
+}
+
+TEST_CASE("what a folder keeps of another model or key pair, or in another shape, is refused") {
+  const Parties& p = parties();
+  const std::string state = folder("kept");
+  TestServer(state).answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
+  const GenerationDeployment other_model(small_model(2), p.deployment.context);
+  CHECK_THROWS_WITH_AS(KeptText(state, other_model, p.keys.fingerprint), doctest::Contains("another model"),
+                       Error);
+  ckks::Fingerprint other = p.keys.fingerprint;
+  ++other.key;
+  CHECK_THROWS_WITH_AS(KeptText(state, p.deployment, other), doctest::Contains("another key pair"), Error);
+  const std::string path = state + "/text.ct";
+  std::string bytes = read_file(path, 1 << 28);
+  bytes.resize(bytes.size() - 100);
+  write_file(path, bytes);
+  CHECK_THROWS_WITH_AS(TestServer{state}, doctest::Contains("truncated"), Error);
+}
+
+TEST_CASE("weights are encoded once, and a server keeps its levels from token to token") {
+  const Parties& p = parties();
+  TestServer server;
+  server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
+  for (int t = 3; t < 6; ++t) {
+    server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
+    for (const auto& [name, cache] : server.kept.caches()) CHECK(cache.level() == p.deployment.cache_level);
+  }
+  const Json figures = parse_json(server.answer({FrameKind::kFigures, {}}), "figures");
+  const Json::Array& runs = figures.at("runs", "figures").array("runs");
+  REQUIRE(runs.size() == 4);
+  const auto encoded = [&](size_t i) { return runs[i].at("encoded_bytes", "run").number("run"); };
+  CHECK(encoded(1) > 0.5 * p.deployment.token_reading.plaintext_bytes);  // but for the position's
+  CHECK(encoded(1) < p.deployment.token_reading.plaintext_bytes);
+  CHECK(encoded(2) == encoded(1));
+  CHECK(encoded(3) == encoded(1));
+}
+
+}  // namespace
+}  // namespace psm::cmd

@@ -1,0 +1,64 @@
+#include "cmd/generation/client/sampler.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(), kInf = INFINITY;
+
+TEST_CASE("without a temperature the largest logit is picked, the first of equal ones") {
+  const Sampler greedy;
+  CHECK(greedy.pick(std::vector<double>{1, 3, 2}, 5) == 1);
+  CHECK(greedy.pick(std::vector<double>{1, 3, 3}, 5) == 1);
+}
+
+TEST_CASE("with one, tokens come as often as their probabilities say, among the top k") {
+  const std::vector<double> z{0, std::log(2.0), std::log(5.0), -1};
+  constexpr int kDraws = 20000;
+  const auto share = [&](const Sampler& sampler, int token) {
+    int count = 0;
+    for (int position = 0; position < kDraws; ++position) count += sampler.pick(z, position) == token;
+    return static_cast<double>(count) / kDraws;
+  };
+  const double sum = 8 + std::exp(-1);
+  const Sampler plain{.temperature = 1}, two{.temperature = 1, .top_k = 2},
+      cold{.temperature = 0.5, .top_k = 2};
+  CHECK(share(plain, 2) == doctest::Approx(5 / sum).epsilon(0.03));
+  CHECK(share(plain, 0) == doctest::Approx(1 / sum).epsilon(0.06));
+  CHECK(share(two, 2) == doctest::Approx(5.0 / 7).epsilon(0.03));
+  CHECK(share(two, 0) == 0);
+  CHECK(share(cold, 2) == doctest::Approx(25.0 / 29).epsilon(0.03));  // squared odds
+  CHECK(share({.temperature = 1, .top_k = 1}, 2) == 1);
+}
+
+TEST_CASE("a choice depends on seed and position alone") {
+  const std::vector<double> z(50, 0.0);
+  const Sampler one{.temperature = 1, .seed = 1}, other{.temperature = 1, .seed = 2};
+  CHECK(one.pick(z, 7) == one.pick(z, 7));
+  int same_seed = 0, same_position = 0;
+  for (int position = 0; position < 50; ++position) {
+    same_seed += one.pick(z, position) == one.pick(z, position + 1);
+    same_position += one.pick(z, position) == other.pick(z, position);
+  }
+  CHECK(same_seed < 10);
+  CHECK(same_position < 10);
+}
+
+TEST_CASE("garbage is picked from as anything else") {
+  for (const Sampler& sampler :
+       {Sampler{}, Sampler{.temperature = 1}, Sampler{.temperature = 1, .top_k = 2}}) {
+    CHECK(sampler.pick(std::vector<double>{kNaN, 1, kNaN}, 0) == 1);
+    CHECK(sampler.pick(std::vector<double>{kNaN, kNaN}, 0) == 0);
+    CHECK(sampler.pick(std::vector<double>{-kInf, -kInf}, 0) == 0);
+    CHECK(sampler.pick(std::vector<double>{0, kInf}, 0) == 1);
+    CHECK(sampler.pick(std::vector<double>{-1e300, 1e300}, 0) == 1);
+  }
+}
+
+}  // namespace
+}  // namespace psm::cmd

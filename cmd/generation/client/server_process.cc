@@ -1,0 +1,60 @@
+#include "cmd/generation/client/server_process.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "ckks/base/error.h"
+
+extern char** environ;
+
+namespace psm::cmd {
+
+ServerProcess::ServerProcess(const std::vector<std::string>& command) {
+  int request[2], answer[2];
+  if (::pipe2(request, O_CLOEXEC) != 0 || ::pipe2(answer, O_CLOEXEC) != 0)
+    throw Error(message("cannot make a pipe: ", std::strerror(errno)), Error::Kind::kFailed);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_adddup2(&actions, request[0], STDIN_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO);
+  std::vector<char*> words;
+  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  const int error = ::posix_spawnp(&process_, words[0], &actions, nullptr, words.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(request[0]);
+  ::close(answer[1]);
+  from_ = answer[0];
+  to_ = request[1];
+  if (error != 0) {
+    ::close(from_);
+    ::close(to_);
+    throw Error(message("cannot start ", command[0], ": ", std::strerror(error)));
+  }
+}
+
+ServerProcess::~ServerProcess() {
+  ::close(to_);
+  ::close(from_);
+  int status = 0;
+  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::string sibling_command(const std::string& name) {
+  std::error_code failed;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const std::filesystem::path path = self.parent_path() / name;
+  if (failed || !std::filesystem::exists(path))
+    throw Error(
+        message("the server, ", path.string(), ", is not there; build it with bazel build //cmd:", name));
+  return path.string();
+}
+
+}  // namespace psm::cmd

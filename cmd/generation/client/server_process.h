@@ -1,0 +1,32 @@
+// A server as a child process, joined by two pipes to its standard input and output; what it says on standard
+// error goes where ours goes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace psm::cmd {
+
+class ServerProcess {
+ public:
+  // A program and its arguments. Throws Error if it cannot be started.
+  explicit ServerProcess(const std::vector<std::string>& command);
+  // Closes the pipes, which ends the server's conversation, and waits for it.
+  ~ServerProcess();
+  ServerProcess(const ServerProcess&) = delete;
+  ServerProcess& operator=(const ServerProcess&) = delete;
+
+  int from() const { return from_; }
+  int to() const { return to_; }
+
+ private:
+  pid_t process_ = -1;
+  int from_ = -1, to_ = -1;
+};
+
+// A command of this repository that lies beside the one that runs. Throws Error if it does not.
+std::string sibling_command(const std::string& name);
+
+}  // namespace psm::cmd

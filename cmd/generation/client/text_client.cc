@@ -1,0 +1,158 @@
+#include "cmd/generation/client/text_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attention/encrypted/encrypted_model.h"
+#include "ckks/base/error.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/terminal/common_flags.h"
+
+namespace psm::cmd {
+
+TextClient::TextClient(const GenerationDeployment& deployment, const ckks::SecretKey& secret,
+                       FrameChannel& server, TextRecord& record, const TextFolder& folder)
+    : d_(deployment),
+      encoder_(*d_.context),
+      decryptor_(secret, encoder_),
+      encryptor_(secret),
+      secret_(secret),
+      server_(server),
+      record_(record),
+      folder_(folder) {
+  const Frame frame = receive(kMaxLine);
+  if (frame.kind != FrameKind::kReady)
+    throw Error("the server does not begin with its greeting; is it //cmd:serve?");
+  const Greeting greeting = Greeting::parse(frame.payload, "the server's greeting");
+  if (greeting.model != d_.model_fingerprint)
+    throw Error("the server has another model; give both sides the same --model");
+  if (greeting.parameters != d_.context->fingerprint() || greeting.keys != secret_.fingerprint().key)
+    throw Error("the server's evaluation keys belong to another key pair; give it those of --keys");
+  if (greeting.text == 0 && static_cast<int>(record_.tokens.size()) > record_.prompt)
+    throw Error(
+        message("the server keeps no text, but ", record_.tokens.size() - record_.prompt,
+                " tokens were generated; give it the --state that it had, or begin in a new --state"));
+  if (greeting.text == 0) return;
+  if (greeting.text != record_.text)
+    throw Error(
+        "the server keeps another text than this --state; give it another --state, or go on with that one");
+  window_ = greeting.window;
+  fed_ = greeting.next;
+  const int known = static_cast<int>(record_.tokens.size());
+  if (fed_ != known && fed_ != known - 1)
+    throw Error(message("the server has computed ", fed_, " tokens of this text, of which ", known,
+                        " are in --state: they do not belong together; begin in a new --state"));
+}
+
+void TextClient::say(FrameKind kind, const std::string& payload) {
+  try {
+    server_.send(kind, payload);
+  } catch (const Error&) {
+    while (true) receive(kMaxLine);  // what it said last, or that it is gone
+  }
+}
+
+Frame TextClient::receive(uint64_t longest) {
+  std::optional<Frame> frame = server_.receive(std::max(longest, kMaxLine));
+  if (!frame)
+    throw Error(message("the server is gone; ", folder_.path().empty()
+                                                    ? "with --state a run can go on from its last token"
+                                                    : "the same command goes on from the last token"));
+  if (frame->kind == FrameKind::kRefused) throw Error(frame->payload);
+  return *std::move(frame);
+}
+
+std::string TextClient::encrypted(const TextNote& note, const std::vector<int>& tokens,
+                                  const std::vector<PlanEnd>& ends) {
+  const attention::SlotVectors inputs =
+      attention::client_inputs(d_.model, d_.packing, std::vector<std::vector<int>>{tokens});
+  std::string bytes;
+  wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note.text());
+  for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))
+    writer.write(encryptor_.encrypt(plaintext));
+  writer.commit();
+  return bytes;
+}
+
+void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends) {
+  note.names = names_of(ends);
+  if (const std::optional<std::string> saved = folder_.request(longest_file(*d_.context, ends))) {
+    wire::CiphertextReader file(ByteSource(folder_.path() + "/request.ct", *saved), *d_.context,
+                                kMaxCiphertexts);
+    if (file.note() == note.text() && file.fingerprint() == secret_.fingerprint()) return say(kind, *saved);
+  }
+  const auto begin = record_.tokens.begin() + note.first;
+  const std::string bytes = encrypted(note, {begin, begin + note.count}, ends);
+  folder_.save_request(bytes);
+  say(kind, bytes);
+}
+
+std::vector<double> TextClient::logits_of(const std::string& answer, const TextNote& expected) {
+  const std::vector<PlanEnd> ends = expected.first == window_ ? d_.prompt_outputs() : d_.token_outputs();
+  wire::CiphertextReader file(ByteSource("the server's answer", answer), *d_.context, ends.size());
+  const TextNote note = TextNote::parse(file.note(), "the server's answer");
+  require_groups(file, note, ends, *d_.context, d_.model_fingerprint, "the server's answer", "--model");
+  if (note.request != expected.request || note.first != expected.first || note.count != expected.count)
+    throw Error("the server's answer is to another request");
+  // The last token comes to the first place.
+  const ptrdiff_t shift = static_cast<ptrdiff_t>(note.count - 1) * d_.packing.features;
+  attention::SlotVectors outputs;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    std::vector<std::complex<double>> slots = decryptor_.decrypt(file.load(i));
+    std::rotate(slots.begin(), slots.begin() + shift, slots.end());
+    outputs.emplace(ends[i].name, std::move(slots));
+  }
+  return attention::client_logits(d_.model, d_.packing, outputs, std::vector<std::vector<int>>{{0}})[0];
+}
+
+TextClient::Step TextClient::next() {
+  const double begin = seconds_now();
+  const int known = static_cast<int>(record_.tokens.size()), T = d_.tokens();
+  TextNote note;
+  note.model_fingerprint = d_.model_fingerprint;
+  note.request = record_.text;
+  bool whole = false;
+  if (fed_ == known) {  // the answer was computed before this run began
+    whole = window_ == 0 ? known == record_.prompt : known - window_ == T / 2;
+    note.first = whole ? window_ : known - 1;
+    note.count = known - note.first;
+    say(FrameKind::kRepeat, {});
+  } else if (fed_ == 0) {
+    whole = true;
+    note.count = known;
+    send(FrameKind::kPrompt, note, d_.prompt_inputs());
+  } else if (known - window_ <= T) {
+    note.first = known - 1;
+    note.count = 1;
+    send(FrameKind::kToken, note, d_.token_inputs());
+  } else {
+    whole = true;
+    window_ = known - T / 2;
+    note.first = window_;
+    note.count = T / 2;
+    send(FrameKind::kPrompt, note, d_.prompt_inputs());
+  }
+  const Frame frame = receive(longest_file(*d_.context, whole ? d_.prompt_outputs() : d_.token_outputs()));
+  if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
+  fed_ = known;
+  Step step{.position = known,
+            .token = 0,
+            .window = window_,
+            .logits = logits_of(frame.payload, note),
+            .was_prompt = whole};
+  step.token = record_.sampler.pick(step.logits, known);
+  record_.tokens.push_back(step.token);
+  folder_.save(record_);
+  step.seconds = seconds_now() - begin;
+  return step;
+}
+
+Json TextClient::figures() {
+  say(FrameKind::kFigures, {});
+  const Frame frame = receive(kMaxFigures);
+  if (frame.kind != FrameKind::kFigures) throw Error("the server sent something else than its figures");
+  return parse_json(frame.payload, "the server's figures", {.max_bytes = kMaxFigures, .max_values = 1 << 22});
+}
+
+}  // namespace psm::cmd

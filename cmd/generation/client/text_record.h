@@ -1,0 +1,43 @@
+// What a client keeps of a text that is being generated, so that a run that was killed goes on: the tokens so
+// far, how they were picked, and the last request as it was encrypted. A folder with two files, for its owner
+// only:
+//     text.json     tokens and settings, replaced before a token is shown or sent
+//     request.ct    the last request, written before it is sent: the same one is sent again
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cmd/generation/client/sampler.h"
+
+namespace psm::cmd {
+
+struct TextRecord {
+  uint64_t text = 0, model = 0, keys = 0;  // numbers of the text and fingerprints
+  int prompt = 0;                          // tokens of the prompt
+  std::vector<int> tokens;                 // with those of the prompt
+  Sampler sampler{};
+
+  std::string json() const;
+  // Throws Error if it is none, or has tokens beyond `vocab`.
+  static TextRecord parse(const std::string& json, const std::string& path, int vocab);
+};
+
+class TextFolder {
+ public:
+  // Makes the folder unless it is there; empty: nothing is kept.
+  explicit TextFolder(std::string folder);
+
+  std::optional<TextRecord> load(int vocab) const;
+  void save(const TextRecord& record) const;
+  std::optional<std::string> request(uint64_t longest) const;
+  void save_request(const std::string& bytes) const;
+  const std::string& path() const { return folder_; }
+
+ private:
+  std::string folder_;
+};
+
+}  // namespace psm::cmd

@@ -1,0 +1,83 @@
+#include "cmd/generation/frames.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/wire/bytes.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr size_t kHead = 4 + 8;
+// Memory grows with what has arrived, not with what was announced.
+constexpr size_t kPiece = size_t{1} << 20;
+
+}  // namespace
+
+FrameChannel::FrameChannel(int in, int out, std::string peer) : in_(in), out_(out), peer_(std::move(peer)) {
+  std::signal(SIGPIPE, SIG_IGN);
+}
+
+void FrameChannel::send(FrameKind kind, std::string_view payload) {
+  std::vector<uint8_t> head;
+  wire::put(head, static_cast<uint32_t>(kind));
+  wire::put(head, static_cast<uint64_t>(payload.size()));
+  const auto write_all = [&](const char* data, size_t bytes) {
+    while (bytes > 0) {
+      const ssize_t written = ::write(out_, data, bytes);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) throw Error(message("the pipe to ", peer_, " is closed: ", std::strerror(errno)));
+      data += written;
+      bytes -= static_cast<size_t>(written);
+    }
+  };
+  write_all(reinterpret_cast<const char*>(head.data()), head.size());
+  write_all(payload.data(), payload.size());
+}
+
+size_t FrameChannel::read(void* data, size_t bytes) {
+  size_t got = 0;
+  while (got < bytes) {
+    const ssize_t count = ::read(in_, static_cast<char*>(data) + got, bytes - got);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw Error(message("cannot read from ", peer_, ": ", std::strerror(errno)));
+    if (count == 0) break;
+    got += static_cast<size_t>(count);
+  }
+  return got;
+}
+
+std::optional<Frame> FrameChannel::receive(uint64_t longest) {
+  uint8_t head[kHead];
+  const size_t got = read(head, kHead);
+  if (got == 0) return std::nullopt;
+  const auto broken = [&] {
+    return Error(message("the pipe from ", peer_, " closed in the middle of a frame"));
+  };
+  if (got < kHead) throw broken();
+  const uint8_t* in = head;
+  const auto kind = wire::get<uint32_t>(in);
+  const auto length = wire::get<uint64_t>(in);
+  if (kind < static_cast<uint32_t>(FrameKind::kReady) || kind > static_cast<uint32_t>(FrameKind::kRefused))
+    throw Error(message("what came from ", peer_, " is no frame of this protocol (kind ", kind,
+                        "); is something else writing into the pipe?"));
+  if (length > longest)
+    throw Error(message("a frame of ", length, " bytes from ", peer_, ", where at most ", longest,
+                        " are expected; do both sides have the same model and keys?"));
+  Frame frame{static_cast<FrameKind>(kind), {}};
+  while (frame.payload.size() < length) {
+    const size_t begin = frame.payload.size(), piece = std::min<size_t>(kPiece, length - begin);
+    frame.payload.resize(begin + piece);
+    if (read(frame.payload.data() + begin, piece) < piece) throw broken();
+  }
+  return frame;
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,58 @@
+// What two processes say to each other through a pair of pipes: frames.
+//
+//     4 bytes  kind            little-endian, as all files here (ckks/wire/README.md)
+//     8 bytes  length of what follows
+//     length   payload: a ciphertext file of ckks/wire with a TextNote, or a line of text
+//
+// A receiver states the longest payload that it expects; a longer one is refused before memory is reserved
+// for it, and so is a kind that there is none of. Pipes have no end but a closed one: between two frames that
+// is the end of the conversation, inside one an error.
+//
+// Conversation. The server begins:
+//     server  kReady     JSON: which model, parameters and key pair; the text that it keeps, if any (kept_text.h)
+//     client  kPrompt    the first tokens of a text       -> kAnswer, or kRefused
+//             kToken     one further token                -> kAnswer, or kRefused
+//             kRepeat    nothing                          -> the last kAnswer again, or kRefused
+//             kFigures   nothing                          -> kFigures, JSON: seconds of each run, memory
+// A refusal is one line; the server keeps what it had and waits for the next frame. A frame that is none ends
+// the conversation after its refusal: where the next one begins is unknown.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace psm::cmd {
+
+enum class FrameKind : uint32_t { kReady = 1, kPrompt, kToken, kRepeat, kFigures, kAnswer, kRefused };
+
+struct Frame {
+  FrameKind kind{};
+  std::string payload;
+};
+
+constexpr uint64_t kMaxLine = 4096;         // of kReady and kRefused
+constexpr uint64_t kMaxFigures = 64 << 20;  // of kFigures
+
+class FrameChannel {
+ public:
+  // Descriptors, which stay the caller's. `peer` names the other side in messages. From here on a closed pipe
+  // is an error of the process that writes into it, and no longer its end.
+  FrameChannel(int in, int out, std::string peer);
+
+  // Throws Error if the other side has closed the pipe.
+  void send(FrameKind kind, std::string_view payload);
+  // Nothing if the pipe is closed. Throws Error for what is no frame, for a payload of more than `longest`
+  // bytes, and where the pipe closes inside a frame.
+  std::optional<Frame> receive(uint64_t longest);
+
+ private:
+  // Fewer only where the pipe is closed.
+  size_t read(void* data, size_t bytes);
+
+  int in_, out_;
+  std::string peer_;
+};
+
+}  // namespace psm::cmd

@@ -1,0 +1,112 @@
+#include "cmd/generation/kept_text.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/json.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "cmd/deployment/json_hex.h"
+
+namespace psm::cmd {
+namespace {
+
+// In the order of the answer's note.
+void write_all(wire::CiphertextWriter& writer, const std::vector<std::string>& names, const Ciphertexts& of) {
+  for (const std::string& name : names) writer.write(of.at(name));
+}
+
+}  // namespace
+
+KeptText::Lock::Lock(const std::string& folder) {
+  if (folder.empty()) return;
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  descriptor = ::open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (descriptor < 0)
+    throw Error(message("cannot keep a text in ", folder, ": ",
+                        failed ? failed.message() : std::strerror(errno), "; give another --state"));
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  // A server whose client is gone finishes its token first.
+  std::fprintf(stderr, "waiting for another server that has %s\n", folder.c_str());
+  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+KeptText::Lock::~Lock() {
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+KeptText::KeptText(const std::string& folder, const GenerationDeployment& deployment, ckks::Fingerprint keys)
+    : folder_(folder), lock_(folder), deployment_(deployment), keys_(keys) {
+  if (!folder_.empty() && std::filesystem::exists(path())) load();
+}
+
+void KeptText::load() {
+  const ckks::Context& context = *deployment_.context;
+  const std::vector<std::string>& names = deployment_.cache_names;
+  wire::CiphertextReader file(path(), context, kMaxCiphertexts);
+  const TextNote note = TextNote::parse(file.note(), path());
+  const std::string what = path() + ", note";
+  const int window = static_cast<int>(
+      parse_json(file.note(), what).at("window", what).integer(what + ", window", 0, kMaxText));
+  if (note.model_fingerprint != deployment_.model_fingerprint)
+    throw Error(message(path(), " keeps a text of another model; give another --state, or remove it"));
+  if (file.fingerprint() != keys_)
+    throw Error(message(path(), " keeps a text under another key pair; give another --state, or remove it"));
+  const int cached = note.first + note.count - window;
+  // A prompt's answer has its plan's levels, a token's has the token's.
+  const bool whole = note.first == window;
+  std::vector<PlanEnd> ends = deployment_.caches();
+  for (const PlanEnd& end : whole ? deployment_.prompt_outputs() : deployment_.token_outputs())
+    ends.push_back(end);
+  bool fits = note.request != 0 && cached >= 1 && cached <= deployment_.tokens() && note.first >= window &&
+              file.heads().size() == ends.size() && note.names.size() + names.size() == ends.size();
+  for (size_t i = 0; fits && i < ends.size(); ++i)
+    fits = file.heads()[i].level == ends[i].level && file.heads()[i].scale == context.scale(ends[i].level) &&
+           (i < names.size() || note.names[i - names.size()] == ends[i].name);
+  if (!fits) throw Error(message(path(), " does not hold what this model keeps of a text; remove it"));
+  for (size_t i = 0; i < ends.size(); ++i)
+    (i < names.size() ? caches_ : answer_).emplace(ends[i].name, file.load(i));
+  last_ = note;
+  window_ = window;
+}
+
+std::string KeptText::answer() const {
+  if (text() == 0) throw Error("there is no answer yet; send a prompt first");
+  std::string bytes;
+  wire::CiphertextWriter writer(&bytes, *deployment_.context, keys_, last_.text());
+  write_all(writer, last_.names, answer_);
+  writer.commit();
+  return bytes;
+}
+
+void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
+  Ciphertexts caches;
+  for (const std::string& name : deployment_.cache_names) {
+    const auto found = outputs.find(name);
+    PSM_CHECK(found != outputs.end() && found->second.level() == deployment_.cache_level, name);
+    caches.insert(outputs.extract(found));
+  }
+  if (!folder_.empty()) {
+    Json json = parse_json(note.text(), "note");
+    json["window"] = window;
+    wire::CiphertextWriter writer(path(), *deployment_.context, keys_, json.dump(0));
+    write_all(writer, deployment_.cache_names, caches);
+    write_all(writer, note.names, outputs);
+    writer.commit();
+  }
+  caches_ = std::move(caches);
+  answer_ = std::move(outputs);
+  last_ = note;
+  window_ = window;
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,61 @@
+// What a server keeps of a text between two tokens: the caches and its last answer, all of them ciphertexts.
+//
+// With a folder they are also in its file text.ct, a ciphertext file of ckks/wire, replaced as a whole before
+// an answer is sent. So a run that was killed goes on from the last token that was computed, bit for bit:
+// either its answer can be sent again, or the token comes again. The file belongs to one model and one key
+// pair; any other is refused. One server at a time has a folder.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/text_note.h"
+
+namespace psm::cmd {
+
+using Ciphertexts = std::map<std::string, ckks::Ciphertext>;  // by name
+
+// Both plans answer with the same names; their levels may differ.
+class KeptText {
+ public:
+  // `folder` may be empty: then nothing is saved. Else it is made unless it is there, and what is in it is
+  // read. Throws Error if that belongs elsewhere. The deployment outlives the object.
+  KeptText(const std::string& folder, const GenerationDeployment& deployment, ckks::Fingerprint keys);
+
+  uint64_t text() const { return last_.request; }  // 0: none
+  int window() const { return window_; }           // the first token in the caches
+  int cached() const { return text() == 0 ? 0 : next() - window_; }
+  int next() const { return last_.first + last_.count; }  // the token that comes next
+  const Ciphertexts& caches() const { return caches_; }
+  // The file of the last answer, as it is sent. Throws Error if there is none.
+  std::string answer() const;
+
+  // The outputs of a run on the tokens that `note` names; `window` as above. Throws Error, and keeps what
+  // there was, if they cannot be saved.
+  void keep(const TextNote& note, int window, Ciphertexts outputs);
+
+ private:
+  // Of the folder, where there is one.
+  struct Lock {
+    explicit Lock(const std::string& folder);
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+    int descriptor = -1;
+  };
+
+  std::string path() const { return folder_ + "/text.ct"; }
+  void load();
+
+  std::string folder_;
+  const Lock lock_;
+  const GenerationDeployment& deployment_;
+  const ckks::Fingerprint keys_;
+  TextNote last_;  // of the answer
+  int window_ = 0;
+  Ciphertexts caches_, answer_;
+};
+
+}  // namespace psm::cmd

@@ -1,0 +1,193 @@
+#include "cmd/generation/text_server.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "ckks/base/progress.h"
+#include "cmd/deployment/json_hex.h"
+
+namespace psm::cmd {
+namespace {
+
+double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+}  // namespace
+
+uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends) {
+  uint64_t bytes = wire::container_bytes(context.spec()) + wire::record_bytes(wire::kMaxNoteBytes);
+  for (const PlanEnd& end : ends) bytes += wire::ciphertext_bytes(context, end.level);
+  return bytes;
+}
+
+std::string Greeting::line() const {
+  Json json;
+  json["model"] = hex(model);
+  json["parameters"] = hex(parameters);
+  json["keys"] = hex(keys);
+  json["text"] = hex(text);
+  json["window"] = window;
+  json["next"] = next;
+  return json.dump(0);
+}
+
+Greeting Greeting::parse(const std::string& line, const std::string& what) {
+  const Json json = parse_json(line, what, {.max_bytes = kMaxLine, .max_depth = 2});
+  Greeting greeting;
+  greeting.model = hex_member(json, "model", what);
+  greeting.parameters = hex_member(json, "parameters", what);
+  greeting.keys = hex_member(json, "keys", what);
+  greeting.text = hex_member(json, "text", what);
+  greeting.window = static_cast<int>(json.at("window", what).integer(what + ", window", 0, kMaxText));
+  greeting.next = static_cast<int>(json.at("next", what).integer(what + ", next", 0, kMaxText));
+  return greeting;
+}
+
+TextServer::TextServer(const GenerationDeployment& deployment, const ckks::EvaluationKeys& keys,
+                       KeptText& kept)
+    : d_(deployment), kept_(kept), encoder_(*d_.context), evaluator_(*d_.context, keys) {
+  if (d_.bootstrap) bootstrapper_ = std::make_unique<const ckks::Bootstrapper>(*d_.context, encoder_);
+  for (const auto& plan : d_.sparse)
+    sparse_.push_back(std::make_unique<const ckks::SparseBootstrapper>(*d_.context, encoder_, plan->slots()));
+}
+
+Greeting TextServer::greeting() const {
+  return {d_.model_fingerprint,
+          d_.context->fingerprint(),
+          evaluator_.keys().fingerprint.key,
+          kept_.text(),
+          kept_.window(),
+          kept_.text() == 0 ? 0 : kept_.next()};
+}
+
+program::MachineOptions TextServer::options(double encoded_bytes) const {
+  program::MachineOptions options;
+  options.encoded_bytes = static_cast<size_t>(encoded_bytes);
+  for (const auto& sparse : sparse_) options.sparse_bootstrappers.push_back(sparse.get());
+  return options;
+}
+
+TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const {
+  const TextNote note = TextNote::parse(file.note(), "the request");
+  if (file.fingerprint() != evaluator_.keys().fingerprint)
+    throw Error("the request is under another key pair than the server's evaluation keys");
+  const size_t groups = require_groups(file, note, ends, *d_.context, d_.model_fingerprint, "the request",
+                                       "the server's model");
+  if (groups != 1) throw Error(message("the request holds ", groups, " inputs; send one at a time"));
+  if (note.request == 0) throw Error("the request is of no text");
+  return note;
+}
+
+void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, int window,
+                     Ciphertexts inputs, const program::RunOptions& options) {
+  program::RunResult result = machine.run(inputs, options);
+  inputs.clear();
+  for (const std::string& name : d_.cache_names) {
+    ckks::Ciphertext& cache = result.outputs.at(name);
+    cache = evaluator_.drop_to_level(cache, d_.cache_level);
+  }
+  TextNote note = request;
+  note.names = names_of(&machine == token_machine_.get() ? d_.token_outputs() : d_.prompt_outputs());
+  Json times;
+  times["first"] = note.first;
+  times["count"] = note.count;
+  times["seconds"] = sum(result.seconds);
+  times["encode_seconds"] = sum(result.encode_seconds);
+  times["encoded_bytes"] = static_cast<uint64_t>(machine.encoded_bytes());
+  runs_.push_back(std::move(times));
+  kept_.keep(note, window, std::move(result.outputs));
+}
+
+void TextServer::prompt(const std::string& bytes) {
+  const std::vector<PlanEnd> ends = d_.prompt_inputs();
+  wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
+  const TextNote note = require_note(file, ends);
+  if (kept_.text() != 0 && kept_.text() != note.request)
+    throw Error("the server keeps another text; go on with it, or give the server another --state");
+  if (kept_.text() == 0 ? note.first != 0 : note.first <= kept_.window())
+    throw Error(message("a prompt from token ", note.first, " on, where the server keeps those from ",
+                        kept_.window(), " on; send what follows"));
+  if (note.count > d_.tokens())
+    throw Error(message("a prompt of ", note.count, " tokens; the model has places for ", d_.tokens()));
+  Ciphertexts inputs;
+  for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
+  token_machine_.reset();
+  constexpr double kShared = 1 << 30;  // masks that all layers read
+  program::EncryptedMachine machine(d_.prompt, encoder_, evaluator_, bootstrapper_.get(), options(kShared));
+  Progress progress("the prompt's pass", static_cast<double>(d_.prompt.program.instructions.size()));
+  run(machine, note, note.first, std::move(inputs),
+      {.constants = d_.prompt_constants(note.count),
+       .progress = [&](size_t done, size_t) { progress.set(static_cast<double>(done)); }});
+}
+
+void TextServer::token(const std::string& bytes) {
+  const std::vector<PlanEnd> ends = d_.token_inputs();
+  wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
+  const TextNote note = require_note(file, ends);
+  if (kept_.text() == 0) throw Error("a token before any prompt; send a prompt first");
+  if (kept_.text() != note.request)
+    throw Error("the token is of another text than the one that the server keeps");
+  if (note.count != 1) throw Error(message(note.count, " tokens at once; send one at a time, or a prompt"));
+  if (note.first < kept_.next())
+    throw Error(message("token ", note.first, " was computed already; the next one is ", kept_.next()));
+  if (note.first > kept_.next())
+    throw Error(message("token ", note.first, " leaves a gap; the next one is ", kept_.next()));
+  if (kept_.cached() >= d_.tokens())
+    throw Error(message("all ", d_.tokens(),
+                        " places of keys and values are taken; send a later part of the "
+                        "text as a prompt"));
+  Ciphertexts inputs;
+  for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
+  for (const auto& [name, cache] : kept_.caches()) inputs.emplace(name, cache.clone());
+  if (!token_machine_)
+    token_machine_ = std::make_unique<program::EncryptedMachine>(
+        d_.token, encoder_, evaluator_, bootstrapper_.get(), options(2 * d_.token_reading.plaintext_bytes));
+  run(*token_machine_, note, kept_.window(), std::move(inputs),
+      {.constants = d_.token_constants(kept_.cached())});
+}
+
+Json TextServer::figures() const {
+  Json json;
+  json["runs"] = runs_;
+  json["peak_rss_bytes"] = peak_resident_bytes();
+  return json;
+}
+
+Frame TextServer::reply(const Frame& request) {
+  switch (request.kind) {
+    case FrameKind::kPrompt:
+      prompt(request.payload);
+      return {FrameKind::kAnswer, kept_.answer()};
+    case FrameKind::kToken:
+      token(request.payload);
+      return {FrameKind::kAnswer, kept_.answer()};
+    case FrameKind::kRepeat:
+      return {FrameKind::kAnswer, kept_.answer()};
+    case FrameKind::kFigures:
+      return {FrameKind::kFigures, figures().dump(0)};
+    case FrameKind::kReady:
+    case FrameKind::kAnswer:
+    case FrameKind::kRefused:
+      break;
+  }
+  throw Error("a frame that only a server sends");
+}
+
+void TextServer::serve(FrameChannel& client) {
+  client.send(FrameKind::kReady, greeting().line());
+  std::vector<PlanEnd> prompt = d_.prompt_inputs(), token = d_.token_inputs();
+  const uint64_t longest = std::max(longest_file(*d_.context, prompt), longest_file(*d_.context, token));
+  while (const std::optional<Frame> request = client.receive(longest)) {
+    Frame answer;
+    try {
+      answer = reply(*request);
+    } catch (const Error& error) {
+      answer = {FrameKind::kRefused, error.what()};
+    }
+    client.send(answer.kind, answer.payload);
+  }
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,68 @@
+// The server of a conversation (frames.h): ciphertexts in, ciphertexts out, and between them the caches that
+// it keeps. It depends on no secret key; cmd/linkage_test.sh asks the build.
+//
+// What does not depend on length and position (weights, transforms) is encoded once: for the prompts when one
+// comes, and let go after it, since a text has few of them; for the tokens with the first.
+//
+// Refused, with what is kept unchanged: ciphertexts of another model, key pair, text or level; a prompt while
+// another text is kept; a token that was computed already; one that leaves a gap; one beyond T.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ckks/base/files/json.h"
+#include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "cmd/generation/frames.h"
+#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/kept_text.h"
+
+namespace psm::cmd {
+
+// The longest file that a frame of these ciphertexts can be.
+uint64_t longest_file(const ckks::Context& context, const std::vector<PlanEnd>& ends);
+
+// What the server says of itself when a conversation begins.
+struct Greeting {
+  uint64_t model = 0, parameters = 0, keys = 0;  // fingerprints
+  uint64_t text = 0;                             // 0: none is kept
+  int window = 0, next = 0;
+
+  std::string line() const;
+  static Greeting parse(const std::string& line, const std::string& what);  // throws Error if it is none
+};
+
+class TextServer {
+ public:
+  // Throws Error if a key is missing or belongs elsewhere. All arguments outlive the object.
+  TextServer(const GenerationDeployment& deployment, const ckks::EvaluationKeys& keys, KeptText& kept);
+
+  Greeting greeting() const;
+  // The answer to one frame. Throws Error where it is refused.
+  Frame reply(const Frame& request);
+  // Until the client closes its pipe. Throws Error where a frame is none, after saying so to the client.
+  void serve(FrameChannel& client);
+
+ private:
+  void prompt(const std::string& file);
+  void token(const std::string& file);
+  // Of this model, key pair and text, with these ciphertexts at these levels.
+  TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
+  void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
+           const program::RunOptions& options);
+  program::MachineOptions options(double encoded_bytes) const;
+  Json figures() const;
+
+  const GenerationDeployment& d_;
+  KeptText& kept_;
+  ckks::Encoder encoder_;
+  ckks::Evaluator evaluator_;
+  std::unique_ptr<const ckks::Bootstrapper> bootstrapper_;
+  std::vector<std::unique_ptr<const ckks::SparseBootstrapper>> sparse_;
+  std::unique_ptr<program::EncryptedMachine> token_machine_;  // from the first token on
+  Json runs_ = Json::Array();                                 // seconds of each, and what is kept encoded
+};
+
+}  // namespace psm::cmd

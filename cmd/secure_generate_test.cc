@@ -1,0 +1,42 @@
+// Text generated at full size: the recall model, N = 2^16, 128-bit security, client and server in two
+// processes.
+#include <string>
+
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "cmd/testing/test_commands.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+TEST_CASE(
+    "tokens picked from ciphertexts at 128-bit security are the clear model's, within predicted errors") {
+  const std::string json_path = path_of("run.json"), model = "testdata/recall.safetensors";
+  const std::string out =
+      output_of("generate --model " + model +
+                " --prompt \"k11 v21 k13 v20 k8 v16 k4 v28 k11\" --tokens 4 --compare --json " + json_path);
+  CHECK(out.find("the clear model's own text, the same: ") != std::string::npos);
+  const Json json = parse_json(read_file(json_path, 1 << 20), "run");
+  const auto param = [&](const char* name) {
+    return json.at("params", "run").at(name, "params").number(name);
+  };
+  CHECK(param("log_n") == 16);
+  CHECK(param("log_qp") <= 1555);
+  CHECK(param("security_bits") == 128);
+  CHECK(json.at("bootstraps_per_token", "run").number("bootstraps") >= 1);
+  CHECK(json.at("ratio_token_to_pass", "run").number("ratio") < 0.8);
+  CHECK(json.at("peak_rss_bytes", "run").number("bytes") < 12e9);
+  const Json& agreement = json.at("agreement", "run");
+  CHECK(agreement.at("top1", "a").number("top1") == 1);
+  CHECK(agreement.at("kl_mean", "a").number("kl") < 1e-6);
+  for (const Json& position : agreement.at("by_position", "a").array("positions")) {
+    const double predicted = position.at("predicted_std", "p").number("std");
+    CHECK(predicted > 0);
+    // The largest of 48 errors is some three deviations.
+    CHECK(position.at("max_abs", "p").number("max") < 10 * predicted);
+  }
+}
+
+}  // namespace
+}  // namespace psm::cmd
