@@ -233,6 +233,7 @@ class Decoder {
 template <typename Folded, typename Polynomials>
 Program build(const ModelConfig& config, const Packing& packing, int position, bool client_norm,
               const Folded& folded, const Polynomials& polynomials) {
+  require_decodable(config);
   require_one_sequence(packing, position + 1);
   Builder builder(packing.slots);
   const Decoder decoder(builder, config, packing, position);

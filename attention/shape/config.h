@@ -35,7 +35,8 @@
 //     logits   = C sigmoid(D N(x_0) + e) + c      with pooler (RoBERTa has tanh there; since
 //                tanh z = 2 sigmoid(2z) - 1, its weights fit exactly: 2D, 2e, 2C, c - row sums of C)
 //
-// The default is GPT-NeoX, the one architecture with an encrypted form; preset() has the others.
+// The default is GPT-NeoX; preset() has the others. without_encrypted_form() says which of all these cannot
+// run encrypted.
 #pragma once
 
 #include <string>
@@ -103,8 +104,10 @@ struct ModelConfig {
   // Throws psm::Error on sizes that no model can have, and on parts that do not fit together (from a file or
   // a flag).
   void validate() const;
-  // The first field in which the architecture is not GPT-NeoX's, as "norm is rms_norm"; empty if it is.
+  // The first field in which the block is not GPT-NeoX's parallel one, as "norm is rms_norm"; empty if it is.
   std::string departure_from_gpt_neox() const;
+  // What it is about the model that has no encrypted form, as "attention is softmax"; empty if it has one.
+  std::string without_encrypted_form() const;
   bool operator==(const ModelConfig&) const = default;
 };
 
