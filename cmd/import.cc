@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormats = "auto, gpt-neox, llama, roberta, llama2c or checkpoint";
+constexpr const char* kFormats = "auto, gpt-neox, gpt2, llama, roberta, llama2c or checkpoint";
 
 struct Source {
   std::string path, format;  // with "auto" resolved; "hugging-face" stands for any of its families
@@ -53,7 +53,8 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
     return out;
   }
   bool known = source.format == "hugging-face";
-  for (const char* family : {"gpt-neox", "llama", "roberta"}) known = known || source.format == family;
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta"})
+    known = known || source.format == family;
   if (!known) throw Error(message("--format ", source.format, " is not known; use ", kFormats));
   attention::ImportedModel model = attention::read_hugging_face(source.path, head);
   out.checkpoint.weights = std::move(model.weights);
@@ -92,11 +93,12 @@ Json to_json(const std::vector<std::string>& names) {
 }
 
 int import_command(int argc, char** argv) {
-  Flags flags("bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
-              "Makes a checkpoint of a model in other files: a folder of transformers with config.json and\n"
-              "model.safetensors (GPT-NeoX such as Pythia, Llama, RoBERTa), or a file of llama2.c. The "
-              "tokenizer is kept in it.\n"
-              "With --to hugging-face the model is written into the folder --out for transformers.");
+  Flags flags(
+      "bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
+      "Makes a checkpoint of a model in other files: a folder of transformers with config.json and\n"
+      "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, RoBERTa), or a file of llama2.c. The "
+      "tokenizer is kept in it.\n"
+      "With --to hugging-face the model is written into the folder --out for transformers.");
   const std::string& from = flags.text("from", "", "folder or file of the model");
   const std::string& format = flags.text("format", "auto", message("what it is: ", kFormats));
   const std::string& tokenizer_path = flags.text(

@@ -32,7 +32,7 @@ attention::ModelWeights tiny(std::string_view family) {
 }
 
 TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the same files") {
-  for (const char* family : {"gpt-neox", "llama"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama"}) {
     const std::string folder = path_of(family), checkpoint = path_of("model.safetensors");
     std::filesystem::create_directories(folder);
     attention::write_hugging_face(folder, tiny(family));
@@ -55,7 +55,7 @@ TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   check_refused("import --from " + folder + " --format gpt-neox" + to,
                 "holds a roberta model and --format says gpt-neox");
   check_refused("import --from " + folder + " --format onnx" + to,
-                "use auto, gpt-neox, llama, roberta, llama2c or checkpoint");
+                "use auto, gpt-neox, gpt2, llama, roberta, llama2c or checkpoint");
   write_file(path_of("short.bin"), "abc");
   check_refused("import --from " + path_of("short.bin") + to, "is not a model of llama2.c");
   write_file(folder + "/model.safetensors", std::string(8, '\x7f'));

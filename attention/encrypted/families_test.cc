@@ -110,6 +110,7 @@ const Variant kVariants[] = {
     {"gpt-neox", "heads of 5 dimensions, 2 of them rotary",
      [](ModelConfig& c) { c.width = 15, c.heads = 3, c.rotary_fraction = 0.5; }},
     {"gpt-neox", "an RMSNorm before both parts", [](ModelConfig& c) { c.norm = NormKind::kRmsNorm; }},
+    {"gpt2", "as it is", [](ModelConfig&) {}},
     {"llama", "as it is", [](ModelConfig&) {}},
     {"llama", "one head of keys, power 2",
      [](ModelConfig& c) { c.kv_heads = 1, c.power = 2, c.score_offset = true; }},
@@ -158,8 +159,11 @@ double root_mean_square(const program::SlotVector& a, const program::SlotVector&
 
 TEST_CASE("on ciphertexts of a small ring every family errs from its twin by what is predicted") {
   const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(11);
-  for (const auto& [family, what] : std::map<std::string, std::string>{
-           {"gpt-neox", "sequential"}, {"llama", "as it is"}, {"roberta", "as it is"}, {"vit", "as it is"}}) {
+  for (const auto& [family, what] : std::map<std::string, std::string>{{"gpt-neox", "sequential"},
+                                                                       {"gpt2", "as it is"},
+                                                                       {"llama", "as it is"},
+                                                                       {"roberta", "as it is"},
+                                                                       {"vit", "as it is"}}) {
     CAPTURE(family);
     const Variant* variant = std::find_if(std::begin(kVariants), std::end(kVariants), [&](const Variant& v) {
       return v.family == family && v.what == what;
@@ -208,7 +212,7 @@ int depth_of(const program::Program& program) {
 }
 
 TEST_CASE("levels of one layer and of a head are those of their headers") {
-  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
     CAPTURE(family);
     ModelConfig config = small(family);
     config.layers = 1;

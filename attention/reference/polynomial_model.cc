@@ -73,6 +73,8 @@ approx::Approximation activation_of(const ModelConfig& config, double radius, do
       return approx::design_gelu(radius, error);
     case FeedForwardKind::kGeluErf:
       return approx::design_gelu_erf(radius, error);
+    case FeedForwardKind::kGeluTanh:
+      return approx::design_gelu_tanh(radius, error);
     case FeedForwardKind::kSwiGlu:
       return approx::design_silu(radius, error);
   }

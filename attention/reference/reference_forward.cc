@@ -21,6 +21,8 @@ double activation(FeedForwardKind kind, double z) {
       return z * sigmoid_of(1.702 * z);
     case FeedForwardKind::kGeluErf:
       return z * std::erfc(-z / std::sqrt(2.0)) / 2;
+    case FeedForwardKind::kGeluTanh:
+      return approx::gelu_tanh(z);
     case FeedForwardKind::kSwiGlu:
       return z * sigmoid_of(z);
   }

@@ -31,11 +31,19 @@ constexpr std::pair<NormKind, std::string_view> kNorms[] = {{NormKind::kLayerNor
 constexpr std::pair<FeedForwardKind, std::string_view> kFeedForwards[] = {
     {FeedForwardKind::kGelu, "gelu"},
     {FeedForwardKind::kGeluErf, "gelu_erf"},
+    {FeedForwardKind::kGeluTanh, "gelu_tanh"},
     {FeedForwardKind::kSwiGlu, "swiglu"}};
 constexpr std::pair<PositionKind, std::string_view> kPositions[] = {{PositionKind::kRotary, "rotary"},
                                                                     {PositionKind::kLearned, "learned"}};
 
 ModelConfig gpt_neox_preset() { return {}; }
+
+ModelConfig gpt2_preset() {
+  ModelConfig config;
+  config.block = BlockKind::kPreNorm, config.positions = PositionKind::kLearned;
+  config.feed_forward = FeedForwardKind::kGeluTanh;
+  return config;
+}
 
 ModelConfig llama_preset() {
   ModelConfig config;
@@ -59,8 +67,11 @@ ModelConfig vit_preset() {
   return config;
 }
 
-constexpr std::pair<ModelConfig (*)(), std::string_view> kPresets[] = {
-    {gpt_neox_preset, "gpt-neox"}, {llama_preset, "llama"}, {roberta_preset, "roberta"}, {vit_preset, "vit"}};
+constexpr std::pair<ModelConfig (*)(), std::string_view> kPresets[] = {{gpt_neox_preset, "gpt-neox"},
+                                                                       {gpt2_preset, "gpt2"},
+                                                                       {llama_preset, "llama"},
+                                                                       {roberta_preset, "roberta"},
+                                                                       {vit_preset, "vit"}};
 
 template <typename Table, typename Value>
 std::string_view find_name(const Table& table, Value value) {

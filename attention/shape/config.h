@@ -3,21 +3,22 @@
 // One sequence of T tokens, d = width, h = heads, kv = key_heads(). A block is made of two branches,
 //
 //     A(n) = W_o attention(s) v + b_o,    s = q k^T / sqrt(d / h) + c_h  per head; q, k, v linear in n
-//     F(n) = W_down a(W_up n + b_up) + b_down                                        kGelu, kGeluErf
+//     F(n) = W_down a(W_up n + b_up) + b_down                                        kGelu, kGeluErf, kGeluTanh
 //          = W_down (silu(W_gate n) . W_up n)                                        kSwiGlu
 //
 // and a residual stream x that starts as E[token], or as a linear map of a patch, plus its position's row
 // P[t] if positions are learned:
 //
 //     kParallel   x += A(N1(x)) + F(N2(x))                   GPT-NeoX
-//     kPreNorm    x += A(N1(x)), then x += F(N2(x))          Llama, ViT
+//     kPreNorm    x += A(N1(x)), then x += F(N2(x))          Llama, GPT-2, ViT
 //     kPostNorm   x = N1(x + A(x)), then x = N2(x + F(x))    RoBERTa; x is normalised once before the first
 //                                                            block, and not after the last
 //
 //     LayerNorm   N(x) = (x - mean x) / sqrt(var x + norm_epsilon) . gamma + beta
 //     RMSNorm     N(x) = x / sqrt(mean x^2 + norm_epsilon) . gamma
 //     gelu(z)     z sigmoid(1.702 z), the paper's identity (app. approximations), or z Phi(z) with the error
-//                 function, which most published weights were trained with; silu(z) = z sigmoid(z)
+//                 function, which most published weights were trained with, or GPT-2's with tanh
+//                 (approx/activation.h); silu(z) = z sigmoid(z)
 //
 // c_h, the score offset, is a parameter of PowerSoftmax models that have it and 0 in all others: (c + s)^p is
 // c^p (1 + s/c)^p, near c^p e^{ps/c} for small s, where s^p alone is flat and blind to the sign of s.
@@ -58,7 +59,7 @@ enum class PowerForm { kPlain, kLipschitz, kStable, kLengthAgnostic };
 
 enum class BlockKind { kParallel, kPreNorm, kPostNorm };
 enum class NormKind { kLayerNorm, kRmsNorm };
-enum class FeedForwardKind { kGelu, kGeluErf, kSwiGlu };
+enum class FeedForwardKind { kGelu, kGeluErf, kGeluTanh, kSwiGlu };
 enum class PositionKind { kRotary, kLearned };
 
 struct ModelConfig {
@@ -125,8 +126,8 @@ NormKind norm_kind_from(std::string_view name);
 FeedForwardKind feed_forward_kind_from(std::string_view name);
 PositionKind position_kind_from(std::string_view name);
 
-// The architecture of a family of models, all sizes still to be given: "gpt-neox", "llama", "roberta", "vit"
-// (the last two with `classes` and, for vit, `patch_inputs` to be given). Throws psm::Error on another name.
+// The architecture of a family of models, all sizes still to be given: "gpt-neox", "gpt2", "llama", "roberta",
+// "vit" (the last two with `classes` and, for vit, `patch_inputs` to be given). Throws psm::Error on another name.
 ModelConfig preset(std::string_view family);
 
 }  // namespace psm::attention
