@@ -47,8 +47,9 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedMo
   }
   PromptRecord record = PromptRecord::of(groups_of(prompts, packed.packing.prompts));
   if (recorded) {
-    const PromptRecord kept = PromptRecord::parse(
-        read_file(path, kMaxRecordBytes), path, packed.packing.prompts, packed.model.weights.config.context);
+    const PromptRecord kept =
+        PromptRecord::parse(read_file(path, kMaxRecordBytes), path, packed.packing.prompts,
+                            longest_prompt(packed.model.weights.config));
     if (!prompts.empty() && record.lengths != kept.lengths) {
       throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
     }
@@ -156,7 +157,7 @@ int decrypt(int argc, char** argv) {
   const size_t groups =
       require_groups(file, note, ends.outputs, *context, packed.model_fingerprint, in, model_path);
   std::vector<std::vector<int>> prompts;
-  if (prompt_flags.given()) prompts = prompt_flags.read(codec, packed.model.weights.config.context);
+  if (prompt_flags.given()) prompts = prompt_flags.read(codec, longest_prompt(packed.model.weights.config));
   const std::vector<std::vector<int>> all_lengths =
       lengths_of(files.prompts(note.request), packed, groups, prompts, in);
 
@@ -170,7 +171,7 @@ int decrypt(int argc, char** argv) {
     shared =
         decrypt_for_sharing(deployment, files, secret, encoder, terms, note.names, file, json["sharing"]);
   }
-  std::vector<std::vector<double>> logits;  // a row for each token of each prompt
+  std::vector<std::vector<double>> logits;  // a row for each token of each prompt, or each prompt
   size_t next = 0;
   for (const auto& lengths : all_lengths) {
     attention::SlotVectors outputs;
@@ -180,7 +181,7 @@ int decrypt(int argc, char** argv) {
     }
     for (auto& prompt :
          attention::client_logits(packed.model, packed.packing, outputs, placeholders(lengths))) {
-      append_rows(prompt, packed.model.weights.config.vocab, logits);
+      append_rows(prompt, packed.model.weights.config.logit_count(), logits);
     }
   }
   const double seconds = seconds_now() - start;
@@ -194,7 +195,7 @@ int decrypt(int argc, char** argv) {
       const std::string line = codec.list(predicted);
       std::printf("prompt %zu: %s\n", number++, line.c_str());
       answers.push_back(line);
-      row += static_cast<size_t>(length);
+      row += static_cast<size_t>(codec.rows(length));
     }
   }
   json["answers"] = std::move(answers);

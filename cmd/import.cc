@@ -92,6 +92,14 @@ Json to_json(const std::vector<std::string>& names) {
   return json;
 }
 
+// Whether the architecture runs encrypted, once its attention is PowerSoftmax.
+std::string encrypted_form(attention::ModelConfig config) {
+  const bool replaced = config.attention != attention::AttentionKind::kPowerSoftmax;
+  config.attention = attention::AttentionKind::kPowerSoftmax;
+  const std::string why = config.without_encrypted_form();
+  return !why.empty() ? "no: " + why : replaced ? "with its attention replaced (//cmd:train --from)" : "yes";
+}
+
 int import_command(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
@@ -143,6 +151,7 @@ int import_command(int argc, char** argv) {
                         config.key_heads(), " of keys), feed-forward ", config.ffn, ", vocabulary ",
                         config.vocab, ", context ", config.context));
   line("parameters", std::to_string(checkpoint.weights.parameters()));
+  line("encrypted", encrypted_form(config));
   line("tokenizer", tokenizer ? message(tokenizer->vocab(), " tokens") : "none");
   line("ignored", list_text(model.ignored));
   for (const std::string& change : model.changed) line("converted", change);
@@ -151,6 +160,7 @@ int import_command(int argc, char** argv) {
   Json json;
   json["architecture"] = std::string(attention::family_of(config));
   json["config"] = parse_json(attention::config_to_json(config), "config");
+  json["encrypted"] = encrypted_form(config);
   json["parameters"] = static_cast<int64_t>(checkpoint.weights.parameters());
   if (tokenizer) json["tokenizer_tokens"] = tokenizer->vocab();
   json["ignored"] = to_json(model.ignored);

@@ -81,6 +81,14 @@ TEST_CASE("GPT-NeoX's logits are those of transformers") {
   check_last(reference_forward(weights, kTokens).logits, {-1.129718851, -0.461209402, 0.647554134});
 }
 
+TEST_CASE("GPT-2's logits are those of transformers") {
+  const ModelWeights weights =
+      model_from_files("gpt2", R"({"model_type": "gpt2", "vocab_size": 13, "n_embd": 16,
+      "n_layer": 2, "n_head": 4, "n_inner": 24, "n_positions": 8, "activation_function": "gelu_new",
+      "layer_norm_epsilon": 1e-5, "tie_word_embeddings": false})");
+  check_last(reference_forward(weights, kTokens).logits, {-0.181839434, -0.006347177, -0.593826636});
+}
+
 TEST_CASE("Llama's logits with grouped keys are those of transformers") {
   const ModelWeights weights = model_from_files("llama", R"({"model_type": "llama", "vocab_size": 13,
       "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,

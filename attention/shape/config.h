@@ -98,6 +98,8 @@ struct ModelConfig {
   }
   // Rows of logits for each sequence of `length` tokens.
   int outputs(int length) const { return classes > 0 ? 1 : length; }
+  // Numbers in a row of logits.
+  int logit_count() const { return classes > 0 ? classes : vocab; }
   // Does each token's row of logits say which token comes next?
   bool is_causal_language_model() const { return causal && classes == 0 && patch_inputs == 0; }
   bool has_score_offset() const { return score_offset && attention == AttentionKind::kPowerSoftmax; }
