@@ -108,6 +108,18 @@ std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
   return slots;
 }
 
+// Why the answers cannot be those of the prompts: an error so many times the predicted one is none of the
+// encryption's. Empty if they can.
+std::string unlikeness(const Comparison& c, double predicted_std) {
+  constexpr double kFar = 100;
+  const double measured = std::sqrt(c.mse);
+  if (measured <= kFar * predicted_std) return {};
+  return message("the answers are not those of these prompts: their logits are ", format("%.3g", measured),
+                 " from the twin's where ", format("%.3g", predicted_std),
+                 " is predicted; other prompts were encrypted, or in another order, or the server ran "
+                 "something else");
+}
+
 int decrypt(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:decrypt -- --model MODEL --keys FOLDER --in FILE [flags]",
@@ -200,6 +212,7 @@ int decrypt(int argc, char** argv) {
   }
   json["answers"] = std::move(answers);
   json["seconds"] = seconds;
+  std::string failure;
   if (!prompts.empty()) {
     prompts.resize(number);  // those that were answered
     const TwinRun twin = run_twin_on(Deployment(checkpoint, context), prompts);
@@ -207,6 +220,7 @@ int decrypt(int argc, char** argv) {
         compare_logits(twin.scored(codec), scored_rows(codec, prompts, logits), twin.predicted_std);
     std::printf("%s", c.text(twin.predicted_std).c_str());
     json["encrypted_vs_twin"] = c.json();
+    failure = unlikeness(c, twin.predicted_std);
   }
   if (!sharing) {
     std::printf(
@@ -214,6 +228,7 @@ int decrypt(int argc, char** argv) {
         "--share).\n");
   }
   common.write_json(json, AtomicFile::Access::kOwnerOnly);
+  if (!failure.empty()) throw Error(failure, Error::Kind::kFailed);
   return 0;
 }
 

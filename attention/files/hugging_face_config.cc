@@ -90,11 +90,17 @@ void read_rotary(const Reader& read, const char* fraction, const char* base, Mod
   model.rotary_fraction = read.number_or(fraction, model.rotary_fraction);
   model.rotary_base = read.number_or("rope_theta", read.number_or(base, model.rotary_base));
   if (const Json* newer = read.find("rope_parameters")) {
+    newer->object(read.at("rope_parameters"));  // a list is none
     const Reader inner(*newer, read.at("rope_parameters"));
     inner.require_text("rope_type", "default");
     model.rotary_fraction = inner.number_or("partial_rotary_factor", model.rotary_fraction);
     model.rotary_base = inner.number_or("rope_theta", model.rotary_base);
   }
+  // Of an odd number transformers turns one dimension more by half a pair.
+  const double dims = model.rotary_fraction * model.head_dim();
+  if (dims >= 0 && dims <= kMostSize && static_cast<int>(dims) % 2 != 0)
+    read.refuse(message("rotary_pct of a head of ", model.head_dim(), " is ", dims,
+                        " dimensions, of which an odd number is rotated"));
 }
 
 HuggingFaceConfig read_gpt_neox(const Reader& read) {
@@ -133,6 +139,7 @@ HuggingFaceConfig read_llama(const Reader& read) {
   ModelConfig& model = config.model;
   read_sizes(read, model);
   read_rotary(read, "partial_rotary_factor", "rope_theta", model);
+  model.rotary_fraction = 1;  // transformers' Llama rotates whole heads, whatever the file says
   model.kv_heads = read.size_or("num_key_value_heads", 0);
   model.norm_epsilon = read.number_or("rms_norm_eps", 1e-6);
   read.require_text("hidden_act", "silu");

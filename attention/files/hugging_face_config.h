@@ -9,7 +9,8 @@
 //     roberta      kPostNorm, LayerNorm, learned positions,     type_vocab_size, pad_token_id,
 //                  bidirectional                                layer_norm_eps
 //
-// RoPE's numbers are read from rope_parameters too, where newer versions keep them. Attention is softmax.
+// RoPE's numbers are read from rope_parameters too, where newer versions keep them; of the dimensions of a head
+// an even number is rotated, of Llama's all, whatever partial_rotary_factor says. Attention is softmax.
 // hidden_act "gelu" is the one with the error function, "quick_gelu" is x sigmoid(1.702 x), "gelu_new" (or
 // "gelu_fast", "gelu_pytorch_tanh") the one with tanh. What would change the result and is not made here
 // (scaled RoPE, biases in Llama, another activation) is refused.

@@ -90,6 +90,9 @@ TEST_CASE("a Llama has grouped keys and may be tied") {
   CHECK(config.model.key_heads() == 4);
   CHECK(config.model.rotary_dims() == 8);
   CHECK(config.model.norm == NormKind::kRmsNorm);
+  CHECK(
+      parsed(with(kLlama, "\"rope_scaling\": null", "\"partial_rotary_factor\": 0.5")).model.rotary_dims() ==
+      8);
 }
 
 TEST_CASE("what is not made here is refused by the key that says it") {
@@ -107,6 +110,10 @@ TEST_CASE("what is not made here is refused by the key that says it") {
   refused(with(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"), "attention_bias is true");
   refused(with(kLlama, "\"rope_scaling\": null", "\"rope_scaling\": {}"), "rope_scaling is given");
   refused(with(kLlama, "\"head_dim\": 8", "\"head_dim\": 16"), "head_dim is 16");
+  // Heads of 64: 0.05 is 3.2 dimensions, of which 3 are rotated; 0.1 is 6.4, of which 6 are.
+  refused(with(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.05"), "an odd number is rotated");
+  CHECK(parsed(with(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.1")).model.rotary_dims() == 6);
+  refused(with(kPythia, "\"rotary_emb_base\": 10000", "\"rope_parameters\": [1, 2]"), "rope_parameters");
   refused(with(kGpt2, "gelu_new", "relu"), "activation_function is relu");
   refused(with(kGpt2, "\"n_ctx\": 1024", "\"scale_attn_by_inverse_layer_idx\": true"),
           "scale_attn_by_inverse_layer_idx is true");
