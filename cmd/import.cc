@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -29,10 +30,17 @@ struct Source {
   std::string path, format;  // with "auto" resolved; "hugging-face" stands for any of its families
 };
 
+// Does the file begin as safetensors do, with the length of a header and its brace?
+bool looks_like_safetensors(const std::string& path) {
+  char start[9] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return start[8] == '{' && start[6] == 0 && start[7] == 0;
+}
+
 Source find_source(const std::string& path, const std::string& format) {
   if (format != "auto") return {path, format};
   if (fs::is_directory(path)) return {path, "hugging-face"};
-  if (!path.ends_with(".safetensors")) return {path, "llama2c"};
+  if (!path.ends_with(".safetensors") && !looks_like_safetensors(path)) return {path, "llama2c"};
   return {path, fs::exists(fs::path(path).parent_path() / "config.json") ? "hugging-face" : "checkpoint"};
 }
 

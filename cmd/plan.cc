@@ -186,8 +186,10 @@ int plan_command(int argc, char** argv) {
       one_token ? plan_token(program, kept, budget, costs) : program::plan(program, budget, costs);
   const program::MeterReading reading = program::meter(plan, costs);
 
-  std::printf("%s\n  %s\n  %d prompts share %d state ciphertexts of %d slots\n", title.c_str(),
-              context.describe().c_str(), packing.prompts, packing.state_ciphertexts(), context.slots());
+  std::printf("%s\n  %s\n  %s in %s of %d slots for the state\n", title.c_str(), context.describe().c_str(),
+              counted(static_cast<size_t>(packing.prompts), "prompt").c_str(),
+              counted(static_cast<size_t>(packing.state_ciphertexts()), "ciphertext").c_str(),
+              context.slots());
   print_counts("key-switches", reading.counts);
   print_counts("inside bootstraps", reading.bootstrap_counts);
   std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",

@@ -156,6 +156,11 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   const std::string config_path = (folder / kConfigName).string();
   const HuggingFaceConfig config =
       hugging_face_config_from_json(read_file(config_path, kMaxJsonBytes), config_path);
+  if (is_folder && !fs::exists(folder / kWeightsName) && !fs::exists(folder / kIndexName) &&
+      (fs::exists(folder / "pytorch_model.bin") || fs::exists(folder / "pytorch_model.bin.index.json")))
+    throw Error(message(path,
+                        " has its weights in pytorch_model.bin, which only PyTorch reads; load it in Python "
+                        "and save it by model.save_pretrained(FOLDER, safe_serialization=True)"));
   const bool in_parts = is_folder && !fs::exists(folder / kWeightsName) && fs::exists(folder / kIndexName);
   const std::string weights_path = in_parts    ? (folder / kIndexName).string()
                                    : is_folder ? (folder / kWeightsName).string()

@@ -45,6 +45,7 @@ ModelConfig tiny(std::string_view family) {
   config.ffn = 24;
   config.attention = AttentionKind::kSoftmax;
   config.norm_epsilon = 1e-5;
+  if (family == "gpt-neox") config.rotary_fraction = 0.5;
   if (family == "llama") config.kv_heads = 2;
   if (!config.causal) config.classes = 3;
   return config;
