@@ -14,9 +14,9 @@ namespace psm::cmd {
 
 // Where a task's data are; empty: not given.
 struct TaskFiles {
-  std::string text, valid;  // of a language model
-  std::string sentences;    // classified phrases (train/data/sst2.h)
-  std::string images, labels;
+  std::string text = {}, valid = {};  // of a language model
+  std::string sentences = {};         // classified phrases (train/data/sst2.h)
+  std::string images = {}, labels = {};
 };
 
 // The in-context recall task, the text of a file, or classified phrases or images.
