@@ -114,6 +114,10 @@ const Gated kGeluErf{
     kErfHeight* std::numbers::sqrt2_v<long double>,
     0.5L + std::numbers::inv_sqrtpi_v<long double>* kErfHeight* std::exp(kErfHeight* kErfHeight)};
 
+long double tanh_argument(long double z) { return std::sqrt(2 / kPi) * (z + 0.044715L * z * z * z); }
+const Gated kGeluTanh{"gelu_tanh", [](long double z) { return std::tanh(tanh_argument(z)) / 2; }, gelu_tanh,
+                      0.75L, 1.5L};
+
 // r(z^2) / radius as a function of t = 2 v^2 - 1, v = z / radius.
 RealFunction even_part(const Gated& f, double radius) {
   return [gate = f.gate, radius](long double t) {
@@ -170,6 +174,7 @@ double gelu(double z) {
 }
 double silu(double z) { return static_cast<double>(z * exact_sigmoid(z)); }
 double gelu_erf(double z) { return z * std::erfc(-z / std::numbers::sqrt2) / 2; }
+double gelu_tanh(double z) { return static_cast<double>(z * exact_sigmoid(2 * tanh_argument(z))); }
 
 Approximation gelu_series(double radius, int degree_u, Fit fit) {
   return gated_series(kGelu, radius, degree_u, fit);
@@ -180,6 +185,9 @@ Approximation silu_series(double radius, int degree_u, Fit fit) {
 }
 Approximation gelu_erf_series(double radius, int degree_u, Fit fit) {
   return gated_series(kGeluErf, radius, degree_u, fit);
+}
+Approximation gelu_tanh_series(double radius, int degree_u, Fit fit) {
+  return gated_series(kGeluTanh, radius, degree_u, fit);
 }
 
 Approximation sigmoid_series(double radius, int degree, Fit fit) {
@@ -205,6 +213,9 @@ Approximation design_silu(double radius, double absolute_error) {
 }
 Approximation design_gelu_erf(double radius, double absolute_error) {
   return design_gated(kGeluErf, radius, absolute_error);
+}
+Approximation design_gelu_tanh(double radius, double absolute_error) {
+  return design_gated(kGeluTanh, radius, absolute_error);
 }
 
 Approximation design_sigmoid(double radius, double absolute_error) {

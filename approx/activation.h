@@ -4,6 +4,7 @@
 //     silu(z)     = z * sigmoid(z)
 //     gelu_erf(z) = z * Phi(z)                           GELU's definition, Phi(z) = 1/2 + erf(z / sqrt 2) / 2;
 //                                                        the identity differs from it by up to 0.0204
+//     gelu_tanh(z) = z * sigmoid(2 u),  u = sqrt(2 / pi) (z + 0.044715 z^3)      GPT-2's; within 0.0005 of it
 //
 // Each is z (1/2 + g(z)) with an odd gate g, so z g(z) = r(u) is an even function, u = z^2, and a series in
 // u: half the degree, one level for the square, where z * (series in z) would need one more. With v = z /
@@ -14,7 +15,10 @@
 //
 // Certificate: certified_error (certify.h). sigmoid(w) is analytic for |Im w| < pi, and |sigmoid(w)| <= 1
 // where |Im w| <= pi / 2, since |1 + exp(-w)|^2 = 1 + 2 exp(-Re w) cos(Im w) + exp(-2 Re w) >= 1. erf is
-// entire, and integrating from x to x + iy gives |erf(x + iy)| <= 1 + 2 / sqrt(pi) |y| exp(y^2).
+// entire, and integrating from x to x + iy gives |erf(x + iy)| <= 1 + 2 / sqrt(pi) |y| exp(y^2). Of GPT-2's
+// gate tanh(u) / 2 = sigmoid(2 u) - 1/2 with z = x + iy, |y| <= 3/4: where |x| <= 3/2,
+//     |Im 2u| = 2 sqrt(2 / pi) |y| (1 + 0.044715 (3 x^2 - y^2)) < 1.56 < pi / 2;
+// elsewhere |Re u| = sqrt(2 / pi) |x| (1 + 0.044715 (x^2 - 3 y^2)) > 1.22, and then |tanh u| < 1.2.
 //
 // The design_ functions take the least degree 2^k - 1 (a level buys no less) that has the error, up to 511,
 // and throw psm::Error where that does not suffice. All throw it for a radius that is not in (0, 1000].
@@ -29,11 +33,13 @@ inline constexpr double kGeluSlope = 1.702;
 double gelu(double z);
 double silu(double z);
 double gelu_erf(double z);
+double gelu_tanh(double z);
 double sigmoid(double z);
 
 Approximation design_gelu(double radius, double absolute_error);
 Approximation design_silu(double radius, double absolute_error);
 Approximation design_gelu_erf(double radius, double absolute_error);
+Approximation design_gelu_tanh(double radius, double absolute_error);
 Approximation design_sigmoid(double radius, double absolute_error);
 
 // With a given degree: the minimax polynomial, or the interpolant at the Chebyshev points (two to three times
@@ -42,6 +48,7 @@ enum class Fit { kMinimax, kInterpolation };
 Approximation gelu_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
 Approximation silu_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
 Approximation gelu_erf_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
+Approximation gelu_tanh_series(double radius, int degree_u, Fit fit = Fit::kMinimax);
 Approximation sigmoid_series(double radius, int degree, Fit fit = Fit::kMinimax);
 
 }  // namespace psm::approx

@@ -69,7 +69,7 @@ TEST_CASE("the design takes the least degree that has the error") {
   check_promises(gelu);
 }
 
-TEST_CASE("SiLU is GELU of a wider interval, and GELU with the error function keeps its certificate") {
+TEST_CASE("SiLU is GELU of a wider interval, and both other forms of GELU keep their certificates") {
   const Approximation silu_8 = design_silu(8, 1e-4),
                       gelu_narrow = design_gelu(8 / kGeluSlope, 1e-4 / kGeluSlope);
   check_promises(silu_8);
@@ -81,8 +81,13 @@ TEST_CASE("SiLU is GELU of a wider interval, and GELU with the error function ke
     const Approximation erf = design_gelu_erf(radius, 1e-4);
     CHECK(erf.error_bound() <= 1e-4);
     check_promises(erf);
+    const Approximation tanh = design_gelu_tanh(radius, 1e-4);
+    CHECK(tanh.error_bound() <= 1e-4);
+    check_promises(tanh);
+    CHECK(tanh.degree() == erf.degree());
   }
   CHECK_THROWS_WITH_AS(design_gelu_erf(900, 1e-9), doctest::Contains("gelu_erf"), Error);
+  CHECK_THROWS_WITH_AS(design_gelu_tanh(900, 1e-9), doctest::Contains("gelu_tanh"), Error);
 }
 
 TEST_CASE("the exact functions are those of the paper's identity") {
@@ -91,6 +96,9 @@ TEST_CASE("the exact functions are those of the paper's identity") {
   CHECK(silu(2) == doctest::Approx(2 / (1 + std::exp(-2.0))).epsilon(1e-14));
   CHECK(gelu_erf(1) == doctest::Approx(0.841344746068543).epsilon(1e-14));  // Phi(1)
   CHECK(gelu_erf(-2) == doctest::Approx(-2 * 0.0227501319481792).epsilon(1e-14));
+  CHECK(gelu_tanh(1) == doctest::Approx((1 + std::tanh(std::sqrt(2 / M_PI) * 1.044715)) / 2).epsilon(1e-14));
+  CHECK(gelu_tanh(-30) == 0);
+  for (double z = -8; z <= 8; z += 0.01) CHECK(std::abs(gelu_tanh(z) - gelu_erf(z)) < 0.0005);
   CHECK(gelu(2) == doctest::Approx(2 / (1 + std::exp(-3.404))).epsilon(1e-14));
   CHECK(gelu(-0.5) == doctest::Approx(-0.5 / (1 + std::exp(0.851))).epsilon(1e-14));
 }

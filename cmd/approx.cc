@@ -21,18 +21,18 @@ int run(int argc, char** argv) {
       "  bazel run //cmd:approx -- inverse --min 1e-3 --max 8 --bits 12\n"
       "  bazel run //cmd:approx -- inverse --min 1e-3 --max 1 --method plain --iterations 21\n"
       "  bazel run //cmd:approx -- gelu --radius 8 --bits 10 --plot gelu.svg\n"
-      "gelu is z sigmoid(1.702 z), the paper's; gelu_erf is z Phi(z), by the error function; silu is z "
-      "sigmoid(z).");
+      "gelu is z sigmoid(1.702 z), the paper's; gelu_erf is z Phi(z), by the error function;\n"
+      "gelu_tanh is GPT-2's, which is near it; silu is z sigmoid(z).");
   const std::vector<std::string>& words = flags.words("FUNCTION", 1, 1, kApproxFunctions);
   const double infinity = 1e300;
   const double& min =
       flags.number("min", 1e-3, -infinity, infinity, "lower end of the interval; for exp -8 unless given");
   const double& max =
       flags.number("max", 1, -infinity, infinity, "upper end of the interval; for exp 0 unless given");
-  const double& radius = flags.number(
-      "radius", 8, 1e-300, infinity,
-      "the interval is [-radius, radius], for sigmoid, gelu, gelu_erf, silu, and both arguments of "
-      "max");
+  const double& radius = flags.number("radius", 8, 1e-300, infinity,
+                                      "the interval is [-radius, radius], for sigmoid, gelu, gelu_erf, "
+                                      "gelu_tanh, silu, and both arguments of "
+                                      "max");
   const double& bits =
       flags.number("bits", 12, 0.1, 45,
                    "error wanted, 2^-bits: relative for inverse, inverse_sqrt and exp, absolute for "
@@ -45,9 +45,9 @@ int run(int argc, char** argv) {
       flags.integer("iterations", 0, 0, 29,
                     "iterations of a plain or relaxed method (squarings of exp by series), "
                     "instead of an error; 0: the error decides");
-  const int64_t& degree = flags.integer(
-      "degree", 0, 0, 511,
-      "degree of a series (in z^2 for gelu, gelu_erf and silu), instead of an error; 0: the error decides");
+  const int64_t& degree = flags.integer("degree", 0, 0, 511,
+                                        "degree of a series (in z^2 for gelu, gelu_erf, gelu_tanh and silu), "
+                                        "instead of an error; 0: the error decides");
   const int64_t& points =
       flags.integer("points", 100000, 2, 10000000, "points at which the error is measured");
   const std::string& plot = flags.text("plot", "", "writes function, polynomial and error to this SVG file");

@@ -140,6 +140,8 @@ struct ModelFlags {
   attention::ModelConfig config() const {
     constexpr int kVocabulary = 2048;
     const PublishedShape& published = published_shape(shape);
+    if (published.classes > 0)
+      throw Error(message(published.what, " is a classifier; a pass is timed of language models"));
     attention::ModelConfig config = published.config(static_cast<int>(tokens));
     if (layers > config.layers)
       throw Error(message(published.what, " has ", config.layers, " layers, not ", layers));
@@ -175,7 +177,9 @@ ModelToTime shape_to_time(const ModelFlags& flags, std::shared_ptr<const ckks::C
 
 ModelToTime file_to_time(const ModelFlags& flags, std::shared_ptr<const ckks::Context> context) {
   const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(flags.model));
-  const Task task = Task::of(checkpoint, flags.text.empty() ? "" : resolve_user_path(flags.text), "");
+  if (checkpoint.weights.config.classes > 0)
+    throw Error(message(flags.model, " is a classifier; a pass is timed of language models"));
+  const Task task = Task::of(checkpoint, {.text = resolve_user_path(flags.text)});
   ModelToTime out{std::make_unique<Deployment>(checkpoint, std::move(context)), {}};
   const auto wanted =
       static_cast<size_t>(flags.prompts > 0 ? flags.prompts : out.deployment->packing.prompts);

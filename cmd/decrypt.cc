@@ -47,8 +47,9 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedMo
   }
   PromptRecord record = PromptRecord::of(groups_of(prompts, packed.packing.prompts));
   if (recorded) {
-    const PromptRecord kept = PromptRecord::parse(
-        read_file(path, kMaxRecordBytes), path, packed.packing.prompts, packed.model.weights.config.context);
+    const PromptRecord kept =
+        PromptRecord::parse(read_file(path, kMaxRecordBytes), path, packed.packing.prompts,
+                            longest_prompt(packed.model.weights.config));
     if (!prompts.empty() && record.lengths != kept.lengths) {
       throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
     }
@@ -107,6 +108,18 @@ std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
   return slots;
 }
 
+// Why the answers cannot be those of the prompts: an error so many times the predicted one is none of the
+// encryption's. Empty if they can.
+std::string unlikeness(const Comparison& c, double predicted_std) {
+  constexpr double kFar = 100;
+  const double measured = std::sqrt(c.mse);
+  if (measured <= kFar * predicted_std) return {};
+  return message("the answers are not those of these prompts: their logits are ", format("%.3g", measured),
+                 " from the twin's where ", format("%.3g", predicted_std),
+                 " is predicted; other prompts were encrypted, or in another order, or the server ran "
+                 "something else");
+}
+
 int decrypt(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:decrypt -- --model MODEL --keys FOLDER --in FILE [flags]",
@@ -156,7 +169,7 @@ int decrypt(int argc, char** argv) {
   const size_t groups =
       require_groups(file, note, ends.outputs, *context, packed.model_fingerprint, in, model_path);
   std::vector<std::vector<int>> prompts;
-  if (prompt_flags.given()) prompts = prompt_flags.read(codec, packed.model.weights.config.context);
+  if (prompt_flags.given()) prompts = prompt_flags.read(codec, longest_prompt(packed.model.weights.config));
   const std::vector<std::vector<int>> all_lengths =
       lengths_of(files.prompts(note.request), packed, groups, prompts, in);
 
@@ -170,7 +183,7 @@ int decrypt(int argc, char** argv) {
     shared =
         decrypt_for_sharing(deployment, files, secret, encoder, terms, note.names, file, json["sharing"]);
   }
-  std::vector<std::vector<double>> logits;  // a row for each token of each prompt
+  std::vector<std::vector<double>> logits;  // a row for each token of each prompt, or each prompt
   size_t next = 0;
   for (const auto& lengths : all_lengths) {
     attention::SlotVectors outputs;
@@ -180,7 +193,7 @@ int decrypt(int argc, char** argv) {
     }
     for (auto& prompt :
          attention::client_logits(packed.model, packed.packing, outputs, placeholders(lengths))) {
-      append_rows(prompt, packed.model.weights.config.vocab, logits);
+      append_rows(prompt, packed.model.weights.config.logit_count(), logits);
     }
   }
   const double seconds = seconds_now() - start;
@@ -194,11 +207,12 @@ int decrypt(int argc, char** argv) {
       const std::string line = codec.list(predicted);
       std::printf("prompt %zu: %s\n", number++, line.c_str());
       answers.push_back(line);
-      row += static_cast<size_t>(length);
+      row += static_cast<size_t>(codec.rows(length));
     }
   }
   json["answers"] = std::move(answers);
   json["seconds"] = seconds;
+  std::string failure;
   if (!prompts.empty()) {
     prompts.resize(number);  // those that were answered
     const TwinRun twin = run_twin_on(Deployment(checkpoint, context), prompts);
@@ -206,6 +220,7 @@ int decrypt(int argc, char** argv) {
         compare_logits(twin.scored(codec), scored_rows(codec, prompts, logits), twin.predicted_std);
     std::printf("%s", c.text(twin.predicted_std).c_str());
     json["encrypted_vs_twin"] = c.json();
+    failure = unlikeness(c, twin.predicted_std);
   }
   if (!sharing) {
     std::printf(
@@ -213,6 +228,7 @@ int decrypt(int argc, char** argv) {
         "--share).\n");
   }
   common.write_json(json, AtomicFile::Access::kOwnerOnly);
+  if (!failure.empty()) throw Error(failure, Error::Kind::kFailed);
   return 0;
 }
 

@@ -194,6 +194,8 @@ int demo(int argc, char** argv) {
     heading("Model");
     checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
     const PromptCodec codec(checkpoint);
+    if (codec.is_classifier())
+      throw Error("a classifier is run by //cmd:keygen, //cmd:encrypt, //cmd:infer and //cmd:decrypt");
     scores = read_scores(checkpoint);
     if (codec.is_recall())
       task = std::make_unique<Task>(Task{std::make_unique<train::RecallTask>(codec.recall()), codec});

@@ -90,7 +90,8 @@ int encrypt(int argc, char** argv) {
   const PackedModel packed(checkpoint, context);
   const PlanEnds ends = PlanEnds::read(files.plan, context, packed.model_fingerprint, model_path);
   const PromptCodec codec(checkpoint);
-  const std::vector<std::vector<int>> prompts = prompt_flags.read(codec, packed.model.weights.config.context);
+  const std::vector<std::vector<int>> prompts =
+      prompt_flags.read(codec, longest_prompt(packed.model.weights.config));
   const auto groups = groups_of(prompts, packed.packing.prompts);
   const size_t ciphertexts = groups.size() * ends.inputs.size();
   if (ciphertexts > kMaxCiphertexts) {
@@ -108,7 +109,8 @@ int encrypt(int argc, char** argv) {
   const std::string out_file = resolve_user_path(out);
   wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note.text());
   for (const auto& group : groups) {
-    const attention::SlotVectors inputs = attention::client_inputs(packed.model, packed.packing, group);
+    const attention::SlotVectors inputs = attention::client_inputs(
+        packed.model, packed.packing, PromptExamples(packed.model.weights.config, group));
     for (const ckks::Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
       encryptor.encrypt(plaintext, writer);
   }

@@ -8,6 +8,7 @@
 #include "cmd/reports/task_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
+#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/evaluation/bits_per_byte.h"
 
@@ -18,8 +19,7 @@ namespace {
 Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
                         const std::string& text_path) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
-  const train::Batch batch =
-      read_documents(resolve_user_path(text_path), tokenizer, checkpoint.weights.config);
+  const train::Batch batch = read_documents(text_path, tokenizer, checkpoint.weights.config);
   const train::Evaluation e = train::evaluate(checkpoint.weights, batch);
   const double bits = train::bits_per_byte(e, train::bytes_per_target(batch, tokenizer));
   Table table({"attention", "nats a token", "perplexity", "bits a byte", "accuracy", "tokens"});
@@ -61,10 +61,7 @@ int evaluate_command(int argc, char** argv) {
       "polynomial form is scored too.");
   const std::string& model_path =
       flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
-  const std::string& text =
-      flags.text("text", "", "the text that a model was trained on, or documents for an imported one");
-  const std::string& valid =
-      flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  const TaskFlags data(flags);
   const int64_t& windows =
       flags.integer("windows", 128, 0, INT32_MAX, "of the held-out text to score; 0: all");
   const std::string& tasks = flags.text("tasks", "",
@@ -84,14 +81,19 @@ int evaluate_command(int argc, char** argv) {
       if (flags.given(flag)) throw Error(message("--", flag, " is for --tasks; give both or neither"));
   } else {
     require_given(flags, {"dir"});
-    for (const char* flag : {"text", "valid", "windows"})
+    for (const char* flag : {"text", "valid", "sentences", "images", "labels", "windows"})
       if (flags.given(flag)) throw Error(message("--tasks are read from --dir; leave out --", flag));
   }
   const std::vector<train::HarnessTask> wanted =
       tasks.empty() ? std::vector<train::HarnessTask>{} : tasks_from(tasks);
 
+  data.apply();
   const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
+  const int classes = checkpoint.weights.config.classes;
   if (!wanted.empty()) {
+    if (classes > 0)
+      throw Error(message(model_path, " is a classifier of ", classes,
+                          " classes, and tasks are for language models; give --sentences or --images"));
     common.write_json(evaluate_tasks(checkpoint, tokenizer_of(checkpoint).get(), wanted,
                                      resolve_user_path(dir),
                                      {.shots = static_cast<size_t>(shots),
@@ -102,15 +104,16 @@ int evaluate_command(int argc, char** argv) {
   const auto tokenizer = tokenizer_of(checkpoint);
   if (flags.given("windows") && !(tokenizer && trained_here(checkpoint)))
     throw Error("--windows are cut from a text that //cmd:train was given; leave it out for this model");
-  if (tokenizer && !trained_here(checkpoint)) {
-    common.write_json(evaluate_documents(checkpoint, *tokenizer, text));
+  if (tokenizer && classes == 0 && !trained_here(checkpoint)) {
+    common.write_json(evaluate_documents(checkpoint, *tokenizer, data.files().text));
     return 0;
   }
-  const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
+  const Task task = Task::of(checkpoint, data.files());
   const train::Batch test = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
-  const bool recall = task.recall_task() != nullptr;
+  const bool recall = task.counts_right();
   const double bytes = task.bytes_per_target(test);
-  std::vector<std::string> heading = {"form", recall ? "recall" : "accuracy", "perplexity", "positions"};
+  std::vector<std::string> heading = {"form", task.recall_task() ? "recall" : "accuracy", "perplexity",
+                                      task.is_classifier() ? "examples" : "positions"};
   if (!recall) heading.push_back("bits a byte");
   Table table(heading);
   Json json;

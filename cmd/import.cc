@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -23,16 +24,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormats = "auto, gpt-neox, llama, roberta, llama2c or checkpoint";
+constexpr const char* kFormats = "auto, gpt-neox, gpt2, llama, roberta, llama2c or checkpoint";
 
 struct Source {
   std::string path, format;  // with "auto" resolved; "hugging-face" stands for any of its families
 };
 
+// Does the file begin as safetensors do, with the length of a header and its brace?
+bool looks_like_safetensors(const std::string& path) {
+  char start[9] = {};
+  std::ifstream(path, std::ios::binary).read(start, sizeof start);
+  return start[8] == '{' && start[6] == 0 && start[7] == 0;
+}
+
 Source find_source(const std::string& path, const std::string& format) {
   if (format != "auto") return {path, format};
   if (fs::is_directory(path)) return {path, "hugging-face"};
-  if (!path.ends_with(".safetensors")) return {path, "llama2c"};
+  if (!path.ends_with(".safetensors") && !looks_like_safetensors(path)) return {path, "llama2c"};
   return {path, fs::exists(fs::path(path).parent_path() / "config.json") ? "hugging-face" : "checkpoint"};
 }
 
@@ -53,7 +61,8 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
     return out;
   }
   bool known = source.format == "hugging-face";
-  for (const char* family : {"gpt-neox", "llama", "roberta"}) known = known || source.format == family;
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta"})
+    known = known || source.format == family;
   if (!known) throw Error(message("--format ", source.format, " is not known; use ", kFormats));
   attention::ImportedModel model = attention::read_hugging_face(source.path, head);
   out.checkpoint.weights = std::move(model.weights);
@@ -91,12 +100,21 @@ Json to_json(const std::vector<std::string>& names) {
   return json;
 }
 
+// Whether the architecture runs encrypted, once its attention is PowerSoftmax.
+std::string encrypted_form(attention::ModelConfig config) {
+  const bool replaced = config.attention != attention::AttentionKind::kPowerSoftmax;
+  config.attention = attention::AttentionKind::kPowerSoftmax;
+  const std::string why = config.without_encrypted_form();
+  return !why.empty() ? "no: " + why : replaced ? "with its attention replaced (//cmd:train --from)" : "yes";
+}
+
 int import_command(int argc, char** argv) {
-  Flags flags("bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
-              "Makes a checkpoint of a model in other files: a folder of transformers with config.json and\n"
-              "model.safetensors (GPT-NeoX such as Pythia, Llama, RoBERTa), or a file of llama2.c. The "
-              "tokenizer is kept in it.\n"
-              "With --to hugging-face the model is written into the folder --out for transformers.");
+  Flags flags(
+      "bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
+      "Makes a checkpoint of a model in other files: a folder of transformers with config.json and\n"
+      "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, RoBERTa), or a file of llama2.c. The "
+      "tokenizer is kept in it.\n"
+      "With --to hugging-face the model is written into the folder --out for transformers.");
   const std::string& from = flags.text("from", "", "folder or file of the model");
   const std::string& format = flags.text("format", "auto", message("what it is: ", kFormats));
   const std::string& tokenizer_path = flags.text(
@@ -141,6 +159,7 @@ int import_command(int argc, char** argv) {
                         config.key_heads(), " of keys), feed-forward ", config.ffn, ", vocabulary ",
                         config.vocab, ", context ", config.context));
   line("parameters", std::to_string(checkpoint.weights.parameters()));
+  line("encrypted", encrypted_form(config));
   line("tokenizer", tokenizer ? message(tokenizer->vocab(), " tokens") : "none");
   line("ignored", list_text(model.ignored));
   for (const std::string& change : model.changed) line("converted", change);
@@ -149,6 +168,7 @@ int import_command(int argc, char** argv) {
   Json json;
   json["architecture"] = std::string(attention::family_of(config));
   json["config"] = parse_json(attention::config_to_json(config), "config");
+  json["encrypted"] = encrypted_form(config);
   json["parameters"] = static_cast<int64_t>(checkpoint.weights.parameters());
   if (tokenizer) json["tokenizer_tokens"] = tokenizer->vocab();
   json["ignored"] = to_json(model.ignored);

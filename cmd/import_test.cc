@@ -27,12 +27,13 @@ attention::ModelWeights tiny(std::string_view family) {
   config.vocab = 7, config.context = 5, config.layers = 2, config.width = 8, config.heads = 2,
   config.ffn = 12;
   config.attention = attention::AttentionKind::kSoftmax;
+  if (family == "gpt-neox") config.rotary_fraction = 0.5;
   if (family == "roberta") config.classes = 3;
   return attention::random_weights(config, 3);
 }
 
 TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the same files") {
-  for (const char* family : {"gpt-neox", "llama"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama"}) {
     const std::string folder = path_of(family), checkpoint = path_of("model.safetensors");
     std::filesystem::create_directories(folder);
     attention::write_hugging_face(folder, tiny(family));
@@ -46,6 +47,34 @@ TEST_CASE("a model of transformers becomes a checkpoint, and goes back into the 
   }
 }
 
+TEST_CASE("a checkpoint is known by what is in it, whatever its name") {
+  attention::save_checkpoint(path_of("model.safetensors"), {tiny("llama"), {}, {}, {}});
+  std::filesystem::copy_file(path_of("model.safetensors"), path_of("a_checkpoint"),
+                             std::filesystem::copy_options::overwrite_existing);
+  run_for_json("import --from " + path_of("a_checkpoint") + " --out " + path_of("again.safetensors"));
+  CHECK(read_file(path_of("again.safetensors"), 1 << 20) == read_file(path_of("model.safetensors"), 1 << 20));
+}
+
+TEST_CASE("weights that only PyTorch reads are refused with what converts them") {
+  const std::string folder = path_of("pickled");
+  std::filesystem::create_directories(folder);
+  attention::write_hugging_face(folder, tiny("llama"));
+  std::filesystem::rename(folder + "/model.safetensors", folder + "/pytorch_model.bin");
+  check_refused("import --from " + folder + " --out " + path_of("x.safetensors"),
+                "save_pretrained(FOLDER, safe_serialization=True)");
+}
+
+TEST_CASE("merges beside a tokenizer.json, which has its own, are refused") {
+  write_file(path_of("tokenizer.json"), R"({"model": {"type": "BPE", "vocab": {}, "merges": []}})");
+  write_file(path_of("merges.txt"), "#version: 0.2\n");
+  const std::string folder = path_of("merged");
+  std::filesystem::create_directories(folder);
+  attention::write_hugging_face(folder, tiny("llama"));
+  check_refused("import --from " + folder + " --out " + path_of("x.safetensors") + " --tokenizer " +
+                    path_of("tokenizer.json") + " --merges " + path_of("merges.txt"),
+                "has its merges; leave --merges out");
+}
+
 TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   const std::string folder = path_of("roberta"), out = path_of("refused.safetensors"), to = " --out " + out;
   std::filesystem::create_directories(folder);
@@ -55,7 +84,7 @@ TEST_CASE("what cannot be imported is refused in one line and leaves nothing") {
   check_refused("import --from " + folder + " --format gpt-neox" + to,
                 "holds a roberta model and --format says gpt-neox");
   check_refused("import --from " + folder + " --format onnx" + to,
-                "use auto, gpt-neox, llama, roberta, llama2c or checkpoint");
+                "use auto, gpt-neox, gpt2, llama, roberta, llama2c or checkpoint");
   write_file(path_of("short.bin"), "abc");
   check_refused("import --from " + path_of("short.bin") + to, "is not a model of llama2.c");
   write_file(folder + "/model.safetensors", std::string(8, '\x7f'));

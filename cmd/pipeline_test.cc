@@ -65,6 +65,19 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   CHECK(comparison.at("argmax_agreement", "json").number("argmax_agreement") >= 0.99);
 }
 
+TEST_CASE("answers that are far from the twin of the prompts given are a failure, with its likely reasons") {
+  keys();
+  REQUIRE(run("infer", infer_arguments("answer.ct")).exit_code == 0);
+  const Outcome other = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " +
+                                           path_of("answer.ct") + " --sample 12 --seed 2 --insecure");
+  CHECK(other.exit_code == 1);
+  CHECK(other.err.find("error: the answers are not those of these prompts") != std::string::npos);
+  // The prompts themselves are no answers.
+  const Outcome prompts = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " +
+                                             path_of("prompts.ct") + " --insecure");
+  CHECK(prompts.exit_code == 2);
+}
+
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
   keys();
   // The same model, whose eight tokens are letters now; the server's file need not know.

@@ -67,7 +67,9 @@ int plan_command(int argc, char** argv) {
       "searches instead for the chains that bootstrap fastest within the security bounds: primes, digits,\n"
       "factors, and why; --secret may then be both as well, and is unless given.");
   const std::string& shape_name = flags.text("shape", "", "a published shape: " + published_shape_names());
-  const int64_t& tokens = flags.integer("tokens", 128, 2, 4096, "sequence length of a shape, a power of two");
+  const int64_t& tokens = flags.integer("tokens", 128, 2, 4096,
+                                        "--shape: tokens of a sequence, which take places of a power of two; "
+                                        "--model: cuts its context");
   const int64_t& prompts = flags.integer(
       "prompts", 0, 0, 32768,
       "different prompts at once; fewer than fit repeat, and may bootstrap sparsely; 0: as many as fit");
@@ -113,12 +115,6 @@ int plan_command(int argc, char** argv) {
 
   const ckks::Context context(ring.spec());
   ring.require_security(context);
-  const ckks::BootstrapPlan bootstrap(context);
-  std::fprintf(stderr, "calibrating ...\n");
-  const program::KernelSeconds kernels = program::calibrate(context);
-  program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
-  if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
-
   const int at_once = one_token ? 1 : static_cast<int>(prompts);
   std::vector<std::string> kept;
   program::Program program;
@@ -126,18 +122,19 @@ int plan_command(int argc, char** argv) {
   std::string title;
   if (flags.given("shape")) {
     const PublishedShape& shape = published_shape(shape_name);
-    const attention::ModelConfig config = shape.config(static_cast<int>(tokens));
-    packing = attention::make_packing(config, static_cast<int>(tokens), static_cast<size_t>(context.slots()),
-                                      at_once);
+    const bool usual = shape.fixed_tokens > 0 && !flags.given("tokens");
+    const attention::ModelConfig config = shape.config(usual ? shape.fixed_tokens : static_cast<int>(tokens));
+    packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
     const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
     program = one_token ? attention::build_decode_shape_program(config, packing, {}, options)
                               .at(static_cast<int>(position))
                         : attention::build_shape_program(config, packing, {}, options);
     if (one_token) kept = attention::cache_names(packing, config.layers);
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
-                    " heads, ", tokens, " tokens");
+                    " heads, ", config.context, " tokens");
   } else {
-    const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
+    attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
+    if (flags.given("tokens")) attention::cut_context(checkpoint.weights, static_cast<int>(tokens));
     const Deployment deployment(checkpoint, ring.spec());
     const attention::ModelConfig& config = deployment.model.weights.config;
     packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
@@ -147,6 +144,11 @@ int plan_command(int argc, char** argv) {
     if (one_token) kept = attention::cache_names(packing, config.layers);
     title = model_path;
   }
+  const ckks::BootstrapPlan bootstrap(context);
+  std::fprintf(stderr, "calibrating ...\n");
+  const program::KernelSeconds kernels = program::calibrate(context);
+  program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
+  if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
   std::vector<program::SparseFigures> sparse;
   const size_t period = program::longest_refreshed(program);
   if (period > 1 && period <= program.slots / 2)
@@ -158,8 +160,10 @@ int plan_command(int argc, char** argv) {
                                        : program::plan(program, budget, costs);
   const program::MeterReading reading = program::meter(plan, costs);
 
-  std::printf("%s\n  %s\n  %d prompts share %d state ciphertexts of %d slots\n", title.c_str(),
-              context.describe().c_str(), packing.prompts, packing.state_ciphertexts(), context.slots());
+  std::printf("%s\n  %s\n  %s in %s of %d slots for the state\n", title.c_str(), context.describe().c_str(),
+              counted(static_cast<size_t>(packing.prompts), "prompt").c_str(),
+              counted(static_cast<size_t>(packing.state_ciphertexts()), "ciphertext").c_str(),
+              context.slots());
   print_counts("key-switches", reading.counts);
   print_counts("inside bootstraps", reading.bootstrap_counts);
   std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",

@@ -13,12 +13,24 @@
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
+#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {
 namespace {
 
 constexpr size_t kSlots = size_t{1} << 15;  // of the ring for which levels are counted
+
+// What hinders an encrypted form: something about the model, or its context; empty if nothing does.
+std::string without_encrypted_form(const attention::ModelConfig& config) {
+  if (std::string why = config.without_encrypted_form(); !why.empty()) return why;
+  const int head = static_cast<int>(std::bit_ceil(static_cast<unsigned>(config.head_dim() + 1) / 2));
+  const size_t slots = std::bit_ceil(static_cast<unsigned>(config.context)) * static_cast<size_t>(head);
+  if (slots <= kSlots) return {};
+  return message("context is ", config.context, ", and with heads of ", config.head_dim(),
+                 " dimensions a ciphertext holds ", kSlots / static_cast<size_t>(head),
+                 " tokens; cut it with --tokens");
+}
 
 int polynomialise(int argc, char** argv) {
   Flags flags(
@@ -29,10 +41,7 @@ int polynomialise(int argc, char** argv) {
       "and prints its certificate and how often unseen data leaves the interval.");
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
   const std::string& out = flags.text("out", "", "file for the polynomial model");
-  const std::string& text =
-      flags.text("text", "", "the text of a text model, to check the ranges on its held-out part");
-  const std::string& valid =
-      flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  const TaskFlags data(flags);
   const attention::PolynomialOptions defaults;
   const double& margin =
       flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
@@ -52,12 +61,17 @@ int polynomialise(int argc, char** argv) {
       flags.truth("paper", false,
                   "the paper's polynomials: 21 iterations of Goldschmidt's division, and its plain "
                   "iteration for 1/sqrt(x)");
+  const int64_t& tokens =
+      flags.integer("tokens", 0, 0, 1 << 20,
+                    "cuts the model's context to so many tokens, as the encrypted form has; 0: not");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   require_given(flags, {"model", "out"});
+  data.apply();
 
   attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
+  if (tokens > 0) attention::cut_context(checkpoint.weights, static_cast<int>(tokens));
   if (!checkpoint.ranges) {
     throw Error(message(model_path, " has no measured ranges; take final.safetensors of //cmd:train"));
   }
@@ -77,18 +91,17 @@ int polynomialise(int argc, char** argv) {
   json["margin"] = margin;
   json["approximations"] = approximations_json(model);
   const attention::ModelConfig& config = checkpoint.weights.config;
-  if (config.attention == attention::AttentionKind::kPowerSoftmax &&
-      config.departure_from_gpt_neox().empty()) {
-    const int tokens = static_cast<int>(std::bit_ceil(static_cast<unsigned>(config.context)));
+  if (const std::string why = without_encrypted_form(config); !why.empty()) {
+    std::printf("no encrypted form: %s\n", why.c_str());
+  } else {
     const auto paths = attention::critical_paths(
-        attention::build_program(model, attention::make_packing(config, tokens, kSlots)));
+        attention::build_program(model, attention::make_packing(config, config.context, kSlots)));
     std::printf("%s", path_table(paths).c_str());
     json["levels"] = path_json(paths);
   }
 
-  const bool recall = PromptCodec(checkpoint).is_recall();
-  if (recall || !text.empty()) {
-    const Task task = Task::of(checkpoint, resolve_user_path(text), resolve_user_path(valid));
+  if (data.any() || PromptCodec(checkpoint).is_recall()) {
+    const Task task = Task::of(checkpoint, data.files());
     const train::Batch test = task.test();
     const std::vector<attention::RangeUse> uses = attention::count_range_leaves(model, test.examples());
     std::printf("on unseen data:\n%s", range_use_table(uses, config.layers).c_str());

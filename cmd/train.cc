@@ -14,27 +14,26 @@
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/recipe_flags.h"
+#include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 
 namespace psm::cmd {
 namespace {
 
 int train(int argc, char** argv) {
-  Flags flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
-              "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
-              "the latter's\n"
-              "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
-              "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
-              "short time (continual\n"
-              "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
-              "The task is\n"
-              "in-context recall, or with --text the characters of a file, with --tokenizer its tokens. An "
-              "interrupted\n"
-              "training goes on where it was.");
+  Flags flags(
+      "bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
+      "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
+      "the latter's\n"
+      "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
+      "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
+      "short time (continual\n"
+      "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
+      "The task is\n"
+      "in-context recall, or with --text the characters of a file, with --tokenizer its tokens; or the\n"
+      "classification of --sentences or --images. An interrupted training goes on where it was.");
   const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
-  const std::string& text = flags.text("text", "", "train a language model of this text");
-  const std::string& valid =
-      flags.text("valid", "", "the text held out, unless it is the last tenth of --text");
+  const TaskFlags data(flags);
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
                  "tokenizer.json, llama2.c's file or GPT-2's vocabulary, which the model keeps; else the "
@@ -46,9 +45,10 @@ int train(int argc, char** argv) {
   flags.parse(argc, argv);
   common.apply();
   require_given(flags, {"out"});
-  if (flags.given("valid") && text.empty()) throw Error("--valid holds out a text; it needs --text");
-  if (flags.given("tokenizer") && text.empty())
-    throw Error("--tokenizer makes tokens of a text; it needs --text");
+  data.apply();
+  const TaskFiles files = data.files();
+  if (flags.given("tokenizer") && files.text.empty() && files.sentences.empty())
+    throw Error("--tokenizer makes tokens of a text; it needs --text or --sentences");
   if (flags.given("merges") && !flags.given("tokenizer"))
     throw Error("--merges belong to GPT-2's vocabulary; give that with --tokenizer");
   if (flags.given("tokenizer") && flags.given("from"))
@@ -56,13 +56,14 @@ int train(int argc, char** argv) {
 
   std::optional<attention::Checkpoint> from;
   if (!from_path.empty()) from = attention::load_checkpoint(resolve_user_path(from_path));
-  const std::string text_path = resolve_user_path(text), valid_path = resolve_user_path(valid);
   std::shared_ptr<const nn::Tokenizer> tokenizer;
   if (flags.given("tokenizer")) tokenizer = load_user_tokenizer(tokenizer_path, merges);
-  const Task task = from ? Task::of(*from, text_path, valid_path)
-                    : text.empty()
-                        ? Task::recall()
-                        : Task::text(text_path, valid_path, recipe_flags.context_or_default(), tokenizer);
+  const int context = recipe_flags.context_or_default();
+  const Task task = from                       ? Task::of(*from, files)
+                    : !files.sentences.empty() ? Task::sentences(files.sentences, context, tokenizer)
+                    : !files.images.empty()    ? Task::images(files.images, files.labels)
+                    : files.text.empty()       ? Task::recall()
+                                               : Task::text(files.text, files.valid, context, tokenizer);
   train::RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
   const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);

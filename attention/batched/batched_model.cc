@@ -131,9 +131,12 @@ void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const
   };
   for (int n = 0; n < config.layers; ++n) {
     rows_of(Site::kResidual, n, out.residual[n]);
+    if (config.block == BlockKind::kPostNorm) rows_of(Site::kSum, n, out.norm1_inputs[n]);
     variances_of(Site::kVariance, n, out.norm1_inputs[n]);
-    if (config.block != BlockKind::kParallel)  // there it is the same x
+    if (config.block != BlockKind::kParallel) {  // there it is the same x
+      rows_of(Site::kSum, n, out.norm2_inputs[n]);
       variances_of(Site::kSecondVariance, n, out.norm2_inputs[n]);
+    }
     for (int head = 0; head < config.heads; ++head)
       for (int t = 0; t < real; ++t) {
         const int keys = config.causal ? t + 1 : real;

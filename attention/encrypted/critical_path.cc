@@ -39,7 +39,7 @@ PathLevels extended(PathLevels path, const Instruction& instruction) {
   path.total += levels;
   if (has_part(instruction.label, " / 1/sqrt(x)")) path.inverse_sqrt += levels;
   if (has_part(instruction.label, " / 1/x")) path.inverse += levels;
-  if (has_part(instruction.label, " / gelu")) path.gelu += levels;
+  if (has_part(instruction.label, " / gelu") || has_part(instruction.label, " / silu")) path.gelu += levels;
   return path;
 }
 

@@ -309,6 +309,7 @@ namespace {
 template <typename Folded, typename Polynomials>
 DecodeProgram build(const ModelConfig& config, const Packing& packing, bool client_norm, const Folded& folded,
                     const Polynomials& polynomials) {
+  require_decodable(config);
   require_one_sequence(packing, 1);
   Builder builder(packing.slots);
   Decoder decoder(builder, config, packing);

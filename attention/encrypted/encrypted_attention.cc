@@ -21,8 +21,11 @@ size_t wrap(long index, size_t period) {
 }  // namespace
 
 AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta, std::vector<double> scale)
-    : tokens_(packing.tokens),
+    : causal_(packing.causal),
+      tokens_(packing.tokens),
       features_(packing.features),
+      stride_(packing.token_stride()),
+      length_(packing.length > 0 ? packing.length : packing.tokens),
       head_features_(packing.head_features),
       score_ciphertexts_(packing.score_ciphertexts()),
       // Long sums of hoisted rotations want few babies, short ones few relinearisations.
@@ -31,15 +34,15 @@ AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta
       scale_(std::move(scale)) {
   PSM_CHECK(static_cast<int>(theta_.size()) == head_features_ && static_cast<int>(scale_.size()) == tokens_,
             theta_.size(), " angles, ", scale_.size(), " scales");
-  const int C = head_features_, F = features_, B = babies_;
+  const int C = head_features_, F = stride_, B = babies_;
   // K~_m = rot_{-mCF} sum_f mask . rot_{-fF}(conj k); V~ likewise with m = 0.
   skew_keys_.outputs = score_ciphertexts_;
   for (int f = 0; f < C; ++f) {
     for (int m = 0; m < score_ciphertexts_; ++m)
       skew_keys_.terms.push_back(
           {.output = m, .giant = -m * C * F, .baby = -f * F, .weight = key_mask(m, f, -m * C * F)});
-    std::vector<ckks::Complex> one(static_cast<size_t>(F));
-    for (int at = f; at < F; at += C) one[at] = 1;
+    std::vector<ckks::Complex> one(static_cast<size_t>(features_));
+    for (int at = f; at < features_; at += C) one[at] = 1;
     skew_values_.terms.push_back({.baby = -f * F, .weight = ckks::Plain(std::move(one))});
   }
   // Inputs are q and V~ rotated by the giants, one for each g; outputs (g, b) in this order.
@@ -60,45 +63,47 @@ AttentionMasks::AttentionMasks(const Packing& packing, std::vector<double> theta
     }
 }
 
-// mask_i before the outer rotation by `giant_offset`.
-ckks::Plain AttentionMasks::query_mask(int i, int giant_offset) const {
-  const size_t period = static_cast<size_t>(tokens_) * static_cast<size_t>(features_);
+// entry(t, j) for feature j of every head of token t, before the outer rotation by `giant_offset`. A mask that
+// is the same for all tokens has the features' period.
+template <typename Entry>
+ckks::Plain AttentionMasks::mask(bool by_token, int giant_offset, const Entry& entry) const {
+  const int tokens = by_token ? tokens_ : 1, features = by_token ? stride_ : features_;
+  const size_t period = static_cast<size_t>(tokens) * static_cast<size_t>(features);
   std::vector<ckks::Complex> mask(period);
-  for (int t = 0; t < tokens_; ++t)
-    for (int f = 0; f < features_; ++f) {
-      const int j = f % head_features_, source = j + i;
-      if (source < 0 || source >= head_features_ || t < j) continue;
-      mask[wrap(static_cast<long>(t) * features_ + f + giant_offset, period)] =
-          std::polar(scale_[t] / 2, -theta_[source] * i);
-    }
+  for (int t = 0; t < tokens; ++t)
+    for (int f = 0; f < features; ++f)
+      mask[wrap(static_cast<long>(t) * features + f + giant_offset, period)] = entry(t, f % head_features_);
   return ckks::Plain(std::move(mask));
+}
+
+ckks::Plain AttentionMasks::query_mask(int i, int giant_offset) const {
+  return mask(causal_, giant_offset, [&](int t, int j) -> ckks::Complex {
+    const int source = j + i;
+    if (source < 0 || source >= head_features_ || (causal_ ? t : tokens_ - 1) < j) return 0;
+    return std::polar(scale_[t] / 2, -theta_[source] * i);
+  });
 }
 
 ckks::Plain AttentionMasks::value_mask(int i, int giant_offset) const {
-  const size_t period = static_cast<size_t>(features_);
-  std::vector<ckks::Complex> mask(period);
-  for (int f = 0; f < features_; ++f) {
-    const int j = f % head_features_ - i;
-    if (j >= 0 && j < head_features_) mask[wrap(f + giant_offset, period)] = 1;
-  }
-  return ckks::Plain(std::move(mask));
+  return mask(false, giant_offset,
+              [&](int, int f) { return f - i >= 0 && f - i < head_features_ ? 1.0 : 0.0; });
 }
 
 ckks::Plain AttentionMasks::key_mask(int m, int feature, int giant_offset) const {
-  const size_t period = static_cast<size_t>(tokens_) * static_cast<size_t>(features_);
-  std::vector<ckks::Complex> mask(period);
   const int step = m * head_features_;
-  for (int t = 0; t < tokens_; ++t) {
-    if (wrap(t - feature, static_cast<size_t>(tokens_)) < static_cast<size_t>(step)) continue;
-    for (int f = feature; f < features_; f += head_features_)
-      mask[wrap(static_cast<long>(t) * features_ + f + giant_offset, period)] =
-          std::polar(1.0, theta_[feature] * (step + feature));
-  }
-  return ckks::Plain(std::move(mask));
+  const auto token_before = [&](int t, int distance) {
+    return static_cast<int>(wrap(t - distance, static_cast<size_t>(tokens_)));
+  };
+  return mask(causal_ || length_ < tokens_, giant_offset, [&](int t, int f) -> ckks::Complex {
+    if (f != feature) return 0;
+    const bool counts =
+        causal_ ? token_before(t, feature) >= step : token_before(t, step + feature) < length_;
+    return counts ? std::polar(1.0, theta_[feature] * (step + feature)) : 0;
+  });
 }
 
 std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) const {
-  const int C = head_features_, F = features_, B = babies_;
+  const int C = head_features_, F = stride_, B = babies_;
   const std::vector<Value> keys = builder.linear(std::vector<Value>{builder.conjugate(k)}, skew_keys_);
   std::vector<int> giant_offsets, baby_offsets;
   for (int g = 0; g < giants(); ++g) giant_offsets.push_back((g - C / B) * B);
@@ -125,16 +130,32 @@ std::vector<Value> AttentionMasks::scores(Builder& builder, Value q, Value k) co
 
 ckks::Plain AttentionMasks::score_offsets(int m, const std::vector<double>& c) const {
   PSM_CHECK(static_cast<int>(c.size()) == features_ / head_features_, c.size(), " offsets");
-  std::vector<ckks::Complex> offsets(static_cast<size_t>(tokens_) * static_cast<size_t>(features_));
+  std::vector<ckks::Complex> offsets(static_cast<size_t>(tokens_) * static_cast<size_t>(stride_));
   for (int t = 0; t < tokens_; ++t)
-    for (int f = 0; f < features_; ++f)
-      if (t >= m * head_features_ + f % head_features_)
-        offsets[static_cast<size_t>(t) * features_ + f] = scale_[t] * c[f / head_features_];
+    for (int f = 0; f < stride_; ++f) {
+      const int j = f % head_features_, token = t - m * head_features_ - j;
+      const bool counts =
+          causal_ ? token >= 0
+                  : j < tokens_ && static_cast<int>(wrap(token, static_cast<size_t>(tokens_))) < length_;
+      if (counts)
+        offsets[static_cast<size_t>(t) * stride_ + f] = scale_[t] * c[f % features_ / head_features_];
+    }
+  return ckks::Plain(std::move(offsets));
+}
+
+std::vector<Value> AttentionMasks::skewed_lengths(Builder& builder, Value lengths) const {
+  return builder.linear(std::vector<Value>{lengths}, skew_keys_);
+}
+
+ckks::Plain AttentionMasks::offsets_of_heads(const std::vector<double>& c) const {
+  std::vector<ckks::Complex> offsets(static_cast<size_t>(features_));
+  for (int f = 0; f < features_; ++f)
+    if (f % head_features_ < tokens_) offsets[f] = c[f / head_features_];
   return ckks::Plain(std::move(offsets));
 }
 
 Value AttentionMasks::weigh(Builder& builder, const std::vector<Value>& powers, Value v) const {
-  const int C = head_features_, F = features_, B = babies_;
+  const int C = head_features_, F = stride_, B = babies_;
   const Value skewed = builder.linear(std::vector<Value>{v}, skew_values_)[0];
   std::vector<int> giant_offsets, value_offsets, baby_offsets;
   for (int g = 0; g < giants(); ++g) {

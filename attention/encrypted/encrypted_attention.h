@@ -1,9 +1,10 @@
-// PowerSoftmax attention on ciphertexts in token-major packing (packing.h), after RoPE, causal, for all heads
-// and all prompts of a ciphertext at once.
+// PowerSoftmax attention on ciphertexts in token-major packing (packing.h), after RoPE, for all heads and all
+// prompts of a ciphertext at once.
 //
-// Notation: T tokens, F features a ciphertext, C complex features a head, M = ceil(T / C); q, k, v the
-// complex features before RoPE, theta_f the angle of feature f of a head (0: not rotated); i runs over (-C,
-// C) and is cut into giant and baby steps. [..] is 1 where the condition holds, else 0.
+// Notation: T tokens, F slots from one token to the next (token_stride() of the packing), C complex features
+// a head, M = ceil(T / C); q, k, v the complex features before RoPE, theta_f the angle of feature f of a head
+// (0: not rotated); i runs over (-C, C) and is cut into giant and baby steps. [..] is 1 where the condition
+// holds, else 0. Causal:
 //
 //   skew        K~_m[t, f] = conj k[t - (mC + f), f] e^{i theta_f (mC + f)} [(t - f) mod T >= mC]
 //               V~[t, f]   = v[t - f, f]
@@ -20,6 +21,14 @@
 //
 // scale[t] = (t + 1)^{-1/p} makes D the mean of the length-agnostic form. A prompt's neighbour enters masked
 // slots only.
+//
+// Bidirectional: tokens are cyclic, slot (t, j) of T_m is the score with token (t - mC - j) mod T, theta = 0.
+// Of the masks' conditions only 0 <= j + i < C and j < T stay, and the tokens u >= L that fill a sequence up
+// to T are masked where their keys are, scale = L^{-1/p}: if all sequences have L tokens in K~_m's mask; else
+// by the input `lengths`, which is L^{-1/p} [u < L] in the slots of token u,
+//
+//   k <- k * lengths                                 1 level
+//   offset      T_m += c_head * rot(lengths)         rot as K~_m of k; 2 levels, from the input
 //
 // Baby steps b and giant steps g; each sum over b is one relinearisation:
 //   scores, i = g B + b:   T_m = Re sum_g rot_{gB(1+F)} sum_b [mask'_i rot_{b-gBF}(q)] * rot_{b(1+F)}(K~_m)
@@ -40,13 +49,17 @@ namespace psm::attention {
 // The plaintexts and offsets of attention, the same for every layer of a model.
 class AttentionMasks {
  public:
-  // theta[f] for the C features of a head; scale[t] for the T tokens.
+  // theta[f] for the C features of a head; scale[t] for the T tokens (bidirectional: the same for all).
   AttentionMasks(const Packing&, std::vector<double> theta, std::vector<double> scale);
 
   // T_m, m = 0 .. M - 1, of one ciphertext of heads. The imaginary parts are zero.
   std::vector<program::Value> scores(program::Builder&, program::Value q, program::Value k) const;
   // The offsets of ciphertext m of the scores, c for each head of a ciphertext (0 where there is none).
   ckks::Plain score_offsets(int m, const std::vector<double>& c) const;
+  // In slot (t, j) of number m what `lengths` has for token t - mC - j, in all heads.
+  std::vector<program::Value> skewed_lengths(program::Builder&, program::Value lengths) const;
+  // What those are multiplied by for offsets c.
+  ckks::Plain offsets_of_heads(const std::vector<double>& c) const;
   // O from the powers P_m and v.
   program::Value weigh(program::Builder&, const std::vector<program::Value>& powers, program::Value v) const;
   // factor * D.
@@ -56,11 +69,15 @@ class AttentionMasks {
 
  private:
   int giants() const { return 2 * head_features_ / babies_; }
+  template <typename Entry>
+  ckks::Plain mask(bool by_token, int giant_offset, const Entry& entry) const;
   ckks::Plain query_mask(int i, int giant_offset) const;
   ckks::Plain value_mask(int i, int giant_offset) const;
   ckks::Plain key_mask(int m, int feature, int giant_offset) const;
 
-  int tokens_, features_, head_features_, score_ciphertexts_, babies_;
+  bool causal_;
+  // Slots from token to token, and of the tokens those that are no filling.
+  int tokens_, features_, stride_, length_, head_features_, score_ciphertexts_, babies_;
   std::vector<double> theta_, scale_;
   ckks::LinearTransform skew_keys_, skew_values_, mask_queries_, mask_values_;
 };

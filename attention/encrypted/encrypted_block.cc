@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "nn/encrypted/encrypted_gelu.h"
+#include "nn/encrypted/encrypted_norm.h"
 #include "nn/encrypted/encrypted_power.h"
+#include "nn/encrypted/encrypted_swiglu.h"
 
 namespace psm::attention {
 
@@ -20,67 +22,58 @@ Values add_biases(Builder& builder, std::span<const Value> values, const std::ve
   return sums;
 }
 
-// Attention of one ciphertext of heads, divided by V.
-Values encrypted_heads(Builder& builder, const Values& q, const Values& k, const Values& v,
-                       const FoldedLayer& folded, const approx::Approximation& inverse,
-                       const AttentionMasks& masks, int power) {
-  Builder::Scope scope(builder, "attention");
-  Values scores;
-  {
-    Builder::Scope inner(builder, "scores");
-    for (size_t c = 0; c < q.size(); ++c) {
-      Values of_heads = masks.scores(builder, q[c], k[c]);
-      if (!folded.score_offset.empty())
-        for (size_t m = 0; m < of_heads.size(); ++m)
-          of_heads[m] = builder.add_plain(of_heads[m],
-                                          masks.score_offsets(static_cast<int>(m), folded.score_offset[c]));
-      scores.insert(scores.end(), of_heads.begin(), of_heads.end());
+// A matrix and what it is multiplied with.
+struct Term {
+  const nn::SlotMatrix& matrix;
+  const Values& of;
+};
+
+// sum of the terms + bias, as one matrix [A | B ...]: they share the giant steps.
+Values sum_of_maps(Builder& builder, std::span<const Term> terms, const std::vector<ckks::Plain>& bias,
+                   const Packing& packing) {
+  Values sources;
+  size_t inputs = 0;
+  for (const Term& term : terms) {
+    const Values of_term = nn::linear_sources(builder, term.of, packing.features);
+    sources.insert(sources.end(), of_term.begin(), of_term.end());
+    inputs += term.of.size();
+  }
+  const nn::LinearSteps steps =
+      nn::choose_linear_steps(packing.features, static_cast<int>(inputs), static_cast<int>(bias.size()));
+  ckks::LinearTransform map;
+  int first = 0;
+  for (const Term& term : terms) {
+    ckks::LinearTransform part = nn::linear_map({&term.matrix, 1}, steps);
+    map.outputs = part.outputs;
+    for (ckks::TransformTerm& each : part.terms) {
+      each.input += first;
+      map.terms.push_back(std::move(each));
     }
-    for (Value score : scores)
-      builder.check_range(score, -1, 1, "scores, over the root of the largest denominator");
-    scores = builder.refresh(scores);
+    first += nn::kLinearSources * static_cast<int>(term.of.size());
   }
-  const size_t M = static_cast<size_t>(masks.score_ciphertexts());
-  std::vector<Values> powers(q.size());
-  {
-    Builder::Scope inner(builder, "power");
-    for (size_t i = 0; i < scores.size(); ++i)
-      powers[i / M].push_back(nn::power_of(builder, scores[i], power));
-  }
-  Values denominators;
-  {
-    Builder::Scope inner(builder, "denominator");
-    for (size_t c = 0; c < q.size(); ++c)
-      denominators.push_back(masks.row_sums(builder, powers[c], folded.row_sum_factor));
-  }
-  denominators = invert_row_sums(builder, std::move(denominators), folded, inverse);
-  Values outputs;
-  for (size_t c = 0; c < q.size(); ++c) {
-    Value sum;
-    {
-      Builder::Scope inner(builder, "values");
-      sum = masks.weigh(builder, powers[c], v[c]);
-    }
-    Builder::Scope inner(builder, "division");
-    outputs.push_back(builder.multiply(sum, denominators[c]));
-  }
-  Builder::Scope inner(builder, "division");
-  return builder.refresh(outputs);
+  return add_biases(builder, builder.linear(sources, std::move(map)), bias);
+}
+
+// What the functions of the hidden units read: the gates' rows first.
+struct FeedMatrices {
+  std::vector<nn::SlotMatrix> matrices;
+  std::vector<ckks::Plain> bias;
+};
+FeedMatrices feed_matrices(const FoldedLayer& folded) {
+  FeedMatrices feed;
+  if (!folded.gate_bias.empty()) feed = {{folded.gate}, folded.gate_bias};
+  feed.matrices.push_back(folded.up);
+  feed.bias.insert(feed.bias.end(), folded.up_bias.begin(), folded.up_bias.end());
+  return feed;
+}
+
+Values add(Builder& builder, const Values& x, const Values& y) {
+  Values sum;
+  for (size_t c = 0; c < x.size(); ++c) sum.push_back(builder.add(x[c], y[c]));
+  return sum;
 }
 
 }  // namespace
-
-Projections project(Builder& builder, const Values& h, const FoldedLayer& folded, const Packing& packing) {
-  Builder::Scope scope(builder, "query, key, value, up");
-  const nn::SlotMatrix matrices[] = {folded.q, folded.k, folded.v, folded.up};
-  const Values all = nn::encrypted_linear(builder, h, matrices);
-  const size_t heads = static_cast<size_t>(packing.head_ciphertexts());
-  const std::span<const Value> from(all);
-  return {.q = add_biases(builder, from.subspan(0, heads), folded.q_bias),
-          .k = add_biases(builder, from.subspan(heads, heads), folded.k_bias),
-          .v = add_biases(builder, from.subspan(2 * heads, heads), folded.v_bias),
-          .half = add_biases(builder, from.subspan(3 * heads), folded.up_bias)};
-}
 
 Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& folded,
                        const approx::Approximation& inverse) {
@@ -90,34 +83,161 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
   return builder.refresh(denominators);
 }
 
-Values encrypted_block(Builder& builder, const Values& x, const Projections& of_h, const FoldedLayer& folded,
-                       const LayerApproximations& polynomials, const AttentionMasks& masks, int power,
-                       const Packing& packing) {
-  const Values attention =
-      encrypted_heads(builder, of_h.q, of_h.k, of_h.v, folded, polynomials.inverse(), masks, power);
-  Values hidden;
+EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing,
+                                 const AttentionMasks& masks, Value lengths)
+    : builder_(builder), config_(config), packing_(packing), masks_(masks), lengths_(lengths) {
+  if (lengths_.valid() && config.has_score_offset())
+    skewed_lengths_ = masks.skewed_lengths(builder, lengths_);
+}
+
+void EncryptedBlocks::normalise(Stream& stream, const FoldedLayer& folded,
+                                const LayerApproximations& polynomials) const {
+  if (!stream.h.empty()) return;
+  stream.x = builder_.refresh(stream.x);
+  stream.h = nn::encrypted_norm(builder_, stream.x, folded.variance_weight, folded.variance_offset,
+                                polynomials.inverse_sqrt);
+}
+
+Projections EncryptedBlocks::project(const Stream& stream, const FoldedLayer& folded) const {
+  const bool feeds = config_.block == BlockKind::kParallel;
+  Builder::Scope scope(builder_, feeds ? "query, key, value, up" : "query, key, value");
+  std::vector<nn::SlotMatrix> matrices = {folded.q, folded.k, folded.v};
+  FeedMatrices feed;
+  if (feeds) feed = feed_matrices(folded);
+  matrices.insert(matrices.end(), feed.matrices.begin(), feed.matrices.end());
+  const Values all = nn::encrypted_linear(builder_, stream.h, matrices);
+  const size_t heads = static_cast<size_t>(packing_.head_ciphertexts());
+  const std::span<const Value> from(all);
+  return {.q = add_biases(builder_, from.subspan(0, heads), folded.q_bias),
+          .k = add_biases(builder_, from.subspan(heads, heads), folded.k_bias),
+          .v = add_biases(builder_, from.subspan(2 * heads, heads), folded.v_bias),
+          .half = add_biases(builder_, from.subspan(3 * heads), feed.bias)};
+}
+
+Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
+  Value k = of_h.k[c];
+  if (lengths_.valid()) k = builder_.multiply(k, lengths_);
+  Values scores = masks_.scores(builder_, of_h.q[c], k);
+  if (folded.score_offset.empty()) return scores;
+  for (size_t m = 0; m < scores.size(); ++m)
+    scores[m] = lengths_.valid()
+                    ? builder_.add(scores[m],
+                                   builder_.multiply_plain(skewed_lengths_[m],
+                                                           masks_.offsets_of_heads(folded.score_offset[c])))
+                    : builder_.add_plain(scores[m],
+                                         masks_.score_offsets(static_cast<int>(m), folded.score_offset[c]));
+  return scores;
+}
+
+// Attention of all ciphertexts of heads, divided by V.
+Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folded,
+                               const approx::Approximation& inverse) const {
+  Builder::Scope scope(builder_, "attention");
+  const size_t count = of_h.q.size();
+  Values all_scores;
   {
-    Builder::Scope scope(builder, "feed-forward");
-    hidden = nn::encrypted_gelu(builder, of_h.half, polynomials.gelu);
+    Builder::Scope inner(builder_, "scores");
+    for (size_t c = 0; c < count; ++c) {
+      const Values of_heads = scores(of_h, folded, c);
+      all_scores.insert(all_scores.end(), of_heads.begin(), of_heads.end());
+    }
+    for (Value score : all_scores)
+      builder_.check_range(score, -1, 1, "scores, over the root of the largest denominator");
+    all_scores = builder_.refresh(all_scores);
   }
-  Builder::Scope scope(builder, "output");
-  // W_o and W_down as one matrix [o | down]: they share the giant steps.
-  const nn::SlotMatrix o[] = {folded.o}, down[] = {folded.down};
-  const Values a = nn::linear_sources(builder, attention, packing.features);
-  const Values b = nn::linear_sources(builder, hidden, packing.features);
-  Values sources = a;
-  sources.insert(sources.end(), b.begin(), b.end());
-  const nn::LinearSteps steps = nn::choose_linear_steps(
-      packing.features, static_cast<int>(attention.size() + hidden.size()), static_cast<int>(x.size()));
-  ckks::LinearTransform map = nn::linear_map(o, steps);
-  for (ckks::TransformTerm& term : nn::linear_map(down, steps).terms) {
-    term.input += static_cast<int>(a.size());
-    map.terms.push_back(std::move(term));
+  const size_t M = static_cast<size_t>(masks_.score_ciphertexts());
+  std::vector<Values> powers(count);
+  {
+    Builder::Scope inner(builder_, "power");
+    for (size_t i = 0; i < all_scores.size(); ++i)
+      powers[i / M].push_back(nn::power_of(builder_, all_scores[i], config_.power));
   }
-  const Values change = add_biases(builder, builder.linear(sources, std::move(map)), folded.out_bias);
-  Values sum;
-  for (size_t c = 0; c < x.size(); ++c) sum.push_back(builder.add(x[c], change[c]));
-  return sum;
+  Values denominators;
+  {
+    Builder::Scope inner(builder_, "denominator");
+    for (size_t c = 0; c < count; ++c)
+      denominators.push_back(masks_.row_sums(builder_, powers[c], folded.row_sum_factor));
+  }
+  denominators = invert_row_sums(builder_, std::move(denominators), folded, inverse);
+  Values outputs;
+  for (size_t c = 0; c < count; ++c) {
+    Value sum;
+    {
+      Builder::Scope inner(builder_, "values");
+      sum = masks_.weigh(builder_, powers[c], of_h.v[c]);
+    }
+    Builder::Scope inner(builder_, "division");
+    outputs.push_back(builder_.multiply(sum, denominators[c]));
+  }
+  Builder::Scope inner(builder_, "division");
+  return builder_.refresh(outputs);
+}
+
+// The hidden units from what their functions read: halves of gates first, then of up.
+Values EncryptedBlocks::hidden(const Values& half, const approx::Approximation& gelu) const {
+  if (config_.feed_forward != FeedForwardKind::kSwiGlu) return nn::encrypted_gelu(builder_, half, gelu);
+  const std::span<const Value> halves(half);
+  const size_t count = half.size() / 2;
+  return nn::encrypted_swiglu(builder_, halves.first(count), halves.subspan(count), gelu);
+}
+
+Stream EncryptedBlocks::block(const Stream& stream, const Projections& of_h, const FoldedLayer& folded,
+                              const LayerApproximations& polynomials) const {
+  const Values attention = attend(of_h, folded, polynomials.inverse());
+  if (config_.block == BlockKind::kParallel) {
+    Values units;
+    {
+      Builder::Scope scope(builder_, "feed-forward");
+      units = hidden(of_h.half, polynomials.gelu);
+    }
+    Builder::Scope scope(builder_, "output");
+    const Term terms[] = {{folded.o, attention}, {folded.down, units}};
+    return {add(builder_, stream.x, sum_of_maps(builder_, terms, folded.out_bias, packing_)), {}};
+  }
+  return config_.block == BlockKind::kPreNorm ? pre_norm(stream, attention, folded, polynomials)
+                                              : post_norm(stream, attention, folded, polynomials);
+}
+
+Stream EncryptedBlocks::pre_norm(const Stream& stream, const Values& attention, const FoldedLayer& folded,
+                                 const LayerApproximations& polynomials) const {
+  Values x;
+  {
+    Builder::Scope scope(builder_, "output");
+    const Term terms[] = {{folded.o, attention}};
+    x = builder_.refresh(add(builder_, stream.x, sum_of_maps(builder_, terms, folded.out_bias, packing_)));
+  }
+  Builder::Scope scope(builder_, "feed-forward");
+  const Values g = nn::encrypted_norm(builder_, x, folded.second_norm.weight, folded.second_norm.offset,
+                                      *polynomials.second_inverse_sqrt);
+  const Values units = feed(g, folded, polynomials.gelu);
+  const Term terms[] = {{folded.down, units}};
+  return {add(builder_, x, sum_of_maps(builder_, terms, folded.down_bias, packing_)), {}};
+}
+
+Stream EncryptedBlocks::post_norm(const Stream& stream, const Values& attention, const FoldedLayer& folded,
+                                  const LayerApproximations& polynomials) const {
+  Values g;
+  {
+    Builder::Scope scope(builder_, "output");
+    const Term terms[] = {{folded.skip, stream.h}, {folded.o, attention}};
+    g = nn::encrypted_norm(builder_,
+                           builder_.refresh(sum_of_maps(builder_, terms, folded.out_bias, packing_)),
+                           folded.variance_weight, folded.variance_offset, polynomials.inverse_sqrt);
+  }
+  Builder::Scope scope(builder_, "feed-forward");
+  const Values units = feed(g, folded, polynomials.gelu);
+  const Term terms[] = {{folded.feed_skip, g}, {folded.down, units}};
+  return {{},
+          nn::encrypted_norm(
+              builder_, builder_.refresh(sum_of_maps(builder_, terms, folded.down_bias, packing_)),
+              folded.second_norm.weight, folded.second_norm.offset, *polynomials.second_inverse_sqrt)};
+}
+
+// The hidden units of what a norm of their own gives.
+Values EncryptedBlocks::feed(const Values& g, const FoldedLayer& folded,
+                             const approx::Approximation& gelu) const {
+  const FeedMatrices feed = feed_matrices(folded);
+  return hidden(add_biases(builder_, nn::encrypted_linear(builder_, g, feed.matrices), feed.bias), gelu);
 }
 
 }  // namespace psm::attention

@@ -1,12 +1,21 @@
-// One transformer block on ciphertexts (GPT-NeoX, parallel residual):
+// One transformer block on ciphertexts. What differs from family to family is in the model's configuration
+// (config.h): the order of norms and residual sums, how many matrices feed the hidden units, whether attention
+// is causal; weights are as folded_weights.h has them, and norms one of nn/encrypted/encrypted_norm.h.
 //
-//     h = x' r,  r ~ 1/sqrt(variance(x'))                  one for both norms (nn/encrypted/encrypted_norm.h)
-//     x' <- x' + W_o attention(W_q h, W_k h, W_v h) + W_down gelu(W_up h) + b
+//   kParallel   h = N(x'),  x' <- x' + W_o attention(h) + W_down hidden(h) + b       one norm for both
+//   kPreNorm    h = N(x'),  x' <- x' + W_o attention(h) + b_o
+//               g = N(x'),  x' <- x' + W_down hidden(g) + b_down
+//   kPostNorm   g = N(skip h + W_o attention(h) + b_o)
+//               h <- N(feed_skip g + W_down hidden(g) + b_down)
 //
-// W as folded_weights.h has them. Levels from h' to the new x':
+//   hidden      gelu(W_up h), with the polynomial of whichever GELU; or silu(W_gate h) W_up h
+//
+// The stream between blocks is x', of kPostNorm h; h of the first block may be the client's.
+//
+// Levels from h to the stream or the next norm:
 //   attention      1 (q, k, v) + 2 (scores) + ceil(log2 p) + 1 (row sums) + depth of 1/x + 1 (division)
-//                  + 1 (o)
-//   feed-forward   1 (up) + depth of gelu + 1 (down)
+//                  + 1 (o);  1 more where a mask of lengths multiplies k
+//   feed-forward   1 (up) + depth of gelu + 1 (down);  1 more in SwiGLU
 #pragma once
 
 #include <vector>
@@ -18,19 +27,49 @@
 
 namespace psm::attention {
 
+// What is between blocks: x' and, where it is known already, h'. kPostNorm has h' alone.
+struct Stream {
+  std::vector<program::Value> x, h;
+};
+
 // What the matrices read h' for.
 struct Projections {
   std::vector<program::Value> q, k, v;  // by ciphertext of heads
-  std::vector<program::Value> half;     // of what gelu reads
+  std::vector<program::Value> half;     // of what gelu reads; none in sequential blocks
 };
-Projections project(program::Builder&, const std::vector<program::Value>& h, const FoldedLayer&,
-                    const Packing&);
 
-// The new x' from x' and h'.
-std::vector<program::Value> encrypted_block(program::Builder&, const std::vector<program::Value>& x,
-                                            const Projections& of_h, const FoldedLayer&,
-                                            const LayerApproximations&, const AttentionMasks&, int power,
-                                            const Packing&);
+// One model's blocks.
+class EncryptedBlocks {
+ public:
+  // `lengths`: the mask of lengths (encrypted_attention.h) where the packing has one. What is referred to
+  // outlives it.
+  EncryptedBlocks(program::Builder&, const ModelConfig&, const Packing&, const AttentionMasks&,
+                  program::Value lengths = {});
+
+  // h of the stream where it is missing: the norm before the block.
+  void normalise(Stream&, const FoldedLayer&, const LayerApproximations&) const;
+  Projections project(const Stream&, const FoldedLayer&) const;
+  // The stream behind the block.
+  Stream block(const Stream&, const Projections& of_h, const FoldedLayer&, const LayerApproximations&) const;
+
+ private:
+  using Values = std::vector<program::Value>;
+  Values attend(const Projections&, const FoldedLayer&, const approx::Approximation& inverse) const;
+  Values scores(const Projections&, const FoldedLayer&, size_t c) const;
+  Values hidden(const Values& half, const approx::Approximation& gelu) const;
+  Values feed(const Values& g, const FoldedLayer&, const approx::Approximation& gelu) const;
+  Stream pre_norm(const Stream&, const Values& attention, const FoldedLayer&,
+                  const LayerApproximations&) const;
+  Stream post_norm(const Stream&, const Values& attention, const FoldedLayer&,
+                   const LayerApproximations&) const;
+
+  program::Builder& builder_;
+  const ModelConfig& config_;
+  const Packing& packing_;
+  const AttentionMasks& masks_;
+  program::Value lengths_;
+  Values skewed_lengths_;  // where scores have offsets
+};
 
 // 1 / (D + epsilon) as out of the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads.
 std::vector<program::Value> invert_row_sums(program::Builder&, std::vector<program::Value> row_sums,

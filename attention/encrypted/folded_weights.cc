@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <utility>
 
 #include "ckks/base/error.h"
 
@@ -11,163 +11,150 @@ namespace psm::attention {
 namespace {
 
 using Vector = std::vector<double>;
-using Entry = std::function<double(int row, int column)>;
 
-// A real matrix with the rows and columns that the layouts name, in slot order.
-nn::SlotMatrix arrange(const FeatureLayout& rows, const FeatureLayout& columns, const Entry& entry) {
-  nn::SlotMatrix matrix{rows.size(), columns.size(), {}};
-  matrix.entries.assign(4 * static_cast<size_t>(rows.size()) * static_cast<size_t>(columns.size()), 0.0);
-  size_t at = 0;
-  for (int r = 0; r < 2 * rows.size(); ++r) {
-    const int row = (r % 2 == 0 ? rows.re : rows.im)[r / 2];
-    for (int c = 0; c < columns.size(); ++c)
-      for (const std::vector<int>* part : {&columns.re, &columns.im}) {
-        const int column = (*part)[c];
-        if (row >= 0 && column >= 0) matrix.entries[at] = entry(row, column);
-        ++at;
-      }
+// What writes to the state: rows less their mean (where LayerNorm reads them) and over R.
+class Writing {
+ public:
+  Writing(const PolynomialModel& model, const Packing& packing)
+      : packing_(packing),
+        d_(static_cast<size_t>(model.weights.config.width)),
+        centred_(model.weights.config.norm == NormKind::kLayerNorm),
+        range_(residual_scale(model, packing)) {}
+
+  nn::SlotMatrix matrix(const std::vector<float>& matrix, double scale, const FeatureLayout& columns) const {
+    const size_t count = matrix.size() / d_;
+    const Vector centred = centred_rows(matrix);
+    return arrange(packing_.state, columns, [&](int row, int column) {
+      const size_t i = static_cast<size_t>(row);
+      return centred[i * count + column] * scale / range_[i];
+    });
   }
-  return matrix;
-}
 
-// A real vector as one plaintext of period F for each ciphertext.
-std::vector<ckks::Plain> arrange(const FeatureLayout& layout, int features, const Vector& vector) {
-  std::vector<ckks::Plain> plains;
-  auto part = [&](int i) { return i < 0 ? 0.0 : vector[i]; };
-  for (int first = 0; first < layout.size(); first += features) {
-    std::vector<ckks::Complex> period;
-    for (int f = first; f < first + features; ++f)
-      period.emplace_back(part(layout.re[f]), part(layout.im[f]));
-    plains.emplace_back(std::move(period));
+  // gamma . unit . h'
+  nn::SlotMatrix skip(const NormReading& h) const {
+    const double mean = centred_ ? 1 / static_cast<double>(d_) : 0;
+    return arrange(packing_.state, packing_.state, [&](int row, int column) {
+      return ((row == column) - mean) * static_cast<double>(h.gamma[column]) * h.unit[column] / range_[row];
+    });
   }
-  return plains;
-}
 
-// b + W beta.
-Vector with_beta(const std::vector<float>& w, const std::vector<float>& b, const std::vector<float>& beta) {
-  Vector sum(b.begin(), b.end());
-  for (size_t i = 0; i < b.size(); ++i)
-    for (size_t j = 0; j < beta.size(); ++j)
-      sum[i] += static_cast<double>(w[i * beta.size() + j]) * static_cast<double>(beta[j]);
-  return sum;
-}
-
-Vector scaled(Vector vector, double factor) {
-  for (double& x : vector) x *= factor;
-  return vector;
-}
-
-// (I - 1 1^T / d) W: every column less its mean.
-Vector centred_rows(const std::vector<float>& w, size_t rows) {
-  const size_t columns = w.size() / rows;
-  Vector centred(w.begin(), w.end());
-  for (size_t c = 0; c < columns; ++c) {
+  // The sum of these, some of them empty.
+  std::vector<ckks::Plain> bias(std::initializer_list<const std::vector<float>*> terms) const {
+    Vector sum(d_);
     double mean = 0;
-    for (size_t r = 0; r < rows; ++r) mean += centred[r * columns + c] / static_cast<double>(rows);
-    for (size_t r = 0; r < rows; ++r) centred[r * columns + c] -= mean;
+    for (size_t i = 0; i < d_; ++i) {
+      for (const std::vector<float>* term : terms)
+        if (!term->empty()) sum[i] += static_cast<double>((*term)[i]);
+      mean += sum[i] / static_cast<double>(d_);
+    }
+    if (!centred_) mean = 0;
+    for (size_t i = 0; i < d_; ++i) sum[i] = (sum[i] - mean) / range_[i];
+    return arrange(packing_.state, packing_.features, sum);
   }
-  return centred;
+
+ private:
+  // (I - 1 1^T / d) W: every column less its mean.
+  Vector centred_rows(const std::vector<float>& w) const {
+    const size_t columns = w.size() / d_;
+    Vector centred(w.begin(), w.end());
+    for (size_t c = 0; centred_ && c < columns; ++c) {
+      double mean = 0;
+      for (size_t r = 0; r < d_; ++r) mean += centred[r * columns + c] / static_cast<double>(d_);
+      for (size_t r = 0; r < d_; ++r) centred[r * columns + c] -= mean;
+    }
+    return centred;
+  }
+
+  const Packing& packing_;
+  size_t d_;
+  bool centred_;
+  Vector range_;
+};
+
+// The heads' places in a ciphertext, those of missing heads too.
+int heads_of_ciphertext(const Packing& packing) { return packing.features / packing.head_features; }
+
+std::vector<Vector> offsets_of(const ModelConfig& config, const Packing& packing, const LayerWeights& w,
+                               double hi) {
+  std::vector<Vector> folded;
+  const int heads = heads_of_ciphertext(packing);
+  for (int first = 0; first < packing.heads.size() / packing.head_features; first += heads) {
+    Vector& offsets = folded.emplace_back(static_cast<size_t>(heads));
+    for (int head = first; head < std::min(first + heads, config.heads); ++head)
+      offsets[head - first] = static_cast<double>(w.score_offset[head]) * std::pow(hi, -1.0 / config.power);
+  }
+  return folded;
 }
 
 }  // namespace
 
-std::vector<double> residual_scale(const PolynomialModel& model, const Packing& packing) {
-  Vector scale = model.ranges.residual;
-  for (int f = 0; f < packing.state.size(); ++f) {
-    const int re = packing.state.re[f], im = packing.state.im[f];
-    if (re < 0 || im < 0) continue;
-    double &a = scale[re], &b = scale[im];
-    a = b = std::max(a, b);
-  }
-  return scale;
-}
-
 FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int index) {
   const ModelConfig& config = model.weights.config;
   const LayerWeights& w = model.weights.layers[index];
-  const LayerRanges& ranges = model.ranges.layers[index];
   const LayerApproximations& polynomials = model.layers[index];
-  const Vector range = residual_scale(model, packing);
-  const size_t d = static_cast<size_t>(config.width), ffn = static_cast<size_t>(config.ffn);
-  const bool normalised_by_client = index == 0 && model.options.client_norm;
+  const NormReading to_attention = attention_reading(model, packing, index),
+                    to_feed = feed_reading(model, packing, index);
+  const Writing writing(model, packing);
+  const int F = packing.features;
 
-  // What one unit of h' is worth, for each real feature.
-  Vector unit(d, 1.0);
-  if (!normalised_by_client)
-    for (size_t f = 0; f < d; ++f) unit[f] = range[f] * polynomials.inverse_sqrt.output_scale();
-
-  const double hi = ranges.denominator.hi;
+  const double hi = model.ranges.layers[index].denominator.hi;
   const double query_scale =
       1 / std::sqrt(std::sqrt(static_cast<double>(config.head_dim())) * std::pow(hi, 1.0 / config.power));
-  const double gelu_scale = polynomials.gelu.input_scale() / 2;
 
-  const Vector v_bias = with_beta(w.wv, w.bv, w.norm1_beta);
-  double value_bound = 0;  // V
-  for (size_t i = 0; i < d; ++i) {
-    double square = 0;
-    for (size_t j = 0; j < d; ++j) {
-      const double entry = static_cast<double>(w.wv[i * d + j]) * static_cast<double>(w.norm1_gamma[j]);
-      square += entry * entry;
-    }
-    value_bound = std::max(value_bound, std::sqrt(square * static_cast<double>(d)) + std::abs(v_bias[i]));
-  }
-  if (value_bound == 0) value_bound = 1;
+  // Rows of keys and values for a row of queries.
+  const auto row_of = [&](int row) {
+    return row / config.head_dim() * config.key_heads() / config.heads * config.head_dim() +
+           row % config.head_dim();
+  };
+  const auto of_queries = [&](const Vector& of_keys) {
+    Vector all(static_cast<size_t>(config.width));
+    for (int row = 0; row < config.width; ++row) all[row] = of_keys[row_of(row)];
+    return all;
+  };
+
+  const Vector v_bias = to_attention.bias(w.wv, w.bv);
+  const double value_bound = to_attention.bound(w.wv, v_bias);  // V
   const double value_range = hi * polynomials.inverse().output_scale(),
                value_scale = value_range / value_bound;
 
-  auto reading = [&](const std::vector<float>& matrix, const std::vector<float>& gamma, double scale,
-                     const FeatureLayout& rows) {
-    return arrange(rows, packing.state, [&, scale](int row, int column) {
-      const size_t j = static_cast<size_t>(column);
-      return static_cast<double>(matrix[row * d + j]) * static_cast<double>(gamma[j]) * unit[j] * scale;
-    });
-  };
-  auto writing = [&](const std::vector<float>& matrix, size_t columns_of_matrix, double scale,
-                     const FeatureLayout& columns) {
-    const Vector centred = centred_rows(matrix, d);
-    return arrange(packing.state, columns, [&](int row, int column) {
-      const size_t i = static_cast<size_t>(row);
-      return centred[i * columns_of_matrix + column] * scale / range[i];
-    });
-  };
-
   FoldedLayer folded;
   folded.value_range = value_range;
-  const int F = packing.features;
-  folded.q = reading(w.wq, w.norm1_gamma, query_scale, packing.heads);
-  folded.k = reading(w.wk, w.norm1_gamma, query_scale, packing.heads);
-  folded.v = reading(w.wv, w.norm1_gamma, value_scale, packing.heads);
-  folded.up = reading(w.w_up, w.norm2_gamma, gelu_scale, packing.ffn);
-  folded.o = writing(w.wo, d, value_bound, packing.heads);
-  folded.down = writing(w.w_down, ffn, polynomials.gelu.output_scale(), packing.ffn);
-  folded.q_bias = arrange(packing.heads, F, scaled(with_beta(w.wq, w.bq, w.norm1_beta), query_scale));
-  folded.k_bias = arrange(packing.heads, F, scaled(with_beta(w.wk, w.bk, w.norm1_beta), query_scale));
-  folded.v_bias = arrange(packing.heads, F, scaled(v_bias, value_scale));
-  folded.up_bias = arrange(packing.ffn, F, scaled(with_beta(w.w_up, w.b_up, w.norm2_beta), gelu_scale));
-  if (config.has_score_offset()) {
-    const int heads = F / packing.head_features;  // of a ciphertext
-    for (int first = 0; first < packing.heads.size() / packing.head_features; first += heads) {
-      Vector& offsets = folded.score_offset.emplace_back(static_cast<size_t>(heads));
-      for (int head = first; head < std::min(first + heads, config.heads); ++head)
-        offsets[head - first] = static_cast<double>(w.score_offset[head]) * std::pow(hi, -1.0 / config.power);
-    }
-  }
-  Vector out_bias(d);
-  double mean = 0;
-  for (size_t i = 0; i < d; ++i) {
-    out_bias[i] = static_cast<double>(w.bo[i]) + static_cast<double>(w.b_down[i]);
-    mean += out_bias[i] / static_cast<double>(d);
-  }
-  for (size_t i = 0; i < d; ++i) out_bias[i] = (out_bias[i] - mean) / range[i];
-  folded.out_bias = arrange(packing.state, F, out_bias);
+  folded.q = to_attention.matrix(w.wq, packing.heads, packing.state, query_scale);
+  folded.k = to_attention.matrix(w.wk, packing.heads, packing.state, query_scale, row_of);
+  folded.v = to_attention.matrix(w.wv, packing.heads, packing.state, value_scale, row_of);
+  folded.o = writing.matrix(w.wo, value_bound, packing.heads);
+  folded.q_bias = arrange(packing.heads, F, scaled(to_attention.bias(w.wq, w.bq), query_scale));
+  folded.k_bias = arrange(packing.heads, F, scaled(of_queries(to_attention.bias(w.wk, w.bk)), query_scale));
+  folded.v_bias = arrange(packing.heads, F, scaled(of_queries(v_bias), value_scale));
+  if (config.has_score_offset()) folded.score_offset = offsets_of(config, packing, w, hi);
 
-  const double norm_scale = polynomials.inverse_sqrt.input_scale();
-  for (int f = 0; f < packing.state.size(); ++f) {
-    const int re = packing.state.re[f];
-    const double r = re < 0 ? 0 : range[re];
-    folded.variance_weight.push_back(norm_scale * r * r / static_cast<double>(d));
+  const double gelu_scale = polynomials.gelu.input_scale() / 2;
+  double down_scale = polynomials.gelu.output_scale(), up_scale = gelu_scale;
+  const Vector up_bias = to_feed.bias(w.w_up, w.b_up);
+  if (config.feed_forward == FeedForwardKind::kSwiGlu) {
+    folded.gate = to_feed.matrix(w.w_gate, packing.ffn, packing.state, gelu_scale);
+    folded.gate_bias = arrange(packing.ffn, F, scaled(to_feed.bias(w.w_gate, {}), gelu_scale));
+    const double bound = to_feed.bound(w.w_up, up_bias);  // U
+    up_scale = 1 / (2 * bound);
+    down_scale *= bound;
   }
-  folded.variance_offset = norm_scale * config.norm_epsilon + polynomials.inverse_sqrt.input_offset();
+  folded.up = to_feed.matrix(w.w_up, packing.ffn, packing.state, up_scale);
+  folded.up_bias = arrange(packing.ffn, F, scaled(up_bias, up_scale));
+  folded.down = writing.matrix(w.w_down, down_scale, packing.ffn);
+
+  if (config.block == BlockKind::kParallel) {
+    folded.out_bias = writing.bias({&w.bo, &w.b_down});
+  } else {
+    const bool skips = config.block == BlockKind::kPostNorm;
+    const std::vector<float> none;
+    folded.out_bias = writing.bias({&w.bo, skips ? &to_attention.beta : &none});
+    folded.down_bias = writing.bias({&w.b_down, skips ? &to_feed.beta : &none});
+    if (skips) folded.skip = writing.skip(to_attention), folded.feed_skip = writing.skip(to_feed);
+    folded.second_norm = fold_norm(model, packing, *polynomials.second_inverse_sqrt);
+  }
+  FoldedNorm norm = fold_norm(model, packing, polynomials.inverse_sqrt);
+  folded.variance_weight = std::move(norm.weight);
+  folded.variance_offset = norm.offset;
 
   const approx::Approximation& inverse = polynomials.inverse();
   folded.row_sum_factor = inverse.input_scale() * hi;
@@ -185,8 +172,7 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
 
 FoldedLayer shape_of_layer(const ModelConfig& config, const Packing& packing) {
   auto biases = [&](const FeatureLayout& layout, bool real = false) {
-    return std::vector<ckks::Plain>(static_cast<size_t>(layout.size() / packing.features),
-                                    ckks::Plain::shape_only(static_cast<size_t>(packing.features), real));
+    return shape_of_plains(layout, packing.features, real);
   };
   const int state = packing.state.size(), heads = packing.heads.size(), ffn = packing.ffn.size();
   FoldedLayer folded;
@@ -198,10 +184,17 @@ FoldedLayer shape_of_layer(const ModelConfig& config, const Packing& packing) {
   folded.up_bias = biases(packing.ffn);
   folded.out_bias = biases(packing.state);
   folded.denominator_offset = biases(packing.heads, true);
+  if (config.feed_forward == FeedForwardKind::kSwiGlu)
+    folded.gate = folded.up, folded.gate_bias = folded.up_bias;
+  if (config.block == BlockKind::kPostNorm) folded.skip = folded.feed_skip = {state, state, {}};
   if (config.has_score_offset())
     folded.score_offset.assign(static_cast<size_t>(packing.head_ciphertexts()),
-                               Vector(static_cast<size_t>(packing.features / packing.head_features), 1.0));
+                               Vector(static_cast<size_t>(heads_of_ciphertext(packing)), 1.0));
   folded.variance_weight.assign(static_cast<size_t>(state), 1.0 / config.width);
+  if (config.block != BlockKind::kParallel) {
+    folded.down_bias = folded.out_bias;
+    folded.second_norm.weight = folded.variance_weight;
+  }
   return folded;
 }
 

@@ -40,16 +40,24 @@ FeatureLayout head_layout(const ModelConfig& config, int head_features, int feat
   return layout;
 }
 
+// The token and the prompt of those that are packed that a slot belongs to.
+struct Place {
+  int token, prompt;
+};
+Place place_of(const Packing& packing, size_t slot, size_t prompts) {
+  const int at = static_cast<int>(slot % packing.period());
+  return {at / packing.token_stride() % packing.tokens,
+          at / packing.prompt_stride() % packing.prompts % static_cast<int>(prompts)};
+}
+
 }  // namespace
 
 Packing make_packing(const ModelConfig& config, int tokens, size_t slots, int prompts) {
   if (tokens < 1 || config.width < 1 || config.heads < 1 || config.ffn < 1)
     throw Error(message("packing a model of width ", config.width, ", ", config.heads, " heads, ffn ",
                         config.ffn, " for ", tokens, " tokens: all must be positive"));
-  if (const std::string other = config.departure_from_gpt_neox(); !other.empty())
-    throw Error(message("this model has no encrypted form: ", other,
-                        ", and only GPT-NeoX's architecture runs encrypted; train one of those, or evaluate "
-                        "this one in the clear"));
+  if (const std::string missing = config.without_encrypted_form(); !missing.empty())
+    throw Error(message("this model has no encrypted form: ", missing, "; evaluate it in the clear"));
   Packing packing;
   packing.slots = slots;
   packing.tokens = bit_ceil(tokens);
@@ -59,14 +67,19 @@ Packing make_packing(const ModelConfig& config, int tokens, size_t slots, int pr
       std::max(bit_ceil((config.width + 1) / 2), bit_ceil(config.heads) * packing.head_features), room);
   if (packing.features < packing.head_features)
     throw Error(message(packing.tokens, " tokens of a head of ", config.head_dim(), " dimensions do not fit ",
-                        slots, " slots; use fewer tokens or a larger ring"));
+                        slots, " slots; use fewer tokens (polynomialise --tokens) or a larger ring"));
   const int places = room / packing.features;
   packing.prompts = prompts == 0 ? places : std::min(bit_ceil(prompts), places);
+  packing.causal = config.causal;
+  if (!config.causal && config.patch_inputs > 0) packing.length = tokens;
   packing.state = halves(config.width, packing.features);
   packing.heads = head_layout(config, packing.head_features, packing.features);
   packing.ffn = halves(config.ffn, packing.features);
+  packing.classes = halves(config.classes, packing.features);
   return packing;
 }
+
+int class_ciphertexts(const Packing& packing) { return packing.classes.size() / packing.features; }
 
 std::vector<std::vector<std::complex<double>>> pack_states(const Packing& packing, int width,
                                                            std::span<const std::vector<double>> states) {
@@ -81,16 +94,14 @@ std::vector<std::vector<std::complex<double>>> pack_states(const Packing& packin
   for (int c = 0; c < packing.state_ciphertexts(); ++c) {
     auto& slots = packed[c];
     slots.reserve(packing.slots);
-    for (size_t place = 0; slots.size() < packing.slots; ++place) {
-      const std::vector<double>& state = states[place % packing.prompts % states.size()];
-      const size_t length = state.size() / d;
-      for (int t = 0; t < packing.tokens; ++t) {
-        const double* token = state.data() + static_cast<size_t>(t) % length * d;
-        auto part = [&](int real) { return real < 0 ? 0.0 : token[real]; };
-        for (int f = 0; f < packing.features; ++f) {
-          const size_t feature = static_cast<size_t>(c * packing.features + f);
-          slots.emplace_back(part(packing.state.re[feature]), part(packing.state.im[feature]));
-        }
+    while (slots.size() < packing.slots) {
+      const auto [t, prompt] = place_of(packing, slots.size(), states.size());
+      const std::vector<double>& state = states[prompt];
+      const double* token = state.data() + static_cast<size_t>(t) % (state.size() / d) * d;
+      auto part = [&](int real) { return real < 0 ? 0.0 : token[real]; };
+      for (int f = 0; f < packing.features; ++f) {
+        const size_t feature = static_cast<size_t>(c * packing.features + f);
+        slots.emplace_back(part(packing.state.re[feature]), part(packing.state.im[feature]));
       }
     }
   }
@@ -109,8 +120,8 @@ std::vector<std::vector<double>> unpack_states(const Packing& packing, int width
     state.assign(static_cast<size_t>(packing.tokens) * d, 0.0);
     for (int t = 0; t < packing.tokens; ++t)
       for (int feature = 0; feature < packing.state.size(); ++feature) {
-        const size_t slot =
-            static_cast<size_t>((p * packing.tokens + t) * packing.features + feature % packing.features);
+        const size_t slot = static_cast<size_t>(p * packing.prompt_stride() + t * packing.token_stride() +
+                                                feature % packing.features);
         const std::complex<double> z = ciphertexts[feature / packing.features][slot];
         double* token = state.data() + static_cast<size_t>(t) * d;
         const int re = packing.state.re[feature];
@@ -120,6 +131,16 @@ std::vector<std::vector<double>> unpack_states(const Packing& packing, int width
       }
   }
   return states;
+}
+
+std::vector<std::complex<double>> pack_lengths(const Packing& packing, std::span<const int> lengths,
+                                               const std::function<double(int length)>& value) {
+  std::vector<std::complex<double>> mask(packing.slots);
+  for (size_t slot = 0; slot < packing.slots; ++slot) {
+    const auto [t, prompt] = place_of(packing, slot, lengths.size());
+    if (t < lengths[prompt]) mask[slot] = value(lengths[prompt]);
+  }
+  return mask;
 }
 
 }  // namespace psm::attention

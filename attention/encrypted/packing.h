@@ -1,6 +1,7 @@
 // Where everything sits: the token-major complex packing of a model's vectors in ciphertexts.
 //
-//     slot = prompt (T F) + t F + f      of ciphertext c,  for complex feature c F + f of token t of a prompt
+//     slot = prompt (T F) + t F + f               of ciphertext c,  for complex feature c F + f of token t
+//     slot = t (prompts F) + prompt F + f         the same of a bidirectional model
 //
 // T tokens (a power of two), F complex features a ciphertext (a power of two), slots / (T F) places for
 // prompts. Where fewer prompts are wanted at once (a power of two), they repeat over the places: all slots
@@ -10,12 +11,16 @@
 //   heads  (q, k, v)           a rotary pair of the head (i, i + rotary_dims/2), then its other dimensions in
 //                              twos; head h is the C = bit_ceil(head_dim / 2) complex features from h C
 //   ffn                        hidden units i and i + ffn/2
-// A rotation by k F moves tokens and runs into the neighbouring prompt; the causal mask removes just that.
+//   classes                    logits i and i + classes/2
+// A rotation by k token_stride() moves tokens. Prompt after prompt it runs into the neighbouring prompt, and
+// the causal mask removes just that; token after token it is cyclic in the tokens of every prompt, which
+// bidirectional attention needs, since all pairs count.
 // Models wider than a ciphertext (T d / 2 > slots) spread over several ciphertexts, whole heads in each.
 #pragma once
 
 #include <complex>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -35,8 +40,16 @@ struct Packing {
   int features = 0;       // F
   int prompts = 0;        // different ones that share the ciphertexts
   int head_features = 0;  // C
-  FeatureLayout state, heads, ffn;
+  bool causal = true;
+  // Bidirectional: tokens of every sequence, where all have as many (patches and their class token). 0 where
+  // lengths differ: a mask comes with the prompts.
+  int length = 0;
+  FeatureLayout state, heads, ffn, classes;
 
+  // Slots from a token of a prompt to its next one, and from a prompt to the next.
+  int token_stride() const { return causal ? features : prompts * features; }
+  int prompt_stride() const { return causal ? tokens * features : features; }
+  bool has_length_mask() const { return !causal && length == 0; }
   size_t period() const {
     return static_cast<size_t>(prompts) * static_cast<size_t>(tokens) * static_cast<size_t>(features);
   }
@@ -47,10 +60,13 @@ struct Packing {
   int score_ciphertexts() const { return (tokens + head_features - 1) / head_features; }
 };
 
-// Throws psm::Error if `slots` cannot hold the model, T tokens of one head at least, and on every
-// architecture but GPT-NeoX's. `prompts`: how many different ones at once, at most; 0: as many as there are
+// Throws psm::Error if `slots` cannot hold the model, T tokens of one head at least, and on what has no
+// encrypted form (config.h). `prompts`: how many different ones at once, at most; 0: as many as there are
 // places.
 Packing make_packing(const ModelConfig&, int tokens, size_t slots, int prompts = 0);
+
+// Logits of a model's classes in the slots of a ciphertext; empty for a language model.
+int class_ciphertexts(const Packing&);
 
 // A client's side. states[p] is the row-major tokens x d matrix of prompt p (at most T tokens; at most
 // `prompts` prompts, at least one). The vectors of all state ciphertexts, `slots` entries each. Prompts
@@ -62,5 +78,10 @@ std::vector<std::vector<std::complex<double>>> pack_states(const Packing&, int w
 std::vector<std::vector<double>> unpack_states(const Packing&, int width,
                                                std::span<const std::vector<std::complex<double>>> ciphertexts,
                                                int prompts);
+
+// A mask of the prompts' lengths: in every slot of token t of a prompt of L tokens value(L) where t < L, else
+// 0. Places as pack_states fills them.
+std::vector<std::complex<double>> pack_lengths(const Packing&, std::span<const int> lengths,
+                                               const std::function<double(int length)>& value);
 
 }  // namespace psm::attention

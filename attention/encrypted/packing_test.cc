@@ -81,10 +81,40 @@ TEST_CASE("unpacking undoes packing; short prompts continue with their own token
 
 TEST_CASE("an architecture without an encrypted form is refused with what differs") {
   ModelConfig config = shape(16, 4, 8);
-  config.kv_heads = 2;
-  CHECK_THROWS_WITH_AS(make_packing(config, 8, 128), doctest::Contains("kv_heads is 2"), Error);
-  config.kv_heads = 4;
   CHECK_NOTHROW(make_packing(config, 8, 128));
+  config.causal = false, config.rotary_fraction = 1;
+  CHECK_THROWS_WITH_AS(make_packing(config, 8, 128),
+                       doctest::Contains("no encrypted form: causal is false where positions is rotary"),
+                       Error);
+  config.positions = PositionKind::kLearned;
+  CHECK_NOTHROW(make_packing(config, 8, 128));
+  config.attention = AttentionKind::kSoftmax;
+  CHECK_THROWS_WITH_AS(make_packing(config, 8, 128), doctest::Contains("attention is softmax"), Error);
+}
+
+TEST_CASE(
+    "of a bidirectional model the prompts of a token stand side by side, and repeat with their period") {
+  ModelConfig config = shape(12, 2, 8);
+  config.causal = false, config.positions = PositionKind::kLearned;
+  const Packing p = make_packing(config, 8, 512, 2);
+  REQUIRE(p.prompts == 2);
+  CHECK(p.token_stride() == 2 * p.features);
+  std::vector<double> whole, part;
+  for (int i = 0; i < 8 * 12; ++i) whole.push_back(0.5 + i);
+  for (int i = 0; i < 3 * 12; ++i) part.push_back(-1.0 - i);
+  const std::vector<double> states[] = {whole, part};
+  const auto packed = pack_states(p, 12, states);
+  const auto back = unpack_states(p, 12, packed, 2);
+  CHECK(back[0] == whole);
+  for (size_t i = 0; i < back[1].size(); ++i) CHECK(back[1][i] == part[i % part.size()]);
+  const int lengths[] = {8, 3};
+  const auto mask = pack_lengths(p, lengths, [](int length) { return 1.0 / length; });
+  for (size_t s = 0; s < 512; ++s) {
+    CHECK(packed[0][s] == packed[0][s % p.period()]);
+    const size_t t = s / (2 * static_cast<size_t>(p.features)) % 8;
+    const int length = lengths[s / static_cast<size_t>(p.features) % 2];
+    CHECK(mask[s] == (static_cast<int>(t) < length ? 1.0 / length : 0.0));
+  }
 }
 
 TEST_CASE("what does not fit is refused") {

@@ -56,8 +56,8 @@ nn::NamedTensor* find(nn::Safetensors& file, const std::string& name) {
 
 // Is this tensor no part of the model, in some version or for some task of transformers?
 bool is_ignored(const std::string& name) {
-  for (const char* end :
-       {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq", ".position_ids"})
+  for (const char* end : {".attention.bias", ".attention.masked_bias", ".attn.bias", ".attn.masked_bias",
+                          ".rotary_emb.inv_freq", ".position_ids"})
     if (name.ends_with(end)) return true;
   return name.starts_with("roberta.pooler.");
 }
@@ -72,10 +72,12 @@ void drop_ignored(nn::Safetensors& file, bool masked_words, std::vector<std::str
   std::erase_if(file.skipped, drop);
 }
 
-void untie(nn::Safetensors& file, bool is_llama, ImportedModel& out) {
-  const nn::NamedTensor* shared =
-      find(file, is_llama ? "model.embed_tokens.weight" : "gpt_neox.embed_in.weight");
-  const char* unembedding = is_llama ? "lm_head.weight" : "embed_out.weight";
+void untie(nn::Safetensors& file, std::string_view family, ImportedModel& out) {
+  const bool is_neox = family == "gpt-neox";
+  const nn::NamedTensor* shared = find(file, is_neox             ? "gpt_neox.embed_in.weight"
+                                             : family == "llama" ? "model.embed_tokens.weight"
+                                                                 : "transformer.wte.weight");
+  const char* unembedding = is_neox ? "embed_out.weight" : "lm_head.weight";
   if (shared == nullptr || find(file, unembedding) != nullptr) return;
   nn::NamedTensor copy{unembedding, shared->shape, shared->values};
   file.tensors.push_back(std::move(copy));
@@ -154,6 +156,11 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   const std::string config_path = (folder / kConfigName).string();
   const HuggingFaceConfig config =
       hugging_face_config_from_json(read_file(config_path, kMaxJsonBytes), config_path);
+  if (is_folder && !fs::exists(folder / kWeightsName) && !fs::exists(folder / kIndexName) &&
+      (fs::exists(folder / "pytorch_model.bin") || fs::exists(folder / "pytorch_model.bin.index.json")))
+    throw Error(message(path,
+                        " has its weights in pytorch_model.bin, which only PyTorch reads; load it in Python "
+                        "and save it by model.save_pretrained(FOLDER, safe_serialization=True)"));
   const bool in_parts = is_folder && !fs::exists(folder / kWeightsName) && fs::exists(folder / kIndexName);
   const std::string weights_path = in_parts    ? (folder / kIndexName).string()
                                    : is_folder ? (folder / kWeightsName).string()
@@ -168,7 +175,10 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   if (is_roberta) {
     read_roberta(file, config, head, weights_path, out);
   } else {
-    if (config.tied) untie(file, family_of(config.model) == "llama", out);
+    const std::string_view family = family_of(config.model);
+    if (family == "gpt2" && find(file, "wte.weight") != nullptr)
+      for (nn::NamedTensor& tensor : file.tensors) tensor.name = "transformer." + tensor.name;
+    if (config.tied) untie(file, family, out);
     out.weights.config = config.model;
     take_stored_tensors(file, out.weights, weights_path);
   }

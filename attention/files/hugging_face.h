@@ -7,6 +7,7 @@
 //     RoBERTa's classifier   tanh z = 2 sigmoid(2z) - 1 there, sigmoid in a pooler of ours (config.h):
 //                            2D, 2e, 2C and c - sum of each row of C
 //     a tied unembedding     is copied from the embedding
+//     GPT-2's tensors        get "transformer." in front, which its first files lack
 //
 // Left out: buffers that some versions keep (causal masks, rotary frequencies, position numbers), RoBERTa's
 // head for masked words and its pooler of pre-training. A RoBERTa file without a classifier gets a fresh one.

@@ -1,5 +1,6 @@
 #include "attention/files/hugging_face_config.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "attention/files/stored_tensors.h"
@@ -59,11 +60,19 @@ class Reader {
   std::string what_;
 };
 
-FeedForwardKind gelu_kind(const Reader& read) {
-  const std::string name = read.text_or("hidden_act", "gelu");
+FeedForwardKind gelu_kind(const Reader& read, const char* key = "hidden_act", const char* usual = "gelu") {
+  const std::string name = read.text_or(key, usual);
   if (name == "gelu") return FeedForwardKind::kGeluErf;
   if (name == "quick_gelu") return FeedForwardKind::kGelu;
-  read.refuse(message("hidden_act is ", name));
+  for (const char* tanh : {"gelu_new", "gelu_fast", "gelu_pytorch_tanh"})
+    if (name == tanh) return FeedForwardKind::kGeluTanh;
+  read.refuse(message(key, " is ", name));
+}
+
+const char* name_of_gelu(FeedForwardKind kind) {
+  return kind == FeedForwardKind::kGelu       ? "quick_gelu"
+         : kind == FeedForwardKind::kGeluTanh ? "gelu_new"
+                                              : "gelu";
 }
 
 void read_sizes(const Reader& read, ModelConfig& model) {
@@ -81,11 +90,17 @@ void read_rotary(const Reader& read, const char* fraction, const char* base, Mod
   model.rotary_fraction = read.number_or(fraction, model.rotary_fraction);
   model.rotary_base = read.number_or("rope_theta", read.number_or(base, model.rotary_base));
   if (const Json* newer = read.find("rope_parameters")) {
+    newer->object(read.at("rope_parameters"));  // a list is none
     const Reader inner(*newer, read.at("rope_parameters"));
     inner.require_text("rope_type", "default");
     model.rotary_fraction = inner.number_or("partial_rotary_factor", model.rotary_fraction);
     model.rotary_base = inner.number_or("rope_theta", model.rotary_base);
   }
+  // Of an odd number transformers turns one dimension more by half a pair.
+  const double dims = model.rotary_fraction * model.head_dim();
+  if (dims >= 0 && dims <= kMostSize && static_cast<int>(dims) % 2 != 0)
+    read.refuse(message("rotary_pct of a head of ", model.head_dim(), " is ", dims,
+                        " dimensions, of which an odd number is rotated"));
 }
 
 HuggingFaceConfig read_gpt_neox(const Reader& read) {
@@ -101,11 +116,30 @@ HuggingFaceConfig read_gpt_neox(const Reader& read) {
   return config;
 }
 
+HuggingFaceConfig read_gpt2(const Reader& read) {
+  HuggingFaceConfig config{preset("gpt2")};
+  ModelConfig& model = config.model;
+  model.vocab = read.size("vocab_size");
+  model.layers = read.size("n_layer");
+  model.width = read.size("n_embd");
+  model.heads = read.size("n_head");
+  model.ffn = read.size_or("n_inner", std::min(4 * model.width, kMostSize));
+  model.context = read.size("n_positions");
+  model.norm_epsilon = read.number_or("layer_norm_epsilon", 1e-5);
+  model.feed_forward = gelu_kind(read, "activation_function", "gelu_new");
+  if (!read.truth_or("scale_attn_weights", true)) read.refuse("scale_attn_weights is false");
+  read.require_false("scale_attn_by_inverse_layer_idx");
+  read.require_false("add_cross_attention");
+  config.tied = read.truth_or("tie_word_embeddings", true);
+  return config;
+}
+
 HuggingFaceConfig read_llama(const Reader& read) {
   HuggingFaceConfig config{preset("llama")};
   ModelConfig& model = config.model;
   read_sizes(read, model);
   read_rotary(read, "partial_rotary_factor", "rope_theta", model);
+  model.rotary_fraction = 1;  // transformers' Llama rotates whole heads, whatever the file says
   model.kv_heads = read.size_or("num_key_value_heads", 0);
   model.norm_epsilon = read.number_or("rms_norm_eps", 1e-6);
   read.require_text("hidden_act", "silu");
@@ -143,13 +177,15 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
   HuggingFaceConfig config;
   if (type == "gpt_neox") {
     config = read_gpt_neox(read);
+  } else if (type == "gpt2") {
+    config = read_gpt2(read);
   } else if (type == "llama") {
     config = read_llama(read);
   } else if (type == "roberta") {
     config = read_roberta(read);
   } else {
-    throw Error(
-        message(what, ": model_type is ", type, "; of gpt_neox, llama and roberta a model can be read"));
+    throw Error(message(what, ": model_type is ", type,
+                        "; of gpt_neox, gpt2, llama and roberta a model can be read"));
   }
   config.model.attention = AttentionKind::kSoftmax;
   config.model.validate();
@@ -165,7 +201,7 @@ Json hugging_face_config_to_json(const ModelConfig& config) {
   json["num_attention_heads"] = config.heads;
   json["intermediate_size"] = config.ffn;
   json["max_position_embeddings"] = config.context;
-  json["hidden_act"] = config.feed_forward == FeedForwardKind::kGelu ? "quick_gelu" : "gelu";
+  json["hidden_act"] = name_of_gelu(config.feed_forward);
   json["tie_word_embeddings"] = false;
   if (family == "llama") {
     json["model_type"] = "llama";
@@ -174,6 +210,19 @@ Json hugging_face_config_to_json(const ModelConfig& config) {
     json["num_key_value_heads"] = config.key_heads();
     json["rope_theta"] = config.rotary_base;
     json["rms_norm_eps"] = config.norm_epsilon;
+  } else if (family == "gpt2") {
+    json = Json();
+    json["model_type"] = "gpt2";
+    json["architectures"].push_back("GPT2LMHeadModel");
+    json["vocab_size"] = config.vocab;
+    json["n_embd"] = config.width;
+    json["n_layer"] = config.layers;
+    json["n_head"] = config.heads;
+    json["n_inner"] = config.ffn;
+    json["n_positions"] = config.context;
+    json["activation_function"] = name_of_gelu(config.feed_forward);
+    json["layer_norm_epsilon"] = config.norm_epsilon;
+    json["tie_word_embeddings"] = false;
   } else if (family == "roberta") {
     json["model_type"] = "roberta";
     json["architectures"].push_back("RobertaForSequenceClassification");
@@ -192,6 +241,7 @@ Json hugging_face_config_to_json(const ModelConfig& config) {
   }
   // Whatever these keys cannot say comes back otherwise.
   ModelConfig said = hugging_face_config_from_json(json.dump(0), "the configuration to be written").model;
+  if (family == "gpt2") said.rotary_fraction = config.rotary_fraction, said.rotary_base = config.rotary_base;
   if (family == "roberta") {
     said.classes = config.classes, said.pooler = config.classes > 0;
     said.rotary_fraction = config.rotary_fraction, said.rotary_base = config.rotary_base;

@@ -1,16 +1,19 @@
-// config.json of Hugging Face's transformers: GPT-NeoX (Pythia), Llama and RoBERTa models.
+// config.json of Hugging Face's transformers: GPT-NeoX (Pythia), GPT-2, Llama and RoBERTa models.
 //
 //     model_type   architecture (config.h)                      keys read beside the sizes
 //     gpt_neox     kParallel or kPreNorm, LayerNorm,            use_parallel_residual, rotary_pct,
 //                  RoPE on a part of each head                  rotary_emb_base, layer_norm_eps
+//     gpt2         kPreNorm, LayerNorm, learned positions       layer_norm_epsilon, activation_function
 //     llama        kPreNorm, RMSNorm, SwiGLU, RoPE,             num_key_value_heads, rope_theta,
 //                  grouped keys                                 rms_norm_eps
 //     roberta      kPostNorm, LayerNorm, learned positions,     type_vocab_size, pad_token_id,
 //                  bidirectional                                layer_norm_eps
 //
-// RoPE's numbers are read from rope_parameters too, where newer versions keep them. Attention is softmax.
-// hidden_act "gelu" is the one with the error function, "quick_gelu" is x sigmoid(1.702 x). What would change
-// the result and is not made here (scaled RoPE, biases in Llama, another activation) is refused.
+// RoPE's numbers are read from rope_parameters too, where newer versions keep them; of the dimensions of a head
+// an even number is rotated, of Llama's all, whatever partial_rotary_factor says. Attention is softmax.
+// hidden_act "gelu" is the one with the error function, "quick_gelu" is x sigmoid(1.702 x), "gelu_new" (or
+// "gelu_fast", "gelu_pytorch_tanh") the one with tanh. What would change the result and is not made here
+// (scaled RoPE, biases in Llama, another activation) is refused.
 #pragma once
 
 #include <string>

@@ -19,6 +19,10 @@ constexpr const char* kRoberta =
     R"({"architectures": ["RobertaForMaskedLM"], "hidden_act": "gelu", "hidden_size": 768,
   "intermediate_size": 3072, "layer_norm_eps": 1e-05, "max_position_embeddings": 514, "model_type": "roberta",
   "num_attention_heads": 12, "num_hidden_layers": 12, "pad_token_id": 1, "type_vocab_size": 1, "vocab_size": 50265})";
+// openai-community/gpt2's.
+constexpr const char* kGpt2 = R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
+  "attn_pdrop": 0.1, "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12,
+  "n_layer": 12, "n_positions": 1024, "vocab_size": 50257})";
 constexpr const char* kLlama = R"({"hidden_act": "silu", "hidden_size": 64, "intermediate_size": 172,
   "max_position_embeddings": 512, "model_type": "llama", "num_attention_heads": 8, "num_hidden_layers": 5,
   "num_key_value_heads": 4, "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 10000.0,
@@ -68,12 +72,27 @@ TEST_CASE("RoBERTa's positions begin behind the padding's") {
   CHECK(config.model.norm_epsilon == 1e-5);
 }
 
+TEST_CASE("GPT-2's configuration: tied, and with GELU by tanh") {
+  const HuggingFaceConfig config = parsed(kGpt2);
+  ModelConfig expected = preset("gpt2");
+  expected.vocab = 50257, expected.context = 1024, expected.layers = 12, expected.width = 768,
+  expected.heads = 12, expected.ffn = 3072;
+  expected.attention = AttentionKind::kSoftmax;
+  CHECK(config.model == expected);
+  CHECK(config.model.feed_forward == FeedForwardKind::kGeluTanh);
+  CHECK(config.tied);
+  CHECK(parsed(with(kGpt2, "gelu_new", "gelu")).model.feed_forward == FeedForwardKind::kGeluErf);
+}
+
 TEST_CASE("a Llama has grouped keys and may be tied") {
   const HuggingFaceConfig config = parsed(kLlama);
   CHECK(config.tied);
   CHECK(config.model.key_heads() == 4);
   CHECK(config.model.rotary_dims() == 8);
   CHECK(config.model.norm == NormKind::kRmsNorm);
+  CHECK(
+      parsed(with(kLlama, "\"rope_scaling\": null", "\"partial_rotary_factor\": 0.5")).model.rotary_dims() ==
+      8);
 }
 
 TEST_CASE("what is not made here is refused by the key that says it") {
@@ -81,7 +100,7 @@ TEST_CASE("what is not made here is refused by the key that says it") {
     CHECK_THROWS_WITH_AS(parsed(text), doctest::Contains(why), Error);
   };
   refused(with(kPythia, "gpt_neox", "gptj"),
-          "model_type is gptj; of gpt_neox, llama and roberta a model can be read");
+          "model_type is gptj; of gpt_neox, gpt2, llama and roberta a model can be read");
   refused(with(kPythia, "\"gelu\"", "\"relu\""), "hidden_act is relu, which is not made here");
   refused(with(kPythia, "\"hidden_size\": 512", "\"hidden_size\": 513"),
           "width 513 is not a multiple of heads 8");
@@ -91,13 +110,20 @@ TEST_CASE("what is not made here is refused by the key that says it") {
   refused(with(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"), "attention_bias is true");
   refused(with(kLlama, "\"rope_scaling\": null", "\"rope_scaling\": {}"), "rope_scaling is given");
   refused(with(kLlama, "\"head_dim\": 8", "\"head_dim\": 16"), "head_dim is 16");
+  // Heads of 64: 0.05 is 3.2 dimensions, of which 3 are rotated; 0.1 is 6.4, of which 6 are.
+  refused(with(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.05"), "an odd number is rotated");
+  CHECK(parsed(with(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.1")).model.rotary_dims() == 6);
+  refused(with(kPythia, "\"rotary_emb_base\": 10000", "\"rope_parameters\": [1, 2]"), "rope_parameters");
+  refused(with(kGpt2, "gelu_new", "relu"), "activation_function is relu");
+  refused(with(kGpt2, "\"n_ctx\": 1024", "\"scale_attn_by_inverse_layer_idx\": true"),
+          "scale_attn_by_inverse_layer_idx is true");
   refused(with(kRoberta, "514", "2"), "leaves no position behind pad_token_id");
   refused("[]", "config.json");
   refused("{", "not valid JSON");
 }
 
 TEST_CASE("a configuration that is written is read back, and what transformers has not is not written") {
-  for (const char* text : {kPythia, kLlama}) {
+  for (const char* text : {kPythia, kGpt2, kLlama}) {
     const ModelConfig config = parsed(text).model;
     CHECK(parsed(hugging_face_config_to_json(config).dump()).model == config);
   }
@@ -117,7 +143,7 @@ TEST_CASE("a configuration that is written is read back, and what transformers h
 TEST_CASE("whatever stands in config.json, it is refused or makes a model's shape") {
   FuzzTarget target;
   target.name = "config.json";
-  target.corpus = {kPythia, kRoberta, kLlama};
+  target.corpus = {kPythia, kGpt2, kRoberta, kLlama};
   target.decode = [](std::string_view text) { parsed(std::string(text)).model.validate(); };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   const FuzzReport report = fuzz(target, 4000);

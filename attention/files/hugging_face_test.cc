@@ -51,7 +51,7 @@ void check_same(const ModelWeights& read, const ModelWeights& expected, float to
 }
 
 TEST_CASE("a model of every family comes back from transformers' files") {
-  for (const char* family : {"gpt-neox", "llama", "roberta"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta"}) {
     CAPTURE(family);
     const std::string folder = fresh_folder(family);
     const ModelWeights weights = tiny(family);
@@ -129,6 +129,27 @@ TEST_CASE("a tensor with a value that is not finite is named, with its file") {
         folder + "/model.safetensors: tensor " + name + " holds a value that is not finite (number 2 of ";
     CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains(line.c_str()), Error);
   }
+}
+
+TEST_CASE("GPT-2's first files, without a prefix and with the buffers of masks, are read like later ones") {
+  const std::string folder = fresh_folder("first");
+  const ModelWeights weights = tiny("gpt2");
+  write_hugging_face(folder, weights);
+  change_tensors(folder, [](nn::Safetensors& file) {
+    std::erase_if(file.tensors,
+                  [](const nn::NamedTensor& tensor) { return tensor.name == "lm_head.weight"; });
+    for (nn::NamedTensor& tensor : file.tensors) tensor.name.erase(0, std::string("transformer.").size());
+    file.tensors.push_back({"h.0.attn.bias", {1, 1, 1, 1}, {1}});
+  });
+  std::string config = read_file(folder + "/config.json", 1 << 16);
+  const std::string untied = "\"tie_word_embeddings\": false";
+  config.replace(config.find(untied), untied.size(), "\"tie_word_embeddings\": true");
+  write_file(folder + "/config.json", config);
+  const ImportedModel read = read_hugging_face(folder);
+  CHECK(read.ignored == std::vector<std::string>{"h.0.attn.bias"});
+  ModelWeights expected = weights;
+  expected.unembedding = weights.embedding;
+  check_same(read.weights, expected, 0.0f);
 }
 
 TEST_CASE("a tied unembedding is the embedding") {

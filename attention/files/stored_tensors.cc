@@ -42,6 +42,25 @@ constexpr Name kGptNeoxNames[] = {
 };
 constexpr std::string_view kFused = "attention.query_key_value.";
 
+constexpr Name kGpt2Names[] = {
+    {"embedding", "transformer.wte.weight"},
+    {"position_embedding", "transformer.wpe.weight"},
+    {"final_gamma", "transformer.ln_f.weight"},
+    {"final_beta", "transformer.ln_f.bias"},
+    {"unembedding", "lm_head.weight"},
+    {"norm1_gamma", "ln_1.weight"},
+    {"norm1_beta", "ln_1.bias"},
+    {"norm2_gamma", "ln_2.weight"},
+    {"norm2_beta", "ln_2.bias"},
+    {"wo", "attn.c_proj.weight"},
+    {"bo", "attn.c_proj.bias"},
+    {"w_up", "mlp.c_fc.weight"},
+    {"b_up", "mlp.c_fc.bias"},
+    {"w_down", "mlp.c_proj.weight"},
+    {"b_down", "mlp.c_proj.bias"},
+};
+constexpr std::string_view kGpt2Fused = "attn.c_attn.";
+
 constexpr Name kLlamaNames[] = {
     {"embedding", "model.embed_tokens.weight"},
     {"final_gamma", "model.norm.weight"},
@@ -112,6 +131,7 @@ constexpr Name kVitNames[] = {
 };
 
 constexpr Family kGptNeox{"gpt-neox", "gpt_neox.layers.", kGptNeoxNames};
+constexpr Family kGpt2{"gpt2", "transformer.h.", kGpt2Names};
 constexpr Family kLlama{"llama", "model.layers.", kLlamaNames};
 constexpr Family kRoberta{"roberta", "roberta.encoder.layer.", kRobertaNames};
 constexpr Family kVit{"vit", "vit.encoder.layer.", kVitNames};
@@ -119,12 +139,14 @@ constexpr Family kVit{"vit", "vit.encoder.layer.", kVitNames};
 const Family& family(const ModelConfig& config) {
   if (config.patch_inputs > 0) return kVit;
   if (config.block == BlockKind::kPostNorm) return kRoberta;
-  return config.feed_forward == FeedForwardKind::kSwiGlu ? kLlama : kGptNeox;
+  if (config.feed_forward == FeedForwardKind::kSwiGlu) return kLlama;
+  const bool gpt2 = config.block == BlockKind::kPreNorm && config.positions == PositionKind::kLearned;
+  return gpt2 ? kGpt2 : kGptNeox;
 }
 
-// GPT-NeoX's layout has no place for fewer key heads than query heads.
+// Both layouts have no place for fewer key heads than query heads.
 bool is_fused(const ModelConfig& config) {
-  return &family(config) == &kGptNeox && config.key_heads() == config.heads;
+  return (&family(config) == &kGptNeox || &family(config) == &kGpt2) && config.key_heads() == config.heads;
 }
 
 // "layers.3.wq" -> {"layers.", "3", "wq"}; other names have no layer.
@@ -153,47 +175,64 @@ std::string stored_name(const Family& family, const std::string& ours) {
   return "psm." + ours;
 }
 
-// A tensor of the file: one parameter as it is, or query, key and value with their heads interleaved.
+// A tensor of the file: one parameter as it is, or query, key and value in runs of rows, `runs` of each.
 template <typename Field>
 struct Stored {
   std::string name;
-  Shape shape;
+  Shape shape;  // of the file; if `transposed`, of a matrix that is ours the other way round
   std::vector<Field*> parts;
+  bool transposed = false;
+  int runs = 1;
 };
+
+// [rows][columns] as [columns][rows].
+std::vector<float> transpose(const std::vector<float>& values, size_t rows) {
+  const size_t columns = values.size() / rows;
+  std::vector<float> result(values.size());
+  for (size_t r = 0; r < rows; ++r)
+    for (size_t c = 0; c < columns; ++c) result[c * rows + r] = values[r * columns + c];
+  return result;
+}
 
 template <typename Weights>
 auto stored_list(Weights& weights) {
   using Field = std::conditional_t<std::is_const_v<Weights>, const std::vector<float>, std::vector<float>>;
   const ModelConfig& config = weights.config;
   const Family& names = family(config);
-  const bool fused = is_fused(config);
+  const bool fused = is_fused(config), gpt2 = &names == &kGpt2;
   std::vector<Stored<Field>> list;
   for_each_parameter(weights, [&](const std::string& name, Field& field, int rows, int columns) {
     const ParameterName parsed(name);
     constexpr std::string_view kInFused[] = {"wq", "bq", "wk", "bk", "wv", "bv"};
     if (fused && std::find(std::begin(kInFused), std::end(kInFused), parsed.own) != std::end(kInFused))
       return;
-    Shape shape = parsed.is_vector() ? Shape{columns} : Shape{rows, columns};
-    list.push_back({stored_name(names, name), std::move(shape), {&field}});
+    const bool transposed = gpt2 && !parsed.layer.empty() && !parsed.is_vector();
+    Shape shape = parsed.is_vector() ? Shape{columns}
+                  : transposed       ? Shape{columns, rows}
+                                     : Shape{rows, columns};
+    list.push_back({stored_name(names, name), std::move(shape), {&field}, transposed});
   });
   if (!fused) return list;
   const int64_t d = config.width;
+  const int runs = gpt2 ? 1 : config.heads;
   for (size_t n = 0; n < weights.layers.size(); ++n) {
     auto& layer = weights.layers[n];
-    const std::string name = message(names.layers, n, ".", kFused);
-    list.push_back({name + "weight", {3 * d, d}, {&layer.wq, &layer.wk, &layer.wv}});
-    if (config.biases) list.push_back({name + "bias", {3 * d}, {&layer.bq, &layer.bk, &layer.bv}});
+    const std::string name = message(names.layers, n, ".", gpt2 ? kGpt2Fused : kFused);
+    const Shape shape = gpt2 ? Shape{d, 3 * d} : Shape{3 * d, d};
+    list.push_back({name + "weight", shape, {&layer.wq, &layer.wk, &layer.wv}, gpt2, runs});
+    if (config.biases)
+      list.push_back({name + "bias", {3 * d}, {&layer.bq, &layer.bk, &layer.bv}, false, runs});
   }
   return list;
 }
 
-// For each head its query rows, its key rows, its value rows. Calls
-// visit(offset in the interleaved matrix, offset in q/k/v's own, which of q, k, v, run length).
+// The first run of query rows, of key rows, of value rows, then the second ... Calls visit(offset in the
+// fused matrix, offset in q/k/v's own, which of q, k, v, run length).
 template <typename Visit>
-void for_each_run(const ModelConfig& config, size_t part_size, Visit visit) {
-  const size_t heads = config.heads, run = part_size / heads;
-  for (size_t head = 0; head < heads; ++head)
-    for (size_t part = 0; part < 3; ++part) visit((3 * head + part) * run, head * run, part, run);
+void for_each_run(int runs, size_t part_size, Visit visit) {
+  const size_t count = static_cast<size_t>(runs), run = part_size / count;
+  for (size_t r = 0; r < count; ++r)
+    for (size_t part = 0; part < 3; ++part) visit((3 * r + part) * run, r * run, part, run);
 }
 
 // "3 missing (a, b, ...)"
@@ -229,16 +268,17 @@ std::string_view family_of(const ModelConfig& config) { return family(config).na
 
 std::vector<nn::NamedTensor> stored_tensors(const ModelWeights& weights) {
   std::vector<nn::NamedTensor> tensors;
-  for (auto& [name, shape, parts] : stored_list(weights)) {
+  for (auto& [name, shape, parts, transposed, runs] : stored_list(weights)) {
     nn::NamedTensor tensor{std::move(name), std::move(shape), {}};
     if (parts.size() == 1) {
       tensor.values = *parts[0];
     } else {
       tensor.values.resize(3 * parts[0]->size());
-      for_each_run(weights.config, parts[0]->size(), [&](size_t to, size_t from, size_t part, size_t run) {
+      for_each_run(runs, parts[0]->size(), [&](size_t to, size_t from, size_t part, size_t run) {
         std::copy_n(parts[part]->begin() + from, run, tensor.values.begin() + to);
       });
     }
+    if (transposed) tensor.values = transpose(tensor.values, static_cast<size_t>(tensor.shape[1]));
     tensors.push_back(std::move(tensor));
   }
   return tensors;
@@ -252,14 +292,15 @@ void take_stored_tensors(nn::Safetensors& file, ModelWeights& weights, const std
   weights.layers.resize(weights.config.layers);
   const auto wanted = stored_list(weights);
   check_names(file, wanted, family_of(weights.config), path);
-  for (const auto& [name, shape, parts] : wanted) {
+  for (const auto& [name, shape, parts, transposed, runs] : wanted) {
     std::vector<float> values = file.take(name, shape, path);
+    if (transposed) values = transpose(values, static_cast<size_t>(shape[0]));
     if (parts.size() == 1) {
       *parts[0] = std::move(values);
       continue;
     }
     for (std::vector<float>* part : parts) part->resize(values.size() / 3);
-    for_each_run(weights.config, values.size() / 3, [&](size_t from, size_t to, size_t part, size_t run) {
+    for_each_run(runs, values.size() / 3, [&](size_t from, size_t to, size_t part, size_t run) {
       std::copy_n(values.begin() + from, run, parts[part]->begin() + to);
     });
   }

@@ -4,7 +4,10 @@
 //     vit        patches             vit., classifier.       a tensor each
 //     roberta    post-norm blocks    roberta., classifier.   a tensor each
 //     llama      SwiGLU              model., lm_head.        a tensor each
+//     gpt2       learned positions   transformer., lm_head.  one tensor, the three parts one after the other
 //     gpt-neox   none of these       gpt_neox., embed_out.   one tensor, a head's three parts together
+//
+// Matrices of GPT-2's blocks are stored transposed, [in][out].
 //
 // Values are those of ModelWeights; where Hugging Face's models mean another thing by a name, hugging_face.h
 // says so and converts. A parameter that the family's models do not have there is called "psm." and its name

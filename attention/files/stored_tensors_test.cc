@@ -45,7 +45,7 @@ ModelWeights taken(nn::Safetensors file, const ModelConfig& config) {
 
 TEST_CASE(
     "a model of every family comes back from its tensors, none of them without a name of the family's") {
-  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
     CAPTURE(family);
     const ModelWeights weights = tiny(family);
     CHECK(family_of(weights.config) == family);
@@ -58,11 +58,14 @@ TEST_CASE(
 
 TEST_CASE("names and shapes are those that transformers gives them") {
   const auto neox = stored_tensors(tiny("gpt-neox")), llama = stored_tensors(tiny("llama")),
-             roberta = stored_tensors(tiny("roberta"));
+             roberta = stored_tensors(tiny("roberta")), gpt2 = stored_tensors(tiny("gpt2"));
   using Shape = std::vector<int64_t>;
   CHECK(named(neox, "gpt_neox.layers.1.attention.query_key_value.weight").shape == Shape{24, 8});
   CHECK(named(neox, "gpt_neox.layers.0.mlp.dense_4h_to_h.weight").shape == Shape{8, 12});
   CHECK(named(neox, "embed_out.weight").shape == Shape{5, 8});
+  CHECK(named(gpt2, "transformer.h.1.attn.c_attn.weight").shape == Shape{8, 24});
+  CHECK(named(gpt2, "transformer.h.0.mlp.c_fc.weight").shape == Shape{8, 12});
+  CHECK(named(gpt2, "transformer.wpe.weight").shape == Shape{4, 8});
   CHECK(named(llama, "model.layers.1.mlp.gate_proj.weight").shape == Shape{12, 8});
   CHECK(named(llama, "model.norm.weight").shape == Shape{8});
   CHECK(named(roberta, "roberta.encoder.layer.1.attention.output.LayerNorm.bias").shape == Shape{8});

@@ -45,6 +45,7 @@ ModelConfig tiny(std::string_view family) {
   config.ffn = 24;
   config.attention = AttentionKind::kSoftmax;
   config.norm_epsilon = 1e-5;
+  if (family == "gpt-neox") config.rotary_fraction = 0.5;
   if (family == "llama") config.kv_heads = 2;
   if (!config.causal) config.classes = 3;
   return config;
@@ -79,6 +80,14 @@ TEST_CASE("GPT-NeoX's logits are those of transformers") {
       "max_position_embeddings": 8, "rotary_pct": 0.5, "rotary_emb_base": 100, "hidden_act": "gelu",
       "use_parallel_residual": true, "layer_norm_eps": 1e-5, "tie_word_embeddings": false})");
   check_last(reference_forward(weights, kTokens).logits, {-1.129718851, -0.461209402, 0.647554134});
+}
+
+TEST_CASE("GPT-2's logits are those of transformers") {
+  const ModelWeights weights =
+      model_from_files("gpt2", R"({"model_type": "gpt2", "vocab_size": 13, "n_embd": 16,
+      "n_layer": 2, "n_head": 4, "n_inner": 24, "n_positions": 8, "activation_function": "gelu_new",
+      "layer_norm_epsilon": 1e-5, "tie_word_embeddings": false})");
+  check_last(reference_forward(weights, kTokens).logits, {-0.181839434, -0.006347177, -0.593826636});
 }
 
 TEST_CASE("Llama's logits with grouped keys are those of transformers") {

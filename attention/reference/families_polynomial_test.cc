@@ -1,4 +1,4 @@
-// The polynomial forms of Llama, RoBERTa and ViT: what polynomial_model_test.cc shows of GPT-NeoX, and the
+// The polynomial forms of GPT-2, Llama, RoBERTa and ViT: what polynomial_model_test.cc shows of GPT-NeoX, and the
 // functions that only they have.
 #include <algorithm>
 #include <cmath>
@@ -121,7 +121,7 @@ double explained(const PolynomialModel& model, const Example& example) {
 }
 
 TEST_CASE("a family's polynomial model differs from its model by no more than the error bounds explain") {
-  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
     CAPTURE(family);
     const ModelWeights weights = rough_weights(small(family));
     const Data data = data_of(weights.config);
@@ -190,7 +190,7 @@ std::vector<Expected> expected_uses(const ModelConfig& config, long long length)
 }
 
 TEST_CASE("every function of a family is counted, and none of its values lies outside the measured ranges") {
-  for (const char* family : {"llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt2", "llama", "roberta", "vit"}) {
     CAPTURE(family);
     const ModelWeights weights = rough_weights(small(family));
     const Data data = data_of(weights.config);
@@ -236,7 +236,7 @@ TEST_CASE("a range that is too narrow is found at its own function and layer") {
 }
 
 TEST_CASE("a family's ranges survive their JSON bit by bit") {
-  for (const char* family : {"llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt2", "llama", "roberta", "vit"}) {
     CAPTURE(family);
     const ModelWeights weights = rough_weights(small(family));
     const Ranges ranges = ranges_of(weights, data_of(weights.config));

@@ -73,6 +73,8 @@ approx::Approximation activation_of(const ModelConfig& config, double radius, do
       return approx::design_gelu(radius, error);
     case FeedForwardKind::kGeluErf:
       return approx::design_gelu_erf(radius, error);
+    case FeedForwardKind::kGeluTanh:
+      return approx::design_gelu_tanh(radius, error);
     case FeedForwardKind::kSwiGlu:
       return approx::design_silu(radius, error);
   }
@@ -162,6 +164,15 @@ approx::Approximation inverse_sqrt_of(approx::Interval variance, const Polynomia
              : approx::design_goldschmidt_inverse_sqrt(variance, options.norm_error);
 }
 
+LayerApproximations layer_polynomials(const ModelConfig& config, const LayerRanges& ranges,
+                                      const PolynomialOptions& options) {
+  LayerApproximations layer{inverse_sqrt_of(ranges.variance, options), attention_of(config, ranges, options),
+                            activation_of(config, ranges.gelu_input, options.gelu_error)};
+  if (config.block != BlockKind::kParallel)
+    layer.second_inverse_sqrt = inverse_sqrt_of(ranges.second_variance, options);
+  return layer;
+}
+
 PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measured,
                                 const PolynomialOptions& options) {
   const ModelConfig& config = weights.config;
@@ -172,12 +183,8 @@ PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measu
   if (!(options.margin >= 1))
     throw Error(message("a margin of ", options.margin, " shrinks the ranges; give 1 or more"));
   PolynomialModel model{weights, widened(measured, options, config), options, {}};
-  for (const LayerRanges& layer : model.ranges.layers) {
-    model.layers.push_back({inverse_sqrt_of(layer.variance, options), attention_of(config, layer, options),
-                            activation_of(config, layer.gelu_input, options.gelu_error)});
-    if (config.block != BlockKind::kParallel)
-      model.layers.back().second_inverse_sqrt = inverse_sqrt_of(layer.second_variance, options);
-  }
+  for (const LayerRanges& layer : model.ranges.layers)
+    model.layers.push_back(layer_polynomials(config, layer, options));
   if (config.classes > 0 && config.has_final_norm())
     model.final_inverse_sqrt = inverse_sqrt_of(model.ranges.final_variance, options);
   if (config.pooler) model.pooler = approx::design_sigmoid(model.ranges.pooler_input, options.gelu_error);

@@ -55,6 +55,9 @@ struct LayerApproximations {
   }  // PowerSoftmax models only
 };
 
+// Of a layer with these ranges, margin and all.
+LayerApproximations layer_polynomials(const ModelConfig&, const LayerRanges&, const PolynomialOptions&);
+
 struct PolynomialModel {
   ModelWeights weights;
   Ranges ranges;  // with the margin

@@ -44,25 +44,36 @@ double largest_of(std::span<const double> values) {
 
 }  // namespace
 
-RangeMeter::RangeMeter(const ModelConfig& config) : seen_(nothing(config)) {}
+RangeMeter::RangeMeter(const ModelConfig& config)
+    : centred_(config.norm == NormKind::kLayerNorm),
+      post_norm_(config.block == BlockKind::kPostNorm),
+      classifies_(config.classes > 0),
+      seen_(nothing(config)) {}
+
+void RangeMeter::see_residual(std::span<const double> x) {
+  double sum = 0;
+  for (double value : x) sum += value;
+  const double mean = centred_ ? sum / static_cast<double>(x.size()) : 0;
+  for (size_t f = 0; f < x.size(); ++f)
+    seen_.residual[f] = std::max(seen_.residual[f], std::abs(x[f] - mean));
+}
 
 void RangeMeter::see(Site site, int layer, std::span<const double> values) {
   const bool behind = static_cast<size_t>(layer) == seen_.layers.size();
   if (behind) {
+    if (site == Site::kResidual && classifies_ && !post_norm_) see_residual(values);
     if (site == Site::kVariance) include(seen_.final_variance, values[0]);
     if (site == Site::kPoolerInput) seen_.pooler_input = std::max(seen_.pooler_input, largest_of(values));
     return;
   }
   LayerRanges& at = seen_.layers[layer];
   switch (site) {
-    case Site::kResidual: {
-      double sum = 0;
-      for (double value : values) sum += value;
-      const double mean = sum / static_cast<double>(values.size());
-      for (size_t f = 0; f < values.size(); ++f)
-        seen_.residual[f] = std::max(seen_.residual[f], std::abs(values[f] - mean));
+    case Site::kResidual:
+      if (!post_norm_) see_residual(values);
       break;
-    }
+    case Site::kSum:
+      see_residual(values);
+      break;
     case Site::kVariance:
       include(at.variance, values[0]);
       break;

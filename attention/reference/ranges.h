@@ -1,8 +1,8 @@
 // What a model's values span on given data: the intervals that its polynomials must hold on.
 //
-// Measured over many examples by attention/batched, with exact functions. Notation as in config.h; x is
-// centred (less its mean over the features), as the encrypted residual stream is. A range that the
-// architecture does not have is 0.
+// Measured over many examples by attention/batched, with exact functions. Notation as in config.h; where
+// LayerNorm reads it x is centred (less its mean over the features), as the encrypted residual stream is. A
+// range that the architecture does not have is 0.
 #pragma once
 
 #include <span>
@@ -25,7 +25,9 @@ struct LayerRanges {
 };
 
 struct Ranges {
-  std::vector<double> residual;  // max |x_f| entering any layer, for each of the d features
+  // max |x_f| that the norms of any block read, for each of the d features: kParallel x entering the layer,
+  // kPreNorm that and x + A, kPostNorm both sums; of a classifier what its final norm reads, too.
+  std::vector<double> residual;
   std::vector<LayerRanges> layers;
   approx::Interval
       final_variance;       // of the final norm, which the client of a language model computes exactly
@@ -41,6 +43,8 @@ class RangeMeter {
   Ranges ranges() const;
 
  private:
+  void see_residual(std::span<const double> x);
+  bool centred_, post_norm_, classifies_;
   Ranges seen_;
 };
 

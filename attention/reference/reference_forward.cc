@@ -21,6 +21,8 @@ double activation(FeedForwardKind kind, double z) {
       return z * sigmoid_of(1.702 * z);
     case FeedForwardKind::kGeluErf:
       return z * std::erfc(-z / std::sqrt(2.0)) / 2;
+    case FeedForwardKind::kGeluTanh:
+      return approx::gelu_tanh(z);
     case FeedForwardKind::kSwiGlu:
       return z * sigmoid_of(z);
   }
@@ -66,12 +68,12 @@ class Reference {
           break;
         }
         case BlockKind::kPreNorm:
-          x = sum(x, attend(n, norm1(x)));
+          x = observed_sum(n, x, attend(n, norm1(x)));
           x = sum(x, feed(n, norm2(x)));
           break;
         case BlockKind::kPostNorm:
-          x = norm1(sum(x, attend(n, x)));
-          x = norm2(sum(x, feed(n, x)));
+          x = norm1(observed_sum(n, x, attend(n, x)));
+          x = norm2(observed_sum(n, x, feed(n, x)));
           break;
       }
     }
@@ -105,6 +107,14 @@ class Reference {
   static Vector sum(Vector x, const Vector& y) {
     for (size_t i = 0; i < x.size(); ++i) x[i] += y[i];
     return x;
+  }
+
+  // A sum that a norm of layer n reads.
+  Vector observed_sum(int n, const Vector& x, const Vector& y) const {
+    const size_t d = config_.width;
+    Vector total = sum(x, y);
+    for (int t = 0; t < tokens_; ++t) observe(Site::kSum, n, t, &total[t * d], d);
+    return total;
   }
 
   // What LayerNorm subtracts from row t, and RMSNorm does not.

@@ -66,7 +66,7 @@ TEST_CASE("the scores depend on the distance of two tokens alone when everything
 
 TEST_CASE("every site is observed and exact replacements change nothing") {
   const ModelWeights weights = random_weights(small(), 6);
-  int seen[5] = {};
+  int seen[static_cast<int>(Site::kPoolerInput) + 1] = {};
   ReferenceHooks hooks;
   hooks.observe = [&](Site site, int, int, std::span<const double>) { ++seen[static_cast<int>(site)]; };
   hooks.inverse_square_root = [](Site, int, double v) { return 1 / std::sqrt(v); };

@@ -31,11 +31,19 @@ constexpr std::pair<NormKind, std::string_view> kNorms[] = {{NormKind::kLayerNor
 constexpr std::pair<FeedForwardKind, std::string_view> kFeedForwards[] = {
     {FeedForwardKind::kGelu, "gelu"},
     {FeedForwardKind::kGeluErf, "gelu_erf"},
+    {FeedForwardKind::kGeluTanh, "gelu_tanh"},
     {FeedForwardKind::kSwiGlu, "swiglu"}};
 constexpr std::pair<PositionKind, std::string_view> kPositions[] = {{PositionKind::kRotary, "rotary"},
                                                                     {PositionKind::kLearned, "learned"}};
 
 ModelConfig gpt_neox_preset() { return {}; }
+
+ModelConfig gpt2_preset() {
+  ModelConfig config;
+  config.block = BlockKind::kPreNorm, config.positions = PositionKind::kLearned;
+  config.feed_forward = FeedForwardKind::kGeluTanh;
+  return config;
+}
 
 ModelConfig llama_preset() {
   ModelConfig config;
@@ -59,8 +67,11 @@ ModelConfig vit_preset() {
   return config;
 }
 
-constexpr std::pair<ModelConfig (*)(), std::string_view> kPresets[] = {
-    {gpt_neox_preset, "gpt-neox"}, {llama_preset, "llama"}, {roberta_preset, "roberta"}, {vit_preset, "vit"}};
+constexpr std::pair<ModelConfig (*)(), std::string_view> kPresets[] = {{gpt_neox_preset, "gpt-neox"},
+                                                                       {gpt2_preset, "gpt2"},
+                                                                       {llama_preset, "llama"},
+                                                                       {roberta_preset, "roberta"},
+                                                                       {vit_preset, "vit"}};
 
 template <typename Table, typename Value>
 std::string_view find_name(const Table& table, Value value) {
@@ -131,13 +142,20 @@ std::string ModelConfig::departure_from_gpt_neox() const {
   const ModelConfig neox;
   if (block != neox.block) return message("block is ", name_of(block));
   if (norm != neox.norm) return message("norm is ", name_of(norm));
-  if (feed_forward != neox.feed_forward) return message("feed_forward is ", name_of(feed_forward));
+  if (feed_forward == FeedForwardKind::kSwiGlu) return message("feed_forward is ", name_of(feed_forward));
   if (positions != neox.positions) return message("positions is ", name_of(positions));
   if (!causal) return "it is not causal";
   if (!biases) return "it has no biases";
   if (key_heads() != heads) return message("kv_heads is ", kv_heads);
   if (classes > 0) return message("classes is ", classes);
   if (patch_inputs > 0) return message("patch_inputs is ", patch_inputs);
+  return {};
+}
+
+std::string ModelConfig::without_encrypted_form() const {
+  if (attention != AttentionKind::kPowerSoftmax) return message("attention is ", name_of(attention));
+  if (!causal && rotary_dims() > 0) return "causal is false where positions is rotary";
+  if (block == BlockKind::kPostNorm && classes == 0) return "classes is 0 where block is post_norm";
   return {};
 }
 

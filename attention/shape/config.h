@@ -3,21 +3,22 @@
 // One sequence of T tokens, d = width, h = heads, kv = key_heads(). A block is made of two branches,
 //
 //     A(n) = W_o attention(s) v + b_o,    s = q k^T / sqrt(d / h) + c_h  per head; q, k, v linear in n
-//     F(n) = W_down a(W_up n + b_up) + b_down                                        kGelu, kGeluErf
+//     F(n) = W_down a(W_up n + b_up) + b_down                                        kGelu, kGeluErf, kGeluTanh
 //          = W_down (silu(W_gate n) . W_up n)                                        kSwiGlu
 //
 // and a residual stream x that starts as E[token], or as a linear map of a patch, plus its position's row
 // P[t] if positions are learned:
 //
 //     kParallel   x += A(N1(x)) + F(N2(x))                   GPT-NeoX
-//     kPreNorm    x += A(N1(x)), then x += F(N2(x))          Llama, ViT
+//     kPreNorm    x += A(N1(x)), then x += F(N2(x))          Llama, GPT-2, ViT
 //     kPostNorm   x = N1(x + A(x)), then x = N2(x + F(x))    RoBERTa; x is normalised once before the first
 //                                                            block, and not after the last
 //
 //     LayerNorm   N(x) = (x - mean x) / sqrt(var x + norm_epsilon) . gamma + beta
 //     RMSNorm     N(x) = x / sqrt(mean x^2 + norm_epsilon) . gamma
 //     gelu(z)     z sigmoid(1.702 z), the paper's identity (app. approximations), or z Phi(z) with the error
-//                 function, which most published weights were trained with; silu(z) = z sigmoid(z)
+//                 function, which most published weights were trained with, or GPT-2's with tanh
+//                 (approx/activation.h); silu(z) = z sigmoid(z)
 //
 // c_h, the score offset, is a parameter of PowerSoftmax models that have it and 0 in all others: (c + s)^p is
 // c^p (1 + s/c)^p, near c^p e^{ps/c} for small s, where s^p alone is flat and blind to the sign of s.
@@ -35,7 +36,8 @@
 //     logits   = C sigmoid(D N(x_0) + e) + c      with pooler (RoBERTa has tanh there; since
 //                tanh z = 2 sigmoid(2z) - 1, its weights fit exactly: 2D, 2e, 2C, c - row sums of C)
 //
-// The default is GPT-NeoX, the one architecture with an encrypted form; preset() has the others.
+// The default is GPT-NeoX; preset() has the others. without_encrypted_form() says which of all these cannot
+// run encrypted.
 #pragma once
 
 #include <string>
@@ -57,7 +59,7 @@ enum class PowerForm { kPlain, kLipschitz, kStable, kLengthAgnostic };
 
 enum class BlockKind { kParallel, kPreNorm, kPostNorm };
 enum class NormKind { kLayerNorm, kRmsNorm };
-enum class FeedForwardKind { kGelu, kGeluErf, kSwiGlu };
+enum class FeedForwardKind { kGelu, kGeluErf, kGeluTanh, kSwiGlu };
 enum class PositionKind { kRotary, kLearned };
 
 struct ModelConfig {
@@ -96,6 +98,8 @@ struct ModelConfig {
   }
   // Rows of logits for each sequence of `length` tokens.
   int outputs(int length) const { return classes > 0 ? 1 : length; }
+  // Numbers in a row of logits.
+  int logit_count() const { return classes > 0 ? classes : vocab; }
   // Does each token's row of logits say which token comes next?
   bool is_causal_language_model() const { return causal && classes == 0 && patch_inputs == 0; }
   bool has_score_offset() const { return score_offset && attention == AttentionKind::kPowerSoftmax; }
@@ -103,8 +107,10 @@ struct ModelConfig {
   // Throws psm::Error on sizes that no model can have, and on parts that do not fit together (from a file or
   // a flag).
   void validate() const;
-  // The first field in which the architecture is not GPT-NeoX's, as "norm is rms_norm"; empty if it is.
+  // The first field in which the block is not GPT-NeoX's parallel one, as "norm is rms_norm"; empty if it is.
   std::string departure_from_gpt_neox() const;
+  // What it is about the model that has no encrypted form, as "attention is softmax"; empty if it has one.
+  std::string without_encrypted_form() const;
   bool operator==(const ModelConfig&) const = default;
 };
 
@@ -122,8 +128,8 @@ NormKind norm_kind_from(std::string_view name);
 FeedForwardKind feed_forward_kind_from(std::string_view name);
 PositionKind position_kind_from(std::string_view name);
 
-// The architecture of a family of models, all sizes still to be given: "gpt-neox", "llama", "roberta", "vit"
-// (the last two with `classes` and, for vit, `patch_inputs` to be given). Throws psm::Error on another name.
+// The architecture of a family of models, all sizes still to be given: "gpt-neox", "gpt2", "llama", "roberta",
+// "vit" (the last two with `classes` and, for vit, `patch_inputs` to be given). Throws psm::Error on another name.
 ModelConfig preset(std::string_view family);
 
 }  // namespace psm::attention

@@ -49,7 +49,7 @@ TEST_CASE("impossible configurations are refused with bad input") {
 }
 
 TEST_CASE("the presets become whole with their sizes, and only GPT-NeoX's departs from nothing") {
-  for (const char* family : {"gpt-neox", "llama", "roberta", "vit"}) {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
     CAPTURE(family);
     ModelConfig config = preset(family);
     config.vocab = 8, config.context = 5, config.layers = 1, config.width = 16, config.heads = 4,
@@ -62,6 +62,7 @@ TEST_CASE("the presets become whole with their sizes, and only GPT-NeoX's depart
   }
   CHECK(preset("gpt-neox") == ModelConfig{});
   CHECK(preset("llama").departure_from_gpt_neox() == "block is pre_norm");
+  CHECK(preset("gpt2").feed_forward == FeedForwardKind::kGeluTanh);
   CHECK_THROWS_AS(preset("gpt-5"), Error);
 }
 
@@ -106,13 +107,32 @@ TEST_CASE("every name parses back to its value and others are refused") {
   for (auto kind : {BlockKind::kParallel, BlockKind::kPreNorm, BlockKind::kPostNorm})
     CHECK(block_kind_from(name_of(kind)) == kind);
   for (auto kind : {NormKind::kLayerNorm, NormKind::kRmsNorm}) CHECK(norm_kind_from(name_of(kind)) == kind);
-  for (auto kind : {FeedForwardKind::kGelu, FeedForwardKind::kGeluErf, FeedForwardKind::kSwiGlu})
+  for (auto kind : {FeedForwardKind::kGelu, FeedForwardKind::kGeluErf, FeedForwardKind::kGeluTanh,
+                    FeedForwardKind::kSwiGlu})
     CHECK(feed_forward_kind_from(name_of(kind)) == kind);
   for (auto kind : {PositionKind::kRotary, PositionKind::kLearned})
     CHECK(position_kind_from(name_of(kind)) == kind);
   CHECK_THROWS_AS(attention_kind_from("softmix"), Error);
   CHECK_THROWS_AS(norm_kind_from("batch_norm"), Error);
   CHECK_THROWS_AS(power_form_from(""), Error);
+}
+
+TEST_CASE("what has no encrypted form is named by its field") {
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
+    ModelConfig config = preset(family);
+    if (!config.causal) config.classes = 2;
+    CAPTURE(family);
+    CHECK(config.without_encrypted_form() == "");
+    config.attention = AttentionKind::kScaledRelu;
+    CHECK(config.without_encrypted_form() == "attention is relu");
+  }
+  CHECK(preset("roberta").without_encrypted_form() == "classes is 0 where block is post_norm");
+  ModelConfig rotary = small();
+  rotary.causal = false;
+  rotary.width = 16, rotary.heads = 2, rotary.rotary_fraction = 0.5;
+  CHECK(rotary.without_encrypted_form() == "causal is false where positions is rotary");
+  rotary.rotary_fraction = 0;
+  CHECK(rotary.without_encrypted_form() == "");
 }
 
 }  // namespace

@@ -44,6 +44,16 @@ size_t ModelWeights::parameters() const {
   return total;
 }
 
+void cut_context(ModelWeights& weights, int tokens) {
+  ModelConfig& config = weights.config;
+  if (config.patch_inputs > 0) throw Error("the context of a model of patches is that of its images");
+  if (tokens < 1 || tokens > config.context)
+    throw Error(message(tokens, " tokens of a context of ", config.context, "; give 1 to ", config.context));
+  config.context = tokens;
+  if (config.positions == PositionKind::kLearned)
+    weights.position_embedding.resize(static_cast<size_t>(tokens) * static_cast<size_t>(config.width));
+}
+
 ModelWeights random_weights(const ModelConfig& config, uint64_t seed) {
   ModelWeights weights;
   weights.resize(config);

@@ -47,6 +47,10 @@ struct ModelWeights {
   size_t parameters() const;
 };
 
+// Cuts the context to so many tokens, and the learned positions with it: what the model computes of texts
+// that short stays the same. Throws psm::Error on more tokens than there are, and on models of patches.
+void cut_context(ModelWeights& weights, int tokens);
+
 // Weights as a fresh model has them, from the seed alone: matrices normal with standard deviation
 // 1/sqrt(in), those that write to the residual stream (W_o, W_down) smaller by sqrt(2 * layers) unless a norm
 // follows them, tables of tokens, positions and the class token normal with 1, the unembedding and the head

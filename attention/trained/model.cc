@@ -8,6 +8,7 @@
 #include "nn/layers/class_token.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/gelu_erf.h"
+#include "nn/layers/gelu_tanh.h"
 #include "nn/layers/layer_norm.h"
 #include "nn/layers/learned_positions.h"
 #include "nn/layers/linear.h"
@@ -131,9 +132,10 @@ nn::Tensor<Scalar> Model<Scalar>::feed(nn::Tape<Scalar>& tape, const Layer& laye
   const int index = static_cast<int>(&layer - layers.data());
   auto hidden = functions && functions->gelu
                     ? apply_function(tape, input, [&](std::span<double> z) { functions->gelu(index, z); })
-                : gated                                            ? nn::silu(tape, input)
-                : config.feed_forward == FeedForwardKind::kGeluErf ? nn::gelu_erf(tape, input)
-                                                                   : nn::gelu(tape, input);
+                : gated                                             ? nn::silu(tape, input)
+                : config.feed_forward == FeedForwardKind::kGeluErf  ? nn::gelu_erf(tape, input)
+                : config.feed_forward == FeedForwardKind::kGeluTanh ? nn::gelu_tanh(tape, input)
+                                                                    : nn::gelu(tape, input);
   if (gated) hidden = nn::multiply(tape, hidden, up);
   out.gelu_inputs.push_back(input);
   return nn::linear(tape, hidden, layer.w_down, layer.b_down);

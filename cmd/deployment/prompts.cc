@@ -13,6 +13,22 @@ namespace psm::cmd {
 namespace {
 
 constexpr int kMaxSymbols = 1 << 20;
+constexpr int kMaxPixels = 1 << 12;  // of a side of an image
+
+train::PatchGrid images_from_json(const std::string& text, const attention::ModelConfig& config) {
+  const char* what = "the checkpoint's note \"images\"";
+  const Json json = parse_json(text, what, {.max_bytes = 4096, .max_depth = 2});
+  const auto member = [&](const char* name) {
+    return static_cast<int>(json.at(name, what).integer(name, 1, kMaxPixels));
+  };
+  const train::PatchGrid grid{member("height"), member("width"), member("patch")};
+  const int patch = grid.patch;
+  if (grid.height % patch != 0 || grid.width % patch != 0 || patch * patch != config.patch_inputs ||
+      grid.height / patch * (grid.width / patch) != config.context - 1)
+    throw Error(message(what, ": images of ", grid.height, " x ", grid.width, " in patches of ", patch,
+                        " are not what the model reads"));
+  return grid;
+}
 
 train::RecallOptions recall_from_json(const std::string& text) {
   const char* what = "the checkpoint's note \"recall\"";
@@ -32,6 +48,15 @@ train::RecallOptions recall_from_json(const std::string& text) {
 }  // namespace
 
 PromptCodec::PromptCodec(const attention::Checkpoint& checkpoint) {
+  const attention::ModelConfig& config = checkpoint.weights.config;
+  classes_ = config.classes;
+  if (config.patch_inputs > 0) {
+    const auto images = checkpoint.notes.find("images");
+    if (images == checkpoint.notes.end())
+      throw Error("the checkpoint does not say what images it reads; use one of //cmd:train");
+    images_ = images_from_json(images->second, config);
+    return;
+  }
   const auto recall = checkpoint.notes.find("recall");
   if (recall == checkpoint.notes.end()) {
     tokenizer_ = tokenizer_of(checkpoint);
@@ -57,12 +82,19 @@ void PromptCodec::write_notes(attention::Checkpoint& checkpoint) const {
     json["pairs"] = recall_->pairs;
     json["length"] = recall_->length;
     checkpoint.notes["recall"] = json.dump(0);
+  } else if (images_) {
+    Json json;
+    json["height"] = images_->height;
+    json["width"] = images_->width;
+    json["patch"] = images_->patch;
+    checkpoint.notes["images"] = json.dump(0);
   } else {
     keep_tokenizer(*tokenizer_, checkpoint);
   }
 }
 
 std::vector<int> PromptCodec::encode(const std::string& text) const {
+  if (images_) throw Error("the model reads images; give a file of them with --prompts");
   if (tokenizer_) return tokenizer_->encode(text);
   std::vector<int> tokens;
   std::istringstream words(text);
@@ -91,6 +123,11 @@ std::string PromptCodec::symbol(int token) const {
 }
 
 std::string PromptCodec::list(std::span<const int> tokens) const {
+  if (is_classifier()) {
+    std::string classes;
+    for (const int each : tokens) classes += (classes.empty() ? "class " : ", ") + std::to_string(each);
+    return classes;
+  }
   const auto is_byte = [&](int token) {
     return token < tokenizer_->vocab() && tokenizer_->bytes(token).size() <= 1;
   };
@@ -112,6 +149,7 @@ std::string PromptCodec::decode(std::span<const int> tokens) const {
 }
 
 std::vector<int> PromptCodec::scored_positions(int length) const {
+  if (is_classifier()) return {0};
   std::vector<int> positions;
   const int first = recall_ ? 2 * recall_->pairs : 0, step = recall_ ? 2 : 1;
   for (int t = first; t < length; t += step) positions.push_back(t);
@@ -119,8 +157,39 @@ std::vector<int> PromptCodec::scored_positions(int length) const {
 }
 
 std::vector<std::vector<int>> PromptCodec::sample(int count, uint64_t stream) const {
-  if (!recall_) throw Error("a text model has no prompts of its own; give one with --prompt");
+  if (!recall_) throw Error("a model of texts or images has no prompts of its own; give them with --prompts");
   return train::RecallTask(*recall_).test(count, stream).texts();
+}
+
+std::vector<std::vector<int>> PromptCodec::read_images(const std::string& path, int count) const {
+  const train::IdxArray images = train::read_idx(path);
+  const size_t height = static_cast<size_t>(images_->height), width = static_cast<size_t>(images_->width);
+  if (images.shape.size() != 3 || images.shape[1] != height || images.shape[2] != width)
+    throw Error(message(path, " has no images of ", height, " x ", width, ", which the model reads"));
+  std::vector<std::vector<int>> prompts;
+  for (size_t i = 0; i < std::min(images.shape[0], static_cast<size_t>(count)); ++i) {
+    std::vector<int>& prompt = prompts.emplace_back();
+    images_->for_each_pixel([&](int row, int column) {
+      prompt.push_back(
+          images.entries[(i * height + static_cast<size_t>(row)) * width + static_cast<size_t>(column)]);
+    });
+  }
+  return prompts;
+}
+
+int longest_prompt(const attention::ModelConfig& config) {
+  return config.patch_inputs > 0 ? (config.context - 1) * config.patch_inputs : config.context;
+}
+
+PromptExamples::PromptExamples(const attention::ModelConfig& config,
+                               const std::vector<std::vector<int>>& prompts)
+    : examples_(prompts) {
+  if (config.patch_inputs == 0) return;
+  for (const std::vector<int>& prompt : prompts) {
+    std::vector<float>& patches = patches_.emplace_back();
+    for (const int grey : prompt) patches.push_back(train::patch_input(grey));
+  }
+  examples_ = attention::Examples(patches_);
 }
 
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest) {
@@ -138,8 +207,10 @@ void require_answerable(const std::vector<std::vector<int>>& prompts, const Prom
 PromptFlags::PromptFlags(Flags& flags)
     : flags_(flags),
       prompt_(flags.text("prompt", "", "one prompt: text, or words such as k3 v7 k0 v12 for a recall model")),
-      file_(flags.text("prompts", "", "file of prompts, one a line")),
-      sample_(flags.integer("sample", 16, 1, 4096, "draw so many unseen prompts (recall models)")),
+      file_(flags.text("prompts", "", "file of prompts, one a line; of images in MNIST's format")),
+      sample_(flags.integer(
+          "sample", 16, 1, 4096,
+          "draw so many unseen prompts (recall models); with a file of images the first so many")),
       seed_(flags.integer("seed", 1, 1, INT64_MAX, "of --sample; cryptography takes no seed")) {}
 
 bool PromptFlags::given() const {
@@ -147,6 +218,11 @@ bool PromptFlags::given() const {
 }
 
 std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int longest) const {
+  if (codec.reads_images()) {
+    if (!flags_.given("prompts") || flags_.given("prompt"))
+      throw Error("the model reads images; give a file of them with --prompts, and with --sample how many");
+    return codec.read_images(resolve_user_path(file_), static_cast<int>(sample_));
+  }
   if (flags_.given("prompt") + flags_.given("prompts") + flags_.given("sample") != 1) {
     throw Error("exactly one of --prompt, --prompts and --sample is needed");
   }

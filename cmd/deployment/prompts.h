@@ -5,6 +5,10 @@
 //   recall   the note "recall" holds the task's sizes; a prompt is words: k0 .. for keys, v0 .. for values,
 //   and the
 //            positions of the queries are scored
+//   images   the note "images" holds their size and patch; a prompt is the grey values (0 to 255) of an image,
+//            patch by patch
+//
+// A classifier of texts keeps its tokenizer too; of a classifier one row of logits is scored, its classes.
 #pragma once
 
 #include <memory>
@@ -15,8 +19,10 @@
 #include <vector>
 
 #include "attention/files/checkpoint.h"
+#include "attention/shape/examples.h"
 #include "ckks/base/files/flags.h"
 #include "nn/text/tokenizer.h"
+#include "train/data/image_data.h"
 #include "train/data/recall_task.h"
 
 namespace psm::cmd {
@@ -26,11 +32,18 @@ class PromptCodec {
   // Throws Error if the checkpoint says nothing of its tokens.
   explicit PromptCodec(const attention::Checkpoint& checkpoint);
   explicit PromptCodec(const train::RecallOptions& options) : recall_(options) {}
-  explicit PromptCodec(std::shared_ptr<const nn::Tokenizer> tokenizer) : tokenizer_(std::move(tokenizer)) {}
+  // `classes`: of a classifier; 0: a language model.
+  explicit PromptCodec(std::shared_ptr<const nn::Tokenizer> tokenizer, int classes = 0)
+      : tokenizer_(std::move(tokenizer)), classes_(classes) {}
+  PromptCodec(const train::PatchGrid& images, int classes) : images_(images), classes_(classes) {}
 
   bool is_recall() const { return recall_.has_value(); }
   const train::RecallOptions& recall() const { return *recall_; }
-  const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }  // null for recall
+  bool reads_images() const { return images_.has_value(); }
+  bool is_classifier() const { return classes_ > 0; }
+  const std::shared_ptr<const nn::Tokenizer>& tokenizer() const {
+    return tokenizer_;
+  }  // null for recall and images
 
   // Throws Error naming the first word or character that the model lacks.
   std::vector<int> encode(const std::string& text) const;
@@ -41,8 +54,12 @@ class PromptCodec {
   // characters without, tokens of several bytes with bars.
   std::string list(std::span<const int> tokens) const;
 
-  // The positions at which a prompt of this length asks for an answer.
+  // Rows of logits of a prompt of this length, and those of them that are asked for.
+  int rows(int length) const { return is_classifier() ? 1 : length; }
   std::vector<int> scored_positions(int length) const;
+
+  // The first `count` images of an IDX file; throws Error unless they are of the model's size.
+  std::vector<std::vector<int>> read_images(const std::string& path, int count) const;
 
   // `count` unseen prompts of a recall model; throws Error for a text model.
   std::vector<std::vector<int>> sample(int count, uint64_t stream) const;
@@ -53,6 +70,24 @@ class PromptCodec {
  private:
   std::optional<train::RecallOptions> recall_;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;
+  std::optional<train::PatchGrid> images_;
+  int classes_ = 0;
+};
+
+// Numbers in the longest prompt of a model.
+int longest_prompt(const attention::ModelConfig& config);
+
+// Prompts as the model reads them; they outlive it.
+class PromptExamples {
+ public:
+  PromptExamples(const attention::ModelConfig& config, const std::vector<std::vector<int>>& prompts);
+  PromptExamples(const PromptExamples&) = delete;
+  PromptExamples& operator=(const PromptExamples&) = delete;
+  operator const attention::Examples&() const { return examples_; }
+
+ private:
+  std::vector<std::vector<float>> patches_;
+  attention::Examples examples_;
 };
 
 // Throws Error for a prompt without tokens, one of more than `longest`, and one that asks nothing.

@@ -5,17 +5,22 @@
 namespace psm::cmd {
 namespace {
 
-// Llama's feed-forward part has three matrices of width 11,008; two of this width stand for them here.
 constexpr PublishedShape kShapes[] = {
-    {"pythia-70m", "Pythia 70M", 50304, 6, 512, 8, 2048, 0.25},
-    {"pythia-1.4b", "Pythia 1.4B", 50304, 24, 2048, 16, 8192, 0.25},
-    {"llama-7b", "Llama 7B (two feed-forward matrices)", 32000, 32, 4096, 32, 11008, 1.0},
+    {"pythia-70m", "Pythia 70M", "gpt-neox", 50304, 6, 512, 8, 2048, 0.25},
+    {"pythia-1.4b", "Pythia 1.4B", "gpt-neox", 50304, 24, 2048, 16, 8192, 0.25},
+    {"gpt2", "GPT-2 (124M)", "gpt2", 50257, 12, 768, 12, 3072},
+    {"llama-7b", "Llama 7B", "llama", 32000, 32, 4096, 32, 11008, 1.0},
+    {"roberta-base", "RoBERTa-base, two classes", "roberta", 50265, 12, 768, 12, 3072, 0, 2},
+    {"vit-base", "ViT-base, 1000 classes", "vit", 0, 12, 768, 12, 3072, 0, 1000, 16 * 16 * 3, 197},
 };
 
 }  // namespace
 
 attention::ModelConfig PublishedShape::config(int tokens) const {
-  attention::ModelConfig config;
+  if (fixed_tokens > 0 && tokens != fixed_tokens)
+    throw Error(message(what, " has ", fixed_tokens,
+                        " tokens, its patches and the class token; give --tokens ", fixed_tokens));
+  attention::ModelConfig config = attention::preset(family);
   config.vocab = vocab;
   config.context = tokens;
   config.layers = layers;
@@ -23,6 +28,8 @@ attention::ModelConfig PublishedShape::config(int tokens) const {
   config.heads = heads;
   config.ffn = ffn;
   config.rotary_fraction = rotary_fraction;
+  config.classes = classes;
+  config.patch_inputs = patch_inputs;
   config.validate();
   return config;
 }

@@ -11,10 +11,15 @@ namespace psm::cmd {
 struct PublishedShape {
   const char* name;
   const char* what;
+  const char* family;  // attention::preset's
   int vocab, layers, width, heads, ffn;
-  double rotary_fraction;
+  double rotary_fraction = 0;
+  int classes = 0;       // of a classifier
+  int patch_inputs = 0;  // numbers in a patch, of a model of images
+  int fixed_tokens = 0;  // that it always has; 0: any number
 
-  // A PowerSoftmax model of this shape for sequences of `tokens`.
+  // A PowerSoftmax model of this shape for sequences of `tokens`. Throws Error for another number than the
+  // fixed one.
   attention::ModelConfig config(int tokens) const;
 };
 

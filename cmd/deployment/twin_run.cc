@@ -9,9 +9,9 @@
 
 namespace psm::cmd {
 
-void append_rows(const std::vector<double>& logits, int vocab, LogitRows& rows) {
-  PSM_CHECK(logits.size() % static_cast<size_t>(vocab) == 0, logits.size(), " ", vocab);
-  for (auto at = logits.begin(); at != logits.end(); at += vocab) rows.emplace_back(at, at + vocab);
+void append_rows(const std::vector<double>& logits, int count, LogitRows& rows) {
+  PSM_CHECK(logits.size() % static_cast<size_t>(count) == 0, logits.size(), " ", count);
+  for (auto at = logits.begin(); at != logits.end(); at += count) rows.emplace_back(at, at + count);
 }
 
 LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
@@ -22,7 +22,7 @@ LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<in
     for (const int t : codec.scored_positions(static_cast<int>(prompt.size()))) {
       scored.push_back(rows.at(begin + static_cast<size_t>(t)));
     }
-    begin += prompt.size();
+    begin += static_cast<size_t>(codec.rows(static_cast<int>(prompt.size())));
   }
   return scored;
 }
@@ -30,19 +30,19 @@ LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<in
 TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<int>>& prompts) {
   TwinRun run;
   run.prompts = prompts;
-  const int vocab = deployment.model.weights.config.vocab;
+  const attention::ModelConfig& config = deployment.model.weights.config;
   const auto append_logits = [&](const std::vector<std::vector<int>>& group,
                                  const attention::SlotVectors& outputs, LogitRows& rows) {
     for (const auto& logits :
          attention::client_logits(deployment.model, deployment.packing, outputs, group)) {
-      append_rows(logits, vocab, rows);
+      append_rows(logits, config.logit_count(), rows);
     }
   };
   const ckks::NoiseModel noise(*deployment.context);
   LogitRows noisy;
   for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
     const attention::SlotVectors inputs =
-        attention::client_inputs(deployment.model, deployment.packing, group);
+        attention::client_inputs(deployment.model, deployment.packing, PromptExamples(config, group));
     const program::TwinResult clear = program::run_twin(deployment.plan.program, inputs);
     append_logits(group, clear.outputs, run.logits);
     if (!noisy.empty()) continue;  // one group tells the deviation

@@ -12,10 +12,11 @@
 
 namespace psm::cmd {
 
-using LogitRows = std::vector<std::vector<double>>;  // one row of logits for each token of each prompt
+// One row of logits for each token of each prompt; of a classifier one for each prompt.
+using LogitRows = std::vector<std::vector<double>>;
 
-// Cuts [tokens][vocab] logits of one prompt into rows and appends them.
-void append_rows(const std::vector<double>& logits, int vocab, LogitRows& rows);
+// Cuts the logits of one prompt into rows of so many and appends them.
+void append_rows(const std::vector<double>& logits, int count, LogitRows& rows);
 
 // The rows of the positions at which the prompts ask for an answer.
 LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,

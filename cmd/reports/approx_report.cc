@@ -149,7 +149,7 @@ Json facts_json(const approx::Approximation& a) {
 
 DomainShape domain_shape(const std::string& function) {
   if (function == "inverse" || function == "inverse_sqrt" || function == "exp") return DomainShape::kEnds;
-  for (const char* symmetric : {"sigmoid", "gelu", "gelu_erf", "silu", "max"})
+  for (const char* symmetric : {"sigmoid", "gelu", "gelu_erf", "gelu_tanh", "silu", "max"})
     if (function == symmetric) return DomainShape::kRadius;
   throw Error(message("unknown function '", function, "'; it is one of ", kApproxFunctions));
 }
@@ -167,6 +167,8 @@ std::vector<approx::Approximation> find_approximations(const ApproxRequest& r) {
     found = find_activation(r, approx::design_gelu, approx::gelu_series, 2);
   } else if (r.function == "gelu_erf") {
     found = find_activation(r, approx::design_gelu_erf, approx::gelu_erf_series, 2);
+  } else if (r.function == "gelu_tanh") {
+    found = find_activation(r, approx::design_gelu_tanh, approx::gelu_tanh_series, 2);
   } else if (r.function == "silu") {
     found = find_activation(r, approx::design_silu, approx::silu_series, 2);
   } else if (r.function == "exp") {

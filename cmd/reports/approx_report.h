@@ -12,7 +12,7 @@ namespace psm::cmd {
 
 // The functions that //cmd:approx knows, and what each one's interval is made of.
 inline constexpr const char* kApproxFunctions =
-    "inverse, inverse_sqrt, sigmoid, gelu, gelu_erf, silu, exp or max";
+    "inverse, inverse_sqrt, sigmoid, gelu, gelu_erf, gelu_tanh, silu, exp or max";
 enum class DomainShape { kEnds, kRadius };
 // Throws psm::Error on an unknown function.
 DomainShape domain_shape(const std::string& function);

@@ -48,7 +48,7 @@ TEST_CASE("the plain method is the paper's iteration, also with a given number o
 }
 
 TEST_CASE("a series has the degree that was asked for, and its interpolant stands beside the best") {
-  for (const char* function : {"gelu", "gelu_erf", "silu"}) {
+  for (const char* function : {"gelu", "gelu_erf", "gelu_tanh", "silu"}) {
     CAPTURE(function);
     ApproxRequest r = request(function, {-6, 6}, 1e-3);
     r.degree = 15;
@@ -94,7 +94,7 @@ TEST_CASE("what cannot be answered is refused in one line") {
   CHECK_THROWS_AS(domain_shape("tangent"), Error);
   CHECK_THROWS_AS(find_approximations(request("inverse", {0, 1}, 1e-3)), Error);
   for (const char* function :
-       {"inverse", "inverse_sqrt", "sigmoid", "gelu", "gelu_erf", "silu", "exp", "max"}) {
+       {"inverse", "inverse_sqrt", "sigmoid", "gelu", "gelu_erf", "gelu_tanh", "silu", "exp", "max"}) {
     ApproxRequest r = request(function, {1, 2}, 1e-3);
     r.method = "magic";
     CHECK_THROWS_WITH_AS(find_approximations(r), doctest::Contains("has no method 'magic'"), Error);

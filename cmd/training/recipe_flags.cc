@@ -19,10 +19,14 @@ void set_if_given(int& value, int64_t given) {
 RecipeFlags::RecipeFlags(Flags& flags)
     : flags_(flags),
       attention_(flags.text("attention", "power_softmax", "power_softmax, relu or softmax")),
+      family_(flags.text("family", "",
+                         "architecture of a fresh model: gpt-neox, gpt2, llama (language models), roberta "
+                         "(--sentences), vit (--images); gpt-neox, roberta, vit unless given")),
       layers_(flags.integer("layers", 0, 0, 1024,
                             "of the model; for 0 here and below the task's recipe decides")),
       width_(flags.integer("width", 0, 0, 65536, "d, features of a token")),
       heads_(flags.integer("heads", 0, 0, 1024, "of attention; they divide the width")),
+      kv_heads_(flags.integer("kv-heads", 0, 0, 1024, "of keys and values; 0: as many as of queries")),
       ffn_(flags.integer("ffn", 0, 0, 262144, "features inside the feed-forward part")),
       context_(flags.integer("context", 0, 0, 65536, "T, tokens of a sequence; of text models")),
       paper_(flags.truth(
@@ -37,11 +41,11 @@ RecipeFlags::RecipeFlags(Flags& flags)
                             "of the last stage and of inference, added to the mean of s^p")),
       steps_(flags.integer(
           "steps", 0, 0, 10000000,
-          "training steps of each attention, at most; 0: 1500 for recall, 1200 for a text; a quarter of "
+          "training steps of each attention, at most; 0: 1500 for recall, 1200 for all else; a quarter of "
           "that for continual training")),
       range_steps_(
           flags.integer("range-steps", 0, 0, 10000000,
-                        "steps of range minimisation; 0: 400 for recall, half of --steps for a text")),
+                        "steps of range minimisation; 0: 400 for recall, half of --steps for all else")),
       batch_(flags.integer("batch", 0, 0, 65536, "sequences a step")),
       rate_(flags.number("rate", 0, 0, 1, "peak learning rate")),
       range_rate_(flags.number("range-rate", 0, 0, 1, "peak learning rate of range minimisation")),
@@ -55,6 +59,20 @@ RecipeFlags::RecipeFlags(Flags& flags)
 
 int RecipeFlags::context_or_default() const {
   return context_ > 0 ? static_cast<int>(context_) : train::TextOptions{}.context;
+}
+
+void RecipeFlags::set_family(const Task& task, attention::ModelConfig& model) const {
+  if (family_.empty()) return;
+  const attention::ModelConfig family = attention::preset(family_);
+  const char* of_task = !task.is_classifier()             ? "a language model"
+                        : task.source->patch_inputs() > 0 ? "--images"
+                                                          : "--sentences";
+  const bool fits =
+      task.is_classifier() ? family_ == (task.source->patch_inputs() > 0 ? "vit" : "roberta") : family.causal;
+  if (!fits) throw Error(message("--family ", family_, " is not for ", of_task, "; leave it out"));
+  model.block = family.block, model.norm = family.norm, model.feed_forward = family.feed_forward;
+  model.positions = family.positions, model.biases = family.biases;
+  if (family_ == "llama") model.rotary_fraction = family.rotary_fraction;
 }
 
 void RecipeFlags::set_score_offset(train::RecipeOptions& options) const {
@@ -77,10 +95,11 @@ train::RangeLosses RecipeFlags::range_losses(const train::RangeLosses& of_task) 
 }
 
 train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Checkpoint* from) const {
-  const bool recall = task.recall_task() != nullptr;
   const size_t from_scratch = steps_ > 0 && !from ? static_cast<size_t>(steps_) : kTextSteps;
   train::RecipeOptions options = task.recipe(from_scratch, static_cast<uint64_t>(seed_));
-  if (recall && context_ > 0) throw Error("--context is for text models; recall has sequences of 64 tokens");
+  const bool of_texts = task.text_data() || (task.is_classifier() && task.source->patch_inputs() == 0);
+  if (!of_texts && context_ > 0)
+    throw Error("--context is for texts; recall has sequences of 64 tokens, and an image all its patches");
   attention::ModelConfig& model = options.model;
   model.attention = attention::attention_kind_from(attention_);
   model.power = static_cast<int>(power_);
@@ -88,7 +107,7 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
   if (!paper_ || flags_.given("score-offset")) set_score_offset(options);
   if (!paper_ || flags_.given("epsilon")) options.inference_epsilon = epsilon_;
   if (from) {
-    for (const char* name : {"layers", "width", "heads", "ffn", "context"}) {
+    for (const char* name : {"family", "layers", "width", "heads", "kv-heads", "ffn", "context"}) {
       if (flags_.given(name))
         throw Error(message("--", name, " is decided by the model of --from; leave it out"));
     }
@@ -104,6 +123,8 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
     train::require_continuable(start, model);
     train::make_continual(options);
   } else {
+    set_family(task, model);
+    set_if_given(model.kv_heads, kv_heads_);
     set_if_given(model.layers, layers_);
     set_if_given(model.width, width_);
     set_if_given(model.heads, heads_);

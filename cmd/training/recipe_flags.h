@@ -22,12 +22,13 @@ struct RecipeFlags {
   }
 
  private:
+  void set_family(const Task& task, attention::ModelConfig& model) const;
   void set_score_offset(train::RecipeOptions& options) const;
   train::RangeLosses range_losses(const train::RangeLosses& of_task) const;
 
   const Flags& flags_;
-  const std::string& attention_;
-  const int64_t &layers_, &width_, &heads_, &ffn_, &context_;
+  const std::string &attention_, &family_;
+  const int64_t &layers_, &width_, &heads_, &kv_heads_, &ffn_, &context_;
   const bool& paper_;
   const int64_t& power_;
   const std::string& score_offset_;

@@ -1,16 +1,22 @@
 #include "cmd/training/training_run.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "ckks/base/error.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
+#include "nn/text/alphabet.h"
+#include "nn/text/sentence_tokenizer.h"
+#include "train/data/image_data.h"
+#include "train/data/labelled_text_data.h"
 #include "train/evaluation/bits_per_byte.h"
 
 namespace psm::cmd {
 namespace {
 
-constexpr int kTestQueries = 2400;
+constexpr int kTestQueries = 2400, kTestExamples = 1000;
 constexpr uint64_t kTestStream = 1;
 constexpr const char* kScoresNote = "scores";
 
@@ -54,14 +60,66 @@ Task Task::text(const std::string& path, const std::string& valid, int context,
   return {std::move(data), std::move(codec)};
 }
 
-Task Task::of(const attention::Checkpoint& checkpoint, const std::string& text, const std::string& valid) {
+Task Task::sentences(const std::string& path, int context, std::shared_ptr<const nn::Tokenizer> tokenizer) {
+  constexpr size_t kHeldOut = 1000, kLeastWords = 12;
+  const std::vector<train::LabelledText> phrases = train::read_sst2(path);
+  const train::LabelledSplit split =
+      train::split_phrases(phrases, std::clamp<size_t>(phrases.size() / 10, 1, kHeldOut), kLeastWords);
+  if (!tokenizer) {
+    std::string all = " ";
+    for (const train::LabelledText& phrase : phrases) all += phrase.text;
+    tokenizer = std::make_shared<const nn::Alphabet>(all);
+  }
+  auto data = std::make_unique<const train::LabelledTextData>(
+      split.training, split.held_out, std::move(tokenizer), train::LabelledTextOptions{.context = context},
+      std::filesystem::path(path).filename().string());
+  PromptCodec codec(data->tokenizer(), data->classes());
+  return {std::move(data), std::move(codec)};
+}
+
+Task Task::images(const std::string& images, const std::string& labels) {
+  auto data = std::make_unique<const train::ImageData>(train::ImageData::from_files(images, labels, {}));
+  PromptCodec codec(data->grid(), data->classes());
+  return {std::move(data), std::move(codec)};
+}
+
+Task Task::of(const attention::Checkpoint& checkpoint, const TaskFiles& files) {
   const PromptCodec codec(checkpoint);
+  const attention::ModelConfig& config = checkpoint.weights.config;
+  const auto only = [&](const std::string& wanted, const char* what) {
+    const bool others =
+        !files.text.empty() + !files.sentences.empty() + !files.images.empty() > !wanted.empty();
+    if (wanted.empty() || others) throw Error(what);
+  };
   if (codec.is_recall()) {
-    if (!text.empty()) throw Error("the model recalls keys and values and knows no text; leave --text out");
+    if (!files.text.empty() || !files.sentences.empty() || !files.images.empty())
+      throw Error(
+          "the model recalls keys and values and knows no text; leave --text, --sentences and --images out");
     return recall(codec.recall());
   }
-  if (text.empty()) throw Error("a text model needs the text that it was trained on; give it with --text");
-  return Task::text(text, valid, checkpoint.weights.config.context, codec.tokenizer());
+  if (!codec.is_classifier()) {
+    only(files.text, "a text model needs the text that it was trained on; give it with --text");
+    return text(files.text, files.valid, config.context, codec.tokenizer());
+  }
+  if (codec.reads_images()) {
+    only(files.images, "the model classifies images; give them with --images and --labels");
+  } else {
+    only(files.sentences, "the model classifies texts; give them with --sentences");
+    if (!std::dynamic_pointer_cast<const nn::SentenceTokenizer>(codec.tokenizer()))
+      throw Error("an imported classifier is not scored on sentences yet; train one with --sentences");
+  }
+  Task task = codec.reads_images() ? images(files.images, files.labels)
+                                   : sentences(files.sentences, config.context, codec.tokenizer());
+  if (task.source->classes() > config.classes || task.source->patch_inputs() != config.patch_inputs ||
+      task.source->context() != config.context)
+    throw Error(message("the model has ", config.classes, " classes and a context of ", config.context,
+                        ", the data ", task.source->classes(), " and ", task.source->context(),
+                        "; give those that it was trained on"));
+  return task;
+}
+
+double Task::chance() const {
+  return recall_task() ? recall_task()->chance() : 1.0 / std::max(1, source->classes());
 }
 
 train::Batch Task::test(int windows) const {
@@ -69,16 +127,17 @@ train::Batch Task::test(int windows) const {
     return recall->test((kTestQueries + recall->queries_per_sequence() - 1) / recall->queries_per_sequence(),
                         kTestStream);
   }
-  return source->validation(windows);
+  return source->validation(is_classifier() ? kTestExamples : windows);
 }
 
 train::RecipeOptions Task::recipe(size_t text_steps, uint64_t seed) const {
-  return recall_task() ? train::recall_recipe(*recall_task(), seed)
-                       : train::text_recipe(*text_data(), text_steps, seed);
+  return recall_task()     ? train::recall_recipe(*recall_task(), seed)
+         : is_classifier() ? train::classifier_recipe(*source, text_steps, seed)
+                           : train::text_recipe(*text_data(), text_steps, seed);
 }
 
 double Task::bytes_per_target(const train::Batch& batch) const {
-  return codec.tokenizer() ? psm::train::bytes_per_target(batch, *codec.tokenizer()) : 0;
+  return counts_right() ? 0 : psm::train::bytes_per_target(batch, *codec.tokenizer());
 }
 
 TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
@@ -86,7 +145,7 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   const double start = seconds_now();
   TrainingRun run;
   const auto report = [&](const train::StageReport& stage) {
-    const std::string score = task.recall_task()
+    const std::string score = task.counts_right()
                                   ? percent(stage.validation.accuracy())
                                   : "perplexity " + format("%.3f", stage.validation.perplexity());
     if (stage.steps == 0) {
@@ -186,9 +245,12 @@ bool trained_here(const attention::Checkpoint& checkpoint) {
 }
 
 std::string scores_table(const Task& task, const TaskScores& scores) {
-  const bool recall = task.recall_task() != nullptr;
-  std::vector<std::string> heading = {"model", "tokens seen", recall ? "recall" : "perplexity", "to softmax",
-                                      "positions"};
+  const bool recall = task.counts_right();
+  std::vector<std::string> heading = {"model", "tokens seen",
+                                      task.is_classifier() ? "accuracy"
+                                      : recall             ? "recall"
+                                                           : "perplexity",
+                                      "to softmax", task.is_classifier() ? "examples" : "positions"};
   if (!recall) heading.push_back("bits a byte");
   Table table(heading);
   const double bytes = recall ? 0 : task.bytes_per_target(task.test());
@@ -209,7 +271,7 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
   row(title, scores.trained);
   row("after range minimisation", scores.ranges);
   row("polynomial", scores.polynomial);
-  if (recall) table.row({"chance (uniform guess)", "", percent(task.recall_task()->chance()), "", ""});
+  if (recall) table.row({"chance (uniform guess)", "", percent(task.chance()), "", ""});
   return table.text();
 }
 

@@ -12,7 +12,14 @@
 
 namespace psm::cmd {
 
-// The in-context recall task, or the text of a file.
+// Where a task's data are; empty: not given.
+struct TaskFiles {
+  std::string text = {}, valid = {};  // of a language model
+  std::string sentences = {};         // classified phrases (train/data/sst2.h)
+  std::string images = {}, labels = {};
+};
+
+// The in-context recall task, the text of a file, or classified phrases or images.
 struct Task {
   static Task recall(const train::RecallOptions& options = {});
   // The last part of the text is held out, unless `valid` names another file; without a tokenizer its tokens
@@ -20,9 +27,14 @@ struct Task {
   // `context`.
   static Task text(const std::string& path, const std::string& valid, int context,
                    std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // The one that a model was trained for, in its context: `text` must be given for a text model, whose
-  // tokenizer must be able to encode it, and must be empty for a recall model. Throws Error otherwise.
-  static Task of(const attention::Checkpoint& checkpoint, const std::string& text, const std::string& valid);
+  // Every tenth of the phrases, of long ones, is held out, or a thousand; without a tokenizer the words are
+  // the phrases' characters. The model's vocabulary is what the phrases need of the tokenizer's.
+  static Task sentences(const std::string& path, int context,
+                        std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
+  static Task images(const std::string& images, const std::string& labels);
+  // The one that a model was trained for, in its context: its files must be given, none for a recall model.
+  // Throws Error otherwise, and on files that the model cannot read.
+  static Task of(const attention::Checkpoint& checkpoint, const TaskFiles& files);
 
   std::unique_ptr<const train::DataSource> source;
   PromptCodec codec;
@@ -30,13 +42,17 @@ struct Task {
     return dynamic_cast<const train::RecallTask*>(source.get());
   }
   const train::TextData* text_data() const { return dynamic_cast<const train::TextData*>(source.get()); }
+  bool is_classifier() const { return source->classes() > 0; }
+  // Is a model as good as the share of its right answers (and not as its perplexity)?
+  bool counts_right() const { return recall_task() != nullptr || is_classifier(); }
+  double chance() const;  // of a right answer by a uniform guess, where those count
 
   // Unseen examples on which models are compared: at least 2,000 scored positions, or of a text so many
   // windows of what is held out (fewer if it has fewer).
   train::Batch test(int windows = 128) const;
-  // What it is trained by, unless flags say otherwise; `text_steps` are for a text alone.
+  // What it is trained by, unless flags say otherwise; `text_steps` are for all but recall.
   train::RecipeOptions recipe(size_t text_steps, uint64_t seed) const;
-  // Of the targets of a batch; 0 for recall.
+  // Of the targets of a batch; 0 where right answers count.
   double bytes_per_target(const train::Batch& batch) const;
 };
 
@@ -45,7 +61,7 @@ struct StageScore : train::Evaluation {
   int64_t tokens = 0;
 };
 
-// How the models of a task do: accuracy for recall, perplexity for text. Nothing is scored where there is no
+// How the models of a task do: accuracy where right answers count, perplexity for text. Nothing is scored where there is no
 // such model.
 struct TaskScores {
   attention::AttentionKind attention = attention::AttentionKind::kPowerSoftmax;  // of all but the first

@@ -5,21 +5,31 @@ namespace psm::nn {
 using program::Builder;
 using program::Value;
 
-std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
-                                  const approx::Approximation& gelu) {
-  Builder::Scope scope(builder, "gelu");
+std::vector<Value> separate_parts(Builder& builder, std::span<const Value> values) {
   std::vector<Value> parts;
-  for (Value z : half) {
+  for (Value z : values) {
     parts.push_back(builder.twice_real_part(z));
     parts.push_back(builder.twice_real_part(builder.negate(builder.times_i(z))));
   }
-  if (gelu.input_offset() != 0)
-    for (Value& part : parts) part = builder.add_constant(part, gelu.input_offset());
-  parts = builder.refresh(parts);
+  return parts;
+}
+
+std::vector<Value> parts_to_approximate(Builder& builder, std::span<const Value> half,
+                                        const approx::Approximation& f) {
+  std::vector<Value> parts = separate_parts(builder, half);
+  if (f.input_offset() != 0)
+    for (Value& part : parts) part = builder.add_constant(part, f.input_offset());
+  return builder.refresh(parts);
+}
+
+std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
+                                  const approx::Approximation& gelu, const std::string& label) {
+  Builder::Scope scope(builder, label);
+  const std::vector<Value> parts = parts_to_approximate(builder, half, gelu);
   std::vector<Value> outputs;
   for (size_t i = 0; i < parts.size(); i += 2) {
-    const Value re = gelu.build(builder, parts[i], "input of gelu");
-    const Value im = gelu.build(builder, parts[i + 1], "input of gelu");
+    const Value re = gelu.build(builder, parts[i], "input of " + label);
+    const Value im = gelu.build(builder, parts[i + 1], "input of " + label);
     outputs.push_back(builder.add(re, builder.times_i(im)));
   }
   return builder.refresh(outputs);

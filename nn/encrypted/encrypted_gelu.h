@@ -1,4 +1,5 @@
-// GELU on ciphertexts whose slots hold two hidden units each, in re and im.
+// GELU on ciphertexts whose slots hold two hidden units each, in re and im; or another function of reals, such
+// as the sigmoid of a classifier's head.
 //
 // gelu is a function of reals: re and im are separated by 2 re = z + conj z and 2 im = -i z + conj(-i z), so
 // the input is half of what the approximation reads, input_scale * (hidden unit) / 2 (the factor goes into
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "approx/approximation.h"
@@ -17,7 +19,16 @@
 
 namespace psm::nn {
 
+// `label`: of its instructions.
 std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const program::Value> half,
-                                           const approx::Approximation& gelu);
+                                           const approx::Approximation& gelu,
+                                           const std::string& label = "gelu");
+
+// Twice re and twice im of each, one after the other.
+std::vector<program::Value> separate_parts(program::Builder&, std::span<const program::Value>);
+
+// The parts of halves as the approximation reads them, refresh candidates.
+std::vector<program::Value> parts_to_approximate(program::Builder&, std::span<const program::Value> half,
+                                                 const approx::Approximation&);
 
 }  // namespace psm::nn

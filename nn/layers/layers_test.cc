@@ -9,6 +9,7 @@
 #include "nn/layers/cross_entropy.h"
 #include "nn/layers/embedding.h"
 #include "nn/layers/gelu_erf.h"
+#include "nn/layers/gelu_tanh.h"
 #include "nn/layers/layer_norm.h"
 #include "nn/layers/learned_positions.h"
 #include "nn/layers/linear.h"
@@ -67,11 +68,12 @@ TEST_CASE("an RMSNorm row has mean square gamma squared, and its mean is kept") 
 }
 
 TEST_CASE(
-    "the gradient of SiLU, sigmoid, products and GELU with the error function agrees with finite "
+    "the gradient of SiLU, sigmoid, products and GELU with the error function and by tanh agrees with finite "
     "differences") {
   GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return silu(tape, in[0]); });
   GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return sigmoid(tape, in[0]); });
   GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return gelu_erf(tape, in[0]); });
+  GradientCheck({{4, 5}}).run([](T& tape, const Inputs& in) { return gelu_tanh(tape, in[0]); });
   GradientCheck({{4, 5}, {4, 5}}).run([](T& tape, const Inputs& in) {
     return multiply(tape, in[0], multiply(tape, in[0], in[1]));
   });
@@ -82,7 +84,9 @@ TEST_CASE("GELU with the error function is z Phi(z), within 0.0204 of the paper'
   std::vector<double> z, grad(801);
   for (int i = -400; i <= 400; ++i) z.push_back(i / 100.0);
   const Tensor<double> in{z.data(), grad.data(), 801, 1};
-  const Tensor<double> erf = gelu_erf(tape, in), identity = gelu(tape, in);
+  const Tensor<double> erf = gelu_erf(tape, in), identity = gelu(tape, in), tanh = gelu_tanh(tape, in);
+  for (int i = 0; i < 801; ++i) CHECK(std::abs(erf.value[i] - tanh.value[i]) < 0.0005);
+  CHECK(tanh.value[500] == doctest::Approx((1 + std::tanh(std::sqrt(2 / M_PI) * 1.044715)) / 2));
   CHECK(erf.value[400] == 0);
   CHECK(erf.value[500] == doctest::Approx(0.841344746068543));  // Phi(1)
   CHECK(erf.value[200] == doctest::Approx(-2 * 0.0227501319481792));

@@ -47,17 +47,14 @@ void ImageData::start(int sequences, Batch& batch) const {
 }
 
 void ImageData::write(size_t index, int down, int across, int s, Batch& batch) const {
-  const int height = static_cast<int>(images_.shape[1]), width = static_cast<int>(images_.shape[2]),
-            patch = options_.patch;
+  const int height = grid().height, width = grid().width;
   const uint8_t* image = images_.entries.data() + index * images_.shape[1] * images_.shape[2];
   float* out = batch.patches.data() + static_cast<size_t>(s) * images_.shape[1] * images_.shape[2];
-  for (int block = 0; block < patches_down_ * patches_across_; ++block)
-    for (int i = 0; i < patch * patch; ++i) {
-      const int row = block / patches_across_ * patch + i / patch - down;
-      const int column = block % patches_across_ * patch + i % patch - across;
-      const bool inside = row >= 0 && row < height && column >= 0 && column < width;
-      *out++ = static_cast<float>(inside ? image[row * width + column] : 0) / 127.5f - 1.0f;
-    }
+  grid().for_each_pixel([&](int to_row, int to_column) {
+    const int row = to_row - down, column = to_column - across;
+    const bool inside = row >= 0 && row < height && column >= 0 && column < width;
+    *out++ = patch_input(inside ? image[row * width + column] : 0);
+  });
   batch.targets[s] = labels_.entries[index];
 }
 

@@ -13,6 +13,20 @@
 
 namespace psm::train {
 
+// How an image is cut: calls visit(row, column) for each pixel, patch by patch.
+struct PatchGrid {
+  int height = 0, width = 0, patch = 0;
+  template <typename Visit>
+  void for_each_pixel(const Visit& visit) const {
+    for (int top = 0; top < height; top += patch)
+      for (int left = 0; left < width; left += patch)
+        for (int i = 0; i < patch * patch; ++i) visit(top + i / patch, left + i % patch);
+  }
+};
+
+// What a model reads of a grey value.
+inline float patch_input(int grey) { return static_cast<float>(grey) / 127.5f - 1.0f; }
+
 struct ImageOptions {
   int patch = 7;
   int shift = 2;
@@ -38,6 +52,9 @@ class ImageData final : public DataSource {
   // The first of the held-out images, not moved; fewer if there are fewer.
   Batch validation(int sequences) const override;
 
+  PatchGrid grid() const {
+    return {static_cast<int>(images_.shape[1]), static_cast<int>(images_.shape[2]), options_.patch};
+  }
   size_t training_images() const { return images_.shape[0] - held_out_images(); }
   size_t held_out_images() const { return images_.shape[0] / held_out_every(); }
 

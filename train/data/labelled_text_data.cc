@@ -2,28 +2,27 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 
 namespace psm::train {
-namespace {
-
-enum : int { kStart, kEnd, kUnknown, kFirstToken };
-
-}  // namespace
 
 LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
-                                   const std::vector<LabelledText>& held_out, const nn::Tokenizer& tokenizer,
+                                   const std::vector<LabelledText>& held_out,
+                                   std::shared_ptr<const nn::Tokenizer> base,
                                    const LabelledTextOptions& options, const std::string& origin)
     : context_(options.context) {
   PSM_CHECK(options.context >= 3 && options.least_texts >= 1, options.context, " ", options.least_texts);
+  tokenizer_ = std::dynamic_pointer_cast<const nn::SentenceTokenizer>(base);
+  const nn::Tokenizer* words = tokenizer_ ? tokenizer_->base().get() : base.get();
   const auto encode = [&](const std::vector<LabelledText>& texts, std::vector<Text>& out) {
     for (const LabelledText& text : texts) {
       if (text.label < 0)
         throw Error(message(origin, ": label ", text.label, " is none; labels begin with 0"));
       classes_ = std::max(classes_, text.label + 1);
-      out.push_back({tokenizer.encode(" " + text.text), text.label});
+      out.push_back({words->encode(" " + text.text), text.label});
     }
   };
   encode(training, training_);
@@ -32,34 +31,32 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
     throw Error(message(origin, ": ", training_.size(), " texts to train on and ", held_out_.size(),
                         " held out, of ", classes_, " classes; give some of each, and two classes"));
 
-  std::vector<int> texts_with(static_cast<size_t>(tokenizer.vocab()));
-  for (const Text& text : training_)
-    for (const int token : std::set<int>(text.tokens.begin(), text.tokens.end())) ++texts_with[token];
-  std::vector<int> id_of(texts_with.size(), kUnknown);
-  vocab_ = kFirstToken;
-  for (size_t token = 0; token < id_of.size(); ++token)
-    if (texts_with[token] >= options.least_texts) id_of[token] = vocab_++;
+  if (!tokenizer_) {
+    std::vector<int> texts_with(static_cast<size_t>(base->vocab())), kept;
+    for (const Text& text : training_)
+      for (const int token : std::set<int>(text.tokens.begin(), text.tokens.end())) ++texts_with[token];
+    for (size_t token = 0; token < texts_with.size(); ++token)
+      if (texts_with[token] >= options.least_texts) kept.push_back(static_cast<int>(token));
+    tokenizer_ = std::make_shared<const nn::SentenceTokenizer>(std::move(base), std::move(kept), origin);
+  }
   uint64_t checksum = 0;
   for (std::vector<Text>* part : {&training_, &held_out_})
     for (Text& text : *part) {
-      const size_t kept = std::min(text.tokens.size(), static_cast<size_t>(context_) - 2);
-      text.tokens.resize(kept);
-      for (int& token : text.tokens) token = id_of[token];
-      text.tokens.insert(text.tokens.begin(), kStart);
-      text.tokens.push_back(kEnd);
+      text.tokens.resize(std::min(text.tokens.size(), static_cast<size_t>(context_) - 2));
+      text.tokens = tokenizer_->enclose(text.tokens);
       const uint64_t pair[] = {checksum, checksum64(text.tokens.data(), text.tokens.size() * sizeof(int)) +
                                              static_cast<uint64_t>(text.label)};
       checksum = checksum64(pair, sizeof pair);
     }
   description_ = message(origin, ", ", training_.size(), " texts and ", held_out_.size(), " held out, ",
-                         vocab_, " tokens, context ", context_, ", checksum ", checksum);
+                         vocab(), " tokens, context ", context_, ", checksum ", checksum);
 }
 
 void LabelledTextData::start(int sequences, size_t longest, Batch& batch) {
   const size_t count = static_cast<size_t>(sequences);
   batch.sequences = sequences;
   batch.length = static_cast<int>(longest);
-  batch.tokens.assign(count * longest, kEnd);
+  batch.tokens.assign(count * longest, nn::SentenceTokenizer::kEnd);
   batch.targets.resize(count);
   batch.lengths.resize(count);
 }

@@ -26,7 +26,8 @@ const std::vector<LabelledText> kTraining = {{"ab", 0}, {"abb", 1}, {"bca", 0}};
 const std::vector<LabelledText> kHeldOut = {{"aac", 1}, {"b", 0}};
 
 TEST_CASE("the vocabulary is what enough training texts have; texts are filled up to the longest") {
-  const LabelledTextData data(kTraining, kHeldOut, Bytes(), {.context = 6, .least_texts = 2}, "letters");
+  const LabelledTextData data(kTraining, kHeldOut, std::make_shared<Bytes>(),
+                              {.context = 6, .least_texts = 2}, "letters");
   // <s> 0, </s> 1, <unk> 2, then " ", a, b; c is in one text alone.
   CHECK(data.vocab() == 6);
   CHECK(data.classes() == 2);
@@ -40,13 +41,15 @@ TEST_CASE("the vocabulary is what enough training texts have; texts are filled u
 }
 
 TEST_CASE("a text longer than the context loses its end, not its last token") {
-  const LabelledTextData data(kTraining, kHeldOut, Bytes(), {.context = 4, .least_texts = 1}, "letters");
+  const LabelledTextData data(kTraining, kHeldOut, std::make_shared<Bytes>(),
+                              {.context = 4, .least_texts = 1}, "letters");
   const Batch batch = data.validation(1);
   CHECK(batch.tokens == std::vector<int>{0, 3, 4, 1});
 }
 
 TEST_CASE("training texts alone are drawn, each with its label, and batches end with their longest") {
-  const LabelledTextData data(kTraining, kHeldOut, Bytes(), {.context = 6, .least_texts = 1}, "letters");
+  const LabelledTextData data(kTraining, kHeldOut, std::make_shared<Bytes>(),
+                              {.context = 6, .least_texts = 1}, "letters");
   std::set<std::pair<std::vector<int>, int>> seen;
   std::set<int> lengths;
   TrainingRandom random(1);
@@ -66,15 +69,16 @@ TEST_CASE("training texts alone are drawn, each with its label, and batches end 
 
 TEST_CASE("the description tells labels and tokens apart; what cannot be trained on is refused") {
   const auto described = [](std::vector<LabelledText> training) {
-    return LabelledTextData(training, kHeldOut, Bytes(), {}, "letters").description();
+    return LabelledTextData(training, kHeldOut, std::make_shared<Bytes>(), {}, "letters").description();
   };
   CHECK(described(kTraining) == described(kTraining));
   CHECK(described({{"ab", 1}, {"abb", 1}, {"bca", 0}}) != described(kTraining));
   CHECK(described({{"ba", 0}, {"abb", 1}, {"bca", 0}}) != described(kTraining));
   CHECK_THROWS_AS(described({}), Error);
   CHECK_THROWS_AS(described({{"a", -1}}), Error);
-  CHECK_THROWS_AS(LabelledTextData(kTraining, {}, Bytes(), {}, "none"), Error);
-  CHECK_THROWS_AS(LabelledTextData({{"a", 0}}, {{"b", 0}}, Bytes(), {}, "one class"), Error);
+  CHECK_THROWS_AS(LabelledTextData(kTraining, {}, std::make_shared<Bytes>(), {}, "none"), Error);
+  CHECK_THROWS_AS(LabelledTextData({{"a", 0}}, {{"b", 0}}, std::make_shared<Bytes>(), {}, "one class"),
+                  Error);
 }
 
 }  // namespace

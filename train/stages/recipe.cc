@@ -150,6 +150,19 @@ RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed) {
   return options;
 }
 
+RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t seed) {
+  attention::ModelConfig model = attention::preset(data.patch_inputs() > 0 ? "vit" : "roberta");
+  model.vocab = data.vocab(), model.context = data.context();
+  model.classes = data.classes(), model.patch_inputs = data.patch_inputs();
+  model.layers = 2, model.width = 64, model.heads = 4, model.ffn = 128;
+  RecipeOptions options = recipe_of(model, /*batch=*/32, steps, steps / 2, seed);
+  options.stop_accuracy = 1.1;
+  options.range_training.ranges = text_range_losses();
+  options.evaluate_every = 100;
+  options.table_scale = 0.1;
+  return options;
+}
+
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps) {
   options.steps = options.training.rate.total = steps;
   options.range_steps = options.range_training.rate.total = range_steps;
@@ -186,17 +199,24 @@ TrainedModels run_recipe(const RecipeOptions& options, const DataSource& source,
   attention::ModelConfig config = options.model;
   config.epsilon = options.training_epsilon;
   config.form = attention::PowerForm::kStable;
-  const uint64_t weight_seed = derived_seed(options.seed, kInitialWeights);
+  const auto fresh = [&] {
+    attention::ModelWeights weights =
+        attention::random_weights(config, derived_seed(options.seed, kInitialWeights));
+    if (options.table_scale != 1)
+      for (std::vector<float>* table :
+           {&weights.embedding, &weights.position_embedding, &weights.class_token})
+        for (float& entry : *table) entry *= static_cast<float>(options.table_scale);
+    return weights;
+  };
   TrainedModels models;
   if (options.softmax_baseline && options.model.attention != attention::AttentionKind::kSoftmax) {
     config.attention = attention::AttentionKind::kSoftmax;
     config.score_offset = false;
-    models.softmax = recipe.train(attention::random_weights(config, weight_seed));
+    models.softmax = recipe.train(fresh());
   }
   config.attention = options.model.attention;
   config.score_offset = options.model.score_offset;
-  models.trained =
-      recipe.train(with_constant_offset(attention::random_weights(config, weight_seed), options));
+  models.trained = recipe.train(with_constant_offset(fresh(), options));
   recipe.minimise_ranges(models);
   return models;
 }

@@ -40,6 +40,10 @@ struct RecipeOptions {
   // With model.score_offset: c of every head, not trained (but scaled with the scores before stage 3); none:
   // it begins with p and is learned.
   std::optional<double> constant_score_offset = {};
+  // What fresh tables of tokens, positions and the class token are multiplied by (random_weights: deviation
+  // 1). BERT and ViT begin with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it was
+  // drawn.
+  double table_scale = 1;
   double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
@@ -52,6 +56,8 @@ struct RecipeOptions {
 RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed);
 // A model of the text's tokens; `steps` for each of stages 1 and 2 is the budget, half of it for stage 3.
 RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
+// A small encoder of the source's family, RoBERTa's or ViT's; steps as of a text.
+RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t seed);
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 

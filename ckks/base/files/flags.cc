@@ -136,7 +136,7 @@ void Flags::parse(int argc, char** argv) {
     }
     if (flag == nullptr) {
       std::string hint = "; see --help";
-      size_t best = 4;  // farther is no likeness
+      size_t best = std::min<size_t>(4, word.size() / 2 + 1);  // farther is no likeness
       for (const Flag& candidate : flags_) {
         const size_t distance = edit_distance(word, candidate.name);
         if (distance < best) best = distance, hint = message("; did you mean --", candidate.name, "?");

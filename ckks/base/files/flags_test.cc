@@ -57,6 +57,7 @@ TEST_CASE("bad command lines are refused with one line that names the flag") {
     return "accepted";
   };
   CHECK(refusal({"--modle", "x"}) == "unknown flag --modle; did you mean --model?");
+  CHECK(refusal({"--zzzel", "x"}) == "unknown flag --zzzel; see --help");
   CHECK(refusal({"--nothing-like-it"}) == "unknown flag --nothing-like-it; see --help");
   CHECK(refusal({"--threads", "many"}) == "--threads takes a whole number from 1 to 64, not 'many'");
   CHECK(refusal({"--threads", "65"}) == "--threads takes a whole number from 1 to 64, not '65'");

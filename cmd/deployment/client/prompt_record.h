@@ -10,7 +10,8 @@
 namespace psm::cmd {
 
 struct PromptRecord {
-  std::vector<std::vector<int>> lengths;  // in tokens, by group of prompts that share ciphertexts
+  // In tokens, or the grey values of an image, by group of prompts that share ciphertexts.
+  std::vector<std::vector<int>> lengths;
 
   std::string text() const;
   // Throws Error if the text is none, or has groups of more than `max_prompts` prompts of at most

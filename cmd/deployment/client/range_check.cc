@@ -2,13 +2,15 @@
 
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/ciphertext_note.h"
+#include "cmd/deployment/prompts.h"
 
 namespace psm::cmd {
 
 void check_ranges(const PackedModel& packed, const std::vector<std::vector<int>>& prompts) {
   const program::Program program = attention::build_program(packed.model, packed.packing);
   for (const auto& group : groups_of(prompts, packed.packing.prompts)) {
-    program::run_twin(program, attention::client_inputs(packed.model, packed.packing, group));
+    program::run_twin(program, attention::client_inputs(packed.model, packed.packing,
+                                                        PromptExamples(packed.model.weights.config, group)));
   }
 }
 

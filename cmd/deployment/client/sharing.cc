@@ -11,6 +11,9 @@ namespace psm::cmd {
 
 std::map<std::string, double> input_sizes(const Deployment& deployment) {
   const attention::ModelConfig& config = deployment.model.weights.config;
+  if (config.positions == attention::PositionKind::kLearned || !config.causal)
+    throw Error(message("not safe to share: the bound of the inputs is that of single tokens, but ",
+                        config.causal ? "positions is learned" : "causal is false"));
   const int prompts = deployment.packing.prompts;
   std::map<std::string, double> sizes;
   for (int token = 0; token < config.vocab;) {

@@ -15,7 +15,7 @@ void run(StudyContext& context, StudyResult& result) {
       train::split_phrases(train::read_sst2(context.data_file("glue/sst2-train.tsv")), kHeldOut, kLeastWords);
   const auto tokenizer = nn::load_tokenizer(context.data_file("tokenizer/gpt2-encoder.json"),
                                             context.data_file("tokenizer/gpt2-vocab.bpe"));
-  const train::LabelledTextData texts(split.training, split.held_out, *tokenizer, {.context = kContext},
+  const train::LabelledTextData texts(split.training, split.held_out, tokenizer, {.context = kContext},
                                       "SST-2");
   attention::ModelConfig model = attention::preset("roberta");
   model.vocab = texts.vocab();

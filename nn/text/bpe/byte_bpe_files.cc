@@ -150,6 +150,8 @@ ByteBpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what) 
 ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view merges,
                                  const std::string& what) {
   const Json json = parse_tokenizer_json(vocabulary, what);
+  if (const Json* model = json.find("model"); model != nullptr && model->is_object())
+    throw Error(message(what, " is a tokenizer.json, which has its merges; leave --merges out"));
   const TokenIds ids = read_vocabulary(json, what);
   ByteBpeSpec spec;
   for (const char* name : {kEndOfText, "<s>", "<pad>", "</s>", "<unk>", "<mask>"}) {

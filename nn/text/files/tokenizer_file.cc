@@ -10,6 +10,7 @@
 #include "nn/text/bpe/byte_bpe_files.h"
 #include "nn/text/bpe/character_bpe.h"
 #include "nn/text/files/llama2_tokenizer.h"
+#include "nn/text/sentence_tokenizer.h"
 
 namespace psm::nn {
 namespace {
@@ -46,7 +47,10 @@ std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, 
           message(what, ": a llama2.c tokenizer is not pairs of hexadecimal digits; the file is damaged"));
     return std::make_shared<const Llama2Tokenizer>(*file, what);
   }
-  throw Error(message(what, " names no kind of tokenizer (alphabet, bpe or llama2)"));
+  if (kind == "sentences")
+    return std::make_shared<const SentenceTokenizer>(SentenceTokenizer::from_string(
+        body, what, [&](const std::string& base) { return tokenizer_from_string(base, what); }));
+  throw Error(message(what, " names no kind of tokenizer (alphabet, bpe, llama2 or sentences)"));
 }
 
 }  // namespace psm::nn

@@ -1,0 +1,196 @@
+// Every family as users meet it: trained by //cmd:train, made polynomial, and its answers taken through the
+// four processes of client and server, in a small ring that offers no security.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "attention/files/checkpoint.h"
+#include "attention/files/hugging_face.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "ckks/base/random/training_random.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/testing/test_pipeline.h"
+#include "doctest/doctest.h"
+#include "nn/text/alphabet.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr const char* kSmall = " --layers 1 --width 16 --heads 2 --ffn 20 ";
+constexpr const char* kShort = " --steps 20 --range-steps 10 --batch 8 --threads 1 ";
+
+void succeed(const std::string& command, const std::string& arguments) {
+  CAPTURE(command);
+  CAPTURE(arguments);
+  const Outcome outcome = run(command, arguments);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+}
+
+// One line that says why, behind the warning of an insecure ring.
+void refuse(const std::string& command, const std::string& arguments, const char* why) {
+  CAPTURE(arguments);
+  const Outcome outcome = run(command, arguments + " --insecure");
+  CHECK(outcome.exit_code == 2);
+  const size_t line = outcome.err.find("error: ");
+  REQUIRE(line != std::string::npos);
+  CHECK(outcome.err.find(why, line) != std::string::npos);
+  CHECK(outcome.err.find('\n', line) == outcome.err.size() - 1);
+}
+
+Json json_of(const std::string& path) { return parse_json(read_file(path, 1 << 22), path); }
+
+// Trains, makes polynomial, and compares the encrypted answers with the twin's. `prompts`: which.
+void follow(const std::string& family, const std::string& train, const std::string& prompts, int positions) {
+  CAPTURE(family);
+  const std::string folder = path_of(family), model = folder + "/poly.safetensors", keys = folder + "/keys";
+  succeed("train", "--out " + folder + train + kShort);
+  succeed("polynomialise", "--model " + folder + "/final.safetensors --out " + model + " --margin 3 --json " +
+                               folder + "/poly.json");
+  CHECK(json_of(folder + "/poly.json").find("levels") != nullptr);
+  const std::string with = "--model " + model + " --insecure ";
+  succeed("keygen", with + "--out " + keys + " --log-n 11");
+  succeed("encrypt", with + "--keys " + keys + " --out " + folder + "/p.ct " + prompts);
+  succeed("infer",
+          with + "--keys " + keys + "/evaluation.keys --in " + folder + "/p.ct --out " + folder + "/a.ct");
+  succeed("decrypt",
+          with + "--keys " + keys + " --in " + folder + "/a.ct --json " + folder + "/d.json " + prompts);
+  const Json answer = json_of(folder + "/d.json");
+  const Json& compared = answer.at("encrypted_vs_twin", "json");
+  CHECK(compared.at("positions", "json").integer("positions", 0, 10000) == positions);
+  CHECK(compared.at("relative_rms", "json").number("relative_rms") < 0x1p-6);
+  CHECK(compared.at("relative_rms", "json").number("relative_rms") > 0);
+  CHECK(compared.at("argmax_agreement", "json").number("argmax_agreement") == 1);
+}
+
+TEST_CASE("language models of every family recall on ciphertexts what their twins recall") {
+  for (const std::string family : {"gpt-neox", "gpt2", "llama"}) {
+    const std::string grouped = family == "llama" ? " --kv-heads 1" : "";
+    follow(family, kSmall + std::string("--family ") + family + grouped, "--sample 3", 3 * 24);
+  }
+}
+
+TEST_CASE("GPT-NeoX as published: erf GELU, residual sums one after the other, 6 of 20 dimensions rotary") {
+  attention::ModelConfig config;
+  const train::RecallOptions task;
+  const PromptCodec codec(task);
+  config.vocab = task.keys + task.values, config.context = task.length, config.layers = 1, config.width = 40,
+  config.heads = 2, config.ffn = 24, config.rotary_fraction = 0.3;
+  config.block = attention::BlockKind::kPreNorm, config.feed_forward = attention::FeedForwardKind::kGeluErf;
+  config.attention = attention::AttentionKind::kSoftmax;
+  attention::Checkpoint checkpoint;
+  checkpoint.weights = attention::random_weights(config, 1);
+  codec.write_notes(checkpoint);
+  attention::save_checkpoint(path_of("published.safetensors"), checkpoint);
+  follow("published", " --from " + path_of("published.safetensors"), "--sample 2", 2 * 24);
+}
+
+// Phrases of twelve words and more, all good or all bad.
+std::string phrases() {
+  std::string text = "sentence\tlabel\n";
+  TrainingRandom random(4);
+  for (int n = 0; n < 120; ++n) {
+    for (int w = 0; w < 12 + n % 3; ++w)
+      text += std::string(n % 2 ? "g" : "b") + static_cast<char>('0' + random.integer(10)) + " ";
+    text += std::to_string(n) + "\t" + std::to_string(n % 2) + "\n";
+  }
+  return text;
+}
+
+TEST_CASE("an encoder classifies texts of several lengths on ciphertexts, their lengths encrypted too") {
+  write_file(path_of("phrases.tsv"), phrases());
+  write_file(path_of("texts.txt"), "g1 g2 g3\nb4 b5\ng\nb1 b2 b3 b4 b5 b6 b7\n");
+  follow("roberta", kSmall + std::string("--context 32 --sentences ") + path_of("phrases.tsv"),
+         "--prompts " + path_of("texts.txt"), 4);
+  const std::string model = path_of("roberta/poly.safetensors");
+  succeed("evaluate", "--model " + model + " --sentences " + path_of("phrases.tsv") + " --json " +
+                          path_of("roberta/e.json"));
+  const Json scores = json_of(path_of("roberta/e.json"));
+  for (const char* form : {"trained", "polynomial"})
+    CHECK(scores.at(form, "json").at("positions", "json").integer("positions", 0, 1000) == 12);
+  check_refused("evaluate --model " + model + " --text " + path_of("texts.txt"),
+                "give them with --sentences");
+  check_refused("evaluate --model " + model + " --tasks piqa --dir .", "a classifier of 2 classes");
+  check_refused("train --from " + model + " --out " + path_of("x") + " --text " + path_of("texts.txt"),
+                "give them with --sentences");
+  check_refused("train --family llama --out " + path_of("x") + " --sentences " + path_of("phrases.tsv"),
+                "--family llama is not for --sentences");
+  check_refused("demo --model " + model, "a classifier is run by");
+}
+
+// Images of 28 x 28 in two classes: the left half is bright, or the right one.
+void write_halves(const std::string& images_path, const std::string& labels_path) {
+  constexpr int kImages = 40, kSide = 28;
+  std::string images("\0\0\x08\x03\0\0\0\x28\0\0\0\x1c\0\0\0\x1c", 16), labels("\0\0\x08\x01\0\0\0\x28", 8);
+  for (int n = 0; n < kImages; ++n) {
+    labels += static_cast<char>(n % 2);
+    for (int pixel = 0; pixel < kSide * kSide; ++pixel)
+      images += static_cast<char>((pixel % kSide < kSide / 2) == (n % 2 == 0) ? 200 : 20 + n);
+  }
+  write_file(images_path, images);
+  write_file(labels_path, labels);
+}
+
+TEST_CASE("a model of patches classifies images on ciphertexts, a class token before 16 patches") {
+  const std::string images = path_of("images.idx"), labels = path_of("labels.idx");
+  write_halves(images, labels);
+  follow("vit", kSmall + std::string("--images ") + images + " --labels " + labels,
+         "--prompts " + images + " --sample 5", 5);
+  const std::string model = path_of("vit/poly.safetensors"), keys = path_of("vit/keys");
+  const std::string encrypt = "--model " + model + " --keys " + keys + " --out " + path_of("x.ct");
+  refuse("encrypt", encrypt + " --prompt hello", "the model reads images");
+  refuse("encrypt", encrypt + " --prompts " + labels, "no images of 28 x 28");
+  check_refused("evaluate --model " + model, "give them with --images and --labels");
+}
+
+// A text model of random weights, context and heads too large for a ciphertext.
+void make_long_model(const std::string& path) {
+  attention::ModelConfig config = attention::preset("gpt2");
+  config.vocab = 4, config.context = 2048, config.layers = 1, config.width = 64, config.heads = 1,
+  config.ffn = 16, config.epsilon = 0.2;
+  attention::Checkpoint checkpoint;
+  checkpoint.weights = attention::random_weights(config, 1);
+  const std::vector<std::vector<int>> texts(4,
+                                            std::vector<int>{0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 3, 2, 0, 2, 1, 3});
+  checkpoint.ranges = attention::measure_ranges(checkpoint.weights, texts);
+  PromptCodec(std::make_shared<const nn::Alphabet>("abcd")).write_notes(checkpoint);
+  attention::save_checkpoint(path, checkpoint);
+}
+
+TEST_CASE("a checkpoint whose context no ciphertext holds is cut to the part that is used") {
+  const std::string model = path_of("long.safetensors"), whole = path_of("whole.safetensors"),
+                    part = path_of("part.safetensors"), keys = path_of("part_keys");
+  make_long_model(model);
+  const Outcome uncut = run("polynomialise", "--model " + model + " --out " + whole);
+  REQUIRE_MESSAGE(uncut.exit_code == 0, uncut.err);
+  CHECK(uncut.out.find("no encrypted form: context is 2048") != std::string::npos);
+  refuse("keygen", "--log-n 11 --model " + whole + " --out " + keys, "use fewer tokens");
+  check_refused("polynomialise --model " + model + " --tokens 4096 --out " + part,
+                "4096 tokens of a context of 2048");
+  succeed("polynomialise", "--model " + model + " --tokens 16 --out " + part);
+  CHECK(attention::load_checkpoint(part).weights.config.context == 16);
+  CHECK(attention::load_checkpoint(part).weights.position_embedding.size() == 16 * 64);
+  succeed("keygen", "--insecure --log-n 11 --model " + part + " --out " + keys);
+}
+
+TEST_CASE("what has no encrypted form is said where a model is imported and made polynomial") {
+  attention::ModelConfig config = attention::preset("roberta");
+  config.vocab = 7, config.context = 5, config.layers = 1, config.width = 8, config.heads = 2,
+  config.ffn = 12;
+  config.attention = attention::AttentionKind::kSoftmax, config.classes = 2;
+  const std::string folder = path_of("hf");
+  std::filesystem::create_directories(folder);
+  attention::write_hugging_face(folder, attention::random_weights(config, 3));
+  const Outcome imported = run("import", "--from " + folder + " --out " + path_of("imported.safetensors"));
+  REQUIRE_MESSAGE(imported.exit_code == 0, imported.err);
+  CHECK(imported.out.find("with its attention replaced") != std::string::npos);
+  const Outcome softmax = run("polynomialise", "--model " + path_of("gpt2/softmax.safetensors") + " --out " +
+                                                   path_of("s.safetensors"));
+  REQUIRE_MESSAGE(softmax.exit_code == 0, softmax.err);
+  CHECK(softmax.out.find("no encrypted form: attention is softmax") != std::string::npos);
+  check_refused("plan --model " + path_of("s.safetensors"), "attention softmax");
+}
+
+}  // namespace
+}  // namespace psm::cmd

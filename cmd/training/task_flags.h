@@ -1,0 +1,22 @@
+// The flags that name a task's data, for the commands that train or score models on it.
+#pragma once
+
+#include "ckks/base/files/flags.h"
+#include "cmd/training/training_run.h"
+
+namespace psm::cmd {
+
+struct TaskFlags {
+  explicit TaskFlags(Flags& flags);
+  // After parse(): throws Error on flags that do not go together.
+  void apply() const;
+
+  bool any() const;
+  // The files, where the user's paths lead.
+  TaskFiles files() const;
+
+ private:
+  const std::string &text_, &valid_, &sentences_, &images_, &labels_;
+};
+
+}  // namespace psm::cmd

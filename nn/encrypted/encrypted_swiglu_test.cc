@@ -1,0 +1,90 @@
+#include "nn/encrypted/encrypted_swiglu.h"
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "approx/activation.h"
+#include "ckks/program/machines/twin.h"
+#include "doctest/doctest.h"
+#include "nn/encrypted/encrypted_gelu.h"
+
+namespace psm::nn {
+namespace {
+
+using program::Builder;
+using program::Opcode;
+using program::SlotVector;
+using program::Value;
+
+constexpr size_t kSlots = 16;
+
+// |re|, |im| <= radius.
+SlotVector random_slots(double radius, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> uniform(-radius, radius);
+  SlotVector slots;
+  for (size_t s = 0; s < kSlots; ++s) {
+    const double re = uniform(random);
+    slots.emplace_back(re, uniform(random));
+  }
+  return slots;
+}
+
+SlotVector scaled(SlotVector slots, double factor) {
+  for (ckks::Complex& slot : slots) slot *= factor;
+  return slots;
+}
+
+TEST_CASE(
+    "SwiGLU is silu of the gate times up, of the units in re and of those in im, one level above silu") {
+  const approx::Approximation silu = approx::design_silu(5, 1e-3);
+  constexpr double kBound = 3;
+  Builder builder(kSlots);
+  const Value gate[] = {builder.input("g0"), builder.input("g1")},
+              up[] = {builder.input("u0"), builder.input("u1")};
+  const std::vector<Value> out = encrypted_swiglu(builder, gate, up, silu);
+  REQUIRE(out.size() == 2);
+  builder.output("y0", out[0]);
+  builder.output("y1", out[1]);
+  const program::Program program = std::move(builder).finish();
+  std::map<std::string, SlotVector> g, u, inputs;
+  for (const char* c : {"0", "1"}) {
+    g[c] = random_slots(5, 1 + *c), u[c] = random_slots(kBound, 9 + *c);
+    inputs[std::string("g") + c] = scaled(g[c], silu.input_scale() / 2);
+    inputs[std::string("u") + c] = scaled(u[c], 1 / (2 * kBound));
+  }
+  const auto result = program::run_twin(program, inputs);
+  for (const char* c : {"0", "1"}) {
+    const SlotVector y = scaled(result.outputs.at(std::string("y") + c), silu.output_scale() * kBound);
+    for (size_t s = 0; s < kSlots; ++s) {
+      CHECK(std::abs(y[s].real() - silu.evaluate(g[c][s].real()) * u[c][s].real()) < 1e-12);
+      CHECK(std::abs(y[s].imag() - silu.evaluate(g[c][s].imag()) * u[c][s].imag()) < 1e-12);
+    }
+  }
+  int conjugations = 0, sums = 0;
+  for (const program::Instruction& instruction : program.instructions) {
+    conjugations += instruction.opcode == Opcode::kConjugate;
+    sums += instruction.opcode == Opcode::kSumOfProducts;
+  }
+  CHECK(conjugations == 2 * 4);
+  CHECK(sums == 2);
+}
+
+TEST_CASE("a function of reals other than GELU acts on both parts of a slot") {
+  const approx::Approximation sigmoid = approx::design_sigmoid(4, 1e-3);
+  Builder builder(kSlots);
+  const Value half[] = {builder.input("z")};
+  builder.output("y", encrypted_gelu(builder, half, sigmoid, "sigmoid")[0]);
+  const SlotVector z = random_slots(4, 5);
+  const auto result =
+      program::run_twin(std::move(builder).finish(), {{"z", scaled(z, sigmoid.input_scale() / 2)}});
+  for (size_t s = 0; s < kSlots; ++s) {
+    const ckks::Complex y = result.outputs.at("y")[s] * sigmoid.output_scale();
+    CHECK(std::abs(y.real() - sigmoid.evaluate(z[s].real())) < 1e-12);
+    CHECK(std::abs(y.imag() - sigmoid.evaluate(z[s].imag())) < 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace psm::nn

@@ -1,0 +1,68 @@
+#include "nn/text/sentence_tokenizer.h"
+
+#include <charconv>
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm::nn {
+
+SentenceTokenizer::SentenceTokenizer(std::shared_ptr<const Tokenizer> base, std::vector<int> kept,
+                                     const std::string& what)
+    : base_(std::move(base)), kept_(std::move(kept)) {
+  id_of_.assign(static_cast<size_t>(base_->vocab()), kUnknown);
+  int last = -1;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i] <= last || kept_[i] >= base_->vocab())
+      throw Error(message(what, ": the kept tokens are not in rising order below ", base_->vocab(),
+                          "; the file is damaged"));
+    last = kept_[i];
+    id_of_[last] = kFirstKept + static_cast<int>(i);
+  }
+}
+
+std::vector<int> SentenceTokenizer::parse_kept(std::string_view digits, const std::string& what) {
+  std::vector<int> kept;
+  while (!digits.empty()) {
+    int token = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), token);
+    digits.remove_prefix(static_cast<size_t>(end - digits.data()));
+    const bool more = digits.size() > 1 && digits[0] == ',';
+    if (error != std::errc() || (!more && !digits.empty()))
+      throw Error(message(what, ": the kept tokens are no numbers with commas; the file is damaged"));
+    if (more) digits.remove_prefix(1);
+    kept.push_back(token);
+  }
+  return kept;
+}
+
+std::vector<int> SentenceTokenizer::enclose(std::span<const int> base_tokens) const {
+  std::vector<int> tokens{kStart};
+  for (const int token : base_tokens) tokens.push_back(id_of_[token]);
+  tokens.push_back(kEnd);
+  return tokens;
+}
+
+std::vector<int> SentenceTokenizer::encode(std::string_view text) const {
+  return enclose(base_->encode(" " + std::string(text)));
+}
+
+std::string SentenceTokenizer::decode(std::span<const int> tokens) const {
+  std::string text;
+  for (const int token : tokens)
+    if (token != kStart && token != kEnd) text += bytes(token);
+  return text.starts_with(' ') ? text.substr(1) : text;
+}
+
+std::string SentenceTokenizer::bytes(int token) const {
+  constexpr const char* kSpecial[] = {"<s>", "</s>", "<unk>"};
+  return token < kFirstKept ? kSpecial[token] : base_->bytes(kept_[token - kFirstKept]);
+}
+
+std::string SentenceTokenizer::to_string() const {
+  std::string text = "sentences ";
+  for (size_t i = 0; i < kept_.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(kept_[i]);
+  return text + " " + base_->to_string();
+}
+
+}  // namespace psm::nn

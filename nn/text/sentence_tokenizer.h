@@ -1,0 +1,48 @@
+// Texts for an encoder that classifies them, in a part of another tokenizer's vocabulary:
+//
+//     <s> tokens of the text </s>
+//
+// <s> = 0, </s> = 1, <unk> = 2, then those of the other's tokens that are kept, in its order; all others are
+// <unk>. A text is encoded with one space in front, so that a word has the same tokens wherever it stands.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nn/text/tokenizer.h"
+
+namespace psm::nn {
+
+class SentenceTokenizer final : public Tokenizer {
+ public:
+  static constexpr int kStart = 0, kEnd = 1, kUnknown = 2, kFirstKept = 3;
+
+  // `kept`: tokens of `base`, in rising order. Throws psm::Error that begins with `what` if they are not.
+  SentenceTokenizer(std::shared_ptr<const Tokenizer> base, std::vector<int> kept, const std::string& what);
+  // From to_string()'s text behind its first word, of the base as `read` reads it.
+  template <typename Read>
+  static SentenceTokenizer from_string(std::string_view text, const std::string& what, const Read& read) {
+    const size_t space = text.find(' ');
+    return SentenceTokenizer(read(std::string(space == text.npos ? "" : text.substr(space + 1))),
+                             parse_kept(text.substr(0, space), what), what);
+  }
+
+  const std::shared_ptr<const Tokenizer>& base() const { return base_; }
+  // <s>, the base's tokens as ours, </s>.
+  std::vector<int> enclose(std::span<const int> base_tokens) const;
+
+  int vocab() const override { return kFirstKept + static_cast<int>(kept_.size()); }
+  std::vector<int> encode(std::string_view text) const override;
+  std::string decode(std::span<const int> tokens) const override;
+  std::string bytes(int token) const override;
+  std::string to_string() const override;  // "sentences", the kept tokens with commas, the base
+
+ private:
+  static std::vector<int> parse_kept(std::string_view digits, const std::string& what);
+
+  std::shared_ptr<const Tokenizer> base_;
+  std::vector<int> kept_, id_of_;
+};
+
+}  // namespace psm::nn
