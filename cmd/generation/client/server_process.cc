@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
 
 extern char** environ;
 
@@ -23,10 +25,16 @@ ServerProcess::ServerProcess(const std::vector<std::string>& command) {
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, request[0], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO);
-  std::vector<char*> words;
+  // It stands where the user stands, and not where Bazel starts programs.
+  ::posix_spawn_file_actions_addchdir_np(&actions, resolve_user_path(".").c_str());
+  std::vector<char*> words, environment;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (!std::string_view(*variable).starts_with("BUILD_WORKING_DIRECTORY="))
+      environment.push_back(*variable);
+  environment.push_back(nullptr);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  const int error = ::posix_spawnp(&process_, words[0], &actions, nullptr, words.data(), environ);
+  const int error = ::posix_spawnp(&process_, words[0], &actions, nullptr, words.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(request[0]);
   ::close(answer[1]);
