@@ -93,6 +93,70 @@ TEST_CASE("causal PowerSoftmax sums agree with their definition, prompts of one 
   compare({16, 64, 4, 256, 4});    // features of the model spread over two ciphertexts
 }
 
+// The same of bidirectional attention: prompts of these lengths, masked by an input, or all of one length.
+void compare_bidirectional(int tokens, int width, int heads, size_t slots, int length) {
+  CAPTURE(tokens);
+  CAPTURE(length);
+  constexpr int kPower = 4;
+  ModelConfig config = shape(width, heads);
+  config.causal = false, config.positions = PositionKind::kLearned;
+  Packing packing = make_packing(config, tokens, slots);
+  packing.length = length;
+  const int T = packing.tokens, F = packing.features, C = packing.head_features;
+  const auto length_of = [&](int prompt) { return length > 0 ? length : 1 + (tokens + prompt - 1) % tokens; };
+  std::vector<int> lengths;
+  for (int p = 0; p < packing.prompts; ++p) lengths.push_back(length_of(p));
+  std::mt19937_64 random(11);
+  std::normal_distribution<double> normal;
+  std::map<std::string, SlotVector> in;
+  for (const char* name : {"q", "k", "v"})
+    for (size_t s = 0; s < slots; ++s) in[name].emplace_back(0.3 * normal(random), 0.3 * normal(random));
+  if (length == 0) in["lengths"] = pack_lengths(packing, lengths, [](int) { return 1.0; });
+  const AttentionMasks masks(packing, std::vector<double>(static_cast<size_t>(C)),
+                             std::vector<double>(static_cast<size_t>(T), 1.0));
+  Builder builder(slots);
+  Value k = builder.input("k");
+  if (length == 0) k = builder.multiply(k, builder.input("lengths", true));
+  std::vector<Value> powers;
+  for (Value score : masks.scores(builder, builder.input("q"), k))
+    powers.push_back(nn::power_of(builder, score, kPower));
+  builder.output("o", masks.weigh(builder, powers, builder.input("v")));
+  builder.output("d", masks.row_sums(builder, powers, 1.0));
+  const auto result = program::run_twin(std::move(builder).finish(), in);
+  double worst = 0;
+  for (int p = 0; p < packing.prompts; ++p)
+    for (int t = 0; t < T; ++t)
+      for (int head = 0; head < F / C; ++head) {
+        const auto at = [&](int token, int f) {
+          return static_cast<size_t>(p * packing.prompt_stride() + token * packing.token_stride() + head * C +
+                                     f);
+        };
+        std::vector<ckks::Complex> expected(static_cast<size_t>(C));
+        double sum = 0;
+        for (int u = 0; u < lengths[p]; ++u) {
+          double score = 0;
+          for (int f = 0; f < C; ++f) score += (in["q"][at(t, f)] * std::conj(in["k"][at(u, f)])).real();
+          const double power = std::pow(score, kPower);
+          sum += power;
+          for (int f = 0; f < C; ++f) expected[f] += power * in["v"][at(u, f)];
+        }
+        for (int f = 0; f < C; ++f) {
+          worst = std::max(worst, std::abs(result.outputs.at("o")[at(t, f)] - expected[f]));
+          worst = std::max(worst, std::abs(result.outputs.at("d")[at(t, f)] - sum));
+        }
+      }
+  CHECK(worst < 1e-11);
+}
+
+TEST_CASE(
+    "bidirectional sums agree with their definition, for prompts of different lengths and of one length") {
+  compare_bidirectional(16, 16, 2, 512, 0);   // four prompts, each of another length
+  compare_bidirectional(16, 16, 2, 512, 11);  // all of eleven tokens
+  compare_bidirectional(16, 16, 2, 512, 16);
+  compare_bidirectional(4, 32, 2, 256, 0);    // fewer tokens than features of a head
+  compare_bidirectional(16, 64, 4, 256, 13);  // one prompt, features over two ciphertexts
+}
+
 TEST_CASE("attention of M = 4 score ciphertexts and C = 4 costs these key-switches") {
   const Packing packing = make_packing(shape(16, 2), 16, 512);
   const AttentionMasks masks(packing, rotary_angles(shape(16, 2), packing), std::vector<double>(16, 1.0));
