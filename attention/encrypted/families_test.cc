@@ -273,7 +273,7 @@ TEST_CASE("a plan for one token is refused in words that name the field") {
   const auto refused = [](const ModelConfig& config, const char* why) {
     CAPTURE(why);
     const Packing packing = make_packing(config, config.context, 2048, 1);
-    CHECK_THROWS_WITH_AS(build_decode_shape_program(config, packing, 1), doctest::Contains(why), Error);
+    CHECK_THROWS_WITH_AS(build_decode_shape_program(config, packing), doctest::Contains(why), Error);
     CHECK_THROWS_WITH_AS(build_shape_program(config, packing, {}, {}, 4), doctest::Contains(why), Error);
   };
   refused(small("llama"), "block is pre_norm");
