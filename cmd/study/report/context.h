@@ -15,11 +15,11 @@
 namespace psm::cmd {
 
 struct StudyOptions {
-  double minutes = 5;  // of an experiment, at the nominal speed
-  int seeds = 1;       // trainings are repeated with seeds 1 .. seeds, which share the minutes
-  std::string out;     // folder of results; running trainings are saved in its folder "state"
-  std::string data;    // folder laid out as ../shared/data
-  int samples = 0;     // prompts that are answered encrypted
+  double minutes = 5;      // of an experiment, at the nominal speed
+  int seeds = 1;           // trainings are repeated with seeds 1 .. seeds, which share the minutes
+  std::string out;         // folder of results; running trainings are saved in its folder "state"
+  std::string data;        // folder laid out as ../shared/data
+  int samples = 0;         // prompts that are answered encrypted
   std::string model = {};  // and by which polynomial model
 };
 

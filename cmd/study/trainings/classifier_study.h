@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "cmd/study/trainings/training.h"
 #include "cmd/study/report/result.h"
+#include "cmd/study/trainings/training.h"
 #include "train/stages/range_losses.h"
 
 namespace psm::cmd {
