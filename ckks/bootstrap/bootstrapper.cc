@@ -23,8 +23,7 @@ BootstrapPlan::BootstrapPlan(const Context& context)
   const DftFactors up =
       coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, spec.cts_levels, true));
   pre_rotation_ = -(down.shift + up.shift);
-  slots_to_coeffs_ =
-      place(down, context, entry_level(), canonical_scales(context, entry_level(), 0), baby_count);
+  slots_to_coeffs_ = place(down, context, entry_level(), lowering_scales(context, entry_level()), baby_count);
   coeffs_to_slots_ =
       place(up, context, context.max_level(),
             even_scales(eval_mod_.raised_scale(), eval_mod_.input_scale(), spec.cts_levels), baby_count);

@@ -56,7 +56,7 @@ class ErrorModel {
       slots = slots * growth + variance_of(t, noise_, size);
       size *= growth;
     }
-    slots += square(noise_.mod_raise(context_.scale(0)));
+    slots += square(noise_.mod_raise(lowered_scale(context_)));
     const double coefficient = slots / (2 * n);
 
     // In the scale that ModRaise declares, 2 K q_0.

@@ -1,6 +1,6 @@
 // EvalMod: the function that removes the multiples of q_0 left by ModRaise, as a polynomial.
 //
-// With u = t / q_0 = I + m / q_0, I an integer, |I| <= K, |m| / q_0 <= 1 / R (R = q_0 / scale, the message
+// With u = t / q_0 = I + m / q_0, I an integer, |I| <= K, |m| / q_0 <= 1 / R (R = q_0 / S_m, the message
 // ratio),
 //
 //     m / q_0  ~  sin(2 pi u) / (2 pi)                            (Cheon et al., ePrint 2018/153)
@@ -33,7 +33,7 @@ struct EvalModSpec {
   int k = 16;  // |I| <= K
   int degree = 31;
   int double_angles = 3;        // r
-  double message_ratio = 1024;  // R
+  double message_ratio = 2048;  // R
   int summands = 33;            // I is the sum of so many variables uniform in (-1/2, 1/2): h + 1
 };
 
@@ -53,7 +53,7 @@ class EvalMod {
   double max_error(int i) const;
   // The same for an exact sine: the part of the error that no fit can remove.
   double sine_error() const;
-  // The largest integer up to which, in absolute value, the fit adds less than a tenth to the sine's error.
+  // The largest integer up to which, in absolute value, the fit adds less than a quarter to the sine's error.
   int exact_up_to() const;
   // -log2 of the largest error over all integers up to K.
   double least_bits() const;

@@ -63,7 +63,7 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
   pre_rotation_ = -(down.shift + up.shift);
 
   const auto entry = Level::at(down_levels);
-  slots_to_coeffs_ = place(down, context, entry, canonical_scales(context, entry, 0), baby_count);
+  slots_to_coeffs_ = place(down, context, entry, lowering_scales(context, entry), baby_count);
   coeffs_to_slots_ =
       place(up, context, context.evalmod_level() + up_levels,
             even_scales(Scale(eval_mod_.raised_scale() * repetitions()), eval_mod_.input_scale(), up_levels),

@@ -20,7 +20,7 @@ EvalModSpec eval_mod_spec(const Context& context) {
   const int h = context.spec().encapsulation_hamming_weight;
   spec.k = largest_multiple(h);
   spec.summands = h + 1;
-  spec.message_ratio = static_cast<double>(context.q(0)) / context.scale(0);
+  spec.message_ratio = static_cast<double>(context.q(0)) / lowered_scale(context);
   return spec;
 }
 
@@ -48,7 +48,7 @@ const Context& require_bootstrappable(const Context& context) {
                         spec.encapsulation_hamming_weight, "; EvalMod is fitted from ", kMinEphemeralWeight,
                         " on"));
   }
-  if (static_cast<double>(context.q(0)) <= kMinMessageRatio * context.scale(0)) {
+  if (static_cast<double>(context.q(0)) <= kMinMessageRatio * lowered_scale(context)) {
     throw Error(message("parameters '", spec.name, "' have a q_0 of ", spec.q0_bits,
                         " bits for messages of scale 2^", spec.log_scale, "; EvalMod needs a ratio above ",
                         kMinMessageRatio));
@@ -79,9 +79,15 @@ EncodedTransform encode(const Context& context, const Encoder& encoder, const Pl
                           placed.output_scale);
 }
 
-std::vector<Scale> canonical_scales(const Context& context, Level from, Level to) {
+Scale lowered_scale(const Context& context) {
+  const bool sparse = context.spec().secret_hamming_weight > 0;
+  return Scale(context.scale(0) / (sparse ? 2 : 1));
+}
+
+std::vector<Scale> lowering_scales(const Context& context, Level from) {
   std::vector<Scale> scales;
-  for (Level level = from; level >= to; --level) scales.push_back(context.scale(level));
+  for (Level level = from; level > 0; --level) scales.push_back(context.scale(level));
+  scales.push_back(lowered_scale(context));
   return scales;
 }
 

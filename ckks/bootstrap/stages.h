@@ -43,8 +43,14 @@ EncodedTransform encode(const Context& context, const Encoder& encoder, const Pl
 std::vector<PlacedTransform> place(const DftFactors& factors, const Context& context, Level level,
                                    std::span<const Scale> scales, int (*baby_count)(int span));
 
-// The canonical scales of the levels from `from` down to `to`.
-std::vector<Scale> canonical_scales(const Context& context, Level from, Level to);
+// The scale S_m at which a message enters ModRaise. EvalMod leaves the sine's error, which falls with the square of
+// q_0 / S_m and follows the message's sign and size, so that sums of many slots do not average it away; roundings
+// grow with q_0 / S_m. At the canonical S_0 and N = 2^16 the first is eight times the second (root mean squares
+// 1.1e-6 and 1.3e-7 for uniform values), at S_0 / 2 they are equal: SlotsToCoeffs takes a bit from the message and
+// EvalMod's gain brings it back, at no cost. Under a dense secret roundings are larger from the start, and S_m = S_0.
+Scale lowered_scale(const Context& context);
+// Of SlotsToCoeffs: the canonical scales of the levels from `from` down to 1, then S_m.
+std::vector<Scale> lowering_scales(const Context& context, Level from);
 // From one scale to another in equal ratios: then neither the diagonals lose bits to rounding, nor the last
 // factors to the noise of key switches.
 std::vector<Scale> even_scales(Scale from, Scale to, int steps);
@@ -74,9 +80,9 @@ struct RareMultiple {
 };
 
 // EvalMod (eval_mod.h) in its place, evalmod_level down to compute_level. With t = m + q_0 I and |I| <= K, it
-// takes t / (K q_0), as the real part of every slot, to m / S_0: no constant costs a level. The result d ~ m
+// takes t / (K q_0), as the real part of every slot, to m / S_m: no constant costs a level. The result d ~ m
 // / q_0 is computed at the scale gain * S_c, c the compute level; the same ciphertext read at the scale S_c
-// holds gain * d ~ m / S_0.
+// holds gain * d ~ m / S_m.
 class EvalModStage {
  public:
   explicit EvalModStage(const Context& context);

@@ -192,8 +192,8 @@ TEST_CASE(
   for (size_t j = 0; j < 4; ++j) {
     const std::complex<double> z = slot("The message", j), multiple = slot("ModRaise", j);
     CHECK(std::abs(slot("SlotsToCoeffs", j) - z) < 2e-4);
-    CHECK(std::abs(slot("CoeffsToSlots", j) - (multiple + z / 1024.0)) <
-          2e-4);  // q_0 = 2^10 S_0
+    CHECK(std::abs(slot("CoeffsToSlots", j) - (multiple + z / 2048.0)) <
+          2e-4);  // q_0 = 2^11 S_m
     CHECK(std::abs(slot("EvalMod", j) - z) < 2e-4);
     CHECK(multiple ==
           std::complex(std::round(multiple.real()), std::round(multiple.imag())));
