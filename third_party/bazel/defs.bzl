@@ -61,7 +61,11 @@ def psm_test(name, srcs = None, size = "small", copts = [], deps = [], external 
         deps = deps,
         alwayslink = True,
     )
-    for suffix, filter, more_tags in [("", "--test-suite-exclude=external", []), ("_external", "--test-suite=external", ["external"])]:
+    data = kwargs.pop("data", [])
+
+    # The header is how a test finds the repository, and what stands beside it.
+    beside = ["//ckks/base/testing:shared_data.h"]
+    for suffix, filter, more_tags, more_data in [("", "--test-suite-exclude=external", [], []), ("_external", "--test-suite=external", ["external"], beside)]:
         cc_test(
             name = name + suffix,
             size = size,
@@ -69,6 +73,7 @@ def psm_test(name, srcs = None, size = "small", copts = [], deps = [], external 
             linkstatic = _LINKSTATIC,
             deps = [name + "_cases"],
             tags = tags + more_tags,
+            data = data + more_data,
             **kwargs
         )
 
