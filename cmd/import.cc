@@ -75,10 +75,11 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
 }
 
 // The tokenizer that was asked for, that the checkpoint keeps, or that lies in the folder of transformers'
-// files; null if there is none.
+// files; null if there is none, or none is wanted.
 std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, const std::string& merges,
                                                     const Source& source,
                                                     const attention::Checkpoint& checkpoint) {
+  if (asked == "none") return nullptr;
   if (!asked.empty()) return load_user_tokenizer(asked, merges);
   if (source.format == "checkpoint" || source.format == "llama2c") return tokenizer_of(checkpoint);
   const fs::path folder =
@@ -119,7 +120,8 @@ int import_command(int argc, char** argv) {
   const std::string& format = flags.text("format", "auto", message("what it is: ", kFormats));
   const std::string& tokenizer_path = flags.text(
       "tokenizer", "",
-      "tokenizer.json, llama2.c's file or GPT-2's vocabulary; else tokenizer.json in the model's folder");
+      "tokenizer.json, llama2.c's file or GPT-2's vocabulary; none: without; else tokenizer.json in the "
+      "model's folder");
   const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
   const std::string& out =
@@ -141,6 +143,7 @@ int import_command(int argc, char** argv) {
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto tokenizer = find_tokenizer(tokenizer_path, merges, source, checkpoint);
   if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
+  const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
 
   const std::string target = resolve_user_path(out);
   if (to == "checkpoint") {
@@ -148,6 +151,7 @@ int import_command(int argc, char** argv) {
   } else {
     fs::create_directories(target);
     attention::write_hugging_face(target, checkpoint.weights);
+    if (!file_of_transformers.empty()) write_file(target + "/tokenizer.json", file_of_transformers);
   }
   const double seconds = seconds_now() - start;
 
@@ -160,7 +164,10 @@ int import_command(int argc, char** argv) {
                         config.vocab, ", context ", config.context));
   line("parameters", std::to_string(checkpoint.weights.parameters()));
   line("encrypted", encrypted_form(config));
-  line("tokenizer", tokenizer ? message(tokenizer->vocab(), " tokens") : "none");
+  const bool left_out = to != "checkpoint" && tokenizer && file_of_transformers.empty();
+  line("tokenizer", tokenizer ? message(tokenizer->vocab(), " tokens",
+                                        left_out ? ", not written: transformers has no file of its kind" : "")
+                              : "none");
   line("ignored", list_text(model.ignored));
   for (const std::string& change : model.changed) line("converted", change);
   std::printf("wrote %s in %s\n", out.c_str(), seconds_text(seconds).c_str());

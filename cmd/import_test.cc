@@ -12,6 +12,8 @@
 #include "cmd/deployment/model_tokenizer.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
+#include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/byte_bpe.h"
 #include "nn/text/files/tokenizer_file.h"
 
 namespace psm::cmd {
@@ -62,6 +64,29 @@ TEST_CASE("weights that only PyTorch reads are refused with what converts them")
   std::filesystem::rename(folder + "/model.safetensors", folder + "/pytorch_model.bin");
   check_refused("import --from " + folder + " --out " + path_of("x.safetensors"),
                 "save_pretrained(FOLDER, safe_serialization=True)");
+}
+
+TEST_CASE(
+    "a tokenizer goes with the model and comes back; one that is not supported is left out on request") {
+  const std::string folder = path_of("spoken"), checkpoint = path_of("spoken.safetensors");
+  std::filesystem::create_directories(folder);
+  attention::ModelWeights weights = tiny("llama");
+  weights.config.vocab = 300;
+  attention::write_hugging_face(folder, attention::random_weights(weights.config, 3));
+  const nn::ByteBpe tokenizer(nn::train_byte_bpe("the cat sat on the mat", {.vocab = 262}), "test");
+  write_file(folder + "/tokenizer.json", nn::tokenizer_json_of(tokenizer));
+  const Json figures = run_for_json("import --from " + folder + " --out " + checkpoint);
+  CHECK(figures.at("tokenizer_tokens", "").integer("", 0, 1000) == tokenizer.vocab());
+  run_for_json("import --from " + checkpoint + " --to hugging-face --out " + folder + "-back");
+  CHECK(read_file(folder + "-back/tokenizer.json", 1 << 20) ==
+        read_file(folder + "/tokenizer.json", 1 << 20));
+
+  std::string other = read_file(folder + "/tokenizer.json", 1 << 20);
+  other.replace(other.find("\"BPE\""), 5, "\"Unigram\"");
+  write_file(folder + "/tokenizer.json", other);
+  check_refused("import --from " + folder + " --out " + checkpoint, "import the model with --tokenizer none");
+  const Json without = run_for_json("import --from " + folder + " --tokenizer none --out " + checkpoint);
+  CHECK(without.find("tokenizer_tokens") == nullptr);
 }
 
 TEST_CASE("merges beside a tokenizer.json, which has its own, are refused") {

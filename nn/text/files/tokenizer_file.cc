@@ -53,4 +53,9 @@ std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, 
   throw Error(message(what, " names no kind of tokenizer (alphabet, bpe, llama2 or sentences)"));
 }
 
+std::string tokenizer_json_of(const Tokenizer& tokenizer) {
+  const std::string text = tokenizer.to_string(), kind = "bpe ";
+  return text.starts_with(kind) ? text.substr(kind.size()) : "";
+}
+
 }  // namespace psm::nn

@@ -15,4 +15,7 @@ std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const s
 // What Tokenizer::to_string() wrote; throws psm::Error that begins with `what`.
 std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, const std::string& what);
 
+// The tokenizer.json that transformers reads; empty for a kind that it has no file of.
+std::string tokenizer_json_of(const Tokenizer& tokenizer);
+
 }  // namespace psm::nn
