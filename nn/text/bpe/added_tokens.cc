@@ -18,26 +18,36 @@ bool is_space(std::string_view text, size_t at) {
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::string& what)
     : tokens_(std::move(tokens)), normalise_(std::move(normalise)) {
-  std::unordered_set<std::string_view> texts;
+  std::unordered_set<std::string> texts;
   for (size_t place = 0; place < tokens_.size(); ++place) {
-    AddedToken& added = tokens_[place];
+    const AddedToken& added = tokens_[place];
     const auto refuse = [&](const auto&... why) {
       throw Error(message(what, ": added token \"", printable(added.text), "\" ", why...));
     };
     if (added.text.empty() || utf8_valid_prefix(added.text) < added.text.size())
       refuse("is empty or no UTF-8");
-    if (added.normalised && normalise_) added.text = normalise_(added.text);
+    patterns_.push_back(added.normalised && normalise_ ? normalise_(added.text) : added.text);
     if (added.id < 0 || added.id >= kMaxTokens)
       refuse("has id ", added.id, "; 0 to ", kMaxTokens - 1, " are read");
     if (!at_.emplace(added.id, place).second) refuse("has the id of another one, ", added.id);
-    if (!texts.insert(added.text).second) refuse("stands twice");
+    if (!texts.insert(patterns_.back()).second) refuse("stands twice");
     vocab_ = std::max(vocab_, added.id + 1);
-    (added.normalised ? normalised_ : raw_)[static_cast<unsigned char>(added.text[0])].push_back(place);
+    (added.normalised ? normalised_ : raw_)[static_cast<unsigned char>(patterns_.back()[0])].push_back(place);
   }
   for (Index* index : {&raw_, &normalised_})
     for (std::vector<size_t>& places : *index)
       std::sort(places.begin(), places.end(),
-                [&](size_t a, size_t b) { return tokens_[a].text.size() > tokens_[b].text.size(); });
+                [&](size_t a, size_t b) { return patterns_[a].size() > patterns_[b].size(); });
+}
+
+void AddedTokens::require_apart(const std::vector<std::string>& merged, const std::string& what) const {
+  for (const AddedToken& added : tokens_) {
+    if (static_cast<size_t>(added.id) >= merged.size()) continue;
+    const std::string& token = merged[added.id];
+    if (!token.empty() && token != added.text)
+      throw Error(message(what, ": added token \"", printable(added.text), "\" has the id of \"",
+                          printable(token), "\", ", added.id));
+  }
 }
 
 const std::string* AddedTokens::find(int id) const {

@@ -34,7 +34,9 @@ class AddedTokens {
   AddedTokens(std::vector<AddedToken> tokens, Normalise normalise, const std::string& what);
 
   const std::vector<AddedToken>& tokens() const { return tokens_; }
-  int vocab() const { return vocab_; }    // the largest id and one; 0 without tokens
+  int vocab() const { return vocab_; }  // the largest id and one; 0 without tokens
+  // Throws psm::Error that begins with `what` if one has the id of another text among the tokens that are merged.
+  void require_apart(const std::vector<std::string>& merged, const std::string& what) const;
   const std::string* find(int id) const;  // its text, or null
 
   // Calls added(id) and plain(text, first), in order; first: the text begins with this piece. Throws
@@ -55,6 +57,7 @@ class AddedTokens {
   static size_t space_begin(std::string_view text, size_t at);
 
   std::vector<AddedToken> tokens_;
+  std::vector<std::string> patterns_;  // what is looked for: the token's text, normalised if it is
   Normalise normalise_;
   int vocab_ = 0;
   std::unordered_map<int, size_t> at_;  // places by id
@@ -68,7 +71,7 @@ void AddedTokens::split(std::string_view text, const Index& index, const Added& 
   for (size_t at = 0; at < text.size();) {
     const auto& places = index[static_cast<unsigned char>(text[at])];
     const auto found = std::find_if(places.begin(), places.end(), [&](size_t place) {
-      return text.substr(at).starts_with(tokens_[place].text);
+      return text.substr(at).starts_with(patterns_[place]);
     });
     if (found == places.end()) {
       ++at;
@@ -76,7 +79,7 @@ void AddedTokens::split(std::string_view text, const Index& index, const Added& 
     }
     const AddedToken& token = tokens_[*found];
     const size_t left = token.strip_left ? std::max(begin, space_begin(text, at)) : at;
-    at += token.text.size();
+    at += patterns_[*found].size();
     if (begin < left) plain(text.substr(begin, left - begin), begin);
     added(token.id);
     // The search goes on behind the token itself, as the library's does: white space that the token took may

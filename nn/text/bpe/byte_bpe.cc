@@ -55,13 +55,7 @@ void ByteBpe::check_tokens(const std::string& what) {
 }
 
 void ByteBpe::check_added(const std::string& what) {
-  for (const AddedToken& added : added_.tokens()) {
-    if (static_cast<size_t>(added.id) >= spec_.tokens.size()) continue;
-    const std::string& token = spec_.tokens[added.id];
-    if (!token.empty() && token != added.text)
-      throw Error(message(what, ": added token \"", printable(added.text), "\" has the id of \"",
-                          printable(token), "\", ", added.id));
-  }
+  added_.require_apart(spec_.tokens, what);
   vocab_ = std::max(vocab_, added_.vocab());
   for (const std::optional<int>& token : {spec_.ends.start, spec_.ends.end})
     if (token && (*token < 0 || *token >= vocab_))

@@ -42,16 +42,13 @@ CharacterBpe::CharacterBpe(CharacterBpeSpec spec, const std::string& what)
     byte_of_[t] = byte;
     if (byte >= 0) byte_token_[byte] = t;
   }
-  for (const AddedToken& added : added_.tokens()) {
-    if (static_cast<size_t>(added.id) >= spec_.tokens.size()) continue;
-    const std::string& token = spec_.tokens[added.id];
-    if (!token.empty() && token != added.text)
-      throw Error(message(what, ": added token \"", printable(added.text), "\" has the id of \"",
-                          printable(token), "\", ", added.id));
-  }
+  added_.require_apart(spec_.tokens, what);
   for (const std::optional<int>& token : {spec_.ends.start, spec_.ends.end, spec_.unknown})
     if (token && (*token < 0 || *token >= vocab_))
       throw Error(message(what, ": it names token ", *token, ", which does not exist"));
+  // Files name it by its text in the vocabulary.
+  if (spec_.unknown && static_cast<size_t>(*spec_.unknown) >= spec_.tokens.size())
+    throw Error(message(what, ": the unknown token, ", *spec_.unknown, ", is not in the vocabulary"));
 }
 
 void CharacterBpe::append_characters(std::string_view text, std::vector<int>& tokens) const {

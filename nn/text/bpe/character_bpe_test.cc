@@ -73,6 +73,15 @@ TEST_CASE(
   CHECK(never.decode(never.encode(" a")) == " a");
 }
 
+TEST_CASE("an added token that is normalised is found behind a space, and stands for its own text") {
+  CharacterBpeSpec spec = small_spec();
+  spec.added[2].normalised = true;  // "</s>", with its place in the vocabulary
+  const CharacterBpe tokenizer(spec, "test");
+  CHECK(tokenizer.encode("a </s>b") == Tokens{kSpaceA, 2, kB});  // as the `tokenizers` library has it
+  CHECK(tokenizer.encode("</s>") == Tokens{2});
+  CHECK(tokenizer.bytes(2) == "</s>");
+}
+
 TEST_CASE("without all bytes an unknown token, one for several characters, behind the bytes that follow") {
   CharacterBpeSpec spec = small_spec();
   spec.tokens[byte(0xE6)] = "other";  // the first byte of both characters below
@@ -127,6 +136,10 @@ TEST_CASE("vocabularies whose parts do not fit together are refused") {
   refused([](CharacterBpeSpec& spec) { spec.merges.push_back({kA, kB}); });
   refused([](CharacterBpeSpec& spec) { spec.added[0].id = kA; });
   refused([](CharacterBpeSpec& spec) { spec.unknown = 265; });
+  refused([](CharacterBpeSpec& spec) {
+    spec.added.push_back({.text = "<other>", .id = 265});
+    spec.unknown = 265;
+  });
   refused([](CharacterBpeSpec& spec) { spec.ends.end = -1; });
 }
 
