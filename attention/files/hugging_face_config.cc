@@ -192,8 +192,26 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
   return config;
 }
 
-Json hugging_face_config_to_json(const ModelConfig& config) {
-  const std::string_view family = family_of(config);
+namespace {
+
+// GPT-2 has names of its own for everything.
+Json gpt2_config_json(const ModelConfig& config) {
+  Json json;
+  json["model_type"] = "gpt2";
+  json["architectures"].push_back("GPT2LMHeadModel");
+  json["vocab_size"] = config.vocab;
+  json["n_embd"] = config.width;
+  json["n_layer"] = config.layers;
+  json["n_head"] = config.heads;
+  json["n_inner"] = config.ffn;
+  json["n_positions"] = config.context;
+  json["activation_function"] = name_of_gelu(config.feed_forward);
+  json["layer_norm_epsilon"] = config.norm_epsilon;
+  json["tie_word_embeddings"] = false;
+  return json;
+}
+
+Json config_json_of_others(const ModelConfig& config, std::string_view family) {
   Json json;
   json["vocab_size"] = config.vocab;
   json["hidden_size"] = config.width;
@@ -210,19 +228,6 @@ Json hugging_face_config_to_json(const ModelConfig& config) {
     json["num_key_value_heads"] = config.key_heads();
     json["rope_theta"] = config.rotary_base;
     json["rms_norm_eps"] = config.norm_epsilon;
-  } else if (family == "gpt2") {
-    json = Json();
-    json["model_type"] = "gpt2";
-    json["architectures"].push_back("GPT2LMHeadModel");
-    json["vocab_size"] = config.vocab;
-    json["n_embd"] = config.width;
-    json["n_layer"] = config.layers;
-    json["n_head"] = config.heads;
-    json["n_inner"] = config.ffn;
-    json["n_positions"] = config.context;
-    json["activation_function"] = name_of_gelu(config.feed_forward);
-    json["layer_norm_epsilon"] = config.norm_epsilon;
-    json["tie_word_embeddings"] = false;
   } else if (family == "roberta") {
     json["model_type"] = "roberta";
     json["architectures"].push_back("RobertaForSequenceClassification");
@@ -239,6 +244,14 @@ Json hugging_face_config_to_json(const ModelConfig& config) {
     json["rotary_emb_base"] = config.rotary_base;
     json["layer_norm_eps"] = config.norm_epsilon;
   }
+  return json;
+}
+
+}  // namespace
+
+Json hugging_face_config_to_json(const ModelConfig& config) {
+  const std::string_view family = family_of(config);
+  Json json = family == "gpt2" ? gpt2_config_json(config) : config_json_of_others(config, family);
   // Whatever these keys cannot say comes back otherwise.
   ModelConfig said = hugging_face_config_from_json(json.dump(0), "the configuration to be written").model;
   if (family == "gpt2") said.rotary_fraction = config.rotary_fraction, said.rotary_base = config.rotary_base;
