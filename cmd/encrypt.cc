@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -136,8 +135,5 @@ int encrypt(int argc, char** argv) {
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] {
-    psm::forbid_core_dumps();
-    return psm::cmd::encrypt(argc, argv);
-  });
+  return psm::run_secret_command([&] { return psm::cmd::encrypt(argc, argv); });
 }

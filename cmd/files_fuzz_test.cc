@@ -4,6 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/check_fuzz.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/testing/fuzz_container.h"
@@ -20,13 +21,6 @@
 namespace psm::cmd {
 namespace {
 
-void run(const FuzzTarget& target, uint64_t inputs = 4000) {
-  const FuzzReport report = fuzz(target, inputs);
-  CHECK(report.failure == "");
-  CHECK(report.accepted > 0);
-  CHECK(report.refused > 0);
-}
-
 TEST_CASE("the note of a ciphertext file") {
   CiphertextNote note;
   note.model_fingerprint = 0x0123456789abcdef;
@@ -42,7 +36,7 @@ TEST_CASE("the note of a ciphertext file") {
     PSM_CHECK(again.names == read.names);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  run(target);
+  check_fuzz(target);
 }
 
 TEST_CASE("the note of a file in a conversation, and the server's greeting") {
@@ -60,14 +54,14 @@ TEST_CASE("the note of a file in a conversation, and the server's greeting") {
     PSM_CHECK(TextNote::parse(read.text(), "again").text() == read.text());
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  run(target);
+  check_fuzz(target);
   target.name = "greeting";
   target.corpus = {Greeting{1, 2, 3, 0xfedcba9876543210, 4, 7}.line()};
   target.decode = [](std::string_view text) {
     const Greeting read = Greeting::parse(std::string(text), "input");
     PSM_CHECK(Greeting::parse(read.line(), "again").line() == read.line());
   };
-  run(target);
+  check_fuzz(target);
 }
 
 TEST_CASE("the client's record of a text") {
@@ -85,7 +79,7 @@ TEST_CASE("the client's record of a text") {
     PSM_CHECK(TextRecord::parse(read.json(), "again", 5).json() == read.json());
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  run(target);
+  check_fuzz(target);
   CHECK_THROWS_WITH_AS(TextRecord::parse(record.json(), "text.json", 4), doctest::Contains("token"), Error);
 }
 
@@ -99,7 +93,7 @@ TEST_CASE("the client's record of its prompts") {
     PSM_CHECK(PromptRecord::parse(read.text(), "again", 4, 64).lengths == read.lengths);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  run(target);
+  check_fuzz(target);
 }
 
 TEST_CASE("the ends of a plan") {
@@ -120,7 +114,7 @@ TEST_CASE("the ends of a plan") {
               read.text());
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  run(target);
+  check_fuzz(target);
   CHECK_THROWS_WITH_AS(PlanEnds::parse(ends.text(), "plan.json", context, 1, "model"),
                        doctest::Contains("made for another model"), Error);
   const ckks::Context other(ckks::insecure_leveled(6, 4));
@@ -148,7 +142,7 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
     read_scores(checkpoint);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  run(target);
+  check_fuzz(target);
 }
 
 TEST_CASE("the state of an interrupted run") {
@@ -191,7 +185,7 @@ TEST_CASE("the state of an interrupted run") {
               saved.live.size());
   };
   target.fixed_bytes = 32 << 10, target.bytes_per_byte = 60;
-  run(target);
+  check_fuzz(target);
 
   // What was saved comes back, the outputs at the end, and the state of another group or run does not.
   const program::RunState inside =
@@ -231,7 +225,7 @@ TEST_CASE("the bootstrap of a header's parameters, before they are known to be o
     if (context.can_bootstrap()) ckks::BootstrapPlan(context).key_request();
   };
   target.fixed_bytes = size_t{300} << 20;
-  run(target, 200);
+  check_fuzz(target, 200);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 
-#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -350,8 +349,5 @@ int generate(int argc, char** argv) {
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] {
-    psm::forbid_core_dumps();
-    return psm::cmd::generate(argc, argv);
-  });
+  return psm::run_secret_command([&] { return psm::cmd::generate(argc, argv); });
 }

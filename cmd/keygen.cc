@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "ckks/base/core_dumps.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "cmd/deployment/client/new_keys.h"
@@ -62,8 +61,5 @@ int keygen(int argc, char** argv) {
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] {
-    psm::forbid_core_dumps();
-    return psm::cmd::keygen(argc, argv);
-  });
+  return psm::run_secret_command([&] { return psm::cmd::keygen(argc, argv); });
 }

@@ -3,6 +3,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
 #include "nn/testing/fuzz_safetensors.h"
 #include "train/data/idx.h"
@@ -11,13 +12,6 @@
 
 namespace psm::train {
 namespace {
-
-void run(const FuzzTarget& target) {
-  const FuzzReport report = fuzz(target, 4000);
-  CHECK(report.failure == "");
-  CHECK(report.accepted > 0);
-  CHECK(report.refused > 0);
-}
 
 TEST_CASE("a running training's file") {
   const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/valid";
@@ -38,7 +32,7 @@ TEST_CASE("a running training's file") {
     PSM_CHECK(read.state.values.size() == read.state.optimiser.v.size());
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 100;
-  run(target);
+  check_fuzz(target);
 }
 
 TEST_CASE("an IDX array") {
@@ -53,7 +47,7 @@ TEST_CASE("an IDX array") {
     PSM_CHECK(array.entries.size() == entries);
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 4;
-  run(target);
+  check_fuzz(target);
 }
 
 TEST_CASE("SST-2's phrases") {
@@ -67,7 +61,7 @@ TEST_CASE("SST-2's phrases") {
     }
   };
   target.fixed_bytes = 4096, target.bytes_per_byte = 40;
-  run(target);
+  check_fuzz(target);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <new>
 #include <numeric>
 
+#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 
 namespace psm {
@@ -188,6 +189,13 @@ int run_command(const std::function<int()>& body) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;
   }
+}
+
+int run_secret_command(const std::function<int()>& body) {
+  return run_command([&] {
+    forbid_core_dumps();
+    return body();
+  });
 }
 
 }  // namespace psm

@@ -60,5 +60,7 @@ class Flags {
 
 // Runs a command's main function: prints "error: ..." for an exception and returns the exit code.
 int run_command(const std::function<int()>& body);
+// The same for a command that holds a secret (ckks/base/core_dumps.h).
+int run_secret_command(const std::function<int()>& body);
 
 }  // namespace psm

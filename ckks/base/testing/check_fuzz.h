@@ -1,0 +1,17 @@
+// A fuzz target as a test case runs it: nothing fails, and of the inputs some are accepted and some refused.
+#pragma once
+
+#include "ckks/base/testing/fuzz.h"
+#include "doctest/doctest.h"
+
+namespace psm {
+
+inline FuzzReport check_fuzz(const FuzzTarget& target, uint64_t inputs = 4000) {
+  FuzzReport report = fuzz(target, inputs);
+  CHECK(report.failure == "");
+  CHECK(report.accepted > 0);
+  CHECK(report.refused > 0);
+  return report;
+}
+
+}  // namespace psm
