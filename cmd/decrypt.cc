@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -191,10 +190,7 @@ int decrypt(int argc, char** argv) {
       outputs.emplace(name, sharing ? std::move(shared[next]) : decryptor.decrypt(file.load(next)));
       ++next;
     }
-    for (auto& prompt :
-         attention::client_logits(packed.model, packed.packing, outputs, placeholders(lengths))) {
-      append_rows(prompt, packed.model.weights.config.logit_count(), logits);
-    }
+    append_logits(packed, outputs, placeholders(lengths), logits);
   }
   const double seconds = seconds_now() - start;
 
@@ -236,8 +232,5 @@ int decrypt(int argc, char** argv) {
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] {
-    psm::forbid_core_dumps();
-    return psm::cmd::decrypt(argc, argv);
-  });
+  return psm::run_secret_command([&] { return psm::cmd::decrypt(argc, argv); });
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <functional>
 
-#include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -116,9 +115,7 @@ class EncryptedRun {
       start = seconds_now();
       const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
       if (first_outputs_.empty()) first_outputs_ = outputs;
-      for (const auto& logits : attention::client_logits(d_.model, d_.packing, outputs, group)) {
-        append_rows(logits, d_.model.weights.config.vocab, rows);
-      }
+      append_logits(d_, outputs, group, rows);
       seconds_.decrypt += seconds_now() - start;
     }
     return rows;
@@ -259,7 +256,7 @@ int demo(int argc, char** argv) {
   const TwinRun twin = run_twin_on(deployment, prompts);
 
   heading("Keys, encryption, inference on ciphertexts, decryption");
-  program::Ledger ledger = make_ledger(deployment);
+  program::Ledger ledger(deployment.plan, deployment.context->scales());
   ledger.set_ranges(twin.observations);
   ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
   EncryptedRun run(deployment, seconds, figures);
@@ -376,8 +373,5 @@ int demo(int argc, char** argv) {
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] {
-    psm::forbid_core_dumps();
-    return psm::cmd::demo(argc, argv);
-  });
+  return psm::run_secret_command([&] { return psm::cmd::demo(argc, argv); });
 }

@@ -136,7 +136,7 @@ int infer(int argc, char** argv) {
   write_answers(out_file, context, request.fingerprint(), answer, state.answers());
   state.remove();
 
-  program::Ledger ledger = make_ledger(deployment);
+  program::Ledger ledger(deployment.plan, deployment.context->scales());
   figures.predict_seconds();
   figures.fill(ledger);
   std::printf("%s\n%s", context.describe().c_str(), program::text(ledger.summary()).c_str());

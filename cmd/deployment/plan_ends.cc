@@ -83,16 +83,23 @@ PlanEnds PlanEnds::read(const std::string& path, const ckks::Context& context, u
   return parse(read_file(path, kMaxBytes), path, context, model_fingerprint, model_path);
 }
 
-PlanEnds ends_of(const Deployment& deployment) {
-  const program::Plan& plan = deployment.plan;
-  PlanEnds ends{deployment.model_fingerprint, deployment.context->fingerprint(), {}, {}};
-  for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
-    ends.inputs.push_back({plan.program.inputs[i].name, plan.input_levels[i]});
-  }
-  for (const program::NamedValue& output : plan.program.outputs) {
-    ends.outputs.push_back({output.name, plan.level[output.value.id]});
-  }
+std::vector<PlanEnd> inputs_of(const program::Plan& plan) {
+  std::vector<PlanEnd> ends;
+  for (size_t i = 0; i < plan.program.inputs.size(); ++i)
+    ends.push_back({plan.program.inputs[i].name, plan.input_levels[i]});
   return ends;
+}
+
+std::vector<PlanEnd> outputs_of(const program::Plan& plan) {
+  std::vector<PlanEnd> ends;
+  for (const program::NamedValue& output : plan.program.outputs)
+    ends.push_back({output.name, plan.level[output.value.id]});
+  return ends;
+}
+
+PlanEnds ends_of(const Deployment& deployment) {
+  return {deployment.model_fingerprint, deployment.context->fingerprint(), inputs_of(deployment.plan),
+          outputs_of(deployment.plan)};
 }
 
 std::vector<std::string> names_of(std::span<const PlanEnd> ends) {

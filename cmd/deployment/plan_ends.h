@@ -33,6 +33,8 @@ struct PlanEnds {
                        const std::string& model_path);
 };
 
+std::vector<PlanEnd> inputs_of(const program::Plan& plan);
+std::vector<PlanEnd> outputs_of(const program::Plan& plan);
 PlanEnds ends_of(const Deployment& deployment);
 std::vector<std::string> names_of(std::span<const PlanEnd> ends);
 

@@ -4,10 +4,6 @@
 
 namespace psm::cmd {
 
-program::Ledger make_ledger(const Deployment& deployment) {
-  return program::Ledger(deployment.plan, deployment.context->scales());
-}
-
 Server::Server(const Deployment& deployment, const ckks::EvaluationKeys& keys)
     : deployment_(deployment),
       encoder_(*deployment.context),

@@ -13,9 +13,6 @@
 
 namespace psm::cmd {
 
-// An empty ledger of the deployment's plan.
-program::Ledger make_ledger(const Deployment& deployment);
-
 class Server {
  public:
   // Encodes what all runs share. Throws Error if a key is missing or belongs elsewhere.

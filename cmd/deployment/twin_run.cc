@@ -9,9 +9,13 @@
 
 namespace psm::cmd {
 
-void append_rows(const std::vector<double>& logits, int count, LogitRows& rows) {
-  PSM_CHECK(logits.size() % static_cast<size_t>(count) == 0, logits.size(), " ", count);
-  for (auto at = logits.begin(); at != logits.end(); at += count) rows.emplace_back(at, at + count);
+void append_logits(const PackedModel& packed, const attention::SlotVectors& outputs,
+                   const attention::Examples& examples, LogitRows& rows) {
+  const int count = packed.model.weights.config.logit_count();
+  for (const auto& logits : attention::client_logits(packed.model, packed.packing, outputs, examples)) {
+    PSM_CHECK(logits.size() % static_cast<size_t>(count) == 0, logits.size(), " ", count);
+    for (auto at = logits.begin(); at != logits.end(); at += count) rows.emplace_back(at, at + count);
+  }
 }
 
 LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
@@ -31,20 +35,13 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
   TwinRun run;
   run.prompts = prompts;
   const attention::ModelConfig& config = deployment.model.weights.config;
-  const auto append_logits = [&](const std::vector<std::vector<int>>& group,
-                                 const attention::SlotVectors& outputs, LogitRows& rows) {
-    for (const auto& logits :
-         attention::client_logits(deployment.model, deployment.packing, outputs, group)) {
-      append_rows(logits, config.logit_count(), rows);
-    }
-  };
   const ckks::NoiseModel noise(*deployment.context);
   LogitRows noisy;
   for (const auto& group : groups_of(prompts, deployment.packing.prompts)) {
     const attention::SlotVectors inputs =
         attention::client_inputs(deployment.model, deployment.packing, PromptExamples(config, group));
     const program::TwinResult clear = program::run_twin(deployment.plan.program, inputs);
-    append_logits(group, clear.outputs, run.logits);
+    append_logits(deployment, clear.outputs, group, run.logits);
     if (!noisy.empty()) continue;  // one group tells the deviation
     program::TwinOptions options;
     options.on_range = program::TwinOptions::OnRange::kCount;
@@ -55,7 +52,8 @@ TwinRun run_twin_on(const Deployment& deployment, const std::vector<std::vector<
     run.observations = clear.observations;
     run.outputs = clear.outputs;
     options.noise_std = run.own_error;
-    append_logits(group, program::run_twin(deployment.plan.program, inputs, options).outputs, noisy);
+    append_logits(deployment, program::run_twin(deployment.plan.program, inputs, options).outputs, group,
+                  noisy);
   }
   double squares = 0;
   size_t count = 0;

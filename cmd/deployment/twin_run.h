@@ -15,8 +15,9 @@ namespace psm::cmd {
 // One row of logits for each token of each prompt; of a classifier one for each prompt.
 using LogitRows = std::vector<std::vector<double>>;
 
-// Cuts the logits of one prompt into rows of so many and appends them.
-void append_rows(const std::vector<double>& logits, int count, LogitRows& rows);
+// From the outputs of a run, decrypted or the twin's; appended in the order of the examples.
+void append_logits(const PackedModel& packed, const attention::SlotVectors& outputs,
+                   const attention::Examples& examples, LogitRows& rows);
 
 // The rows of the positions at which the prompts ask for an answer.
 LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,

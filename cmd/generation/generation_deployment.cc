@@ -39,18 +39,8 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<PlanEnd> inputs_of(const program::Plan& plan, const std::vector<std::string>& but) {
-  std::vector<PlanEnd> ends;
-  for (size_t i = 0; i < plan.program.inputs.size(); ++i)
-    if (!contains(but, plan.program.inputs[i].name))
-      ends.push_back({plan.program.inputs[i].name, plan.input_levels[i]});
-  return ends;
-}
-
-std::vector<PlanEnd> outputs_of(const program::Plan& plan, const std::vector<std::string>& but) {
-  std::vector<PlanEnd> ends;
-  for (const program::NamedValue& output : plan.program.outputs)
-    if (!contains(but, output.name)) ends.push_back({output.name, plan.level[output.value.id]});
+std::vector<PlanEnd> without(std::vector<PlanEnd> ends, const std::vector<std::string>& names) {
+  std::erase_if(ends, [&](const PlanEnd& end) { return contains(names, end.name); });
   return ends;
 }
 
@@ -125,10 +115,18 @@ program::Constants GenerationDeployment::prompt_constants(int tokens) const {
   return attention::prompt_constants(prompt.program, packing, model.weights.config.layers, tokens);
 }
 
-std::vector<PlanEnd> GenerationDeployment::prompt_inputs() const { return inputs_of(prompt, cache_names); }
-std::vector<PlanEnd> GenerationDeployment::token_inputs() const { return inputs_of(token, cache_names); }
-std::vector<PlanEnd> GenerationDeployment::prompt_outputs() const { return outputs_of(prompt, cache_names); }
-std::vector<PlanEnd> GenerationDeployment::token_outputs() const { return outputs_of(token, cache_names); }
+std::vector<PlanEnd> GenerationDeployment::prompt_inputs() const {
+  return without(inputs_of(prompt), cache_names);
+}
+std::vector<PlanEnd> GenerationDeployment::token_inputs() const {
+  return without(inputs_of(token), cache_names);
+}
+std::vector<PlanEnd> GenerationDeployment::prompt_outputs() const {
+  return without(outputs_of(prompt), cache_names);
+}
+std::vector<PlanEnd> GenerationDeployment::token_outputs() const {
+  return without(outputs_of(token), cache_names);
+}
 
 std::vector<PlanEnd> GenerationDeployment::caches() const {
   std::vector<PlanEnd> ends;

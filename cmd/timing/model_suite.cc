@@ -108,8 +108,7 @@ class Suite {
     const ckks::Decryptor decryptor(*keys_.secret, encoder_);
     const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
     LogitRows rows;
-    for (const auto& logits : attention::client_logits(d_.model, d_.packing, outputs, prompts_))
-      append_rows(logits, d_.model.weights.config.vocab, rows);
+    append_logits(d_, outputs, prompts_, rows);
     times_.versus_twin = compare_logits(twin.logits, rows, twin.predicted_std);
     for (const auto& output : d_.plan.program.outputs)
       times_.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));
@@ -139,7 +138,8 @@ class Suite {
 
 }  // namespace
 
-ModelTimes::ModelTimes(const Deployment& deployment) : figures(deployment), ledger(make_ledger(deployment)) {}
+ModelTimes::ModelTimes(const Deployment& deployment)
+    : figures(deployment), ledger(deployment.plan, deployment.context->scales()) {}
 
 double ModelTimes::warm_pass() const { return median(warm); }
 

@@ -56,22 +56,18 @@ class Parties {
   Server server_;
 };
 
-LogitRows logits_of(const Deployment& d, const attention::SlotVectors& outputs, const Prompts& prompts) {
-  LogitRows rows;
-  for (const auto& logits : attention::client_logits(d.model, d.packing, outputs, prompts))
-    append_rows(logits, d.model.weights.config.vocab, rows);
-  return rows;
-}
-
 // One pass: for each prompt null where it is refused, or [[position, same, margin, kl, max_abs, mse, top5]
 // ..]
 Json pass_of(const Deployment& d, const PromptCodec& codec, const Prompts& prompts,
              std::optional<Parties>& parties) {
   Json found = Json(Json::Array{});
   Prompts answerable;
+  LogitRows clear, decrypted;
   for (const auto& prompt : prompts) {
+    const Prompts alone{prompt};
+    const attention::SlotVectors inputs = attention::client_inputs(d.model, d.packing, alone);
     try {
-      program::run_twin(d.plan.program, attention::client_inputs(d.model, d.packing, Prompts{prompt}));
+      append_logits(d, program::run_twin(d.plan.program, inputs).outputs, alone, clear);
       answerable.push_back(prompt);
     } catch (const Error&) {
       found.push_back(Json());
@@ -82,9 +78,8 @@ Json pass_of(const Deployment& d, const PromptCodec& codec, const Prompts& promp
     require_memory(d.server_bytes());
     parties.emplace(d);
   }
-  const attention::SlotVectors inputs = attention::client_inputs(d.model, d.packing, answerable);
-  const LogitRows clear = logits_of(d, program::run_twin(d.plan.program, inputs).outputs, answerable),
-                  decrypted = logits_of(d, parties->answer(inputs), answerable);
+  append_logits(d, parties->answer(attention::client_inputs(d.model, d.packing, answerable)), answerable,
+                decrypted);
   size_t begin = 0;
   for (const auto& prompt : answerable) {
     Json rows = Json(Json::Array{});
@@ -260,6 +255,8 @@ namespace {
 void run(StudyContext& context, StudyResult& result) {
   const attention::Checkpoint checkpoint = attention::load_checkpoint(context.options().model);
   const PromptCodec codec(checkpoint);
+  if (codec.is_classifier())
+    throw Error(message(context.options().model, " is a classifier; language models are compared"));
   const Deployment deployment(checkpoint, ckks::secure_n16());
   encrypted_agreement(
       deployment, codec,
