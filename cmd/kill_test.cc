@@ -73,8 +73,7 @@ TEST_CASE("killed at twenty random moments and begun again, a run ends with the 
   REQUIRE_MESSAGE(last.exit_code == 0, last.err);
   CHECK(read_file(path_of("resumed.ct"), kMaxAnswer) == expected);
   CHECK_FALSE(std::filesystem::exists(state));
-  // Of a file that was being written nothing stays, but for those of the killed processes in the state's
-  // folder.
+  // What the killed processes left of the answer went with its next writer.
   for (const auto& entry : std::filesystem::directory_iterator(path_of("")))
     CHECK(entry.path().filename().string().find("resumed.ct.") == std::string::npos);
 }

@@ -1,6 +1,7 @@
 #include "ckks/base/files/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -27,6 +29,40 @@ bool sync_folder(const std::string& folder) {
   ::close(descriptor);
   errno = reason;
   return synced;
+}
+
+constexpr char kTemporary[] = ".part-";
+constexpr char kHexDigits[] = "0123456789abcdef";
+
+// Locks a temporary file of one's own; false (and closed) where another process took it for an abandoned one
+// between its making and here. Where a file system has no locks, nobody removes anything.
+bool lock(int descriptor) {
+  struct stat status;
+  const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+  const bool taken =
+      locked ? ::fstat(descriptor, &status) != 0 || status.st_nlink == 0 : errno == EWOULDBLOCK;
+  if (taken) ::close(descriptor);
+  return !taken;
+}
+
+// Removes what killed processes left of `path`: temporary files on which nobody holds a lock.
+void remove_abandoned(const std::string& path) {
+  const std::filesystem::path target(path);
+  const std::string prefix = target.filename().string() + kTemporary;
+  std::error_code failed;
+  std::filesystem::directory_iterator entry(target.has_parent_path() ? target.parent_path() : ".", failed);
+  for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    const std::filesystem::path& file = entry->path();
+    const std::string name = file.filename();
+    if (!name.starts_with(prefix) || name.size() != prefix.size() + 2 * sizeof(uint64_t) ||
+        name.find_first_not_of(kHexDigits, prefix.size()) != std::string::npos) {
+      continue;  // a file of the user's
+    }
+    const int descriptor = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (descriptor < 0) continue;
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(file.c_str());
+    ::close(descriptor);
+  }
 }
 
 }  // namespace
@@ -62,12 +98,16 @@ AtomicFile::AtomicFile(const std::string& path, Access access)
     : path_(path), must_last_(access == Access::kOwnerOnly) {
   if (std::filesystem::is_directory(path)) throw Error(message("cannot write ", path, ": it is a folder"));
   if (path.empty()) throw Error("cannot write a file without a name; give it one");
-  // Drawn at random: processes of several machines or containers may write here, and share their numbers.
-  const uint64_t number = PublicSeedSource().identifier();
-  temporary_ = path + ".part-" + hex(&number, sizeof number);
-  const int descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                                access == Access::kOwnerOnly ? 0600 : 0644);
-  if (descriptor < 0) throw Error(message("cannot write ", path, ": ", std::strerror(errno)));
+  remove_abandoned(path);
+  int descriptor;
+  do {
+    // Drawn at random: processes of several machines or containers may write here, and share their numbers.
+    const uint64_t number = PublicSeedSource().identifier();
+    temporary_ = path + kTemporary + hex(&number, sizeof number);
+    descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                        access == Access::kOwnerOnly ? 0600 : 0644);
+    if (descriptor < 0) throw Error(message("cannot write ", path, ": ", std::strerror(errno)));
+  } while (!lock(descriptor));
   file_ = ::fdopen(descriptor, "wb");
   PSM_CHECK(file_ != nullptr, std::strerror(errno));
   // A secret passes through no buffer that nobody wipes.
@@ -90,14 +130,9 @@ void AtomicFile::write(const void* data, size_t bytes) {
 
 void AtomicFile::commit() {
   if (std::fflush(file_) != 0 || ::fsync(fileno(file_)) != 0) fail("write");
-  std::FILE* file = std::exchange(file_, nullptr);
-  const bool closed = std::fclose(file) == 0;
-  if (!closed || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int reason = errno;
-    std::remove(temporary_.c_str());
-    errno = reason;
-    fail("write");
-  }
+  // While the lock is held: else it could be taken for an abandoned one. Nothing is left for closing to write.
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail("write");
+  std::fclose(std::exchange(file_, nullptr));
   const std::string folder = std::filesystem::path(path_).parent_path();
   const bool lasting = sync_folder(folder.empty() ? "." : folder) || (!must_last_ && errno != EIO);
   if (!lasting) fail("make sure of the name of");

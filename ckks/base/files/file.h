@@ -18,9 +18,10 @@ std::string resolve_user_path(const std::string& path);
 // The whole file; refuses one that is larger than `max_bytes` before it is read.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
-// Writes to a temporary file beside `path` and renames it on commit(). Destroyed without commit() (an
-// exception), it removes the temporary file; a killed process leaves it behind (PATH.part-NUMBER, drawn at
-// random; it may go). What stood at `path` before stays as it was either way.
+// Writes to a temporary file beside `path` (PATH.part-NUMBER, drawn at random) and renames it on commit().
+// Destroyed without commit() (an exception), it removes the temporary file. One that a killed process left
+// behind goes when the next process writes to `path`: a living writer holds a lock on its own (on one machine;
+// file systems without locks keep such files). What stood at `path` before stays as it was either way.
 class AtomicFile {
  public:
   enum class Access { kDefault, kOwnerOnly };

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -71,6 +72,29 @@ TEST_CASE("two writers of one file at one time do not meet: the last one's conte
   second.commit();
   CHECK(read_file(path, 100) == "second");
   CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+}
+
+TEST_CASE("what a killed process left goes with the next writer, what a living one writes stays") {
+  const std::string folder = scratch("abandoned");
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/file";
+  const pid_t child = fork();
+  if (child == 0) {
+    AtomicFile file(path);
+    file.write("half");
+    _exit(0);  // no destructor: as if killed
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  write_file(path + ".part-of-another", "a file of the user's, not a temporary one");
+  AtomicFile living(path);
+  living.write("living");
+  write_file(path, "content");
+  living.commit();
+  CHECK(read_file(path, 100) == "living");
+  CHECK(std::filesystem::exists(path + ".part-of-another"));
+  CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 2);
 }
 
 TEST_CASE("the name of what is not whole yet never comes again") {
