@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "approx/maximum.h"
 #include "ckks/base/error.h"
@@ -12,17 +13,19 @@ namespace psm::attention {
 namespace {
 
 using program::Builder;
+using Values = std::vector<program::Value>;
 
 void check(const RowPacking& packing) {
   const auto places = static_cast<size_t>(packing.places);
-  if (packing.places < 1 || !std::has_single_bit(places) || !std::has_single_bit(packing.lengths.size()) ||
-      packing.slots % (places * packing.lengths.size()) != 0)
+  if (packing.places < 1 || packing.ciphertexts < 1 || !std::has_single_bit(places) ||
+      !std::has_single_bit(packing.lengths.size()) || packing.slots % (places * packing.lengths.size()) != 0)
     throw Error(message("rows of ", packing.places, " places in ", packing.lengths.size(),
                         " lengths do not fill ", packing.slots,
                         " slots; give powers of two that divide them"));
+  const int there = packing.places * packing.ciphertexts;
   for (int length : packing.lengths)
-    if (length < 1 || length > packing.places)
-      throw Error(message("a row of ", length, " scores does not fit ", packing.places, " places"));
+    if (length < 1 || length > there)
+      throw Error(message("a row of ", length, " scores does not fit ", there, " places"));
 }
 
 ckks::Plain plain(const std::vector<double>& values) {
@@ -39,105 +42,197 @@ SlotRows::SlotRows(Builder& builder, const RowPacking& packing) : builder_(build
   check(packing);
 }
 
-std::vector<double> SlotRows::places(double factor, bool over_length, double rest) const {
+SlotRows::Value SlotRows::scores(std::vector<program::Value> slots, double input_scale) const {
+  PSM_CHECK(slots.size() == static_cast<size_t>(packing_.ciphertexts), slots.size(), " ciphertexts");
+  return {std::move(slots), 1 / input_scale, false, /*fresh=*/true, /*ends_in_zeros=*/true};
+}
+
+RowWeights SlotRows::weights(Value x) {
+  if (!packing_.divide_later) {
+    PSM_CHECK(x.unit == 1 && !x.over_length && !x.factor.valid(), "unit ", x.unit);
+    return {std::move(x.slots), {}, 1};
+  }
+  if (x.over_length) {
+    PSM_CHECK(x.factor.valid(), "weights over the length");
+    x.factor = builder_.multiply_plain(x.factor, plain(everywhere(1, /*over_length=*/true)));
+  }
+  return {std::move(x.slots), x.factor, x.unit};
+}
+
+std::vector<double> SlotRows::places(size_t m, double factor, bool over_length, double rest) const {
+  const int before = static_cast<int>(m) * packing_.places;
   std::vector<double> places;
   for (int length : packing_.lengths)
     for (int j = 0; j < packing_.places; ++j)
-      places.push_back(j >= length ? rest : over_length ? factor / length : factor);
+      places.push_back(before + j >= length ? rest : over_length ? factor / length : factor);
   return places;
 }
 
-program::Value SlotRows::times_places(const Value& x, double factor) {
-  return builder_.multiply_plain(x.slots, plain(places(x.unit * factor, x.over_length)));
+std::vector<double> SlotRows::everywhere(double factor, bool over_length) const {
+  std::vector<double> places;
+  for (int length : packing_.lengths)
+    places.insert(places.end(), static_cast<size_t>(packing_.places), over_length ? factor / length : factor);
+  return places;
 }
 
-program::Value SlotRows::row_sum(program::Value x, const std::vector<double>& weight) {
-  const program::Value in[] = {x};
-  return builder_.mark_real(builder_.linear(in, nn::block_sum_map(weight, packing_.places))[0]);
+Values SlotRows::times_places(const Value& x, double factor) {
+  Values products;
+  for (size_t m = 0; m < x.slots.size(); ++m)
+    products.push_back(builder_.multiply_plain(x.slots[m], plain(places(m, x.unit * factor, x.over_length))));
+  return products;
 }
 
-program::Value SlotRows::weights(const Value& x) const {
-  PSM_CHECK(x.unit == 1 && !x.over_length, "unit ", x.unit);
-  return x.slots;
+Values SlotRows::multiply_all(const Values& x, program::Value y) {
+  Values products;
+  for (program::Value each : x) products.push_back(builder_.multiply(each, y));
+  return products;
+}
+
+program::Value SlotRows::row_sum(const Values& x, const std::vector<std::vector<double>>& weights) {
+  if (weights.size() == 1) {
+    const program::Value in[] = {builder_.add_all(x)};
+    return builder_.mark_real(builder_.linear(in, nn::block_sum_map(weights[0], packing_.places))[0]);
+  }
+  ckks::LinearTransform map;
+  for (size_t m = 0; m < x.size(); ++m)
+    for (ckks::TransformTerm& term : nn::block_sum_map(weights[m], packing_.places).terms) {
+      term.input = static_cast<int>(m);
+      map.terms.push_back(std::move(term));
+    }
+  return builder_.mark_real(builder_.linear(x, std::move(map))[0]);
 }
 
 SlotRows::Value SlotRows::apply(const approx::Approximation& f, const Value& x, const char* what,
                                 double shift, double factor) {
-  PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.over_length, what, ": unit ", x.unit);
-  program::Value v = x.slots;
+  PSM_CHECK(is_one(x.unit * f.input_scale() * factor) && !x.over_length && !x.factor.valid(), what, ": unit ",
+            x.unit);
+  Values values = x.slots;
   const double offset = f.input_offset() + f.input_scale() * factor * shift;
-  if (std::abs(offset) > kRounding) v = builder_.add_constant(v, offset);
-  if (!x.fresh) v = builder_.refresh(v);
-  return {builder_.refresh(f.build(builder_, v, what)), f.output_scale(), false, true};
+  if (std::abs(offset) > kRounding)
+    for (program::Value& v : values) v = builder_.add_constant(v, offset);
+  if (!x.fresh) values = builder_.refresh(values);
+  for (program::Value& v : values) v = f.build(builder_, v, what);
+  return {builder_.refresh(values), f.output_scale(), false, /*fresh=*/true};
 }
 
 SlotRows::Value SlotRows::of_sum(const approx::Approximation& f, const Value& x, double addend,
                                  const char* what) {
-  const program::Value sum = row_sum(x.slots, places(f.input_scale() * x.unit, x.over_length));
-  const program::Value v =
-      builder_.refresh(builder_.add_constant(sum, f.input_scale() * addend + f.input_offset()));
-  return {builder_.refresh(f.build(builder_, v, what)), f.output_scale()};
+  PSM_CHECK(!x.factor.valid(), what);
+  const double factor = f.input_scale() * x.unit;
+  std::vector<std::vector<double>> weights;
+  if (x.ends_in_zeros) {
+    weights.push_back(everywhere(factor, x.over_length));
+  } else {
+    for (size_t m = 0; m < x.slots.size(); ++m) weights.push_back(places(m, factor, x.over_length));
+  }
+  const program::Value v = builder_.refresh(
+      builder_.add_constant(row_sum(x.slots, weights), f.input_scale() * addend + f.input_offset()));
+  return {{builder_.refresh(f.build(builder_, v, what))}, f.output_scale()};
 }
 
 SlotRows::Value SlotRows::scaled_by(const Value& x, const Value& number) {
-  return {builder_.multiply(times_places(x, number.unit), number.slots)};
+  const program::Value factor = number.slots[0];
+  if (!packing_.divide_later)
+    return {.slots = multiply_all(times_places(x, number.unit), factor), .ends_in_zeros = true};
+  // What follows a row's end goes here; units stay, as the quotient has them.
+  Value later = x.ends_in_zeros ? x : Value{.slots = times_places(x, 1 / x.unit), .unit = x.unit};
+  later.unit *= number.unit;
+  later.ends_in_zeros = true;
+  later.factor = factor;
+  return later;
+}
+
+SlotRows::Value SlotRows::divided(const Value& x) {
+  if (!x.factor.valid()) return x;
+  return {multiply_all(x.slots, x.factor), x.unit, x.over_length, false, x.ends_in_zeros, x.has_length};
 }
 
 SlotRows::Value SlotRows::power(const Value& x, int p) {
   PSM_CHECK(!x.over_length, "power ", p, " of values over the length");
-  return {nn::power_of(builder_, x.slots, p), std::pow(x.unit, p)};
+  Values powers = divided(x).slots;
+  for (program::Value& v : powers) v = nn::power_of(builder_, v, p);
+  return {.slots = std::move(powers),
+          .unit = std::pow(x.unit, p),
+          .ends_in_zeros = x.ends_in_zeros,
+          .has_length = p == packing_.length_root};
 }
 
 SlotRows::Value SlotRows::over_length(Value x) const {
   PSM_CHECK(!x.over_length, "values over the length already");
-  x.over_length = true;
+  x.over_length = !x.has_length;
   return x;
 }
 
 SlotRows::Value SlotRows::half_sum(const Value& x, const Value& y) {
-  const program::Value half = times_places(x, 0.5);
-  return {builder_.add(half, times_places(y, 0.5))};
+  Values halves = times_places(x, 0.5);
+  const Values others = times_places(y, 0.5);
+  for (size_t m = 0; m < halves.size(); ++m) halves[m] = builder_.add(halves[m], others[m]);
+  return {.slots = std::move(halves), .ends_in_zeros = true};
 }
 
 SlotRows::Value SlotRows::padded(const Value& x, int places, double rest) {
-  if (packing_.places != places)
-    throw Error(
-        message("rows of ", packing_.places, " places; these polynomials were made for rows of ", places));
-  return {builder_.add_plain(x.slots, plain(this->places(0, false, rest / x.unit))), x.unit};
+  const int there = packing_.places * packing_.ciphertexts;
+  if (there != places)
+    throw Error(message("rows of ", there, " places; these polynomials were made for rows of ", places));
+  Value filled{.slots = {}, .unit = x.unit};
+  for (size_t m = 0; m < x.slots.size(); ++m)
+    filled.slots.push_back(builder_.add_plain(x.slots[m], plain(this->places(m, 0, false, rest / x.unit))));
+  return filled;
 }
 
 SlotRows::Value SlotRows::max_with(const approx::Approximation& f, const Value& x, int offset,
                                    const char* what) {
   PSM_CHECK(is_one(x.unit * f.input_scale()), what, ": unit ", x.unit);
-  const program::Value v = builder_.refresh(x.slots);
-  return {approx::build_max(builder_, f, v, builder_.rotate(v, offset), what), f.output_scale() / 2};
+  const Values values = builder_.refresh(x.slots);
+  const int S = packing_.places;
+  Values largest;
+  if (offset < S) {
+    PSM_CHECK(values.size() == 1, values.size(), " ciphertexts and offset ", offset);
+    largest = {approx::build_max(builder_, f, values[0], builder_.rotate(values[0], offset), what)};
+  } else {
+    const auto half = static_cast<size_t>(offset / S);
+    for (size_t m = 0; m < half; ++m)
+      largest.push_back(approx::build_max(builder_, f, values[m], values[m + half], what));
+  }
+  return {.slots = std::move(largest), .unit = f.output_scale() / 2};
 }
 
 SlotRows::Value SlotRows::as_input_of(const approx::Approximation& f, const Value& x) {
-  return {builder_.multiply_constant(x.slots, x.unit * f.input_scale()), 1 / f.input_scale()};
+  Value scaled{.slots = x.slots, .unit = 1 / f.input_scale()};
+  for (program::Value& v : scaled.slots) v = builder_.multiply_constant(v, x.unit * f.input_scale());
+  return scaled;
 }
 
 SlotRows::Value SlotRows::less_first(const Value& x, const Value& m, const approx::Approximation& f) {
   const auto S = static_cast<size_t>(packing_.places);
   std::vector<double> first(S * packing_.lengths.size());
   for (size_t s = 0; s < first.size(); s += S) first[s] = m.unit * f.input_scale();
-  const program::Value everywhere = row_sum(m.slots, first);
-  const Value from = as_input_of(f, x);
-  return {builder_.subtract(from.slots, everywhere), from.unit};
+  const program::Value everywhere = row_sum({m.slots[0]}, {first});
+  Value from = as_input_of(f, x);
+  for (program::Value& v : from.slots) v = builder_.subtract(v, everywhere);
+  return from;
 }
 
 SlotRows::Value SlotRows::refresh(const Value& x) {
-  return {builder_.refresh(x.slots), x.unit, x.over_length, true};
+  Value refreshed = divided(x);
+  refreshed.slots = builder_.refresh(refreshed.slots);
+  refreshed.fresh = true;
+  return refreshed;
 }
 
-std::vector<ckks::Complex> pack_rows(const RowPacking& packing, double input_scale,
-                                     std::span<const std::vector<double>> rows) {
+std::vector<std::vector<ckks::Complex>> pack_rows(const RowPacking& packing, double input_scale,
+                                                  std::span<const std::vector<double>> rows) {
   check(packing);
-  PSM_CHECK(rows.size() == packing.slots / packing.places, "rows ", rows.size());
-  std::vector<ckks::Complex> slots(packing.slots);
+  const auto S = static_cast<size_t>(packing.places);
+  PSM_CHECK(rows.size() == packing.slots / S, "rows ", rows.size());
+  std::vector<std::vector<ckks::Complex>> slots(static_cast<size_t>(packing.ciphertexts),
+                                                std::vector<ckks::Complex>(packing.slots));
   for (size_t r = 0; r < rows.size(); ++r) {
     PSM_CHECK(static_cast<int>(rows[r].size()) == packing.lengths[r % packing.lengths.size()], "row ", r);
-    for (size_t j = 0; j < rows[r].size(); ++j) slots[r * packing.places + j] = input_scale * rows[r][j];
+    const double root = packing.length_root == 0
+                            ? 1
+                            : std::pow(static_cast<double>(rows[r].size()), -1.0 / packing.length_root);
+    for (size_t j = 0; j < rows[r].size(); ++j) slots[j / S][r * S + j % S] = input_scale * root * rows[r][j];
   }
   return slots;
 }

@@ -1,19 +1,21 @@
 // Rows of scores in slots, and the reader that turns a recipe of their weights (row_recipe.h) into a slot
 // program: every form of polynomial_weights.h on ciphertexts.
 //
-// Packing. slot r S + j holds input_scale x_j, x_j the j-th score of row r, |x_j| <= R; S is a power of two
-// and all values are real. Row r has L_r entries; the places after them are zero, going in and coming out:
-// the multiplying mask (eq. LengthAgnosticMaskedAttention), which the product that makes the scores carries.
+// Packing. slot r S + j of ciphertext m holds input_scale x_e, x_e score number e = m S + j of row r, |x_e| <= R;
+// S is a power of two and all values are real. Row r has L_r entries; the places after them are zero, going in
+// and coming out: the multiplying mask (eq. LengthAgnosticMaskedAttention), which the product that makes the
+// scores carries. One ciphertext a row is the simple case; with S the features of a head, lengths t + 1 and
+// more ciphertexts it is the transformer's own packing of scores (encrypted_attention.h).
 //
 // Scales. A slot holds its value over a unit, which products by plaintexts that are there anyway take in:
 // 1/L, an approximation's own scales and masks cost no level of their own. Values at refresh candidates stay
 // within [-1, 1].
 //
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_sum.h) of one
-// level. The largest of a row is gathered in place 0 by rotations S/2, S/4, .. 1 and spread from there, by
-// such a map too. The transformer's own packing (encrypted_attention.h) gets the row sums of PowerSoftmax
-// without that level, from products it makes anyway; the other forms exist here alone, so that all can be
-// planned, metered and run side by side.
+// level. The largest of a row is gathered in place 0, first over the ciphertexts, then by rotations S/2, S/4,
+// .. 1, and spread from there, by such a map too. The model's attention (encrypted_block.h) is PowerSoftmax
+// alone and has 1/L and all masks in its scores; here is every form, so that all can be planned, metered and
+// run side by side.
 #pragma once
 
 #include <functional>
@@ -30,31 +32,46 @@ struct RowPacking {
   int places = 0;            // S
   std::vector<int> lengths;  // L_r; as many as a power of two, repeated until the slots are full
   double score_bound = 0;    // R
+  int ciphertexts = 1;       // that hold a row's places
+  // A row's last factor stays apart, for whoever multiplies what the weights have been summed to, one value
+  // for many. Normalise and square has none: it squares its last quotient.
+  bool divide_later = false;
+  // p: slots hold L_r^(-1/p) times as much, as the model's masks give it, and 1/L costs x^p nothing.
+  int length_root = 0;
+};
+
+// The weights of a row are unit * slots * factor; with divide_later alone are there a unit other than 1 and a
+// factor, the same number in all places of a row.
+struct RowWeights {
+  std::vector<program::Value> slots;  // by ciphertext
+  program::Value factor;              // none: 1
+  double unit = 1;
 };
 
 struct RowProgram {
   double input_scale = 1;
   int levels = 0;  // between scores and weights, without refreshes
-  std::function<program::Value(program::Builder&, program::Value)> build;
+  std::function<RowWeights(program::Builder&, const std::vector<program::Value>&)> build;
 };
 
 // Reads a row recipe into a program; the operations are row_recipe.h's.
 class SlotRows {
  public:
   struct Value {
-    program::Value slots;
-    double unit = 1;           // what it stands for is unit * slots,
-    bool over_length = false;  // divided by L,
-    bool fresh = false;        // and it needs no refresh yet
+    std::vector<program::Value> slots;  // by ciphertext; one for a number of each row
+    double unit = 1;                    // what it stands for is unit * slots,
+    bool over_length = false;           // divided by L,
+    bool fresh = false;                 // and it needs no refresh yet
+    bool ends_in_zeros = false;         // after the row's end
+    bool has_length = false;            // 1/L is in the slots
+    program::Value factor{};            // by which it is still to be multiplied
   };
   // Throws psm::Error if S or the number of lengths is no power of two, they do not divide the slots, or a
-  // length is not in 1 .. S.
+  // length is not in 1 .. S times the ciphertexts.
   SlotRows(program::Builder& builder, const RowPacking& packing);
 
-  Value scores(program::Value slots, double input_scale) const {
-    return {slots, 1 / input_scale, false, true};
-  }
-  program::Value weights(const Value& x) const;  // they must have the unit 1
+  Value scores(std::vector<program::Value> slots, double input_scale) const;
+  RowWeights weights(Value x);
 
   Value apply(const approx::Approximation& f, const Value& x, const char* what, double shift = 0,
               double factor = 1);
@@ -71,17 +88,23 @@ class SlotRows {
   Value refresh(const Value& x);
 
  private:
-  // `factor`, over the length if x is, in the places that a row has, `rest` in those after them.
-  std::vector<double> places(double factor, bool over_length, double rest = 0) const;
-  program::Value times_places(const Value& x, double factor);  // unit * factor x
-  program::Value row_sum(program::Value x, const std::vector<double>& weight);
+  // Of ciphertext m: `factor`, over the length if wanted, in the places that a row has, `rest` in those after
+  // them.
+  std::vector<double> places(size_t m, double factor, bool over_length, double rest = 0) const;
+  std::vector<double> everywhere(double factor, bool over_length) const;
+  std::vector<program::Value> times_places(const Value& x, double factor);  // unit * factor x
+  // sum over a row of f(x), f a weight for each place of each ciphertext; or one weight for all of them.
+  program::Value row_sum(const std::vector<program::Value>& x,
+                         const std::vector<std::vector<double>>& weights);
+  Value divided(const Value& x);  // with no factor left apart
+  std::vector<program::Value> multiply_all(const std::vector<program::Value>& x, program::Value y);
 
   program::Builder& builder_;
   const RowPacking& packing_;
 };
 
-// The rows of scores as the slots of one ciphertext (a client's side, and tests): rows[r] has L_r entries.
-std::vector<ckks::Complex> pack_rows(const RowPacking&, double input_scale,
-                                     std::span<const std::vector<double>> rows);
+// The rows of scores as the slots of each ciphertext (a client's side, and tests): rows[r] has L_r entries.
+std::vector<std::vector<ckks::Complex>> pack_rows(const RowPacking&, double input_scale,
+                                                  std::span<const std::vector<double>> rows);
 
 }  // namespace psm::attention

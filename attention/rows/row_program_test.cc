@@ -1,9 +1,14 @@
 #include "attention/rows/row_program.h"
 
 #include <cmath>
+#include <map>
 #include <random>
 
+#include "approx/exponential.h"
+#include "approx/goldschmidt.h"
+#include "approx/inverse.h"
 #include "attention/rows/polynomial_weights.h"
+#include "attention/rows/row_weights.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/testing/test_machine.h"
@@ -57,7 +62,7 @@ std::vector<std::vector<double>> random_rows(const RowPacking& packing) {
 
 Program program_of(const RowProgram& rows, size_t slots) {
   Builder builder(slots);
-  builder.output("weights", rows.build(builder, builder.input("scores", /*real=*/true)));
+  builder.output("weights", rows.build(builder, {builder.input("scores", /*real=*/true)}).slots[0]);
   return std::move(builder).finish();
 }
 
@@ -81,7 +86,7 @@ TEST_CASE(
   for (const Form& form : all_forms(packing)) {
     CAPTURE(form.name);
     const auto result = program::run_twin(program_of(form.rows, packing.slots),
-                                          {{"scores", pack_rows(packing, form.rows.input_scale, rows)}});
+                                          {{"scores", pack_rows(packing, form.rows.input_scale, rows)[0]}});
     CHECK(difference(result.outputs.at("weights"), form.weights, packing, rows) < 1e-9);
   }
 }
@@ -117,7 +122,7 @@ TEST_CASE("softmax of rows of one place has no maximum to take, and weighs its s
   const RowProgram rows = weights.in_slots(packing);
   const auto scores = random_rows(packing);
   const auto result = program::run_twin(program_of(rows, packing.slots),
-                                        {{"scores", pack_rows(packing, rows.input_scale, scores)}});
+                                        {{"scores", pack_rows(packing, rows.input_scale, scores)[0]}});
   CHECK(difference(result.outputs.at("weights"), weights, packing, scores) < 1e-9);
   CHECK(levels_of(program_of(rows, packing.slots)) == rows.levels);
   CHECK(std::abs(result.outputs.at("weights")[0] - 1.0) <= weights.error_bound);
@@ -137,8 +142,90 @@ TEST_CASE("on ciphertexts, bootstrapped where the plan says, each form gives its
     CAPTURE(form.name);
     program::TestMachine setting(spec, program_of(form.rows, packing.slots));
     CAPTURE(setting.plan_.bootstraps);
-    const auto outputs = setting.run({{"scores", pack_rows(packing, form.rows.input_scale, rows)}});
+    const auto outputs = setting.run({{"scores", pack_rows(packing, form.rows.input_scale, rows)[0]}});
     CHECK(difference(outputs.at("weights"), form.weights, packing, rows) < 1e-3);
+  }
+}
+
+// exp and 1/x of enough levels for kBound.
+PolynomialRow without_maximum() {
+  return softmax_without_maximum(
+      approx::design_exp({-kBound, kBound}, 0x1p-9),
+      approx::design_inverse({0.9 * std::exp(-kBound), 40 * std::exp(kBound)}, 0x1p-9));
+}
+// Plain iterations, which never give too much: values stay within [-1, 1].
+PolynomialRow by_inverses() {
+  const approx::Interval normalised{0.9 / 32, 1};
+  return normalise_square_by_inverses(
+      approx::design_exp({-kBound / 2, 0}, 0x1p-11),
+      {approx::goldschmidt_inverse({0.9 * std::exp(-kBound / 2), 33}, 9),
+       approx::goldschmidt_inverse(normalised, 8), approx::goldschmidt_inverse(normalised, 8)});
+}
+
+TEST_CASE("parts that are given make softmax, with and without squares") {
+  ModelConfig softmax;
+  softmax.attention = AttentionKind::kSoftmax;
+  const RowPacking packing = causal(256);
+  for (const PolynomialRow& weights : {without_maximum(), by_inverses()}) {
+    CAPTURE(weights.method);
+    CHECK(std::isinf(weights.error_bound));
+    for (std::vector<double> row : random_rows(packing)) {
+      std::vector<double> exact(row.size());
+      row_weights(softmax, row.data(), static_cast<int>(row.size()), exact.data());
+      weights.evaluate(row);
+      for (size_t j = 0; j < row.size(); ++j) CHECK(std::abs(row[j] / exact[j] - 1) < 0x1p-7);
+    }
+  }
+}
+
+TEST_CASE("rows of several ciphertexts, divided in place or later, weigh as rows in the clear") {
+  RowPacking packing{256, kPlaces, {}, kBound, /*ciphertexts=*/4};
+  for (int length = 1; length <= 32; ++length) packing.lengths.push_back(length);
+  const auto rows = random_rows(packing);
+  const int places = packing.places * packing.ciphertexts;
+  const approx::Interval denominators{0.2, 0.2 + std::pow(kBound, 4)};
+  for (const PolynomialRow& weights :
+       {power_softmax_polynomial(power_config(), denominators, 0x1p-8),
+        scaled_relu_polynomial(kBound, 0x1p-6), taylor_goldschmidt_softmax(kBound, places, 0x1p-6),
+        normalise_square_softmax(kBound, places, 0x1p-6), without_maximum(), by_inverses()}) {
+    CAPTURE(weights.method);
+    for (const int variant : {0, 1, 2}) {
+      CAPTURE(variant);
+      const bool later = variant > 0;
+      packing.divide_later = later;
+      packing.length_root = variant == 2 && weights.method.starts_with("power") ? 4 : 0;
+      const RowProgram program = weights.in_slots(packing);
+      Builder builder(packing.slots);
+      std::vector<program::Value> scores;
+      std::map<std::string, SlotVector> inputs;
+      for (const SlotVector& slots : pack_rows(packing, program.input_scale, rows)) {
+        const std::string name = "s" + std::to_string(scores.size());
+        scores.push_back(builder.input(name, /*real=*/true));
+        inputs[name] = slots;
+      }
+      const RowWeights made = program.build(builder, scores);
+      const bool squares_last = weights.method.find("normalise and square, ") == 0;
+      const bool divides = weights.method.find("ReLU") == std::string::npos && !squares_last;
+      REQUIRE(made.factor.valid() == (later && divides));
+      REQUIRE(made.slots.size() == 4);
+      for (size_t m = 0; m < made.slots.size(); ++m) {
+        const program::Value whole =
+            made.factor.valid() ? builder.multiply(made.slots[m], made.factor) : made.slots[m];
+        builder.output("w" + std::to_string(m), whole);
+      }
+      const auto outputs = program::run_twin(std::move(builder).finish(), inputs).outputs;
+      double worst = 0;
+      for (size_t r = 0; r < rows.size(); ++r) {
+        std::vector<double> row = rows[r];
+        weights.evaluate(row);
+        row.resize(static_cast<size_t>(places));
+        for (size_t e = 0; e < row.size(); ++e) {
+          const SlotVector& slots = outputs.at("w" + std::to_string(e / kPlaces));
+          worst = std::max(worst, std::abs(made.unit * slots[r * kPlaces + e % kPlaces] - row[e]));
+        }
+      }
+      CHECK(worst < 1e-9);
+    }
   }
 }
 

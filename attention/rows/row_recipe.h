@@ -12,7 +12,8 @@
 //     operation                        value                                   levels in slots
 //     apply(f, x, what, shift, c)      f((x_j + shift) c)                      d(f)
 //     of_sum(f, x, addend, what)       f(sum_j x_j + addend), one number       1 + d(f)
-//     scaled_by(x, number)             x_j number                              1, and 1 on x
+//     scaled_by(x, number)             x_j number                              1, and 1 on x; divide_later: 1 on
+//                                                                              what is not zero after its end
 //     power(x, p)                      x_j^p                                   ceil(log2 p)
 //     over_length(x)                   x_j / L                                 0, in the next product
 //     half_sum(x, y)                   (x_j + y_j) / 2                         1
@@ -154,7 +155,8 @@ std::shared_ptr<const RowComputation> make_row_computation(Recipe recipe) {
     RowProgram in_slots(const RowPacking& packing) const override {
       const double input_scale = recipe_.input_scale(packing.score_bound);
       return {input_scale, levels_in_slots(recipe_),
-              [recipe = recipe_, packing, input_scale](program::Builder& builder, program::Value scores) {
+              [recipe = recipe_, packing, input_scale](program::Builder& builder,
+                                                       const std::vector<program::Value>& scores) {
                 SlotRows rows(builder, packing);
                 return rows.weights(recipe.run(rows, rows.scores(scores, input_scale)));
               }};

@@ -37,16 +37,16 @@ int main() {
   const RowPacking packing{512, 8, {8}, bound};
   const RowProgram rows = weights.in_slots(packing);
   program::Builder builder(packing.slots);
-  builder.output("weights", rows.build(builder, builder.input("scores", /*real=*/true)));
+  const program::Value in = builder.input("scores", /*real=*/true);
+  builder.output("weights", rows.build(builder, {in}).slots[0]);
   program::TestMachine machine(ring, std::move(builder).finish());
   const std::vector<std::vector<double>> copies(64, {scores.begin(), scores.end()});
-  const std::map<std::string, program::SlotVector> inputs{
-      {"scores", pack_rows(packing, rows.input_scale, copies)}};
+  const program::SlotVector slots = pack_rows(packing, rows.input_scale, copies)[0];
 
   // On the twin, in the clear; on the encrypted machine, which has public keys alone.
-  const program::TwinResult twin = run_twin(machine.plan_.program, inputs);
+  const program::TwinResult twin = run_twin(machine.plan_.program, {{"scores", slots}});
   const program::SlotVector& clear = twin.outputs.at("weights");
-  const program::SlotVector encrypted = machine.run(inputs).at("weights");
+  const program::SlotVector encrypted = machine.run({{"scores", slots}}).at("weights");
 
   line("score", "softmax", "float", "polynomial", "twin", "ciphertext");
   double worst = 0, apart = 0;

@@ -1,0 +1,87 @@
+#include "attention/encrypted/query_block.h"
+
+#include "ckks/base/error.h"
+
+namespace psm::attention {
+
+using program::Builder;
+using program::Value;
+
+namespace {
+
+ModelConfig with_direction(ModelConfig config, bool causal, int tokens) {
+  config.causal = causal;
+  config.context = tokens;
+  config.rotary_fraction = 0;  // scores are given
+  return config;
+}
+
+Packing pack(const ModelConfig& config, bool causal, int tokens, size_t slots) {
+  Packing packing = make_packing(with_direction(config, causal, tokens), tokens, slots, 1);
+  if (!causal) packing.length = tokens;
+  PSM_CHECK(packing.period() == slots && packing.head_ciphertexts() == 1, "one prompt in ", slots, " slots");
+  PSM_CHECK(tokens % packing.head_features == 0, tokens, " tokens, heads of ", packing.head_features);
+  return packing;
+}
+
+AttentionMasks masks_of(const Packing& packing) {
+  return {packing, std::vector<double>(static_cast<size_t>(packing.head_features)),
+          std::vector<double>(static_cast<size_t>(packing.tokens), 1.0)};
+}
+
+}  // namespace
+
+QueryBlock::QueryBlock(const ModelConfig& config, int tokens, size_t slots, int key_blocks)
+    : key_blocks_(key_blocks),
+      causal_packing_(pack(config, true, tokens, slots)),
+      cyclic_packing_(pack(config, false, tokens, slots)),
+      causal_(masks_of(causal_packing_)),
+      cyclic_(masks_of(cyclic_packing_)) {
+  PSM_CHECK(key_blocks >= 1, key_blocks, " blocks of keys");
+}
+
+RowPacking QueryBlock::rows(double score_bound) const {
+  RowPacking rows{.slots = causal_packing_.slots,
+                  .places = causal_packing_.head_features,
+                  .lengths = {},
+                  .score_bound = score_bound,
+                  .ciphertexts = score_ciphertexts(),
+                  .divide_later = true};
+  for (int t = 0; t < tokens(); ++t)
+    for (int h = 0; h < heads(); ++h) rows.lengths.push_back((key_blocks_ - 1) * tokens() + t + 1);
+  return rows;
+}
+
+QueryBlock::Key QueryBlock::key_of(int query, int score) const {
+  const int T = tokens();
+  return {score / T, ((query - score % T) % T + T) % T};
+}
+
+QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,
+                                      const std::vector<Value>& scores,
+                                      const std::vector<Value>& values) const {
+  PSM_CHECK(static_cast<int>(scores.size()) == score_ciphertexts() &&
+                static_cast<int>(values.size()) == key_blocks_,
+            scores.size(), " ciphertexts of scores, ", values.size(), " of values");
+  RowWeights weights;
+  {
+    Builder::Scope scope(builder, "weights");
+    weights = form.build(builder, scores);
+  }
+  std::vector<Value> sums;
+  {
+    Builder::Scope scope(builder, "values");
+    const auto M = weights.slots.size() / values.size();
+    for (size_t l = 0; l < values.size(); ++l) {
+      const auto first = weights.slots.begin() + static_cast<ptrdiff_t>(l * M);
+      const AttentionMasks& masks = l + 1 < values.size() ? cyclic_ : causal_;
+      sums.push_back(masks.weigh(builder, {first, first + static_cast<ptrdiff_t>(M)}, values[l]));
+    }
+  }
+  Builder::Scope scope(builder, "weights");
+  Value sum = builder.add_all(sums);
+  if (weights.factor.valid()) sum = builder.multiply(sum, weights.factor);
+  return {builder.refresh(sum), weights.unit};
+}
+
+}  // namespace psm::attention

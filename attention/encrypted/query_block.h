@@ -1,0 +1,58 @@
+// Attention of one block of T queries over K blocks of T keys, in token-major packing, with any row weights:
+// what a context of more than T tokens asks for, and what the forms of softmax are compared by.
+//
+//   block l of keys < K - 1   all T keys count: the cyclic scores of encrypted_attention.h, bidirectional
+//   block K - 1               the queries' own: causal
+//
+// Score e = l T + m C + j of query t is with key (t - m C - j) mod T of block l, and of the last block exists
+// for m C + j <= t: a row of (K - 1) T + t + 1 scores in K M ciphertexts (row_program.h). With w its weights,
+//
+//   O[t, f] = sum_e w_e v_l[key, f]
+//
+// in units of `unit`: each pair of blocks is weighed as AttentionMasks::weigh does it, the sums are added, and
+// a form that divides later multiplies them by its factor.
+#pragma once
+
+#include <vector>
+
+#include "attention/encrypted/encrypted_attention.h"
+#include "attention/rows/row_program.h"
+
+namespace psm::attention {
+
+class QueryBlock {
+ public:
+  // One prompt of `config` with T tokens in a ciphertext of `slots`: T F = slots.
+  QueryBlock(const ModelConfig& config, int tokens, size_t slots, int key_blocks);
+
+  // The rows of this block; scores up to `score_bound`.
+  RowPacking rows(double score_bound) const;
+  // Of query t of head h the row's number in pack_rows.
+  int row_of(int query, int head) const { return query * heads() + head; }
+  // The key of score e of query t: its block, and its token in it.
+  struct Key {
+    int block, token;
+  };
+  Key key_of(int query, int score) const;
+
+  int heads() const { return causal_packing_.features / causal_packing_.head_features; }
+  int tokens() const { return causal_packing_.tokens; }
+  int key_blocks() const { return key_blocks_; }
+  int score_ciphertexts() const { return causal_packing_.score_ciphertexts() * key_blocks_; }
+  const Packing& packing() const { return causal_packing_; }
+
+  struct Output {
+    program::Value sum;  // O / unit
+    double unit = 1;
+  };
+  // `scores` as rows() has them, `values` v of each block of keys.
+  Output attend(program::Builder&, const RowProgram&, const std::vector<program::Value>& scores,
+                const std::vector<program::Value>& values) const;
+
+ private:
+  int key_blocks_;
+  Packing causal_packing_, cyclic_packing_;
+  AttentionMasks causal_, cyclic_;
+};
+
+}  // namespace psm::attention
