@@ -78,7 +78,7 @@ QueryBlock::Output QueryBlock::attend(Builder& builder, const RowProgram& form,
       sums.push_back(masks.weigh(builder, {first, first + static_cast<ptrdiff_t>(M)}, values[l]));
     }
   }
-  Builder::Scope scope(builder, "weights");
+  Builder::Scope scope(builder, "weights / division");
   Value sum = builder.add_all(sums);
   if (weights.factor.valid()) sum = builder.multiply(sum, weights.factor);
   return {builder.refresh(sum), weights.unit};

@@ -21,6 +21,7 @@ constexpr int kTaylorDegree = 8;
 constexpr int kPaperIterations = 21;  // of Goldschmidt's division
 constexpr int kMostSquarings = 16;
 constexpr int kMostRounds = 16;
+constexpr double kWidestSquares = 6;    // logarithm of the first sum of squares' ratio
 constexpr double kMaximumError = 1;     // of m; it cancels
 constexpr double kCoarseError = 0.125;  // of every inverse root but the last; they cancel
 constexpr double kRounding =
@@ -281,8 +282,8 @@ PolynomialRow normalise_square_softmax(double score_bound, int context, double r
   check_softmax(score_bound, context, relative_error);
   std::optional<PolynomialRow> best;
   for (int rounds = 1; rounds <= kMostRounds; ++rounds) {
-    // Fewer rounds leave the first sum of squares on an interval that no inverse root is designed for.
-    if (4 * score_bound / std::ldexp(1.0, rounds) > 12) continue;
+    // Fewer rounds leave the first sum of squares on an interval whose lower end drowns in noise.
+    if (4 * score_bound / std::ldexp(1.0, rounds) > kWidestSquares) continue;
     PolynomialRow candidate = normalise_square(score_bound, context, relative_error, rounds);
     if (best && candidate.levels >= best->levels) break;
     best = std::move(candidate);

@@ -32,6 +32,7 @@ ckks::Plain plain(const std::vector<double>& values) {
   return ckks::Plain(std::vector<ckks::Complex>(values.begin(), values.end()));
 }
 
+constexpr double kRefreshableRatio = 0x1p-12;
 constexpr double kRounding = 1e-9;  // of scales that are folded into one another
 
 bool is_one(double x) { return std::abs(x - 1) < kRounding; }
@@ -125,8 +126,10 @@ SlotRows::Value SlotRows::of_sum(const approx::Approximation& f, const Value& x,
   } else {
     for (size_t m = 0; m < x.slots.size(); ++m) weights.push_back(places(m, factor, x.over_length));
   }
-  const program::Value v = builder_.refresh(
-      builder_.add_constant(row_sum(x.slots, weights), f.input_scale() * addend + f.input_offset()));
+  program::Value v =
+      builder_.add_constant(row_sum(x.slots, weights), f.input_scale() * addend + f.input_offset());
+  // A bootstrap's error is absolute: of a wide interval's lower end it would leave nothing.
+  if (f.domain().lo > kRefreshableRatio * f.domain().hi) v = builder_.refresh(v);
   return {{builder_.refresh(f.build(builder_, v, what))}, f.output_scale()};
 }
 

@@ -52,7 +52,7 @@ Experiment range_loss_experiment();
 Experiment attention_distance_experiment();
 Experiment attention_matrices_experiment();
 Experiment recipe_experiment();
-Experiment softmax_alternatives_experiment();
+Experiment softmax_costs_experiment();
 Experiment encrypted_agreement_experiment();
 Experiment tasks_experiment();
 Experiment vision_experiment();

@@ -1,0 +1,160 @@
+#include "cmd/study/experiments/softmax_methods.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "approx/exponential.h"
+#include "approx/goldschmidt.h"
+#include "approx/inverse.h"
+#include "attention/rows/row_weights.h"
+#include "ckks/base/error.h"
+
+namespace psm::cmd {
+namespace {
+
+using approx::Approximation;
+using approx::Interval;
+
+// Constants of sources, as ../shared/paper and the sources' code have them.
+constexpr int kPaperDegree = 8, kPaperIterations = 21;           // ours: appendix, "Nexus" and Goldschmidt
+constexpr int kNexusSquarings = 7, kNexusIterations = 4;         // NEXUS' code: (1 + x/128)^128
+constexpr int kThorDegree = 15, kThorIterations[] = {11, 6, 7};  // THOR's code, two rounds
+
+Interval widened(Interval seen) { return {seen.lo / kMethodMargin, seen.hi * kMethodMargin}; }
+
+// Of exp's polynomial, summed over each row.
+Interval sums_of(const Approximation& exp, const ScoreRows& scores) {
+  Interval sums{INFINITY, -INFINITY};
+  for (const auto& head : scores.heads)
+    for (std::vector<double> row : head) {
+      exp.evaluate(row);
+      const double sum = std::accumulate(row.begin(), row.end(), 0.0);
+      sums = approx::hull(sums, {sum, sum});
+    }
+  if (!(sums.lo > 0)) throw Error(message(exp.name(), ": a row adds up to ", sums.lo));
+  return widened(sums);
+}
+
+// Of the length-agnostic form.
+Interval denominators_of(const ScoredModel& model) {
+  Interval denominators{INFINITY, -INFINITY};
+  for (const auto& head : model.scores.heads)
+    for (const std::vector<double>& row : head) {
+      double sum = 0;
+      for (const double x : row) sum += std::pow(x, model.config.power);
+      const double d = model.config.epsilon + sum / static_cast<double>(row.size());
+      denominators = approx::hull(denominators, {d, d});
+    }
+  return denominators;
+}
+
+SoftmaxMethod of_softmax(const std::string& name, const ScoredModel& model, attention::PolynomialRow row,
+                         double bound) {
+  return {.name = name,
+          .row = std::move(row),
+          .exact = model.config,
+          .scores = &model.scores,
+          .perplexity = model.perplexity,
+          .score_bound = bound};
+}
+
+SoftmaxMethod power_method(const ScoredModel& model, attention::DivisionForm division) {
+  const Interval denominators = widened(denominators_of(model));
+  const int p = model.config.power;
+  return {.name = message("PowerSoftmax, p = ", p),
+          .row = attention::power_softmax_polynomial(model.config, denominators, kMethodError, division),
+          .exact = model.config,
+          .scores = &model.scores,
+          .perplexity = model.perplexity,
+          // L^(-1/p) x, which the slots hold, is within the root of the mean of x^p.
+          .score_bound = std::pow(denominators.hi, 1.0 / p),
+          .length_root = p};
+}
+
+}  // namespace
+
+std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& relu,
+                                         const std::vector<ScoredModel>& powers, int context) {
+  std::vector<SoftmaxMethod> methods;
+  for (const ScoredModel& power : powers)
+    methods.push_back(power_method(power, attention::DivisionForm::kRelaxed));
+  const double relu_bound = kMethodMargin * relu.scores.bound;
+  methods.push_back({.name = "scaled ReLU",
+                     .row = attention::scaled_relu_polynomial(relu_bound, kMethodError),
+                     .exact = relu.config,
+                     .scores = &relu.scores,
+                     .perplexity = relu.perplexity,
+                     .score_bound = relu_bound});
+  const double bound = kMethodMargin * softmax.scores.bound;
+  const Approximation exp = approx::design_exp({-bound, bound}, kMethodError / 8);
+  Interval sums = sums_of(exp, softmax.scores);
+  sums.hi *= static_cast<double>(context) / static_cast<double>(softmax.scores.heads[0].size());
+  methods.push_back(of_softmax(
+      "exp, Goldschmidt", softmax,
+      attention::softmax_without_maximum(exp, approx::design_inverse(sums, kMethodError / 4)), bound));
+  methods.push_back(of_softmax("Taylor, maximum, Goldschmidt", softmax,
+                               attention::taylor_goldschmidt_softmax(bound, context, kMethodError), bound));
+  methods.push_back(of_softmax("normalise and square", softmax,
+                               attention::normalise_square_softmax(bound, context, kMethodError), bound));
+  return methods;
+}
+
+std::vector<SoftmaxMethod> published_methods(const ScoredModel& softmax,
+                                             const std::vector<ScoredModel>& powers, int context) {
+  std::vector<SoftmaxMethod> methods;
+  for (const ScoredModel& power : powers)
+    methods.push_back(power_method(power, attention::DivisionForm::kGoldschmidt));
+  const double bound = kMethodMargin * softmax.scores.bound;
+  const double longer = static_cast<double>(context) / static_cast<double>(softmax.scores.heads[0].size());
+  const auto by_division = [&](const std::string& name, const Approximation& exp, int iterations) {
+    Interval sums = sums_of(exp, softmax.scores);
+    sums.hi *= longer;
+    methods.push_back(of_softmax(
+        name, softmax, attention::softmax_without_maximum(exp, approx::goldschmidt_inverse(sums, iterations)),
+        bound));
+  };
+  by_division("Taylor of degree 8, 21 iterations (the paper)",
+              approx::taylor_exp({-bound, bound}, kPaperDegree, 0), kPaperIterations);
+  by_division("(1 + x/128)^128, 4 iterations (NEXUS' code)",
+              approx::taylor_exp({-bound, bound}, 1, kNexusSquarings), kNexusIterations);
+  const int rounds = static_cast<int>(std::size(kThorIterations)) - 1;
+  const Approximation exp = approx::taylor_exp({-2 * bound / std::ldexp(1.0, rounds), 0}, kThorDegree, 0);
+  std::vector<Approximation> inverses;
+  for (const int iterations : kThorIterations) {
+    const Interval sums = inverses.empty()
+                              ? Interval{std::exp(exp.domain().lo) / kMethodMargin, kMethodMargin * context}
+                              : Interval{1 / (kMethodMargin * context), 1};
+    inverses.push_back(approx::goldschmidt_inverse(sums, iterations));
+  }
+  methods.push_back(of_softmax("normalise and square, 11 + 6 + 7 iterations (THOR's code)", softmax,
+                               attention::normalise_square_by_inverses(exp, std::move(inverses)), bound));
+  return methods;
+}
+
+WeightErrors weight_errors(const SoftmaxMethod& method) {
+  WeightErrors errors;
+  size_t rows = 0;
+  for (const auto& head : method.scores->heads)
+    for (std::vector<double> row : head) {
+      std::vector<double> exact(row.size());
+      attention::row_weights(method.exact, row.data(), static_cast<int>(row.size()), exact.data());
+      method.row.evaluate(row);
+      const double sum = std::accumulate(row.begin(), row.end(), 0.0),
+                   exact_sum = std::accumulate(exact.begin(), exact.end(), 0.0);
+      double kl = 0;
+      for (size_t j = 0; j < row.size(); ++j) {
+        errors.worst = std::max(errors.worst, std::abs(row[j] - exact[j]));
+        const double w = exact[j] / exact_sum, v = row[j] / sum;
+        if (w > 0) kl += v > 0 ? w * std::log(w / v) : INFINITY;
+      }
+      if (!(exact_sum > 0)) continue;  // of scaled ReLU: no score is positive
+      errors.kl += kl;
+      ++rows;
+    }
+  errors.kl /= static_cast<double>(std::max<size_t>(rows, 1));
+  return errors;
+}
+
+}  // namespace psm::cmd

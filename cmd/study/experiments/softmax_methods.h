@@ -1,0 +1,48 @@
+// The forms of attention weights that `softmax-costs` compares, each on the scores of a model that was trained
+// with it, with intervals measured there and widened by kMargin.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attention/rows/polynomial_weights.h"
+#include "cmd/study/trainings/score_rows.h"
+
+namespace psm::cmd {
+
+struct SoftmaxMethod {
+  std::string name;
+  attention::PolynomialRow row;
+  attention::ModelConfig exact;  // what `row` stands for, as row_weights takes it
+  const ScoreRows* scores;       // of that model
+  std::string perplexity;        // of that model
+  double score_bound = 0;        // of RowPacking
+  int length_root = 0;           // of RowPacking
+};
+
+// A model and its scores.
+struct ScoredModel {
+  attention::ModelConfig config;
+  ScoreRows scores;
+  std::string perplexity;
+};
+
+constexpr double kMethodError = 0x1p-8;
+constexpr double kMethodMargin = 1.25;
+
+// The fewest levels with which the weights have kMethodError in rows of `context` places, a power of two:
+// relative, of scaled ReLU absolute.
+std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& relu,
+                                         const std::vector<ScoredModel>& powers, int context);
+// With the constants of papers and released code, whatever their error.
+std::vector<SoftmaxMethod> published_methods(const ScoredModel& softmax,
+                                             const std::vector<ScoredModel>& powers, int context);
+
+// Of the weights of a method's polynomial against the weights that they stand for, over all its rows.
+struct WeightErrors {
+  double worst = 0;  // |difference|
+  double kl = 0;     // mean over the rows, of normalised weights; infinite where one is not positive
+};
+WeightErrors weight_errors(const SoftmaxMethod& method);
+
+}  // namespace psm::cmd

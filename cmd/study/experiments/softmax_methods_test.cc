@@ -1,0 +1,64 @@
+#include "cmd/study/experiments/softmax_methods.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr int kTokens = 16;
+
+ScoredModel model_of(attention::AttentionKind kind, int power, double deviation) {
+  ScoredModel model;
+  model.config.attention = kind, model.config.power = power, model.config.epsilon = 0.2;
+  TrainingRandom random(5);
+  for (int head = 0; head < 8; ++head) {
+    auto& rows = model.scores.heads.emplace_back();
+    for (int t = 0; t < kTokens; ++t) {
+      auto& row = rows.emplace_back();
+      for (int j = 0; j <= t; ++j) {
+        row.push_back(deviation * random.normal());
+        model.scores.bound = std::max(model.scores.bound, std::abs(row.back()));
+      }
+    }
+  }
+  return model;
+}
+
+const ScoredModel kSoftmax = model_of(attention::AttentionKind::kSoftmax, 4, 1.5);
+const ScoredModel kRelu = model_of(attention::AttentionKind::kScaledRelu, 4, 1);
+const std::vector<ScoredModel> kPowers = {model_of(attention::AttentionKind::kPowerSoftmax, 2, 1),
+                                          model_of(attention::AttentionKind::kPowerSoftmax, 4, 1)};
+
+TEST_CASE("forms of the fewest levels have the error that is asked for, of their own model's weights") {
+  const std::vector<SoftmaxMethod> methods = least_methods(kSoftmax, kRelu, kPowers, kTokens);
+  REQUIRE(methods.size() == kPowers.size() + 4);
+  for (const SoftmaxMethod& method : methods) {
+    CAPTURE(method.name);
+    const WeightErrors errors = weight_errors(method);
+    CHECK(errors.worst > 0);
+    CHECK(errors.worst <= kMethodError);
+    if (method.name != "scaled ReLU") CHECK(std::abs(errors.kl) < kMethodError);
+  }
+}
+
+TEST_CASE("published constants are what they are: short series and few iterations err more") {
+  const std::vector<SoftmaxMethod> methods = published_methods(kSoftmax, kPowers, kTokens);
+  REQUIRE(methods.size() == kPowers.size() + 3);
+  for (size_t i = 0; i < kPowers.size(); ++i) {
+    CAPTURE(methods[i].name);
+    CHECK(methods[i].row.parts[0].depth() == 22);  // 21 iterations
+    CHECK(weight_errors(methods[i]).worst < kMethodError);
+  }
+  const SoftmaxMethod& nexus = methods[kPowers.size() + 1];
+  CHECK(nexus.row.parts[0].depth() == 8);
+  CHECK(nexus.row.parts[1].depth() == 5);
+  CHECK(weight_errors(nexus).worst > kMethodError);
+  CHECK(weight_errors(methods.back()).worst < 0.05);
+}
+
+}  // namespace
+}  // namespace psm::cmd
