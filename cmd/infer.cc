@@ -1,6 +1,12 @@
 // The server: runs a model on ciphertexts with public keys only. It links no secret key.
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <memory>
 #include <new>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -21,14 +27,117 @@
 namespace psm::cmd {
 namespace {
 
-// The answers of the groups that are finished.
-void write_answers(const std::string& path, const ckks::Context& context, ckks::Fingerprint keys,
-                   const CiphertextNote& note, const std::vector<InferenceState::Outputs>& groups) {
-  wire::CiphertextWriter writer(path, context, keys, note.text());
-  for (const auto& outputs : groups) {
-    for (const std::string& name : note.names) writer.write(outputs.at(name));
+// A file of prompts, and where its answers go. Everything about it that can be known to fail is refused here.
+class Request {
+ public:
+  struct Paths {
+    std::string shown, in, out, state;  // `shown`: as the user named it
+  };
+
+  Request(Paths paths, const Deployment& deployment, const PlanEnds& ends, const std::string& model)
+      : paths_(std::move(paths)),
+        deployment_(deployment),
+        reader_(paths_.in, *deployment.context, kMaxCiphertexts),
+        note_(CiphertextNote::parse(reader_.note(), paths_.shown)),
+        groups_(require_groups(reader_, note_, ends.inputs, *deployment.context, deployment.model_fingerprint,
+                               paths_.shown, model)),
+        state_(paths_.state, deployment, reader_, groups_) {
+    AtomicFile probe(paths_.out);
   }
-  writer.commit();
+
+  const Paths& paths() const { return paths_; }
+  size_t groups() const { return groups_; }
+  ckks::Fingerprint keys() const { return reader_.fingerprint(); }
+
+  // Runs the groups that are not finished yet and writes the answers; what is finished is kept, whatever the
+  // next group brings. `before`: groups of earlier requests.
+  void run(Server& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before) {
+    for (size_t group = state_.finished_groups(); group < groups_; ++group) {
+      const auto keep_and_stop = [&](const char* why, Error::Kind kind) {
+        write_answers(ends);
+        throw Error(message(why, "; ", paths_.out, " has the answers of the first ", group, " of ", groups_,
+                            " groups of prompts"),
+                    kind);
+      };
+      try {
+        run_group(group, server, figures, progress, before + group);
+      } catch (const Error& error) {
+        if (group == 0) throw;
+        keep_and_stop(error.what(), error.kind());
+      } catch (const std::bad_alloc&) {
+        if (group == 0) throw;
+        keep_and_stop("out of memory", Error::Kind::kFailed);
+      }
+    }
+    write_answers(ends);
+    state_.remove();
+  }
+
+ private:
+  void run_group(size_t group, Server& server, RunFigures& figures, Progress& progress, size_t before) {
+    program::RunOptions options;
+    options.progress = [&](size_t done, size_t total) {
+      progress.set(static_cast<double>(before * total + done));
+    };
+    state_.watch(options);
+    program::RunResult result;
+    if (auto checkpoint = state_.take_checkpoint()) {
+      result = server.resume(std::move(*checkpoint), options);
+    } else {
+      std::map<std::string, ckks::Ciphertext> inputs;
+      for (size_t i = 0; i < note_.names.size(); ++i)
+        inputs.emplace(note_.names[i], reader_.load(group * note_.names.size() + i));
+      result = server.run(inputs, options);
+      figures.add_pass(result);
+    }
+    state_.finish_group(std::move(result.outputs));
+  }
+
+  void write_answers(const PlanEnds& ends) const {
+    CiphertextNote answer = note_;
+    answer.names = names_of(ends.outputs);
+    wire::CiphertextWriter writer(paths_.out, *deployment_.context, keys(), answer.text());
+    for (const auto& outputs : state_.answers()) {
+      for (const std::string& name : answer.names) writer.write(outputs.at(name));
+    }
+    writer.commit();
+  }
+
+  Paths paths_;
+  const Deployment& deployment_;
+  wire::CiphertextReader reader_;
+  CiphertextNote note_;
+  size_t groups_;
+  InferenceState state_;
+};
+
+// One file; or of a folder all files whose answers are not there yet, or older, by name.
+std::vector<Request::Paths> requests(const std::string& in, const std::string& out,
+                                     const std::string& state) {
+  namespace fs = std::filesystem;
+  const std::string from = resolve_user_path(in), to = resolve_user_path(out),
+                    states = state.empty() ? "" : resolve_user_path(state);
+  if (!fs::is_directory(from)) return {{in, from, to, states}};
+  std::error_code failed;
+  fs::create_directories(to, failed);
+  if (!fs::is_directory(to)) throw Error(message(in, " is a folder, and ", out, " is none; give one"));
+  if (fs::equivalent(from, to)) throw Error("--in and --out are one folder; give another for the answers");
+  if (!states.empty()) fs::create_directories(states, failed);
+  std::vector<Request::Paths> all;
+  bool any = false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(from, failed)) {
+    const std::string name = entry.path().filename();
+    if (!entry.is_regular_file() || name.starts_with(".") || is_unfinished(name)) continue;
+    any = true;
+    const fs::path answer = fs::path(to) / name;
+    if (fs::exists(answer) && fs::last_write_time(answer) >= entry.last_write_time()) continue;
+    all.push_back({(fs::path(in) / name).string(), entry.path().string(), answer.string(),
+                   states.empty() ? "" : (fs::path(states) / name).string()});
+  }
+  if (failed) throw Error(message("cannot read ", in, ": ", failed.message()));
+  if (!any) throw Error(message("the folder ", in, " has no files"));
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.in < b.in; });
+  return all;
 }
 
 int infer(int argc, char** argv) {
@@ -37,11 +146,16 @@ int infer(int argc, char** argv) {
       "Runs a polynomial model on encrypted prompts. Needs the model and evaluation.keys; sees no "
       "secret key.\n"
       "With --state a run that was interrupted goes on from its last completed block. If a group of prompts\n"
-      "cannot be run, the answers of those before it are written all the same.");
+      "cannot be run, the answers of those before it are written all the same. If --in is a folder, its "
+      "files\n"
+      "are answered one after the other, with the keys read once, into files of the same names in the "
+      "folder\n"
+      "--out; those whose answers are there already are left out.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys_path = flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:keygen)");
-  const std::string& in = flags.text("in", "", "encrypted prompts (from //cmd:encrypt)");
-  const std::string& out = flags.text("out", "", "file for the encrypted answers");
+  const std::string& in =
+      flags.text("in", "", "encrypted prompts (from //cmd:encrypt): a file, or a folder of them");
+  const std::string& out = flags.text("out", "", "file, or folder, for the encrypted answers");
   const std::string& state_path =
       flags.text("state", "", "folder to save the run in after every block, and to resume it from");
   const LedgerFlag ledger_file(flags);
@@ -54,8 +168,7 @@ int infer(int argc, char** argv) {
   require_given(flags, {"model", "keys", "in", "out"});
 
   const double start = seconds_now();
-  const std::string key_file = resolve_user_path(keys_path), in_file = resolve_user_path(in),
-                    out_file = resolve_user_path(out);
+  const std::string key_file = resolve_user_path(keys_path);
   auto parameters = wire::read_context(key_file, wire::FileKind::kEvaluationKeys);
   ring.require_security(*parameters);
   const Deployment deployment(attention::load_checkpoint(resolve_user_path(model_path)),
@@ -64,19 +177,23 @@ int infer(int argc, char** argv) {
   const PlanEnds ends = ends_of(deployment);
 
   // All that can be known to fail is refused before the keys are read.
-  wire::CiphertextReader request(in_file, context, kMaxCiphertexts);
-  const CiphertextNote note = CiphertextNote::parse(request.note(), in);
-  const size_t groups =
-      require_groups(request, note, ends.inputs, context, deployment.model_fingerprint, in, model_path);
   wire::EvaluationKeysReader key_reader(key_file, context);
-  if (key_reader.fingerprint() != request.fingerprint()) {
-    throw Error(message(in, " belongs to another key pair than ", keys_path));
+  std::vector<std::unique_ptr<Request>> all;
+  size_t groups = 0, most_groups = 0;
+  for (Request::Paths& paths : requests(in, out, state_path)) {
+    all.push_back(std::make_unique<Request>(std::move(paths), deployment, ends, model_path));
+    if (key_reader.fingerprint() != all.back()->keys())
+      throw Error(message(all.back()->paths().shown, " belongs to another key pair than ", keys_path));
+    groups += all.back()->groups();
+    most_groups = std::max(most_groups, all.back()->groups());
   }
-  // Beside what the machine holds: the inputs of the group that runs, and the answers of all.
+  if (all.empty()) {
+    std::printf("%s has the answers of all files of %s\n", out.c_str(), in.c_str());
+    return 0;
+  }
+  // Beside what the machine holds: the inputs of the group that runs, and the answers of its file.
   require_memory(deployment.server_bytes() + group_bytes(context, ends.inputs) +
-                 groups * group_bytes(context, ends.outputs));
-  { AtomicFile probe(out_file); }
-  InferenceState state(state_path.empty() ? "" : resolve_user_path(state_path), deployment, request, groups);
+                 most_groups * group_bytes(context, ends.outputs));
 
   RunFigures figures(deployment);
   auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(deployment.reading.run_bytes()));
@@ -92,49 +209,16 @@ int infer(int argc, char** argv) {
   const double loaded = seconds_now();
 
   const program::Plan& plan = deployment.plan;
-  CiphertextNote answer = note;
-  answer.names = names_of(ends.outputs);
-  Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * groups));
-  const auto run_group = [&](size_t group) {
-    program::RunOptions options;
-    options.progress = [&](size_t done, size_t total) {
-      progress.set(static_cast<double>(group * total + done));
-    };
-    state.watch(options);
-    program::RunResult result;
-    if (auto checkpoint = state.take_checkpoint()) {
-      result = server.resume(std::move(*checkpoint), options);
-    } else {
-      std::map<std::string, ckks::Ciphertext> inputs;
-      for (size_t i = 0; i < note.names.size(); ++i) {
-        inputs.emplace(note.names[i], request.load(group * note.names.size() + i));
-      }
-      result = server.run(inputs, options);
-      figures.add_pass(result);
-    }
-    state.finish_group(std::move(result.outputs));
-  };
-  for (size_t group = state.finished_groups(); group < groups; ++group) {
-    // What is finished is kept, whatever the next group brings.
-    const auto keep_and_stop = [&](const char* why, Error::Kind kind) {
-      write_answers(out_file, context, request.fingerprint(), answer, state.answers());
-      throw Error(message(why, "; ", out, " has the answers of the first ", group, " of ", groups,
-                          " groups of prompts"),
-                  kind);
-    };
-    try {
-      run_group(group);
-    } catch (const Error& error) {
-      if (group == 0) throw;
-      keep_and_stop(error.what(), error.kind());
-    } catch (const std::bad_alloc&) {
-      if (group == 0) throw;
-      keep_and_stop("out of memory", Error::Kind::kFailed);
+  {
+    Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * groups));
+    size_t before = 0;
+    for (auto& request : all) {
+      request->run(server, ends, figures, progress, before);
+      before += request->groups();
+      request.reset();  // and its answers
     }
   }
   const double inferred = seconds_now();
-  write_answers(out_file, context, request.fingerprint(), answer, state.answers());
-  state.remove();
 
   program::Ledger ledger(deployment.plan, deployment.context->scales());
   figures.predict_seconds();

@@ -234,6 +234,47 @@ TEST_CASE("the answers of finished groups are kept when a later one cannot be re
   CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
 }
 
+TEST_CASE("of a folder every file is answered that has no answer yet, with the keys read once") {
+  prepare();
+  namespace fs = std::filesystem;
+  const fs::path in = path_of("many"), out = path_of("many_answers");
+  fs::create_directory(in);
+  const Outcome empty = run("infer", infer("many", "many_answers"));
+  CHECK(empty.exit_code == 2);
+  CHECK(empty.err.find("has no files") != std::string::npos);
+  fs::copy(path_of("prompts.ct"), in / "a.ct");
+  fs::copy(path_of("prompts.ct"), in / "b.ct");
+  const Outcome first = run("infer", infer("many", "many_answers") + " --state " + path_of("many_states"));
+  REQUIRE_MESSAGE(first.exit_code == 0, first.err);
+  CHECK(first.out.find("4 passes") != std::string::npos);
+  const std::string expected = read_file(path_of(answers()), 1 << 26);
+  for (const char* name : {"a.ct", "b.ct"}) CHECK(read_file((out / name).string(), 1 << 26) == expected);
+  CHECK(fs::is_empty(path_of("many_states")));
+  // One more comes, beside what a killed writer left, which is no prompt.
+  fs::copy(path_of("prompts.ct"), in / "c.ct");
+  write_file((in / "a.ct.part-0123456789abcdef").string(), "half");
+  const fs::file_time_type before = fs::last_write_time(out / "a.ct");
+  const Outcome second = run("infer", infer("many", "many_answers"));
+  REQUIRE_MESSAGE(second.exit_code == 0, second.err);
+  CHECK(second.out.find("2 passes") != std::string::npos);
+  CHECK(fs::last_write_time(out / "a.ct") == before);
+  CHECK(read_file((out / "c.ct").string(), 1 << 26) == expected);
+  const Outcome third = run("infer", infer("many", "many_answers"));
+  CHECK(third.exit_code == 0);
+  CHECK(third.out.find("has the answers of all files") != std::string::npos);
+  // A file that is none is refused before a key is read, and nothing is answered.
+  write_file((in / "d.ct").string(), "no prompts");
+  fs::copy(path_of("prompts.ct"), in / "e.ct");
+  const Outcome bad = run("infer", infer("many", "many_answers", damaged_keys()));
+  CHECK(bad.exit_code == 2);
+  CHECK(bad.err.find("d.ct") != std::string::npos);
+  CHECK_FALSE(fs::exists(out / "e.ct"));
+  const Outcome same = run("infer", infer("many", "many"));
+  CHECK(same.exit_code == 2);
+  CHECK(same.err.find("one folder") != std::string::npos);
+  CHECK(run("infer", infer("many", "prompts.ct")).exit_code == 2);
+}
+
 TEST_CASE("a group that is in the state is not run again") {
   prepare();
   const std::string state = " --state " + path_of("groups");

@@ -45,19 +45,25 @@ bool lock(int descriptor) {
   return !taken;
 }
 
+// Of a temporary file's name what it is of; nothing for any other.
+std::string_view target_of(std::string_view name) {
+  const size_t digits = 2 * sizeof(uint64_t), mark = sizeof kTemporary - 1;
+  if (name.size() <= digits + mark) return {};
+  const size_t end = name.size() - digits;
+  const bool numbered = name.find_first_not_of(kHexDigits, end) == std::string_view::npos;
+  return numbered && name.substr(end - mark, mark) == kTemporary ? name.substr(0, end - mark)
+                                                                 : std::string_view();
+}
+
 // Removes what killed processes left of `path`: temporary files on which nobody holds a lock.
 void remove_abandoned(const std::string& path) {
   const std::filesystem::path target(path);
-  const std::string prefix = target.filename().string() + kTemporary;
+  const std::string name = target.filename();
   std::error_code failed;
   std::filesystem::directory_iterator entry(target.has_parent_path() ? target.parent_path() : ".", failed);
   for (; !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
     const std::filesystem::path& file = entry->path();
-    const std::string name = file.filename();
-    if (!name.starts_with(prefix) || name.size() != prefix.size() + 2 * sizeof(uint64_t) ||
-        name.find_first_not_of(kHexDigits, prefix.size()) != std::string::npos) {
-      continue;  // a file of the user's
-    }
+    if (name.empty() || target_of(file.filename().native()) != name) continue;
     const int descriptor = ::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (descriptor < 0) continue;
     if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) ::unlink(file.c_str());
@@ -137,6 +143,8 @@ void AtomicFile::commit() {
   const bool lasting = sync_folder(folder.empty() ? "." : folder) || (!must_last_ && errno != EIO);
   if (!lasting) fail("make sure of the name of");
 }
+
+bool is_unfinished(const std::string& name) { return !target_of(name).empty(); }
 
 void write_file(const std::string& path, std::string_view content) {
   AtomicFile file(path);

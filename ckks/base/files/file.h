@@ -46,6 +46,9 @@ class AtomicFile {
   std::FILE* file_ = nullptr;
 };
 
+// Whether a file of this name is one that a writer has not put in its place.
+bool is_unfinished(const std::string& name);
+
 void write_file(const std::string& path, std::string_view content);
 
 }  // namespace psm
