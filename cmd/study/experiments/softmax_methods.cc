@@ -24,8 +24,8 @@ constexpr int kThorDegree = 15, kThorIterations[] = {11, 6, 7};  // THOR's code,
 
 Interval widened(Interval seen) { return {seen.lo / kMethodMargin, seen.hi * kMethodMargin}; }
 
-// Of exp's polynomial, summed over each row.
-Interval sums_of(const Approximation& exp, const ScoreRows& scores) {
+// Of exp's polynomial, summed over each row, in a context as long or longer.
+Interval sums_of(const Approximation& exp, const ScoreRows& scores, int context) {
   Interval sums{INFINITY, -INFINITY};
   for (const auto& head : scores.heads)
     for (std::vector<double> row : head) {
@@ -34,6 +34,7 @@ Interval sums_of(const Approximation& exp, const ScoreRows& scores) {
       sums = approx::hull(sums, {sum, sum});
     }
   if (!(sums.lo > 0)) throw Error(message(exp.name(), ": a row adds up to ", sums.lo));
+  sums.hi *= static_cast<double>(context) / static_cast<double>(scores.heads[0].size());
   return widened(sums);
 }
 
@@ -75,8 +76,20 @@ SoftmaxMethod power_method(const ScoredModel& model, attention::DivisionForm div
 
 }  // namespace
 
-std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& relu,
-                                         const std::vector<ScoredModel>& powers, int context) {
+ScoredModel scaled_down(const ScoredModel& softmax) {
+  ScoredModel scaled = softmax;
+  scaled.perplexity = "";
+  const double factor = std::min(1.0, kTakenScores / softmax.scores.bound);
+  for (auto& head : scaled.scores.heads)
+    for (std::vector<double>& row : head)
+      for (double& score : row) score *= factor;
+  scaled.scores.bound *= factor;
+  return scaled;
+}
+
+std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& scaled_softmax,
+                                         const ScoredModel& relu, const std::vector<ScoredModel>& powers,
+                                         int context) {
   std::vector<SoftmaxMethod> methods;
   for (const ScoredModel& power : powers)
     methods.push_back(power_method(power, attention::DivisionForm::kRelaxed));
@@ -87,13 +100,13 @@ std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const Score
                      .scores = &relu.scores,
                      .perplexity = relu.perplexity,
                      .score_bound = relu_bound});
-  const double bound = kMethodMargin * softmax.scores.bound;
-  const Approximation exp = approx::design_exp({-bound, bound}, kMethodError / 8);
-  Interval sums = sums_of(exp, softmax.scores);
-  sums.hi *= static_cast<double>(context) / static_cast<double>(softmax.scores.heads[0].size());
+  const double taken = kMethodMargin * scaled_softmax.scores.bound;
+  const Approximation exp = approx::design_exp({-taken, taken}, kMethodError / 8);
+  const approx::Interval sums = sums_of(exp, scaled_softmax.scores, context);
   methods.push_back(of_softmax(
-      "exp, Goldschmidt", softmax,
-      attention::softmax_without_maximum(exp, approx::design_inverse(sums, kMethodError / 4)), bound));
+      "exp, Goldschmidt; scores scaled down", scaled_softmax,
+      attention::softmax_without_maximum(exp, approx::design_inverse(sums, kMethodError / 4)), taken));
+  const double bound = kMethodMargin * softmax.scores.bound;
   methods.push_back(of_softmax("Taylor, maximum, Goldschmidt", softmax,
                                attention::taylor_goldschmidt_softmax(bound, context, kMethodError), bound));
   methods.push_back(of_softmax("normalise and square", softmax,
@@ -101,19 +114,17 @@ std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const Score
   return methods;
 }
 
-std::vector<SoftmaxMethod> published_methods(const ScoredModel& softmax,
+std::vector<SoftmaxMethod> published_methods(const ScoredModel& scaled_softmax,
                                              const std::vector<ScoredModel>& powers, int context) {
   std::vector<SoftmaxMethod> methods;
   for (const ScoredModel& power : powers)
     methods.push_back(power_method(power, attention::DivisionForm::kGoldschmidt));
-  const double bound = kMethodMargin * softmax.scores.bound;
-  const double longer = static_cast<double>(context) / static_cast<double>(softmax.scores.heads[0].size());
+  const double bound = kMethodMargin * scaled_softmax.scores.bound;
   const auto by_division = [&](const std::string& name, const Approximation& exp, int iterations) {
-    Interval sums = sums_of(exp, softmax.scores);
-    sums.hi *= longer;
+    const Interval sums = sums_of(exp, scaled_softmax.scores, context);
     methods.push_back(of_softmax(
-        name, softmax, attention::softmax_without_maximum(exp, approx::goldschmidt_inverse(sums, iterations)),
-        bound));
+        name, scaled_softmax,
+        attention::softmax_without_maximum(exp, approx::goldschmidt_inverse(sums, iterations)), bound));
   };
   by_division("Taylor of degree 8, 21 iterations (the paper)",
               approx::taylor_exp({-bound, bound}, kPaperDegree, 0), kPaperIterations);
@@ -128,7 +139,7 @@ std::vector<SoftmaxMethod> published_methods(const ScoredModel& softmax,
                               : Interval{1 / (kMethodMargin * context), 1};
     inverses.push_back(approx::goldschmidt_inverse(sums, iterations));
   }
-  methods.push_back(of_softmax("normalise and square, 11 + 6 + 7 iterations (THOR's code)", softmax,
+  methods.push_back(of_softmax("normalise and square, 11 + 6 + 7 iterations (THOR's code)", scaled_softmax,
                                attention::normalise_square_by_inverses(exp, std::move(inverses)), bound));
   return methods;
 }

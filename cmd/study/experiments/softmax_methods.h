@@ -29,13 +29,18 @@ struct ScoredModel {
 
 constexpr double kMethodError = 0x1p-8;
 constexpr double kMethodMargin = 1.25;
+// exp without the row's maximum spans e^(2R): what cannot take the scores of a trained softmax is given them
+// scaled down to this R.
+constexpr double kTakenScores = 8;
+ScoredModel scaled_down(const ScoredModel& softmax);
 
 // The fewest levels with which the weights have kMethodError in rows of `context` places, a power of two:
 // relative, of scaled ReLU absolute.
-std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& relu,
-                                         const std::vector<ScoredModel>& powers, int context);
+std::vector<SoftmaxMethod> least_methods(const ScoredModel& softmax, const ScoredModel& scaled_softmax,
+                                         const ScoredModel& relu, const std::vector<ScoredModel>& powers,
+                                         int context);
 // With the constants of papers and released code, whatever their error.
-std::vector<SoftmaxMethod> published_methods(const ScoredModel& softmax,
+std::vector<SoftmaxMethod> published_methods(const ScoredModel& scaled_softmax,
                                              const std::vector<ScoredModel>& powers, int context);
 
 // Of the weights of a method's polynomial against the weights that they stand for, over all its rows.

@@ -33,8 +33,18 @@ const ScoredModel kRelu = model_of(attention::AttentionKind::kScaledRelu, 4, 1);
 const std::vector<ScoredModel> kPowers = {model_of(attention::AttentionKind::kPowerSoftmax, 2, 1),
                                           model_of(attention::AttentionKind::kPowerSoftmax, 4, 1)};
 
+TEST_CASE("scores that exp cannot take are scaled down") {
+  const ScoredModel wide = model_of(attention::AttentionKind::kSoftmax, 4, 10), scaled = scaled_down(wide);
+  REQUIRE(wide.scores.bound > kTakenScores);
+  CHECK(scaled.scores.bound == doctest::Approx(kTakenScores));
+  CHECK(scaled.scores.heads[1][3][2] ==
+        doctest::Approx(wide.scores.heads[1][3][2] * kTakenScores / wide.scores.bound));
+  CHECK(scaled_down(kSoftmax).scores.bound == kSoftmax.scores.bound);
+}
+
 TEST_CASE("forms of the fewest levels have the error that is asked for, of their own model's weights") {
-  const std::vector<SoftmaxMethod> methods = least_methods(kSoftmax, kRelu, kPowers, kTokens);
+  const ScoredModel scaled = scaled_down(kSoftmax);
+  const std::vector<SoftmaxMethod> methods = least_methods(kSoftmax, scaled, kRelu, kPowers, kTokens);
   REQUIRE(methods.size() == kPowers.size() + 4);
   for (const SoftmaxMethod& method : methods) {
     CAPTURE(method.name);
@@ -46,7 +56,8 @@ TEST_CASE("forms of the fewest levels have the error that is asked for, of their
 }
 
 TEST_CASE("published constants are what they are: short series and few iterations err more") {
-  const std::vector<SoftmaxMethod> methods = published_methods(kSoftmax, kPowers, kTokens);
+  const ScoredModel scaled = scaled_down(kSoftmax);
+  const std::vector<SoftmaxMethod> methods = published_methods(scaled, kPowers, kTokens);
   REQUIRE(methods.size() == kPowers.size() + 3);
   for (size_t i = 0; i < kPowers.size(); ++i) {
     CAPTURE(methods[i].name);
