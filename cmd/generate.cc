@@ -89,7 +89,7 @@ double median(std::vector<double> values) {
 // What the server's figures say of passes over prompts and of single tokens.
 struct ServerTimes {
   std::vector<double> prompts, prompts_warm, tokens, tokens_warm;  // warm: without encoding
-  int64_t peak_bytes = 0;
+  int64_t peak_bytes = 0, cache_bytes = 0;
 
   explicit ServerTimes(const Json& figures) {
     const char* what = "the server's figures";
@@ -102,6 +102,7 @@ struct ServerTimes {
       (token ? tokens_warm : prompts_warm).push_back(seconds - encoding);
     }
     peak_bytes = figures.at("peak_rss_bytes", what).integer(what, 0, INT64_MAX);
+    cache_bytes = figures.at("cache_bytes", what).integer(what, 0, INT64_MAX);
   }
 };
 
@@ -316,7 +317,7 @@ int generate(int argc, char** argv) {
   json["ratio_token_to_pass"] = times.prompts.empty() || times.tokens.empty() ? Json() : Json(token / pass);
   json["bootstraps_per_token"] = deployment.token.bootstraps;
   json["bootstraps_per_prompt"] = deployment.prompt.bootstraps;
-  json["cache_bytes"] = static_cast<uint64_t>(deployment.cache_bytes());
+  json["cache_bytes"] = times.cache_bytes;
   json["cache_level"] = int{deployment.cache_level};
   json["key_bytes"] = static_cast<uint64_t>(deployment.keys.bytes(context->chain()));
   json["peak_rss_bytes"] = times.peak_bytes;

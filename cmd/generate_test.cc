@@ -71,7 +71,12 @@ TEST_CASE("one command generates on ciphertexts what the clear model generates")
   CHECK(number("seconds_per_token") > 0);
   CHECK(number("ratio_token_to_pass") > 0);
   CHECK(number("bootstraps_per_token") >= 1);
-  CHECK(number("cache_bytes") > 0);
+  // Packed: less than the words in which a ciphertext is computed with, and what the plan said.
+  const auto words = static_cast<double>((number("cache_level") + 1) * 2 * 8) * 0x1p11;
+  const double caches = number("cache_bytes") / words;
+  CHECK(caches > 1);
+  CHECK(caches < 2 * 2 * 0.8);  // keys and values of two layers
+  CHECK(out.find("keys and values of ") != std::string::npos);
   CHECK(number("peak_rss_bytes") > number("cache_bytes"));
   const Json& agreement = json.at("agreement", "run");
   CHECK(agreement.at("positions", "a").number("positions") == 12);

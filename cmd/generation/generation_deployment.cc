@@ -9,6 +9,7 @@
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/error_model.h"
 #include "ckks/program/planning/scheme_figures.h"
+#include "ckks/ring/packed_poly.h"
 
 namespace psm::cmd {
 namespace {
@@ -134,7 +135,10 @@ std::vector<PlanEnd> GenerationDeployment::caches() const {
   return ends;
 }
 
-size_t GenerationDeployment::cache_bytes() const { return group_bytes(*context, caches()); }
+size_t GenerationDeployment::cache_bytes() const {
+  const ckks::Basis basis{cache_level + 1, 0};
+  return 2 * cache_names.size() * ckks::packed_bytes(context->ring(), basis);
+}
 
 size_t GenerationDeployment::server_bytes() const {
   return keys.bytes(context->chain()) +

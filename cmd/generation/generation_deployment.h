@@ -49,7 +49,7 @@ struct GenerationDeployment : PackedModel {
       token_outputs() const;
   std::vector<PlanEnd> caches() const;
 
-  size_t cache_bytes() const;  // in memory
+  size_t cache_bytes() const;  // in memory, packed
   // What the server needs at its peak, predicted.
   size_t server_bytes() const;
 };

@@ -73,10 +73,28 @@ void KeptText::load() {
     fits = file.heads()[i].level == ends[i].level && file.heads()[i].scale == context.scale(ends[i].level) &&
            (i < names.size() || note.names[i - names.size()] == ends[i].name);
   if (!fits) throw Error(message(path(), " does not hold what this model keeps of a text; remove it"));
-  for (size_t i = 0; i < ends.size(); ++i)
-    (i < names.size() ? caches_ : answer_).emplace(ends[i].name, file.load(i));
+  for (size_t i = 0; i < ends.size(); ++i) {
+    ckks::Ciphertext value = file.load(i);
+    if (i < names.size()) {
+      caches_.emplace(ends[i].name, value);
+    } else {
+      answer_.emplace(ends[i].name, std::move(value));
+    }
+  }
   last_ = note;
   window_ = window;
+}
+
+Ciphertexts KeptText::caches() const {
+  Ciphertexts caches;
+  for (const auto& [name, cache] : caches_) caches.emplace(name, cache.unpack());
+  return caches;
+}
+
+size_t KeptText::cache_bytes() const {
+  size_t bytes = 0;
+  for (const auto& [name, cache] : caches_) bytes += cache.bytes();
+  return bytes;
 }
 
 std::string KeptText::answer() const {
@@ -103,7 +121,8 @@ void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
     write_all(writer, note.names, outputs);
     writer.commit();
   }
-  caches_ = std::move(caches);
+  caches_.clear();
+  for (const auto& [name, cache] : caches) caches_.emplace(name, cache);
   answer_ = std::move(outputs);
   last_ = note;
   window_ = window;

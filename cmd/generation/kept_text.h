@@ -1,4 +1,5 @@
-// What a server keeps of a text between two tokens: the caches and its last answer, all of them ciphertexts.
+// What a server keeps of a text between two tokens: the caches, packed, and its last answer, all of them
+// ciphertexts.
 //
 // With a folder they are also in its file text.ct, a ciphertext file of ckks/wire, replaced as a whole before
 // an answer is sent. So a run that was killed goes on from the last token that was computed, bit for bit:
@@ -10,6 +11,7 @@
 #include <map>
 #include <string>
 
+#include "ckks/scheme/public/packed_ciphertext.h"
 #include "cmd/generation/generation_deployment.h"
 #include "cmd/generation/text_note.h"
 
@@ -28,7 +30,8 @@ class KeptText {
   int window() const { return window_; }           // the first token in the caches
   int cached() const { return text() == 0 ? 0 : next() - window_; }
   int next() const { return last_.first + last_.count; }  // the token that comes next
-  const Ciphertexts& caches() const { return caches_; }
+  Ciphertexts caches() const;                             // copies
+  size_t cache_bytes() const;
   // The file of the last answer, as it is sent. Throws Error if there is none.
   std::string answer() const;
 
@@ -55,7 +58,8 @@ class KeptText {
   const ckks::Fingerprint keys_;
   TextNote last_;  // of the answer
   int window_ = 0;
-  Ciphertexts caches_, answer_;
+  std::map<std::string, ckks::PackedCiphertext> caches_;
+  Ciphertexts answer_;
 };
 
 }  // namespace psm::cmd

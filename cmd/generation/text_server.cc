@@ -140,7 +140,7 @@ void TextServer::token(const std::string& bytes) {
                         "text as a prompt"));
   Ciphertexts inputs;
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
-  for (const auto& [name, cache] : kept_.caches()) inputs.emplace(name, cache.clone());
+  inputs.merge(kept_.caches());
   if (!token_machine_)
     token_machine_ = std::make_unique<program::EncryptedMachine>(
         d_.token, encoder_, evaluator_, bootstrapper_.get(), options(2 * d_.token_reading.plaintext_bytes));
@@ -152,6 +152,7 @@ Json TextServer::figures() const {
   Json json;
   json["runs"] = runs_;
   json["peak_rss_bytes"] = peak_resident_bytes();
+  json["cache_bytes"] = kept_.cache_bytes();
   return json;
 }
 
