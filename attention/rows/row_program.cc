@@ -49,15 +49,15 @@ SlotRows::Value SlotRows::scores(std::vector<program::Value> slots, double input
 }
 
 RowWeights SlotRows::weights(Value x) {
-  if (!packing_.divide_later) {
-    PSM_CHECK(x.unit == 1 && !x.over_length && !x.factor.valid(), "unit ", x.unit);
+  if (!x.factor.valid()) {
+    PSM_CHECK(x.unit == 1 && !x.over_length, "unit ", x.unit);
     return {std::move(x.slots), {}, 1};
   }
-  if (x.over_length) {
-    PSM_CHECK(x.factor.valid(), "weights over the length");
-    x.factor = builder_.multiply_plain(x.factor, plain(everywhere(1, /*over_length=*/true)));
-  }
-  return {std::move(x.slots), x.factor, x.unit};
+  if (x.over_length) x.factor = builder_.multiply_plain(x.factor, plain(everywhere(1, /*over_length=*/true)));
+  x.over_length = false;
+  // What follows a row's end goes here.
+  if (!x.ends_in_zeros) x.slots = times_places(x, 1 / x.unit);
+  return {std::move(x.slots), x.factor, x.unit * x.factor_unit};
 }
 
 std::vector<double> SlotRows::places(size_t m, double factor, bool over_length, double rest) const {
@@ -134,27 +134,22 @@ SlotRows::Value SlotRows::of_sum(const approx::Approximation& f, const Value& x,
 }
 
 SlotRows::Value SlotRows::scaled_by(const Value& x, const Value& number) {
-  const program::Value factor = number.slots[0];
-  if (!packing_.divide_later)
-    return {.slots = multiply_all(times_places(x, number.unit), factor), .ends_in_zeros = true};
-  // What follows a row's end goes here; units stay, as the quotient has them.
-  Value later = x.ends_in_zeros ? x : Value{.slots = times_places(x, 1 / x.unit), .unit = x.unit};
-  later.unit *= number.unit;
-  later.ends_in_zeros = true;
-  later.factor = factor;
-  return later;
+  Value scaled = x;
+  scaled.factor = number.slots[0];
+  scaled.factor_unit = number.unit;
+  return packing_.divide_later ? scaled : divided(scaled);
 }
 
 SlotRows::Value SlotRows::divided(const Value& x) {
   if (!x.factor.valid()) return x;
-  return {multiply_all(x.slots, x.factor), x.unit, x.over_length, false, x.ends_in_zeros, x.has_length};
+  return {.slots = multiply_all(times_places(x, x.factor_unit), x.factor), .ends_in_zeros = true};
 }
 
-SlotRows::Value SlotRows::power(const Value& x, int p) {
+SlotRows::Value SlotRows::power(const Value& base, int p) {
+  Value x = divided(base);
   PSM_CHECK(!x.over_length, "power ", p, " of values over the length");
-  Values powers = divided(x).slots;
-  for (program::Value& v : powers) v = nn::power_of(builder_, v, p);
-  return {.slots = std::move(powers),
+  for (program::Value& v : x.slots) v = nn::power_of(builder_, v, p);
+  return {.slots = std::move(x.slots),
           .unit = std::pow(x.unit, p),
           .ends_in_zeros = x.ends_in_zeros,
           .has_length = p == packing_.length_root};

@@ -64,7 +64,8 @@ class SlotRows {
     bool fresh = false;                 // and it needs no refresh yet
     bool ends_in_zeros = false;         // after the row's end
     bool has_length = false;            // 1/L is in the slots
-    program::Value factor{};            // by which it is still to be multiplied
+    program::Value factor{};            // by factor_unit times which it is still to be multiplied
+    double factor_unit = 1;
   };
   // Throws psm::Error if S or the number of lengths is no power of two, they do not divide the slots, or a
   // length is not in 1 .. S times the ciphertexts.
@@ -96,7 +97,7 @@ class SlotRows {
   // sum over a row of f(x), f a weight for each place of each ciphertext; or one weight for all of them.
   program::Value row_sum(const std::vector<program::Value>& x,
                          const std::vector<std::vector<double>>& weights);
-  Value divided(const Value& x);  // with no factor left apart
+  Value divided(const Value& x);  // with no factor left apart, and the unit 1
   std::vector<program::Value> multiply_all(const std::vector<program::Value>& x, program::Value y);
 
   program::Builder& builder_;
