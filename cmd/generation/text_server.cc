@@ -81,7 +81,11 @@ TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vecto
 }
 
 void TextServer::run(program::EncryptedMachine& machine, const TextNote& request, int window,
-                     Ciphertexts inputs, const program::RunOptions& options) {
+                     Ciphertexts inputs, program::RunOptions options) {
+  if (observer_)
+    options.observe = [&](size_t instruction, program::Value, const ckks::Ciphertext& result) {
+      observer_(instruction, result);
+    };
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   for (const std::string& name : d_.cache_names) {
@@ -176,7 +180,7 @@ Frame TextServer::reply(const Frame& request) {
   throw Error("a frame that only a server sends");
 }
 
-void TextServer::serve(FrameChannel& client) {
+void TextServer::serve(FrameChannel& client, const std::function<void(const Frame&, const Frame&)>& watch) {
   client.send(FrameKind::kReady, greeting().line());
   std::vector<PlanEnd> prompt = d_.prompt_inputs(), token = d_.token_inputs();
   const uint64_t longest = std::max(longest_file(*d_.context, prompt), longest_file(*d_.context, token));
@@ -184,6 +188,7 @@ void TextServer::serve(FrameChannel& client) {
     Frame answer;
     try {
       answer = reply(*request);
+      if (watch) watch(*request, answer);
     } catch (const Error& error) {
       answer = {FrameKind::kRefused, error.what()};
     }

@@ -8,8 +8,10 @@
 // another text is kept; a token that was computed already; one that leaves a gap; one beyond T.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ckks/base/files/json.h"
@@ -43,7 +45,14 @@ class TextServer {
   // The answer to one frame. Throws Error where it is refused.
   Frame reply(const Frame& request);
   // Until the client closes its pipe. Throws Error where a frame is none, after saying so to the client.
-  void serve(FrameChannel& client);
+  // `watch` sees each request and its answer before that is sent.
+  void serve(FrameChannel& client,
+             const std::function<void(const Frame& request, const Frame& answer)>& watch = {});
+  // Shows every result of every instruction from now on; instructions count from 0 in the prompt's plan or the
+  // token's.
+  void observe(std::function<void(size_t instruction, const ckks::Ciphertext&)> observer) {
+    observer_ = std::move(observer);
+  }
 
  private:
   void prompt(const std::string& file);
@@ -51,11 +60,12 @@ class TextServer {
   // Of this model, key pair and text, with these ciphertexts at these levels.
   TextNote require_note(wire::CiphertextReader& file, const std::vector<PlanEnd>& ends) const;
   void run(program::EncryptedMachine& machine, const TextNote& note, int window, Ciphertexts inputs,
-           const program::RunOptions& options);
+           program::RunOptions options);
   program::MachineOptions options(double encoded_bytes) const;
   Json figures() const;
 
   const GenerationDeployment& d_;
+  std::function<void(size_t, const ckks::Ciphertext&)> observer_;
   KeptText& kept_;
   ckks::Encoder encoder_;
   ckks::Evaluator evaluator_;

@@ -1,0 +1,110 @@
+#include "cmd/generation/recording.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/hex.h"
+#include "cmd/deployment/json_hex.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr int64_t kVersion = 1;
+constexpr size_t kMaxRuns = 4096, kMaxInstructions = 1 << 20;
+constexpr const char* kNote =
+    "The secret key beside this file is a test key: it was made for this record and is published in it. It "
+    "protects nothing, and must never encrypt anything else.";
+
+std::string kind_name(FrameKind kind) { return kind == FrameKind::kPrompt ? "prompt" : "token"; }
+
+}  // namespace
+
+std::string Recording::json(const Json& ledgers) const {
+  Json json;
+  json["version"] = kVersion;
+  json["note"] = kNote;
+  json["model"] = hex(model);
+  json["parameters"] = hex(parameters);
+  json["keys"] = hex(keys);
+  json["model_file"] = model_file;
+  json["evaluation_keys"] = evaluation_keys;
+  json["made_with"] = made_with;
+  json["text"] = text;
+  for (const RecordedRun& run : runs) {
+    Json entry;
+    entry["kind"] = kind_name(run.kind);
+    entry["request"] = run.request;
+    entry["answer"] = run.answer;
+    for (const uint64_t digest : run.digests) entry["digests"].push_back(hex(digest));
+    json["runs"].push_back(std::move(entry));
+  }
+  json["ledgers"] = ledgers;
+  return json.dump(1);
+}
+
+Recording Recording::parse(const std::string& text, const std::string& what) {
+  const Json json = parse_json(text, what, {.max_bytes = text.size(), .max_depth = 8});
+  const int64_t version = json.at("version", what).integer(what + ", version", 0, INT64_MAX);
+  if (version != kVersion)
+    throw Error(message(what, " has version ", version, "; this program reads version ", kVersion));
+  Recording recording;
+  recording.model = hex_member(json, "model", what);
+  recording.parameters = hex_member(json, "parameters", what);
+  recording.keys = hex_member(json, "keys", what);
+  recording.model_file = json.at("model_file", what).string(what);
+  recording.evaluation_keys = json.at("evaluation_keys", what).string(what);
+  recording.made_with = json.at("made_with", what).string(what);
+  recording.text = json.at("text", what).string(what);
+  const Json::Array& runs = json.at("runs", what).array(what + ", runs");
+  if (runs.empty() || runs.size() > kMaxRuns) throw Error(message(what, " has ", runs.size(), " runs"));
+  for (const Json& entry : runs) {
+    RecordedRun run;
+    const std::string& kind = entry.at("kind", what).string(what);
+    if (kind != "prompt" && kind != "token") throw Error(message(what, ": a run is a \"", kind, "\""));
+    run.kind = kind == "prompt" ? FrameKind::kPrompt : FrameKind::kToken;
+    run.request = entry.at("request", what).string(what);
+    run.answer = entry.at("answer", what).string(what);
+    const Json::Array& digests = entry.at("digests", what).array(what + ", digests");
+    if (digests.size() > kMaxInstructions) throw Error(message(what, ": a run has too many instructions"));
+    for (const Json& digest : digests) run.digests.push_back(hex_number(digest, what + ", digests"));
+    recording.runs.push_back(std::move(run));
+  }
+  return recording;
+}
+
+void RunDigests::add(size_t instruction, const ckks::Ciphertext& result) {
+  Sha256& sum = sums_[instruction];
+  for (const ckks::RnsPoly& c : result.c)
+    for (int j = 0; j < c.limbs(); ++j) sum.update(c.limb(j), static_cast<size_t>(c.n()) * sizeof(uint64_t));
+}
+
+std::vector<uint64_t> RunDigests::take() {
+  std::vector<uint64_t> digests(sums_.empty() ? 0 : sums_.rbegin()->first + 1);
+  for (const auto& [instruction, sum] : sums_) {
+    const Sha256::Digest digest = sum.digest();
+    for (size_t byte = 0; byte < sizeof(uint64_t); ++byte)
+      digests[instruction] = digests[instruction] << 8 | digest[byte];
+  }
+  sums_.clear();
+  return digests;
+}
+
+std::string file_digest(const std::string& path) {
+  struct Closer {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  const std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rb"));
+  if (!file) throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
+  Sha256 sum;
+  std::vector<char> block(1 << 20);
+  while (const size_t bytes = std::fread(block.data(), 1, block.size(), file.get()))
+    sum.update(block.data(), bytes);
+  if (std::ferror(file.get())) throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
+  const Sha256::Digest digest = sum.digest();
+  return hex(digest.data(), digest.size());
+}
+
+}  // namespace psm::cmd

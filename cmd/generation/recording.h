@@ -1,0 +1,60 @@
+// A run that others can check: what went in, and a digest of what every instruction made of it.
+//
+// A folder (//cmd:record makes it, //cmd:replay reads it):
+//     record.json        this file's Recording
+//     model.safetensors  the polynomial model
+//     keys/              evaluation.keys, and secret.key: a test key, made for the record and published in it
+//     request-I          frame I as the client sent it (frames.h), a ciphertext file
+//     answer-I           and as it was answered
+//
+// A digest is the first eight bytes of SHA-256 of an instruction's results, residue after residue. All of it
+// is an exact function of the keys, the requests and the plaintexts; those are made in floating point, and the
+// last bit of one may differ between processors.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ckks/base/files/json.h"
+#include "ckks/base/random/sha256.h"
+#include "cmd/generation/frames.h"
+#include "cmd/generation/text_server.h"
+
+namespace psm::cmd {
+
+struct RecordedRun {
+  FrameKind kind{};               // kPrompt or kToken
+  std::string request, answer;    // SHA-256 of the files
+  std::vector<uint64_t> digests;  // by instruction of the plan
+};
+
+struct Recording {
+  uint64_t model = 0, parameters = 0, keys = 0;  // fingerprints
+  std::string model_file, evaluation_keys;       // SHA-256 of the files
+  std::string made_with;                         // kernels and threads
+  std::string text;                              // that was generated
+  std::vector<RecordedRun> runs;
+
+  // `ledgers`: of the prompt's plan and the token's, for people.
+  std::string json(const Json& ledgers) const;
+  // Throws Error if it is none.
+  static Recording parse(const std::string& json, const std::string& what);
+};
+
+// Digests of a plan's instructions, for TextServer::observe.
+class RunDigests {
+ public:
+  void add(size_t instruction, const ckks::Ciphertext& result);
+  // Of all instructions so far; then there are none.
+  std::vector<uint64_t> take();
+
+ private:
+  std::map<size_t, Sha256> sums_;
+};
+
+// SHA-256 of a file, in hexadecimal digits.
+std::string file_digest(const std::string& path);
+
+}  // namespace psm::cmd

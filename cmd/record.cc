@@ -1,0 +1,187 @@
+// A short run of encrypted generation with test keys, kept so that others can check it: //cmd:replay.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/flags.h"
+#include "ckks/base/parallel.h"
+#include "ckks/base/random/random.h"
+#include "ckks/program/errors/ledger.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/deployment/client/new_keys.h"
+#include "cmd/deployment/client/range_check.h"
+#include "cmd/deployment/key_files.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/generation/client/text_client.h"
+#include "cmd/generation/recording.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+
+namespace psm::cmd {
+namespace {
+
+// The server's side of a pair of sockets, in a thread; what it throws is thrown by join().
+class ServerThread {
+ public:
+  ServerThread(TextServer& server, const std::function<void(const Frame&, const Frame&)>& watch) {
+    if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_) != 0) throw Error("cannot make a pair of sockets");
+    thread_ = std::thread([&server, watch, end = ends_[1], this] {
+      try {
+        FrameChannel client(end, end, "the client");
+        server.serve(client, watch);
+      } catch (...) {
+        failed_ = std::current_exception();
+      }
+      ::shutdown(end, SHUT_RDWR);
+    });
+  }
+  ~ServerThread() { close(); }
+  ServerThread(const ServerThread&) = delete;
+  ServerThread& operator=(const ServerThread&) = delete;
+
+  int client_end() const { return ends_[0]; }
+  void join() {
+    close();
+    if (failed_) std::rethrow_exception(failed_);
+  }
+
+ private:
+  void close() {
+    if (!thread_.joinable()) return;
+    ::shutdown(ends_[0], SHUT_RDWR);
+    thread_.join();
+    for (const int end : ends_) ::close(end);
+  }
+
+  int ends_[2] = {-1, -1};
+  std::exception_ptr failed_;
+  std::thread thread_;
+};
+
+Json ledger_of(const program::Plan& plan, const ckks::Context& context) {
+  return program::Ledger(plan, context.scales()).json();
+}
+
+int record(int argc, char** argv) {
+  Flags flags(
+      "bazel run //cmd:record -- --model MODEL --prompt TEXT --out FOLDER [flags]",
+      "Generates a few tokens on ciphertexts with keys made for this record, and keeps what others need "
+      "to check\n"
+      "it: the model, the keys (the secret one too: it is a test key, and is published), every request and "
+      "answer,\n"
+      "and a digest of what every instruction made. //cmd:replay computes it again and names the first "
+      "difference.");
+  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+  const std::string& prompt = flags.text("prompt", "", "the text to go on with");
+  const std::string& out = flags.text("out", "", "folder for the record; it must not be there");
+  const int64_t& tokens = flags.integer("tokens", 3, 1, 1024, "tokens to generate");
+  const RingFlags ring(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  ring.apply();
+  require_given(flags, {"model", "prompt", "out"});
+
+  namespace fs = std::filesystem;
+  const fs::path folder = resolve_user_path(out);
+  if (fs::exists(folder)) throw Error(message(out, " is there already; a record gets a folder of its own"));
+  const std::string source = resolve_user_path(model_path);
+  const attention::Checkpoint checkpoint = attention::load_checkpoint(source);
+  const PromptCodec codec(checkpoint);
+  const std::vector<int> begun = codec.encode(prompt);
+  const int places = checkpoint.weights.config.context;
+  if (begun.empty() || static_cast<int64_t>(begun.size()) + tokens - 1 > places)
+    throw Error(message("a prompt of ", begun.size(), " tokens and ", tokens, " more do not fit the ", places,
+                        " places of the model"));
+  auto context = std::make_shared<const ckks::Context>(ring.spec());
+  ring.require_security(*context);
+  const GenerationDeployment deployment(checkpoint, context);
+  check_ranges(deployment, {begun});
+
+  const KeyFiles files((folder / "keys").string());
+  fs::create_directories(folder / "keys");
+  try {
+    const NewKeys made = make_key_files(files, *context, deployment.keys, "", deployment.bootstrap.get(),
+                                        deployment.sparse.empty() ? nullptr : deployment.sparse[0].get(),
+                                        deployment.server_bytes());
+    std::printf("%s", made.text(*context, deployment.keys).c_str());
+    fs::remove(files.sharing);  // nobody shares what is published
+    const std::string model = (folder / "model.safetensors").string();
+    attention::save_checkpoint(model, checkpoint);
+    const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
+    wire::EvaluationKeysReader reader(files.evaluation, *context);
+    const ckks::EvaluationKeys keys = reader.load(deployment.keys);
+
+    Recording recording{.model = deployment.model_fingerprint,
+                        .parameters = context->fingerprint(),
+                        .keys = secret.fingerprint().key,
+                        .model_file = file_digest(model),
+                        .evaluation_keys = file_digest(files.evaluation),
+                        .made_with = message(ckks::kernels().name, ", ", thread_count(), " threads"),
+                        .text = "",
+                        .runs = {}};
+    KeptText kept("", deployment, reader.fingerprint());
+    TextServer server(deployment, keys, kept);
+    RunDigests digests;
+    server.observe(
+        [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });
+    ServerThread thread(server, [&](const Frame& request, const Frame& answer) {
+      if (answer.kind != FrameKind::kAnswer) return;
+      const std::string number = std::to_string(recording.runs.size());
+      const std::string sent = (folder / ("request-" + number)).string(),
+                        got = (folder / ("answer-" + number)).string();
+      write_file(sent, request.payload);
+      write_file(got, answer.payload);
+      recording.runs.push_back({request.kind, file_digest(sent), file_digest(got), digests.take()});
+    });
+    FrameChannel channel(thread.client_end(), thread.client_end(), "the server");
+    TextRecord text{.text = PublicSeedSource().identifier(),
+                    .model = deployment.model_fingerprint,
+                    .keys = secret.fingerprint().key,
+                    .prompt = static_cast<int>(begun.size()),
+                    .tokens = begun};
+    const TextFolder nowhere("");
+    {
+      TextClient client(deployment, secret, channel, text, nowhere);
+      for (int64_t i = 0; i < tokens; ++i) {
+        const TextClient::Step step = client.next();
+        std::printf("  token %-4d '%s' %s\n", step.position, codec.symbol(step.token).c_str(),
+                    seconds_text(step.seconds).c_str());
+        std::fflush(stdout);
+      }
+    }
+    thread.join();
+    recording.text = codec.decode(std::span(text.tokens).subspan(begun.size()));
+    Json ledgers;
+    ledgers["prompt"] = ledger_of(deployment.prompt, *context);
+    ledgers["token"] = ledger_of(deployment.token, *context);
+    write_file((folder / "record.json").string(), recording.json(ledgers));
+    size_t instructions = 0;
+    for (const RecordedRun& run : recording.runs) instructions += run.digests.size();
+    std::printf(
+        "%s\ntext: %s\nrecorded %s of %zu instructions in %s, with a secret key that is a test key and "
+        "published there;\ncheck it with //cmd:replay\n",
+        context->describe().c_str(), recording.text.c_str(), counted(recording.runs.size(), "run").c_str(),
+        instructions, out.c_str());
+  } catch (...) {
+    std::error_code ignored;
+    fs::remove_all(folder, ignored);  // half a record is none
+    throw;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm::cmd
+
+int main(int argc, char** argv) {
+  return psm::run_secret_command([&] { return psm::cmd::record(argc, argv); });
+}
