@@ -218,7 +218,7 @@ class EncryptedMachine::Run {
           return store(0, evaluator_.square_rescale(argument(0)));
         return store(0, evaluator_.multiply_rescale(argument(0), argument(1)));
       case Opcode::kSumOfProducts: {
-        std::vector<ckks::Evaluator::Factors> factors;
+        std::vector<ckks::Factors> factors;
         for (size_t i = 0; i < instruction_->arguments.size(); i += 2)
           factors.push_back({&argument(i), &argument(i + 1)});
         return store(0, evaluator_.relinearise_rescale(evaluator_.sum_of_products(factors)));

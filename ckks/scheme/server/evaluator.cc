@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ckks/engine/host_engine.h"
 #include "ckks/scheme/server/evaluator_implementation.h"
 
 namespace psm::ckks {
@@ -49,7 +50,7 @@ void check_owner(const char* operation, const Fingerprint& a, const Context& con
 }  // namespace evaluator_internal
 
 Evaluator::Evaluator(const Context& context, const EvaluationKeys& keys)
-    : context_(context), keys_(keys), switcher_(context) {
+    : context_(context), keys_(keys), engine_(std::make_unique<HostEngine>(context)) {
   if (keys.fingerprint.parameters != 0 && keys.fingerprint.parameters != context.fingerprint()) {
     throw Error("the evaluation keys belong to other parameters; generate them with these");
   }

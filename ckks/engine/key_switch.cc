@@ -1,4 +1,4 @@
-#include "ckks/scheme/server/key_switch.h"
+#include "ckks/engine/key_switch.h"
 
 #include <algorithm>
 #include <utility>
@@ -262,12 +262,12 @@ void KeySwitcher::inner_product(const Digits& digits, const KeySwitchKey& key, i
 }
 
 std::array<RnsPoly, 2> KeySwitcher::switch_key(const RnsPoly& c, const KeySwitchKey& key,
-                                               const Options& options) const {
+                                               const SwitchOptions& options) const {
   return switch_key(split(c, key.p_count), key, options);
 }
 
 std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySwitchKey& key,
-                                               const Options& options) const {
+                                               const SwitchOptions& options) const {
   check_key(digits, key);
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();

@@ -1,4 +1,4 @@
-#include "ckks/scheme/server/galois_tile.h"
+#include "ckks/engine/galois_tile.h"
 
 #include <algorithm>
 
