@@ -31,6 +31,9 @@ class Engine {
   virtual ~Engine() = default;
   const Context& context() const { return context_; }
 
+  // Where operands and results are, keys and plaintexts among them; null for the host's memory.
+  virtual Memory* memory() const { return nullptr; }
+
   // out_i = sum_t f_t a_{t,i}. out may be the polynomials of the first term.
   virtual void combine(std::span<RnsPoly> out, std::span<const Term> terms) const = 0;
   // out_i = z a_i; out may be a.

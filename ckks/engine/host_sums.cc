@@ -90,16 +90,17 @@ void HostEngine::accumulate_limb(std::span<const SwitchedSource> sources, std::s
           for (const int sum : tile.sums) out.push_back(sums[sum][half].limb(j) + begin);
           for (const int s : tile.sources)
             in.push_back(switched.data() + (2 * (s - block.first_source) + half) * size);
-          if (run <= kShortRun) {
+          const uint64_t* const weights = tile.weights_of_limb(j);
+          if (!tile.by_runs(n)) {
             plain.clear();
-            for (const Plaintext& plaintext : tile.plaintexts)
-              plain.push_back(plaintext.limb(j) + begin / run);
+            for (size_t p = 0; p < out.size() * in.size(); ++p)
+              plain.push_back(weights + p * static_cast<size_t>(tile.values_per_limb) + begin / run);
             kernels().matrix_product(out.data(), out.size(), in.data(), in.size(), plain.data(), run, size, q,
                                      tile.accumulate);
           } else {
             kernels().run_matrix_product(out.data(), out.size(), in.data(), in.size(),
-                                         tile.matrices_of_limb(j) + begin / run * out.size() * in.size(),
-                                         std::min(run, size), size, q, tile.accumulate);
+                                         weights + begin / run * out.size() * in.size(), std::min(run, size),
+                                         size, q, tile.accumulate);
           }
         }
       }

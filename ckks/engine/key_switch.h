@@ -15,20 +15,16 @@
 // summed, so its transforms never leave the cache. Sums of products stay in the first-level cache: they are
 // made stretch by stretch where the division needs them.
 //
-// Thread-safe; conversion tables are made at their first use and kept.
+// Thread-safe.
 #pragma once
 
 #include <array>
 #include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <tuple>
 #include <vector>
 
 #include "ckks/base/buffer.h"
+#include "ckks/engine/converters.h"
 #include "ckks/engine/operands.h"
-#include "ckks/ring/basis_conversion.h"
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/public/keys.h"
@@ -68,8 +64,7 @@ class KeySwitcher {
   // round(x / q_l), for polynomials without special primes.
   std::array<RnsPoly, 2> rescale(const RnsPoly& x0, const RnsPoly& x1) const;
 
-  // [P]_{q_j} for the product P of the first p_count special primes.
-  const Multiplier& p_product(int j, int p_count) const;
+  const Converters& converters() const { return converters_; }
 
  private:
   // Digits whose extensions are coefficients still.
@@ -85,14 +80,8 @@ class KeySwitcher {
   void inner_product(const Digits& digits, const uint64_t* const* limbs, const KeySwitchKey& key, int j,
                      size_t begin, size_t end, uint64_t* out0, uint64_t* out1) const;
 
-  enum Kind { kModUp, kModDown, kModDownRescale };
-  // `index`: the digit, for ModUp.
-  const BasisConverter& converter(Kind kind, Level level, int index, int p_count) const;
-
   const Context& context_;
-  std::vector<std::vector<Multiplier>> p_products_;  // by prime, by number of special primes less one
-  mutable std::mutex mutex_;
-  mutable std::map<std::tuple<Kind, int, int, int>, std::unique_ptr<const BasisConverter>> converters_;
+  Converters converters_;
 };
 
 }  // namespace psm::ckks

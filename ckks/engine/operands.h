@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ckks/base/buffer.h"
+#include "ckks/engine/digits.h"
 #include "ckks/ring/arithmetic/automorphism.h"
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/encoding/plaintext.h"
@@ -15,18 +16,6 @@
 #include "ckks/scheme/public/keys.h"
 
 namespace psm::ckks {
-
-// The digits of a polynomial, which is borrowed: limbs of a digit's own primes are the polynomial's, in NTT
-// form.
-struct Digits {
-  Basis basis;
-  int count = 0;
-  bool transformed = false;            // whether the other limbs are in NTT form too
-  std::vector<Buffer> extensions;      // one a digit
-  std::vector<const uint64_t*> limbs;  // limb j of digit i at j * count + i
-
-  const uint64_t* const* limb(int j) const { return limbs.data() + static_cast<size_t>(j) * count; }
-};
 
 // The digits of a ciphertext's c_1, extended to Q_l P and in NTT form, with the ciphertext itself (borrowed).
 struct Hoisted {
@@ -38,6 +27,7 @@ struct Hoisted {
 
 // sigma_g with the key that brings its result back to the secret; made by Evaluator::galois_step.
 struct GaloisStep {
+  GaloisElement element;
   const KeySwitchKey* key;  // null for the identity
   std::shared_ptr<const AutomorphismTable> table;
 };
@@ -73,21 +63,24 @@ struct GaussianInteger {
   double real, imag;
 };
 
+// Runs up to here are multiplied with plaintexts as they are; longer ones by matrices.
+constexpr size_t kShortRun = 4;
+
 // Sums that meet the same sources with plaintexts of the same period: one modular matrix product.
 struct WeightTile {
   std::vector<int> sources;  // columns
   std::vector<int> sums;     // rows
   int values_per_limb = 0;   // of each plaintext
   bool accumulate = false;   // false: the first to write its sums
-  // Rows x columns, row after row; empty where matrices have them.
-  std::vector<Plaintext> plaintexts{};
-  // Instead of plaintexts that are constant on long runs (Kernels::run_matrix_product), limb after limb.
-  Buffer matrices{};
+  // Limb after limb. Of plaintexts that are constant on runs longer than kShortRun: matrices one after
+  // another, as Kernels::run_matrix_product takes them; otherwise plaintext after plaintext, row after row.
+  Buffer weights{};
 
+  bool by_runs(size_t n) const { return n / static_cast<size_t>(values_per_limb) > kShortRun; }
   size_t limb_values() const { return sums.size() * sources.size() * static_cast<size_t>(values_per_limb); }
-  uint64_t* matrices_of_limb(int j) { return matrices.data() + static_cast<size_t>(j) * limb_values(); }
-  const uint64_t* matrices_of_limb(int j) const {
-    return matrices.data() + static_cast<size_t>(j) * limb_values();
+  uint64_t* weights_of_limb(int j) { return weights.data() + static_cast<size_t>(j) * limb_values(); }
+  const uint64_t* weights_of_limb(int j) const {
+    return weights.data() + static_cast<size_t>(j) * limb_values();
   }
 };
 
@@ -97,8 +90,5 @@ struct WeightBlock {
   int first_source, last_source;
   std::vector<WeightTile> tiles;
 };
-
-// Runs up to here take plaintexts as they are; longer ones take matrices.
-constexpr size_t kShortRun = 4;
 
 }  // namespace psm::ckks

@@ -32,11 +32,12 @@ EncodedTransform::EncodedTransform(const Context& context, const Encoder& encode
   const Scale scale(before_rescale(output_scale, context.q(level)) / input_scale);
   plaintexts_.resize(transform.terms.size());
   parallel_for(0, transform.terms.size(), [&](size_t t) {
-    plaintexts_[t] = encoder.encode(transform.terms[t].weight.values(), level, scale, true);
+    plaintexts_[t] = encoder.encode_on_host(transform.terms[t].weight.values(), level, scale, true);
   });
   has_terms_ = schedule_.has_terms();
   find_lone_terms();
   build_blocks();
+  if (encoder.memory() != nullptr) move_weights(encoder.memory());
 }
 
 void EncodedTransform::find_lone_terms() {
@@ -86,6 +87,7 @@ void EncodedTransform::build_blocks() {
           {source, static_cast<int>(t)});
     }
     std::map<std::tuple<bool, int, std::vector<int>>, size_t> tile_of;
+    std::map<size_t, std::vector<int>> plaintexts_of;  // a tile's, rows x columns
     for (auto& [key, columns] : rows) {
       const auto [accumulator, values_per_limb] = key;
       std::sort(columns.begin(), columns.end());
@@ -100,46 +102,58 @@ void EncodedTransform::build_blocks() {
             {.sources = sources, .sums = {}, .values_per_limb = values_per_limb, .accumulate = accumulate});
       WeightTile& tile = block.tiles[it->second];
       tile.sums.push_back(accumulator);
-      for (const auto& [source, plaintext] : columns)
-        tile.plaintexts.push_back(std::move(plaintexts_[plaintext]));
+      std::vector<int>& plaintexts = plaintexts_of[it->second];
+      for (const auto& [source, plaintext] : columns) plaintexts.push_back(plaintext);
     }
+    for (size_t i = 0; i < block.tiles.size(); ++i) pack_weights(block.tiles[i], plaintexts_of[i]);
     std::stable_partition(block.tiles.begin(), block.tiles.end(),
                           [](const WeightTile& tile) { return !tile.accumulate; });
-    for (WeightTile& tile : block.tiles) pack_matrices(tile);
     blocks_.push_back(std::move(block));
   }
 }
 
-void EncodedTransform::pack_matrices(WeightTile& tile) {
-  const size_t values = static_cast<size_t>(tile.values_per_limb);
-  if (context_.ring().n() / values <= kShortRun) return;
+void EncodedTransform::pack_weights(WeightTile& tile, const std::vector<int>& plaintexts) {
+  const auto values = static_cast<size_t>(tile.values_per_limb);
   const size_t rows = tile.sums.size(), cols = tile.sources.size();
-  const int limbs = tile.plaintexts[0].basis().limbs();
-  tile.matrices = Buffer(static_cast<size_t>(limbs) * values * rows * cols);
-  parallel_for(0, static_cast<size_t>(limbs), [&](size_t limb) {
+  const bool by_runs = tile.by_runs(context_.ring().n());
+  const auto limbs = static_cast<size_t>(plaintexts_[plaintexts[0]].basis().limbs());
+  Buffer& weights = tile.weights = Buffer(limbs * tile.limb_values());
+  parallel_for(0, limbs, [&](size_t limb) {
     const int j = static_cast<int>(limb);
-    uint64_t* to = tile.matrices_of_limb(j);
+    uint64_t* to = weights.data() + limb * tile.limb_values();
     for (size_t r = 0; r < rows; ++r) {
       for (size_t k = 0; k < cols; ++k) {
-        const uint64_t* from = tile.plaintexts[r * cols + k].limb(j);
+        const uint64_t* from = plaintexts_[plaintexts[r * cols + k]].limb(j);
+        if (!by_runs) {
+          std::copy_n(from, values, to + (r * cols + k) * values);
+          continue;
+        }
         uint64_t* at = to + matrix_constant(rows, cols, r, k);
         for (size_t t = 0; t < values; ++t) at[t * rows * cols] = from[t];
       }
     }
   });
-  tile.plaintexts.clear();
+  for (const int plaintext : plaintexts) plaintexts_[plaintext] = {};
+}
+
+void EncodedTransform::move_weights(Memory* memory) {
+  for (Plaintext& plaintext : plaintexts_) {
+    if (!plaintext.empty()) plaintext = plaintext.in(memory);
+  }
+  for (WeightBlock& block : blocks_) {
+    for (WeightTile& tile : block.tiles) {
+      Buffer there(tile.weights.size(), memory);
+      copy_words(there, 0, tile.weights, 0, tile.weights.size());
+      tile.weights = std::move(there);
+    }
+  }
 }
 
 size_t EncodedTransform::bytes() const {
   size_t sum = 0;
-  for (const std::vector<int>& terms : lone_terms_) {
-    for (const int t : terms) sum += plaintexts_[t].bytes();
-  }
+  for (const Plaintext& plaintext : plaintexts_) sum += plaintext.bytes();
   for (const WeightBlock& block : blocks_) {
-    for (const WeightTile& tile : block.tiles) {
-      sum += tile.matrices.size() * sizeof(uint64_t);
-      for (const Plaintext& plaintext : tile.plaintexts) sum += plaintext.bytes();
-    }
+    for (const WeightTile& tile : block.tiles) sum += tile.weights.size() * sizeof(uint64_t);
   }
   return sum;
 }

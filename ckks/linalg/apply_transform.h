@@ -46,7 +46,8 @@ class EncodedTransform {
  private:
   void find_lone_terms();
   void build_blocks();
-  void pack_matrices(WeightTile& tile);
+  void move_weights(Memory* memory);
+  void pack_weights(WeightTile& tile, const std::vector<int>& plaintexts);
   const Context& context_;
   TransformSchedule schedule_;
   Level level_;

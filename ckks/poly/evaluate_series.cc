@@ -28,7 +28,7 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
   const Ring& ring = evaluator.context().ring();
   Ciphertext out;
   if (node.products.empty()) {
-    out = {ring, basis, node.sum_scale, values[0]->fingerprint};
+    out = {ring, basis, node.sum_scale, values[0]->fingerprint, values[0]->memory()};
     evaluator.engine().combine(out.c, terms);
     evaluator.rescale_inplace(out);
   } else {
@@ -38,7 +38,7 @@ Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, siz
       PSM_CHECK(product.doubled == doubled);
       factors.push_back({&*values[product.left], &*values[product.right]});
     }
-    ProductCiphertext sum(ring, basis, node.sum_scale, values[0]->fingerprint);
+    ProductCiphertext sum(ring, basis, node.sum_scale, values[0]->fingerprint, values[0]->memory());
     evaluator.engine().multiply_sums(sum.c, factors, doubled, terms);
     out = evaluator.relinearise_rescale(sum);
   }

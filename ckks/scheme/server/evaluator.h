@@ -37,7 +37,10 @@ namespace psm::ckks {
 
 class Evaluator {
  public:
+  // On the processor.
   Evaluator(const Context& context, const EvaluationKeys& keys);
+  // By an engine that outlives it, in whose memory the keys are and all operands must be.
+  Evaluator(const Engine& engine, const EvaluationKeys& keys);
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
@@ -127,9 +130,12 @@ class Evaluator {
   void require_relinearisation_key(Level level) const;
 
  private:
+  void check_keys() const;
+
   const Context& context_;
   const EvaluationKeys& keys_;
-  std::unique_ptr<const Engine> engine_;
+  std::unique_ptr<const Engine> own_engine_;
+  const Engine* engine_;
 };
 
 }  // namespace psm::ckks

@@ -21,7 +21,7 @@ void check_plain(const char* operation, const Context& context, const Ciphertext
 }
 
 Ciphertext uninitialised(const Ciphertext& like, Scale scale) {
-  return {like.c[0].ring(), like.c[0].basis(), scale, like.fingerprint};
+  return {like.c[0].ring(), like.c[0].basis(), scale, like.fingerprint, like.memory()};
 }
 Ciphertext uninitialised(const Ciphertext& like) { return uninitialised(like, like.scale()); }
 

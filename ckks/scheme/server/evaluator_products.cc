@@ -27,7 +27,7 @@ ProductCiphertext Evaluator::sum_of_products(std::span<const Factors> factors) c
     evaluator_internal::check_levels("sum_of_products", first.level(), pair.a->level());
     evaluator_internal::check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
   }
-  ProductCiphertext out(context_.ring(), first.c[0].basis(), scale, first.fingerprint);
+  ProductCiphertext out(context_.ring(), first.c[0].basis(), scale, first.fingerprint, first.memory());
   engine_->multiply_sums(out.c, factors, false, {});
   return out;
 }

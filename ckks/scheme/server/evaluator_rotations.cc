@@ -48,7 +48,8 @@ Ciphertext Evaluator::conjugate(const Ciphertext& a) const {
 
 GaloisStep Evaluator::galois_step(GaloisElement g, Level level) const {
   require_galois_key(g, level);
-  return {g == 1 ? nullptr : keys_.find_galois(context_, g, level), automorphism_table(g, context_.log_n())};
+  return {g, g == 1 ? nullptr : keys_.find_galois(context_, g, level),
+          automorphism_table(g, context_.log_n())};
 }
 
 ExtendedCiphertext Evaluator::apply_galois_extended(const Hoisted& a, GaloisElement g) const {
@@ -79,7 +80,7 @@ ExtendedCiphertext Evaluator::multiply_plain(const ExtendedCiphertext& a, const 
   const Basis basis = a.c[0].basis();
   PSM_CHECK(b.basis() == basis, "plaintext basis ", b.basis().q, "+", b.basis().p, ", ciphertext ", basis.q,
             "+", basis.p);
-  ExtendedCiphertext out(context_.ring(), basis, a.scale() * b.scale(), a.fingerprint);
+  ExtendedCiphertext out(context_.ring(), basis, a.scale() * b.scale(), a.fingerprint, a.memory());
   engine_->multiply_plain(out.c, a.c, b);
   return out;
 }
