@@ -130,12 +130,13 @@ struct NttColumns {
     for (int g = 0; g < ntt_program::kPoints / kSize; ++g) {
       const uint32_t u = static_cast<uint32_t>(g) * kMaxThreads + thread;
       const uint32_t column = u % kColumns, offset = u / kColumns;
+      const uint64_t place = uint64_t{offset} * kRow + first + column;
+      uint64_t* const room = shared + offset * kColumns + column;
+      constexpr int kApart = 1 << kLower;  // rows
       uint64_t x[kSize] = {};
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) {
-        const uint32_t row = offset + (static_cast<uint32_t>(i) << kLower);
-        x[i] = kLoads ? source[row * kRow + first + column] : shared[row * kColumns + column];
-      }
+      for (int i = 0; i < kSize; ++i)
+        x[i] = kLoads ? (source + place)[i * kApart * kRow] : room[i * kApart * kColumns];
       if constexpr (kIsForward) {
         PSM_UNROLL
         for (int i = 0; i < kSize / 2; ++i) x[i] += ntt_program::kStart * view.modulus.value;
@@ -153,10 +154,8 @@ struct NttColumns {
         }
       }
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) {
-        const uint32_t row = offset + (static_cast<uint32_t>(i) << kLower);
-        (kStores ? task.out[row * kRow + first + column] : shared[row * kColumns + column]) = x[i];
-      }
+      for (int i = 0; i < kSize; ++i)
+        (kStores ? (task.out + place)[i * kApart * kRow] : room[i * kApart * kColumns]) = x[i];
     }
   }
 
@@ -170,12 +169,11 @@ struct NttColumns {
     for (int g = 0; g < ntt_program::kPoints / kSize; ++g) {
       const uint32_t u = static_cast<uint32_t>(g) * kMaxThreads + thread;
       const uint32_t column = u % kColumns, block = u / kColumns;
+      const uint64_t place = uint64_t{block << kLower} * kRow + first + column;
+      uint64_t* const room = shared + (block << kLower) * kColumns + column;
       uint64_t x[kSize] = {};
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) {
-        const uint32_t row = (block << kLower) + static_cast<uint32_t>(i);
-        x[i] = kLoads ? source[row * kRow + first + column] : shared[row * kColumns + column];
-      }
+      for (int i = 0; i < kSize; ++i) x[i] = kLoads ? (source + place)[i * kRow] : room[i * kColumns];
       const uint64_t node = (uint64_t{1} << kUpper) + block;
       if constexpr (kIsForward) {
         ntt_program::forward_layers<kLower>(x, node, view);
@@ -183,10 +181,7 @@ struct NttColumns {
         ntt_program::inverse_layers<kLower, 0>(x, node, 2 * view.modulus.value, view);
       }
       PSM_UNROLL
-      for (int i = 0; i < kSize; ++i) {
-        const uint32_t row = (block << kLower) + static_cast<uint32_t>(i);
-        (kLoads ? shared[row * kColumns + column] : task.out[row * kRow + first + column]) = x[i];
-      }
+      for (int i = 0; i < kSize; ++i) (kLoads ? room[i * kColumns] : (task.out + place)[i * kRow]) = x[i];
     }
   }
 };
@@ -199,8 +194,8 @@ struct NttRows {
   static constexpr int kPhases = 3;
   static constexpr int kMaxThreads = 256;
   static constexpr uint32_t kLanes = kRow / ntt_program::kPoints, kMaxRows = 16;
-  static constexpr uint32_t kPaddedRow =
-      kRow + kLanes;  // a word more after 16, so that lanes meet no bank twice
+  // A word more after 16, so that lanes meet no bank twice.
+  static constexpr uint32_t kPaddedLane = ntt_program::kPoints + 1, kPaddedRow = kLanes * kPaddedLane;
   static constexpr size_t kSharedWords = kMaxRows * kPaddedRow;
 
   NttBatch batch;
@@ -217,24 +212,24 @@ struct NttRows {
     const NttTask& task = batch.tasks[at.block / parts];
     const NttView& view = batch.views[task.prime];
     const uint32_t row = at.block % parts * block_rows() + at.thread / kLanes, lane = at.thread % kLanes;
+    // Places lane + 16 i and 16 lane + i of the row, i < 16.
     uint64_t* const room = shared + at.thread / kLanes * kPaddedRow;
-    // Places lane + 16 i and 16 lane + i of the row.
-    const auto apart = [&](int i) { return lane + static_cast<uint32_t>(i) * kLanes; };
-    const auto together = [&](int i) { return lane * ntt_program::kPoints + static_cast<uint32_t>(i); };
-    const auto padded = [](uint32_t place) { return place + place / ntt_program::kPoints; };
+    uint64_t* const apart = room + lane;
+    uint64_t* const together = room + lane * kPaddedLane;
+    uint64_t* const out = task.out + uint64_t{row} * kRow + lane;
+    const uint64_t* const in = kIsForward ? out : task.in + uint64_t{row} * kRow + lane;
     const uint64_t node = rows() + row;  // of the row
     const uint64_t q = view.modulus.value;
     uint64_t x[ntt_program::kPoints] = {};
     if constexpr (kPhase == 0) {
       PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i)
-        x[i] = (kIsForward ? task.out : task.in)[row * kRow + apart(i)];
+      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = in[i * kLanes];
       if constexpr (kIsForward) ntt_program::forward_layers<4>(x, node, view);
       PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) room[padded(apart(i))] = x[i];
+      for (int i = 0; i < ntt_program::kPoints; ++i) apart[i * kPaddedLane] = x[i];
     } else if constexpr (kPhase == 1) {
       PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = room[padded(together(i))];
+      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = together[i];
       if constexpr (kIsForward) {
         ntt_program::forward_layers<4>(x, node * kLanes + lane, view);
         PSM_UNROLL
@@ -243,17 +238,17 @@ struct NttRows {
         ntt_program::inverse_layers<4, 0>(x, node * kLanes + lane, q, view);
       }
       PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) room[padded(together(i))] = x[i];
+      for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = x[i];
     } else {
       PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = room[padded(apart(i))];
+      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = apart[i * kPaddedLane];
       if constexpr (!kIsForward) {
         ntt_program::inverse_layers<4, 0>(x, node, 16 * q, view);
         PSM_UNROLL
         for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = reduce_lazy(x[i], view.modulus);
       }
       PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) task.out[row * kRow + apart(i)] = x[i];
+      for (int i = 0; i < ntt_program::kPoints; ++i) out[i * kLanes] = x[i];
     }
   }
 };
