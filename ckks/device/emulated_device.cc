@@ -13,7 +13,7 @@
 namespace psm::ckks {
 namespace {
 
-constexpr size_t kPage = size_t{4} << 10;
+constexpr size_t kPage = size_t{2} << 20;                  // a huge one: the system opens and closes few
 constexpr size_t kMarks = 8;                               // words after a block of memory
 constexpr uint64_t kMark = 0xfeedface0ddba11d;             // there
 constexpr uint64_t kUnwritten = 0xfff7'0bad'0bad'0badULL;  // above every residue, and no number as a double
@@ -70,14 +70,16 @@ class EmulatedDevice::Access {
 
 EmulatedDevice::EmulatedDevice(const EmulationOptions& options) : options_(options) {
   const int protection = options.guarded ? PROT_NONE : PROT_READ | PROT_WRITE;
-  void* arena =
-      mmap(nullptr, options.arena_bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* arena = mmap(nullptr, options.arena_bytes + kPage, protection,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (arena == MAP_FAILED) throw std::bad_alloc();
-  begin_ = static_cast<uint8_t*>(arena);
+  mapping_ = static_cast<uint8_t*>(arena);
+  begin_ = mapping_ + (kPage - reinterpret_cast<size_t>(mapping_) % kPage) % kPage;
+  madvise(begin_, options.arena_bytes, MADV_HUGEPAGE);  // a wish; failure costs speed only
   give_arena(begin_, options.arena_bytes);
 }
 
-EmulatedDevice::~EmulatedDevice() { munmap(begin_, options_.arena_bytes); }
+EmulatedDevice::~EmulatedDevice() { munmap(mapping_, options_.arena_bytes + kPage); }
 
 void EmulatedDevice::run(size_t program, const void* fields, uint32_t blocks, uint32_t threads) {
   const Run entry = AllPrograms::Table<Emulation, Run>::kEntries[program];

@@ -37,8 +37,9 @@ class EmulatedDevice final : public Device {
   class Access;
 
   EmulationOptions options_;
+  uint8_t* mapping_;
   uint8_t* begin_;
-  size_t used_ = 0;  // bytes from begin_ that were ever handed out, in whole pages
+  size_t used_ = 0;  // bytes from begin_ that were ever handed out, in whole huge pages
 };
 
 }  // namespace psm::ckks
