@@ -9,6 +9,7 @@
 #include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/device/device_engine.h"
 #include "ckks/device/emulated_device.h"
+#include "ckks/device/prediction.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "doctest/doctest.h"
@@ -34,6 +35,8 @@ void print(const char* what, const LaunchLog& log) {
   std::printf("%s:\n", what);
   for (const auto& [name, entry] : log.programs) row(name.c_str(), entry);
   row("all", log.total());
+  std::printf("  predicted by an H200's data sheet: %.3f ms\n",
+              1e3 * predicted_seconds(log, kH200ByDataSheet));
 }
 
 template <class AnyBootstrapper, class... Arguments>
@@ -65,12 +68,17 @@ void compare(const char* what, const Context& context, ThreadOrder order, const 
     std::printf("%s, %s\n", what, context.describe().c_str());
     device.take_log();
     CHECK(same(evaluator_there.apply_galois(rotated_there, g), evaluator.apply_galois(rotated, g)));
-    print("a rotation at 20 limbs", device.take_log());
+    const LaunchLog rotation = device.take_log();
+    print("a rotation at 20 limbs", rotation);
+    CHECK(rotation.total().launches == 12);
     const Ciphertext out = bootstrapper_there.apply(evaluator_there, in_there);
     print("a bootstrap", device.take_log());
     CHECK(same(out, bootstrapper.apply(evaluator, in)));
+    device.take_log();
     const BootstrapParts parts = bootstrapper.apply_parts(evaluator, in),
                          parts_there = bootstrapper_there.apply_parts(evaluator_there, in_there);
+    const LaunchLog second = device.take_log();
+    CHECK(second.uploaded_bytes + second.downloaded_bytes == 0);  // all constants are there
     CHECK(same(parts_there.re, parts.re));
     CHECK(same(parts_there.im, parts.im));
   }
@@ -79,7 +87,7 @@ void compare(const char* what, const Context& context, ThreadOrder order, const 
 
 const Context& context() {
   static const Context instance(std::getenv("PSM_FULL_SIZE") != nullptr ? secure_n16()
-                                                                         : insecure_bootstrappable(10));
+                                                                        : insecure_bootstrappable(10));
   return instance;
 }
 
@@ -88,7 +96,8 @@ TEST_CASE("a full bootstrap on the emulated device has the processor's bits") {
 }
 
 TEST_CASE("and so has a sparse one") {
-  compare<SparseBootstrapper>("sparse", context(), ThreadOrder::kReversed, context().log_n() < 16 ? 64 : 1024);
+  compare<SparseBootstrapper>("sparse", context(), ThreadOrder::kReversed,
+                              context().log_n() < 16 ? 64 : 1024);
 }
 
 }  // namespace

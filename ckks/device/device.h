@@ -56,6 +56,7 @@ class Device : public Memory {
   // Since the last call.
   LaunchLog take_log();
   size_t peak_bytes() const;
+  size_t arena_bytes() const { return arena_bytes_; }
 
  protected:
   // `bytes` of the device's memory from `begin`, which this class hands out.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/engine/gaussian_residue.h"
@@ -32,6 +33,12 @@ void launch_transform(Device& device, NttDirection direction, const NttBatch& ba
 
 DeviceEngine::DeviceEngine(const Context& context, Device& device)
     : Engine(context), device_(device), tables_(context, device) {}
+
+const uint64_t* DeviceEngine::here(const RnsPoly& poly) const {
+  PSM_CHECK(poly.memory() == &device_, "an operand that is not in the device's memory");
+  return poly.limb(0);
+}
+uint64_t* DeviceEngine::here(RnsPoly& poly) const { return const_cast<uint64_t*>(here(std::as_const(poly))); }
 
 LimbPrimes DeviceEngine::primes_of(Basis basis) const {
   return {tables_.views(), basis.q, basis.p, ring().q_count()};
@@ -86,11 +93,11 @@ void DeviceEngine::accumulate_terms(std::span<RnsPoly> out, std::span<const Term
                     {},
                     {},
                     {}};
-    for (size_t i = 0; i < out.size(); ++i) program.out[i] = out[i].limb(0);
+    for (size_t i = 0; i < out.size(); ++i) program.out[i] = here(out[i]);
     for (size_t t = 0; t < count; ++t) {
       const Term& term = terms[begin + t];
       program.factor[t] = term.factor;
-      for (size_t i = 0; i < out.size(); ++i) program.a[t][i] = term.polys[i].limb(0);
+      for (size_t i = 0; i < out.size(); ++i) program.a[t][i] = here(term.polys[i]);
     }
     device_.launch(program);
   });
@@ -105,8 +112,8 @@ void DeviceEngine::apply_gaussian(std::span<RnsPoly> out, std::span<const RnsPol
   GaussianProduct program{
       {ring().log_n(), primes_of(out[0].basis())}, static_cast<int>(out.size()), adds, {}, {}, {}};
   for (size_t i = 0; i < out.size(); ++i) {
-    program.out[i] = out[i].limb(0);
-    program.a[i] = a[i].limb(0);
+    program.out[i] = here(out[i]);
+    program.a[i] = here(a[i]);
   }
   for (int j = 0; j < out[0].limbs(); ++j) {
     const GaussianResidue c = gaussian_residue(z, ring().ntt(out[0].prime_index(j)));
@@ -135,8 +142,8 @@ void DeviceEngine::apply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> 
                        {},
                        {}};
   for (size_t i = 0; i < out.size(); ++i) {
-    program.out[i] = out[i].limb(0);
-    program.a[i] = a[i].limb(0);
+    program.out[i] = here(out[i]);
+    program.a[i] = here(a[i]);
   }
   device_.launch(program);
 }
@@ -153,11 +160,11 @@ void DeviceEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors
   in_pieces(factors.size(), kMaxFactors, [&](size_t begin, size_t count) {
     ProductSums program{
         {ring().log_n(), primes_of(out[0].basis())}, static_cast<int>(count), doubled, begin > 0, {}, {}, {}};
-    for (size_t i = 0; i < 3; ++i) program.out[i] = out[i].limb(0);
+    for (size_t i = 0; i < 3; ++i) program.out[i] = here(out[i]);
     for (size_t k = 0; k < count; ++k) {
       for (size_t i : {0, 1}) {
-        program.a[k][i] = factors[begin + k].a->c[i].limb(0);
-        program.b[k][i] = factors[begin + k].b->c[i].limb(0);
+        program.a[k][i] = here(factors[begin + k].a->c[i]);
+        program.b[k][i] = here(factors[begin + k].b->c[i]);
       }
     }
     device_.launch(program);
@@ -173,9 +180,9 @@ Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) c
   ReduceCentered reduce{ring().log_n(), primes_of(out[0].basis()), 0, {}, {}};
   for (size_t i : {0, 1}) {
     uint64_t* const to = coefficients.data() + i * n;
-    inverse.push_back({a[i].limb(0), to, tables_.last(0), 0});
+    inverse.push_back({here(a[i]), to, tables_.last(0), 0});
     reduce.in[i] = to;
-    reduce.out[i] = out[i].limb(0);
+    reduce.out[i] = here(out[i]);
     for (int j = 0; j < out[i].limbs(); ++j) forward.push_back({out[i].limb(j), out[i].limb(j), nullptr, j});
   }
   transform(NttDirection::kInverse, inverse);

@@ -46,6 +46,9 @@ class DeviceEngine final : public Engine {
   RnsPoly make(Basis basis) const { return {ring(), basis, Form::kNtt, &device_}; }
   Pair make_pair(Basis basis) const { return {make(basis), make(basis)}; }
   Buffer room(size_t limbs) const { return Buffer(limbs * ring().n(), &device_); }
+  // Where a polynomial begins, which must be in the device's memory.
+  const uint64_t* here(const RnsPoly& poly) const;
+  uint64_t* here(RnsPoly& poly) const;
   LimbPrimes primes_of(Basis basis) const;
   Permutation permutation_of(GaloisElement g) const;
 

@@ -26,10 +26,10 @@ void DeviceEngine::finish_division(std::span<RnsPoly> out, const Division& divis
                 {},
                 {}};
   for (size_t i = 0; i < out.size(); ++i) {
-    end.x[i] = division.x[i].limb(0);
+    end.x[i] = here(division.x[i]);
     end.r[i] = remainders.data() + i * static_cast<size_t>(out[0].limbs()) * ring().n();
-    end.a[i] = division.addends[i] == nullptr ? nullptr : division.addends[i]->limb(0);
-    end.out[i] = out[i].limb(0);
+    end.a[i] = division.addends[i] == nullptr ? nullptr : here(*division.addends[i]);
+    end.out[i] = here(out[i]);
   }
   device_.launch(end);
 }
@@ -131,7 +131,7 @@ void DeviceEngine::multiply_key(const Digits* digits, const KeySwitchKey* key, B
   program.permutation = permutation;
   program.accumulate = stretch.accumulate;
   for (size_t i : {0, 1}) {
-    program.addend[i] = addends.polys[i] == nullptr ? nullptr : addends.polys[i]->limb(0);
+    program.addend[i] = addends.polys[i] == nullptr ? nullptr : here(*addends.polys[i]);
     program.out[i] = stretch.out[i];
   }
   if (key != nullptr) {
@@ -174,7 +174,7 @@ Engine::Pair DeviceEngine::switch_key(const Digits& digits, const KeySwitchKey& 
   // Divided by P alone, P a_i comes out as a_i and is added then; divided by P q_l it has to go in.
   Addends before;
   if (options.rescale) before = {addends, tables_.p_products(basis.p)};
-  multiply_key(&digits, &key, basis, before, {}, {0, basis.limbs(), {x[0].limb(0), x[1].limb(0)}});
+  multiply_key(&digits, &key, basis, before, {}, {0, basis.limbs(), {here(x[0]), here(x[1])}});
   Pair out = make_pair({basis.q - (options.rescale ? 1 : 0), 0});
   Division division{x, {}, permutation_of(options.automorphism)};
   if (!options.rescale) division.addends = addends;
@@ -189,7 +189,7 @@ Engine::Pair DeviceEngine::switch_extended(const std::array<RnsPoly, 2>& x, cons
   const Digits digits = decompose(c1, basis.p);
   Pair out = make_pair(basis);
   multiply_key(&digits, step.key, basis, {{&x[0], nullptr}, nullptr}, permutation_of(step.element),
-               {0, basis.limbs(), {out[0].limb(0), out[1].limb(0)}});
+               {0, basis.limbs(), {here(out[0]), here(out[1])}});
   return out;
 }
 
@@ -217,7 +217,7 @@ Engine::Pair DeviceEngine::sum_switched(std::span<const SwitchedSource> sources)
   const Basis basis = basis_of(sources[0]);
   Pair sum = make_pair(basis);
   for (size_t k = 0; k < sources.size(); ++k)
-    switch_source(sources[k], {0, basis.limbs(), {sum[0].limb(0), sum[1].limb(0)}, k > 0});
+    switch_source(sources[k], {0, basis.limbs(), {here(sum[0]), here(sum[1])}, k > 0});
   return sum;
 }
 
@@ -272,7 +272,7 @@ void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& bloc
     for (int r = 0; r < program.rows; ++r) {
       Pair& sum = sums[static_cast<size_t>(tile.sums[first_row + r])];
       if (sum[0].empty()) sum = make_pair(basis);
-      for (size_t half : {0, 1}) program.out[r][half] = sum[half].limb(0);
+      for (size_t half : {0, 1}) program.out[r][half] = here(sum[half]);
     }
     for (int k = 0; k < program.cols; ++k)
       program.source[k] = static_cast<uint8_t>(tile.sources[k] - block.first_source);

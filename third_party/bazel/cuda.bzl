@@ -55,8 +55,11 @@ _cuda_archive = rule(
 def cuda_archive(name, **kwargs):
     """A static library of one .cu file, and `name`_resources, what nvcc says about its kernels.
 
-    Where there is no toolkit only what asks for it is an error.
+    Where there is no toolkit only what asks for the library is an error, and there are no resources.
     """
-    tags = [] if CUDA_FOUND else ["manual"]
-    _cuda_archive(name = name, tags = tags, **kwargs)
-    native.filegroup(name = name + "_resources", srcs = [":" + name], output_group = "resources", tags = tags)
+    _cuda_archive(name = name, tags = [] if CUDA_FOUND else ["manual"], **kwargs)
+    native.filegroup(
+        name = name + "_resources",
+        srcs = [":" + name] if CUDA_FOUND else [],
+        output_group = "resources",
+    )

@@ -80,11 +80,10 @@ constexpr void inverse_layers(uint64_t* x, uint64_t node, uint64_t bound, const 
   }
 }
 
-constexpr Work work_of(const NttBatch& batch, int layers) {
-  const uint64_t limb = uint64_t{8} << batch.log_n, count = static_cast<uint64_t>(batch.count);
-  // A limb in and out; of the roots and their quotients those of these layers.
-  const uint64_t roots = layers == kLogRow ? 2 * limb : 2 * limb >> kLogRow;
-  return {count * (2 * limb + roots), (count << batch.log_n) / 2 * static_cast<uint64_t>(layers)};
+// `layers` layers, whose nodes have so many roots.
+constexpr Work work_of(const NttBatch& batch, int layers, uint64_t roots) {
+  const uint64_t count = static_cast<uint64_t>(batch.count), n = uint64_t{1} << batch.log_n;
+  return {count * 8 * (2 * n + 2 * roots), count * n / 2 * static_cast<uint64_t>(layers)};
 }
 
 }  // namespace ntt_program
@@ -104,7 +103,7 @@ struct NttColumns {
 
   uint32_t blocks() const { return static_cast<uint32_t>(batch.count) * (kRow / kColumns); }
   uint32_t threads() const { return kMaxThreads; }
-  Work work() const { return ntt_program::work_of(batch, kColumnBits); }
+  Work work() const { return ntt_program::work_of(batch, kColumnBits, uint64_t{1} << kColumnBits); }
 
   template <int kPhase>
   constexpr void phase(Place at, uint64_t* shared) const {
@@ -204,7 +203,7 @@ struct NttRows {
   constexpr uint32_t block_rows() const { return rows() < kMaxRows ? rows() : kMaxRows; }
   uint32_t blocks() const { return static_cast<uint32_t>(batch.count) * (rows() / block_rows()); }
   uint32_t threads() const { return block_rows() * kLanes; }
-  Work work() const { return ntt_program::work_of(batch, kLogRow); }
+  Work work() const { return ntt_program::work_of(batch, kLogRow, uint64_t{1} << batch.log_n); }
 
   template <int kPhase>
   constexpr void phase(Place at, uint64_t* shared) const {

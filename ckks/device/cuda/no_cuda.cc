@@ -1,5 +1,5 @@
 #include "ckks/base/error.h"
-#include "ckks/device/cuda_device.h"
+#include "ckks/device/cuda/cuda_device.h"
 
 namespace psm::ckks {
 

@@ -16,7 +16,7 @@ namespace {
 
 TEST_CASE("kernels take at most 80 registers and spill none") {
   const std::string path =
-      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/ckks/device/cuda_kernels.resources";
+      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/ckks/device/cuda/kernels.resources";
   if (!std::filesystem::exists(path)) {
     std::printf("skipped: no CUDA toolkit compiled the kernels here\n");
     return;

@@ -1,8 +1,7 @@
-#include "ckks/device/cuda_device.h"
-
 #include <cuda_runtime.h>
 
 #include "ckks/base/error.h"
+#include "ckks/device/cuda/cuda_device.h"
 
 namespace psm::ckks {
 namespace {
