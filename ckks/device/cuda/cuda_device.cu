@@ -48,10 +48,14 @@ void require(cudaError_t status, const char* what) {
 class CudaDevice final : public Device {
  public:
   CudaDevice() {
-    int count = 0;
+    int driver = 0, count = 0;
+    if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+      throw Error("there is no GPU to compute on: no driver is installed; compute without --device cuda");
     const cudaError_t found = cudaGetDeviceCount(&count);
     if (found == cudaErrorInsufficientDriver)
-      throw Error("the GPU's driver is too old for this build; update it, or compute without --device cuda");
+      throw Error(message("the GPU's driver is for CUDA ", driver / 1000, ".", driver % 1000 / 10,
+                          ", this build needs ", CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10,
+                          "; update it, or compute without --device cuda"));
     if (found != cudaSuccess || count == 0)
       throw Error(message("there is no GPU to compute on (", cudaGetErrorString(found),
                           "); compute without --device cuda"));
