@@ -1,4 +1,4 @@
-// bazel run //cmd:bench -- --suite ckks|kernels|train|model [flags]: times the encrypted operations, the kernels they are
+// bazel run //cmd:bench -- --suite ckks|kernels|train|model|device [flags]: times the encrypted operations, the kernels they are
 // made of, a step of training, or encrypted passes of a whole model.
 #include <cstdio>
 #include <memory>
@@ -18,8 +18,10 @@
 #include "cmd/deployment/published_shapes.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/bench_suite.h"
+#include "cmd/timing/device_suite.h"
 #include "cmd/timing/kernel_suite.h"
 #include "cmd/timing/model_report.h"
 #include "cmd/timing/model_suite.h"
@@ -105,6 +107,32 @@ void bench_training(int steps, const CommonFlags& common) {
     json.push_back(row.json());
   }
   std::printf("\n%s", table.text().c_str());
+  common.write_json(json);
+}
+
+void bench_device(const DeviceFlag& flag, const RingFlags& ring, int repetitions, const CommonFlags& common) {
+  const std::unique_ptr<ckks::Device> device = flag.open();
+  if (!device) throw Error("--suite device times a device; give --device cuda or --device emulated");
+  const ckks::Context context(ring.spec());
+  ring.require_security(context);
+  require_memory(ckks_suite_bytes(context));
+  std::printf("%s\n%s\ndevice: %s\n", processor_name().c_str(), context.describe().c_str(),
+              flag.name.c_str());
+  DeviceSuiteOptions options{.repetitions = repetitions};
+  options.starting = [](const char* name) { std::fprintf(stderr, "timing %s\n", name); };
+  Table table({"operation", "limbs", "launches", "bytes", "products", "predicted ms", "median ms", "least ms",
+               "same bits"});
+  Json json = Json(Json::Array{});
+  for (const DeviceRow& row : device_suite(context, *device, options)) {
+    table.row({row.name, std::to_string(row.limbs), std::to_string(row.total.launches),
+               bytes_text(static_cast<double>(row.total.work.bytes)),
+               format("%.3g", static_cast<double>(row.total.work.products)), format("%.3g", row.predicted_ms),
+               format("%.4g", row.median_ms), format("%.4g", row.least_ms), row.same_bits ? "yes" : "NO"});
+    json.push_back(row.json());
+  }
+  std::printf(
+      "\n%s\npredicted: by an H200's data sheet (ckks/device/prediction.h)\npeak %s of device memory\n",
+      table.text().c_str(), bytes_text(static_cast<double>(device->peak_bytes())).c_str());
   common.write_json(json);
 }
 
@@ -224,7 +252,7 @@ void bench_model(const ModelFlags& flags, const RingFlags& ring, ModelSuiteOptio
 
 int bench(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:bench -- --suite ckks|kernels|train|model [flags]",
+      "bazel run //cmd:bench -- --suite ckks|kernels|train|model|device [flags]",
       "Times the operations of the encryption scheme, medians and minima by the clock, beside their\n"
       "roofline: the bytes and the modular multiply-accumulates that each must take, over the memory\n"
       "bandwidth and the multiply-accumulate rate measured on this machine. Takes about a minute.\n"
@@ -237,8 +265,13 @@ int bench(int argc, char** argv) {
       "first,\n"
       "warm ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "
       "answer\n"
-      "beside the twin's. Pythia 70M takes some twenty minutes on two cores and 12 GB.");
-  const std::string& suite = flags.text("suite", "ckks", "what to time: ckks, kernels, train or model");
+      "beside the twin's. Pythia 70M takes some twenty minutes on two cores and 12 GB.\n"
+      "--suite device: a rotation, a product and a bootstrap on --device: launches, bytes, products, the "
+      "time "
+      "that\n"
+      "they predict, the time taken, and whether the bits are the processor's.");
+  const std::string& suite =
+      flags.text("suite", "ckks", "what to time: ckks, kernels, train, model or device");
   const int64_t& repetitions =
       flags.integer("repetitions", 7, 1, 1000,
                     "runs of each operation, at least; of --suite model warm passes, 3 unless given");
@@ -248,10 +281,12 @@ int bench(int argc, char** argv) {
   const std::string& commit = flags.text("commit", "", "name of the version that is timed, printed as it is");
   const ModelFlags model(flags);
   const RingFlags ring(flags);
+  const DeviceFlag device(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
-  if (suite != "ckks" && suite != "kernels" && suite != "train" && suite != "model")
-    throw Error(message("--suite ", suite, " is not known; there are: ckks, kernels, train, model"));
+  if (suite != "ckks" && suite != "kernels" && suite != "train" && suite != "model" && suite != "device")
+    throw Error(message("--suite ", suite, " is not known; there are: ckks, kernels, train, model, device"));
+  if (suite != "device" && flags.given("device")) throw Error("--device is for --suite device");
   model.require(flags, suite == "model");
   ring.apply();
   common.apply();
@@ -260,6 +295,10 @@ int bench(int argc, char** argv) {
     if (flags.given("repetitions")) options.repetitions = static_cast<int>(repetitions);
     options.bootstrap_repetitions = static_cast<int>(bootstraps);
     bench_model(model, ring, options, common);
+    return 0;
+  }
+  if (suite == "device") {
+    bench_device(device, ring, static_cast<int>(repetitions), common);
     return 0;
   }
   if (suite == "train") {

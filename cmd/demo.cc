@@ -20,6 +20,7 @@
 #include "cmd/reports/ledger_report.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
 
@@ -66,14 +67,14 @@ std::vector<program::SlotVector> clear_values(const Deployment& d,
 // `keys`, the ciphertexts and the model.
 class EncryptedRun {
  public:
-  EncryptedRun(const Deployment& deployment, Seconds& seconds, RunFigures& figures)
+  EncryptedRun(const Deployment& deployment, Seconds& seconds, RunFigures& figures, ckks::Device* device)
       : d_(deployment), seconds_(seconds), figures_(figures), encoder_(*d_.context) {
     keys_ = make_client_keys(d_, figures_);
     seconds_.keygen = keys_.seconds;
     std::printf("  keys: %s in %s\n", bytes_text(static_cast<double>(keys_.evaluation.bytes())).c_str(),
                 seconds_text(seconds_.keygen).c_str());
     const double start = seconds_now();
-    server_ = std::make_unique<Server>(d_, keys_.evaluation);
+    server_ = std::make_unique<Server>(d_, keys_.evaluation, device);
     std::printf("  the server encodes the bootstrap's transforms: %s\n",
                 seconds_text(seconds_now() - start).c_str());
     std::fflush(stdout);
@@ -170,11 +171,13 @@ int demo(int argc, char** argv) {
   const std::string& save = flags.text("save", "", "write the polynomial model to this file");
   const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
+  const DeviceFlag device_flag(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ledger_file.apply();
   ring.apply();
+  const std::unique_ptr<ckks::Device> device = device_flag.open();
   const ckks::ParameterSpec spec = ring.spec();
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
   if (flags.given("model") && flags.given("save"))
@@ -240,6 +243,7 @@ int demo(int argc, char** argv) {
   RunFigures figures(deployment, clear_bytes);
   print_plan(deployment, figures);
   require_memory(deployment.server_bytes() + static_cast<size_t>(clear_bytes));
+  DeviceFlag::require_room(device.get(), deployment.server_bytes());
 
   std::vector<std::vector<int>> prompts;
   if (codec.is_recall()) {
@@ -259,7 +263,7 @@ int demo(int argc, char** argv) {
   program::Ledger ledger(deployment.plan, deployment.context->scales());
   ledger.set_ranges(twin.observations);
   ledger.set_predicted_errors(twin.own_error, twin.accumulated_error);
-  EncryptedRun run(deployment, seconds, figures);
+  EncryptedRun run(deployment, seconds, figures, device.get());
   std::vector<program::SlotVector> clear;
   if (ledger_file.given()) {
     clear = clear_values(deployment, groups_of(prompts, deployment.packing.prompts).front());

@@ -25,6 +25,7 @@
 #include "cmd/generation/client/text_comparison.h"
 #include "cmd/generation/generation_deployment.h"
 #include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/random_model.h"
 
@@ -147,6 +148,7 @@ int generate(int argc, char** argv) {
       "server", "", "a shell command that runs the server elsewhere, such as \"ssh HOST serve --model ...\"");
   const bool& compare = flags.truth("compare", false, "set the clear model's text and logits beside it");
   const RingFlags ring(flags);
+  const DeviceFlag device(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -269,6 +271,7 @@ int generate(int argc, char** argv) {
                std::to_string(common.threads)};
     if (!state_path.empty()) command.insert(command.end(), {"--state", folder.path() + "/server"});
     if (ring.insecure) command.push_back("--insecure");
+    if (flags.given("device")) command.insert(command.end(), {"--device", device.name});
     if (!ring.backend.empty()) command.insert(command.end(), {"--backend", ring.backend});
   } else {
     command = {"/bin/sh", "-c", server_command};

@@ -22,6 +22,7 @@
 #include "cmd/deployment/server.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -160,12 +161,14 @@ int infer(int argc, char** argv) {
       flags.text("state", "", "folder to save the run in after every block, and to resume it from");
   const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
+  const DeviceFlag device_flag(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ledger_file.apply();
   ring.apply();
   require_given(flags, {"model", "keys", "in", "out"});
+  const std::unique_ptr<ckks::Device> device = device_flag.open();
 
   const double start = seconds_now();
   const std::string key_file = resolve_user_path(keys_path);
@@ -194,6 +197,7 @@ int infer(int argc, char** argv) {
   // Beside what the machine holds: the inputs of the group that runs, and the answers of its file.
   require_memory(deployment.server_bytes() + group_bytes(context, ends.inputs) +
                  most_groups * group_bytes(context, ends.outputs));
+  DeviceFlag::require_room(device.get(), deployment.server_bytes());
 
   RunFigures figures(deployment);
   auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(deployment.reading.run_bytes()));
@@ -205,7 +209,7 @@ int infer(int argc, char** argv) {
   }();
   figures.touched(memory->finish());
   memory.reset();
-  Server server(deployment, keys);
+  Server server(deployment, keys, device.get());
   const double loaded = seconds_now();
 
   const program::Plan& plan = deployment.plan;

@@ -15,9 +15,11 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/sha256.h"
 #include "ckks/base/testing/repeatable_random.h"
+#include "ckks/device/emulated_device.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/testing/test_party.h"
+#include "cmd/deployment/chosen_engine.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/server.h"
@@ -27,12 +29,17 @@
 namespace psm::cmd {
 namespace {
 
-std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& spec) {
+// On the processor, or on a device.
+std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& spec,
+                          ckks::Device* device = nullptr) {
   restart_kernel_randomness();
   const Deployment deployment(attention::load_checkpoint(model), spec);
   const ckks::TestParty party(spec, deployment.keys);
-  const ckks::Bootstrapper bootstrapper(party.context, party.encoder);
-  program::EncryptedMachine machine(deployment.plan, party.encoder, *party.evaluator, &bootstrapper);
+  const ChosenEngine chosen(party.context, party.keys, device);
+  const ckks::Encoder encoder(party.context, chosen.engine().memory());
+  const ckks::Evaluator evaluator(chosen.engine(), chosen.keys());
+  const ckks::Bootstrapper bootstrapper(party.context, encoder);
+  program::EncryptedMachine machine(deployment.plan, encoder, evaluator, &bootstrapper);
 
   const auto prompts = train::RecallTask({}).test(deployment.packing.prompts, 7).texts();
   ckks::Encryptor encryptor(party.context, party.public_key);
@@ -50,7 +57,9 @@ std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& s
   return hex(sum.digest().data(), 8);
 }
 
-TEST_CASE("the demonstration's program gives the same bits with every backend and any number of threads") {
+TEST_CASE(
+    "the demonstration's program gives the same bits with every backend, any number of threads, and on the "
+    "emulated device") {
   const char* full = std::getenv("PSM_FULL_SIZE");
   const ckks::ParameterSpec spec = full ? ckks::secure_n16() : ckks::insecure_version(ckks::secure_n16(), 12);
   const std::string model =
@@ -70,6 +79,8 @@ TEST_CASE("the demonstration's program gives the same bits with every backend an
     CHECK(digest_of_run(model, spec) == expected);
   }
   ckks::select_backend(fastest);
+  ckks::EmulatedDevice device({.order = ckks::ThreadOrder::kShuffled});
+  CHECK(digest_of_run(model, spec, &device) == expected);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "cmd/deployment/key_files.h"
 #include "cmd/generation/recording.h"
 #include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -52,11 +53,13 @@ int replay(int argc, char** argv) {
       "that were\nrecorded it exits with 0; else it names the first that differs and exits with 1.");
   const std::string& record_path = flags.text("record", "", "folder of the record");
   const RingFlags ring(flags);
+  const DeviceFlag device_flag(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
   require_given(flags, {"record"});
+  const std::unique_ptr<ckks::Device> device = device_flag.open();
 
   const std::filesystem::path folder = resolve_user_path(record_path);
   const auto path = [&](const std::string& name) { return (folder / name).string(); };
@@ -79,6 +82,7 @@ int replay(int argc, char** argv) {
   if (reader.fingerprint().key != recording.keys)
     throw Error(message(path("record.json"), " is of another key pair than its files"));
   require_memory(deployment.server_bytes());
+  DeviceFlag::require_room(device.get(), deployment.server_bytes());
   const ckks::EvaluationKeys keys = [&] {
     Progress progress("reading keys", 1);
     return reader.load(deployment.keys, [&](uint64_t done, uint64_t total) {
@@ -87,7 +91,7 @@ int replay(int argc, char** argv) {
   }();
 
   KeptText kept("", deployment, reader.fingerprint());
-  TextServer server(deployment, keys, kept);
+  TextServer server(deployment, keys, kept, device.get());
   RunDigests digests;
   server.observe(
       [&](size_t instruction, const ckks::Ciphertext& result) { digests.add(instruction, result); });
@@ -132,7 +136,8 @@ int replay(int argc, char** argv) {
   }
   std::printf("%s\nthe same bits in all %zu instructions of %s, with %s here and %s there; text: %s\n",
               context->describe().c_str(), instructions, counted(recording.runs.size(), "run").c_str(),
-              ckks::kernels().name, recording.made_with.c_str(), recording.text.c_str());
+              device ? device_flag.name.c_str() : ckks::kernels().name, recording.made_with.c_str(),
+              recording.text.c_str());
   Json json;
   json["runs"] = static_cast<int64_t>(recording.runs.size());
   json["instructions"] = static_cast<int64_t>(instructions);

@@ -11,6 +11,7 @@
 #include "ckks/wire/key_file.h"
 #include "cmd/generation/text_server.h"
 #include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/device_flag.h"
 
 namespace psm::cmd {
 namespace {
@@ -21,7 +22,8 @@ bool is_pipe(int descriptor) {
 }
 
 void serve(const std::string& model_path, const std::string& keys_path, const std::string& state,
-           const RingFlags& ring, FrameChannel& client) {
+           const RingFlags& ring, const DeviceFlag& device_flag, FrameChannel& client) {
+  const std::unique_ptr<ckks::Device> device = device_flag.open();
   const std::string key_file = resolve_user_path(keys_path);
   auto parameters = wire::read_context(key_file, wire::FileKind::kEvaluationKeys);
   if (!ring.insecure) ring.require_security(*parameters);  // its warning is the client's to give
@@ -30,13 +32,14 @@ void serve(const std::string& model_path, const std::string& keys_path, const st
   wire::EvaluationKeysReader reader(key_file, *deployment.context);
   KeptText kept(state.empty() ? "" : resolve_user_path(state), deployment, reader.fingerprint());
   require_memory(deployment.server_bytes());
+  DeviceFlag::require_room(device.get(), deployment.server_bytes());
   const ckks::EvaluationKeys keys = [&] {
     Progress progress("reading keys", 1);
     return reader.load(deployment.keys, [&](uint64_t done, uint64_t total) {
       progress.set(static_cast<double>(done) / static_cast<double>(total));
     });
   }();
-  TextServer(deployment, keys, kept).serve(client);
+  TextServer(deployment, keys, kept, device.get()).serve(client);
 }
 
 void serve_command(int argc, char** argv, FrameChannel& client) {
@@ -54,6 +57,7 @@ void serve_command(int argc, char** argv, FrameChannel& client) {
   const std::string& state =
       flags.text("state", "", "folder to keep the text in, encrypted, after every token");
   const RingFlags ring(flags);
+  const DeviceFlag device(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -62,7 +66,7 @@ void serve_command(int argc, char** argv, FrameChannel& client) {
   if (!is_pipe(STDIN_FILENO))
     throw Error(
         "this server talks to a client through pipes; run //cmd:generate, which starts one, or has --server");
-  serve(model, keys, state, ring, client);
+  serve(model, keys, state, ring, device, client);
 }
 
 }  // namespace

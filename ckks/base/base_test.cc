@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -147,6 +148,68 @@ TEST_CASE("a process that forbids core dumps leaves none, and nobody of its user
   int status = 0;
   waitpid(child, &status, 0);
   CHECK(status == 0);
+}
+
+// A device's memory for tests: the heap, and a count of what is taken.
+class HeapMemory final : public Memory {
+ public:
+  uint64_t* take(size_t words) override {
+    taken += words;
+    return new uint64_t[words];
+  }
+  void give_back(uint64_t* data, size_t words) noexcept override {
+    taken -= words;
+    delete[] data;
+  }
+  void copy(uint64_t* to, const uint64_t* from, size_t words) override { std::copy_n(from, words, to); }
+  void upload(uint64_t* to, const uint64_t* from, size_t words) override { copy(to, from, words); }
+  void download(uint64_t* to, const uint64_t* from, size_t words) override { copy(to, from, words); }
+
+  size_t taken = 0;
+};
+
+TEST_CASE("words go to a device's memory, about there, and back, and the memory is given back") {
+  HeapMemory memory;
+  Buffer host(16);
+  for (size_t i = 0; i < 16; ++i) host[i] = i;
+  {
+    Buffer there(16, &memory), copy(8, &memory), back(16);
+    CHECK(there.memory() == &memory);
+    CHECK(memory.taken == 24);
+    copy_words(there, 0, host, 0, 16);
+    copy_words(copy, 2, there, 8, 6);
+    copy_words(back, 0, there, 0, 16);
+    CHECK(std::equal(host.begin(), host.end(), back.begin()));
+    copy_words(back, 0, copy, 2, 6);
+    CHECK(std::equal(back.begin(), back.begin() + 6, host.begin() + 8));
+    const Buffer moved = std::move(there);
+    CHECK(moved.memory() == &memory);
+  }
+  CHECK(memory.taken == 0);
+}
+
+// Memory that is wiped is the host's: there is no way to ask for it elsewhere, and no copy leaves.
+template <class Where>
+concept HasZeroisingIn = requires(Where* where) {
+  Buffer::zeroising(size_t{1}, where);
+};
+static_assert(!HasZeroisingIn<Memory>);
+
+TEST_CASE("what is wiped does not leave the host's memory") {
+  HeapMemory memory;
+  const Buffer secret = Buffer::zeroising(8);
+  CHECK(secret.memory() == nullptr);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+    Buffer there(8, &memory);
+    copy_words(there, 0, secret, 0, 8);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
 }
 
 TEST_CASE("buffers are aligned, and touched memory serves any size before the system is asked for more") {

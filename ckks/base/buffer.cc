@@ -3,13 +3,12 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <mutex>
 #include <new>
-#include <set>
 #include <utility>
 
+#include "ckks/base/error.h"
+#include "ckks/base/free_ranges.h"
 #include "ckks/base/secure_zero.h"
 
 namespace psm {
@@ -34,57 +33,6 @@ uint8_t* map_aligned(size_t bytes) {
   madvise(aligned, bytes, MADV_HUGEPAGE);  // a wish; failure costs speed only
   return aligned;
 }
-
-// Free ranges of addresses, in whole pages; neighbours are one range.
-class FreeRanges {
- public:
-  // Cut from the low end of the smallest range that is large enough, the lowest of these; nullptr if there is
-  // none.
-  uint8_t* take(size_t bytes) {
-    const auto fit = by_size_.lower_bound({bytes, nullptr});
-    if (fit == by_size_.end()) return nullptr;
-    const auto [size, begin] = *fit;
-    if (size > bytes) by_size_.emplace(size - bytes, begin + bytes);  // may throw: first, and nothing is lost
-    by_size_.erase({size, begin});
-    auto node = by_address_.extract(begin);
-    if (size > bytes) {
-      node.key() += bytes;
-      node.mapped() -= bytes;
-      by_address_.insert(std::move(node));
-    }
-    return begin;
-  }
-
-  void add(uint8_t* begin, size_t bytes) {
-    const auto next = by_address_.lower_bound(begin);
-    const auto previous = next == by_address_.begin() ? by_address_.end() : std::prev(next);
-    const bool joins_next = next != by_address_.end() && begin + bytes == next->first;
-    const bool joins_previous = previous != by_address_.end() && previous->first + previous->second == begin;
-    if (joins_next) {
-      bytes += next->second;
-      by_size_.erase({next->second, next->first});
-      by_address_.erase(next);
-    }
-    if (joins_previous) {
-      begin = previous->first;
-      bytes += previous->second;
-      by_size_.erase({previous->second, previous->first});
-      previous->second = bytes;
-    } else {
-      by_address_.emplace(begin, bytes);
-    }
-    by_size_.emplace(bytes, begin);
-  }
-
-  std::pair<uint8_t*, size_t> largest() const {
-    return by_size_.empty() ? std::pair<uint8_t*, size_t>{nullptr, 0}
-                            : std::pair{by_size_.rbegin()->second, by_size_.rbegin()->first};
-  }
-
- private:
-  std::map<uint8_t*, size_t> by_address_;
-  std::set<std::pair<size_t, uint8_t*>> by_size_;
-};
 
 class Pool {
  public:
@@ -196,13 +144,18 @@ Pool& pool() {
 
 }  // namespace
 
-Buffer::Buffer(size_t size) : Buffer(size, false) {}
-
-Buffer::Buffer(size_t size, bool zeroising) : size_(size), zeroising_(zeroising) {
-  if (size > 0) data_ = pool().allocate(size, zeroising, taken_bytes_);
+Buffer::Buffer(size_t size, Memory* memory) : size_(size), memory_(memory) {
+  if (size == 0) return;
+  data_ = memory != nullptr ? memory->take(size) : pool().allocate(size, false, taken_bytes_);
 }
 
-Buffer Buffer::zeroising(size_t size) { return Buffer(size, true); }
+Buffer Buffer::zeroising(size_t size) {
+  Buffer buffer;
+  buffer.size_ = size;
+  buffer.zeroising_ = true;
+  if (size > 0) buffer.data_ = pool().allocate(size, true, buffer.taken_bytes_);
+  return buffer;
+}
 
 Buffer::Buffer(Buffer&& other) noexcept { swap(other); }
 
@@ -214,6 +167,10 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
 
 Buffer::~Buffer() {
   if (data_ == nullptr) return;
+  if (memory_ != nullptr) {
+    memory_->give_back(data_, size_);
+    return;
+  }
   if (zeroising_) secure_zero(data_, size_ * sizeof(uint64_t));
   pool().release(data_, taken_bytes_, zeroising_);
 }
@@ -222,7 +179,26 @@ void Buffer::swap(Buffer& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(taken_bytes_, other.taken_bytes_);
+  std::swap(memory_, other.memory_);
   std::swap(zeroising_, other.zeroising_);
+}
+
+void copy_words(Buffer& to, size_t to_place, const Buffer& from, size_t from_place, size_t words) {
+  PSM_CHECK(!from.is_zeroising() || to.memory() == nullptr, "a secret stays in the host's memory");
+  PSM_CHECK(to_place + words <= to.size() && from_place + words <= from.size(), words, " words");
+  uint64_t* const target = to.data() + to_place;
+  const uint64_t* const source = from.data() + from_place;
+  Memory *const there = to.memory(), *const here = from.memory();
+  if (there == nullptr && here == nullptr) {
+    std::copy_n(source, words, target);
+  } else if (here == nullptr) {
+    there->upload(target, source, words);
+  } else if (there == nullptr) {
+    here->download(target, source, words);
+  } else {
+    PSM_CHECK(there == here, "from one device to another");
+    there->copy(target, source, words);
+  }
 }
 
 buffer_pool::Statistics buffer_pool::statistics() { return pool().statistics(); }

@@ -11,12 +11,26 @@
 
 namespace psm {
 
+// Memory that the process does not read and write itself: a device's (ckks/device/device.h). Words at
+// addresses that take() gave; `from` and `to` of a copy between the two kinds say in their names which is the
+// host's. Thread-safe.
+class Memory {
+ public:
+  virtual ~Memory() = default;
+  // Throws Error if there is no room.
+  virtual uint64_t* take(size_t words) = 0;
+  virtual void give_back(uint64_t* data, size_t words) noexcept = 0;
+  virtual void copy(uint64_t* to, const uint64_t* from, size_t words) = 0;
+  virtual void upload(uint64_t* to, const uint64_t* from_host, size_t words) = 0;
+  virtual void download(uint64_t* to_host, const uint64_t* from, size_t words) = 0;
+};
+
 class Buffer {
  public:
   Buffer() = default;
-  // `size` words, whose contents are whatever the memory held before.
-  explicit Buffer(size_t size);
-  // The same, wiped on destruction, in pages that are no part of a core dump and, as far as the process may
+  // `size` words, whose contents are whatever the memory held before; null is the host's own.
+  explicit Buffer(size_t size, Memory* memory = nullptr);
+  // The same in the host's memory and no other, wiped on destruction, in pages that are no part of a core dump and, as far as the process may
   // lock memory (ulimit -l), are not swapped out: for anything a secret key can be computed from, and for
   // what was decrypted.
   static Buffer zeroising(size_t size);
@@ -29,6 +43,7 @@ class Buffer {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   bool is_zeroising() const { return zeroising_; }
+  Memory* memory() const { return memory_; }
   uint64_t* data() { return data_; }
   const uint64_t* data() const { return data_; }
   uint64_t& operator[](size_t i) { return data_[i]; }
@@ -39,14 +54,17 @@ class Buffer {
   const uint64_t* end() const { return data_ + size_; }
 
  private:
-  Buffer(size_t size, bool zeroising);
   void swap(Buffer& other) noexcept;
 
   uint64_t* data_ = nullptr;
   size_t size_ = 0;
   size_t taken_bytes_ = 0;  // whole pages behind it
+  Memory* memory_ = nullptr;
   bool zeroising_ = false;
 };
+
+// Words of one buffer to a place in another, wherever the two are. What is wiped may not leave the host.
+void copy_words(Buffer& to, size_t to_place, const Buffer& from, size_t from_place, size_t words);
 
 namespace buffer_pool {
 

@@ -44,46 +44,19 @@ class EncodedTransform {
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;  // one input, one output
 
  private:
-  // Accumulators that meet the same sources with plaintexts of the same period: one modular matrix product.
-  struct Tile {
-    std::vector<int> sources;       // columns, places among the summed ones
-    std::vector<int> accumulators;  // rows
-    std::vector<int> plaintexts;    // rows x columns
-    int values_per_limb;
-    bool accumulate;    // false: the first to write its accumulators
-    Buffer matrices{};  // instead of plaintexts that are constant on long runs (Kernels::run_matrix_product)
-
-    size_t limb_values() const { return plaintexts.size() * static_cast<size_t>(values_per_limb); }
-    uint64_t* matrices_of_limb(int j) { return matrices.data() + static_cast<size_t>(j) * limb_values(); }
-    const uint64_t* matrices_of_limb(int j) const {
-      return matrices.data() + static_cast<size_t>(j) * limb_values();
-    }
-  };
-  // Sources that are switched together, a tile of each, so that they stay in the second-level cache.
-  struct Block {
-    int first_source, last_source;  // of the summed ones
-    std::vector<Tile> tiles;
-  };
-
   void find_lone_terms();
   void build_blocks();
-  void pack_matrices(Tile& tile);
-  void accumulate_limb(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
-                       std::span<const GaloisStep> galois_steps, std::vector<ExtendedCiphertext>& sums,
-                       int j) const;
-
+  void move_weights(Memory* memory);
+  void pack_weights(WeightTile& tile, const std::vector<int>& plaintexts);
   const Context& context_;
   TransformSchedule schedule_;
   Level level_;
   Scale input_scale_, output_scale_;
-  void apply_lone_terms(const Evaluator& evaluator, std::span<const Hoisted> hoisted,
-                        std::span<const GaloisStep> galois_steps, std::vector<Ciphertext>& out) const;
-
-  std::vector<Plaintext> plaintexts_;         // one for each term; empty where matrices have it
+  std::vector<Plaintext> plaintexts_;         // of lone terms; empty for all others
   std::vector<char> is_lone_;                 // of each accumulator: one term, made apart
   std::vector<std::vector<int>> lone_terms_;  // those terms, of one rotation together
   std::vector<int> summed_sources_;           // those of all other terms
-  std::vector<Block> blocks_;
+  std::vector<WeightBlock> blocks_;
   std::vector<char> has_terms_;  // for each accumulator
 };
 

@@ -5,8 +5,6 @@
 #include <optional>
 
 #include "ckks/base/error.h"
-#include "ckks/base/parallel.h"
-#include "ckks/ring/kernels/backend.h"
 
 namespace psm::ckks {
 namespace {
@@ -18,65 +16,30 @@ int64_t rounded(long double value) {
   return std::llround(value);
 }
 
-// One limb of sum_products a b, three components.
-void sum_products(const SeriesPlan::Node& node, const Nodes& values, ProductCiphertext& sum, int j) {
-  const Kernels& k = kernels();
-  const Modulus& q = sum.c[0].modulus(j);
-  const size_t n = sum.c[0].n();
-  std::vector<const uint64_t*> left0, left1, right0, right1;
-  for (const auto& product : node.products) {
-    const Ciphertext &a = *values[product.left], &b = *values[product.right];
-    left0.push_back(a.c[0].limb(j));
-    left1.push_back(a.c[1].limb(j));
-    right0.push_back(b.c[0].limb(j));
-    right1.push_back(b.c[1].limb(j));
-  }
-  k.tensor_product(sum.c[0].limb(j), sum.c[1].limb(j), sum.c[2].limb(j), left0.data(), left1.data(),
-                   right0.data(), right1.data(), left0.size(), n, q);
-  if (node.products.front().doubled) {
-    for (RnsPoly& c : sum.c) k.add(c.limb(j), c.limb(j), c.limb(j), n, q);
-  }
-}
-
-// One limb of sum_terms c a, added to what the two polynomials hold, or written if `fresh`.
-void sum_terms(const SeriesPlan::Node& node, const std::vector<int64_t>& integers, const Nodes& values,
-               RnsPoly* c, int j, bool fresh) {
-  const Kernels& k = kernels();
-  const Modulus& q = c[0].modulus(j);
-  const size_t n = c[0].n();
-  for (size_t t = 0; t < node.terms.size(); ++t) {
-    const Ciphertext& a = *values[node.terms[t].node];
-    const Multiplier multiplier = make_multiplier(reduce_signed(integers[t], q), q);
-    for (int half = 0; half < 2; ++half) {
-      (fresh && t == 0 ? k.scale : k.scale_add)(c[half].limb(j), a.c[half].limb(j), multiplier, n, q);
-    }
-  }
-}
-
 Ciphertext evaluate_node(const Evaluator& evaluator, const SeriesPlan& plan, size_t index,
                          const Nodes& values) {
   const SeriesPlan::Node& node = plan.nodes[index];
-  const Ring& ring = evaluator.context().ring();
   const Basis basis{node.level + 2, 0};
-  std::vector<int64_t> integers;
+  std::vector<Term> terms;
   for (const auto& term : node.terms) {
-    integers.push_back(
-        rounded(static_cast<long double>(term.coefficient) * node.sum_scale / plan.nodes[term.node].scale));
+    terms.push_back({values[term.node]->c, rounded(static_cast<long double>(term.coefficient) *
+                                                   node.sum_scale / plan.nodes[term.node].scale)});
   }
+  const Ring& ring = evaluator.context().ring();
   Ciphertext out;
   if (node.products.empty()) {
-    out = {ring, basis, node.sum_scale, values[0]->fingerprint};
-    parallel_for(0, basis.q, [&](size_t j) {
-      sum_terms(node, integers, values, out.c.data(), static_cast<int>(j), true);
-    });
+    out = {ring, basis, node.sum_scale, values[0]->fingerprint, values[0]->memory()};
+    evaluator.engine().combine(out.c, terms);
     evaluator.rescale_inplace(out);
   } else {
-    for (const auto& product : node.products) PSM_CHECK(product.doubled == node.products.front().doubled);
-    ProductCiphertext sum(ring, basis, node.sum_scale, values[0]->fingerprint);
-    parallel_for(0, basis.q, [&](size_t j) {
-      sum_products(node, values, sum, static_cast<int>(j));
-      sum_terms(node, integers, values, sum.c.data(), static_cast<int>(j), false);
-    });
+    const bool doubled = node.products.front().doubled;
+    std::vector<Factors> factors;
+    for (const auto& product : node.products) {
+      PSM_CHECK(product.doubled == doubled);
+      factors.push_back({&*values[product.left], &*values[product.right]});
+    }
+    ProductCiphertext sum(ring, basis, node.sum_scale, values[0]->fingerprint, values[0]->memory());
+    evaluator.engine().multiply_sums(sum.c, factors, doubled, terms);
     out = evaluator.relinearise_rescale(sum);
   }
   out.settle_scale(node.scale);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "ckks/ring/ring.h"
@@ -31,6 +32,11 @@ class BasisConverter {
   // D^{-1} modulo target j, with which a division by D ends.
   const Multiplier& inverse_product(int j) const { return inverse_products_[j]; }
 
+  // The constants of convert(): for each target D/r_i modulo it for all i, then -D; 1 / r_i in doubles.
+  std::span<const uint64_t> matrix() const { return matrix_; }
+  std::span<const Modulus> target_moduli() const { return target_moduli_; }
+  std::span<const double> reciprocals() const { return reciprocals_; }
+
   // Coefficients [begin, end) (multiples of 8): out[j] from y[i], the results of inverse_transform(i).
   void convert(uint64_t* const* out, const uint64_t* const* y, size_t begin, size_t end) const;
 
@@ -38,7 +44,7 @@ class BasisConverter {
   std::vector<int> sources_, targets_;
   std::vector<Multiplier> inverse_products_;
   std::vector<NttView> inverse_transforms_;
-  std::vector<uint64_t> matrix_;  // row j: D/r_i mod target j for all i, then -D
+  std::vector<uint64_t> matrix_;
   std::vector<Modulus> target_moduli_;
   std::vector<double> reciprocals_;
 };

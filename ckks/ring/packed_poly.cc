@@ -21,11 +21,17 @@ size_t packed_bytes(const Ring& ring, Basis basis) {
   return bytes;
 }
 
-PackedPoly::PackedPoly(const Ring& ring, Basis basis) : ring_(&ring), basis_(basis) {
+PackedPoly::PackedPoly(const Ring& ring, Basis basis, Memory* memory) : ring_(&ring), basis_(basis) {
   for (int j = 0; j < limbs(); ++j)
     begin_.push_back(begin_.back() + packed_bytes(ring.n(), ring.modulus(prime_index(j)).value));
-  data_ = Buffer((begin_.back() + kReadable) / sizeof(uint64_t) + 1);
-  std::fill_n(data() + begin_.back(), kReadable, 0);
+  data_ = Buffer((begin_.back() + kReadable) / sizeof(uint64_t) + 1, memory);
+  if (memory == nullptr) std::fill_n(data() + begin_.back(), kReadable, 0);
+}
+
+PackedPoly PackedPoly::in(Memory* memory) const {
+  PackedPoly copy(*ring_, basis_, memory);
+  copy_words(copy.data_, 0, data_, 0, data_.size());
+  return copy;
 }
 
 PackedPoly::PackedPoly(const RnsPoly& poly) : PackedPoly(poly.ring(), poly.basis()) {

@@ -21,6 +21,8 @@ class PackedPoly {
   PackedPoly(const Ring& ring, Basis basis, const std::function<void(int, uint64_t*)>& fill);
   // As it lies in a file: read(bytes, count) brings all of its bytes.
   static PackedPoly read(const Ring& ring, Basis basis, const std::function<void(uint8_t*, size_t)>& read);
+  // Copy in another memory.
+  PackedPoly in(Memory* memory) const;
   RnsPoly unpack() const;
   // The same into a polynomial of this basis; false if a residue is not below its prime, as bytes from
   // outside may have it.
@@ -42,7 +44,7 @@ class PackedPoly {
   }
 
  private:
-  PackedPoly(const Ring& ring, Basis basis);  // room for the residues
+  PackedPoly(const Ring& ring, Basis basis, Memory* memory = nullptr);  // room for the residues
   // Whether holds(j, prime) of all limbs j, in parallel.
   template <typename Holds>
   bool for_all_limbs(const Holds& holds) const;

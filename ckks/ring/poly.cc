@@ -18,8 +18,8 @@ size_t words(const Ring& ring, Basis basis) { return ring.n() * static_cast<size
 
 }  // namespace
 
-RnsPoly::RnsPoly(const Ring& ring, Basis basis, Form form)
-    : ring_(&ring), basis_(basis), form_(form), data_(words(ring, basis)) {
+RnsPoly::RnsPoly(const Ring& ring, Basis basis, Form form, Memory* memory)
+    : ring_(&ring), basis_(basis), form_(form), data_(words(ring, basis), memory) {
   PSM_CHECK(basis.q >= 0 && basis.q <= ring.q_count() && basis.p >= 0 && basis.p <= ring.p_count(), "basis ",
             basis.q, "+", basis.p);
 }
@@ -43,18 +43,32 @@ RnsPoly RnsPoly::clone() const { return clone_prefix(basis_); }
 
 RnsPoly RnsPoly::clone_prefix(Basis basis) const {
   PSM_CHECK(basis.q <= basis_.q && basis.p <= basis_.p, "basis ", basis.q, "+", basis.p);
-  RnsPoly result;
-  result.ring_ = ring_;
-  result.basis_ = basis;
-  result.form_ = form_;
-  result.data_ =
-      data_.is_zeroising() ? Buffer::zeroising(words(*ring_, basis)) : Buffer(words(*ring_, basis));
-  parallel_for(0, basis.limbs(), [&](size_t j) {
-    const int source =
-        static_cast<int>(j) < basis.q ? static_cast<int>(j) : basis_.q + static_cast<int>(j) - basis.q;
-    std::copy_n(limb(source), n(), result.limb(static_cast<int>(j)));
-  });
+  RnsPoly result =
+      data_.is_zeroising() ? secret(*ring_, basis, form_) : RnsPoly(*ring_, basis, form_, memory());
+  result.copy_limbs(*this);
   return result;
+}
+
+RnsPoly RnsPoly::in(Memory* memory) const {
+  RnsPoly result(*ring_, basis_, form_, memory);
+  result.copy_limbs(*this);
+  return result;
+}
+
+void RnsPoly::copy_limbs(const RnsPoly& from) {
+  const auto place = [&](const RnsPoly& poly, int j) {
+    return static_cast<size_t>(j < basis_.q ? j : poly.basis_.q + j - basis_.q) * n();
+  };
+  if (memory() == nullptr && from.memory() == nullptr) {
+    parallel_for(0, limbs(), [&](size_t j) {
+      const int limb = static_cast<int>(j);
+      copy_words(data_, place(*this, limb), from.data_, place(from, limb), n());
+    });
+    return;
+  }
+  const size_t ordinary = n() * static_cast<size_t>(basis_.q), special = n() * static_cast<size_t>(basis_.p);
+  if (ordinary > 0) copy_words(data_, 0, from.data_, 0, ordinary);
+  if (special > 0) copy_words(data_, ordinary, from.data_, place(from, basis_.q), special);
 }
 
 void to_ntt(RnsPoly& a) {

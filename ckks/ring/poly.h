@@ -18,8 +18,8 @@ enum class Form { kCoefficient, kNtt };
 class RnsPoly {
  public:
   RnsPoly() = default;
-  // Contents undefined.
-  RnsPoly(const Ring& ring, Basis basis, Form form);
+  // Contents undefined; in the host's memory, or a device's.
+  RnsPoly(const Ring& ring, Basis basis, Form form, Memory* memory = nullptr);
   static RnsPoly zero(const Ring& ring, Basis basis, Form form);
   // Wiped when it goes: for secrets and what determines them.
   static RnsPoly secret(const Ring& ring, Basis basis, Form form);
@@ -28,6 +28,8 @@ class RnsPoly {
   RnsPoly clone() const;
   // Copy of the limbs of a smaller basis.
   RnsPoly clone_prefix(Basis basis) const;
+  // Copy in another memory; of no secret.
+  RnsPoly in(Memory* memory) const;
 
   bool empty() const { return ring_ == nullptr; }
   const Ring& ring() const { return *ring_; }
@@ -35,6 +37,7 @@ class RnsPoly {
   int limbs() const { return basis_.limbs(); }
   Form form() const { return form_; }
   void set_form(Form form) { form_ = form; }
+  Memory* memory() const { return data_.memory(); }
   size_t n() const { return ring_->n(); }
   size_t bytes() const { return n() * static_cast<size_t>(limbs()) * sizeof(uint64_t); }
 
@@ -44,6 +47,8 @@ class RnsPoly {
   const Modulus& modulus(int j) const { return ring_->modulus(prime_index(j)); }
 
  private:
+  void copy_limbs(const RnsPoly& from);
+
   const Ring* ring_ = nullptr;
   Basis basis_;
   Form form_ = Form::kCoefficient;

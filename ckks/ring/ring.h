@@ -32,6 +32,10 @@ class Ring {
   Basis full_basis() const { return {q_count_, p_count()}; }
 
   int prime_index(Basis basis, int limb) const { return limb < basis.q ? limb : q_count_ + limb - basis.q; }
+  // The limb of a prime that the basis has.
+  int limb_of(Basis basis, int prime_index) const {
+    return prime_index < q_count_ ? prime_index : basis.q + prime_index - q_count_;
+  }
   const NttTables& ntt(int prime_index) const { return *tables_[prime_index]; }
   const Modulus& modulus(int prime_index) const { return tables_[prime_index]->modulus(); }
   const Modulus& q(int i) const { return modulus(i); }

@@ -4,10 +4,11 @@
 
 namespace psm::cmd {
 
-Server::Server(const Deployment& deployment, const ckks::EvaluationKeys& keys)
+Server::Server(const Deployment& deployment, const ckks::EvaluationKeys& keys, ckks::Device* device)
     : deployment_(deployment),
-      encoder_(*deployment.context),
-      evaluator_(*deployment.context, keys),
+      chosen_(*deployment.context, keys, device),
+      encoder_(*deployment.context, chosen_.engine().memory()),
+      evaluator_(chosen_.engine(), chosen_.keys()),
       bootstrapper_(deployment.bootstrap
                         ? std::make_unique<const ckks::Bootstrapper>(*deployment.context, encoder_)
                         : nullptr),
@@ -24,7 +25,9 @@ program::RunResult Server::resume(program::RunState checkpoint, const program::R
 
 ckks::Ciphertext Server::bootstrap(const ckks::Ciphertext& complex_value) const {
   PSM_CHECK(deployment_.plan.bootstraps > 0, "no keys to bootstrap with");
-  return bootstrapper_->apply(evaluator_, complex_value);
+  Memory* const memory = evaluator_.engine().memory();
+  if (memory == nullptr) return bootstrapper_->apply(evaluator_, complex_value);
+  return bootstrapper_->apply(evaluator_, complex_value.in(memory)).in(nullptr);
 }
 
 size_t Server::encoded_bytes() const {

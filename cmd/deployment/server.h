@@ -9,14 +9,16 @@
 
 #include "ckks/program/errors/ledger.h"
 #include "ckks/program/machines/encrypted_machine.h"
+#include "cmd/deployment/chosen_engine.h"
 #include "cmd/deployment/deployment.h"
 
 namespace psm::cmd {
 
 class Server {
  public:
-  // Encodes what all runs share. Throws Error if a key is missing or belongs elsewhere.
-  Server(const Deployment& deployment, const ckks::EvaluationKeys& keys);
+  // Encodes what all runs share. Throws Error if a key is missing or belongs elsewhere. On a device, unless that
+  // is null: ciphertexts come and go in the host's memory.
+  Server(const Deployment& deployment, const ckks::EvaluationKeys& keys, ckks::Device* device = nullptr);
 
   // One pass of the model. Inputs by the names of the program.
   program::RunResult run(const std::map<std::string, ckks::Ciphertext>& inputs,
@@ -30,6 +32,7 @@ class Server {
 
  private:
   const Deployment& deployment_;
+  ChosenEngine chosen_;
   ckks::Encoder encoder_;
   ckks::Evaluator evaluator_;
   std::unique_ptr<const ckks::Bootstrapper> bootstrapper_;

@@ -46,8 +46,12 @@ Greeting Greeting::parse(const std::string& line, const std::string& what) {
 }
 
 TextServer::TextServer(const GenerationDeployment& deployment, const ckks::EvaluationKeys& keys,
-                       KeptText& kept)
-    : d_(deployment), kept_(kept), encoder_(*d_.context), evaluator_(*d_.context, keys) {
+                       KeptText& kept, ckks::Device* device)
+    : d_(deployment),
+      kept_(kept),
+      chosen_(*d_.context, keys, device),
+      encoder_(*d_.context, chosen_.engine().memory()),
+      evaluator_(chosen_.engine(), chosen_.keys()) {
   if (d_.bootstrap) bootstrapper_ = std::make_unique<const ckks::Bootstrapper>(*d_.context, encoder_);
   for (const auto& plan : d_.sparse)
     sparse_.push_back(std::make_unique<const ckks::SparseBootstrapper>(*d_.context, encoder_, plan->slots()));
@@ -88,9 +92,11 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
     };
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
+  Memory* const memory = evaluator_.engine().memory();
   for (const std::string& name : d_.cache_names) {
     ckks::Ciphertext& cache = result.outputs.at(name);
-    cache = evaluator_.drop_to_level(cache, d_.cache_level);
+    cache = memory == nullptr ? evaluator_.drop_to_level(cache, d_.cache_level)
+                              : evaluator_.drop_to_level(cache.in(memory), d_.cache_level).in(nullptr);
   }
   TextNote note = request;
   note.names = names_of(&machine == token_machine_.get() ? d_.token_outputs() : d_.prompt_outputs());

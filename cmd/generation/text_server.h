@@ -17,6 +17,7 @@
 #include "ckks/base/files/json.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/wire/ciphertext_file.h"
+#include "cmd/deployment/chosen_engine.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/generation_deployment.h"
 #include "cmd/generation/kept_text.h"
@@ -39,7 +40,9 @@ struct Greeting {
 class TextServer {
  public:
   // Throws Error if a key is missing or belongs elsewhere. All arguments outlive the object.
-  TextServer(const GenerationDeployment& deployment, const ckks::EvaluationKeys& keys, KeptText& kept);
+  // On a device, unless that is null.
+  TextServer(const GenerationDeployment& deployment, const ckks::EvaluationKeys& keys, KeptText& kept,
+             ckks::Device* device = nullptr);
 
   Greeting greeting() const;
   // The answer to one frame. Throws Error where it is refused.
@@ -67,6 +70,7 @@ class TextServer {
   const GenerationDeployment& d_;
   std::function<void(size_t, const ckks::Ciphertext&)> observer_;
   KeptText& kept_;
+  ChosenEngine chosen_;
   ckks::Encoder encoder_;
   ckks::Evaluator evaluator_;
   std::unique_ptr<const ckks::Bootstrapper> bootstrapper_;

@@ -92,6 +92,33 @@ system_headers = repository_rule(
     },
 )
 
+def _cuda_toolkit_impl(ctx):
+    home = ctx.os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    found = ctx.path(home + "/bin/nvcc").exists
+    runtime = ctx.path(home + "/lib64/libcudart_static.a")
+    ctx.file("WORKSPACE", "workspace(name = %r)\n" % ctx.name)
+    ctx.file("toolkit.bzl", "CUDA_FOUND = %r\nNVCC = %r\n" % (found, home + "/bin/nvcc"))
+    if found:
+        ctx.symlink(runtime, "libcudart_static.a")
+    ctx.file("BUILD", """
+cc_library(
+    name = "runtime",
+    srcs = %r,
+    linkopts = ["-ldl", "-lpthread", "-lrt"],
+    visibility = ["//visibility:public"],
+)
+""" % (["libcudart_static.a"] if found else []))
+
+_cuda_toolkit = repository_rule(
+    implementation = _cuda_toolkit_impl,
+    local = True,
+    environ = ["CUDA_HOME"],
+)
+
+def cuda_repository():
+    """@cuda: the toolkit in CUDA_HOME, else in its usual place; CUDA_FOUND tells whether there is one."""
+    _cuda_toolkit(name = "cuda")
+
 def doctest_repository():
     system_headers(name = "doctest", header = "doctest/doctest.h", package = "doctest-dev")
 
@@ -126,3 +153,4 @@ def host_repositories():
         },
     )
     doctest_repository()
+    cuda_repository()

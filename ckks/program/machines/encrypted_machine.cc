@@ -68,7 +68,9 @@ class EncryptedMachine::Run {
       if (level < plan_.input_levels[i])
         throw Error(message("input '", input.name, "' is at level ", level, " but the plan needs ",
                             plan_.input_levels[i], "; encrypt it at that level"));
-      store(input.value, evaluator_.drop_to_level(found->second, plan_.input_levels[i]));
+      const ckks::Level needed = plan_.input_levels[i];
+      store(input.value, memory() == nullptr ? evaluator_.drop_to_level(found->second, needed)
+                                             : evaluator_.drop_to_level(found->second.in(memory()), needed));
     }
   }
 
@@ -83,7 +85,7 @@ class EncryptedMachine::Run {
           ciphertext.scale() != context_.scale(ciphertext.level()))
         throw Error(message("value ", value.id,
                             " of the checkpoint does not fit the plan; it belongs to another one"));
-      store(value, std::move(ciphertext));
+      store(value, memory() == nullptr ? std::move(ciphertext) : ciphertext.in(memory()));
     }
     for (Value value : expected)
       if (values_[id(value)].c[0].empty())
@@ -106,8 +108,9 @@ class EncryptedMachine::Run {
                     error.kind());
       }
       result_.seconds[index_] = seconds_since(start);
+      downloaded_.clear();
       if (options_.observe)
-        for (Value value : instruction_->results) options_.observe(index_, value, values_[id(value)]);
+        for (Value value : instruction_->results) options_.observe(index_, value, on_host(value));
       for (Value value : plan_.last_use[index_]) release(value);
       if (options_.checkpoint &&
           std::binary_search(options_.checkpoint_after.begin(), options_.checkpoint_after.end(), index_))
@@ -115,7 +118,7 @@ class EncryptedMachine::Run {
       if (options_.progress) options_.progress(index_ + 1, total);
     }
     for (const NamedValue& output : plan_.program.outputs)
-      result_.outputs[output.name] = values_[id(output.value)].clone();
+      result_.outputs[output.name] = values_[id(output.value)].in(nullptr);
     return std::move(result_);
   }
 
@@ -156,9 +159,17 @@ class EncryptedMachine::Run {
     return found->second;
   }
 
+  Memory* memory() const { return evaluator_.engine().memory(); }
+
+  // A value for whoever looks at it from outside, until the next instruction.
+  const ckks::Ciphertext& on_host(Value value) {
+    if (memory() == nullptr) return values_[id(value)];
+    return downloaded_[value.id] = values_[id(value)].in(nullptr);
+  }
+
   void hand_out_checkpoint() {
     std::vector<std::pair<Value, const ckks::Ciphertext*>> live;
-    for (Value value : live_after(plan_, index_)) live.emplace_back(value, &values_[id(value)]);
+    for (Value value : live_after(plan_, index_)) live.emplace_back(value, &on_host(value));
     options_.checkpoint(index_ + 1, live);
   }
 
@@ -218,7 +229,7 @@ class EncryptedMachine::Run {
           return store(0, evaluator_.square_rescale(argument(0)));
         return store(0, evaluator_.multiply_rescale(argument(0), argument(1)));
       case Opcode::kSumOfProducts: {
-        std::vector<ckks::Evaluator::Factors> factors;
+        std::vector<ckks::Factors> factors;
         for (size_t i = 0; i < instruction_->arguments.size(); i += 2)
           factors.push_back({&argument(i), &argument(i + 1)});
         return store(0, evaluator_.relinearise_rescale(evaluator_.sum_of_products(factors)));
@@ -311,6 +322,7 @@ class EncryptedMachine::Run {
   const std::map<size_t, Instruction> constants_;  // of this run, by place
   std::vector<ckks::Ciphertext> values_;
   std::map<std::pair<int, int>, ckks::Ciphertext> lowered_;  // (value, level)
+  std::map<int, ckks::Ciphertext> downloaded_;
   RunResult result_;
   size_t live_bytes_ = 0;
   size_t index_ = 0;

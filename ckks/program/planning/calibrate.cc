@@ -4,11 +4,11 @@
 #include <chrono>
 
 #include "ckks/base/parallel.h"
+#include "ckks/engine/key_switch.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/packed_poly.h"
 #include "ckks/scheme/encoding/encoder.h"
-#include "ckks/scheme/server/key_switch.h"
 
 namespace psm::program {
 namespace {

@@ -3,6 +3,8 @@
 // Notation: q is the modulus, odd, 2^3 < q < 2^50; k = bit length of q. Residues are u64 in [0, q) unless a
 // range is given. The bound of 50 bits leaves room for [0, 4q) in the 52-bit multipliers of AVX-512-IFMA.
 //
+// What is constexpr serves devices as well (ckks/device/programs/block_program.h).
+//
 // No function but pow_mod (whose exponents are public) has a branch or an address that depends on a residue.
 //
 // Sources: Barrett reduction (P. Barrett, CRYPTO 1986); multiplication by a constant with a precomputed
@@ -30,26 +32,26 @@ inline Modulus::Modulus(uint64_t q) : value(q), bits(std::bit_width(q)) {
 inline bool operator==(const Modulus& a, const Modulus& b) { return a.value == b.value; }
 
 // x - c where x >= c, else x, without a branch: residues may be secret. x < c + 2^63.
-inline uint64_t subtract_if_at_least(uint64_t x, uint64_t c) {
+constexpr uint64_t subtract_if_at_least(uint64_t x, uint64_t c) {
   const uint64_t difference = x - c;
   return difference + (c & (0 - (difference >> 63)));
 }
 
 // a, b in [0, q).
-inline uint64_t add_mod(uint64_t a, uint64_t b, const Modulus& m) {
+constexpr uint64_t add_mod(uint64_t a, uint64_t b, const Modulus& m) {
   return subtract_if_at_least(a + b, m.value);
 }
-inline uint64_t sub_mod(uint64_t a, uint64_t b, const Modulus& m) {
+constexpr uint64_t sub_mod(uint64_t a, uint64_t b, const Modulus& m) {
   return subtract_if_at_least(a + m.value - b, m.value);
 }
-inline uint64_t negate_mod(uint64_t a, const Modulus& m) {
+constexpr uint64_t negate_mod(uint64_t a, const Modulus& m) {
   return subtract_if_at_least(m.value - a, m.value);
 }
 
 // x mod q for x < q * 2^62 (so a sum of 4096 products fits). The estimated quotient is at most 2 too small:
 // x/q - floor(x / 2^(k-1)) * barrett / 2^64 < 2^(k-1)/q + x/2^(k+63) < 3/2, and the floor takes at most 1
 // more.
-inline uint64_t reduce_wide(uint128_t x, const Modulus& m) {
+constexpr uint64_t reduce_wide(uint128_t x, const Modulus& m) {
   const uint64_t top = static_cast<uint64_t>(x >> (m.bits - 1));
   const uint64_t estimate = static_cast<uint64_t>((uint128_t{top} * m.barrett) >> 64);
   uint64_t r = static_cast<uint64_t>(x) - estimate * m.value;
@@ -57,7 +59,9 @@ inline uint64_t reduce_wide(uint128_t x, const Modulus& m) {
   return subtract_if_at_least(r, m.value);
 }
 
-inline uint64_t mul_mod(uint64_t a, uint64_t b, const Modulus& m) { return reduce_wide(uint128_t{a} * b, m); }
+constexpr uint64_t mul_mod(uint64_t a, uint64_t b, const Modulus& m) {
+  return reduce_wide(uint128_t{a} * b, m);
+}
 
 // w in [0, q).
 inline Multiplier make_multiplier(uint64_t w, const Modulus& m) {
@@ -65,23 +69,23 @@ inline Multiplier make_multiplier(uint64_t w, const Modulus& m) {
 }
 
 // x * w modulo q, in [0, 2q), for any 64-bit x.
-inline uint64_t mul_lazy(uint64_t x, const Multiplier& w, const Modulus& m) {
+constexpr uint64_t mul_lazy(uint64_t x, const Multiplier& w, const Modulus& m) {
   const uint64_t quotient = static_cast<uint64_t>((uint128_t{x} * w.quotient) >> 64);
   return x * w.value - quotient * m.value;
 }
-inline uint64_t mul_mod(uint64_t x, const Multiplier& w, const Modulus& m) {
+constexpr uint64_t mul_mod(uint64_t x, const Multiplier& w, const Modulus& m) {
   return subtract_if_at_least(mul_lazy(x, w, m), m.value);
 }
 
 // Any 64-bit x; in [0, 2q) and in [0, q).
-inline uint64_t reduce_lazy(uint64_t x, const Modulus& m) {
+constexpr uint64_t reduce_lazy(uint64_t x, const Modulus& m) {
   return x - static_cast<uint64_t>((uint128_t{x} * m.one.quotient) >> 64) * m.value;
 }
-inline uint64_t reduce_mod(uint64_t x, const Modulus& m) {
+constexpr uint64_t reduce_mod(uint64_t x, const Modulus& m) {
   return subtract_if_at_least(reduce_lazy(x, m), m.value);
 }
 // Any 64-bit signed x; branch-free, so x may be secret.
-inline uint64_t reduce_signed(int64_t x, const Modulus& m) {
+constexpr uint64_t reduce_signed(int64_t x, const Modulus& m) {
   const uint64_t negative = static_cast<uint64_t>(x >> 63);  // all ones if x < 0
   const uint64_t magnitude = (static_cast<uint64_t>(x) ^ negative) - negative;
   const uint64_t r = reduce_mod(magnitude, m);
@@ -89,7 +93,7 @@ inline uint64_t reduce_signed(int64_t x, const Modulus& m) {
   return r + (negative & nonzero & (m.value - 2 * r));
 }
 // The representative of a in (-q/2, q/2), without a branch.
-inline int64_t centered(uint64_t a, const Modulus& m) {
+constexpr int64_t centered(uint64_t a, const Modulus& m) {
   const uint64_t above = 0 - ((m.value / 2 - a) >> 63);
   return static_cast<int64_t>(a - (m.value & above));
 }

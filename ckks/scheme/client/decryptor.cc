@@ -6,8 +6,8 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/engine/key_switch.h"
 #include "ckks/ring/kernels/backend.h"
-#include "ckks/scheme/server/key_switch.h"
 
 namespace psm::ckks {
 

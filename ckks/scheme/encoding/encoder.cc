@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -58,8 +59,8 @@ struct Encoder::Tables {
   Embedding embedding;
 };
 
-Encoder::Encoder(const Context& context)
-    : context_(context), tables_(std::make_unique<const Tables>(context.log_n() - 1)) {}
+Encoder::Encoder(const Context& context, Memory* memory)
+    : context_(context), memory_(memory), tables_(std::make_unique<const Tables>(context.log_n() - 1)) {}
 Encoder::~Encoder() = default;
 
 Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level) const {
@@ -68,6 +69,12 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
 
 Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                           bool extended) const {
+  Plaintext plaintext = encode_on_host(values, level, scale, extended);
+  return memory_ == nullptr ? std::move(plaintext) : plaintext.in(memory_);
+}
+
+Plaintext Encoder::encode_on_host(std::span<const std::complex<double>> values, Level level, Scale scale,
+                                  bool extended) const {
   const size_t m = values.size();
   if (m == 0 || !std::has_single_bit(m) || m > static_cast<size_t>(context_.slots())) {
     throw Error(message("cannot encode a vector of ", m, " values; the size must be a power of two up to ",

@@ -31,7 +31,8 @@ class Encoder {
   // to zero. Messages are smaller than that by far.
   static constexpr int kDecodedLimbs = 3;
 
-  explicit Encoder(const Context& context);
+  // Plaintexts are put in `memory`: an engine's (ckks/engine/engine.h), or the host's.
+  explicit Encoder(const Context& context, Memory* memory = nullptr);
   ~Encoder();
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
@@ -40,6 +41,10 @@ class Encoder {
   Plaintext encode(std::span<const std::complex<double>> values, Level level) const;
   Plaintext encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                    bool extended = false) const;
+  // In the host's memory, to be packed before it goes to memory().
+  Plaintext encode_on_host(std::span<const std::complex<double>> values, Level level, Scale scale,
+                           bool extended) const;
+  Memory* memory() const { return memory_; }
 
   // All N/2 slots; what is computed on the way is wiped, but for the polynomial of a plaintext that is not
   // wiped itself. Throws Error for a scale beyond 2^log2_readable(level): no value of size 1 could be told
@@ -56,6 +61,7 @@ class Encoder {
  private:
   struct Tables;
   const Context& context_;
+  Memory* memory_;
   std::unique_ptr<const Tables> tables_;
 };
 

@@ -35,6 +35,12 @@ Plaintext Plaintext::clone() const {
   return copy;
 }
 
+Plaintext Plaintext::in(Memory* memory) const {
+  Buffer residues(residues_.size(), memory);
+  copy_words(residues, 0, residues_, 0, residues_.size());
+  return Plaintext(*ring_, basis_, values_per_limb_, scale_, std::move(residues));
+}
+
 int Plaintext::run_length() const { return static_cast<int>(ring_->n()) / values_per_limb_; }
 
 size_t Plaintext::bytes() const {

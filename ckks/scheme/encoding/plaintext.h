@@ -27,6 +27,7 @@ class Plaintext {
   Plaintext(Plaintext&&) = default;
   Plaintext& operator=(Plaintext&&) = default;
   Plaintext clone() const;
+  Plaintext in(Memory* memory) const;  // a copy there; of no secret
 
   bool empty() const { return ring_ == nullptr; }
   const Ring& ring() const { return *ring_; }

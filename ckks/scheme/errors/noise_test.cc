@@ -136,7 +136,7 @@ void compare_down_from(TestParty& t, Level level, Comparison& compare) {
   const Ciphertext relinearised = e.rescale(e.multiply(a, b));
   own("relinearisation, then rescale", relinearised, pq,
       NoiseModel::sum(model.key_switch(level, scale * scale), model.rescale(relinearised.scale())));
-  const Evaluator::Factors factors[] = {{&a, &b}, {&a, &a}, {&b, &b}};
+  const Factors factors[] = {{&a, &b}, {&a, &a}, {&b, &b}};
   const Ciphertext several = e.relinearise_rescale(e.sum_of_products(factors));
   own("sum of products", several, map(p, [&](size_t i) { return p[i] * q[i] + p[i] * p[i] + q[i] * q[i]; }),
       products(several));

@@ -33,15 +33,16 @@ class ScaledPolys {
   ScaledPolys(std::array<RnsPoly, kPolys> polys, Scale scale, Fingerprint owner)
       : c(std::move(polys)), fingerprint(owner), scale_(scale) {}
   // Residues undefined.
-  ScaledPolys(const Ring& ring, Basis basis, Scale scale, Fingerprint owner)
+  ScaledPolys(const Ring& ring, Basis basis, Scale scale, Fingerprint owner, Memory* memory = nullptr)
       : fingerprint(owner), scale_(scale) {
-    for (RnsPoly& poly : c) poly = RnsPoly(ring, basis, Form::kNtt);
+    for (RnsPoly& poly : c) poly = RnsPoly(ring, basis, Form::kNtt, memory);
   }
 
   std::array<RnsPoly, kPolys> c;
   Fingerprint fingerprint;
 
   Level level() const { return level_of(c[0].basis()); }
+  Memory* memory() const { return c[0].memory(); }
   Scale scale() const { return scale_; }
 
   // Takes the scale that is meant for the one that was computed in doubles: they differ by 2^-40 at most, and
@@ -62,6 +63,7 @@ class Ciphertext : public ScaledPolys<2> {
   using ScaledPolys::ScaledPolys;
   size_t bytes() const { return c[0].bytes() + c[1].bytes(); }
   Ciphertext clone() const;
+  Ciphertext in(Memory* memory) const;  // a copy there
 };
 
 // A product before relinearisation: c_0 + c_1 s + c_2 s^2. Sums of products share one relinearisation.

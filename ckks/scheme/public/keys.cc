@@ -11,6 +11,23 @@ size_t KeySwitchKey::bytes() const {
   return total;
 }
 
+KeySwitchKey KeySwitchKey::in(Memory* memory) const {
+  KeySwitchKey copy{
+      .seed = seed, .level = level, .p_count = p_count, .digits = {}, .fingerprint = fingerprint};
+  for (const Digit& digit : digits) copy.digits.push_back({digit.b.in(memory), digit.a.in(memory)});
+  return copy;
+}
+
+EvaluationKeys EvaluationKeys::in(Memory* memory) const {
+  EvaluationKeys copy;
+  copy.fingerprint = fingerprint;
+  for (const auto& [band, key] : relinearisation) copy.relinearisation.emplace(band, key.in(memory));
+  for (const auto& [use, key] : galois) copy.galois.emplace(use, key.in(memory));
+  if (to_ephemeral) copy.to_ephemeral = to_ephemeral->in(memory);
+  if (from_ephemeral) copy.from_ephemeral = from_ephemeral->in(memory);
+  return copy;
+}
+
 namespace {
 
 const KeySwitchKey* if_reaches(const KeySwitchKey& key, Level level) {

@@ -47,6 +47,7 @@ struct KeySwitchKey {
   Fingerprint fingerprint;
 
   size_t bytes() const;
+  KeySwitchKey in(Memory* memory) const;  // a copy there
 };
 
 struct EvaluationKeys {
@@ -58,6 +59,7 @@ struct EvaluationKeys {
   Fingerprint fingerprint;
 
   size_t bytes() const;
+  EvaluationKeys in(Memory* memory) const;  // a copy there
   // The key that serves this level; null if there is none.
   const KeySwitchKey* find_relinearisation(const Context& context, Level level) const;
   const KeySwitchKey* find_galois(const Context& context, GaloisElement g, Level level) const;

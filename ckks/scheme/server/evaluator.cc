@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "ckks/engine/host_engine.h"
 #include "ckks/scheme/server/evaluator_implementation.h"
 
 namespace psm::ckks {
@@ -49,8 +50,20 @@ void check_owner(const char* operation, const Fingerprint& a, const Context& con
 }  // namespace evaluator_internal
 
 Evaluator::Evaluator(const Context& context, const EvaluationKeys& keys)
-    : context_(context), keys_(keys), switcher_(context) {
-  if (keys.fingerprint.parameters != 0 && keys.fingerprint.parameters != context.fingerprint()) {
+    : context_(context),
+      keys_(keys),
+      own_engine_(std::make_unique<HostEngine>(context)),
+      engine_(own_engine_.get()) {
+  check_keys();
+}
+
+Evaluator::Evaluator(const Engine& engine, const EvaluationKeys& keys)
+    : context_(engine.context()), keys_(keys), engine_(&engine) {
+  check_keys();
+}
+
+void Evaluator::check_keys() const {
+  if (keys_.fingerprint.parameters != 0 && keys_.fingerprint.parameters != context_.fingerprint()) {
     throw Error("the evaluation keys belong to other parameters; generate them with these");
   }
 }

@@ -18,31 +18,35 @@
 // Hoisting: the d_i depend on c alone and serve any number of rotations. Double hoisting: sums over several
 // rotations are taken in Q_l P (ExtendedCiphertext) and divided once.
 //
-// Thread-safety: all functions are const and may run concurrently; each uses OpenMP over limbs inside.
-// Memory: scratch comes from the buffer pool; nothing is allocated in inner loops.
+// Residues are an Engine's (ckks/engine/engine.h); levels, scales, keys and refusals are here.
+//
+// Thread-safety: all functions are const and may run concurrently.
 #pragma once
 
 #include <complex>
+#include <memory>
 #include <span>
 
+#include "ckks/engine/engine.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/encoding/plaintext.h"
 #include "ckks/scheme/public/ciphertext.h"
 #include "ckks/scheme/public/keys.h"
-#include "ckks/scheme/server/galois_tile.h"
-#include "ckks/scheme/server/key_switch.h"
 
 namespace psm::ckks {
 
 class Evaluator {
  public:
+  // On the processor.
   Evaluator(const Context& context, const EvaluationKeys& keys);
+  // By an engine that outlives it, in whose memory the keys are and all operands must be.
+  Evaluator(const Engine& engine, const EvaluationKeys& keys);
   Evaluator(const Evaluator&) = delete;
   Evaluator& operator=(const Evaluator&) = delete;
 
   const Context& context() const { return context_; }
   const EvaluationKeys& keys() const { return keys_; }
-  const KeySwitcher& switcher() const { return switcher_; }
+  const Engine& engine() const { return *engine_; }
 
   // ---- linear -------------------------------------------------------------------------------------------
   Ciphertext add(const Ciphertext& a, const Ciphertext& b) const;
@@ -70,9 +74,6 @@ class Evaluator {
   ProductCiphertext multiply_no_relin(const Ciphertext& a, const Ciphertext& b) const;
   // sum_k a_k * b_k, the scales of all products exactly equal: sums of products share one relinearisation,
   // and each factor is read once.
-  struct Factors {
-    const Ciphertext *a, *b;
-  };
   ProductCiphertext sum_of_products(std::span<const Factors> factors) const;
   Ciphertext relinearise(const ProductCiphertext& a) const;
   // relinearise + rescale in one division by P q_l.
@@ -106,7 +107,7 @@ class Evaluator {
   // ---- double hoisting ----------------------------------------------------------------------------------
   // sigma_g of the source, times P, modulo Q_l P. g = 1 needs no key.
   ExtendedCiphertext apply_galois_extended(const Hoisted& a, GaloisElement g) const;
-  // What galois_tile.h takes for it; throws Error without a key.
+  // What engines take for it; throws Error without a key.
   GaloisStep galois_step(GaloisElement g, Level level) const;
   void add_inplace(ExtendedCiphertext& a, const ExtendedCiphertext& b) const;
   // `b` encoded with extended = true.
@@ -129,9 +130,12 @@ class Evaluator {
   void require_relinearisation_key(Level level) const;
 
  private:
+  void check_keys() const;
+
   const Context& context_;
   const EvaluationKeys& keys_;
-  KeySwitcher switcher_;
+  std::unique_ptr<const Engine> own_engine_;
+  const Engine* engine_;
 };
 
 }  // namespace psm::ckks

@@ -1,6 +1,5 @@
 // Products of ciphertexts and their relinearisation.
 #include <utility>
-#include <vector>
 
 #include "ckks/scheme/server/evaluator_implementation.h"
 
@@ -28,20 +27,8 @@ ProductCiphertext Evaluator::sum_of_products(std::span<const Factors> factors) c
     evaluator_internal::check_levels("sum_of_products", first.level(), pair.a->level());
     evaluator_internal::check_scales("sum_of_products", scale, pair.a->scale() * pair.b->scale());
   }
-  ProductCiphertext out(context_.ring(), first.c[0].basis(), scale, first.fingerprint);
-  parallel_for(0, static_cast<size_t>(first.level()) + 1, [&](size_t index) {
-    const int j = static_cast<int>(index);
-    std::vector<const uint64_t*> limbs[4];
-    for (const Factors& pair : factors) {
-      for (int i : {0, 1}) {
-        limbs[i].push_back(pair.a->c[i].limb(j));
-        limbs[2 + i].push_back(pair.b->c[i].limb(j));
-      }
-    }
-    kernels().tensor_product(out.c[0].limb(j), out.c[1].limb(j), out.c[2].limb(j), limbs[0].data(),
-                             limbs[1].data(), limbs[2].data(), limbs[3].data(), factors.size(),
-                             first.c[0].n(), first.c[0].modulus(j));
-  });
+  ProductCiphertext out(context_.ring(), first.c[0].basis(), scale, first.fingerprint, first.memory());
+  engine_->multiply_sums(out.c, factors, false, {});
   return out;
 }
 
@@ -60,7 +47,7 @@ Ciphertext Evaluator::relinearise(const ProductCiphertext& a) const {
   evaluator_internal::check_owner("relinearise", a.fingerprint, context_, keys_);
   require_relinearisation_key(a.level());
   const KeySwitchKey& key = *keys_.find_relinearisation(context_, a.level());
-  return {switcher_.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1]}), a.scale(),
+  return {engine_->switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1]}), a.scale(),
           a.fingerprint};
 }
 
@@ -69,7 +56,7 @@ Ciphertext Evaluator::relinearise_rescale(const ProductCiphertext& a) const {
   evaluator_internal::check_level("relinearise_rescale", a.level(), 1);
   require_relinearisation_key(a.level());
   const KeySwitchKey& key = *keys_.find_relinearisation(context_, a.level());
-  return {switcher_.switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true}),
+  return {engine_->switch_key(a.c[2], key, {.addend0 = &a.c[0], .addend1 = &a.c[1], .rescale = true}),
           context_.rescaled(a.scale(), a.level()), a.fingerprint};
 }
 

@@ -174,7 +174,7 @@ TEST_CASE("a sum of products needs one relinearisation") {
   const Slots x = t.random_slots(12), y = t.random_slots(13), z = t.random_slots(14);
   const Ciphertext a = t.encrypt(x, 5), b = t.encrypt(y, 5), c = t.encrypt(z, 5);
   const Evaluator& e = *t.evaluator;
-  const Evaluator::Factors factors[] = {{&a, &b}, {&b, &c}, {&c, &a}};
+  const Factors factors[] = {{&a, &b}, {&b, &c}, {&c, &a}};
   const ProductCiphertext sum = e.sum_of_products(factors);
   const Slots expected = map(x, [&](size_t i) { return x[i] * y[i] + y[i] * z[i] + z[i] * x[i]; });
   CHECK(max_error(t.decrypt(e.rescale(e.relinearise(sum))), expected) < kTolerance);

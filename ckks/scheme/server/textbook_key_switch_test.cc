@@ -5,8 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "ckks/engine/key_switch.h"
 #include "ckks/ring/kernels/backend.h"
-#include "ckks/scheme/server/key_switch.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 

@@ -6,10 +6,10 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "ckks/engine/key_switch.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/wide_gaussian.h"
 #include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/server/key_switch.h"
 
 namespace psm::ckks {
 

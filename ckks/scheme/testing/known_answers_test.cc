@@ -12,9 +12,9 @@
 
 #include "ckks/base/files/hex.h"
 #include "ckks/base/random/sha256.h"
+#include "ckks/engine/key_switch.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/encoding/encoder.h"
-#include "ckks/scheme/server/key_switch.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
@@ -123,7 +123,7 @@ TEST_CASE(
     const KeySwitcher switcher(context());
     const RnsPoly c = sample(0, {kLevel + 1, 0}), a0 = sample(1, {kLevel + 1, 0}),
                   a1 = sample(2, {kLevel + 1, 0});
-    const auto check = [&](const KeySwitcher::Options& options, const auto& begin, const char* expected) {
+    const auto check = [&](const SwitchOptions& options, const auto& begin, const char* expected) {
       for (const bool hoisted : {false, true}) {
         CAPTURE(hoisted);
         const Words words = coefficients(hoisted ? switcher.switch_key(switcher.decompose(c, 2), key, options)

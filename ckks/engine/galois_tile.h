@@ -12,28 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
-#include "ckks/ring/arithmetic/automorphism.h"
-#include "ckks/scheme/public/ciphertext.h"
-#include "ckks/scheme/public/keys.h"
-#include "ckks/scheme/server/key_switch.h"
+#include "ckks/engine/key_switch.h"
 
 namespace psm::ckks {
-
-// The digits of a ciphertext's c_1, extended to Q_l P and in NTT form, with the ciphertext itself (borrowed).
-struct Hoisted {
-  const Ciphertext* source = nullptr;
-  Digits digits;  // none are needed for g = 1
-
-  Level level() const { return source->level(); }
-};
-
-// sigma_g with the key that brings its result back to the secret; made by Evaluator::galois_step.
-struct GaloisStep {
-  const KeySwitchKey* key;  // null for the identity
-  std::shared_ptr<const AutomorphismTable> table;
-};
 
 // Places [begin, begin + size) of limb j of the basis {level + 1, p_count}, size <= kMaxTile a power of two
 // and begin a multiple of it: `size` residues each of the two polynomials above.

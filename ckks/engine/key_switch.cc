@@ -1,4 +1,4 @@
-#include "ckks/scheme/server/key_switch.h"
+#include "ckks/engine/key_switch.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,11 +15,6 @@ constexpr size_t kStretch = 2048;
 // Residues of a sum of products that stay in the first-level cache.
 constexpr size_t kTile = 512;
 constexpr size_t kMaxLimbs = 64;
-
-// The limb of `prime` (an index of the ring) in a polynomial of this basis.
-int limb_of(const Ring& ring, Basis basis, int prime) {
-  return prime < ring.q_count() ? prime : basis.q + prime - ring.q_count();
-}
 
 // A change of basis of one polynomial, whole limbs: out[t] from y[s], the results of inverse_transform(s).
 struct Conversion {
@@ -82,7 +77,7 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
   const size_t n = ring.n();
   Remainders remainders(converter, kPolys, n);
   parallel_for(0, remainders.sources(), [&](size_t index) {
-    const int s = static_cast<int>(index), j = limb_of(ring, x[0]->basis(), converter.source(s));
+    const int s = static_cast<int>(index), j = ring.limb_of(x[0]->basis(), converter.source(s));
     for (size_t i = 0; i < kPolys; ++i) {
       k.ntt_inverse(remainders.residues(i, index), x[i]->limb(j), converter.inverse_transform(s));
     }
@@ -105,66 +100,15 @@ std::array<RnsPoly, kPolys> divide(const Ring& ring, const BasisConverter& conve
 
 }  // namespace
 
-KeySwitcher::KeySwitcher(const Context& context) : context_(context) {
-  const Ring& ring = context.ring();
-  for (int j = 0; j < ring.q_count(); ++j) {
-    const Modulus& m = ring.q(j);
-    std::vector<Multiplier>& products = p_products_.emplace_back();
-    uint64_t product = 1;
-    for (int i = 0; i < ring.p_count(); ++i) {
-      product = mul_mod(product, reduce_mod(context.p(i), m), m);
-      products.push_back(make_multiplier(product, m));
-    }
-  }
-}
-
-const Multiplier& KeySwitcher::p_product(int j, int p_count) const {
-  PSM_CHECK(p_count >= 1 && p_count <= static_cast<int>(p_products_[j].size()), p_count, " special primes");
-  return p_products_[j][p_count - 1];
-}
-
-const BasisConverter& KeySwitcher::converter(Kind kind, Level level, int index, int p_count) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  auto& entry = converters_[{kind, level, index, p_count}];
-  if (!entry) {
-    const Ring& ring = context_.ring();
-    std::vector<int> sources, targets;
-    if (kind == kModUp) {
-      const DigitRange digit = context_.digit(index, level);
-      for (int i = 0; i <= level; ++i) (i >= digit.begin && i < digit.end ? sources : targets).push_back(i);
-      for (int i = 0; i < p_count; ++i) targets.push_back(ring.q_count() + i);
-    } else {
-      for (int i = 0; i < p_count; ++i) sources.push_back(ring.q_count() + i);
-      if (kind == kModDownRescale) sources.push_back(level);
-      for (int i = 0; i < level + (kind == kModDown ? 1 : 0); ++i) targets.push_back(i);
-    }
-    entry = std::make_unique<const BasisConverter>(ring, sources, targets);
-  }
-  return *entry;
-}
+KeySwitcher::KeySwitcher(const Context& context) : context_(context), converters_(context) {}
 
 Digits KeySwitcher::split(const RnsPoly& c, int p_count) const {
-  PSM_CHECK(c.form() == Form::kNtt && c.basis().p == 0);
-  const Ring& ring = context_.ring();
   const Kernels& k = kernels();
-  const size_t n = ring.n();
+  const size_t n = context_.ring().n();
   const Level level = level_of(c.basis());
-  Digits digits{
-      .basis = {level + 1, p_count}, .count = context_.digit_count(level), .extensions = {}, .limbs = {}};
-  digits.limbs.resize(static_cast<size_t>(digits.basis.limbs() * digits.count));
-
+  Digits digits = room_for_digits(context_, c, p_count);
   std::vector<const BasisConverter*> converters;
-  for (int d = 0; d < digits.count; ++d) {
-    const BasisConverter& converter = *converters.emplace_back(&this->converter(kModUp, level, d, p_count));
-    Buffer& extension = digits.extensions.emplace_back(static_cast<size_t>(converter.target_count()) * n);
-    for (int i = 0; i < converter.source_count(); ++i) {
-      digits.limbs[converter.source(i) * digits.count + d] = c.limb(converter.source(i));
-    }
-    for (int t = 0; t < converter.target_count(); ++t) {
-      const int j = limb_of(ring, digits.basis, converter.target(t));
-      digits.limbs[j * digits.count + d] = extension.data() + static_cast<size_t>(t) * n;
-    }
-  }
+  for (int d = 0; d < digits.count; ++d) converters.push_back(&converters_.mod_up(level, d, p_count));
 
   // y_i: coefficients of c, multiplied by (D/q_i)^{-1}.
   Buffer y(static_cast<size_t>(level + 1) * n);
@@ -262,19 +206,19 @@ void KeySwitcher::inner_product(const Digits& digits, const KeySwitchKey& key, i
 }
 
 std::array<RnsPoly, 2> KeySwitcher::switch_key(const RnsPoly& c, const KeySwitchKey& key,
-                                               const Options& options) const {
+                                               const SwitchOptions& options) const {
   return switch_key(split(c, key.p_count), key, options);
 }
 
 std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySwitchKey& key,
-                                               const Options& options) const {
+                                               const SwitchOptions& options) const {
   check_key(digits, key);
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
   const size_t n = ring.n();
   const Basis basis = digits.basis;
-  const BasisConverter& converter =
-      this->converter(options.rescale ? kModDownRescale : kModDown, level_of(basis), 0, basis.p);
+  const BasisConverter& converter = options.rescale ? converters_.mod_down_rescale(level_of(basis), basis.p)
+                                                    : converters_.mod_down(level_of(basis), basis.p);
   const auto table =
       options.automorphism == 1 ? nullptr : automorphism_table(options.automorphism, ring.log_n());
   const std::array<const RnsPoly*, 2> addends = {options.addend0, options.addend1};
@@ -285,14 +229,14 @@ std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySw
                              uint64_t* out1) {
     inner_product(digits, digit.limbs.data(), key, j, begin, end, out0, out1);
     if (!options.rescale || j >= basis.q) return;
-    const Multiplier& p = p_product(j, basis.p);
+    const Multiplier& p = converters_.p_product(j, basis.p);
     if (addends[0]) k.scale_add(out0, addends[0]->limb(j) + begin, p, end - begin, ring.q(j));
     if (addends[1]) k.scale_add(out1, addends[1]->limb(j) + begin, p, end - begin, ring.q(j));
   };
 
   Remainders remainders(converter, 2, n);
   parallel_for(0, remainders.sources(), [&](size_t index) {
-    const int s = static_cast<int>(index), j = limb_of(ring, basis, converter.source(s));
+    const int s = static_cast<int>(index), j = ring.limb_of(basis, converter.source(s));
     uint64_t* const residues[2] = {remainders.residues(0, index), remainders.residues(1, index)};
     dividends(transformed_limb(digits, j), j, 0, n, residues[0], residues[1]);
     for (uint64_t* x : residues) k.ntt_inverse(x, x, converter.inverse_transform(s));
@@ -332,17 +276,17 @@ std::array<RnsPoly, 2> KeySwitcher::switch_key(const Digits& digits, const KeySw
 RnsPoly KeySwitcher::mod_down(const RnsPoly& x) const {
   PSM_CHECK(x.form() == Form::kNtt && x.basis().p > 0);
   return std::move(
-      divide<1>(context_.ring(), converter(kModDown, level_of(x.basis()), 0, x.basis().p), {&x})[0]);
+      divide<1>(context_.ring(), converters_.mod_down(level_of(x.basis()), x.basis().p), {&x})[0]);
 }
 
 std::array<RnsPoly, 2> KeySwitcher::mod_down(const RnsPoly& x0, const RnsPoly& x1) const {
   PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
-  return divide<2>(context_.ring(), converter(kModDown, level_of(x0.basis()), 0, x0.basis().p), {&x0, &x1});
+  return divide<2>(context_.ring(), converters_.mod_down(level_of(x0.basis()), x0.basis().p), {&x0, &x1});
 }
 
 std::array<RnsPoly, 2> KeySwitcher::mod_down_rescale(const RnsPoly& x0, const RnsPoly& x1) const {
   PSM_CHECK(x0.form() == Form::kNtt && x0.basis().p > 0 && x0.basis() == x1.basis());
-  return divide<2>(context_.ring(), converter(kModDownRescale, level_of(x0.basis()), 0, x0.basis().p),
+  return divide<2>(context_.ring(), converters_.mod_down_rescale(level_of(x0.basis()), x0.basis().p),
                    {&x0, &x1});
 }
 
@@ -351,10 +295,10 @@ std::vector<std::array<RnsPoly, 2>> KeySwitcher::mod_down_rescale(Basis basis, s
   const Ring& ring = context_.ring();
   const Kernels& k = kernels();
   const size_t n = ring.n(), tile = std::min(n, kMaxTile);
-  const BasisConverter& converter = this->converter(kModDownRescale, level_of(basis), 0, basis.p);
+  const BasisConverter& converter = converters_.mod_down_rescale(level_of(basis), basis.p);
   Remainders remainders(converter, 2 * count, n);
   parallel_for(0, remainders.sources(), [&](size_t index) {
-    const int s = static_cast<int>(index), j = limb_of(ring, basis, converter.source(s));
+    const int s = static_cast<int>(index), j = ring.limb_of(basis, converter.source(s));
     for (size_t begin = 0; begin < n; begin += tile) {
       for (size_t i = 0; i < count; ++i) {
         tiles(i, j, begin, tile, remainders.residues(2 * i, index) + begin,

@@ -15,36 +15,21 @@
 // summed, so its transforms never leave the cache. Sums of products stay in the first-level cache: they are
 // made stretch by stretch where the division needs them.
 //
-// Thread-safe; conversion tables are made at their first use and kept.
+// Thread-safe.
 #pragma once
 
 #include <array>
 #include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <tuple>
 #include <vector>
 
 #include "ckks/base/buffer.h"
-#include "ckks/ring/basis_conversion.h"
+#include "ckks/engine/converters.h"
+#include "ckks/engine/operands.h"
 #include "ckks/ring/poly.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/public/keys.h"
 
 namespace psm::ckks {
-
-// The digits of a polynomial, which is borrowed: limbs of a digit's own primes are the polynomial's, in NTT
-// form.
-struct Digits {
-  Basis basis;
-  int count = 0;
-  bool transformed = false;            // whether the other limbs are in NTT form too
-  std::vector<Buffer> extensions;      // one a digit
-  std::vector<const uint64_t*> limbs;  // limb j of digit i at j * count + i
-
-  const uint64_t* const* limb(int j) const { return limbs.data() + static_cast<size_t>(j) * count; }
-};
 
 // Residues of a limb that are made at a time, so that they stay in the first-level cache.
 constexpr size_t kMaxTile = 1024;
@@ -61,16 +46,11 @@ class KeySwitcher {
   void inner_product(const Digits& digits, const KeySwitchKey& key, int j, size_t begin, size_t end,
                      uint64_t* out0, uint64_t* out1) const;
 
-  struct Options {
-    const RnsPoly* addend0 = nullptr;  // a_0, a_1 above; may be absent
-    const RnsPoly* addend1 = nullptr;
-    bool rescale = false;
-    GaloisElement automorphism = 1;
-  };
   std::array<RnsPoly, 2> switch_key(const Digits& digits, const KeySwitchKey& key,
-                                    const Options& options) const;
+                                    const SwitchOptions& options) const;
   // Of the digits of c, which no other key needs.
-  std::array<RnsPoly, 2> switch_key(const RnsPoly& c, const KeySwitchKey& key, const Options& options) const;
+  std::array<RnsPoly, 2> switch_key(const RnsPoly& c, const KeySwitchKey& key,
+                                    const SwitchOptions& options) const;
 
   // round(x / P) at x's level, and round(x / (P q_l)) one level lower. NTT form in and out.
   RnsPoly mod_down(const RnsPoly& x) const;
@@ -84,8 +64,7 @@ class KeySwitcher {
   // round(x / q_l), for polynomials without special primes.
   std::array<RnsPoly, 2> rescale(const RnsPoly& x0, const RnsPoly& x1) const;
 
-  // [P]_{q_j} for the product P of the first p_count special primes.
-  const Multiplier& p_product(int j, int p_count) const;
+  const Converters& converters() const { return converters_; }
 
  private:
   // Digits whose extensions are coefficients still.
@@ -101,14 +80,8 @@ class KeySwitcher {
   void inner_product(const Digits& digits, const uint64_t* const* limbs, const KeySwitchKey& key, int j,
                      size_t begin, size_t end, uint64_t* out0, uint64_t* out1) const;
 
-  enum Kind { kModUp, kModDown, kModDownRescale };
-  // `index`: the digit, for ModUp.
-  const BasisConverter& converter(Kind kind, Level level, int index, int p_count) const;
-
   const Context& context_;
-  std::vector<std::vector<Multiplier>> p_products_;  // by prime, by number of special primes less one
-  mutable std::mutex mutex_;
-  mutable std::map<std::tuple<Kind, int, int, int>, std::unique_ptr<const BasisConverter>> converters_;
+  Converters converters_;
 };
 
 }  // namespace psm::ckks

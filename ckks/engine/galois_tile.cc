@@ -1,4 +1,4 @@
-#include "ckks/scheme/server/galois_tile.h"
+#include "ckks/engine/galois_tile.h"
 
 #include <algorithm>
 
@@ -19,7 +19,8 @@ void galois_tile(const KeySwitcher& switcher, const Hoisted& a, const GaloisStep
     for (int i : {0, 1}) {
       uint64_t* out = i == 0 ? c0 : c1;
       if (q_limb) {
-        k.scale(out, source.c[i].limb(j) + begin, switcher.p_product(j, p_count), size, ring.q(j));
+        k.scale(out, source.c[i].limb(j) + begin, switcher.converters().p_product(j, p_count), size,
+                ring.q(j));
       } else {
         std::fill_n(out, size, 0);
       }
@@ -30,7 +31,8 @@ void galois_tile(const KeySwitcher& switcher, const Hoisted& a, const GaloisStep
   const size_t from = table.source_begin(begin, size);
   alignas(64) uint64_t k0[kMaxTile], k1[kMaxTile];
   switcher.inner_product(a.digits, *step.key, j, from, from + size, k0, k1);
-  if (q_limb) k.scale_add(k0, source.c[0].limb(j) + from, switcher.p_product(j, p_count), size, ring.q(j));
+  if (q_limb)
+    k.scale_add(k0, source.c[0].limb(j) + from, switcher.converters().p_product(j, p_count), size, ring.q(j));
   k.automorphism(c0, k0, table.tile(begin, size));
   k.automorphism(c1, k1, table.tile(begin, size));
 }

@@ -1,0 +1,104 @@
+// Bootstraps on the emulated device, bit by bit those of the processor, and what they would ask of a GPU: the
+// launch log of a rotation and of a bootstrap is printed. At N = 2^16 with PSM_FULL_SIZE, which takes minutes.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/precision.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/device/device_engine.h"
+#include "ckks/device/emulated_device.h"
+#include "ckks/device/prediction.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "doctest/doctest.h"
+
+namespace psm::ckks {
+namespace {
+
+bool same(const Ciphertext& device, const Ciphertext& host) {
+  if (device.level() != host.level() || device.scale() != host.scale()) return false;
+  const Ciphertext x = device.in(nullptr);
+  const auto equal = [](const RnsPoly& a, const RnsPoly& b) {
+    return std::equal(a.limb(0), a.limb(0) + a.bytes() / sizeof(uint64_t), b.limb(0));
+  };
+  return equal(x.c[0], host.c[0]) && equal(x.c[1], host.c[1]);
+}
+
+void print(const char* what, const LaunchLog& log) {
+  const auto row = [](const char* name, const LaunchLog::Entry& entry) {
+    std::printf("  %-22s %6llu launches %9.1f MB %9.2f M products\n", name,
+                static_cast<unsigned long long>(entry.launches), static_cast<double>(entry.work.bytes) * 1e-6,
+                static_cast<double>(entry.work.products) * 1e-6);
+  };
+  std::printf("%s:\n", what);
+  for (const auto& [name, entry] : log.programs) row(name.c_str(), entry);
+  row("all", log.total());
+  std::printf("  predicted by an H200's data sheet: %.3f ms\n",
+              1e3 * predicted_seconds(log, kH200ByDataSheet));
+}
+
+template <class AnyBootstrapper, class... Arguments>
+void compare(const char* what, const Context& context, ThreadOrder order, const Arguments&... arguments) {
+  const Encoder encoder(context);
+  const SecretKey secret = SecretKey::generate(context);
+  const AnyBootstrapper bootstrapper(context, encoder, arguments...);
+  KeyRequest request = bootstrapper.plan().key_request();
+  const Level level = Level::at(std::min<int>(19, context.max_level()));
+  const GaloisElement g = galois_element(context, 1);
+  request.need_galois(g, level);
+  const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(request);
+  const Evaluator evaluator(context, keys);
+  SeededEncryptor encryptor(secret);
+  const auto encrypt = [&](Level at) {
+    return expand(encryptor.encrypt(encoder.encode(uniform_vector(context.slots(), 1), at)));
+  };
+
+  // Closing the pages around each launch of a large ring would take longer than the launch.
+  EmulatedDevice device({.order = order, .guarded = context.log_n() < 16});
+  {
+    const DeviceEngine engine(context, device);
+    const EvaluationKeys keys_there = keys.in(&device);
+    const Encoder encoder_there(context, &device);
+    const AnyBootstrapper bootstrapper_there(context, encoder_there, arguments...);
+    const Evaluator evaluator_there(engine, keys_there);
+    const Ciphertext in = encrypt(bootstrapper.plan().entry_level()), in_there = in.in(&device);
+    const Ciphertext rotated = encrypt(level), rotated_there = rotated.in(&device);
+    std::printf("%s, %s\n", what, context.describe().c_str());
+    device.take_log();
+    CHECK(same(evaluator_there.apply_galois(rotated_there, g), evaluator.apply_galois(rotated, g)));
+    const LaunchLog rotation = device.take_log();
+    print("a rotation at 20 limbs", rotation);
+    CHECK(rotation.total().launches == 12);
+    const Ciphertext out = bootstrapper_there.apply(evaluator_there, in_there);
+    print("a bootstrap", device.take_log());
+    CHECK(same(out, bootstrapper.apply(evaluator, in)));
+    device.take_log();
+    const BootstrapParts parts = bootstrapper.apply_parts(evaluator, in),
+                         parts_there = bootstrapper_there.apply_parts(evaluator_there, in_there);
+    const LaunchLog second = device.take_log();
+    CHECK(second.uploaded_bytes + second.downloaded_bytes == 0);  // all constants are there
+    CHECK(same(parts_there.re, parts.re));
+    CHECK(same(parts_there.im, parts.im));
+  }
+  std::printf("peak %.2f GB of device memory\n", static_cast<double>(device.peak_bytes()) * 1e-9);
+}
+
+const Context& context() {
+  static const Context instance(std::getenv("PSM_FULL_SIZE") != nullptr ? secure_n16()
+                                                                        : insecure_bootstrappable(10));
+  return instance;
+}
+
+TEST_CASE("a full bootstrap on the emulated device has the processor's bits") {
+  compare<Bootstrapper>("full", context(), ThreadOrder::kShuffled);
+}
+
+TEST_CASE("and so has a sparse one") {
+  compare<SparseBootstrapper>("sparse", context(), ThreadOrder::kReversed,
+                              context().log_n() < 16 ? 64 : 1024);
+}
+
+}  // namespace
+}  // namespace psm::ckks

@@ -1,0 +1,50 @@
+// What nvcc says about the kernels (cuda_device.cu): every program compiled, nothing spilled to memory, and at
+// most 80 registers a thread, so that three blocks of 256 threads run on a multiprocessor at a time.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+
+#include "ckks/device/programs/all_programs.h"
+#include "doctest/doctest.h"
+
+namespace psm::ckks {
+namespace {
+
+TEST_CASE("kernels take at most 80 registers and spill none") {
+  const std::string path =
+      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/ckks/device/cuda/kernels.resources";
+  if (!std::filesystem::exists(path)) {
+    std::printf("skipped: no CUDA toolkit compiled the kernels here\n");
+    return;
+  }
+  std::ifstream file(path);
+  const std::regex entry("Compiling entry function '([^']+)'"), spill("([0-9]+) bytes spill stores"),
+      used("Used ([0-9]+) registers");
+  std::string kernel;
+  size_t kernels = 0, spills = 0;
+  int most = 0;
+  std::smatch found;
+  for (std::string line; std::getline(file, line);) {
+    if (std::regex_search(line, found, entry)) kernel = found[1];
+    CAPTURE(kernel);
+    if (std::regex_search(line, found, spill)) {
+      CHECK(std::stoi(found[1]) == 0);
+      ++spills;
+    }
+    if (std::regex_search(line, found, used)) {
+      CHECK(std::stoi(found[1]) <= 80);
+      most = std::max(most, std::stoi(found[1]));
+      ++kernels;
+    }
+  }
+  CHECK(kernels == AllPrograms::kCount);
+  CHECK(spills == AllPrograms::kCount);
+  std::printf("%zu kernels, at most %d registers\n", kernels, most);
+}
+
+}  // namespace
+}  // namespace psm::ckks

@@ -1,0 +1,85 @@
+#include "ckks/device/device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckks/base/error.h"
+
+namespace psm::ckks {
+namespace {
+
+// Blocks of memory begin where a cache line does, with a line between them that belongs to none.
+constexpr size_t kLine = 256;
+
+size_t bytes_taken(size_t words) { return (words * sizeof(uint64_t) + kLine - 1) / kLine * kLine + kLine; }
+
+}  // namespace
+
+LaunchLog::Entry LaunchLog::total() const {
+  Entry sum;
+  for (const auto& [name, entry] : programs) {
+    sum.launches += entry.launches;
+    sum.work.bytes += entry.work.bytes;
+    sum.work.products += entry.work.products;
+  }
+  return sum;
+}
+
+void Device::give_arena(uint8_t* begin, size_t bytes) {
+  free_.add(begin, bytes / kLine * kLine);
+  arena_bytes_ = bytes;
+}
+
+uint64_t* Device::take(size_t words) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const size_t bytes = bytes_taken(words);
+  uint8_t* begin = free_.take(bytes);
+  if (begin == nullptr) {
+    throw Error(
+        message("the device has no room for ", words * sizeof(uint64_t), " bytes more: ", in_use_, " of ",
+                arena_bytes_, " are in use; use a device with more memory or a smaller model"),
+        Error::Kind::kFailed);
+  }
+  in_use_ += bytes;
+  peak_ = std::max(peak_, in_use_);
+  auto* data = reinterpret_cast<uint64_t*>(begin);
+  taken(data, words);
+  return data;
+}
+
+void Device::give_back(uint64_t* data, size_t words) noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  given_back(data, words);
+  in_use_ -= bytes_taken(words);
+  free_.add(reinterpret_cast<uint8_t*>(data), bytes_taken(words));
+}
+
+void Device::copy(uint64_t* to, const uint64_t* from, size_t words) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  log_.copied_bytes += words * sizeof(uint64_t);
+  copy_words(to, from, words);
+}
+
+void Device::upload(uint64_t* to, const uint64_t* from, size_t words) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  log_.uploaded_bytes += words * sizeof(uint64_t);
+  upload_words(to, from, words);
+}
+
+void Device::download(uint64_t* to, const uint64_t* from, size_t words) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  log_.downloaded_bytes += words * sizeof(uint64_t);
+  download_words(to, from, words);
+}
+
+LaunchLog Device::take_log() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(log_, {});
+}
+
+size_t Device::peak_bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return peak_;
+}
+
+}  // namespace psm::ckks

@@ -1,0 +1,80 @@
+// Device: memory that the host does not read, and block programs that run on what is there.
+//
+// Launches and copies take effect in the order of the calls; a download returns when it is done, so no other
+// synchronisation is needed. Memory comes out of one arena that is made at the start: no allocation while a
+// program runs, and a request beyond the arena is an Error.
+//
+// Thread-safe: calls of several threads are taken in some order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include "ckks/base/buffer.h"
+#include "ckks/base/free_ranges.h"
+#include "ckks/device/programs/all_programs.h"
+#include "ckks/device/programs/block_program.h"
+
+namespace psm::ckks {
+
+// What a device was asked to do.
+struct LaunchLog {
+  struct Entry {
+    uint64_t launches = 0;
+    Work work;
+  };
+  std::map<std::string, Entry> programs;  // by name
+  uint64_t uploaded_bytes = 0, downloaded_bytes = 0, copied_bytes = 0;
+
+  Entry total() const;
+};
+
+class Device : public Memory {
+ public:
+  // All that a launch needs but the program's fields, which it copies.
+  template <class Program>
+  void launch(const Program& program) {
+    static_assert(std::is_trivially_copyable_v<Program> && sizeof(Program) <= kMaxProgramBytes);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    LaunchLog::Entry& entry = log_.programs[Program::kName];
+    const Work work = program.work();
+    ++entry.launches;
+    entry.work.bytes += work.bytes;
+    entry.work.products += work.products;
+    run(AllPrograms::index_of<Program>(), &program, program.blocks(), program.threads());
+  }
+
+  uint64_t* take(size_t words) final;
+  void give_back(uint64_t* data, size_t words) noexcept final;
+  void copy(uint64_t* to, const uint64_t* from, size_t words) final;
+  void upload(uint64_t* to, const uint64_t* from, size_t words) final;
+  void download(uint64_t* to, const uint64_t* from, size_t words) final;
+
+  // Since the last call.
+  LaunchLog take_log();
+  size_t peak_bytes() const;
+  size_t arena_bytes() const { return arena_bytes_; }
+
+ protected:
+  // `bytes` of the device's memory from `begin`, which this class hands out.
+  void give_arena(uint8_t* begin, size_t bytes);
+
+ private:
+  virtual void run(size_t program, const void* fields, uint32_t blocks, uint32_t threads) = 0;
+  virtual void copy_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
+  virtual void upload_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
+  virtual void download_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
+  // What surrounds a block of memory while it is handed out.
+  virtual void taken(uint64_t*, size_t) {}
+  virtual void given_back(uint64_t*, size_t) noexcept {}
+
+  mutable std::mutex mutex_;
+  FreeRanges free_;
+  size_t arena_bytes_ = 0, in_use_ = 0, peak_ = 0;
+  LaunchLog log_;
+};
+
+}  // namespace psm::ckks

@@ -1,0 +1,204 @@
+// Sums and products, changes of level, transforms and changes of basis; key switching is in
+// device_switching.cc.
+#include "ckks/device/device_engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/engine/gaussian_residue.h"
+
+namespace psm::ckks {
+namespace {
+
+// A launch of `count` elements of a list goes on where the one before ended.
+template <class Launch>
+void in_pieces(size_t all, size_t at_most, const Launch& launch) {
+  for (size_t begin = 0; begin < all; begin += at_most) launch(begin, std::min(at_most, all - begin));
+}
+
+template <int kColumnBits>
+void launch_transform(Device& device, NttDirection direction, const NttBatch& batch) {
+  if (direction == NttDirection::kForward) {
+    device.launch(NttColumns<kColumnBits, NttDirection::kForward>{batch});
+    device.launch(NttRows<NttDirection::kForward>{batch});
+  } else {
+    device.launch(NttRows<NttDirection::kInverse>{batch});
+    device.launch(NttColumns<kColumnBits, NttDirection::kInverse>{batch});
+  }
+}
+
+}  // namespace
+
+DeviceEngine::DeviceEngine(const Context& context, Device& device)
+    : Engine(context), device_(device), tables_(context, device) {}
+
+const uint64_t* DeviceEngine::here(const RnsPoly& poly) const {
+  PSM_CHECK(poly.memory() == &device_, "an operand that is not in the device's memory");
+  return poly.limb(0);
+}
+uint64_t* DeviceEngine::here(RnsPoly& poly) const { return const_cast<uint64_t*>(here(std::as_const(poly))); }
+
+LimbPrimes DeviceEngine::primes_of(Basis basis) const {
+  return {tables_.views(), basis.q, basis.p, ring().q_count()};
+}
+
+Permutation DeviceEngine::permutation_of(GaloisElement g) const {
+  return g == 1 ? Permutation{} : tables_.permutation(g);
+}
+
+void DeviceEngine::transform(NttDirection direction, std::span<const NttTask> tasks) const {
+  in_pieces(tasks.size(), kMaxNttTasks, [&](size_t begin, size_t count) {
+    NttBatch batch{tables_.views(), ring().log_n(), static_cast<int>(count), {}};
+    std::copy_n(tasks.data() + begin, count, batch.tasks);
+    switch (ring().log_n() - kLogRow) {
+      case 2:
+        return launch_transform<2>(device_, direction, batch);
+      case 3:
+        return launch_transform<3>(device_, direction, batch);
+      case 4:
+        return launch_transform<4>(device_, direction, batch);
+      case 5:
+        return launch_transform<5>(device_, direction, batch);
+      case 6:
+        return launch_transform<6>(device_, direction, batch);
+      case 7:
+        return launch_transform<7>(device_, direction, batch);
+      default:
+        return launch_transform<8>(device_, direction, batch);
+    }
+  });
+}
+
+void DeviceEngine::convert(std::span<const Conversion> conversions) const {
+  in_pieces(conversions.size(), kMaxConversions, [&](size_t begin, size_t count) {
+    ConvertBasis program{ring().log_n(), static_cast<int>(count), 0, {}};
+    for (size_t i = 0; i < count; ++i) {
+      const Conversion& c = program.conversions[i] = conversions[begin + i];
+      program.target_groups =
+          std::max(program.target_groups, (c.targets + kConvertTargets - 1) / kConvertTargets);
+    }
+    device_.launch(program);
+  });
+}
+
+void DeviceEngine::accumulate_terms(std::span<RnsPoly> out, std::span<const Term> terms,
+                                    bool accumulate) const {
+  in_pieces(terms.size(), kMaxTerms, [&](size_t begin, size_t count) {
+    Combine program{{ring().log_n(), primes_of(out[0].basis())},
+                    static_cast<int>(out.size()),
+                    static_cast<int>(count),
+                    accumulate || begin > 0,
+                    {},
+                    {},
+                    {}};
+    for (size_t i = 0; i < out.size(); ++i) program.out[i] = here(out[i]);
+    for (size_t t = 0; t < count; ++t) {
+      const Term& term = terms[begin + t];
+      program.factor[t] = term.factor;
+      for (size_t i = 0; i < out.size(); ++i) program.a[t][i] = here(term.polys[i]);
+    }
+    device_.launch(program);
+  });
+}
+
+void DeviceEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) const {
+  accumulate_terms(out, terms, false);
+}
+
+void DeviceEngine::apply_gaussian(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z,
+                                  bool adds) const {
+  GaussianProduct program{
+      {ring().log_n(), primes_of(out[0].basis())}, static_cast<int>(out.size()), adds, {}, {}, {}};
+  for (size_t i = 0; i < out.size(); ++i) {
+    program.out[i] = here(out[i]);
+    program.a[i] = here(a[i]);
+  }
+  for (int j = 0; j < out[0].limbs(); ++j) {
+    const GaussianResidue c = gaussian_residue(z, ring().ntt(out[0].prime_index(j)));
+    program.z[j][0] = c.low;
+    program.z[j][1] = c.high;
+  }
+  device_.launch(program);
+}
+
+void DeviceEngine::scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const {
+  apply_gaussian(out, a, z, false);
+}
+
+void DeviceEngine::add_constant(RnsPoly& a, GaussianInteger z) const {
+  apply_gaussian({&a, 1}, {&a, 1}, z, true);
+}
+
+void DeviceEngine::apply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b,
+                               bool adds) const {
+  const int log_run = std::countr_zero(static_cast<unsigned>(b.run_length()));
+  PlainProduct program{{ring().log_n(), primes_of(out[0].basis())},
+                       static_cast<int>(out.size()),
+                       adds,
+                       log_run,
+                       b.limb(0),
+                       {},
+                       {}};
+  for (size_t i = 0; i < out.size(); ++i) {
+    program.out[i] = here(out[i]);
+    program.a[i] = here(a[i]);
+  }
+  device_.launch(program);
+}
+
+void DeviceEngine::multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                                  const Plaintext& b) const {
+  apply_plain(out, a, b, false);
+}
+
+void DeviceEngine::add_plain(RnsPoly& a, const Plaintext& b) const { apply_plain({&a, 1}, {&a, 1}, b, true); }
+
+void DeviceEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
+                                 std::span<const Term> terms) const {
+  in_pieces(factors.size(), kMaxFactors, [&](size_t begin, size_t count) {
+    ProductSums program{
+        {ring().log_n(), primes_of(out[0].basis())}, static_cast<int>(count), doubled, begin > 0, {}, {}, {}};
+    for (size_t i = 0; i < 3; ++i) program.out[i] = here(out[i]);
+    for (size_t k = 0; k < count; ++k) {
+      for (size_t i : {0, 1}) {
+        program.a[k][i] = here(factors[begin + k].a->c[i]);
+        program.b[k][i] = here(factors[begin + k].b->c[i]);
+      }
+    }
+    device_.launch(program);
+  });
+  if (!terms.empty()) accumulate_terms(out.first(2), terms, true);
+}
+
+Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {
+  const size_t n = ring().n();
+  Pair out = make_pair({level + 1, 0});
+  Buffer coefficients = room(2);
+  std::vector<NttTask> inverse, forward;
+  ReduceCentered reduce{ring().log_n(), primes_of(out[0].basis()), 0, {}, {}};
+  for (size_t i : {0, 1}) {
+    uint64_t* const to = coefficients.data() + i * n;
+    inverse.push_back({here(a[i]), to, tables_.last(0), 0});
+    reduce.in[i] = to;
+    reduce.out[i] = here(out[i]);
+    for (int j = 0; j < out[i].limbs(); ++j) forward.push_back({out[i].limb(j), out[i].limb(j), nullptr, j});
+  }
+  transform(NttDirection::kInverse, inverse);
+  device_.launch(reduce);
+  transform(NttDirection::kForward, forward);
+  return out;
+}
+
+Engine::Pair DeviceEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const {
+  Pair out = make_pair(to);
+  if (x[0].basis().p == 0) {
+    divide_last(out, x);
+  } else {
+    divide_special(out, {x});
+  }
+  return out;
+}
+
+}  // namespace psm::ckks

@@ -1,0 +1,236 @@
+// Every operation of an engine on the emulated device: the processor's bits, at the lowest, a middle and the
+// highest level of each band of several chains, and in three orders of threads.
+#include "ckks/device/device_engine.h"
+
+#include <algorithm>
+#include <set>
+
+#include "ckks/device/emulated_device.h"
+#include "ckks/engine/host_engine.h"
+#include "ckks/linalg/apply_transform.h"
+#include "ckks/scheme/testing/test_party.h"
+#include "doctest/doctest.h"
+
+namespace psm::ckks {
+namespace {
+
+// Chains with one digit and with several, short and long primes, and all bands of a chain that bootstraps.
+std::vector<ParameterSpec> parameter_sets() {
+  ParameterSpec tight = insecure_leveled(10, 5);
+  tight.p_count = 1;
+  ParameterSpec small = insecure_leveled(10, 6);
+  small.log_scale = small.compute_bits = 32;
+  small.q0_bits = small.p_bits = 42;
+  small.p_count = 2;
+  return {insecure_leveled(11, 6), tight, small, insecure_bootstrappable(10)};
+}
+
+std::set<Level> levels_of(const Context& context) {
+  std::set<Level> levels;
+  Level lowest = 0;
+  for (const Gadget& band : context.chain().bands) {
+    levels.insert({lowest, Level::at((lowest + band.top) / 2), band.top});
+    lowest = band.top + 1;
+  }
+  return levels;
+}
+
+RnsPoly random_poly(const Ring& ring, Basis basis, TrainingRandom& random) {
+  RnsPoly c(ring, basis, Form::kNtt);
+  for (int j = 0; j < c.limbs(); ++j) {
+    for (size_t k = 0; k < c.n(); ++k) c.limb(j)[k] = random.integer(c.modulus(j).value);
+  }
+  return c;
+}
+
+bool same(const RnsPoly& a, const RnsPoly& b) {
+  if (a.empty() || b.empty()) return a.empty() && b.empty();
+  if (a.basis() != b.basis() || a.form() != b.form()) return false;
+  const RnsPoly x = a.in(nullptr), y = b.in(nullptr);
+  return std::equal(x.limb(0), x.limb(0) + x.n() * static_cast<size_t>(x.limbs()), y.limb(0));
+}
+bool same(std::span<const RnsPoly> a, std::span<const RnsPoly> b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const RnsPoly& x, const RnsPoly& y) { return same(x, y); });
+}
+
+// One level of one chain: operands on the host and on the device, and both engines.
+class Comparison {
+ public:
+  Comparison(TestParty& party, Level level, ThreadOrder order)
+      : party_(party),
+        context_(party.context),
+        level_(level),
+        device_({.order = order}),
+        engine_(context_, device_),
+        random_(static_cast<uint64_t>(level)) {
+    for (int i = 0; i < 3; ++i) {
+      host_.push_back(random_ciphertext());
+      there_.push_back(host_.back().in(&device_));
+    }
+  }
+
+  void sums_and_products() {
+    const Basis basis{level_ + 1, 0};
+    const auto results = [&](const Engine& engine, const std::vector<Ciphertext>& x) {
+      std::vector<RnsPoly> out;
+      const auto keep = [&](std::span<RnsPoly> polys) {
+        for (RnsPoly& poly : polys) out.push_back(std::move(poly));
+      };
+      const auto make = [&](size_t count) {
+        std::vector<RnsPoly> polys;
+        while (polys.size() < count) polys.emplace_back(context_.ring(), basis, Form::kNtt, engine.memory());
+        return polys;
+      };
+      const Term signs[] = {{x[0].c, 1}, {x[1].c, -1}}, one[] = {{x[2].c, -1}};
+      const Term weights[] = {{x[0].c, 123456789012345}, {x[1].c, -7}, {x[2].c, 1}};
+      std::vector<Term> many;
+      for (int t = 0; t < kMaxTerms + 3; ++t) many.push_back({x[t % 3].c, t - 9});
+      for (const std::span<const Term> terms :
+           {std::span<const Term>(signs), std::span<const Term>(one), std::span<const Term>(weights),
+            std::span<const Term>(many)}) {
+        std::vector<RnsPoly> sum = make(2);
+        engine.combine(sum, terms);
+        keep(sum);
+      }
+      for (const bool doubled : {false, true}) {
+        std::vector<Factors> factors;
+        for (int k = 0; k < (doubled ? kMaxFactors + 2 : 2); ++k)
+          factors.push_back({&x[k % 3], &x[(k + 1) % 3]});
+        std::vector<RnsPoly> sum = make(3);
+        engine.multiply_sums(sum, factors, doubled,
+                             doubled ? std::span<const Term>(weights) : std::span<const Term>());
+        keep(sum);
+      }
+      std::vector<RnsPoly> scaled = make(2);
+      engine.scale(scaled, x[0].c, {-12345678, 0x1p70});
+      engine.add_constant(scaled[0], {3, -4});
+      for (const size_t period : {size_t{1}, size_t{8}, static_cast<size_t>(context_.slots())}) {
+        const Encoder encoder(context_, engine.memory());
+        const Plaintext plain = encoder.encode(party_.random_slots(5, period), level_);
+        std::vector<RnsPoly> product = make(2);
+        engine.multiply_plain(product, x[1].c, plain);
+        engine.add_plain(product[1], plain);
+        keep(product);
+      }
+      keep(scaled);
+      if (level_ > 0) {
+        Engine::Pair lower = engine.divide(x[1].c, {level_, 0});
+        keep(lower);
+      } else {
+        Engine::Pair raised = engine.raise(x[1].c, context_.max_level());
+        keep(raised);
+      }
+      return out;
+    };
+    CHECK(same(results(engine_, there_), results(host_engine_, host_)));
+  }
+
+  void key_switches() {
+    const GaloisElement g = galois_element(context_, 3);
+    // At the top of the level's band: with limbs and digits too many.
+    const KeySwitchKey key = party_.generator.galois(g, context_.chain().bands[context_.band(level_)].top);
+    const KeySwitchKey key_there = key.in(&device_);
+    const auto results = [&](const Engine& engine, const std::vector<Ciphertext>& x, const KeySwitchKey& k) {
+      std::vector<Engine::Pair> out;
+      const Hoisted hoisted{&x[0], engine.decompose(x[0].c[1], k.p_count)};
+      const SwitchOptions plain, turned{.addend0 = &x[0].c[0], .automorphism = g},
+          rescaled{.addend0 = &x[1].c[0], .addend1 = &x[1].c[1], .rescale = true};
+      out.push_back(engine.switch_key(x[0].c[1], k, plain));
+      out.push_back(engine.switch_key(hoisted.digits, k, turned));
+      if (level_ > 0) out.push_back(engine.switch_key(x[0].c[1], k, rescaled));
+
+      const auto table = automorphism_table(g, context_.log_n()),
+                 one = automorphism_table(1, context_.log_n());
+      const GaloisStep step{g, &k, table}, identity{1, nullptr, one};
+      const SwitchedSource sources[] = {{&hoisted, &identity}, {&hoisted, &step}};
+      const Engine::Pair sum = engine.sum_switched(sources);
+      out.push_back(engine.divide(sum, {level_ + 1, 0}));
+      out.push_back(engine.switch_extended(sum, step));
+      if (level_ == 0) return out;
+      out.push_back(engine.divide(sum, {level_, 0}));
+      const Encoder encoder(context_, engine.memory());
+      const Plaintext w = encoder.encode(party_.random_slots(6, 16), level_, Scale(1024), true);
+      const Plaintext* const weights[] = {&w, &w};
+      for (Engine::Pair& pair : engine.divide_weighted(sources, weights)) out.push_back(std::move(pair));
+      return out;
+    };
+    const auto there = results(engine_, there_, key_there), here = results(host_engine_, host_, key);
+    REQUIRE(there.size() == here.size());
+    for (size_t i = 0; i < here.size(); ++i) {
+      CAPTURE(i);
+      CHECK(same(there[i], here[i]));
+    }
+  }
+
+  // Babies and giants, weights of short and of long periods, a lone term, and an input that is not rotated.
+  void linear_map() {
+    if (level_ == 0) return;
+    LinearTransform transform{.outputs = 3};
+    for (int r = 0; r < 6; ++r) {
+      const size_t period = r < 3 ? 4 : static_cast<size_t>(context_.slots());
+      transform.terms.push_back({.output = 0,
+                                 .giant = r / 3 * 3,
+                                 .baby = r % 3,
+                                 .weight = Plain(party_.random_slots(7 + r, period))});
+      transform.terms.push_back(
+          {.output = 1, .baby = r % 3, .weight = Plain(party_.random_slots(20 + r, 8))});
+    }
+    transform.terms.push_back({.output = 2, .baby = 5, .weight = Plain(party_.random_slots(30, 2))});
+    const auto encode = [&](Memory* memory) {
+      return EncodedTransform(context_, Encoder(context_, memory), transform, level_, context_.scale(level_),
+                              context_.scale(level_ - 1));
+    };
+    const EncodedTransform here = encode(nullptr), there = encode(&device_);
+    KeyRequest request;
+    request_keys(here.schedule(), context_.chain(), level_, request);
+    const EvaluationKeys keys = party_.generator.evaluation_keys(request), keys_there = keys.in(&device_);
+    const Ciphertext input = party_.encrypt(party_.random_slots(1), level_), moved = input.in(&device_);
+    const Ciphertext* const inputs[] = {&input};
+    const Ciphertext* const inputs_there[] = {&moved};
+    const std::vector<Ciphertext> expected = here.apply(Evaluator(context_, keys), inputs),
+                                  out = there.apply(Evaluator(engine_, keys_there), inputs_there);
+    REQUIRE(out.size() == expected.size());
+    for (size_t i = 0; i < out.size(); ++i) {
+      CAPTURE(i);
+      CHECK(same(out[i].c, expected[i].c));
+    }
+  }
+
+ private:
+  Ciphertext random_ciphertext() {
+    const Basis basis{level_ + 1, 0};
+    return {{random_poly(context_.ring(), basis, random_), random_poly(context_.ring(), basis, random_)},
+            context_.scale(level_),
+            {}};
+  }
+
+  TestParty& party_;
+  const Context& context_;
+  const Level level_;
+  EmulatedDevice device_;
+  const DeviceEngine engine_;
+  const HostEngine host_engine_{context_};
+  TrainingRandom random_;
+  std::vector<Ciphertext> host_, there_;
+};
+
+TEST_CASE("the emulated device has the processor's bits, operation by operation") {
+  int compared = 0;
+  for (const ParameterSpec& spec : parameter_sets()) {
+    CAPTURE(spec.name);
+    TestParty party(spec);
+    for (const Level level : levels_of(party.context)) {
+      CAPTURE(level);
+      const auto order = static_cast<ThreadOrder>(compared++ % 3);
+      Comparison comparison(party, level, order);
+      comparison.sums_and_products();
+      comparison.key_switches();
+      comparison.linear_map();
+    }
+  }
+  CHECK(compared >= 12);
+}
+
+}  // namespace
+}  // namespace psm::ckks

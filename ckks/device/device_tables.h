@@ -1,0 +1,65 @@
+// What an engine keeps on its device for good: primes and roots, and, made at their first use, the constants
+// of changes of basis, of divisions, of products by P, and automorphisms. All of it is public.
+//
+// Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "ckks/device/device.h"
+#include "ckks/device/programs/permutation.h"
+#include "ckks/engine/converters.h"
+#include "ckks/scheme/chain/context.h"
+
+namespace psm::ckks {
+
+// A BasisConverter's constants, at addresses of the device.
+struct DeviceConverter {
+  const BasisConverter* host;
+  const uint64_t* matrix;
+  const Modulus* moduli;
+  const double* reciprocals;
+  const Multiplier* last;      // of source s: two, NttTask::last
+  const Multiplier* inverses;  // D^{-1} modulo target t
+};
+
+class DeviceTables {
+ public:
+  DeviceTables(const Context& context, Device& device);
+
+  const NttView* views() const { return views_; }
+  // 1/N and its product with a root, of one prime: what an inverse transform without more ends with.
+  const Multiplier* last(int prime) const { return last_ + 2 * prime; }
+
+  const DeviceConverter& mod_up(Level level, int digit, int p_count) const;
+  const DeviceConverter& mod_down(Level level, int p_count, bool rescale) const;
+  // [P]_{q_j} by limb, P the product of the first p_count special primes.
+  const Multiplier* p_products(int p_count) const;
+  // 1/q_level modulo q_j, j < level.
+  const Multiplier* rescale_inverses(Level level) const;
+  // Of an automorphism that is not the identity.
+  Permutation permutation(GaloisElement g) const;
+
+ private:
+  template <class T>
+  const T* keep(std::span<const T> values) const;
+  const DeviceConverter& converter(const BasisConverter& host) const;
+
+  const Context& context_;
+  Device& device_;
+  Converters converters_;
+  const NttView* views_;
+  const Multiplier* last_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Buffer> kept_;
+  mutable std::map<const BasisConverter*, DeviceConverter> by_converter_;
+  mutable std::map<int, const Multiplier*> p_products_, rescale_inverses_;
+  mutable std::map<GaloisElement, Permutation> permutations_;
+};
+
+}  // namespace psm::ckks

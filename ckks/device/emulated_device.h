@@ -1,0 +1,45 @@
+// EmulatedDevice: block programs on the processor, for tests and counts. It runs every block, phase by phase,
+// thread after thread, in an order that the tests choose: what depends on the order of threads, as a missing
+// barrier does, comes out different in another one.
+//
+// What else it finds: the host reading or writing device memory (with `guarded`, its pages are closed but
+// during launches and copies, and the process stops at the access); writes beyond a block of memory (a line
+// of marks after each, checked when it is given back); reads of memory or of shared words that nobody wrote
+// (both are filled with a pattern first, which is no residue).
+#pragma once
+
+#include "ckks/device/device.h"
+
+namespace psm::ckks {
+
+enum class ThreadOrder { kForward, kReversed, kShuffled };
+
+struct EmulationOptions {
+  ThreadOrder order = ThreadOrder::kForward;
+  bool guarded = true;                    // costs system calls that grow with the memory in use
+  size_t arena_bytes = size_t{64} << 30;  // of addresses; what nobody touches takes no memory
+};
+
+class EmulatedDevice final : public Device {
+ public:
+  explicit EmulatedDevice(const EmulationOptions& options = {});
+  ~EmulatedDevice() override;
+
+ private:
+  void run(size_t program, const void* fields, uint32_t blocks, uint32_t threads) override;
+  void copy_words(uint64_t* to, const uint64_t* from, size_t words) override;
+  void upload_words(uint64_t* to, const uint64_t* from, size_t words) override;
+  void download_words(uint64_t* to, const uint64_t* from, size_t words) override;
+  void taken(uint64_t* data, size_t words) override;
+  void given_back(uint64_t* data, size_t words) noexcept override;
+
+  // Opens the pages of the memory that was ever handed out, while it lives.
+  class Access;
+
+  EmulationOptions options_;
+  uint8_t* mapping_;
+  uint8_t* begin_;
+  size_t used_ = 0;  // bytes from begin_ that were ever handed out, in whole huge pages
+};
+
+}  // namespace psm::ckks

@@ -1,0 +1,48 @@
+// Block programs: kernels that run anywhere. A program is a plain struct that says what one thread of one
+// block does between two barriers:
+//
+//     struct Program {
+//       static constexpr const char* kName;
+//       static constexpr int kPhases;         // barriers of a block stand between phases
+//       static constexpr int kMaxThreads;     // of a block
+//       static constexpr size_t kSharedWords; // that a block's threads share, at least 1
+//       uint32_t blocks() const;
+//       uint32_t threads() const;             // of a block, at most kMaxThreads
+//       Work work() const;
+//       template <int kPhase> constexpr void phase(Place at, uint64_t* shared) const;
+//     };
+//
+// Its fields are its arguments: at most kMaxProgramBytes, addresses in them are those of device memory.
+// Within a phase no thread reads what another one writes, so that threads may run in any order; blocks of a
+// launch have nothing to do with each other. Registers do not outlive a phase.
+//
+// CUDA calls the phases with __syncthreads() between them (cuda_device.cu, where constexpr functions are
+// device functions too); EmulatedDevice loops over blocks, phases and threads. One source, one arithmetic.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// For loops over arrays that have to stay in registers.
+#if defined(__CUDACC__)
+#define PSM_UNROLL _Pragma("unroll")
+#else
+#define PSM_UNROLL _Pragma("GCC unroll 16")
+#endif
+
+namespace psm::ckks {
+
+constexpr size_t kMaxProgramBytes = 4096;
+
+struct Place {
+  uint32_t block, thread;
+};
+
+// What a launch has to do, for the log and for predictions: bytes of operands, tables and results, each once;
+// products of two residues.
+struct Work {
+  uint64_t bytes = 0;
+  uint64_t products = 0;
+};
+
+}  // namespace psm::ckks

@@ -1,0 +1,192 @@
+// Sums and products residue by residue, of whole polynomials.
+//
+//     Combine          out_i (+)= sum_t f_t a_{t,i}, f_t integers
+//     GaussianProduct  out_i = z a_i or out_i = a_i + z, z = real + imag X^(N/2) as its two residues a limb
+//     ProductSums      Engine::multiply_sums, a stretch of its products at a time
+//     PlainProduct     out_i = a_i b or a_i + b, b constant on runs
+//     DivideEnd        out_i = sigma_g( (x_i - r_i) / D + a_i ), what a division by D ends with
+#pragma once
+
+#include "ckks/device/programs/limb_primes.h"
+#include "ckks/device/programs/permutation.h"
+#include "ckks/ring/arithmetic/modulus.h"
+
+namespace psm::ckks {
+
+// A thread's place in `polys` polynomials of one basis.
+struct ElementPlace {
+  int poly, j;
+  uint64_t at;    // in the limb
+  uint64_t word;  // in the polynomial
+
+  constexpr ElementPlace(Place place, int log_n, int limbs) : poly(0), j(0), at(0), word(0) {
+    const uint32_t chunks = (uint32_t{1} << log_n) / kElementThreads, part = place.block / chunks;
+    poly = static_cast<int>(part) / limbs;
+    j = static_cast<int>(part) % limbs;
+    at = static_cast<uint64_t>(place.block % chunks) * kElementThreads + place.thread;
+    word = (static_cast<uint64_t>(j) << log_n) + at;
+  }
+};
+
+// What such programs have in common.
+struct Elementwise {
+  static constexpr int kPhases = 1;
+  static constexpr int kMaxThreads = kElementThreads;
+  static constexpr size_t kSharedWords = 1;
+
+  int log_n;
+  LimbPrimes primes;  // of the results
+
+  uint32_t blocks_of(int polys) const {
+    return static_cast<uint32_t>(polys * primes.limbs()) * ((uint32_t{1} << log_n) / kElementThreads);
+  }
+  uint32_t threads() const { return kElementThreads; }
+  // That many limbs of operands and results and of products for each limb of the basis.
+  Work work_of(int words, int products) const {
+    const uint64_t limbs = static_cast<uint64_t>(primes.limbs()) << log_n;
+    return {limbs * 8 * static_cast<uint64_t>(words), limbs * static_cast<uint64_t>(products)};
+  }
+};
+
+constexpr int kMaxTerms = 32;
+
+struct Combine : Elementwise {
+  static constexpr const char* kName = "combine";
+  int polys, terms;
+  bool accumulate;
+  uint64_t* out[3];
+  const uint64_t* a[kMaxTerms][3];
+  int64_t factor[kMaxTerms];
+
+  uint32_t blocks() const { return blocks_of(polys); }
+  Work work() const { return work_of(polys * (terms + 1 + (accumulate ? 1 : 0)), polys * terms); }
+
+  template <int kPhase>
+  constexpr void phase(Place place, uint64_t*) const {
+    const ElementPlace e(place, log_n, primes.limbs());
+    const Modulus m = primes.modulus(e.j);
+    uint64_t sum = accumulate ? out[e.poly][e.word] : 0;
+    for (int t = 0; t < terms; ++t) {
+      const uint64_t value = a[t][e.poly][e.word];
+      if (factor[t] == 1) {
+        sum = add_mod(sum, value, m);
+      } else if (factor[t] == -1) {
+        sum = sub_mod(sum, value, m);
+      } else {
+        sum = add_mod(sum, mul_mod(value, reduce_signed(factor[t], m), m), m);
+      }
+    }
+    out[e.poly][e.word] = sum;
+  }
+};
+
+constexpr int kMaxGaussianLimbs = 64;
+
+struct GaussianProduct : Elementwise {
+  static constexpr const char* kName = "gaussian product";
+  int polys;
+  bool adds;
+  uint64_t* out[2];
+  const uint64_t* a[2];
+  uint64_t z[kMaxGaussianLimbs][2];  // residues on the first and on the second half of limb j
+
+  uint32_t blocks() const { return blocks_of(polys); }
+  Work work() const { return work_of(2 * polys, adds ? 0 : polys); }
+
+  template <int kPhase>
+  constexpr void phase(Place place, uint64_t*) const {
+    const ElementPlace e(place, log_n, primes.limbs());
+    const Modulus m = primes.modulus(e.j);
+    const uint64_t value = a[e.poly][e.word], c = z[e.j][e.at >> (log_n - 1)];
+    out[e.poly][e.word] = adds ? add_mod(value, c, m) : mul_mod(value, c, m);
+  }
+};
+
+constexpr int kMaxFactors = 48;
+
+struct ProductSums : Elementwise {
+  static constexpr const char* kName = "product sums";
+  int count;
+  bool doubled, accumulate;
+  uint64_t* out[3];
+  const uint64_t *a[kMaxFactors][2], *b[kMaxFactors][2];
+
+  uint32_t blocks() const { return blocks_of(1); }
+  Work work() const { return work_of(4 * count + 3 + (accumulate ? 3 : 0), 4 * count); }
+
+  template <int kPhase>
+  constexpr void phase(Place place, uint64_t*) const {
+    const ElementPlace e(place, log_n, primes.limbs());
+    const Modulus m = primes.modulus(e.j);
+    uint128_t sum0 = 0, sum1 = 0, sum2 = 0;  // of at most 96 products below 2^100
+    for (int k = 0; k < count; ++k) {
+      const uint64_t a0 = a[k][0][e.word], a1 = a[k][1][e.word];
+      const uint64_t b0 = b[k][0][e.word], b1 = b[k][1][e.word];
+      sum0 += uint128_t{a0} * b0;
+      sum1 += uint128_t{a0} * b1 + uint128_t{a1} * b0;
+      sum2 += uint128_t{a1} * b1;
+    }
+    store(0, e, reduce_wide(sum0, m), m);
+    store(1, e, reduce_wide(sum1, m), m);
+    store(2, e, reduce_wide(sum2, m), m);
+  }
+
+ private:
+  constexpr void store(int i, const ElementPlace& e, uint64_t value, const Modulus& m) const {
+    if (doubled) value = add_mod(value, value, m);
+    out[i][e.word] = accumulate ? add_mod(out[i][e.word], value, m) : value;
+  }
+};
+
+struct PlainProduct : Elementwise {
+  static constexpr const char* kName = "plain product";
+  int polys;
+  bool adds;
+  int log_run;  // limb j of b begins at j 2^(log_n - log_run)
+  const uint64_t* b;
+  const uint64_t* a[2];
+  uint64_t* out[2];
+
+  uint32_t blocks() const { return blocks_of(polys); }
+  Work work() const {
+    Work work = work_of(2 * polys, adds ? 0 : polys);
+    work.bytes += static_cast<uint64_t>(primes.limbs()) * 8 << (log_n - log_run);
+    return work;
+  }
+
+  template <int kPhase>
+  constexpr void phase(Place place, uint64_t*) const {
+    const ElementPlace e(place, log_n, primes.limbs());
+    const Modulus m = primes.modulus(e.j);
+    const uint64_t value = a[e.poly][e.word], c = b[e.word >> log_run];
+    out[e.poly][e.word] = adds ? add_mod(value, c, m) : mul_mod(value, c, m);
+  }
+};
+
+struct DivideEnd : Elementwise {
+  static constexpr const char* kName = "divide end";
+  int polys;
+  const Multiplier* inverse;  // 1/D modulo the prime of limb j
+  Permutation permutation;
+  const uint64_t *x[2], *r[2], *a[2];  // a may be null
+  uint64_t* out[2];
+
+  uint32_t blocks() const { return blocks_of(polys); }
+  Work work() const {
+    int addends = 0;
+    for (int i = 0; i < polys; ++i) addends += a[i] != nullptr;
+    return work_of(3 * polys + addends, polys);
+  }
+
+  template <int kPhase>
+  constexpr void phase(Place place, uint64_t*) const {
+    const ElementPlace e(place, log_n, primes.limbs());
+    const Modulus m = primes.modulus(e.j);
+    const uint64_t from = e.word - e.at + permutation.source(e.at);
+    uint64_t value = mul_mod(x[e.poly][from] + m.value - r[e.poly][from], inverse[e.j], m);
+    if (a[e.poly] != nullptr) value = add_mod(value, a[e.poly][from], m);
+    out[e.poly][e.word] = value;
+  }
+};
+
+}  // namespace psm::ckks

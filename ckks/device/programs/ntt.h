@@ -1,0 +1,255 @@
+// The negacyclic transform (ckks/ring/arithmetic/ntt.h) in two launches. A limb of N = 2^(c + 8) residues is a
+// matrix of 2^c rows of 256; the first c layers pair residues of a column, the last 8 those of a row.
+//
+//     forward   NttColumns<c, kForward>, then NttRows<kForward>
+//     inverse   NttRows<kInverse>, then NttColumns<c, kInverse>, which multiplies by a constant as well
+//
+// A thread holds 16 residues, at most 4 layers at a time; between them the block's residues pass through
+// shared memory. Butterflies are those of ckks/ring/kernels/ntt_scalar.cc: a product with a root comes out
+// below 2q, sums stay unreduced. Ranges: forward below 69q < 2^57 all along; inverse at most 2^8 q < 2^58
+// after the rows, reduced there to [0, 2q), and 2^9 q at the end. Residues in [0, q) in and out; in between, in
+// `out`, unreduced.
+//
+// A limb may be transformed in place. 10 <= log_n <= 16.
+#pragma once
+
+#include "ckks/device/programs/block_program.h"
+#include "ckks/ring/arithmetic/modulus.h"
+
+namespace psm::ckks {
+
+constexpr int kLogRow = 8, kRow = 1 << kLogRow;
+constexpr int kMinDeviceLogN = 10, kMaxDeviceLogN = 16;
+
+// One limb. `last`: the two constants that an inverse ends with (NttView::inverse_n, inverse_n_root).
+struct NttTask {
+  const uint64_t* in;
+  uint64_t* out;
+  const Multiplier* last;
+  int prime;
+};
+constexpr int kMaxNttTasks = 96;
+
+struct NttBatch {
+  const NttView* views;  // by prime
+  int log_n;
+  int count;
+  NttTask tasks[kMaxNttTasks];
+};
+
+enum class NttDirection { kForward, kInverse };
+
+namespace ntt_program {
+
+constexpr int kPoints = 16, kLogPoints = 4;  // residues of a thread
+constexpr uint64_t kStart = 34;              // times q, added before the first layer (ntt_scalar.cc)
+
+// kBits layers of the forward transform, of the residues below node `node` at the first of them.
+template <int kBits>
+constexpr void forward_layers(uint64_t* x, uint64_t node, const NttView& v) {
+  const Modulus m = v.modulus;
+  PSM_UNROLL
+  for (int layer = 0; layer < kBits; ++layer) {
+    const int half = 1 << (kBits - 1 - layer);
+    PSM_UNROLL
+    for (int i = 0; i < 1 << (kBits - 1); ++i) {
+      const int block = i / half, low = 2 * block * half + i % half;
+      const uint64_t t = (node << layer) + static_cast<uint64_t>(block);
+      const uint64_t product = mul_lazy(x[low + half], Multiplier{v.roots[t], v.root_quotients[t]}, m);
+      x[low + half] = x[low] - product;
+      x[low] += product;
+    }
+  }
+}
+
+// The same layers back, residues at most `bound`, a multiple of q; down to layer kFirst of them.
+template <int kBits, int kFirst>
+constexpr void inverse_layers(uint64_t* x, uint64_t node, uint64_t bound, const NttView& v) {
+  const Modulus m = v.modulus;
+  PSM_UNROLL
+  for (int layer = kBits - 1; layer >= kFirst; --layer, bound *= 2) {
+    const int half = 1 << (kBits - 1 - layer);
+    PSM_UNROLL
+    for (int i = 0; i < 1 << (kBits - 1); ++i) {
+      const int block = i / half, low = 2 * block * half + i % half;
+      const uint64_t t = (node << layer) + static_cast<uint64_t>(block);
+      const uint64_t difference = x[low] + bound - x[low + half];
+      x[low] += x[low + half];
+      x[low + half] = mul_lazy(difference, Multiplier{v.inverse_roots[t], v.inverse_root_quotients[t]}, m);
+    }
+  }
+}
+
+// `layers` layers, whose nodes have so many roots.
+constexpr Work work_of(const NttBatch& batch, int layers, uint64_t roots) {
+  const uint64_t count = static_cast<uint64_t>(batch.count), n = uint64_t{1} << batch.log_n;
+  return {count * 8 * (2 * n + 2 * roots), count * n / 2 * static_cast<uint64_t>(layers)};
+}
+
+}  // namespace ntt_program
+
+// Columns, 16 neighbouring ones in a block of 2^c threads.
+template <int kColumnBits, NttDirection kDirection>
+struct NttColumns {
+  static constexpr bool kIsForward = kDirection == NttDirection::kForward;
+  static constexpr const char* kName = kIsForward ? "ntt columns forward" : "ntt columns inverse";
+  static constexpr int kUpper = kColumnBits < 4 ? kColumnBits : 4, kLower = kColumnBits - kUpper;
+  static constexpr int kPhases = kLower > 0 ? 2 : 1;
+  static constexpr int kColumns = 16;
+  static constexpr int kMaxThreads = 1 << kColumnBits;
+  static constexpr size_t kSharedWords = size_t{kColumns} << kColumnBits;
+
+  NttBatch batch;
+
+  uint32_t blocks() const { return static_cast<uint32_t>(batch.count) * (kRow / kColumns); }
+  uint32_t threads() const { return kMaxThreads; }
+  Work work() const { return ntt_program::work_of(batch, kColumnBits, uint64_t{1} << kColumnBits); }
+
+  template <int kPhase>
+  constexpr void phase(Place at, uint64_t* shared) const {
+    const NttTask& task = batch.tasks[at.block / (kRow / kColumns)];
+    const uint32_t first = at.block % (kRow / kColumns) * kColumns;
+    const NttView& view = batch.views[task.prime];
+    constexpr bool kOpens = kPhase == 0, kCloses = kPhase == kPhases - 1;
+    if constexpr (kIsForward == kOpens || kPhases == 1) {
+      upper<kOpens, kCloses>(task, view, first, at.thread, shared);
+    } else {
+      lower<kOpens>(task, view, first, at.thread, shared);
+    }
+  }
+
+ private:
+  // Layers 0 .. kUpper - 1: rows offset + i 2^kLower.
+  template <bool kLoads, bool kStores>
+  constexpr void upper(const NttTask& task, const NttView& view, uint32_t first, uint32_t thread,
+                       uint64_t* shared) const {
+    constexpr int kSize = 1 << kUpper;
+    const uint64_t* const source = kIsForward ? task.in : task.out;
+    PSM_UNROLL
+    for (int g = 0; g < ntt_program::kPoints / kSize; ++g) {
+      const uint32_t u = static_cast<uint32_t>(g) * kMaxThreads + thread;
+      const uint32_t column = u % kColumns, offset = u / kColumns;
+      const uint64_t place = uint64_t{offset} * kRow + first + column;
+      uint64_t* const room = shared + offset * kColumns + column;
+      constexpr int kApart = 1 << kLower;  // rows
+      uint64_t x[kSize] = {};
+      PSM_UNROLL
+      for (int i = 0; i < kSize; ++i)
+        x[i] = kLoads ? (source + place)[i * kApart * kRow] : room[i * kApart * kColumns];
+      if constexpr (kIsForward) {
+        PSM_UNROLL
+        for (int i = 0; i < kSize / 2; ++i) x[i] += ntt_program::kStart * view.modulus.value;
+        ntt_program::forward_layers<kUpper>(x, 1, view);
+      } else {
+        constexpr int kBefore = kLower + kUpper - 1;
+        const uint64_t q = view.modulus.value;
+        ntt_program::inverse_layers<kUpper, 1>(x, 1, 2 * q << kLower, view);
+        // The top layer divides by N, or multiplies by what `last` has besides, and reduces.
+        PSM_UNROLL
+        for (int i = 0; i < kSize / 2; ++i) {
+          const uint64_t difference = x[i] + (2 * q << kBefore) - x[i + kSize / 2];
+          x[i] = mul_mod(x[i] + x[i + kSize / 2], task.last[0], view.modulus);
+          x[i + kSize / 2] = mul_mod(difference, task.last[1], view.modulus);
+        }
+      }
+      PSM_UNROLL
+      for (int i = 0; i < kSize; ++i)
+        (kStores ? (task.out + place)[i * kApart * kRow] : room[i * kApart * kColumns]) = x[i];
+    }
+  }
+
+  // Layers kUpper .. kColumnBits - 1: rows q 2^kLower + i.
+  template <bool kLoads>
+  constexpr void lower(const NttTask& task, const NttView& view, uint32_t first, uint32_t thread,
+                       uint64_t* shared) const {
+    constexpr int kSize = 1 << kLower;
+    const uint64_t* const source = kIsForward ? task.in : task.out;
+    PSM_UNROLL
+    for (int g = 0; g < ntt_program::kPoints / kSize; ++g) {
+      const uint32_t u = static_cast<uint32_t>(g) * kMaxThreads + thread;
+      const uint32_t column = u % kColumns, block = u / kColumns;
+      const uint64_t place = uint64_t{block << kLower} * kRow + first + column;
+      uint64_t* const room = shared + (block << kLower) * kColumns + column;
+      uint64_t x[kSize] = {};
+      PSM_UNROLL
+      for (int i = 0; i < kSize; ++i) x[i] = kLoads ? (source + place)[i * kRow] : room[i * kColumns];
+      const uint64_t node = (uint64_t{1} << kUpper) + block;
+      if constexpr (kIsForward) {
+        ntt_program::forward_layers<kLower>(x, node, view);
+      } else {
+        ntt_program::inverse_layers<kLower, 0>(x, node, 2 * view.modulus.value, view);
+      }
+      PSM_UNROLL
+      for (int i = 0; i < kSize; ++i) (kLoads ? room[i * kColumns] : (task.out + place)[i * kRow]) = x[i];
+    }
+  }
+};
+
+// Rows, 16 threads each; 16 rows in a block, or all of a limb that has fewer.
+template <NttDirection kDirection>
+struct NttRows {
+  static constexpr bool kIsForward = kDirection == NttDirection::kForward;
+  static constexpr const char* kName = kIsForward ? "ntt rows forward" : "ntt rows inverse";
+  static constexpr int kPhases = 3;
+  static constexpr int kMaxThreads = 256;
+  static constexpr uint32_t kLanes = kRow / ntt_program::kPoints, kMaxRows = 16;
+  // A word more after 16, so that lanes meet no bank twice.
+  static constexpr uint32_t kPaddedLane = ntt_program::kPoints + 1, kPaddedRow = kLanes * kPaddedLane;
+  static constexpr size_t kSharedWords = kMaxRows * kPaddedRow;
+
+  NttBatch batch;
+
+  constexpr uint32_t rows() const { return uint32_t{1} << (batch.log_n - kLogRow); }
+  constexpr uint32_t block_rows() const { return rows() < kMaxRows ? rows() : kMaxRows; }
+  uint32_t blocks() const { return static_cast<uint32_t>(batch.count) * (rows() / block_rows()); }
+  uint32_t threads() const { return block_rows() * kLanes; }
+  Work work() const { return ntt_program::work_of(batch, kLogRow, uint64_t{1} << batch.log_n); }
+
+  template <int kPhase>
+  constexpr void phase(Place at, uint64_t* shared) const {
+    const uint32_t parts = rows() / block_rows();
+    const NttTask& task = batch.tasks[at.block / parts];
+    const NttView& view = batch.views[task.prime];
+    const uint32_t row = at.block % parts * block_rows() + at.thread / kLanes, lane = at.thread % kLanes;
+    // Places lane + 16 i and 16 lane + i of the row, i < 16.
+    uint64_t* const room = shared + at.thread / kLanes * kPaddedRow;
+    uint64_t* const apart = room + lane;
+    uint64_t* const together = room + lane * kPaddedLane;
+    uint64_t* const out = task.out + uint64_t{row} * kRow + lane;
+    const uint64_t* const in = kIsForward ? out : task.in + uint64_t{row} * kRow + lane;
+    const uint64_t node = rows() + row;  // of the row
+    const uint64_t q = view.modulus.value;
+    uint64_t x[ntt_program::kPoints] = {};
+    if constexpr (kPhase == 0) {
+      PSM_UNROLL
+      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = in[i * kLanes];
+      if constexpr (kIsForward) ntt_program::forward_layers<4>(x, node, view);
+      PSM_UNROLL
+      for (int i = 0; i < ntt_program::kPoints; ++i) apart[i * kPaddedLane] = x[i];
+    } else if constexpr (kPhase == 1) {
+      PSM_UNROLL
+      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = together[i];
+      if constexpr (kIsForward) {
+        ntt_program::forward_layers<4>(x, node * kLanes + lane, view);
+        PSM_UNROLL
+        for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = reduce_mod(x[i], view.modulus);
+      } else {
+        ntt_program::inverse_layers<4, 0>(x, node * kLanes + lane, q, view);
+      }
+      PSM_UNROLL
+      for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = x[i];
+    } else {
+      PSM_UNROLL
+      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = apart[i * kPaddedLane];
+      if constexpr (!kIsForward) {
+        ntt_program::inverse_layers<4, 0>(x, node, 16 * q, view);
+        PSM_UNROLL
+        for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = reduce_lazy(x[i], view.modulus);
+      }
+      PSM_UNROLL
+      for (int i = 0; i < ntt_program::kPoints; ++i) out[i * kLanes] = x[i];
+    }
+  }
+};
+
+}  // namespace psm::ckks

@@ -1,0 +1,84 @@
+// Engine: who computes with ciphertexts. A dozen operations on whole polynomials, which is all that the
+// evaluator, linear maps, series, bootstraps and encrypted programs do to residues. Levels, scales, keys,
+// schedules and refusals are theirs; an engine knows bases and residues.
+//
+// Every operation is an exact function of residues in [0, q), so all engines give the same bits
+// (engine_test.cc), in whatever order and however fused they compute.
+//
+// Polynomials are modulo Q_l, or modulo Q_l P where "extended" is said, and in NTT form. Operands may have
+// more limbs of q than a result: those beyond it are not read. No result may be an operand but where that is
+// said. sigma_g is X -> X^g; s a rotation before its division by P (SwitchedSource).
+//
+// Thread-safe; what operands borrow lives until the call returns.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "ckks/engine/operands.h"
+#include "ckks/scheme/chain/context.h"
+
+namespace psm::ckks {
+
+class Engine {
+ public:
+  using Pair = std::array<RnsPoly, 2>;
+
+  explicit Engine(const Context& context) : context_(context) {}
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+  const Context& context() const { return context_; }
+
+  // Where operands and results are, keys and plaintexts among them; null for the host's memory.
+  virtual Memory* memory() const { return nullptr; }
+
+  // out_i = sum_t f_t a_{t,i}. out may be the polynomials of the first term.
+  virtual void combine(std::span<RnsPoly> out, std::span<const Term> terms) const = 0;
+  // out_i = z a_i; out may be a.
+  virtual void scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const = 0;
+  // a += z.
+  virtual void add_constant(RnsPoly& a, GaussianInteger z) const = 0;
+
+  // out_i = a_i b; out may be a.
+  virtual void multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                              const Plaintext& b) const = 0;
+  // a += b.
+  virtual void add_plain(RnsPoly& a, const Plaintext& b) const = 0;
+
+  // out_0 + out_1 s + out_2 s^2 = m sum_k (a_{k,0} + a_{k,1} s) (b_{k,0} + b_{k,1} s)
+  //                               + sum_t f_t (c_{t,0} + c_{t,1} s),       m = 2 if `doubled`, else 1.
+  virtual void multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
+                             std::span<const Term> terms) const = 0;
+
+  // The integers of (-q_0/2, q_0/2) that the a_i are modulo q_0, modulo Q_level.
+  virtual Pair raise(const std::array<RnsPoly, 2>& a, Level level) const = 0;
+  // round(x_i / D), D the product of the primes that x has and `to` lacks: P, P q_l or q_l.
+  virtual Pair divide(const std::array<RnsPoly, 2>& x, Basis to) const = 0;
+
+  // d_i = [c]_{D_i} modulo Q_l and p_count special primes; c must outlive the result.
+  virtual Digits decompose(const RnsPoly& c, int p_count) const = 0;
+
+  // sigma_g( round( (P a_0 + sum_i d_i b_i, P a_1 + sum_i d_i a_i) / D ) ), D = P, or P q_l with a rescaling,
+  // for the digits of c or for digits at hand.
+  virtual Pair switch_key(const RnsPoly& c, const KeySwitchKey& key, const SwitchOptions& options) const = 0;
+  virtual Pair switch_key(const Digits& digits, const KeySwitchKey& key,
+                          const SwitchOptions& options) const = 0;
+  // Extended, x to extended: sigma_g( x_0 + sum_i d_i b_i, sum_i d_i a_i ), d_i the digits of round(x_1 / P).
+  virtual Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const = 0;
+
+  // Extended: sum_k s_k.
+  virtual Pair sum_switched(std::span<const SwitchedSource> sources) const = 0;
+  // Extended: sum_k w_{a,k} s_k for each sum a < count; no polynomials for one without weights.
+  virtual std::vector<Pair> weighted_sums(std::span<const SwitchedSource> sources,
+                                          std::span<const WeightBlock> blocks, size_t count) const = 0;
+  // round(w_k s_k / (P q_l)) for each k, one level lower.
+  virtual std::vector<Pair> divide_weighted(std::span<const SwitchedSource> sources,
+                                            std::span<const Plaintext* const> weights) const = 0;
+
+ private:
+  const Context& context_;
+};
+
+}  // namespace psm::ckks

@@ -1,0 +1,173 @@
+// Sums, products, changes of level; sums over rotations are in host_sums.cc.
+#include "ckks/engine/host_engine.h"
+
+#include <algorithm>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/engine/gaussian_residue.h"
+#include "ckks/ring/kernels/backend.h"
+
+namespace psm::ckks {
+namespace {
+
+// f(poly, limb) for every limb of the polynomials, in parallel; they have one basis.
+template <typename Function>
+void for_each_limb(std::span<const RnsPoly> polys, Function&& f) {
+  const size_t limbs = static_cast<size_t>(polys[0].limbs());
+  parallel_for(0, polys.size() * limbs,
+               [&](size_t index) { f(index / limbs, static_cast<int>(index % limbs)); });
+}
+
+// Whether each of a has the limbs of out, those of special primes at the same places.
+void check_operands(std::span<const RnsPoly> out, std::span<const RnsPoly> a) {
+  PSM_CHECK(out.size() == a.size(), out.size(), " polynomials from ", a.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const Basis to = out[i].basis(), from = a[i].basis();
+    PSM_CHECK(&out[i].ring() == &a[i].ring() && out[i].form() == Form::kNtt && a[i].form() == Form::kNtt &&
+                  from.q >= to.q && from.p == to.p && (to.p == 0 || from.q == to.q),
+              "basis ", to.q, "+", to.p, " from ", from.q, "+", from.p);
+  }
+}
+
+Multiplier multiplier_of(int64_t factor, const Modulus& m) {
+  return make_multiplier(reduce_signed(factor, m), m);
+}
+
+// out += factor a, one limb.
+void add_term(uint64_t* out, const uint64_t* a, int64_t factor, size_t n, const Modulus& m) {
+  if (factor == 1) return kernels().add(out, out, a, n, m);
+  if (factor == -1) return kernels().subtract(out, out, a, n, m);
+  kernels().scale_add(out, a, multiplier_of(factor, m), n, m);
+}
+
+}  // namespace
+
+Engine::Pair HostEngine::make_pair(Basis basis) const {
+  return {RnsPoly(ring(), basis, Form::kNtt), RnsPoly(ring(), basis, Form::kNtt)};
+}
+
+void HostEngine::combine(std::span<RnsPoly> out, std::span<const Term> terms) const {
+  PSM_CHECK(!terms.empty());
+  for (const Term& term : terms) check_operands(out, term.polys);
+  const Kernels& k = kernels();
+  const size_t n = ring().n();
+  for_each_limb(out, [&](size_t i, int j) {
+    const Modulus& m = out[i].modulus(j);
+    uint64_t* const to = out[i].limb(j);
+    const uint64_t* const first = terms[0].polys[i].limb(j);
+    size_t t = 1;
+    if (terms[0].factor == 1 && terms.size() > 1 && std::abs(terms[1].factor) == 1) {
+      (terms[1].factor == 1 ? k.add : k.subtract)(to, first, terms[1].polys[i].limb(j), n, m);
+      t = 2;
+    } else if (terms[0].factor == -1) {
+      k.negate(to, first, n, m);
+    } else {
+      k.scale(to, first, multiplier_of(terms[0].factor, m), n, m);
+    }
+    for (; t < terms.size(); ++t) add_term(to, terms[t].polys[i].limb(j), terms[t].factor, n, m);
+  });
+}
+
+void HostEngine::scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const {
+  check_operands(out, a);
+  const size_t half = ring().n() / 2;
+  for_each_limb(out, [&](size_t i, int j) {
+    const Modulus& m = out[i].modulus(j);
+    const GaussianResidue c = gaussian_residue(z, ring().ntt(out[i].prime_index(j)));
+    kernels().scale(out[i].limb(j), a[i].limb(j), make_multiplier(c.low, m), half, m);
+    kernels().scale(out[i].limb(j) + half, a[i].limb(j) + half, make_multiplier(c.high, m), half, m);
+  });
+}
+
+void HostEngine::add_constant(RnsPoly& a, GaussianInteger z) const {
+  constexpr size_t kTile = 512;
+  const size_t n = ring().n(), tile = std::min(kTile, n / 2);
+  parallel_for(0, static_cast<size_t>(a.limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const GaussianResidue c = gaussian_residue(z, ring().ntt(a.prime_index(j)));
+    alignas(64) uint64_t constant[kTile];
+    for (size_t begin = 0; begin < n; begin += tile) {
+      if (begin == 0 || begin == n / 2) std::fill_n(constant, tile, begin == 0 ? c.low : c.high);
+      kernels().add(a.limb(j) + begin, a.limb(j) + begin, constant, tile, a.modulus(j));
+    }
+  });
+}
+
+void HostEngine::multiply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a,
+                                const Plaintext& b) const {
+  check_operands(out, a);
+  for_each_limb(out,
+                [&](size_t i, int j) { b.multiply_limb(out[i].limb(j), a[i].limb(j), j, 0, ring().n()); });
+}
+
+void HostEngine::add_plain(RnsPoly& a, const Plaintext& b) const {
+  const RnsPoly addend = b.expand().clone_prefix(a.basis());
+  psm::ckks::add(a, a, addend);
+}
+
+void HostEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors> factors, bool doubled,
+                               std::span<const Term> terms) const {
+  PSM_CHECK(out.size() == 3 && !factors.empty());
+  const Kernels& k = kernels();
+  const size_t n = ring().n();
+  parallel_for(0, static_cast<size_t>(out[0].limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    const Modulus& m = out[0].modulus(j);
+    std::vector<const uint64_t*> limbs[4];
+    for (const Factors& pair : factors) {
+      for (int i : {0, 1}) {
+        limbs[i].push_back(pair.a->c[i].limb(j));
+        limbs[2 + i].push_back(pair.b->c[i].limb(j));
+      }
+    }
+    k.tensor_product(out[0].limb(j), out[1].limb(j), out[2].limb(j), limbs[0].data(), limbs[1].data(),
+                     limbs[2].data(), limbs[3].data(), factors.size(), n, m);
+    if (doubled) {
+      for (RnsPoly& c : out) k.add(c.limb(j), c.limb(j), c.limb(j), n, m);
+    }
+    for (const Term& term : terms) {
+      for (size_t i = 0; i < term.polys.size(); ++i)
+        add_term(out[i].limb(j), term.polys[i].limb(j), term.factor, n, m);
+    }
+  });
+}
+
+Engine::Pair HostEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {
+  Pair out = make_pair({level + 1, 0});
+  RnsPoly coefficients[2] = {a[0].clone_prefix({1, 0}), a[1].clone_prefix({1, 0})};
+  for (RnsPoly& c : coefficients) to_coefficients(c);
+  for_each_limb(out, [&](size_t i, int j) {
+    uint64_t* const to = out[i].limb(j);
+    if (j == 0) {
+      std::copy_n(a[i].limb(0), ring().n(), to);
+      return;
+    }
+    kernels().reduce_centered(to, coefficients[i].limb(0), ring().n(), ring().q(0), ring().q(j));
+    kernels().ntt_forward(to, to, ring().ntt(j));
+  });
+  return out;
+}
+
+Engine::Pair HostEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const {
+  const Basis from = x[0].basis();
+  const bool rescale = to.q == from.q - 1;
+  PSM_CHECK(to.p == 0 && (rescale || (to.q == from.q && from.p > 0)), "from ", from.q, "+", from.p, " to ",
+            to.q, "+", to.p);
+  if (from.p == 0) return switcher_.rescale(x[0], x[1]);
+  return rescale ? switcher_.mod_down_rescale(x[0], x[1]) : switcher_.mod_down(x[0], x[1]);
+}
+
+Digits HostEngine::decompose(const RnsPoly& c, int p_count) const { return switcher_.decompose(c, p_count); }
+
+Engine::Pair HostEngine::switch_key(const RnsPoly& c, const KeySwitchKey& key,
+                                    const SwitchOptions& options) const {
+  return switcher_.switch_key(c, key, options);
+}
+
+Engine::Pair HostEngine::switch_key(const Digits& digits, const KeySwitchKey& key,
+                                    const SwitchOptions& options) const {
+  return switcher_.switch_key(digits, key, options);
+}
+
+}  // namespace psm::ckks

@@ -1,0 +1,94 @@
+// What an Engine (engine.h) computes with besides polynomials: digits of a ciphertext, steps of rotations,
+// weights of linear maps. Plain data; a test or another engine makes the same.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "ckks/base/buffer.h"
+#include "ckks/engine/digits.h"
+#include "ckks/ring/arithmetic/automorphism.h"
+#include "ckks/ring/poly.h"
+#include "ckks/scheme/encoding/plaintext.h"
+#include "ckks/scheme/public/ciphertext.h"
+#include "ckks/scheme/public/keys.h"
+
+namespace psm::ckks {
+
+// The digits of a ciphertext's c_1, extended to Q_l P and in NTT form, with the ciphertext itself (borrowed).
+struct Hoisted {
+  const Ciphertext* source = nullptr;
+  Digits digits;  // none are needed for g = 1
+
+  Level level() const { return source->level(); }
+};
+
+// sigma_g with the key that brings its result back to the secret; made by Evaluator::galois_step.
+struct GaloisStep {
+  GaloisElement element;
+  const KeySwitchKey* key;  // null for the identity
+  std::shared_ptr<const AutomorphismTable> table;
+};
+
+// What switch_key adds, divides and permutes besides.
+struct SwitchOptions {
+  const RnsPoly* addend0 = nullptr;  // a_0 and a_1; may be absent
+  const RnsPoly* addend1 = nullptr;
+  bool rescale = false;
+  GaloisElement automorphism = 1;
+};
+
+// A rotation of a ciphertext before its division by P, s = (s_0, s_1):
+//     s = ( sigma_g( P c_0 + sum_i d_i b_i ),  sigma_g( sum_i d_i a_i ) )    modulo Q_l P.
+struct SwitchedSource {
+  const Hoisted* from;
+  const GaloisStep* step;
+};
+
+// f a for each of some polynomials a.
+struct Term {
+  std::span<const RnsPoly> polys;
+  int64_t factor;
+};
+
+// (a_0 + a_1 s) (b_0 + b_1 s).
+struct Factors {
+  const Ciphertext *a, *b;
+};
+
+// real + imag X^(N/2), both integers, of any size: in every slot real + i imag.
+struct GaussianInteger {
+  double real, imag;
+};
+
+// Runs up to here are multiplied with plaintexts as they are; longer ones by matrices.
+constexpr size_t kShortRun = 4;
+
+// Sums that meet the same sources with plaintexts of the same period: one modular matrix product.
+struct WeightTile {
+  std::vector<int> sources;  // columns
+  std::vector<int> sums;     // rows
+  int values_per_limb = 0;   // of each plaintext
+  bool accumulate = false;   // false: the first to write its sums
+  // Limb after limb. Of plaintexts that are constant on runs longer than kShortRun: matrices one after
+  // another, as Kernels::run_matrix_product takes them; otherwise plaintext after plaintext, row after row.
+  Buffer weights{};
+
+  bool by_runs(size_t n) const { return n / static_cast<size_t>(values_per_limb) > kShortRun; }
+  size_t limb_values() const { return sums.size() * sources.size() * static_cast<size_t>(values_per_limb); }
+  uint64_t* weights_of_limb(int j) { return weights.data() + static_cast<size_t>(j) * limb_values(); }
+  const uint64_t* weights_of_limb(int j) const {
+    return weights.data() + static_cast<size_t>(j) * limb_values();
+  }
+};
+
+// Sources [first_source, last_source), which are switched together, and what is multiplied with them. The
+// tiles that do not accumulate come first.
+struct WeightBlock {
+  int first_source, last_source;
+  std::vector<WeightTile> tiles;
+};
+
+}  // namespace psm::ckks

@@ -1,0 +1,22 @@
+// --device: who computes on ciphertexts.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ckks/base/files/flags.h"
+#include "ckks/device/device.h"
+
+namespace psm::cmd {
+
+struct DeviceFlag {
+  explicit DeviceFlag(Flags& flags);
+  // Null for the processor. Throws Error where there is no such device.
+  std::unique_ptr<ckks::Device> open() const;
+  // Throws Error unless a run that needs so much memory fits the device; the processor's is another's to ask.
+  static void require_room(const ckks::Device* device, size_t bytes);
+
+  const std::string& name;
+};
+
+}  // namespace psm::cmd
