@@ -126,7 +126,9 @@ struct NormaliseSquareRecipe {
     auto y = rows.apply(exp, x, "score", -bound, 1 / fold);
     for (size_t round = 0; round < roots.size(); ++round) {
       if (round > 0) y = rows.refresh(y);
-      const auto root = rows.of_sum(roots[round], rows.power(y, 2), 0, "sum of squares");
+      auto root = rows.of_sum(roots[round], rows.power(y, 2), 0, "sum of squares");
+      // A factor common to the row, which cancels: what is refreshed stays within 1.
+      if (round + 1 < roots.size()) root = rows.times(root, 1 / (1 + roots[round].error_bound()));
       y = rows.power(rows.scaled_by(y, root), 2);
     }
     return y;
@@ -186,9 +188,9 @@ PolynomialRow normalise_square(double bound, int context, double relative_error,
     squares = {squares.lo * (1 - kRounding), squares.hi * (1 + kRounding)};
     weights.parts.push_back(
         approx::design_inverse_sqrt(squares, round == rounds ? relative_error / 4 : kCoarseError));
-    // The row adds up to (1 + eps)^2 at most; of what adds up to s, the squares add up to s^2 / L .. s^2.
+    // The row adds up to 1 at most; of what adds up to s, the squares add up to s^2 / L .. s^2.
     const double eps = weights.parts.back().error_bound();
-    squares = {std::pow(1 - eps, 4) / context, std::pow(1 + eps, 4)};
+    squares = {std::pow((1 - eps) / (1 + eps), 4) / context, 1};
   }
   const double last = weights.parts.back().error_bound();
   weights.error_bound = softmax_error(std::expm1(fold * std::log1p(e)), last * (2 + last));

@@ -140,6 +140,11 @@ SlotRows::Value SlotRows::scaled_by(const Value& x, const Value& number) {
   return packing_.divide_later ? scaled : divided(scaled);
 }
 
+SlotRows::Value SlotRows::times(Value x, double c) const {
+  x.unit *= c;
+  return x;
+}
+
 SlotRows::Value SlotRows::divided(const Value& x) {
   if (!x.factor.valid()) return x;
   return {.slots = multiply_all(times_places(x, x.factor_unit), x.factor), .ends_in_zeros = true};

@@ -78,6 +78,7 @@ class SlotRows {
               double factor = 1);
   Value of_sum(const approx::Approximation& f, const Value& x, double addend, const char* what);
   Value scaled_by(const Value& x, const Value& number);
+  Value times(Value x, double c) const;
   Value power(const Value& x, int p);
   Value over_length(Value x) const;
   Value half_sum(const Value& x, const Value& y);

@@ -14,6 +14,7 @@
 //     of_sum(f, x, addend, what)       f(sum_j x_j + addend), one number       1 + d(f)
 //     scaled_by(x, number)             x_j number                              1, and 1 on x; divide_later: 1 on
 //                                                                              what is not zero after its end
+//     times(x, c)                      x_j c                                   0, in the next product
 //     power(x, p)                      x_j^p                                   ceil(log2 p)
 //     over_length(x)                   x_j / L                                 0, in the next product
 //     half_sum(x, y)                   (x_j + y_j) / 2                         1
@@ -63,6 +64,7 @@ class ClearRows {
     for (double& entry : x) entry *= number;
     return x;
   }
+  double times(double number, double c) { return number * c; }
   Value power(Value x, int p) {
     for (double& entry : x) entry = even_power(entry, p);
     return x;
@@ -109,6 +111,7 @@ class CountedRows {
     return x + product_ + f.depth();
   }
   Value scaled_by(Value x, Value number) { return std::max(x + product_, number) + 1; }
+  Value times(Value x, double) { return x; }
   Value power(Value x, int p) { return x + std::bit_width(static_cast<unsigned>(p - 1)); }
   Value over_length(Value x) { return x; }
   Value half_sum(Value x, Value y) { return std::max(x, y) + product_; }
