@@ -160,10 +160,8 @@ ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view m
     // RoBERTa's mask stands for a word with its space.
     spec.added.push_back(
         {.text = name, .id = found->second, .special = true, .strip_left = found->first == "<mask>"});
-    if (found->first == "<s>") spec.ends.start = found->second;
-    if (found->first == "</s>" || found->first == kEndOfText) spec.ends.end = found->second;
+    spec.ends.take(name, found->second);
   }
-  spec.ends.end_is_added = spec.ends.start.has_value();
   set_tokens(ids, spec, what);
   for (const std::string_view line : lines_of(merges)) {
     const bool version = line.data() == merges.data() && line.starts_with("#version");
