@@ -157,12 +157,13 @@ int import_command(int argc, char** argv) {
   if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
 
+  const auto images = images_of(checkpoint);
   const std::string target = resolve_user_path(out);
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);
   } else {
     fs::create_directories(target);
-    attention::write_hugging_face(target, checkpoint.weights, images_of(checkpoint));
+    attention::write_hugging_face(target, checkpoint.weights, images);
     if (!file_of_transformers.empty()) write_file(target + "/tokenizer.json", file_of_transformers);
   }
   const double seconds = seconds_now() - start;
@@ -172,8 +173,11 @@ int import_command(int argc, char** argv) {
   };
   line("architecture", std::string(attention::family_of(config)));
   line("shape", message(config.layers, " layers, width ", config.width, ", ", config.heads, " heads (",
-                        config.key_heads(), " of keys), feed-forward ", config.ffn, ", vocabulary ",
-                        config.vocab, ", context ", config.context));
+                        config.key_heads(), " of keys), feed-forward ", config.ffn, ", ",
+                        images ? message("images of ", images->height, " x ", images->width,
+                                         " in patches of ", images->patch, ", channels ", images->channels)
+                               : message("vocabulary ", config.vocab, ", context ", config.context)));
+  if (config.classes > 0) line("classes", std::to_string(config.classes));
   line("parameters", std::to_string(checkpoint.weights.parameters()));
   line("encrypted", encrypted_form(config));
   const bool left_out = to != "checkpoint" && tokenizer && file_of_transformers.empty();

@@ -65,7 +65,9 @@ bool is_ignored(const std::string& name) {
   for (const char* end : {".attention.bias", ".attention.masked_bias", ".attn.bias", ".attn.masked_bias",
                           ".rotary_emb.inv_freq", ".position_ids"})
     if (name.ends_with(end)) return true;
-  return name.starts_with("roberta.pooler.") || name.starts_with("vit.pooler.");
+  for (const char* start : {"roberta.pooler.", "vit.pooler.", "pooler."})
+    if (name.starts_with(start)) return true;
+  return false;
 }
 
 // Names the tensors of a model without head as those of one with a head are named.
@@ -233,8 +235,8 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
   ImportedModel out;
   out.weights.config = config.model;
   const std::string_view family = family_of(config.model);
-  add_prefix(file, family);
   drop_ignored(file, family == "roberta", out.ignored);
+  add_prefix(file, family);
   nn::require_finite(file, weights_path);
   if (family == "roberta") {
     read_roberta(file, config, head, weights_path, out);
