@@ -31,23 +31,22 @@ void say_started(const std::string& stage, size_t steps, size_t resumed_at) {
 }
 
 int train(int argc, char** argv) {
-  Flags flags(
-      "bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
-      "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
-      "the latter's\n"
-      "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
-      "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
-      "short time (continual\n"
-      "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
-      "The task is\n"
-      "in-context recall, or with --text the characters of a file, with --tokenizer its tokens; or the\n"
-      "classification of --sentences or --images. An interrupted training goes on where it was.");
+  Flags flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
+              "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
+              "the latter's\n"
+              "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
+              "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
+              "short time (continual\n"
+              "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
+              "The task is\n"
+              "in-context recall, or with --text the bytes of a file, with --tokenizer its tokens; or the\n"
+              "classification of --sentences or --images. An interrupted training goes on where it was.");
   const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
   const TaskFlags data(flags);
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
                  "tokenizer.json, llama2.c's file or GPT-2's vocabulary, which the model keeps; else the "
-                 "text's characters are its tokens");
+                 "text's bytes are its tokens, one a character in ASCII");
   const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& from_path = flags.text("from", "", "begin with this model instead of random weights");
   const RecipeFlags recipe_flags(flags);

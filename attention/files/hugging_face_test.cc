@@ -228,10 +228,16 @@ TEST_CASE("a model in parts is read through its index, which names no other fold
   nn::write_safetensors(folder + "/model-1.safetensors", first);
   nn::write_safetensors(folder + "/model-2.safetensors", second);
   const std::string index = folder + "/model.safetensors.index.json";
-  write_file(index, R"({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}})");
+  const std::string one = first.tensors[0].name, other = second.tensors[0].name;
+  write_file(index, message(R"({"weight_map": {")", one, R"(": "model-1.safetensors", ")", other,
+                            R"(": "model-2.safetensors"}})"));
   check_same(read_hugging_face(folder).weights, weights, 0.0f);
-  write_file(index, R"({"weight_map": {"a": "model-1.safetensors"}})");
+  write_file(index, message(R"({"weight_map": {")", one, R"(": "model-1.safetensors"}})"));
   CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains(" missing ("), Error);
+  write_file(index, message(R"({"weight_map": {")", one, R"(": "model-2.safetensors"}})"));
+  CHECK_THROWS_WITH_AS(
+      read_hugging_face(folder),
+      doctest::Contains(message(" names ", one, ", which model-2.safetensors does not hold").c_str()), Error);
   for (const char* bad : {"../model-1.safetensors", "/etc/passwd", "", "config.json"}) {
     write_file(index, message(R"({"weight_map": {"a": ")", bad, R"("}})"));
     CHECK_THROWS_WITH_AS(read_hugging_face(folder),
