@@ -85,6 +85,16 @@ TEST_CASE("an imported RoBERTa is scored, trained on with a shorter context, and
   CHECK_FALSE(std::filesystem::exists(path_of("x")));
 }
 
+TEST_CASE("an encoder of which transformers would count other positions is not written for it") {
+  write_file(path_of("own.tsv"), phrases());
+  output_of("train --attention softmax --layers 1 --width 8 --heads 2 --ffn 8 --context 32 --sentences " +
+            path_of("own.tsv") + " --out " + path_of("own") + kShort);
+  check_refused(
+      "import --from " + path_of("own/softmax.safetensors") + " --to hugging-face --out " + path_of("y"),
+      "transformers takes it for padding");
+  CHECK_FALSE(std::filesystem::exists(path_of("y")));
+}
+
 TEST_CASE("logits are written for texts, pairs, token numbers and images, those of the reference") {
   const std::string folder = path_of("logits"), model = path_of("logits.safetensors"),
                     json = path_of("l.json");

@@ -157,6 +157,13 @@ int import_command(int argc, char** argv) {
   if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
 
+  // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1.
+  if (to != "checkpoint" && tokenizer && attention::family_of(config) == "roberta" &&
+      (tokenizer->start() == 1 || tokenizer->end() == 1))
+    throw Error(
+        "token 1 stands at an end of the model's texts, and transformers takes it for padding; train the "
+        "model "
+        "with a tokenizer of <s>, <pad> and </s> in this order (//cmd:tokenizer -- train --special)");
   const auto images = images_of(checkpoint);
   const std::string target = resolve_user_path(out);
   if (to == "checkpoint") {

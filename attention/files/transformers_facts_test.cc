@@ -93,6 +93,17 @@ TEST_CASE("GPT-NeoX's logits are those of transformers") {
   check_last(reference_forward(weights, kTokens).logits, {-1.129718851, -0.461209402, 0.647554134});
 }
 
+TEST_CASE("GPT-NeoX's logits are those of transformers where 2 of 2.4 dimensions turn, block after block") {
+  ModelConfig shape = tiny("gpt-neox");
+  shape.heads = 2, shape.block = BlockKind::kPreNorm;
+  const ModelWeights weights = model_from_files(shape, R"({"model_type": "gpt_neox", "vocab_size": 13,
+      "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+      "max_position_embeddings": 8, "rotary_pct": 0.3, "rotary_emb_base": 100, "hidden_act": "gelu",
+      "use_parallel_residual": false, "layer_norm_eps": 1e-5, "tie_word_embeddings": false})");
+  CHECK(weights.config.rotary_dims() == 2);
+  check_last(reference_forward(weights, kTokens).logits, {0.495225115, -0.601135313, -0.047981882});
+}
+
 TEST_CASE("GPT-2's logits are those of transformers") {
   const ModelWeights weights =
       model_from_files("gpt2", R"({"model_type": "gpt2", "vocab_size": 13, "n_embd": 16,
@@ -106,6 +117,14 @@ TEST_CASE("Llama's logits with grouped keys are those of transformers") {
       "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
       "intermediate_size": 24, "max_position_embeddings": 8, "rope_theta": 100.0, "hidden_act": "silu",
       "rms_norm_eps": 1e-5, "tie_word_embeddings": false})");
+  check_last(reference_forward(weights, kTokens).logits, {-0.03964385, 2.916541428, 1.442867796});
+}
+
+TEST_CASE("Llama's logits are those of transformers, which turns whole heads whatever the file says") {
+  const ModelWeights weights = model_from_files("llama", R"({"model_type": "llama", "vocab_size": 13,
+      "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+      "intermediate_size": 24, "max_position_embeddings": 8, "rope_theta": 100.0, "partial_rotary_factor": 0.5,
+      "hidden_act": "silu", "rms_norm_eps": 1e-5, "tie_word_embeddings": false})");
   check_last(reference_forward(weights, kTokens).logits, {-0.03964385, 2.916541428, 1.442867796});
 }
 
