@@ -54,15 +54,16 @@ Json evaluate_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer
 // "3,0,7"
 std::vector<int> numbers_from(const std::string& text) {
   std::vector<int> numbers;
-  for (const char *at = text.data(), *const end = at + text.size(); at <= end;) {
+  const char *at = text.data(), *const end = at + text.size();
+  for (;;) {
     int number = 0;
     const auto [next, error] = std::from_chars(at, end, number);
     if (error != std::errc() || (next != end && *next != ','))
       throw Error(message("--ids takes numbers of tokens with commas, not '", text, "'"));
     numbers.push_back(number);
+    if (next == end) return numbers;
     at = next + 1;
   }
-  return numbers;
 }
 
 // Writes the logits of the prompts, or of the one whose tokens have the numbers `ids`.
