@@ -29,10 +29,10 @@
 namespace psm::attention {
 
 struct HuggingFaceConfig {
-  ModelConfig model;                // RoBERTa and ViT: without the head, which only the tensors tell
-  bool tied = false;                // the unembedding is the embedding
-  int position_rows = 0;            // RoBERTa: rows of its table of positions before the first that is used
-  int token_types = 0;              // RoBERTa: rows of the table whose first is added to every token
+  ModelConfig model;      // RoBERTa and ViT: without the head, which only the tensors tell
+  bool tied = false;      // the unembedding is the embedding
+  int position_rows = 0;  // RoBERTa: rows of its table of positions before the first that is used
+  int token_types = 0;    // RoBERTa: rows of the table whose first is added to every token
   std::optional<PatchGrid> images = {};  // ViT
 };
 
