@@ -23,6 +23,7 @@
 #include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
+#include "nn/text/tokenizer.h"
 
 namespace psm::cmd {
 namespace {
@@ -41,8 +42,9 @@ void print_plan(const Deployment& d, const RunFigures& figures) {
   std::printf("  %s\n", context.describe().c_str());
   std::printf("  %d usable levels between two bootstraps\n", context.compute_level() - context.entry_level());
   std::printf("  bootstraps: %s\n", d.bootstrap->rare_multiple().text().c_str());
-  std::printf("  %d prompts of %d tokens share a ciphertext of %d slots\n", d.packing.prompts,
-              d.packing.tokens, context.slots());
+  std::printf("  %s of %d tokens %s a ciphertext of %d slots\n",
+              counted(static_cast<size_t>(d.packing.prompts), "prompt").c_str(), d.packing.tokens,
+              d.packing.prompts == 1 ? "fills" : "share", context.slots());
   std::printf("  %zu instructions, %d bootstraps, %zu evaluation keys (%s), about %s of memory\n",
               d.plan.program.instructions.size(), d.plan.bootstraps,
               d.keys.count(context.chain()) + d.keys.encapsulation,
@@ -318,9 +320,10 @@ int demo(int argc, char** argv) {
       return codec.list(tokens);
     };
     const auto tail = [&](const std::vector<int>& text) {
-      return codec.decode(std::span<const int>(text).subspan(prompts[0].size()));
+      return nn::printable(codec.decode(std::span<const int>(text).subspan(prompts[0].size())));
     };
-    std::printf("  prompt                              %s\n", codec.decode(prompts[0]).c_str());
+    std::printf("  prompt                              %s\n",
+                nn::printable(codec.decode(prompts[0])).c_str());
     std::printf("  next at each position, encrypted    %s\n", next_tokens(scored).c_str());
     std::printf("  next at each position, in the clear %s\n", next_tokens(twin.scored(codec)).c_str());
     std::printf("  continued, encrypted                [%s]\n", tail(encrypted_text).c_str());

@@ -94,8 +94,9 @@ int encrypt(int argc, char** argv) {
   const auto groups = groups_of(prompts, packed.packing.prompts);
   const size_t ciphertexts = groups.size() * ends.inputs.size();
   if (ciphertexts > kMaxCiphertexts) {
-    throw Error(message(prompts.size(), " prompts fill ", ciphertexts, " ciphertexts, //cmd:infer takes ",
-                        kMaxCiphertexts, " a file; split them over several files"));
+    throw Error(message(counted(prompts.size(), "prompt"), " fill ", ciphertexts,
+                        " ciphertexts, //cmd:infer takes ", kMaxCiphertexts,
+                        " a file; split them over several files"));
   }
 
   // The client can know now whether its prompts stay inside the model's intervals; the server never can.

@@ -1,10 +1,13 @@
 // How good a checkpoint is on unseen data: the model as trained, and its polynomial form if it has one.
+#include <charconv>
 #include <cstdio>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "cmd/deployment/model_tokenizer.h"
+#include "cmd/deployment/prompts.h"
+#include "cmd/reports/logits_report.h"
 #include "cmd/reports/task_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -48,9 +51,41 @@ Json evaluate_tasks(const attention::Checkpoint& checkpoint, const nn::Tokenizer
   return report.json;
 }
 
+// "3,0,7"
+std::vector<int> numbers_from(const std::string& text) {
+  std::vector<int> numbers;
+  const char *at = text.data(), *const end = at + text.size();
+  for (;;) {
+    int number = 0;
+    const auto [next, error] = std::from_chars(at, end, number);
+    if (error != std::errc() || (next != end && *next != ','))
+      throw Error(message("--ids takes numbers of tokens with commas, not '", text, "'"));
+    numbers.push_back(number);
+    if (next == end) return numbers;
+    at = next + 1;
+  }
+}
+
+// Writes the logits of the prompts, or of the one whose tokens have the numbers `ids`.
+void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& prompt_flags,
+                  const std::string& ids, const std::string& path) {
+  const attention::ModelConfig& config = checkpoint.weights.config;
+  if (ids.empty() != prompt_flags.given())
+    throw Error("--logits needs an input: --ids, or --prompt, --prompts or --sample");
+  const std::vector<std::vector<int>> prompts =
+      ids.empty() ? prompt_flags.read(PromptCodec(checkpoint), longest_prompt(config))
+                  : std::vector<std::vector<int>>{numbers_from(ids)};
+  if (!ids.empty() && config.patch_inputs > 0)
+    throw Error("the model reads images; give a file of them with --prompts");
+  write_file(resolve_user_path(path),
+             logits_json(checkpoint, PromptExamples(config, prompts)).dump(0) + "\n");
+  std::printf("wrote the logits of %s to %s\n", counted(prompts.size(), "input").c_str(), path.c_str());
+}
+
 int evaluate_command(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:evaluate -- --model MODEL [--text FILE | --tasks NAMES --dir FOLDER] [flags]",
+      "bazel run //cmd:evaluate -- --model MODEL [--text FILE | --tasks NAMES --dir FOLDER | --logits FILE] "
+      "[flags]",
       "Scores a model on unseen data: recall on drawn sequences, perplexity a token and bits a byte on "
       "windows of the\n"
       "held-out part of a text that //cmd:train was given, or for an imported model on every token of "
@@ -58,7 +93,8 @@ int evaluate_command(int argc, char** argv) {
       "documents (<|endoftext|> ends one). Bits a byte compare models of other tokenizers on the same "
       "text.\n"
       "With --tasks: accuracies on tasks of the evaluation harness, with standard errors. A "
-      "polynomial form is scored too.");
+      "polynomial form is scored too.\n"
+      "With --logits: no scores, but the logits of prompts, of images or of tokens' numbers, as JSON.");
   const std::string& model_path =
       flags.text("model", "", "a checkpoint of //cmd:train, //cmd:polynomialise or //cmd:import");
   const TaskFlags data(flags);
@@ -71,24 +107,38 @@ int evaluate_command(int argc, char** argv) {
   const int64_t& shots = flags.integer("shots", 0, 0, 100, "solved examples in front of each of a task's");
   const int64_t& limit =
       flags.integer("limit", 0, 0, 1 << 20, "score the first so many examples of a task; 0: all");
-  const int64_t& seed = flags.integer("seed", 1, 0, INT64_MAX, "of the choice of shots");
+  const std::string& logits =
+      flags.text("logits", "", "a file for the logits of --prompt, --prompts, --sample or --ids");
+  const std::string& ids = flags.text(
+      "ids", "", "--logits: an input as the numbers of its tokens, with commas; no tokenizer is needed");
+  const PromptFlags prompt_flags(flags, "of --sample, and of the choice of shots");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   require_given(flags, {"model"});
   if (tasks.empty()) {
-    for (const char* flag : {"dir", "shots", "limit", "seed"})
+    for (const char* flag : {"dir", "shots", "limit"})
       if (flags.given(flag)) throw Error(message("--", flag, " is for --tasks; give both or neither"));
+    if (flags.given("seed") && logits.empty())
+      throw Error("--seed is for --tasks and --logits; leave it out");
   } else {
     require_given(flags, {"dir"});
-    for (const char* flag : {"text", "valid", "sentences", "images", "labels", "windows"})
+    for (const char* flag : {"text", "valid", "sentences", "images", "labels", "windows", "logits"})
       if (flags.given(flag)) throw Error(message("--tasks are read from --dir; leave out --", flag));
   }
+  if (logits.empty() && (prompt_flags.given() || !ids.empty()))
+    throw Error("--prompt, --prompts, --sample and --ids are for --logits; give both or neither");
+  if (!logits.empty() && (data.any() || flags.given("windows")))
+    throw Error("--logits computes no score; leave out the data of one");
   const std::vector<train::HarnessTask> wanted =
       tasks.empty() ? std::vector<train::HarnessTask>{} : tasks_from(tasks);
 
   data.apply();
   const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
+  if (!logits.empty()) {
+    write_logits(checkpoint, prompt_flags, ids, logits);
+    return 0;
+  }
   const int classes = checkpoint.weights.config.classes;
   if (!wanted.empty()) {
     if (classes > 0)
@@ -98,7 +148,7 @@ int evaluate_command(int argc, char** argv) {
                                      resolve_user_path(dir),
                                      {.shots = static_cast<size_t>(shots),
                                       .limit = static_cast<size_t>(limit),
-                                      .seed = static_cast<uint64_t>(seed)}));
+                                      .seed = prompt_flags.seed()}));
     return 0;
   }
   const auto tokenizer = tokenizer_of(checkpoint);

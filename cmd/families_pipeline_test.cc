@@ -9,9 +9,9 @@
 #include "attention/files/hugging_face.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
-#include "ckks/base/random/training_random.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/testing/test_pipeline.h"
+#include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
 #include "nn/text/alphabet.h"
 
@@ -86,18 +86,6 @@ TEST_CASE("GPT-NeoX as published: erf GELU, residual sums one after the other, 6
   follow("published", " --from " + path_of("published.safetensors"), "--sample 2", 2 * 24);
 }
 
-// Phrases of twelve words and more, all good or all bad.
-std::string phrases() {
-  std::string text = "sentence\tlabel\n";
-  TrainingRandom random(4);
-  for (int n = 0; n < 120; ++n) {
-    for (int w = 0; w < 12 + n % 3; ++w)
-      text += std::string(n % 2 ? "g" : "b") + static_cast<char>('0' + random.integer(10)) + " ";
-    text += std::to_string(n) + "\t" + std::to_string(n % 2) + "\n";
-  }
-  return text;
-}
-
 TEST_CASE("an encoder classifies texts of several lengths on ciphertexts, their lengths encrypted too") {
   write_file(path_of("phrases.tsv"), phrases());
   write_file(path_of("texts.txt"), "g1 g2 g3\nb4 b5\ng\nb1 b2 b3 b4 b5 b6 b7\n");
@@ -117,19 +105,6 @@ TEST_CASE("an encoder classifies texts of several lengths on ciphertexts, their 
   check_refused("train --family llama --out " + path_of("x") + " --sentences " + path_of("phrases.tsv"),
                 "--family llama is not for --sentences");
   check_refused("demo --model " + model, "a classifier is run by");
-}
-
-// Images of 28 x 28 in two classes: the left half is bright, or the right one.
-void write_halves(const std::string& images_path, const std::string& labels_path) {
-  constexpr int kImages = 40, kSide = 28;
-  std::string images("\0\0\x08\x03\0\0\0\x28\0\0\0\x1c\0\0\0\x1c", 16), labels("\0\0\x08\x01\0\0\0\x28", 8);
-  for (int n = 0; n < kImages; ++n) {
-    labels += static_cast<char>(n % 2);
-    for (int pixel = 0; pixel < kSide * kSide; ++pixel)
-      images += static_cast<char>((pixel % kSide < kSide / 2) == (n % 2 == 0) ? 200 : 20 + n);
-  }
-  write_file(images_path, images);
-  write_file(labels_path, labels);
 }
 
 TEST_CASE("a model of patches classifies images on ciphertexts, a class token before 16 patches") {

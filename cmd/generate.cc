@@ -28,6 +28,7 @@
 #include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/random_model.h"
+#include "nn/text/tokenizer.h"
 
 namespace psm::cmd {
 namespace {
@@ -283,9 +284,10 @@ int generate(int argc, char** argv) {
   const int wanted = record->prompt + static_cast<int>(tokens);
   std::printf("the server is ready after %s\nprompt (%s): %s\n",
               seconds_text(seconds_now() - starting).c_str(), counted(source.prompt.size(), "token").c_str(),
-              source.text(source.prompt).c_str());
+              nn::printable(source.text(source.prompt)).c_str());
   if (resumed)
-    std::printf("resumed after %zu tokens: %s\n", record->tokens.size() - source.prompt.size(),
+    std::printf("resumed after %s: %s\n",
+                counted(record->tokens.size() - source.prompt.size(), "token").c_str(),
                 source.text(std::span(record->tokens).subspan(source.prompt.size())).c_str());
   std::fflush(stdout);
 
@@ -337,7 +339,7 @@ int generate(int argc, char** argv) {
       std::printf("the clear model's own text, %s: %s\n",
                   same == static_cast<ptrdiff_t>(generated.size())
                       ? "the same"
-                      : message("the same for ", same, " tokens").c_str(),
+                      : message("the same for ", counted(static_cast<size_t>(same), "token")).c_str(),
                   source.text(comparison.free_running).c_str());
       json["free_running"]["text"] = source.text(comparison.free_running);
       json["free_running"]["same_tokens"] = static_cast<int64_t>(same);

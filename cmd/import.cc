@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "attention/files/checkpoint.h"
@@ -15,6 +16,7 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "cmd/deployment/model_tokenizer.h"
+#include "cmd/deployment/prompts.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/files/tokenizer_file.h"
@@ -24,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kFormats = "auto, gpt-neox, gpt2, llama, roberta, llama2c or checkpoint";
+constexpr const char* kFormats = "auto, gpt-neox, gpt2, llama, roberta, vit, llama2c or checkpoint";
 
 struct Source {
   std::string path, format;  // with "auto" resolved; "hugging-face" stands for any of its families
@@ -61,12 +63,14 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
     return out;
   }
   bool known = source.format == "hugging-face";
-  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta"})
+  for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"})
     known = known || source.format == family;
   if (!known) throw Error(message("--format ", source.format, " is not known; use ", kFormats));
   attention::ImportedModel model = attention::read_hugging_face(source.path, head);
   out.checkpoint.weights = std::move(model.weights);
   out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
+  if (model.images)
+    PromptCodec(*model.images, out.checkpoint.weights.config.classes).write_notes(out.checkpoint);
   const std::string_view family = attention::family_of(out.checkpoint.weights.config);
   if (source.format != "hugging-face" && family != source.format)
     throw Error(message(source.path, " holds a ", family, " model and --format says ", source.format,
@@ -86,6 +90,12 @@ std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, co
       fs::is_directory(source.path) ? fs::path(source.path) : fs::path(source.path).parent_path();
   const fs::path beside = folder / "tokenizer.json";
   return fs::exists(beside) ? nn::load_tokenizer(beside.string()) : nullptr;
+}
+
+// What a model of patches reads.
+std::optional<attention::PatchGrid> images_of(const attention::Checkpoint& checkpoint) {
+  if (checkpoint.weights.config.patch_inputs == 0) return std::nullopt;
+  return PromptCodec(checkpoint).images();
 }
 
 std::string list_text(const std::vector<std::string>& names) {
@@ -113,7 +123,7 @@ int import_command(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:import -- --from PATH --out MODEL.safetensors [--tokenizer FILE] [flags]",
       "Makes a checkpoint of a model in other files: a folder of transformers with config.json and\n"
-      "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, RoBERTa), or a file of llama2.c. The "
+      "model.safetensors (GPT-NeoX such as Pythia, GPT-2, Llama, RoBERTa, ViT), or a file of llama2.c. The "
       "tokenizer is kept in it.\n"
       "With --to hugging-face the model is written into the folder --out for transformers.");
   const std::string& from = flags.text("from", "", "folder or file of the model");
@@ -126,8 +136,8 @@ int import_command(int argc, char** argv) {
   const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
   const std::string& out =
       flags.text("out", "", "the checkpoint, or the folder for transformers (made if it is missing)");
-  const int64_t& classes =
-      flags.integer("classes", 2, 2, 1 << 20, "of a fresh classifier, where RoBERTa's file has none");
+  const int64_t& classes = flags.integer(
+      "classes", 2, 2, 1 << 20, "of a RoBERTa or ViT; a fresh classifier where its file has none of so many");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of a fresh classifier");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
@@ -138,19 +148,29 @@ int import_command(int argc, char** argv) {
 
   const double start = seconds_now();
   const Source source = find_source(resolve_user_path(from), format);
-  Imported model = read_model(source, {static_cast<int>(classes), static_cast<uint64_t>(seed)});
+  Imported model =
+      read_model(source, {flags.given("classes") ? std::optional(static_cast<int>(classes)) : std::nullopt,
+                          static_cast<uint64_t>(seed)});
   attention::Checkpoint& checkpoint = model.checkpoint;
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto tokenizer = find_tokenizer(tokenizer_path, merges, source, checkpoint);
   if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
 
+  // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1.
+  if (to != "checkpoint" && tokenizer && attention::family_of(config) == "roberta" &&
+      (tokenizer->start() == 1 || tokenizer->end() == 1))
+    throw Error(
+        "token 1 stands at an end of the model's texts, and transformers takes it for padding; train the "
+        "model "
+        "with a tokenizer of <s>, <pad> and </s> in this order (//cmd:tokenizer -- train --special)");
+  const auto images = images_of(checkpoint);
   const std::string target = resolve_user_path(out);
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);
   } else {
     fs::create_directories(target);
-    attention::write_hugging_face(target, checkpoint.weights);
+    attention::write_hugging_face(target, checkpoint.weights, images);
     if (!file_of_transformers.empty()) write_file(target + "/tokenizer.json", file_of_transformers);
   }
   const double seconds = seconds_now() - start;
@@ -160,8 +180,11 @@ int import_command(int argc, char** argv) {
   };
   line("architecture", std::string(attention::family_of(config)));
   line("shape", message(config.layers, " layers, width ", config.width, ", ", config.heads, " heads (",
-                        config.key_heads(), " of keys), feed-forward ", config.ffn, ", vocabulary ",
-                        config.vocab, ", context ", config.context));
+                        config.key_heads(), " of keys), feed-forward ", config.ffn, ", ",
+                        images ? message("images of ", images->height, " x ", images->width,
+                                         " in patches of ", images->patch, ", channels ", images->channels)
+                               : message("vocabulary ", config.vocab, ", context ", config.context)));
+  if (config.classes > 0) line("classes", std::to_string(config.classes));
   line("parameters", std::to_string(checkpoint.weights.parameters()));
   line("encrypted", encrypted_form(config));
   const bool left_out = to != "checkpoint" && tokenizer && file_of_transformers.empty();

@@ -1,6 +1,7 @@
 // Meters an encrypted model without running it: levels, key-switches, bootstraps, keys, memory, seconds by
 // block. Or, with --params, searches for parameters.
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <utility>
 
@@ -30,6 +31,22 @@ void print_counts(const char* what, const program::Counts& c) {
       static_cast<long long>(c.relinearisations), static_cast<long long>(c.conjugations),
       static_cast<long long>(c.plaintext_products), static_cast<long long>(c.ciphertext_products),
       static_cast<long long>(c.rescales));
+}
+
+// The peak and what it is the sum of. Plaintexts are kept encoded for further passes up to a limit; beyond it
+// those of an instruction are encoded when it is run, and the most of them and of ciphertexts at one time count.
+std::string memory_text(const program::MeterReading& reading) {
+  const std::string fixed =
+      message(bytes_text(reading.peak_bytes()), ": keys ", bytes_text(reading.key_bytes()), ", bootstrap ",
+              bytes_text(reading.bootstrap_bytes), ", ");
+  const double running = reading.run_bytes() - reading.bootstrap_bytes;
+  if (running == reading.peak_ciphertext_bytes + reading.plaintext_bytes)
+    return message(fixed, "ciphertexts and scratch ", bytes_text(reading.peak_ciphertext_bytes), " (",
+                   reading.peak_operation, "), encoded plaintexts ", bytes_text(reading.plaintext_bytes));
+  return message(fixed, "ciphertexts, scratch and plaintexts of one instruction ",
+                 bytes_text(reading.peak_working_bytes), ", plaintexts kept ",
+                 bytes_text(reading.kept_plaintext_bytes()), " (of ", bytes_text(reading.plaintext_bytes),
+                 " in all; the others are encoded anew in each pass)");
 }
 
 void propose_parameters(const program::ParameterWish& wish, const std::string& secret,
@@ -132,6 +149,9 @@ int plan_command(int argc, char** argv) {
     if (one_token) kept = attention::cache_names(packing, config.layers);
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
                     " heads, ", config.context, " tokens");
+    if (const unsigned places = std::bit_ceil(static_cast<unsigned>(config.context));
+        places != static_cast<unsigned>(config.context))
+      title += message(" in ", places, " places, where as many tokens cost the same");
   } else {
     attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
     if (flags.given("tokens")) attention::cut_context(checkpoint.weights, static_cast<int>(tokens));
@@ -185,11 +205,7 @@ int plan_command(int argc, char** argv) {
   std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys",
               reading.program_rotation_keys, bytes_text(reading.program_key_bytes).c_str(),
               bytes_text(reading.bootstrap_key_bytes).c_str());
-  std::printf("  %-24s %s: keys %s, ciphertexts and scratch %s (%s), encoded plaintexts %s, bootstrap %s\n",
-              "peak memory", bytes_text(reading.peak_bytes()).c_str(),
-              bytes_text(reading.key_bytes()).c_str(), bytes_text(reading.peak_ciphertext_bytes).c_str(),
-              reading.peak_operation.c_str(), bytes_text(reading.plaintext_bytes).c_str(),
-              bytes_text(reading.bootstrap_bytes).c_str());
+  std::printf("  %-24s %s\n", "peak memory", memory_text(reading).c_str());
   std::printf("  %-24s %s predicted, %s a prompt\n", "time", seconds_text(reading.seconds).c_str(),
               seconds_text(reading.seconds / packing.prompts).c_str());
   const double encoding = program::encode_seconds_per_byte(context) * reading.plaintext_bytes,

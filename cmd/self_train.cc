@@ -86,12 +86,18 @@ int self_train(int argc, char** argv) {
   loop.steps = static_cast<size_t>(steps);
   loop.evaluate_every = 100;
   loop.validation_sequences = kValidation;
-  loop.state_file = folder + "/power_softmax.training";
+  loop.state_file = train::state_file(folder, loop.name);
+  loop.started = [](size_t resumed_at) {
+    if (resumed_at == 0) return;
+    std::printf("goes on from step %zu, which was saved\n", resumed_at);
+  };
   const train::LoopResult result = train::run_training(replaced, data, training, loop);
   checkpoint.weights = result.weights;
   checkpoint.ranges.reset();
   checkpoint.polynomial.reset();
   attention::save_checkpoint(folder + "/power_softmax.safetensors", checkpoint);
+
+  std::filesystem::remove(loop.state_file);
 
   const train::Batch held_out = data.validation(kValidation);
   Table table({"model", "nats a token of held-out samples", "of the documents", "tokens"});

@@ -20,24 +20,33 @@
 namespace psm::cmd {
 namespace {
 
+// Before a stage, which may take long.
+void say_started(const std::string& stage, size_t steps, size_t resumed_at) {
+  if (resumed_at == 0) {
+    std::printf("  %-14s at most %zu steps ...\n", stage.c_str(), steps);
+  } else {
+    std::printf("  %-14s goes on from step %zu of at most %zu, which was saved\n", stage.c_str(), resumed_at,
+                steps);
+  }
+}
+
 int train(int argc, char** argv) {
-  Flags flags(
-      "bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
-      "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
-      "the latter's\n"
-      "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
-      "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
-      "short time (continual\n"
-      "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
-      "The task is\n"
-      "in-context recall, or with --text the characters of a file, with --tokenizer its tokens; or the\n"
-      "classification of --sentences or --images. An interrupted training goes on where it was.");
+  Flags flags("bazel run //cmd:train -- --out FOLDER [--text FILE] [--from CHECKPOINT] [flags]",
+              "From scratch: trains a softmax transformer and one with the given attention alike, minimises "
+              "the latter's\n"
+              "ranges, and writes softmax.safetensors, ATTENTION.safetensors and final.safetensors (for\n"
+              "//cmd:polynomialise). From a softmax model: replaces its attention and trains it on for a "
+              "short time (continual\n"
+              "training), then minimises the ranges. From a model of that attention: minimises the ranges. "
+              "The task is\n"
+              "in-context recall, or with --text the bytes of a file, with --tokenizer its tokens; or the\n"
+              "classification of --sentences or --images. An interrupted training goes on where it was.");
   const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
   const TaskFlags data(flags);
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
                  "tokenizer.json, llama2.c's file or GPT-2's vocabulary, which the model keeps; else the "
-                 "text's characters are its tokens");
+                 "text's bytes are its tokens, one a character in ASCII");
   const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& from_path = flags.text("from", "", "begin with this model instead of random weights");
   const RecipeFlags recipe_flags(flags);
@@ -58,16 +67,22 @@ int train(int argc, char** argv) {
   if (!from_path.empty()) from = attention::load_checkpoint(resolve_user_path(from_path));
   std::shared_ptr<const nn::Tokenizer> tokenizer;
   if (flags.given("tokenizer")) tokenizer = load_user_tokenizer(tokenizer_path, merges);
-  const int context = recipe_flags.context_or_default();
+  if (from && recipe_flags.context() > 0) attention::set_context(from->weights, recipe_flags.context());
+  const int context = recipe_flags.context() > 0 ? recipe_flags.context() : train::TextOptions{}.context;
   const Task task = from                       ? Task::of(*from, files)
                     : !files.sentences.empty() ? Task::sentences(files.sentences, context, tokenizer)
                     : !files.images.empty()    ? Task::images(files.images, files.labels)
                     : files.text.empty()       ? Task::recall()
                                                : Task::text(files.text, files.valid, context, tokenizer);
+  if (from && task.source->classes() != from->weights.config.classes)
+    throw Error(message("the model has ", from->weights.config.classes, " classes, the data ",
+                        task.source->classes(), "; import the model with --classes ", task.source->classes(),
+                        ", which gives it a fresh classifier"));
   train::RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
   const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
+  recipe.started = say_started;
   std::printf("%s\n", task.source->description().c_str());
   TrainingRun run = train_task(task, recipe, recipe_flags.polynomials(), from ? &*from : nullptr);
 
@@ -102,6 +117,9 @@ int train(int argc, char** argv) {
   std::printf(
       "ranges on training data before and after range minimisation, in the form that runs encrypted:\n%s",
       range_table(run.models.final_model.config, before, after).c_str());
+  // A finished training begins anew when it is asked for again.
+  for (const train::StageReport& stage : run.models.stages)
+    std::filesystem::remove(train::state_file(folder, stage.name));
   std::printf("%s%s; wrote %s to %s\n", scores_table(task, run.scores).c_str(),
               seconds_text(run.seconds).c_str(), written.c_str(), out.c_str());
   Json json;

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <initializer_list>
+#include <iterator>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "attention/files/hugging_face_config.h"
@@ -23,28 +26,38 @@ constexpr uint64_t kMaxJsonBytes = uint64_t{4} << 20;
 constexpr const char* kWeightsName = "model.safetensors";
 constexpr const char* kIndexName = "model.safetensors.index.json";
 constexpr const char* kConfigName = "config.json";
+constexpr const char* kPreprocessorName = "preprocessor_config.json";
 constexpr const char* kPositions = "roberta.embeddings.position_embeddings.weight";
 constexpr const char* kTokenTypes = "roberta.embeddings.token_type_embeddings.weight";
-constexpr const char* kClassifier = "classifier.out_proj.weight";
+constexpr const char* kVitPatches = "vit.embeddings.patch_embeddings.projection.weight";
+constexpr const char* kVitClassToken = "vit.embeddings.cls_token";
+constexpr const char* kVitPositions = "vit.embeddings.position_embeddings";
 
 // The parts of a large model, one file name for each in the index.
 nn::Safetensors read_parts(const fs::path& folder) {
   const std::string index = (folder / kIndexName).string();
   const Json json = parse_json(read_file(index, kMaxJsonBytes), index);
   std::set<std::string> names;
+  std::set<std::pair<std::string, std::string>> named;  // file, tensor
   for (const auto& [tensor, file] : json.at("weight_map", index).object(index + ", weight_map")) {
     const std::string& name = file.string(index + ", weight_map, " + tensor);
     if (fs::path(name).filename() != name || !name.ends_with(".safetensors"))
       throw Error(
           message(index, ": ", name, " is no .safetensors file of this folder; copy the model again"));
     names.insert(name);
+    named.emplace(name, tensor);
   }
   nn::Safetensors all;
   for (const std::string& name : names) {
     nn::Safetensors part = nn::read_safetensors((folder / name).string(), nn::ChecksumRule::kIfPresent);
+    for (const nn::NamedTensor& tensor : part.tensors) named.erase({name, tensor.name});
+    for (const nn::SkippedTensor& tensor : part.skipped) named.erase({name, tensor.name});
     std::move(part.tensors.begin(), part.tensors.end(), std::back_inserter(all.tensors));
     std::move(part.skipped.begin(), part.skipped.end(), std::back_inserter(all.skipped));
   }
+  if (!named.empty())
+    throw Error(message(index, " names ", named.begin()->second, ", which ", named.begin()->first,
+                        " does not hold; copy the model again"));
   return all;
 }
 
@@ -59,7 +72,24 @@ bool is_ignored(const std::string& name) {
   for (const char* end : {".attention.bias", ".attention.masked_bias", ".attn.bias", ".attn.masked_bias",
                           ".rotary_emb.inv_freq", ".position_ids"})
     if (name.ends_with(end)) return true;
-  return name.starts_with("roberta.pooler.");
+  for (const char* start : {"roberta.pooler.", "vit.pooler.", "pooler."})
+    if (name.starts_with(start)) return true;
+  return false;
+}
+
+// Names the tensors of a model without head as those of one with a head are named.
+void add_prefix(nn::Safetensors& file, std::string_view family) {
+  constexpr std::tuple<std::string_view, const char*, const char*> kPrefixes[] = {
+      {"gpt-neox", "gpt_neox.", "embed_in.weight"},
+      {"gpt2", "transformer.", "wte.weight"},
+      {"llama", "model.", "embed_tokens.weight"},
+      {"roberta", "roberta.", "embeddings.word_embeddings.weight"},
+      {"vit", "vit.", "embeddings.cls_token"}};
+  for (const auto& [name, prefix, sign] : kPrefixes)
+    if (name == family && find(file, sign) != nullptr) {
+      for (nn::NamedTensor& tensor : file.tensors) tensor.name = prefix + tensor.name;
+      for (nn::SkippedTensor& tensor : file.skipped) tensor.name = prefix + tensor.name;
+    }
 }
 
 void drop_ignored(nn::Safetensors& file, bool masked_words, std::vector<std::string>& ignored) {
@@ -118,34 +148,75 @@ void convert_classifier(ModelWeights& weights, float factor) {
 }
 
 // As a fresh model has it, under the tensors' names.
-void add_fresh_head(nn::Safetensors& file, int64_t d, const FreshHead& head) {
-  TrainingRandom random(head.seed);
-  const auto add = [&](const char* name, int64_t rows) {
-    nn::NamedTensor matrix{
-        message(name, ".weight"), {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
-    for (float& value : matrix.values)
-      value = static_cast<float>(random.normal() / std::sqrt(static_cast<double>(d)));
-    file.tensors.push_back(std::move(matrix));
-    file.tensors.push_back({message(name, ".bias"), {rows}, std::vector<float>(static_cast<size_t>(rows))});
-  };
-  add("classifier.dense", d);
-  add("classifier.out_proj", head.classes);
+void add_fresh(nn::Safetensors& file, const std::string& name, int64_t rows, int64_t d,
+               TrainingRandom& random) {
+  nn::NamedTensor matrix{name + ".weight", {rows, d}, std::vector<float>(static_cast<size_t>(rows * d))};
+  for (float& value : matrix.values)
+    value = static_cast<float>(random.normal() / std::sqrt(static_cast<double>(d)));
+  file.tensors.push_back(std::move(matrix));
+  file.tensors.push_back({name + ".bias", {rows}, std::vector<float>(static_cast<size_t>(rows))});
+}
+
+// Sets the classes. The last of a head's `layers`, [classes][d], makes the logits; all are made anew if it is
+// missing or has other classes than asked for, which is answered.
+bool find_head(nn::Safetensors& file, std::initializer_list<const char*> layers, const FreshHead& head,
+               ImportedModel& out) {
+  ModelConfig& config = out.weights.config;
+  const nn::NamedTensor* last = find(file, std::string(*std::prev(layers.end())) + ".weight");
+  if (last != nullptr)
+    config.classes = last->shape.empty() ? 0 : static_cast<int>(std::min<int64_t>(last->shape[0], 1 << 20));
+  const bool fresh = last == nullptr || head.classes.value_or(config.classes) != config.classes;
+  if (fresh) {
+    config.classes = head.classes.value_or(2);
+    TrainingRandom random(head.seed);
+    std::erase_if(file.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
+    for (const char* layer : layers)
+      add_fresh(file, layer, layer == *std::prev(layers.end()) ? config.classes : config.width, config.width,
+                random);
+    out.changed.push_back(message("a fresh classifier for ", config.classes, " classes, to be trained"));
+  }
+  config.validate();
+  return fresh;
 }
 
 void read_roberta(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
                   const std::string& path, ImportedModel& out) {
   convert_positions(file, config, path, out);
-  const bool is_fresh = find(file, kClassifier) == nullptr;
-  if (is_fresh) add_fresh_head(file, config.model.width, head);
-  const std::vector<int64_t>& shape = find(file, kClassifier)->shape;
-  out.weights.config = config.model;
-  out.weights.config.classes = shape.empty() ? 0 : static_cast<int>(std::min<int64_t>(shape[0], 1 << 20));
   out.weights.config.pooler = true;
-  out.weights.config.validate();
+  const bool fresh = find_head(file, {"classifier.dense", "classifier.out_proj"}, head, out);
   take_stored_tensors(file, out.weights, path);
-  if (!is_fresh) convert_classifier(out.weights, 2.0f);
-  out.changed.push_back(is_fresh ? message("a fresh classifier for ", head.classes, " classes, to be trained")
-                                 : "tanh in the classifier is written as 2 sigmoid(2x) - 1");
+  if (fresh) return;
+  convert_classifier(out.weights, 2.0f);
+  out.changed.push_back("tanh in the classifier is written as 2 sigmoid(2x) - 1");
+}
+
+void set_shape(nn::Safetensors& file, const char* name, const std::vector<int64_t>& from,
+               const std::vector<int64_t>& to, const std::string& path) {
+  nn::NamedTensor* tensor = find(file, name);
+  if (tensor == nullptr) return;  // reported with all others that are missing
+  file.at(name, from, path);
+  tensor->shape = to;
+}
+
+// Tables of one batch, and the patches' convolution as a matrix: theirs and ours.
+void reshape_vit(nn::Safetensors& file, const ModelConfig& config, const PatchGrid& images, bool to_theirs,
+                 const std::string& path) {
+  const int64_t d = config.width, t = config.context, p = images.patch;
+  const auto set = [&](const char* name, const std::vector<int64_t>& theirs,
+                       const std::vector<int64_t>& ours) {
+    set_shape(file, name, to_theirs ? ours : theirs, to_theirs ? theirs : ours, path);
+  };
+  set(kVitPatches, {d, images.channels, p, p}, {d, config.patch_inputs});
+  set(kVitClassToken, {1, 1, d}, {d});
+  set(kVitPositions, {1, t, d}, {t, d});
+}
+
+void read_vit(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
+              const std::string& path, ImportedModel& out) {
+  reshape_vit(file, config.model, *config.images, /*to_theirs=*/false, path);
+  find_head(file, {"classifier"}, head, out);
+  take_stored_tensors(file, out.weights, path);
+  out.images = config.images;
 }
 
 }  // namespace
@@ -169,29 +240,35 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
       in_parts ? read_parts(folder) : nn::read_safetensors(weights_path, nn::ChecksumRule::kIfPresent);
 
   ImportedModel out;
-  const bool is_roberta = config.model.block == BlockKind::kPostNorm;
-  drop_ignored(file, is_roberta, out.ignored);
+  out.weights.config = config.model;
+  const std::string_view family = family_of(config.model);
+  drop_ignored(file, family == "roberta", out.ignored);
+  add_prefix(file, family);
   nn::require_finite(file, weights_path);
-  if (is_roberta) {
+  if (family == "roberta") {
     read_roberta(file, config, head, weights_path, out);
+  } else if (family == "vit") {
+    if (const fs::path preprocessor = folder / kPreprocessorName; fs::exists(preprocessor))
+      require_known_preprocessor(read_file(preprocessor.string(), kMaxJsonBytes), preprocessor.string());
+    read_vit(file, config, head, weights_path, out);
   } else {
-    const std::string_view family = family_of(config.model);
-    if (family == "gpt2" && find(file, "wte.weight") != nullptr)
-      for (nn::NamedTensor& tensor : file.tensors) tensor.name = "transformer." + tensor.name;
     if (config.tied) untie(file, family, out);
-    out.weights.config = config.model;
     take_stored_tensors(file, out.weights, weights_path);
   }
   out.weights.validate(weights_path);
   return out;
 }
 
-void write_hugging_face(const std::string& folder, const ModelWeights& weights) {
+void write_hugging_face(const std::string& folder, const ModelWeights& weights,
+                        const std::optional<PatchGrid>& images) {
   weights.validate();
-  const Json config = hugging_face_config_to_json(weights.config);
+  const Json config = hugging_face_config_to_json(weights.config, images);
   nn::Safetensors file;
   file.metadata["format"] = "pt";  // transformers asks for it
-  if (weights.config.classes > 0) {
+  if (images) {
+    file.tensors = stored_tensors(weights);
+    reshape_vit(file, weights.config, *images, /*to_theirs=*/true, folder);
+  } else if (weights.config.classes > 0) {
     ModelWeights theirs = weights;
     convert_classifier(theirs, 0.5f);
     file.tensors = stored_tensors(theirs);

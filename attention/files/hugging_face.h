@@ -7,16 +7,20 @@
 //     RoBERTa's classifier   tanh z = 2 sigmoid(2z) - 1 there, sigmoid in a pooler of ours (config.h):
 //                            2D, 2e, 2C and c - sum of each row of C
 //     a tied unembedding     is copied from the embedding
-//     GPT-2's tensors        get "transformer." in front, which its first files lack
+//     ViT's patches          [d][channels][P][P] and tables of one batch lose or get these dimensions
+//     a model without head   gets the family's name in front of its tensors, as one with a head has it
 //
 // Left out: buffers that some versions keep (causal masks, rotary frequencies, position numbers), RoBERTa's
-// head for masked words and its pooler of pre-training. A RoBERTa file without a classifier gets a fresh one.
+// head for masked words, and the pooler of pre-training. A RoBERTa or ViT without a classifier, or with one of
+// other classes than asked for, gets a fresh one.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "attention/shape/patch_grid.h"
 #include "attention/shape/weights.h"
 
 namespace psm::attention {
@@ -25,10 +29,11 @@ struct ImportedModel {
   ModelWeights weights;
   std::vector<std::string> ignored;  // tensors that are not part of the model
   std::vector<std::string> changed;  // for people: what was converted, in a few words each
+  std::optional<PatchGrid> images;   // what a ViT reads
 };
 
 struct FreshHead {
-  int classes = 2;
+  std::optional<int> classes;  // none: those of the file, or 2
   uint64_t seed = 1;
 };
 
@@ -39,7 +44,9 @@ struct FreshHead {
 ImportedModel read_hugging_face(const std::string& path, const FreshHead& head = {});
 
 // Writes both files into the folder, which exists, so that transformers reads the same model; each whole or
-// not at all. Throws psm::Error on a model that transformers does not have (hugging_face_config.h).
-void write_hugging_face(const std::string& folder, const ModelWeights& weights);
+// not at all. `images`: of a ViT. Throws psm::Error on a model that transformers does not have
+// (hugging_face_config.h).
+void write_hugging_face(const std::string& folder, const ModelWeights& weights,
+                        const std::optional<PatchGrid>& images = {});
 
 }  // namespace psm::attention

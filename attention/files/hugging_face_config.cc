@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "attention/files/stored_tensors.h"
 #include "ckks/base/error.h"
@@ -10,7 +12,8 @@ namespace psm::attention {
 namespace {
 
 constexpr int kMostSize = 1 << 20;
-constexpr int kPaddingRow = 1;  // RoBERTa's pad_token_id: positions count from the row behind it
+constexpr int kMostPixels = 1 << 12;  // of a side of an image
+constexpr int kPaddingRow = 1;        // RoBERTa's pad_token_id: positions count from the row behind it
 
 // Reads members with defaults, each error beginning with where it stands.
 class Reader {
@@ -151,6 +154,42 @@ HuggingFaceConfig read_llama(const Reader& read) {
   return config;
 }
 
+// A number for both sides, or one for each.
+std::pair<int, int> read_sides(const Reader& read, const char* key, int otherwise) {
+  const Json* value = read.find(key);
+  if (value == nullptr) return {otherwise, otherwise};
+  const auto side = [&](const Json& json) {
+    return static_cast<int>(json.integer(read.at(key), 1, kMostPixels));
+  };
+  if (!value->is_array()) return {side(*value), side(*value)};
+  const Json::Array& both = value->array(read.at(key));
+  if (both.size() != 2) read.refuse(message(key, " has ", both.size(), " numbers"));
+  return {side(both[0]), side(both[1])};
+}
+
+HuggingFaceConfig read_vit(const Reader& read) {
+  HuggingFaceConfig config{preset("vit")};
+  ModelConfig& model = config.model;
+  model.layers = read.size("num_hidden_layers");
+  model.width = read.size("hidden_size");
+  model.heads = read.size("num_attention_heads");
+  model.ffn = read.size("intermediate_size");
+  const auto [height, width] = read_sides(read, "image_size", 224);
+  const auto [patch, patch_width] = read_sides(read, "patch_size", 16);
+  const PatchGrid grid{height, width, patch, read.size_or("num_channels", 3)};
+  if (patch != patch_width || height % patch != 0 || width % patch != 0)
+    read.refuse(message("patch_size ", patch, " x ", patch_width, " for images of ", height, " x ", width));
+  if (grid.channels > 4) read.refuse(message("num_channels is ", grid.channels));
+  config.images = grid;
+  model.context = grid.patches() + 1;
+  model.patch_inputs = grid.patch_inputs();
+  model.norm_epsilon = read.number_or("layer_norm_eps", 1e-12);
+  model.feed_forward = gelu_kind(read);
+  if (!read.truth_or("qkv_bias", true)) read.refuse("qkv_bias is false");
+  model.classes = 2;  // until the tensors say
+  return config;
+}
+
 HuggingFaceConfig read_roberta(const Reader& read) {
   HuggingFaceConfig config{preset("roberta")};
   ModelConfig& model = config.model;
@@ -170,26 +209,74 @@ HuggingFaceConfig read_roberta(const Reader& read) {
 
 }  // namespace
 
+namespace {
+
+// A family and the models of transformers that its files are read of: with these heads, or with none.
+struct Known {
+  std::string_view type;
+  HuggingFaceConfig (*read)(const Reader&);
+  std::vector<std::string_view> architectures;
+};
+
+const std::vector<Known>& known_families() {
+  static const std::vector<Known> known = {
+      {"gpt_neox", read_gpt_neox, {"GPTNeoXForCausalLM", "GPTNeoXModel"}},
+      {"gpt2", read_gpt2, {"GPT2LMHeadModel", "GPT2Model"}},
+      {"llama", read_llama, {"LlamaForCausalLM", "LlamaModel"}},
+      {"roberta", read_roberta, {"RobertaForSequenceClassification", "RobertaForMaskedLM", "RobertaModel"}},
+      {"vit", read_vit, {"ViTForImageClassification", "ViTModel"}},
+  };
+  return known;
+}
+
+void require_known_head(const Reader& read, const Known& known) {
+  const Json* list = read.find("architectures");
+  if (list == nullptr || list->array(read.at("architectures")).empty()) return;
+  const std::string& name = list->array("")[0].string(read.at("architectures"));
+  std::string readable;
+  for (const std::string_view architecture : known.architectures) {
+    if (architecture == name) return;
+    readable += message(readable.empty() ? "" : ", ", architecture);
+  }
+  throw Error(message(read.at("architectures"), ": ", name, " has a head that is not read; of ", known.type,
+                      " these are: ", readable,
+                      "; AutoModel.from_pretrained(FROM).save_pretrained(TO) in Python saves it without"));
+}
+
+}  // namespace
+
 HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const std::string& what) {
   const Json json = parse_json(text, what);
   const Reader read(json, what);
   const std::string& type = json.at("model_type", what).string(what + ", model_type");
-  HuggingFaceConfig config;
-  if (type == "gpt_neox") {
-    config = read_gpt_neox(read);
-  } else if (type == "gpt2") {
-    config = read_gpt2(read);
-  } else if (type == "llama") {
-    config = read_llama(read);
-  } else if (type == "roberta") {
-    config = read_roberta(read);
-  } else {
-    throw Error(message(what, ": model_type is ", type,
-                        "; of gpt_neox, gpt2, llama and roberta a model can be read"));
+  if (read.find("quantization_config") != nullptr)
+    read.refuse(
+        "quantization_config is given, which makes transformers compute with other weights than the file's");
+  std::string types;
+  for (const Known& known : known_families()) {
+    types += message(types.empty() ? "" : ", ", known.type);
+    if (known.type != type) continue;
+    require_known_head(read, known);
+    HuggingFaceConfig config = known.read(read);
+    config.model.attention = AttentionKind::kSoftmax;
+    config.model.validate();
+    return config;
   }
-  config.model.attention = AttentionKind::kSoftmax;
-  config.model.validate();
-  return config;
+  throw Error(message(what, ": model_type is ", type, "; of ", types, " a model can be read"));
+}
+
+void require_known_preprocessor(const std::string& text, const std::string& what) {
+  const Json json = parse_json(text, what);
+  const Reader read(json, what);
+  const auto require_half = [&](const char* key) {
+    const Json* list = read.find(key);
+    if (list == nullptr) return;
+    for (const Json& value : list->array(read.at(key)))
+      if (value.number(read.at(key)) != 0.5)
+        read.refuse(message(key, " is not 0.5: images are read as (g / 255 - 0.5) / 0.5"));
+  };
+  require_half("image_mean");
+  require_half("image_std");
 }
 
 namespace {
@@ -208,6 +295,23 @@ Json gpt2_config_json(const ModelConfig& config) {
   json["activation_function"] = name_of_gelu(config.feed_forward);
   json["layer_norm_epsilon"] = config.norm_epsilon;
   json["tie_word_embeddings"] = false;
+  return json;
+}
+
+Json vit_config_json(const ModelConfig& config, const PatchGrid& images) {
+  Json json;
+  json["model_type"] = "vit";
+  json["architectures"].push_back("ViTForImageClassification");
+  json["hidden_size"] = config.width;
+  json["num_hidden_layers"] = config.layers;
+  json["num_attention_heads"] = config.heads;
+  json["intermediate_size"] = config.ffn;
+  json["hidden_act"] = name_of_gelu(config.feed_forward);
+  json["layer_norm_eps"] = config.norm_epsilon;
+  json["image_size"] = Json::Array{images.height, images.width};
+  json["patch_size"] = images.patch;
+  json["num_channels"] = images.channels;
+  json["num_labels"] = config.classes;
   return json;
 }
 
@@ -249,16 +353,20 @@ Json config_json_of_others(const ModelConfig& config, std::string_view family) {
 
 }  // namespace
 
-Json hugging_face_config_to_json(const ModelConfig& config) {
+Json hugging_face_config_to_json(const ModelConfig& config, const std::optional<PatchGrid>& images) {
   const std::string_view family = family_of(config);
-  Json json = family == "gpt2" ? gpt2_config_json(config) : config_json_of_others(config, family);
+  if ((family == "vit") != images.has_value())
+    throw Error(
+        "transformers has a ViT with the size of its images, and no other model with one; export a "
+        "checkpoint that says what images it reads");
+  Json json = family == "gpt2"  ? gpt2_config_json(config)
+              : family == "vit" ? vit_config_json(config, *images)
+                                : config_json_of_others(config, family);
   // Whatever these keys cannot say comes back otherwise.
   ModelConfig said = hugging_face_config_from_json(json.dump(0), "the configuration to be written").model;
-  if (family == "gpt2") said.rotary_fraction = config.rotary_fraction, said.rotary_base = config.rotary_base;
-  if (family == "roberta") {
-    said.classes = config.classes, said.pooler = config.classes > 0;
+  if (config.positions == PositionKind::kLearned)
     said.rotary_fraction = config.rotary_fraction, said.rotary_base = config.rotary_base;
-  }
+  if (!config.causal) said.classes = config.classes, said.pooler = family == "roberta";
   if (said.key_heads() == config.key_heads()) said.kv_heads = config.kv_heads;
   said.form = config.form, said.power = config.power, said.epsilon = config.epsilon;
   said.stable_delta = config.stable_delta;

@@ -28,6 +28,11 @@ constexpr const char* kLlama = R"({"hidden_act": "silu", "hidden_size": 64, "int
   "num_key_value_heads": 4, "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 10000.0,
   "tie_word_embeddings": true, "vocab_size": 512, "head_dim": 8, "attention_bias": false})";
 
+// google/vit-base-patch16-224's.
+constexpr const char* kVit = R"({"architectures": ["ViTForImageClassification"], "hidden_act": "gelu",
+  "hidden_size": 768, "image_size": 224, "intermediate_size": 3072, "layer_norm_eps": 1e-12, "model_type": "vit",
+  "num_attention_heads": 12, "num_channels": 3, "num_hidden_layers": 12, "patch_size": 16, "qkv_bias": true})";
+
 HuggingFaceConfig parsed(const std::string& text) {
   return hugging_face_config_from_json(text, "config.json");
 }
@@ -84,6 +89,19 @@ TEST_CASE("GPT-2's configuration: tied, and with GELU by tanh") {
   CHECK(parsed(with(kGpt2, "gelu_new", "gelu")).model.feed_forward == FeedForwardKind::kGeluErf);
 }
 
+TEST_CASE("a ViT reads images of its size, cut into patches of all channels") {
+  const HuggingFaceConfig config = parsed(kVit);
+  CHECK(config.model.context == 14 * 14 + 1);
+  CHECK(config.model.patch_inputs == 3 * 16 * 16);
+  CHECK(config.model.feed_forward == FeedForwardKind::kGeluErf);
+  CHECK(config.model.norm_epsilon == 1e-12);
+  REQUIRE(config.images.has_value());
+  CHECK(config.images->patch == 16);
+  const HuggingFaceConfig wide = parsed(with(kVit, "\"image_size\": 224", "\"image_size\": [32, 48]"));
+  CHECK(wide.model.context == 2 * 3 + 1);
+  CHECK(wide.images->width == 48);
+}
+
 TEST_CASE("a Llama has grouped keys and may be tied") {
   const HuggingFaceConfig config = parsed(kLlama);
   CHECK(config.tied);
@@ -100,7 +118,18 @@ TEST_CASE("what is not made here is refused by the key that says it") {
     CHECK_THROWS_WITH_AS(parsed(text), doctest::Contains(why), Error);
   };
   refused(with(kPythia, "gpt_neox", "gptj"),
-          "model_type is gptj; of gpt_neox, gpt2, llama and roberta a model can be read");
+          "model_type is gptj; of gpt_neox, gpt2, llama, roberta, vit a model can be read");
+  refused(with(kVit, "\"patch_size\": 16", "\"patch_size\": 15"),
+          "patch_size 15 x 15 for images of 224 x 224");
+  refused(with(kVit, "\"patch_size\": 16", "\"patch_size\": [16, 8]"), "patch_size 16 x 8");
+  refused(with(kVit, "\"image_size\": 224", "\"image_size\": [224]"), "image_size has 1 numbers");
+  refused(with(kVit, "\"num_channels\": 3", "\"num_channels\": 9"), "num_channels is 9");
+  refused(with(kVit, "\"qkv_bias\": true", "\"qkv_bias\": false"), "qkv_bias is false");
+  refused(with(kRoberta, "RobertaForMaskedLM", "RobertaForQuestionAnswering"),
+          "RobertaForQuestionAnswering has a head that is not read; of roberta these are: "
+          "RobertaForSequenceClassification, RobertaForMaskedLM, RobertaModel");
+  refused(with(kPythia, "\"use_cache\": true", "\"quantization_config\": {\"bits\": 4}"),
+          "quantization_config is given");
   refused(with(kPythia, "\"gelu\"", "\"relu\""), "hidden_act is relu, which is not made here");
   refused(with(kPythia, "\"hidden_size\": 512", "\"hidden_size\": 513"),
           "width 513 is not a multiple of heads 8");
@@ -127,6 +156,9 @@ TEST_CASE("a configuration that is written is read back, and what transformers h
     const ModelConfig config = parsed(text).model;
     CHECK(parsed(hugging_face_config_to_json(config).dump()).model == config);
   }
+  const HuggingFaceConfig vit = parsed(kVit);
+  CHECK(parsed(hugging_face_config_to_json(vit.model, vit.images).dump()).model == vit.model);
+  CHECK_THROWS_AS(hugging_face_config_to_json(vit.model), Error);
   ModelConfig roberta = parsed(kRoberta).model;
   CHECK_THROWS_AS(hugging_face_config_to_json(roberta), Error);
   roberta.classes = 3, roberta.pooler = true;
@@ -143,7 +175,7 @@ TEST_CASE("a configuration that is written is read back, and what transformers h
 TEST_CASE("whatever stands in config.json, it is refused or makes a model's shape") {
   FuzzTarget target;
   target.name = "config.json";
-  target.corpus = {kPythia, kGpt2, kRoberta, kLlama};
+  target.corpus = {kPythia, kGpt2, kRoberta, kLlama, kVit};
   target.decode = [](std::string_view text) { parsed(std::string(text)).model.validate(); };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   const FuzzReport report = fuzz(target, 4000);

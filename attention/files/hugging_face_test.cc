@@ -50,6 +50,64 @@ void check_same(const ModelWeights& read, const ModelWeights& expected, float to
   }
 }
 
+// Rewrites a folder's tensors.
+template <typename Change>
+void change_tensors(const std::string& folder, Change change) {
+  const std::string path = folder + "/model.safetensors";
+  nn::Safetensors file = nn::read_safetensors(path);
+  change(file);
+  nn::write_safetensors(path, file);
+}
+
+constexpr PatchGrid kImages{6, 4, 2, 3};
+
+ModelWeights tiny_vit() {
+  ModelConfig config = preset("vit");
+  config.context = 7, config.layers = 2, config.width = 8, config.heads = 4, config.ffn = 12;
+  config.classes = 3, config.patch_inputs = 12;
+  config.attention = AttentionKind::kSoftmax;
+  return random_weights(config, 3);
+}
+
+TEST_CASE("a ViT comes back with the size of its images, and from the files of one without a head") {
+  const std::string folder = fresh_folder("vit");
+  const ModelWeights weights = tiny_vit();
+  write_hugging_face(folder, weights, kImages);
+  const nn::Safetensors file = nn::read_safetensors(folder + "/model.safetensors");
+  for (const nn::NamedTensor& tensor : file.tensors) {
+    if (tensor.name.ends_with("projection.weight")) CHECK(tensor.shape == std::vector<int64_t>{8, 3, 2, 2});
+    if (tensor.name.ends_with("cls_token")) CHECK(tensor.shape == std::vector<int64_t>{1, 1, 8});
+  }
+  const ImportedModel read = read_hugging_face(folder, {.classes = 3});
+  check_same(read.weights, weights, 0.0f);
+  REQUIRE(read.images.has_value());
+  CHECK(read.images->height == 6);
+  CHECK(read.images->width == 4);
+  CHECK(read.images->channels == 3);
+  CHECK_THROWS_AS(write_hugging_face(folder, weights), Error);
+  CHECK_THROWS_AS(write_hugging_face(folder, tiny("llama"), kImages), Error);
+
+  // Another number of classes than the file's: a fresh head on the same body.
+  const ImportedModel fresh = read_hugging_face(folder, {.classes = 5});
+  CHECK(fresh.weights.class_weight.size() == 5 * 8);
+  CHECK(fresh.weights.layers[1].w_down == weights.layers[1].w_down);
+
+  change_tensors(folder, [](nn::Safetensors& content) {
+    std::erase_if(content.tensors, [](const auto& tensor) { return tensor.name.starts_with("classifier."); });
+    for (nn::NamedTensor& tensor : content.tensors) tensor.name.erase(0, 4);
+    content.tensors.push_back({"pooler.dense.bias", {8}, std::vector<float>(8)});
+  });
+  const ImportedModel bare = read_hugging_face(folder);
+  CHECK(bare.ignored == std::vector<std::string>{"pooler.dense.bias"});
+  CHECK(bare.weights.config.classes == 2);
+  CHECK(bare.weights.class_token == weights.class_token);
+
+  write_file(folder + "/preprocessor_config.json", R"({"image_mean": [0.5, 0.5, 0.5], "image_std": [0.5]})");
+  CHECK(read_hugging_face(folder).weights.class_token == weights.class_token);
+  write_file(folder + "/preprocessor_config.json", R"({"image_mean": [0.485, 0.456, 0.406]})");
+  CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains("image_mean is not 0.5"), Error);
+}
+
 TEST_CASE("a model of every family comes back from transformers' files") {
   for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta"}) {
     CAPTURE(family);
@@ -61,15 +119,6 @@ TEST_CASE("a model of every family comes back from transformers' files") {
     CHECK(read.ignored.empty());
     check_same(read_hugging_face(folder + "/model.safetensors").weights, read.weights, 0.0f);
   }
-}
-
-// Rewrites a folder's tensors.
-template <typename Change>
-void change_tensors(const std::string& folder, Change change) {
-  const std::string path = folder + "/model.safetensors";
-  nn::Safetensors file = nn::read_safetensors(path);
-  change(file);
-  nn::write_safetensors(path, file);
 }
 
 TEST_CASE("buffers of older versions are ignored and named, other tensors refused by name") {
@@ -179,10 +228,16 @@ TEST_CASE("a model in parts is read through its index, which names no other fold
   nn::write_safetensors(folder + "/model-1.safetensors", first);
   nn::write_safetensors(folder + "/model-2.safetensors", second);
   const std::string index = folder + "/model.safetensors.index.json";
-  write_file(index, R"({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}})");
+  const std::string one = first.tensors[0].name, other = second.tensors[0].name;
+  write_file(index, message(R"({"weight_map": {")", one, R"(": "model-1.safetensors", ")", other,
+                            R"(": "model-2.safetensors"}})"));
   check_same(read_hugging_face(folder).weights, weights, 0.0f);
-  write_file(index, R"({"weight_map": {"a": "model-1.safetensors"}})");
+  write_file(index, message(R"({"weight_map": {")", one, R"(": "model-1.safetensors"}})"));
   CHECK_THROWS_WITH_AS(read_hugging_face(folder), doctest::Contains(" missing ("), Error);
+  write_file(index, message(R"({"weight_map": {")", one, R"(": "model-2.safetensors"}})"));
+  CHECK_THROWS_WITH_AS(
+      read_hugging_face(folder),
+      doctest::Contains(message(" names ", one, ", which model-2.safetensors does not hold").c_str()), Error);
   for (const char* bad : {"../model-1.safetensors", "/etc/passwd", "", "config.json"}) {
     write_file(index, message(R"({"weight_map": {"a": ")", bad, R"("}})"));
     CHECK_THROWS_WITH_AS(read_hugging_face(folder),

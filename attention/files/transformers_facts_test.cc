@@ -9,6 +9,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "attention/files/hugging_face.h"
 #include "attention/files/stored_tensors.h"
@@ -51,19 +55,26 @@ ModelConfig tiny(std::string_view family) {
   return config;
 }
 
-// The model that is read from a folder with this configuration and tensors by the formula; ours say only
-// which tensors there are.
-ModelWeights model_from_files(std::string_view family, const std::string& config_json) {
+// The model that is read from a folder with this configuration and tensors by the formula; `shape` says only
+// which tensors there are, `reshape` what else they are in the file.
+ModelWeights model_from_files(const ModelConfig& shape, const std::string& config_json,
+                              const std::optional<PatchGrid>& images = {},
+                              const std::function<void(nn::Safetensors&)>& reshape = {}) {
   const char* root = std::getenv("TEST_TMPDIR");
-  const std::filesystem::path folder = std::filesystem::path(root ? root : "/tmp") / family;
+  const std::filesystem::path folder = std::filesystem::path(root ? root : "/tmp") / family_of(shape);
   std::filesystem::create_directories(folder);
   const std::string file = (folder / "model.safetensors").string();
-  write_hugging_face(folder.string(), random_weights(tiny(family), 1));
+  write_hugging_face(folder.string(), random_weights(shape, 1), images);
   nn::Safetensors content = nn::read_safetensors(file);
+  if (reshape) reshape(content);
   fill(content.tensors);
   nn::write_safetensors(file, content);
   write_file((folder / "config.json").string(), config_json);
   return read_hugging_face(folder.string()).weights;
+}
+
+ModelWeights model_from_files(std::string_view family, const std::string& config_json) {
+  return model_from_files(tiny(family), config_json);
 }
 
 void check_last(const std::vector<double>& logits, const std::vector<double>& expected) {
@@ -82,6 +93,17 @@ TEST_CASE("GPT-NeoX's logits are those of transformers") {
   check_last(reference_forward(weights, kTokens).logits, {-1.129718851, -0.461209402, 0.647554134});
 }
 
+TEST_CASE("GPT-NeoX's logits are those of transformers where 2 of 2.4 dimensions turn, block after block") {
+  ModelConfig shape = tiny("gpt-neox");
+  shape.heads = 2, shape.block = BlockKind::kPreNorm;
+  const ModelWeights weights = model_from_files(shape, R"({"model_type": "gpt_neox", "vocab_size": 13,
+      "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24,
+      "max_position_embeddings": 8, "rotary_pct": 0.3, "rotary_emb_base": 100, "hidden_act": "gelu",
+      "use_parallel_residual": false, "layer_norm_eps": 1e-5, "tie_word_embeddings": false})");
+  CHECK(weights.config.rotary_dims() == 2);
+  check_last(reference_forward(weights, kTokens).logits, {0.495225115, -0.601135313, -0.047981882});
+}
+
 TEST_CASE("GPT-2's logits are those of transformers") {
   const ModelWeights weights =
       model_from_files("gpt2", R"({"model_type": "gpt2", "vocab_size": 13, "n_embd": 16,
@@ -98,6 +120,14 @@ TEST_CASE("Llama's logits with grouped keys are those of transformers") {
   check_last(reference_forward(weights, kTokens).logits, {-0.03964385, 2.916541428, 1.442867796});
 }
 
+TEST_CASE("Llama's logits are those of transformers, which turns whole heads whatever the file says") {
+  const ModelWeights weights = model_from_files("llama", R"({"model_type": "llama", "vocab_size": 13,
+      "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+      "intermediate_size": 24, "max_position_embeddings": 8, "rope_theta": 100.0, "partial_rotary_factor": 0.5,
+      "hidden_act": "silu", "rms_norm_eps": 1e-5, "tie_word_embeddings": false})");
+  check_last(reference_forward(weights, kTokens).logits, {-0.03964385, 2.916541428, 1.442867796});
+}
+
 TEST_CASE("RoBERTa's classes are those of transformers, for a short text too") {
   const ModelWeights weights = model_from_files("roberta", R"({"model_type": "roberta", "vocab_size": 13,
       "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24,
@@ -109,25 +139,59 @@ TEST_CASE("RoBERTa's classes are those of transformers, for a short text too") {
              {0.305704822, 1.276125321, -0.811966755});
 }
 
-// hidden_size 16, num_hidden_layers 2, num_attention_heads 4, intermediate_size 24, image_size 4, patch_size
-// 2, num_channels 1, hidden_act "gelu", layer_norm_eps 1e-5, three labels; ViT's config.json is not read
-// here.
-TEST_CASE("ViT's classes are those of transformers") {
-  ModelConfig config = tiny("vit");
-  config.vocab = 0, config.context = 5, config.patch_inputs = 4;
-  config.feed_forward = FeedForwardKind::kGeluErf;
-  nn::Safetensors file;
-  file.tensors = stored_tensors(random_weights(config, 1));
-  fill(file.tensors);
-  ModelWeights weights;
-  weights.config = config;
-  take_stored_tensors(file, weights, "a ViT");
-  // An image of 4 x 4 pixels in patches of 2 x 2, both row by row.
+TEST_CASE("RoBERTa's classes are those of transformers with token types, another padding and GELU by tanh") {
+  const auto more_rows = [](nn::Safetensors& content) {
+    for (nn::NamedTensor& tensor : content.tensors) {
+      if (tensor.name.ends_with("position_embeddings.weight")) tensor.shape[0] = 12;
+      if (tensor.name.ends_with("token_type_embeddings.weight")) tensor.shape[0] = 2;
+      tensor.values.resize(static_cast<size_t>(tensor.shape[0]) *
+                           (tensor.shape.size() > 1 ? tensor.shape[1] : 1));
+    }
+  };
+  const ModelWeights weights =
+      model_from_files(tiny("roberta"), R"({"model_type": "roberta", "vocab_size": 13, "hidden_size": 16,
+      "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 24, "pad_token_id": 3,
+      "type_vocab_size": 2, "hidden_act": "gelu_new", "layer_norm_eps": 1e-5, "max_position_embeddings": 12})",
+                       {}, more_rows);
+  check_last(reference_forward(weights, std::vector<int>{0, 7, 12, 2, 2, 5, 9, 2}).logits,
+             {0.924259669, 1.897675391, -0.908246618});
+}
+
+// The formula's pixels as an image of as many channels, in patches as the model reads them.
+std::vector<float> patches_of(const PatchGrid& grid) {
   std::vector<float> patches;
-  for (const int corner : {0, 2, 8, 10})
-    for (const int pixel : {0, 1, 4, 5}) patches.push_back(value("pixels", corner + pixel));
-  check_last(reference_forward(weights, std::span<const float>(patches)).logits,
-             {0.640426997, 0.541692104, -0.262634634});
+  for (int top = 0; top < grid.height; top += grid.patch)
+    for (int left = 0; left < grid.width; left += grid.patch)
+      for (int channel = 0; channel < grid.channels; ++channel)
+        for (int i = 0; i < grid.patch * grid.patch; ++i) {
+          const int row = top + i / grid.patch, column = left + i % grid.patch;
+          patches.push_back(
+              value("pixels", static_cast<size_t>((channel * grid.height + row) * grid.width + column)));
+        }
+  return patches;
+}
+
+void check_vit(const PatchGrid& grid, FeedForwardKind gelu, const std::string& keys,
+               const std::vector<double>& expected) {
+  ModelConfig config = tiny("vit");
+  config.vocab = 0, config.context = grid.patches() + 1, config.patch_inputs = grid.patch_inputs();
+  config.feed_forward = gelu;
+  const ModelWeights weights = model_from_files(
+      config,
+      R"({"model_type": "vit", "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 4,
+      "intermediate_size": 24, "layer_norm_eps": 1e-5, "patch_size": 2, )" +
+          keys + "}",
+      grid);
+  check_last(reference_forward(weights, std::span<const float>(patches_of(grid))).logits, expected);
+}
+
+TEST_CASE("ViT's classes are those of transformers") {
+  check_vit({4, 4, 2, 1}, FeedForwardKind::kGeluErf,
+            R"("image_size": 4, "num_channels": 1, "hidden_act": "gelu")",
+            {0.640426997, 0.541692104, -0.262634634});
+  check_vit({4, 6, 2, 3}, FeedForwardKind::kGeluTanh,
+            R"("image_size": [4, 6], "num_channels": 3, "hidden_act": "gelu_new")",
+            {-1.805557740, -0.834231667, -0.619019571});
 }
 
 }  // namespace

@@ -54,6 +54,15 @@ void cut_context(ModelWeights& weights, int tokens) {
     weights.position_embedding.resize(static_cast<size_t>(tokens) * static_cast<size_t>(config.width));
 }
 
+void set_context(ModelWeights& weights, int tokens) {
+  ModelConfig& config = weights.config;
+  if (tokens <= config.context || config.patch_inputs > 0) return cut_context(weights, tokens);
+  if (config.positions == PositionKind::kLearned)
+    throw Error(message("the model has learned ", config.context, " positions and none for ", tokens,
+                        " tokens; give 1 to ", config.context));
+  config.context = tokens;
+}
+
 ModelWeights random_weights(const ModelConfig& config, uint64_t seed) {
   ModelWeights weights;
   weights.resize(config);

@@ -51,6 +51,11 @@ struct ModelWeights {
 // that short stays the same. Throws psm::Error on more tokens than there are, and on models of patches.
 void cut_context(ModelWeights& weights, int tokens);
 
+// The same, or a longer context where positions rotate, which takes no weights: what the model makes of longer
+// texts than it was trained on is for training to say. Throws psm::Error on more learned positions than there
+// are, and on models of patches.
+void set_context(ModelWeights& weights, int tokens);
+
 // Weights as a fresh model has them, from the seed alone: matrices normal with standard deviation
 // 1/sqrt(in), those that write to the residual stream (W_o, W_down) smaller by sqrt(2 * layers) unless a norm
 // follows them, tables of tokens, positions and the class token normal with 1, the unembedding and the head

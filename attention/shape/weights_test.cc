@@ -16,6 +16,24 @@ ModelConfig small() {
   return config;
 }
 
+TEST_CASE("a context is cut with its learned positions, and grows where positions rotate") {
+  ModelWeights rotary = random_weights(small(), 1);
+  set_context(rotary, 9);
+  CHECK(rotary.config.context == 9);
+  CHECK_NOTHROW(rotary.validate());
+  CHECK_THROWS_WITH_AS(cut_context(rotary, 10), doctest::Contains("10 tokens of a context of 9"), Error);
+
+  ModelConfig learned = small();
+  learned.positions = PositionKind::kLearned;
+  ModelWeights table = random_weights(learned, 1);
+  const std::vector<float> rows = table.position_embedding;
+  CHECK_THROWS_WITH_AS(set_context(table, 5), doctest::Contains("learned 4 positions and none for 5"), Error);
+  set_context(table, 3);
+  CHECK(table.config.context == 3);
+  CHECK(table.position_embedding == std::vector<float>(rows.begin(), rows.begin() + 3 * 8));
+  CHECK_NOTHROW(table.validate());
+}
+
 TEST_CASE("random weights have the configuration's sizes, distinct names and validate") {
   const ModelWeights weights = random_weights(small(), 1);
   CHECK_NOTHROW(weights.validate());

@@ -8,6 +8,8 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
 #include "cmd/deployment/model_tokenizer.h"
+#include "nn/text/sentences.h"
+#include "train/data/idx.h"
 
 namespace psm::cmd {
 namespace {
@@ -15,18 +17,20 @@ namespace {
 constexpr int kMaxSymbols = 1 << 20;
 constexpr int kMaxPixels = 1 << 12;  // of a side of an image
 
-train::PatchGrid images_from_json(const std::string& text, const attention::ModelConfig& config) {
+attention::PatchGrid images_from_json(const std::string& text, const attention::ModelConfig& config) {
   const char* what = "the checkpoint's note \"images\"";
   const Json json = parse_json(text, what, {.max_bytes = 4096, .max_depth = 2});
-  const auto member = [&](const char* name) {
-    return static_cast<int>(json.at(name, what).integer(name, 1, kMaxPixels));
+  const auto whole = [](const Json& value, const char* name) {
+    return static_cast<int>(value.integer(name, 1, kMaxPixels));
   };
-  const train::PatchGrid grid{member("height"), member("width"), member("patch")};
+  const auto member = [&](const char* name) { return whole(json.at(name, what), name); };
+  attention::PatchGrid grid{member("height"), member("width"), member("patch")};
+  if (const Json* channels = json.find("channels")) grid.channels = whole(*channels, "channels");
   const int patch = grid.patch;
-  if (grid.height % patch != 0 || grid.width % patch != 0 || patch * patch != config.patch_inputs ||
-      grid.height / patch * (grid.width / patch) != config.context - 1)
+  if (grid.height % patch != 0 || grid.width % patch != 0 ||
+      int64_t{grid.channels} * patch * patch != config.patch_inputs || grid.patches() != config.context - 1)
     throw Error(message(what, ": images of ", grid.height, " x ", grid.width, " in patches of ", patch,
-                        " are not what the model reads"));
+                        " and ", grid.channels, " channels are not what the model reads"));
   return grid;
 }
 
@@ -53,7 +57,8 @@ PromptCodec::PromptCodec(const attention::Checkpoint& checkpoint) {
   if (config.patch_inputs > 0) {
     const auto images = checkpoint.notes.find("images");
     if (images == checkpoint.notes.end())
-      throw Error("the checkpoint does not say what images it reads; use one of //cmd:train");
+      throw Error(
+          "the checkpoint does not say what images it reads; use one of //cmd:train, or import it again");
     images_ = images_from_json(images->second, config);
     return;
   }
@@ -87,6 +92,7 @@ void PromptCodec::write_notes(attention::Checkpoint& checkpoint) const {
     json["height"] = images_->height;
     json["width"] = images_->width;
     json["patch"] = images_->patch;
+    if (images_->channels > 1) json["channels"] = images_->channels;
     checkpoint.notes["images"] = json.dump(0);
   } else {
     keep_tokenizer(*tokenizer_, checkpoint);
@@ -95,7 +101,7 @@ void PromptCodec::write_notes(attention::Checkpoint& checkpoint) const {
 
 std::vector<int> PromptCodec::encode(const std::string& text) const {
   if (images_) throw Error("the model reads images; give a file of them with --prompts");
-  if (tokenizer_) return tokenizer_->encode(text);
+  if (tokenizer_) return is_classifier() ? nn::sentence_tokens(*tokenizer_, text) : tokenizer_->encode(text);
   std::vector<int> tokens;
   std::istringstream words(text);
   for (std::string word; words >> word;) {
@@ -187,7 +193,7 @@ PromptExamples::PromptExamples(const attention::ModelConfig& config,
   if (config.patch_inputs == 0) return;
   for (const std::vector<int>& prompt : prompts) {
     std::vector<float>& patches = patches_.emplace_back();
-    for (const int grey : prompt) patches.push_back(train::patch_input(grey));
+    for (const int grey : prompt) patches.push_back(attention::patch_input(grey));
   }
   examples_ = attention::Examples(patches_);
 }
@@ -204,14 +210,14 @@ void require_answerable(const std::vector<std::vector<int>>& prompts, const Prom
   }
 }
 
-PromptFlags::PromptFlags(Flags& flags)
+PromptFlags::PromptFlags(Flags& flags, const char* of_seed)
     : flags_(flags),
       prompt_(flags.text("prompt", "", "one prompt: text, or words such as k3 v7 k0 v12 for a recall model")),
       file_(flags.text("prompts", "", "file of prompts, one a line; of images in MNIST's format")),
       sample_(flags.integer(
           "sample", 16, 1, 4096,
           "draw so many unseen prompts (recall models); with a file of images the first so many")),
-      seed_(flags.integer("seed", 1, 1, INT64_MAX, "of --sample; cryptography takes no seed")) {}
+      seed_(flags.integer("seed", 1, 0, INT64_MAX, of_seed)) {}
 
 bool PromptFlags::given() const {
   return flags_.given("prompt") || flags_.given("prompts") || flags_.given("sample");
@@ -230,7 +236,7 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
   if (flags_.given("prompt")) {
     prompts.push_back(codec.encode(prompt_));
   } else if (flags_.given("sample")) {
-    prompts = codec.sample(static_cast<int>(sample_), static_cast<uint64_t>(seed_));
+    prompts = codec.sample(static_cast<int>(sample_), seed());
   } else {
     std::istringstream lines(read_file(resolve_user_path(file_), 1 << 24));
     for (std::string line; std::getline(lines, line);) {

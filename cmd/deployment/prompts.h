@@ -1,14 +1,15 @@
-// Between what a person types and a model's tokens, for the two kinds of models that are run encrypted.
+// Between what a person types and a model's tokens.
 //
 //   text     the checkpoint keeps its tokenizer (cmd/deployment/model_tokenizer.h); a prompt is text, as the model's training has it,
 //            without a token in front; every position is scored
 //   recall   the note "recall" holds the task's sizes; a prompt is words: k0 .. for keys, v0 .. for values,
 //   and the
 //            positions of the queries are scored
-//   images   the note "images" holds their size and patch; a prompt is the grey values (0 to 255) of an image,
-//            patch by patch
+//   images   the note "images" holds their size, patch and channels; a prompt is the grey values (0 to 255) of
+//            an image, patch by patch
 //
-// A classifier of texts keeps its tokenizer too; of a classifier one row of logits is scored, its classes.
+// A classifier of texts keeps its tokenizer too, and reads one or two as nn/text/sentences.h encloses them; of
+// a classifier one row of logits is scored, its classes.
 #pragma once
 
 #include <memory>
@@ -20,9 +21,9 @@
 
 #include "attention/files/checkpoint.h"
 #include "attention/shape/examples.h"
+#include "attention/shape/patch_grid.h"
 #include "ckks/base/files/flags.h"
 #include "nn/text/tokenizer.h"
-#include "train/data/image_data.h"
 #include "train/data/recall_task.h"
 
 namespace psm::cmd {
@@ -35,12 +36,13 @@ class PromptCodec {
   // `classes`: of a classifier; 0: a language model.
   explicit PromptCodec(std::shared_ptr<const nn::Tokenizer> tokenizer, int classes = 0)
       : tokenizer_(std::move(tokenizer)), classes_(classes) {}
-  PromptCodec(const train::PatchGrid& images, int classes) : images_(images), classes_(classes) {}
+  PromptCodec(const attention::PatchGrid& images, int classes) : images_(images), classes_(classes) {}
 
   bool is_recall() const { return recall_.has_value(); }
   const train::RecallOptions& recall() const { return *recall_; }
   bool reads_images() const { return images_.has_value(); }
   bool is_classifier() const { return classes_ > 0; }
+  const attention::PatchGrid& images() const { return *images_; }
   const std::shared_ptr<const nn::Tokenizer>& tokenizer() const {
     return tokenizer_;
   }  // null for recall and images
@@ -70,7 +72,7 @@ class PromptCodec {
  private:
   std::optional<train::RecallOptions> recall_;
   std::shared_ptr<const nn::Tokenizer> tokenizer_;
-  std::optional<train::PatchGrid> images_;
+  std::optional<attention::PatchGrid> images_;
   int classes_ = 0;
 };
 
@@ -96,8 +98,10 @@ void require_answerable(const std::vector<std::vector<int>>& prompts, const Prom
 // --prompt, --prompts and --sample, for the commands that take prompts.
 class PromptFlags {
  public:
-  explicit PromptFlags(Flags& flags);
+  // What --seed, declared here, decides.
+  explicit PromptFlags(Flags& flags, const char* of_seed = "of --sample; cryptography takes no seed");
   bool given() const;
+  uint64_t seed() const { return static_cast<uint64_t>(seed_); }
   // Throws Error unless exactly one of them was given, or if the model, of at most `longest` tokens, cannot
   // take a prompt.
   std::vector<std::vector<int>> read(const PromptCodec& codec, int longest) const;

@@ -28,7 +28,9 @@ RecipeFlags::RecipeFlags(Flags& flags)
       heads_(flags.integer("heads", 0, 0, 1024, "of attention; they divide the width")),
       kv_heads_(flags.integer("kv-heads", 0, 0, 1024, "of keys and values; 0: as many as of queries")),
       ffn_(flags.integer("ffn", 0, 0, 262144, "features inside the feed-forward part")),
-      context_(flags.integer("context", 0, 0, 65536, "T, tokens of a sequence; of text models")),
+      context_(
+          flags.integer("context", 0, 0, 65536,
+                        "T, tokens of a sequence, of text models; 0: 64, or as the model of --from has it")),
       paper_(flags.truth(
           "paper", false,
           "the paper as printed: epsilon 1e-3, eq. PWRoss and GELU's peaks alone, the scores neither "
@@ -56,10 +58,6 @@ RecipeFlags::RecipeFlags(Flags& flags)
       range_warmup_(
           flags.integer("range-warmup", 0, 0, 10000000, "steps in which the range losses' weights rise")),
       seed_(flags.integer("seed", 1, 1, INT64_MAX, "of data and training")) {}
-
-int RecipeFlags::context_or_default() const {
-  return context_ > 0 ? static_cast<int>(context_) : train::TextOptions{}.context;
-}
 
 void RecipeFlags::set_family(const Task& task, attention::ModelConfig& model) const {
   if (family_.empty()) return;
@@ -107,7 +105,7 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
   if (!paper_ || flags_.given("score-offset")) set_score_offset(options);
   if (!paper_ || flags_.given("epsilon")) options.inference_epsilon = epsilon_;
   if (from) {
-    for (const char* name : {"family", "layers", "width", "heads", "kv-heads", "ffn", "context"}) {
+    for (const char* name : {"family", "layers", "width", "heads", "kv-heads", "ffn"}) {
       if (flags_.given(name))
         throw Error(message("--", name, " is decided by the model of --from; leave it out"));
     }

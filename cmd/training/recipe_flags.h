@@ -11,8 +11,8 @@ namespace psm::cmd {
 struct RecipeFlags {
   explicit RecipeFlags(Flags& flags);
 
-  // The context of a text model that is trained from scratch.
-  int context_or_default() const;
+  // The context that was asked for; 0: none was.
+  int context() const { return static_cast<int>(context_); }
   // The task's recipe as the flags change it, from scratch or from the model `from`. Throws Error on a shape
   // that no model has, an odd power, and on flags that `from` has decided already.
   train::RecipeOptions recipe(const Task& task, const attention::Checkpoint* from) const;

@@ -8,7 +8,7 @@ namespace psm::cmd {
 TaskFlags::TaskFlags(Flags& flags)
     : text_(flags.text("text", "", "the text of a language model; its last tenth is held out")),
       valid_(flags.text("valid", "", "the text held out, unless it is the last tenth of --text")),
-      sentences_(flags.text("sentences", "", "phrases to classify, as SST-2's file has them")),
+      sentences_(flags.text("sentences", "", "texts to classify, in a file of SST-2 or QNLI")),
       images_(flags.text("images", "", "images to classify, in MNIST's format")),
       labels_(flags.text("labels", "", "their labels")) {}
 

@@ -8,7 +8,6 @@
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/alphabet.h"
-#include "nn/text/sentence_tokenizer.h"
 #include "train/data/image_data.h"
 #include "train/data/labelled_text_data.h"
 #include "train/evaluation/bits_per_byte.h"
@@ -61,13 +60,12 @@ Task Task::text(const std::string& path, const std::string& valid, int context,
 }
 
 Task Task::sentences(const std::string& path, int context, std::shared_ptr<const nn::Tokenizer> tokenizer) {
-  constexpr size_t kHeldOut = 1000, kLeastWords = 12;
-  const std::vector<train::LabelledText> phrases = train::read_sst2(path);
-  const train::LabelledSplit split =
-      train::split_phrases(phrases, std::clamp<size_t>(phrases.size() / 10, 1, kHeldOut), kLeastWords);
+  const train::LabelledSplit split = train::read_labelled_split(path);
   if (!tokenizer) {
     std::string all = " ";
-    for (const train::LabelledText& phrase : phrases) all += phrase.text;
+    for (const std::vector<train::LabelledText>* part : {&split.training, &split.held_out})
+      for (const train::LabelledText& text : *part) all += text.text;
+    std::erase(all, '\t');
     tokenizer = std::make_shared<const nn::Alphabet>(all);
   }
   auto data = std::make_unique<const train::LabelledTextData>(
@@ -77,8 +75,9 @@ Task Task::sentences(const std::string& path, int context, std::shared_ptr<const
   return {std::move(data), std::move(codec)};
 }
 
-Task Task::images(const std::string& images, const std::string& labels) {
-  auto data = std::make_unique<const train::ImageData>(train::ImageData::from_files(images, labels, {}));
+Task Task::images(const std::string& images, const std::string& labels, int patch, int channels) {
+  auto data = std::make_unique<const train::ImageData>(
+      train::ImageData::from_files(images, labels, {.patch = patch, .channels = channels}));
   PromptCodec codec(data->grid(), data->classes());
   return {std::move(data), std::move(codec)};
 }
@@ -101,20 +100,17 @@ Task Task::of(const attention::Checkpoint& checkpoint, const TaskFiles& files) {
     only(files.text, "a text model needs the text that it was trained on; give it with --text");
     return text(files.text, files.valid, config.context, codec.tokenizer());
   }
-  if (codec.reads_images()) {
-    only(files.images, "the model classifies images; give them with --images and --labels");
-  } else {
-    only(files.sentences, "the model classifies texts; give them with --sentences");
-    if (!std::dynamic_pointer_cast<const nn::SentenceTokenizer>(codec.tokenizer()))
-      throw Error("an imported classifier is not scored on sentences yet; train one with --sentences");
-  }
-  Task task = codec.reads_images() ? images(files.images, files.labels)
-                                   : sentences(files.sentences, config.context, codec.tokenizer());
+  only(codec.reads_images() ? files.images : files.sentences,
+       codec.reads_images() ? "the model classifies images; give them with --images and --labels"
+                            : "the model classifies texts; give them with --sentences");
+  Task task = codec.reads_images()
+                  ? images(files.images, files.labels, codec.images().patch, codec.images().channels)
+                  : sentences(files.sentences, config.context, codec.tokenizer());
   if (task.source->classes() > config.classes || task.source->patch_inputs() != config.patch_inputs ||
       task.source->context() != config.context)
     throw Error(message("the model has ", config.classes, " classes and a context of ", config.context,
                         ", the data ", task.source->classes(), " and ", task.source->context(),
-                        "; give those that it was trained on"));
+                        "; give data of its kind"));
   return task;
 }
 

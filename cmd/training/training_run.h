@@ -7,6 +7,7 @@
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/files/json.h"
 #include "cmd/deployment/prompts.h"
+#include "train/data/image_data.h"
 #include "train/data/text_data.h"
 #include "train/stages/recipe.h"
 
@@ -15,11 +16,11 @@ namespace psm::cmd {
 // Where a task's data are; empty: not given.
 struct TaskFiles {
   std::string text = {}, valid = {};  // of a language model
-  std::string sentences = {};         // classified phrases (train/data/sst2.h)
+  std::string sentences = {};         // classified texts (train/data/labelled_text.h)
   std::string images = {}, labels = {};
 };
 
-// The in-context recall task, the text of a file, or classified phrases or images.
+// The in-context recall task, the text of a file, or classified texts or images.
 struct Task {
   static Task recall(const train::RecallOptions& options = {});
   // The last part of the text is held out, unless `valid` names another file; without a tokenizer its tokens
@@ -27,11 +28,11 @@ struct Task {
   // `context`.
   static Task text(const std::string& path, const std::string& valid, int context,
                    std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  // Every tenth of the phrases, of long ones, is held out, or a thousand; without a tokenizer the words are
-  // the phrases' characters. The model's vocabulary is what the phrases need of the tokenizer's.
+  // Without a tokenizer the tokens are the texts' characters.
   static Task sentences(const std::string& path, int context,
                         std::shared_ptr<const nn::Tokenizer> tokenizer = nullptr);
-  static Task images(const std::string& images, const std::string& labels);
+  static Task images(const std::string& images, const std::string& labels,
+                     int patch = train::ImageOptions{}.patch, int channels = 1);
   // The one that a model was trained for, in its context: its files must be given, none for a recall model.
   // Throws Error otherwise, and on files that the model cannot read.
   static Task of(const attention::Checkpoint& checkpoint, const TaskFiles& files);

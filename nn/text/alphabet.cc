@@ -32,7 +32,7 @@ std::vector<int> Alphabet::encode(std::string_view text) const {
     const int token = token_[static_cast<unsigned char>(c)];
     if (token < 0)
       throw Error(message("the text has \"", printable({&c, 1}), "\", which is not among the ", vocab(),
-                          " characters that the model knows; leave it out"));
+                          " bytes that the model knows; leave it out"));
     tokens.push_back(token);
   }
   return tokens;

@@ -22,7 +22,7 @@ TEST_CASE("a text's alphabet encodes and decodes it and survives its written for
 TEST_CASE("bytes outside the alphabet and damaged digits are refused") {
   CHECK_THROWS_WITH_AS(
       Alphabet("ban").encode("bad"),
-      "the text has \"d\", which is not among the 3 characters that the model knows; leave it out", Error);
+      "the text has \"d\", which is not among the 3 bytes that the model knows; leave it out", Error);
   CHECK_THROWS_AS(Alphabet("").encode("a"), Error);
   for (const char* bad : {"6", "6g", "6261", "6161", "6162 "})
     CHECK_THROWS_AS(Alphabet::from_digits(bad, "test"), Error);

@@ -36,15 +36,10 @@ std::vector<int> SentenceTokenizer::parse_kept(std::string_view digits, const st
   return kept;
 }
 
-std::vector<int> SentenceTokenizer::enclose(std::span<const int> base_tokens) const {
-  std::vector<int> tokens{kStart};
-  for (const int token : base_tokens) tokens.push_back(id_of_[token]);
-  tokens.push_back(kEnd);
-  return tokens;
-}
-
 std::vector<int> SentenceTokenizer::encode(std::string_view text) const {
-  return enclose(base_->encode(" " + std::string(text)));
+  std::vector<int> tokens = base_->encode(" " + std::string(text));
+  for (int& token : tokens) token = id_of_[token];
+  return tokens;
 }
 
 std::string SentenceTokenizer::decode(std::span<const int> tokens) const {

@@ -1,9 +1,7 @@
-// Texts for an encoder that classifies them, in a part of another tokenizer's vocabulary:
-//
-//     <s> tokens of the text </s>
-//
-// <s> = 0, </s> = 1, <unk> = 2, then those of the other's tokens that are kept, in its order; all others are
-// <unk>. A text is encoded with one space in front, so that a word has the same tokens wherever it stands.
+// Texts for an encoder that classifies them (nn/text/sentences.h), in a part of another tokenizer's
+// vocabulary: <s> = 0, </s> = 1, <unk> = 2, then those of the other's tokens that are kept, in its order; all
+// others are <unk>. A text is encoded with one space in front, so that a word has the same tokens wherever it
+// stands.
 #pragma once
 
 #include <memory>
@@ -28,14 +26,12 @@ class SentenceTokenizer final : public Tokenizer {
                              parse_kept(text.substr(0, space), what), what);
   }
 
-  const std::shared_ptr<const Tokenizer>& base() const { return base_; }
-  // <s>, the base's tokens as ours, </s>.
-  std::vector<int> enclose(std::span<const int> base_tokens) const;
-
   int vocab() const override { return kFirstKept + static_cast<int>(kept_.size()); }
   std::vector<int> encode(std::string_view text) const override;
   std::string decode(std::span<const int> tokens) const override;
   std::string bytes(int token) const override;
+  std::optional<int> start() const override { return kStart; }
+  std::optional<int> end() const override { return kEnd; }
   std::string to_string() const override;  // "sentences", the kept tokens with commas, the base
 
  private:

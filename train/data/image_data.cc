@@ -9,8 +9,8 @@ namespace psm::train {
 
 ImageData::ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& what)
     : images_(std::move(images)), labels_(std::move(labels)), options_(options) {
-  PSM_CHECK(options.patch >= 1 && options.shift >= 0 && options.held_out_every >= 2, options.patch, " ",
-            options.shift, " ", options.held_out_every);
+  PSM_CHECK(options.patch >= 1 && options.channels >= 1 && options.shift >= 0 && options.held_out_every >= 2,
+            options.patch, " ", options.shift, " ", options.held_out_every);
   if (images_.shape.size() != 3)
     throw Error(message(what, ": images have 3 dimensions, not ", images_.shape.size(),
                         "; give the file of images first"));
@@ -26,11 +26,10 @@ ImageData::ImageData(IdxArray images, IdxArray labels, const ImageOptions& optio
   if (classes_ < 2 || held_out_images() == 0)
     throw Error(message(what, ": ", images_.shape[0], " images of ", classes_,
                         " classes are too few to train on and to hold out some"));
-  patches_down_ = static_cast<int>(height / patch);
-  patches_across_ = static_cast<int>(width / patch);
-  description_ = message(images_.shape[0], " images of ", height, " x ", width, ", patch ", patch, ", shift ",
-                         options.shift, ", held out 1 of ", options.held_out_every, ", checksums ",
-                         checksum64(images_.entries.data(), images_.entries.size()), " ",
+  description_ = message(images_.shape[0], " images of ", height, " x ", width, ", patch ", patch,
+                         options.channels == 1 ? "" : message(" of ", options.channels, " channels"),
+                         ", shift ", options.shift, ", held out 1 of ", options.held_out_every,
+                         ", checksums ", checksum64(images_.entries.data(), images_.entries.size()), " ",
                          checksum64(labels_.entries.data(), labels_.entries.size()));
 }
 
@@ -43,17 +42,17 @@ void ImageData::start(int sequences, Batch& batch) const {
   batch.sequences = sequences;
   batch.length = context();
   batch.targets.resize(static_cast<size_t>(sequences));
-  batch.patches.resize(static_cast<size_t>(sequences) * images_.shape[1] * images_.shape[2]);
+  batch.patches.resize(static_cast<size_t>(sequences) * inputs());
 }
 
 void ImageData::write(size_t index, int down, int across, int s, Batch& batch) const {
   const int height = grid().height, width = grid().width;
   const uint8_t* image = images_.entries.data() + index * images_.shape[1] * images_.shape[2];
-  float* out = batch.patches.data() + static_cast<size_t>(s) * images_.shape[1] * images_.shape[2];
+  float* out = batch.patches.data() + static_cast<size_t>(s) * inputs();
   grid().for_each_pixel([&](int to_row, int to_column) {
     const int row = to_row - down, column = to_column - across;
     const bool inside = row >= 0 && row < height && column >= 0 && column < width;
-    *out++ = patch_input(inside ? image[row * width + column] : 0);
+    *out++ = attention::patch_input(inside ? image[row * width + column] : 0);
   });
   batch.targets[s] = labels_.entries[index];
 }

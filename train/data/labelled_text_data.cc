@@ -6,8 +6,33 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
+#include "nn/text/sentence_tokenizer.h"
+#include "nn/text/sentences.h"
 
 namespace psm::train {
+
+namespace {
+
+// The part of a tokenizer's vocabulary that enough texts have.
+std::shared_ptr<const nn::Tokenizer> reduced(std::shared_ptr<const nn::Tokenizer> base,
+                                             const std::vector<LabelledText>& texts, int least_texts,
+                                             const std::string& origin) {
+  std::vector<int> texts_with(static_cast<size_t>(base->vocab())), kept;
+  for (const LabelledText& text : texts) {
+    std::set<int> tokens;
+    for (size_t at = 0; at <= text.text.size();) {
+      const size_t end = std::min(text.text.find('\t', at), text.text.size());
+      for (const int token : base->encode(" " + text.text.substr(at, end - at))) tokens.insert(token);
+      at = end + 1;
+    }
+    for (const int token : tokens) ++texts_with[token];
+  }
+  for (size_t token = 0; token < texts_with.size(); ++token)
+    if (texts_with[token] >= least_texts) kept.push_back(static_cast<int>(token));
+  return std::make_shared<const nn::SentenceTokenizer>(std::move(base), std::move(kept), origin);
+}
+
+}  // namespace
 
 LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
                                    const std::vector<LabelledText>& held_out,
@@ -15,48 +40,38 @@ LabelledTextData::LabelledTextData(const std::vector<LabelledText>& training,
                                    const LabelledTextOptions& options, const std::string& origin)
     : context_(options.context) {
   PSM_CHECK(options.context >= 3 && options.least_texts >= 1, options.context, " ", options.least_texts);
-  tokenizer_ = std::dynamic_pointer_cast<const nn::SentenceTokenizer>(base);
-  const nn::Tokenizer* words = tokenizer_ ? tokenizer_->base().get() : base.get();
-  const auto encode = [&](const std::vector<LabelledText>& texts, std::vector<Text>& out) {
-    for (const LabelledText& text : texts) {
+  for (const std::vector<LabelledText>* texts : {&training, &held_out})
+    for (const LabelledText& text : *texts) {
       if (text.label < 0)
         throw Error(message(origin, ": label ", text.label, " is none; labels begin with 0"));
       classes_ = std::max(classes_, text.label + 1);
-      out.push_back({words->encode(" " + text.text), text.label});
+    }
+  if (training.empty() || held_out.empty() || classes_ < 2)
+    throw Error(message(origin, ": ", training.size(), " texts to train on and ", held_out.size(),
+                        " held out, of ", classes_, " classes; give some of each, and two classes"));
+  tokenizer_ = nn::encloses_texts(*base) ? std::move(base)
+                                         : reduced(std::move(base), training, options.least_texts, origin);
+  uint64_t checksum = 0;
+  const auto encode = [&](const std::vector<LabelledText>& texts, std::vector<Text>& out) {
+    for (const LabelledText& text : texts) {
+      out.push_back({nn::sentence_tokens(*tokenizer_, text.text, static_cast<size_t>(context_)), text.label});
+      const std::vector<int>& tokens = out.back().tokens;
+      const uint64_t pair[] = {checksum, checksum64(tokens.data(), tokens.size() * sizeof(int)) +
+                                             static_cast<uint64_t>(text.label)};
+      checksum = checksum64(pair, sizeof pair);
     }
   };
   encode(training, training_);
   encode(held_out, held_out_);
-  if (training_.empty() || held_out_.empty() || classes_ < 2)
-    throw Error(message(origin, ": ", training_.size(), " texts to train on and ", held_out_.size(),
-                        " held out, of ", classes_, " classes; give some of each, and two classes"));
-
-  if (!tokenizer_) {
-    std::vector<int> texts_with(static_cast<size_t>(base->vocab())), kept;
-    for (const Text& text : training_)
-      for (const int token : std::set<int>(text.tokens.begin(), text.tokens.end())) ++texts_with[token];
-    for (size_t token = 0; token < texts_with.size(); ++token)
-      if (texts_with[token] >= options.least_texts) kept.push_back(static_cast<int>(token));
-    tokenizer_ = std::make_shared<const nn::SentenceTokenizer>(std::move(base), std::move(kept), origin);
-  }
-  uint64_t checksum = 0;
-  for (std::vector<Text>* part : {&training_, &held_out_})
-    for (Text& text : *part) {
-      text.tokens.resize(std::min(text.tokens.size(), static_cast<size_t>(context_) - 2));
-      text.tokens = tokenizer_->enclose(text.tokens);
-      const uint64_t pair[] = {checksum, checksum64(text.tokens.data(), text.tokens.size() * sizeof(int)) +
-                                             static_cast<uint64_t>(text.label)};
-      checksum = checksum64(pair, sizeof pair);
-    }
   description_ = message(origin, ", ", training_.size(), " texts and ", held_out_.size(), " held out, ",
                          vocab(), " tokens, context ", context_, ", checksum ", checksum);
 }
 
-void LabelledTextData::start(int sequences, size_t longest, Batch& batch) {
+void LabelledTextData::start(int sequences, size_t longest, Batch& batch) const {
   const size_t count = static_cast<size_t>(sequences);
   batch.sequences = sequences;
   batch.length = static_cast<int>(longest);
-  batch.tokens.assign(count * longest, nn::SentenceTokenizer::kEnd);
+  batch.tokens.assign(count * longest, *tokenizer_->end());
   batch.targets.resize(count);
   batch.lengths.resize(count);
 }

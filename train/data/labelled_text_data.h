@@ -1,18 +1,19 @@
 // Classified texts as a task for an encoder (RoBERTa), in tokens of a tokenizer's.
 //
-// Texts are encoded as nn/text/sentence_tokenizer.h does, <s> tokens of the text </s>, and cut to the context;
-// kept are the tokenizer's tokens that occur in at least `least_texts` training texts: a model that begins
-// with random weights learns nothing about the others. A SentenceTokenizer stays as it is. A batch is as long as its longest text; shorter ones
-// are filled up with </s>.
+// Texts, or pairs with a tab between them, are encoded and cut to the context as nn/text/sentences.h does. A
+// tokenizer that says what stands around a text (RoBERTa's, or a model's own) stays as it is; of another those
+// tokens are kept (nn/text/sentence_tokenizer.h) that occur in at least `least_texts` training texts: a model
+// that begins with random weights learns nothing about the others. A batch is as long as its longest text;
+// shorter ones are filled up with </s>.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "nn/text/sentence_tokenizer.h"
+#include "nn/text/tokenizer.h"
 #include "train/data/data.h"
-#include "train/data/sst2.h"
+#include "train/data/labelled_text.h"
 
 namespace psm::train {
 
@@ -38,7 +39,7 @@ class LabelledTextData final : public DataSource {
   // The first of the held-out texts; fewer if there are fewer.
   Batch validation(int sequences) const override;
 
-  const std::shared_ptr<const nn::SentenceTokenizer>& tokenizer() const { return tokenizer_; }
+  const std::shared_ptr<const nn::Tokenizer>& tokenizer() const { return tokenizer_; }
   size_t training_texts() const { return training_.size(); }
   double mean_tokens() const;  // of a training text, with <s> and </s>
 
@@ -48,11 +49,11 @@ class LabelledTextData final : public DataSource {
     int label;
   };
 
-  static void start(int sequences, size_t longest, Batch& batch);
+  void start(int sequences, size_t longest, Batch& batch) const;
   static void write(const Text& text, size_t s, Batch& batch);
 
   int context_, classes_ = 0;
-  std::shared_ptr<const nn::SentenceTokenizer> tokenizer_;
+  std::shared_ptr<const nn::Tokenizer> tokenizer_;
   std::vector<Text> training_, held_out_;
   std::string description_;
 };

@@ -4,12 +4,10 @@
 
 #include "ckks/base/error.h"
 #include "nn/text/lines.h"
-#include "train/data/gzip_file.h"
 
 namespace psm::train {
 namespace {
 
-constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 constexpr std::string_view kHeading = "sentence\tlabel";
 
 std::string_view trimmed(std::string_view text) {
@@ -40,6 +38,11 @@ bool any_part(std::string_view text, const Visit& visit) {
 
 }  // namespace
 
+bool is_sst2(std::string_view text) {
+  const std::vector<std::string_view> lines = nn::lines_of(text.substr(0, text.find('\n')));
+  return !lines.empty() && lines[0] == kHeading;
+}
+
 std::vector<LabelledText> parse_sst2(std::string_view text, const std::string& what) {
   std::vector<LabelledText> phrases;
   int number = 0;
@@ -63,7 +66,7 @@ std::vector<LabelledText> parse_sst2(std::string_view text, const std::string& w
 }
 
 std::vector<LabelledText> read_sst2(const std::string& path) {
-  return parse_sst2(read_maybe_gzip(path, kMaxBytes), path);
+  return parse_sst2(read_labelled_file(path), path);
 }
 
 LabelledSplit split_phrases(const std::vector<LabelledText>& phrases, size_t held_out, size_t least_words) {

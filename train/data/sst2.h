@@ -13,22 +13,16 @@
 #include <string_view>
 #include <vector>
 
+#include "train/data/labelled_text.h"
+
 namespace psm::train {
 
-struct LabelledText {
-  std::string text;
-  int label = 0;
-};
-
-struct LabelledSplit {
-  std::vector<LabelledText> training, held_out;
-  size_t dropped = 0;  // neither: they share words with a held-out phrase
-};
+// Does the text begin with the heading?
+bool is_sst2(std::string_view text);
 
 // Phrases in the file's order, without spaces at their ends. Throws psm::Error that begins with `what` and
 // names the line if the heading or a line is not of this form, or a phrase is empty.
 std::vector<LabelledText> parse_sst2(std::string_view text, const std::string& what);
-// Reads a file of at most 256 MiB, gzip's or plain.
 std::vector<LabelledText> read_sst2(const std::string& path);
 
 // Holds out `held_out` phrases of `least_words` words or more, spread evenly over the file, as whole

@@ -100,6 +100,7 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
       result.resumed_at = last_saved = trainer.steps();
     }
 
+  if (loop.started) loop.started(result.resumed_at);
   Progress progress(loop.name, static_cast<double>(loop.steps));
   double step_seconds = 0, tokens = 0;
   while (!finished && trainer.steps() < loop.steps) {

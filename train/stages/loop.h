@@ -22,6 +22,9 @@ struct LoopOptions {
   double stop_accuracy = 1.1;  // stop once held-out accuracy reaches this; above 1: never
   std::string state_file;      // empty: nothing is saved; an existing file of the same training is resumed
   size_t save_every = 100;
+  // Told before the first step, and of the step at which a saved state was taken up, 0 if none was; may be
+  // empty.
+  std::function<void(size_t resumed_at)> started;
   // Told of every evaluation on held-out examples; may be empty. A resumed training tells again what it
   // evaluates again.
   std::function<void(size_t step, const Evaluation&)> evaluated;

@@ -75,7 +75,9 @@ class Recipe {
     loop.stop_accuracy = stop_accuracy;
     loop.evaluate_every = options_.evaluate_every;
     loop.validation_sequences = options_.validation_sequences;
-    if (!options_.state_folder.empty()) loop.state_file = options_.state_folder + "/" + name + ".training";
+    if (!options_.state_folder.empty()) loop.state_file = state_file(options_.state_folder, name);
+    if (options_.started)
+      loop.started = [&](size_t resumed_at) { options_.started(name, steps, resumed_at); };
     LoopResult result = run_training(initial, source_, training, loop);
     const size_t tokens =
         result.steps * static_cast<size_t>(training.batch) * static_cast<size_t>(source_.context());
@@ -161,6 +163,10 @@ RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t s
   options.evaluate_every = 100;
   options.table_scale = 0.1;
   return options;
+}
+
+std::string state_file(const std::string& folder, const std::string& stage) {
+  return folder + "/" + stage + ".training";
 }
 
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps) {

@@ -50,6 +50,9 @@ struct RecipeOptions {
   int validation_sequences = 128;
   int range_sequences = 512;  // training examples on which ranges are measured
   std::string state_folder;   // running trainings are saved there and resumed; empty: nowhere
+  // Told before each training: its stage, its steps at most, and the step at which a saved state was taken up
+  // (0: none was). May be empty.
+  std::function<void(const std::string& stage, size_t steps, size_t resumed_at)> started = {};
 };
 
 // Measured settings: 95% recall in well under a minute on two cores.
@@ -58,6 +61,8 @@ RecipeOptions recall_recipe(const RecallTask& task, uint64_t seed);
 RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed);
 // A small encoder of the source's family, RoBERTa's or ViT's; steps as of a text.
 RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t seed);
+// Where a stage's training is saved in a state folder.
+std::string state_file(const std::string& folder, const std::string& stage);
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 

@@ -172,6 +172,8 @@ std::string Flags::help() const {
 }
 
 int run_command(const std::function<int()>& body) {
+  // Who reads a pipe or a file sees lines as they come, as on a terminal.
+  std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
   try {
     return body();
   } catch (const Error& error) {

@@ -28,6 +28,7 @@ class Json {
   Json(Object value) : value_(std::move(value)) {}
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
+  bool is_array() const { return std::holds_alternative<Array>(value_); }
   bool is_object() const { return std::holds_alternative<Object>(value_); }
   bool is_string() const { return std::holds_alternative<std::string>(value_); }
 

@@ -3,6 +3,7 @@
 #include "cmd/study/trainings/classifier_study.h"
 #include "nn/text/files/tokenizer_file.h"
 #include "train/data/labelled_text_data.h"
+#include "train/data/sst2.h"
 
 namespace psm::cmd {
 namespace {

@@ -1,6 +1,8 @@
 #include "nn/text/bpe/bpe_json.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <iterator>
 
 #include "ckks/base/error.h"
 #include "nn/text/tokenizer.h"
@@ -17,14 +19,41 @@ AddedToken read_added(const Json& json, const std::string& file) {
   AddedToken added;
   added.text = json.at("content", what).string(what + "'s \"content\"");
   added.id = static_cast<int>(json.at("id", what).integer(what + "'s \"id\"", 0, kMaxTokens - 1));
-  added.special = flag(json, "special", what);
-  added.normalised = flag(json, "normalized", what);
-  added.strip_left = flag(json, "lstrip", what);
-  added.strip_right = flag(json, "rstrip", what);
-  if (flag(json, "single_word", what))
+  added.special = required_flag(json, "special", what);
+  added.normalised = required_flag(json, "normalized", what);
+  added.strip_left = required_flag(json, "lstrip", what);
+  added.strip_right = required_flag(json, "rstrip", what);
+  if (required_flag(json, "single_word", what))
     throw Error(message(what, " (\"", printable(added.text),
                         "\") is for whole words only; that is not supported", kWithout));
   return added;
+}
+
+// A member that the library reads, where it is given, as an object with these members.
+void require_object(const Json& json, const char* name, std::initializer_list<const char*> members,
+                    const std::string& file) {
+  const Json* object = json.find(name);
+  if (!is_given(object)) return;
+  const std::string what = message(file, ": \"", name, "\"");
+  if (!object->is_object()) throw Error(what + " is no JSON object");
+  for (const char* member : members) object->at(member, what);
+}
+
+// What the library asks of a file besides what is read here.
+void require_library_form(const Json& json, const std::string& file) {
+  constexpr std::string_view kMembers[] = {"version",        "truncation", "padding",
+                                           "added_tokens",   "normalizer", "pre_tokenizer",
+                                           "post_processor", "decoder",    "model"};
+  for (const auto& [name, value] : json.object(file))
+    if (std::find(std::begin(kMembers), std::end(kMembers), name) == std::end(kMembers))
+      throw Error(message(file, " has a member \"", printable(name),
+                          "\", which the tokenizers library does not know", kWithout));
+  if (const Json* version = json.find("version"))
+    if (const std::string& text = version->string(file + ": \"version\""); text != "1.0")
+      throw Error(message(file, ": version \"", printable(text), "\" is not known; only 1.0 is", kWithout));
+  require_object(json, "truncation", {"max_length", "strategy", "stride"}, file);
+  require_object(json, "padding", {"strategy", "direction", "pad_id", "pad_type_id", "pad_token"}, file);
+  require_object(json, "decoder", {"type"}, file);
 }
 
 int merged_id(const TokenIds& ids, std::string_view characters, size_t rank, const std::string& file) {
@@ -80,6 +109,10 @@ bool flag(const Json& json, const char* name, const std::string& what) {
   return value != nullptr && value->truth(message(what, ": \"", name, "\""));
 }
 
+bool required_flag(const Json& json, const char* name, const std::string& what) {
+  return json.at(name, what).truth(message(what, ": \"", name, "\""));
+}
+
 std::vector<const Json*> parts_of(const Json* json, const char* list, const std::string& what) {
   if (!is_given(json)) return {};
   if (type_of(*json, what) != "Sequence") return {json};
@@ -93,7 +126,11 @@ const Json& bpe_model(const Json& json, const std::string& file) {
   if (found == nullptr || !found->is_object())
     throw Error(
         message(file, " has no model, so is no tokenizer.json; GPT-2's vocabulary is read with its merges"));
+  require_library_form(json, file);
   const std::string what = file + ": the model";
+  if (const Json* unknown = found->find("unk_token"); is_given(unknown))
+    unknown->string(what + "'s \"unk_token\"");
+  if (is_given(found->find("fuse_unk"))) flag(*found, "fuse_unk", what);
   if (const Json* type = found->find("type"); type != nullptr && type->string(what + "'s \"type\"") != "BPE")
     throw Error(message(what, " is ", type->string(what), "; only BPE is supported", kWithout));
   for (const char* name : {"dropout", "continuing_subword_prefix", "end_of_word_suffix"})
@@ -148,11 +185,24 @@ Merges read_merges(const Json& json, const TokenIds& ids, const std::string& fil
   return merges;
 }
 
-std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file) {
+std::vector<AddedToken> read_added_tokens(const Json& json, const TokenIds& ids, const std::string& file) {
   std::vector<AddedToken> added;
-  if (const Json* tokens = json.find("added_tokens"); is_given(tokens))
-    for (const Json& token : tokens->array(file + ": \"added_tokens\""))
-      added.push_back(read_added(token, file));
+  const Json* tokens = json.find("added_tokens");
+  if (tokens == nullptr) return added;
+  std::unordered_map<std::string_view, int> taken;
+  int next = static_cast<int>(ids.size());
+  for (const Json& token : tokens->array(file + ": \"added_tokens\"")) {
+    added.push_back(read_added(token, file));
+    const AddedToken& last = added.back();
+    const std::string& text = token.at("content", file).string(file);
+    const auto in_vocabulary = ids.find(text);
+    const int id =
+        in_vocabulary != ids.end() ? in_vocabulary->second : taken.try_emplace(text, next).first->second;
+    if (last.id != id)
+      throw Error(message(file, ": the added token \"", printable(text), "\" has the id ", last.id,
+                          ", and the tokenizers library gives it ", id, kWithout));
+    next = std::max(next, id + 1);
+  }
   return added;
 }
 

@@ -24,12 +24,15 @@ Json parse_tokenizer_json(std::string_view text, const std::string& file);
 
 bool is_given(const Json* json);  // there, and not null
 std::string type_of(const Json& json, const std::string& what);
-// A member that may be missing.
+// A member that may be missing, and one that may not.
 bool flag(const Json& json, const char* name, const std::string& what);
+bool required_flag(const Json& json, const char* name, const std::string& what);
 // The members of a Sequence, by its list's name; of anything else itself; nothing of null.
 std::vector<const Json*> parts_of(const Json* json, const char* list, const std::string& what);
 
-// The model, which is a BPE without dropout, prefixes and suffixes.
+// The model, which is a BPE without dropout, prefixes and suffixes. Throws Error too where the file is none
+// that the library reads: members that it does not know or that have another form. What of them decides no
+// token is not looked at further: transformers turns truncation and padding off.
 const Json& bpe_model(const Json& json, const std::string& file);
 // Whether it is of characters, with bytes for those that it lacks (nn/text/bpe/character_bpe.h).
 bool has_byte_fallback(const Json& model, const std::string& file);
@@ -42,7 +45,9 @@ Merges read_merges(const Json& merges, const TokenIds& ids, const std::string& f
 // "a b"
 void add_merge(std::string_view line, const TokenIds& ids, Merges& merges, const std::string& file);
 
-std::vector<AddedToken> read_added_tokens(const Json& json, const std::string& file);
+// Throws Error on one whose id is another than the library gives it: the vocabulary's, or else the next free
+// one behind it.
+std::vector<AddedToken> read_added_tokens(const Json& json, const TokenIds& ids, const std::string& file);
 // From the post-processor; what it does not say of the end, the added tokens' names do: <|endoftext|>, </s>
 // or <|end_of_text|>.
 TextEnds read_ends(const Json& json, const std::vector<AddedToken>& added, const std::string& file);

@@ -28,7 +28,7 @@ ByteBpeSpec base_spec(const BpeTrainerOptions& options) {
   for (const std::string& text : options.special) {
     const int id = static_cast<int>(spec.tokens.size());
     spec.added.push_back({.text = text, .id = id, .special = true});
-    if (text == kEndOfText) spec.ends.end = id;
+    spec.ends.take(text, id);
     spec.tokens.push_back(text);
   }
   std::vector<std::string> bytes;

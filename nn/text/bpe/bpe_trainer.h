@@ -33,8 +33,8 @@ struct BpeTrainerOptions {
 };
 
 // Words are those of ByteBpe with the same special tokens: GPT-2's expression, no normalisation, no space in
-// front. Fewer than `vocab` tokens come back if no pair is left that stands twice. kEndOfText, where it is
-// special, ends a text.
+// front. Fewer than `vocab` tokens come back if no pair is left that stands twice. What special tokens mean at
+// the ends of a text, their names say (nn/text/bpe/text_ends.h).
 //
 // Throws psm::Error on a text that is empty or not UTF-8, on a vocabulary without room for bytes and special
 // tokens or above 2^20, on special tokens that are empty, no UTF-8, a byte or equal, and on 2^31 bytes of

@@ -78,6 +78,18 @@ TEST_CASE("merges are those of the definition, also where pairs overlap, and eac
   }
 }
 
+TEST_CASE("special tokens say by their names what stands at the ends of a text") {
+  const TextEnds encoder =
+      train_byte_bpe("low", {.vocab = 260, .special = {"<s>", "<pad>", "</s>", "<unk>"}}).ends;
+  CHECK(encoder.start == 0);
+  CHECK(encoder.end == 2);
+  CHECK(encoder.end_is_added);
+  const TextEnds language = train_byte_bpe("low", {.vocab = 257}).ends;
+  CHECK(language.start == std::nullopt);
+  CHECK(language.end == 0);
+  CHECK_FALSE(language.end_is_added);
+}
+
 TEST_CASE("a trained tokenizer encodes what it has not seen, and as well after it was written and read") {
   const std::string text =
       "the theatre the then<|endoftext|>the thé thé<|endoftext|>\n\nthe end of the text\n";

@@ -65,7 +65,8 @@ void read_pre_tokeniser(const Json* json, ByteBpeSpec& spec, const std::string& 
                 "with --tokenizer none to go on without"));
   const Json* own = last.find("use_regex");
   const bool own_expression = own == nullptr || own->truth(what + "'s \"use_regex\"");
-  spec.prefix_space = flag(last, "add_prefix_space", what);
+  spec.prefix_space = required_flag(last, "add_prefix_space", what);
+  required_flag(last, "trim_offsets", what);
   if (parts.size() == 1) {
     if (!own_expression) throw Error(what + " is ByteLevel without an expression, which is not supported");
     return;
@@ -80,6 +81,18 @@ void read_pre_tokeniser(const Json* json, ByteBpeSpec& spec, const std::string& 
   }
   if (spec.prefix_space)
     throw Error(message(what, " puts a space in front of every part, which is not supported"));
+}
+
+// Turns tokens into bytes, as decode() does.
+void read_decoder(const Json* json, const std::string& file) {
+  if (!is_given(json)) return;
+  const std::string what = file + ": the decoder";
+  if (const std::string type = type_of(*json, what); type != "ByteLevel")
+    throw Error(
+        message(what, " is ", type,
+                "; only ByteLevel is supported; import the model with --tokenizer none to go on without"));
+  for (const char* name : {"add_prefix_space", "trim_offsets"}) required_flag(*json, name, what);
+  flag(*json, "use_regex", what);
 }
 
 Json byte_level_json(bool prefix_space, bool own_expression) {
@@ -137,11 +150,12 @@ ByteBpeSpec spec_from_tokenizer_json(const Json& json, const std::string& what) 
   const std::string model_name = what + ": the model";
   ByteBpeSpec spec;
   spec.whole_words = flag(model, "ignore_merges", model_name);
-  spec.added = read_added_tokens(json, what);
   read_normaliser(json.find("normalizer"), spec, what);
   read_pre_tokeniser(json.find("pre_tokenizer"), spec, what);
-  spec.ends = read_ends(json, spec.added, what);
+  read_decoder(json.find("decoder"), what);
   const TokenIds ids = read_vocabulary(model.at("vocab", model_name), what);
+  spec.added = read_added_tokens(json, ids, what);
+  spec.ends = read_ends(json, spec.added, what);
   set_tokens(ids, spec, what);
   spec.merges = read_merges(model.at("merges", model_name), ids, what);
   return spec;
@@ -160,10 +174,8 @@ ByteBpeSpec spec_from_gpt2_files(std::string_view vocabulary, std::string_view m
     // RoBERTa's mask stands for a word with its space.
     spec.added.push_back(
         {.text = name, .id = found->second, .special = true, .strip_left = found->first == "<mask>"});
-    if (found->first == "<s>") spec.ends.start = found->second;
-    if (found->first == "</s>" || found->first == kEndOfText) spec.ends.end = found->second;
+    spec.ends.take(name, found->second);
   }
-  spec.ends.end_is_added = spec.ends.start.has_value();
   set_tokens(ids, spec, what);
   for (const std::string_view line : lines_of(merges)) {
     const bool version = line.data() == merges.data() && line.starts_with("#version");

@@ -159,6 +159,35 @@ TEST_CASE("files that are damaged or ask for what is not supported are refused")
   CHECK_THROWS_AS(spec_from_gpt2_files("{\"a\": 0}", "#version: 0.2\na b\n", "test"), Error);
 }
 
+TEST_CASE("files that the tokenizers library rejects, or reads with other ids, are refused") {
+  const std::string good = tokenizer_json(small_spec(), 0);
+  const auto refused = [&](const std::string& from, const std::string& to, const char* why) {
+    CAPTURE(to);
+    std::string bad = good;
+    const size_t at = bad.find(from);
+    REQUIRE(at != std::string::npos);
+    bad.replace(at, from.size(), to);
+    CHECK_THROWS_WITH_AS(ByteBpe(read(bad), "test"), doctest::Contains(why), Error);
+  };
+  refused("\"1.0\"", "\"2.0\"", "version \"2.0\" is not known");
+  refused("\"1.0\"", "1", "version");
+  refused("\"truncation\":null", "\"truncation\":{}", "max_length");
+  refused("\"truncation\":null", "\"truncation\":5", "no JSON object");
+  refused("\"padding\":null", "\"padding\":{\"strategy\":\"BatchLongest\"}", "direction");
+  refused("\"version\"", "\"foo\":1,\"version\"", "a member \"foo\"");
+  refused("\"unk_token\":null", "\"unk_token\":5", "unk_token");
+  refused("\"fuse_unk\":false", "\"fuse_unk\":5", "fuse_unk");
+  refused("\"lstrip\":false", "\"foo\":false", "lstrip");
+  refused("\"special\":true", "\"foo\":true", "special");
+  refused("\"trim_offsets\":true", "\"trim_offsets\":null", "trim_offsets");
+  refused("\"decoder\":{\"type\":\"ByteLevel\"", "\"decoder\":{\"type\":\"WordPiece\"",
+          "decoder is WordPiece");
+  refused("\"decoder\":{\"type\":\"ByteLevel\"", "\"decoder\":{\"foo\":1", "type");
+  // The vocabulary has 259 tokens, so that the library would make it number 259.
+  refused("\"id\":259", "\"id\":1000000", "has the id 1000000, and the tokenizers library gives it 259");
+  refused("\"content\":\"<|endoftext|>\"", "\"content\":\"he\"", "the tokenizers library gives it 257");
+}
+
 // Against the `tokenizers` library: the number of tokens, and the sum of each times its place (from 1) modulo
 // 2^64.
 void check_real(const Tokenizer& tokenizer, const char* name, size_t count, uint64_t expected) {

@@ -102,11 +102,11 @@ CharacterBpeSpec character_spec_from_tokenizer_json(const Json& json, const std:
     throw Error(message(model_name, " has byte_fallback and ignore_merges, which are not supported together",
                         kWithout));
   CharacterBpeSpec spec;
-  spec.added = read_added_tokens(json, what);
+  const TokenIds ids = read_vocabulary(model.at("vocab", model_name), what);
+  spec.added = read_added_tokens(json, ids, what);
   spec.prefix = read_spaces(json, what);
   spec.ends = read_ends(json, spec.added, what);
   spec.one_unknown = flag(model, "fuse_unk", model_name);
-  const TokenIds ids = read_vocabulary(model.at("vocab", model_name), what);
   int last = 0;
   for (const auto& [text, id] : ids) last = std::max(last, id);
   spec.tokens.resize(static_cast<size_t>(last) + 1);

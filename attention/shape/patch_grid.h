@@ -1,0 +1,28 @@
+// How an image becomes the patches that a model of patches reads (ViT).
+//
+// H x W grey values g in 0 .. 255 become (H / P)(W / P) patches of channels x P x P numbers g / 127.5 - 1, row
+// by row of patches, each channel by channel, row by row. Where a model has more than one channel, a grey
+// value stands in each, as transformers makes colours of a grey image.
+#pragma once
+
+namespace psm::attention {
+
+struct PatchGrid {
+  int height = 0, width = 0, patch = 0, channels = 1;
+
+  int patches() const { return height / patch * (width / patch); }
+  int patch_inputs() const { return channels * patch * patch; }
+  // Calls visit(row, column) for each number, patch by patch.
+  template <typename Visit>
+  void for_each_pixel(const Visit& visit) const {
+    for (int top = 0; top < height; top += patch)
+      for (int left = 0; left < width; left += patch)
+        for (int channel = 0; channel < channels; ++channel)
+          for (int i = 0; i < patch * patch; ++i) visit(top + i / patch, left + i % patch);
+  }
+};
+
+// What a model reads of a grey value.
+inline float patch_input(int grey) { return static_cast<float>(grey) / 127.5f - 1.0f; }
+
+}  // namespace psm::attention

@@ -1,0 +1,174 @@
+// Classifiers of transformers as their users meet them: imported from a folder, scored, trained on with another
+// attention, made polynomial.
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "attention/files/checkpoint.h"
+#include "attention/files/hugging_face.h"
+#include "attention/reference/reference_forward.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "cmd/testing/test_commands.h"
+#include "cmd/testing/test_tasks.h"
+#include "doctest/doctest.h"
+#include "nn/text/bpe/bpe_trainer.h"
+#include "nn/text/bpe/byte_bpe.h"
+#include "nn/text/bpe/byte_bpe_files.h"
+
+namespace psm::cmd {
+namespace {
+
+constexpr const char* kShort = " --steps 4 --range-steps 2 --batch 4 --threads 1";
+
+Json json_of(const std::string& path) { return parse_json(read_file(path, 1 << 22), path); }
+
+// RoBERTa's: what stands around a text comes first.
+nn::ByteBpeSpec tokenizer_spec() {
+  return nn::train_byte_bpe(phrases(), {.vocab = 270, .special = {"<s>", "<pad>", "</s>", "<unk>"}});
+}
+
+// A folder as transformers writes it, of random weights.
+void write_roberta(const std::string& folder) {
+  attention::ModelConfig config = attention::preset("roberta");
+  config.vocab = 270, config.context = 24, config.layers = 1, config.width = 16, config.heads = 2,
+  config.ffn = 20, config.classes = 2;
+  config.attention = attention::AttentionKind::kSoftmax;
+  std::filesystem::create_directories(folder);
+  attention::write_hugging_face(folder, attention::random_weights(config, 3));
+  write_file(folder + "/tokenizer.json", nn::tokenizer_json(tokenizer_spec(), 1));
+}
+
+int64_t examples(const Json& scores, const char* form) {
+  return scores.at(form, "json").at("positions", "json").integer("positions", 0, 1 << 20);
+}
+
+TEST_CASE("an imported RoBERTa is scored, trained on with a shorter context, and made polynomial") {
+  const std::string folder = path_of("roberta"), model = path_of("roberta.safetensors"),
+                    texts = path_of("phrases.tsv"), pairs = path_of("questions.tsv"),
+                    json = path_of("e.json");
+  write_roberta(folder);
+  write_file(texts, phrases());
+  write_file(pairs, questions());
+  CHECK(output_of("import --from " + folder + " --out " + model).find("classes       2") !=
+        std::string::npos);
+  CHECK(
+      output_of("evaluate --model " + model + " --sentences " + texts + " --json " + json).find("accuracy") !=
+      std::string::npos);
+  CHECK(examples(json_of(json), "trained") == 12);
+
+  const std::string out = path_of("tuned"), final_model = out + "/final.safetensors";
+  const std::string said =
+      output_of("train --from " + model + " --context 20 --sentences " + texts + " --out " + out + kShort);
+  CHECK(said.find("softmax        as it is") != std::string::npos);
+  CHECK(attention::load_checkpoint(final_model).weights.config.context == 20);
+  CHECK_FALSE(std::filesystem::exists(out + "/power_softmax.training"));
+  output_of("polynomialise --model " + final_model + " --sentences " + texts + " --margin 3 --out " +
+            path_of("poly.safetensors"));
+  output_of("evaluate --model " + path_of("poly.safetensors") + " --sentences " + texts + " --json " + json);
+  CHECK(examples(json_of(json), "polynomial") == 12);
+
+  // QNLI's pairs, of the same tokens and classes.
+  output_of("train --from " + model + " --sentences " + pairs + " --out " + path_of("qnli") + kShort);
+  output_of("evaluate --model " + path_of("qnli/final.safetensors") + " --sentences " + pairs + " --json " +
+            json);
+  CHECK(examples(json_of(json), "trained") == 6);
+
+  check_refused("evaluate --model " + model + " --text " + texts, "give them with --sentences");
+  check_refused("train --from " + model + " --context 25 --sentences " + texts + " --out " + path_of("x"),
+                "the model has learned 24 positions and none for 25 tokens");
+  output_of("import --from " + folder + " --classes 3 --out " + path_of("three.safetensors"));
+  check_refused(
+      "train --from " + path_of("three.safetensors") + " --sentences " + texts + " --out " + path_of("x"),
+      "import the model with --classes 2");
+  CHECK_FALSE(std::filesystem::exists(path_of("x")));
+}
+
+TEST_CASE("an encoder of which transformers would count other positions is not written for it") {
+  write_file(path_of("own.tsv"), phrases());
+  output_of("train --attention softmax --layers 1 --width 8 --heads 2 --ffn 8 --context 32 --sentences " +
+            path_of("own.tsv") + " --out " + path_of("own") + kShort);
+  check_refused(
+      "import --from " + path_of("own/softmax.safetensors") + " --to hugging-face --out " + path_of("y"),
+      "transformers takes it for padding");
+  CHECK_FALSE(std::filesystem::exists(path_of("y")));
+}
+
+TEST_CASE("logits are written for texts, pairs, token numbers and images, those of the reference") {
+  const std::string folder = path_of("logits"), model = path_of("logits.safetensors"),
+                    json = path_of("l.json");
+  write_roberta(folder);
+  output_of("import --from " + folder + " --out " + model);
+  write_file(path_of("lines.txt"), "g1 g2\nb3\tb4 b5\n");
+  output_of("evaluate --model " + model + " --prompts " + path_of("lines.txt") + " --logits " + json);
+  const attention::ModelWeights weights = attention::load_checkpoint(model).weights;
+  const nn::ByteBpe tokenizer(tokenizer_spec(), "test");
+  const Json written = json_of(json);
+  const Json::Array& texts = written.at("examples", "json").array("examples");
+  REQUIRE(texts.size() == 2);
+  for (size_t n = 0; n < texts.size(); ++n) {
+    std::vector<int> tokens;
+    for (const Json& token : texts[n].at("tokens", "json").array("tokens"))
+      tokens.push_back(static_cast<int>(token.integer("token", 0, 300)));
+    std::vector<int> expected = {0};
+    for (const char* part :
+         n == 0 ? std::vector<const char*>{"g1 g2"} : std::vector<const char*>{"b3", "b4 b5"}) {
+      if (expected.size() > 1) expected.insert(expected.end(), {2, 2});
+      for (const int token : tokenizer.encode(part)) expected.push_back(token);
+    }
+    expected.push_back(2);
+    CHECK(tokens == expected);
+    const std::vector<double> logits = attention::reference_forward(weights, tokens).logits;
+    const Json::Array& rows = texts[n].at("trained", "json").array("rows");
+    REQUIRE(rows.size() == 1);
+    for (size_t c = 0; c < logits.size(); ++c)
+      CHECK(std::abs(rows[0].array("row")[c].number("logit") - logits[c]) < 1e-5);
+  }
+  output_of("evaluate --model " + model + " --ids 0,5,9,2 --logits " + json);
+  CHECK(json_of(json).at("examples", "json").array("examples")[0].at("tokens", "json").dump(0) ==
+        "[0,5,9,2]");
+  check_refused("evaluate --model " + model + " --ids 0,x --logits " + json, "not '0,x'");
+  check_refused("evaluate --model " + model + " --ids 0,270 --logits " + json, "270");
+  check_refused("evaluate --model " + model + " --logits " + json, "--logits needs an input");
+  check_refused("evaluate --model " + model + " --prompt g1", "are for --logits");
+  check_refused("evaluate --model " + model + " --prompt g1 --logits " + json + " --sentences " + json,
+                "--logits computes no score");
+}
+
+TEST_CASE("an imported ViT is scored, trained on and made polynomial, and goes back to transformers") {
+  const std::string images = path_of("images.idx"), labels = path_of("labels.idx"), folder = path_of("vit"),
+                    model = path_of("vit.safetensors"), json = path_of("v.json");
+  write_halves(images, labels);
+  const std::string data = " --images " + images + " --labels " + labels;
+  attention::ModelConfig config = attention::preset("vit");
+  config.context = 5, config.patch_inputs = 2 * 14 * 14, config.layers = 1, config.width = 16,
+  config.heads = 2, config.ffn = 20, config.classes = 3;
+  config.attention = attention::AttentionKind::kSoftmax;
+  std::filesystem::create_directories(folder);
+  attention::write_hugging_face(folder, attention::random_weights(config, 3),
+                                attention::PatchGrid{28, 28, 14, 2});
+  output_of("import --from " + folder + " --out " + model);
+  output_of("evaluate --model " + model + data + " --json " + json);
+  CHECK(examples(json_of(json), "trained") == 4);
+  output_of("import --from " + model + " --to hugging-face --out " + folder + "-back");
+  for (const char* name : {"/model.safetensors", "/config.json"})
+    CHECK(read_file(folder + "-back" + name, 1 << 20) == read_file(folder + name, 1 << 20));
+
+  output_of("import --from " + folder + " --classes 2 --out " + model);
+  output_of("train --from " + model + data + " --out " + path_of("vit_tuned") + kShort);
+  output_of("polynomialise --model " + path_of("vit_tuned/final.safetensors") + data + " --margin 3 --out " +
+            path_of("vit_poly.safetensors"));
+  output_of("evaluate --model " + path_of("vit_poly.safetensors") + " --prompts " + images +
+            " --sample 3 --logits " + json);
+  const Json written = json_of(json);
+  const Json::Array& examples = written.at("examples", "json").array("examples");
+  REQUIRE(examples.size() == 3);
+  CHECK(examples[2].at("polynomial", "json").array("rows")[0].array("row").size() == 2);
+  CHECK(examples[2].find("tokens") == nullptr);
+  check_refused("train --from " + model + data + " --context 4 --out " + path_of("x"), "that of its images");
+  check_refused("evaluate --model " + model + " --ids 1,2 --logits " + json, "the model reads images");
+}
+
+}  // namespace
+}  // namespace psm::cmd

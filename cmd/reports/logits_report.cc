@@ -1,0 +1,57 @@
+#include "cmd/reports/logits_report.h"
+
+#include <utility>
+
+#include "attention/batched/batched_model.h"
+#include "attention/reference/polynomial_model.h"
+
+namespace psm::cmd {
+namespace {
+
+// Of each example a list of rows.
+std::vector<Json> rows_of(const attention::BatchedModel& model, const attention::Examples& examples) {
+  std::vector<Json> all(examples.size());
+  model.run(examples, {}, [&](const attention::BatchedPart& part) {
+    const nn::Tensor<float>& logits = part.out.logits;
+    for (size_t i = 0; i < part.examples.size(); ++i) {
+      const int length = model.config().outputs(part.lengths[i]);
+      const int first = static_cast<int>(i) * model.config().outputs(part.length);
+      Json rows = Json::Array{};
+      for (int t = 0; t < length; ++t) {
+        const float* row = logits.row(first + t);
+        Json values = Json::Array{};
+        for (int c = 0; c < logits.columns; ++c) values.push_back(static_cast<double>(row[c]));
+        rows.push_back(std::move(values));
+      }
+      all[part.examples[i]] = std::move(rows);
+    }
+  });
+  return all;
+}
+
+}  // namespace
+
+Json logits_json(const attention::Checkpoint& checkpoint, const attention::Examples& examples) {
+  std::vector<Json> trained = rows_of(attention::BatchedModel(checkpoint.weights), examples), polynomial;
+  if (checkpoint.ranges && checkpoint.polynomial) {
+    const attention::PolynomialModel model =
+        attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
+    polynomial =
+        rows_of(attention::BatchedModel(model.weights, attention::polynomial_functions(model)), examples);
+  }
+  Json json;
+  json["examples"] = Json::Array{};
+  for (size_t i = 0; i < examples.size(); ++i) {
+    Json example;
+    if (!examples.texts.empty()) {
+      example["tokens"] = Json::Array{};
+      for (const int token : examples.texts[i]) example["tokens"].push_back(token);
+    }
+    example["trained"] = std::move(trained[i]);
+    if (!polynomial.empty()) example["polynomial"] = std::move(polynomial[i]);
+    json["examples"].push_back(std::move(example));
+  }
+  return json;
+}
+
+}  // namespace psm::cmd

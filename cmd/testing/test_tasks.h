@@ -1,0 +1,47 @@
+// For tests of classifiers: files of texts and of images that a small model learns in a few steps.
+#pragma once
+
+#include <string>
+
+#include "ckks/base/files/file.h"
+#include "ckks/base/random/training_random.h"
+
+namespace psm::cmd {
+
+// Phrases of twelve words and more, all good or all bad.
+inline std::string phrases() {
+  std::string text = "sentence\tlabel\n";
+  TrainingRandom random(4);
+  for (int n = 0; n < 120; ++n) {
+    for (int w = 0; w < 12 + n % 3; ++w)
+      text += std::string(n % 2 ? "g" : "b") + static_cast<char>('0' + random.integer(10)) + " ";
+    text += std::to_string(n) + "\t" + std::to_string(n % 2) + "\n";
+  }
+  return text;
+}
+
+// Questions and sentences in QNLI's form: entailment where both are of the same letter.
+inline std::string questions() {
+  std::string text = "index\tquestion\tsentence\tlabel\n";
+  for (int n = 0; n < 60; ++n) {
+    const std::string number = std::to_string(n);
+    text += number + "\t" + (n % 4 < 2 ? "a" : "b") + number + " ?\t" + (n % 2 ? "a" : "b") + number +
+            " .\t" + ((n % 4 < 2) == (n % 2 == 1) ? "entailment" : "not_entailment") + "\n";
+  }
+  return text;
+}
+
+// Images of 28 x 28 in two classes: the left half is bright, or the right one.
+inline void write_halves(const std::string& images_path, const std::string& labels_path) {
+  constexpr int kImages = 40, kSide = 28;
+  std::string images("\0\0\x08\x03\0\0\0\x28\0\0\0\x1c\0\0\0\x1c", 16), labels("\0\0\x08\x01\0\0\0\x28", 8);
+  for (int n = 0; n < kImages; ++n) {
+    labels += static_cast<char>(n % 2);
+    for (int pixel = 0; pixel < kSide * kSide; ++pixel)
+      images += static_cast<char>((pixel % kSide < kSide / 2) == (n % 2 == 0) ? 200 : 20 + n);
+  }
+  write_file(images_path, images);
+  write_file(labels_path, labels);
+}
+
+}  // namespace psm::cmd
