@@ -156,6 +156,9 @@ int generate(int argc, char** argv) {
   ring.apply();
   if (flags.given("model") == flags.given("shape"))
     throw Error("exactly one of --model and --shape is needed");
+  device.require_known();
+  if (flags.given("device") && !server_command.empty())
+    throw Error("--device is for a server that runs here; give it to the command of --server");
   if (window != "error" && window != "slide")
     throw Error(message("--window ", window, " is not offered; there are: error, slide"));
   if (flags.given("top-k") && temperature == 0) throw Error("--top-k is for --temperature above 0");

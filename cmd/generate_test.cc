@@ -85,6 +85,13 @@ TEST_CASE("one command generates on ciphertexts what the clear model generates")
   CHECK(agreement.at("top1", "a").number("top1") > 0.9);
 }
 
+TEST_CASE("the server may compute on a device: the same text, and one line where there is none") {
+  prepare();
+  CHECK(text_of("--tokens 2 --device emulated" + kPrompt) == text_of("--tokens 2" + kPrompt));
+  refused_here("--tokens 2 --device gpu" + kPrompt, "--device gpu is not known");
+  refused_here("--tokens 2 --device emulated --server true" + kPrompt, "--device is for a server");
+}
+
 TEST_CASE("a run that stopped goes on from its state, and ends as one that did not stop, sampled as well") {
   prepare();
   const std::string sampling = " --temperature 1.5 --top-k 5 --seed 3", state = path_of("state");

@@ -3,7 +3,7 @@
 // schedules and refusals are theirs; an engine knows bases and residues.
 //
 // Every operation is an exact function of residues in [0, q), so all engines give the same bits
-// (engine_test.cc), in whatever order and however fused they compute.
+// (ckks/device/device_engine_test.cc), in whatever order and however fused they compute.
 //
 // Polynomials are modulo Q_l, or modulo Q_l P where "extended" is said, and in NTT form. Operands may have
 // more limbs of q than a result: those beyond it are not read. No result may be an operand but where that is

@@ -115,7 +115,8 @@ TEST_CASE("what the fast key switch merges, an addend, an automorphism, a rescal
       for (int i : {0, 1}) {
         for (int j = 0; j <= level; ++j) {
           const uint64_t* const a = (i == 0 ? a0 : a1).limb(j);
-          kernels().scale_add(x[i].limb(j), a, fast.p_product(j, key.p_count), ring.n(), ring.q(j));
+          kernels().scale_add(x[i].limb(j), a, fast.converters().p_product(j, key.p_count), ring.n(),
+                              ring.q(j));
         }
       }
       CHECK(same(fast.switch_key(c, key, {.addend0 = &a0, .addend1 = &a1, .rescale = true}),

@@ -1,0 +1,98 @@
+// What the emulated device is there to find.
+#include "ckks/device/emulated_device.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/parallel.h"
+#include "ckks/ring/arithmetic/modulus.h"
+#include "doctest/doctest.h"
+
+namespace psm::ckks {
+namespace {
+
+// Whether a process of its own that does this is stopped by a signal, or by a sanitiser that sees one coming.
+bool is_stopped(const std::function<void()>& action) {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+    set_thread_count(1);  // threads do not live on in a child
+    action();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) || WEXITSTATUS(status) != 0;
+}
+
+constexpr int kLogN = 10;
+constexpr size_t kN = size_t{1} << kLogN;
+
+// out = a + a on one limb.
+Combine doubling(Device& device, Buffer& views, const Buffer& a, Buffer& out) {
+  NttView view;
+  view.modulus = Modulus(1073479681);
+  views = Buffer(sizeof view / sizeof(uint64_t), &device);
+  device.upload(views.data(), reinterpret_cast<const uint64_t*>(&view), views.size());
+  Combine program{
+      {kLogN, {reinterpret_cast<const NttView*>(views.data()), 1, 0, 1}}, 1, 2, false, {}, {}, {}};
+  program.out[0] = out.data();
+  program.a[0][0] = program.a[1][0] = a.data();
+  program.factor[0] = program.factor[1] = 1;
+  return program;
+}
+
+TEST_CASE("a program runs, and its launch is in the log once") {
+  EmulatedDevice device;
+  Buffer a(kN, &device), out(kN, &device), views;
+  const std::vector<uint64_t> host(kN, 1073479680);
+  std::vector<uint64_t> result(kN);
+  device.upload(a.data(), host.data(), kN);
+  device.launch(doubling(device, views, a, out));
+  device.download(result.data(), out.data(), kN);
+  CHECK(result == std::vector<uint64_t>(kN, 1073479679));
+  const LaunchLog log = device.take_log();
+  CHECK(log.total().launches == 1);
+  CHECK(log.total().work.bytes == 3 * 8 * kN);
+  CHECK(log.downloaded_bytes == 8 * kN);
+  CHECK(device.take_log().total().launches == 0);
+}
+
+TEST_CASE("the host does not touch device memory unseen") {
+  CHECK(is_stopped([] {
+    EmulatedDevice device;
+    Buffer a(kN, &device);
+    a[0] = 1;
+  }));
+}
+
+TEST_CASE("a program does not write beyond its memory unseen") {
+  const auto run = [](size_t words) {
+    EmulatedDevice device;
+    Buffer a(kN, &device), out(words, &device), views;
+    const std::vector<uint64_t> host(kN, 1);
+    device.upload(a.data(), host.data(), kN);
+    device.launch(doubling(device, views, a, out));
+  };
+  CHECK(is_stopped([&] { run(kN - 1); }));
+  CHECK_FALSE(is_stopped([&] { run(kN); }));
+}
+
+TEST_CASE("what finds no room in the arena is an error, and what is given back serves again") {
+  EmulatedDevice device({.arena_bytes = size_t{2} << 20});
+  {
+    const Buffer most(200000, &device);
+    CHECK_THROWS_AS(Buffer(100000, &device), Error);
+  }
+  CHECK(Buffer(250000, &device).size() == 250000);
+  CHECK(device.peak_bytes() >= 250000 * 8);
+}
+
+}  // namespace
+}  // namespace psm::ckks
