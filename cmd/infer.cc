@@ -17,6 +17,7 @@
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/inference_state.h"
+#include "cmd/deployment/key_files.h"
 #include "cmd/deployment/plan_ends.h"
 #include "cmd/deployment/run_figures.h"
 #include "cmd/deployment/server.h"
@@ -201,12 +202,7 @@ int infer(int argc, char** argv) {
 
   RunFigures figures(deployment);
   auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(deployment.reading.run_bytes()));
-  const ckks::EvaluationKeys keys = [&] {
-    Progress progress("reading keys", 1);
-    return key_reader.load(deployment.keys, [&](uint64_t done, uint64_t total) {
-      progress.set(static_cast<double>(done) / static_cast<double>(total));
-    });
-  }();
+  const ckks::EvaluationKeys keys = read_keys(key_reader, deployment.keys);
   figures.touched(memory->finish());
   memory.reset();
   Server server(deployment, keys, device.get());

@@ -118,7 +118,7 @@ int record(int argc, char** argv) {
     attention::save_checkpoint(model, checkpoint);
     const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
     wire::EvaluationKeysReader reader(files.evaluation, *context);
-    const ckks::EvaluationKeys keys = reader.load(deployment.keys);
+    const ckks::EvaluationKeys keys = read_keys(reader, deployment.keys);
 
     Recording recording{.model = deployment.model_fingerprint,
                         .parameters = context->fingerprint(),

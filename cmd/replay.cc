@@ -8,7 +8,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/hex.h"
-#include "ckks/base/progress.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -83,12 +82,7 @@ int replay(int argc, char** argv) {
     throw Error(message(path("record.json"), " is of another key pair than its files"));
   require_memory(deployment.server_bytes());
   DeviceFlag::require_room(device.get(), deployment.server_bytes());
-  const ckks::EvaluationKeys keys = [&] {
-    Progress progress("reading keys", 1);
-    return reader.load(deployment.keys, [&](uint64_t done, uint64_t total) {
-      progress.set(static_cast<double>(done) / static_cast<double>(total));
-    });
-  }();
+  const ckks::EvaluationKeys keys = read_keys(reader, deployment.keys);
 
   KeptText kept("", deployment, reader.fingerprint());
   TextServer server(deployment, keys, kept, device.get());

@@ -7,8 +7,8 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/flags.h"
-#include "ckks/base/progress.h"
 #include "ckks/wire/key_file.h"
+#include "cmd/deployment/key_files.h"
 #include "cmd/generation/text_server.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/device_flag.h"
@@ -33,12 +33,7 @@ void serve(const std::string& model_path, const std::string& keys_path, const st
   KeptText kept(state.empty() ? "" : resolve_user_path(state), deployment, reader.fingerprint());
   require_memory(deployment.server_bytes());
   DeviceFlag::require_room(device.get(), deployment.server_bytes());
-  const ckks::EvaluationKeys keys = [&] {
-    Progress progress("reading keys", 1);
-    return reader.load(deployment.keys, [&](uint64_t done, uint64_t total) {
-      progress.set(static_cast<double>(done) / static_cast<double>(total));
-    });
-  }();
+  const ckks::EvaluationKeys keys = read_keys(reader, deployment.keys);
   TextServer(deployment, keys, kept, device.get()).serve(client);
 }
 

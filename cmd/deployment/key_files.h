@@ -1,10 +1,11 @@
-// The names of a key pair's files in its folder.
+// The names of a key pair's files in its folder, and the server's keys out of theirs.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "ckks/base/files/hex.h"
+#include "ckks/wire/key_file.h"
 
 namespace psm::cmd {
 
@@ -25,5 +26,8 @@ struct KeyFiles {
  private:
   std::string folder_;
 };
+
+// With a progress bar. Throws Error if a key is missing.
+ckks::EvaluationKeys read_keys(wire::EvaluationKeysReader& reader, const ckks::KeyRequest& request);
 
 }  // namespace psm::cmd

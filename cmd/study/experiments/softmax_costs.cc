@@ -207,7 +207,9 @@ Json measured(const SoftmaxMethod& method, const ckks::Context& crypto, const pr
   const auto inputs = inputs_of(block, method, divisor);
   const program::SlotVector clear = program::run_twin(block.plan.program, inputs).outputs.at("sums");
   const ckks::BootstrapPlan bootstrap(crypto);
-  require_memory(static_cast<size_t>(program::meter(block.plan, costs).peak_bytes()));
+  // With all plaintexts kept, as a server with many prompts would.
+  const program::MeterReading reading = program::meter(block.plan, costs);
+  require_memory(static_cast<size_t>(reading.peak_bytes() + reading.plaintext_bytes));
   const auto secret = ckks::SecretKey::generate(crypto);
   ckks::KeyGenerator generator(secret);
   const ckks::PublicKey public_key = generator.public_key();
@@ -221,7 +223,8 @@ Json measured(const SoftmaxMethod& method, const ckks::Context& crypto, const pr
   const ckks::Encoder encoder(crypto);
   const ckks::Evaluator evaluator(crypto, keys);
   const ckks::Bootstrapper bootstrapper(crypto, encoder);
-  program::EncryptedMachine machine(block.plan, encoder, evaluator, &bootstrapper);
+  program::EncryptedMachine machine(block.plan, encoder, evaluator, &bootstrapper,
+                                    {.encoded_bytes = static_cast<size_t>(2 * reading.plaintext_bytes)});
   ckks::Encryptor encryptor(crypto, public_key);
   std::map<std::string, ckks::Ciphertext> encrypted;
   for (size_t i = 0; i < block.plan.program.inputs.size(); ++i) {

@@ -22,6 +22,9 @@ constexpr int kPaperDegree = 8, kPaperIterations = 21;           // ours: append
 constexpr int kNexusSquarings = 7, kNexusIterations = 4;         // NEXUS' code: (1 + x/128)^128
 constexpr int kThorDegree = 15, kThorIterations[] = {11, 6, 7};  // THOR's code, two rounds
 
+// Of sums of squares of what too few iterations have normalised; plain iterations are the same for any.
+constexpr double kLeastSquares = 1e-6;
+
 Interval widened(Interval seen) { return {seen.lo / kMethodMargin, seen.hi * kMethodMargin}; }
 
 // Of exp's polynomial, summed over each row, in a context as long or longer.
@@ -136,7 +139,7 @@ std::vector<SoftmaxMethod> published_methods(const ScoredModel& scaled_softmax,
   for (const int iterations : kThorIterations) {
     const Interval sums = inverses.empty()
                               ? Interval{std::exp(exp.domain().lo) / kMethodMargin, kMethodMargin * context}
-                              : Interval{1 / (kMethodMargin * context), 1};
+                              : Interval{kLeastSquares / context, 1};
     inverses.push_back(approx::goldschmidt_inverse(sums, iterations));
   }
   methods.push_back(of_softmax("normalise and square, 11 + 6 + 7 iterations (THOR's code)", scaled_softmax,
