@@ -388,7 +388,7 @@ Experiment softmax_costs_experiment() {
   return {.name = "softmax-costs",
           .title = "Forms of attention weights on ciphertexts: levels, seconds and errors",
           .scaled_down = "On two cores instead of an A100; one layer at 128 tokens is run, the rest metered.",
-          .budget = "an hour of two cores, or less with --minutes; keys of 3 GB",
+          .budget = "ten minutes of two idle cores beside the training; 8 GB of memory",
           .run = run};
 }
 
