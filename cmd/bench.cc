@@ -90,17 +90,17 @@ void bench_training(int steps, const CommonFlags& common) {
   TrainSuiteOptions options = default_train_suite();
   options.steps = steps;
   options.starting = [](const TrainRow& row) {
-    std::fprintf(stderr, "timing %s, %s, threads: %d\n", row.name.c_str(), row.attention.c_str(),
-                 row.threads);
+    std::fprintf(stderr, "timing %s, %s, %s, threads: %d\n", row.name.c_str(), row.attention.c_str(),
+                 row.precision.c_str(), row.threads);
   };
   const attention::ModelConfig& m = options.model;
-  std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d, fp32\n",
+  std::printf("%s\nd = %d, %d layers, %d heads, context %d, batch %d, vocabulary %d\n",
               processor_name().c_str(), m.width, m.layers, m.heads, m.context, options.batch, m.vocab);
-  Table table({"operation", "attention", "backend", "threads", "tokens/s", "forward ms", "backward ms",
-               "optimiser ms", "Gflop/s", "peak", "of peak"});
+  Table table({"operation", "attention", "precision", "backend", "threads", "tokens/s", "forward ms",
+               "backward ms", "optimiser ms", "Gflop/s", "peak", "of peak"});
   Json json = Json(Json::Array{});
   for (const TrainRow& row : train_suite(options)) {
-    table.row({row.name, row.attention, row.backend, std::to_string(row.threads),
+    table.row({row.name, row.attention, row.precision, row.backend, std::to_string(row.threads),
                format("%.0f", row.tokens_per_second), format("%.1f", row.forward_ms),
                format("%.1f", row.backward_ms), format("%.1f", row.optimiser_ms), format("%.1f", row.gflops),
                format("%.1f", row.peak_gflops), percent(row.gflops / row.peak_gflops)});
@@ -260,7 +260,7 @@ int bench(int argc, char** argv) {
       "memory.\n"
       "--suite train: a step of training (GPT-NeoX, d = 256, 6 layers), softmax and PowerSoftmax on one "
       "thread\n"
-      "and on all, beside the rate of fp32 multiply-adds measured on this machine.\n"
+      "and on all, products of fp32 and of bf16, beside the rate of multiply-adds measured on this machine.\n"
       "--suite model: encrypted passes of a whole model, a shape with random weights or a trained one: the "
       "first,\n"
       "warm ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "

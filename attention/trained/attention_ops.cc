@@ -46,12 +46,13 @@ template <typename Scalar>
 struct ScoreProducts {
   AttentionShape shape;
   nn::Tensor<Scalar> q, k, offsets;
+  nn::Precision precision;
 
   Scalar scale() const { return 1 / std::sqrt(static_cast<Scalar>(shape.head_dim)); }
   size_t queries(Block at, int first) const { return at.queries + static_cast<size_t>(first) * q.columns; }
 
   void forward(Block at, int first, int rows, int columns, Scalar* s) const {
-    nn::gemm(nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, shape.head_dim}, scale(),
+    nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, shape.head_dim}, scale(),
              q.value + queries(at, first), q.columns, k.value + at.keys, k.columns, Scalar(0), s,
              shape.length);
     if (!offsets.value) return;
@@ -62,9 +63,9 @@ struct ScoreProducts {
 
   // ds is zero where the mask is.
   void backward(Block at, int first, int rows, int columns, const Scalar* ds) const {
-    nn::gemm(nn::Transpose::kNo, nn::Transpose::kNo, {rows, shape.head_dim, columns}, scale(), ds,
+    nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, shape.head_dim, columns}, scale(), ds,
              shape.length, k.value + at.keys, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
-    nn::gemm(nn::Transpose::kYes, nn::Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds,
+    nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds,
              shape.length, q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.keys, k.columns);
     if (!offsets.value) return;
     Scalar sum = 0;
@@ -79,8 +80,8 @@ struct ScoresOp final : nn::Operation {
   ScoreProducts<Scalar> products;
   nn::Tensor<Scalar> s;
   ScoresOp(const AttentionShape& shape, nn::Tensor<Scalar> q, nn::Tensor<Scalar> k,
-           nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> s_)
-      : products{shape, q, k, offsets}, s(s_) {}
+           nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> s_, nn::Precision precision)
+      : products{shape, q, k, offsets, precision}, s(s_) {}
 
   void forward() {
     const AttentionShape& shape = products.shape;
@@ -107,14 +108,16 @@ template <typename Scalar>
 struct AttentionOp final : nn::Operation {
   ModelConfig config;
   ScoreProducts<Scalar> products;
+  nn::Precision precision;
   nn::Tensor<Scalar> v, s, o;            // s.value == nullptr: scores are not kept
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
   const RowFunction* replaced;           // or nullptr
   AttentionOp(const AttentionShape& shape, const ModelConfig& config_, nn::Tensor<Scalar> q,
               nn::Tensor<Scalar> k, nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> v_, nn::Tensor<Scalar> s_,
-              nn::Tensor<Scalar> o_, Scalar* scratch, const RowFunction* replaced_)
+              nn::Tensor<Scalar> o_, Scalar* scratch, const RowFunction* replaced_, nn::Precision precision_)
       : config(config_),
-        products{shape, q, k, offsets},
+        products{shape, q, k, offsets, precision_},
+        precision(precision_),
         v(v_),
         s(s_),
         o(o_),
@@ -148,8 +151,8 @@ struct AttentionOp final : nn::Operation {
     if (products.shape.lengths) std::fill_n(o.value, o.size(), Scalar(0));  // the rows that no visit comes to
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       weigh(at, first, rows, columns);
-      nn::gemm(nn::Transpose::kNo, nn::Transpose::kNo, {rows, dims, columns}, Scalar(1), weights, T,
-               v.value + at.keys, v.columns, Scalar(0), o.value + products.queries(at, first), o.columns);
+      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, dims, columns}, Scalar(1), weights,
+               T, v.value + at.keys, v.columns, Scalar(0), o.value + products.queries(at, first), o.columns);
     });
   }
 
@@ -159,10 +162,10 @@ struct AttentionOp final : nn::Operation {
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       const Scalar* x = weigh(at, first, rows, columns);
       const Scalar* grad_o = o.grad + products.queries(at, first);
-      nn::gemm(nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows}, Scalar(1), weights, T, grad_o,
-               o.columns, Scalar(1), v.grad + at.keys, v.columns);
-      nn::gemm(nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, dims}, Scalar(1), grad_o, o.columns,
-               v.value + at.keys, v.columns, Scalar(0), gradients, T);
+      nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows}, Scalar(1), weights,
+               T, grad_o, o.columns, Scalar(1), v.grad + at.keys, v.columns);
+      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, dims}, Scalar(1), grad_o,
+               o.columns, v.value + at.keys, v.columns, Scalar(0), gradients, T);
       for (int i = 0; i < rows; ++i) {
         const size_t row = static_cast<size_t>(i) * T;
         const int active = products.shape.keys(at.sequence, first + i);
@@ -218,7 +221,7 @@ nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>& tape, const AttentionShape
                 (!offsets.value || static_cast<int>(offsets.size()) == shape.heads),
             q.rows, " ", k.columns);
   nn::Tensor<Scalar> s = tape.tensor(shape.sequences * shape.heads * shape.length, shape.length);
-  tape.record(ScoresOp<Scalar>(shape, q, k, offsets, s));
+  tape.record(ScoresOp<Scalar>(shape, q, k, offsets, s, tape.precision()));
   return s;
 }
 
@@ -229,7 +232,8 @@ nn::Tensor<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape
                              const RowFunction* replaced) {
   nn::Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
   Scalar* scratch = tape.array(size_t{3} * kQueries * shape.length);
-  tape.record(AttentionOp<Scalar>(shape, config, q, k, offsets, v, scores, o, scratch, replaced));
+  tape.record(
+      AttentionOp<Scalar>(shape, config, q, k, offsets, v, scores, o, scratch, replaced, tape.precision()));
   return o;
 }
 

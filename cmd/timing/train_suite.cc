@@ -14,15 +14,17 @@ namespace {
 
 // The best of many short tries, all threads at once: it may take a tenth of a second until each has a
 // processor.
-double peak_gflops(int threads) {
+double peak_gflops(int threads, nn::Precision precision) {
   constexpr size_t kRounds = 2'000'000;
   const nn::SimdKernels& kernels = nn::simd_kernels();
+  const bool bf16 = precision == nn::Precision::kBf16;
+  const auto multiply_adds = bf16 ? kernels.multiply_adds_bf16 : kernels.multiply_adds;
+  const int round_flops = bf16 ? kernels.multiply_adds_bf16_flops : kernels.multiply_adds_flops;
   double best = 0;
   for (const double start = seconds_now(); seconds_now() - start < 0.3;) {
     const double begin = seconds_now();
-    parallel_for(0, static_cast<size_t>(threads),
-                 [&](size_t) { PSM_CHECK(kernels.multiply_adds(kRounds) > 0); });
-    const double flops = static_cast<double>(kRounds) * kernels.multiply_adds_flops * threads;
+    parallel_for(0, static_cast<size_t>(threads), [&](size_t) { PSM_CHECK(multiply_adds(kRounds) > 0); });
+    const double flops = static_cast<double>(kRounds) * round_flops * threads;
     best = std::max(best, flops / (seconds_now() - begin) / 1e9);
   }
   return best;
@@ -41,8 +43,9 @@ double median_ms(std::vector<double> seconds) {
 }
 
 void time_steps(const TrainSuiteOptions& options, const train::TextData& data, attention::ModelConfig model,
-                TrainRow& row) {
+                nn::Precision precision, TrainRow& row) {
   train::TrainerOptions training;
+  training.precision = precision;
   training.batch = options.batch;
   train::Trainer trainer(attention::random_weights(model, 1), data, training);
   trainer.step();
@@ -69,6 +72,7 @@ Json TrainRow::json() const {
   Json json;
   json["name"] = name;
   json["attention"] = attention;
+  json["precision"] = precision;
   json["threads"] = threads;
   json["backend"] = backend;
   json["tokens_per_second"] = tokens_per_second;
@@ -108,19 +112,22 @@ std::vector<TrainRow> train_suite(const TrainSuiteOptions& options) {
   std::vector<TrainRow> rows;
   for (const int threads : counts) {
     set_thread_count(threads);
-    const double peak = peak_gflops(threads);
-    for (const attention::AttentionKind kind :
-         {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
-      TrainRow row{.name = "training_step",
-                   .attention = std::string(attention::name_of(kind)),
-                   .threads = threads,
-                   .backend = nn::simd_kernels().name,
-                   .peak_gflops = peak};
-      if (options.starting) options.starting(row);
-      attention::ModelConfig model = options.model;
-      model.attention = kind;
-      time_steps(options, data, model, row);
-      rows.push_back(std::move(row));
+    for (const nn::Precision precision : {nn::Precision::kFp32, nn::Precision::kBf16}) {
+      const double peak = peak_gflops(threads, precision);
+      for (const attention::AttentionKind kind :
+           {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
+        TrainRow row{.name = "training_step",
+                     .attention = std::string(attention::name_of(kind)),
+                     .precision = precision == nn::Precision::kBf16 ? "bf16" : "fp32",
+                     .threads = threads,
+                     .backend = nn::simd_kernels().name,
+                     .peak_gflops = peak};
+        if (options.starting) options.starting(row);
+        attention::ModelConfig model = options.model;
+        model.attention = kind;
+        time_steps(options, data, model, precision, row);
+        rows.push_back(std::move(row));
+      }
     }
   }
   set_thread_count(all);

@@ -1,4 +1,4 @@
-// The suite `train` of //cmd:bench: a step of training, timed beside what the processor's fp32 units allow.
+// The suite `train` of //cmd:bench: a step of training, timed beside what the processor's units allow.
 //
 // A row a kind of attention and number of threads: medians by the clock of TrainSuiteOptions::steps steps
 // after one that is not counted. Forward, backward (both with the cross entropy) and the optimiser (with the
@@ -8,8 +8,8 @@
 // gflops counts the floating-point operations of the products of matrices that training needs, two an entry
 // and inner index, whatever the program does: per layer W_q, W_k, W_v, W_o, W_up, W_down on every token, q k'
 // and w v on the pairs of tokens that the causal mask leaves, and the unembedding; three times, since a
-// product's backward pass is two of its size. peak_gflops is what multiply-adds on registers reach on so many
-// threads, measured.
+// product's backward pass is two of its size. peak_gflops is what multiply-adds of that precision on registers
+// reach on so many threads, measured; fp32's where the processor has no unit for bf16.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,7 @@ namespace psm::cmd {
 struct TrainRow {
   std::string name;       // the operation: training_step
   std::string attention;  // as checkpoints spell it
+  std::string precision;  // fp32 or bf16, of the products of matrices
   int threads = 0;
   std::string backend;  // the instruction set of the kernels
   double tokens_per_second = 0;
@@ -46,7 +47,7 @@ TrainSuiteOptions default_train_suite();
 // Floating-point operations of one step.
 double training_step_flops(const attention::ModelConfig& model, int batch);
 
-// softmax and power_softmax on one thread, and on thread_count() if that is more.
+// softmax and power_softmax, fp32 and bf16, on one thread, and on thread_count() if that is more.
 std::vector<TrainRow> train_suite(const TrainSuiteOptions& options);
 
 }  // namespace psm::cmd

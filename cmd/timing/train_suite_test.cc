@@ -8,7 +8,9 @@
 namespace psm::cmd {
 namespace {
 
-TEST_CASE("the suite train has a row for both attentions on one thread and on all, with every member") {
+TEST_CASE(
+    "the suite train has a row for both attentions and precisions on one thread and on all, with every "
+    "member") {
   TrainSuiteOptions options = default_train_suite();
   options.model.context = 16, options.model.layers = 1, options.model.width = 16, options.model.heads = 2;
   options.model.ffn = 32;
@@ -20,15 +22,16 @@ TEST_CASE("the suite train has a row for both attentions on one thread and on al
   const std::vector<TrainRow> rows = train_suite(options);
   CHECK(thread_count() == 2);
   set_thread_count(before);
-  CHECK(started == 4);
+  CHECK(started == 8);
   std::set<std::string> seen;
   for (const TrainRow& row : rows) {
     const Json json = parse_json(row.json().dump(0), "row");
     CHECK(json.at("name", "row").string("name") == "training_step");
     const auto threads = json.at("threads", "row").integer("threads", 1, 2);
-    seen.insert(json.at("attention", "row").string("attention") + " " + std::to_string(threads));
+    seen.insert(json.at("attention", "row").string("attention") + " " +
+                json.at("precision", "row").string("precision") + " " + std::to_string(threads));
     const std::string backend = json.at("backend", "row").string("backend");
-    CHECK(std::set<std::string>{"scalar", "avx2", "avx512"}.count(backend) == 1);
+    CHECK(std::set<std::string>{"scalar", "avx2", "avx512", "avx512bf16"}.count(backend) == 1);
     const auto number = [&](const char* name) { return json.at(name, "row").number(name); };
     const double parts = number("forward_ms") + number("backward_ms") + number("optimiser_ms");
     for (const char* name : {"forward_ms", "backward_ms", "optimiser_ms"}) CHECK(number(name) > 0);
@@ -39,7 +42,9 @@ TEST_CASE("the suite train has a row for both attentions on one thread and on al
     CHECK(step_ms > 0.3 * parts);
     CHECK(number("gflops") < number("peak_gflops"));
   }
-  CHECK(seen == std::set<std::string>{"softmax 1", "softmax 2", "power_softmax 1", "power_softmax 2"});
+  CHECK(seen == std::set<std::string>{"softmax fp32 1", "softmax fp32 2", "power_softmax fp32 1",
+                                      "power_softmax fp32 2", "softmax bf16 1", "softmax bf16 2",
+                                      "power_softmax bf16 1", "power_softmax bf16 2"});
 }
 
 TEST_CASE("the operations of a step are those counted by hand") {

@@ -55,6 +55,9 @@ RecipeFlags::RecipeFlags(Flags& flags)
           "range-loss", "",
           "tight (recall's), gentle (a text's), or paper: eq. PWRoss and the peak of GELU's inputs alone, "
           "with the weights of Pythia-70M")),
+      precision_(flags.text("precision", "fp32",
+                            "fp32, or bf16: of both factors of matrix products, whose sums and all else stay "
+                            "fp32; twice the rate of products where the processor has them")),
       range_warmup_(
           flags.integer("range-warmup", 0, 0, 10000000, "steps in which the range losses' weights rise")),
       seed_(flags.integer("seed", 1, 1, INT64_MAX, "of data and training")) {}
@@ -82,6 +85,13 @@ void RecipeFlags::set_score_offset(train::RecipeOptions& options) const {
   if (error != std::errc() || end != score_offset_.data() + score_offset_.size() || !std::isfinite(value))
     throw Error(message("--score-offset takes none, learned or a number, not '", score_offset_, "'"));
   options.constant_score_offset = value;
+}
+
+void RecipeFlags::set_precision(train::RecipeOptions& options) const {
+  if (precision_ != "fp32" && precision_ != "bf16")
+    throw Error(message("--precision takes fp32 or bf16, not '", precision_, "'"));
+  const nn::Precision precision = precision_ == "bf16" ? nn::Precision::kBf16 : nn::Precision::kFp32;
+  options.training.precision = options.range_training.precision = precision;
 }
 
 train::RangeLosses RecipeFlags::range_losses(const train::RangeLosses& of_task) const {
@@ -135,6 +145,7 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
   set_if_given(options.range_training.batch, batch_);
   if (rate_ > 0) options.training.rate.peak = rate_;
   if (range_rate_ > 0) options.range_training.rate.peak = range_rate_;
+  set_precision(options);
   options.range_training.ranges = range_losses(options.range_training.ranges);
   options.range_training.range_warmup = static_cast<size_t>(range_warmup_);
   return options;

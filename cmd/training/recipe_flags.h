@@ -24,6 +24,7 @@ struct RecipeFlags {
  private:
   void set_family(const Task& task, attention::ModelConfig& model) const;
   void set_score_offset(train::RecipeOptions& options) const;
+  void set_precision(train::RecipeOptions& options) const;
   train::RangeLosses range_losses(const train::RangeLosses& of_task) const;
 
   const Flags& flags_;
@@ -36,6 +37,7 @@ struct RecipeFlags {
   const int64_t &steps_, &range_steps_, &batch_;
   const double &rate_, &range_rate_;
   const std::string& range_loss_;
+  const std::string& precision_;
   const int64_t &range_warmup_, &seed_;
 };
 

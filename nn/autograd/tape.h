@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "nn/autograd/arena.h"
+#include "nn/kernels/precision.h"
 
 namespace psm::nn {
 
@@ -48,7 +49,11 @@ enum class Gradients { kKept, kNone };
 template <typename Scalar>
 class Tape {
  public:
-  explicit Tape(Gradients gradients = Gradients::kKept) : gradients_(gradients) {}
+  // `precision` is that of the operations' matrix products, which ask for it.
+  explicit Tape(Gradients gradients = Gradients::kKept, Precision precision = Precision::kFp32)
+      : gradients_(gradients), precision_(precision) {}
+
+  Precision precision() const { return precision_; }
 
   // A tensor with undefined value and zero gradient, or none.
   Tensor<Scalar> tensor(int rows, int columns) {
@@ -92,6 +97,7 @@ class Tape {
 
  private:
   Gradients gradients_;
+  Precision precision_;
   Arena arena_;
   std::vector<Operation*> operations_;
 };

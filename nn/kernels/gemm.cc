@@ -13,76 +13,127 @@
 namespace psm::nn {
 namespace {
 
-constexpr int kDepthBlock = 256;   // rows of B in a panel: 256 x 32 floats stay in the first-level cache
-constexpr int kColumnBlock = 512;  // columns of B packed at once: 512 KiB
-constexpr int kRowBlock = 64;      // rows of C in one task
+constexpr int kColumnBlock = 512;          // columns of B packed at once: 512 KiB
+constexpr int kPanelBytes = 1024;          // of a column of a panel: 32 columns stay in the first-level cache
+constexpr int kRowBlock = 72;              // rows of C in one task
 constexpr double kParallelWork = 1 << 18;  // multiply-adds below which one thread is quicker
 
 struct AlignedFree {
-  void operator()(float* p) const { std::free(p); }
+  void operator()(void* p) const { std::free(p); }
 };
 
 // Memory that only grows.
 class PackingBuffer {
  public:
-  float* at_least(size_t count) {
-    if (count > capacity_) {
-      capacity_ = (count + 15) / 16 * 16;
-      buffer_.reset(static_cast<float*>(std::aligned_alloc(64, capacity_ * sizeof(float))));
-      PSM_CHECK(buffer_ != nullptr, capacity_, " floats");
+  template <typename Item>
+  Item* at_least(size_t count) {
+    const size_t bytes = count * sizeof(Item);
+    if (bytes > capacity_) {
+      capacity_ = (bytes + 63) / 64 * 64;
+      buffer_.reset(std::aligned_alloc(64, capacity_));
+      PSM_CHECK(buffer_ != nullptr, capacity_, " bytes");
     }
-    return buffer_.get();
+    return static_cast<Item*>(buffer_.get());
   }
 
  private:
-  std::unique_ptr<float, AlignedFree> buffer_;
+  std::unique_ptr<void, AlignedFree> buffer_;
   size_t capacity_ = 0;
 };
 
-thread_local PackingBuffer panels_buffer, rows_buffer;
+thread_local PackingBuffer panels_buffer, rows_buffer, turned_buffer;
 
-// Rows depth x columns first .. first + width of op(B) into one panel, padded with zeros to `panel_width`.
-void pack_panel(Transpose tb, const float* b, int b_row, int depth, int width, int panel_width,
-                float* panel) {
-  if (tb == Transpose::kNo) {
-    for (int l = 0; l < depth; ++l, panel += panel_width) {
-      const float* row = b + static_cast<std::ptrdiff_t>(l) * b_row;
-      std::copy(row, row + width, panel);
-      std::fill(panel + width, panel + panel_width, 0.0f);
-    }
-    return;
-  }
-  if (width < panel_width) std::fill(panel, panel + static_cast<std::ptrdiff_t>(depth) * panel_width, 0.0f);
-  for (int j = 0; j < width; ++j) {
-    const float* row = b + static_cast<std::ptrdiff_t>(j) * b_row;
-    for (int l = 0; l < depth; ++l) panel[static_cast<std::ptrdiff_t>(l) * panel_width + j] = row[l];
-  }
-}
-
-// Element (i, l) of some rows of op(A) is first[i * row_stride + l * step_stride].
-struct RowsOfA {
+// A factor: element (i, l) of op(A) or (j, l) of op(B)', l the index that is summed over, is
+// first[i * stride + l * step]; one of the two is 1.
+struct Factor {
   const float* first;
+  std::ptrdiff_t stride, step;
+
+  Factor from(std::ptrdiff_t i, std::ptrdiff_t l) const {
+    return {first + i * stride + l * step, stride, step};
+  }
+};
+
+// What a kernel reads of some rows of op(A).
+template <typename Item>
+struct Rows {
+  const Item* first;
   std::ptrdiff_t row_stride, step_stride;
 };
 
-// Rows of A', read once for all panels: in place each step would touch another line and, where A's rows are a
-// power of two long, the same few sets of the cache.
-RowsOfA pack_rows(RowsOfA source, int rows, int depth) {
-  float* const packed = rows_buffer.at_least(static_cast<size_t>(kRowBlock) * kDepthBlock);
-  for (int l = 0; l < depth; ++l)
-    std::copy(source.first + l * source.step_stride, source.first + l * source.step_stride + rows,
-              packed + static_cast<std::ptrdiff_t>(l) * rows);
-  return {packed, 1, rows};
-}
+// Products of fp32 numbers.
+struct Fp32Operands {
+  typedef float Item;
+  static constexpr int kDepth = 1;  // of a step
+  static constexpr auto tile = &SimdKernels::tile;
 
-}  // namespace
+  // panel[l * panel_width + j] <- element (j, l), zero for j >= width.
+  static void pack_panel(const SimdKernels& kernels, Factor b, int depth, int width, int panel_width,
+                         float* panel) {
+    if (width < panel_width) std::fill_n(panel, static_cast<size_t>(depth) * panel_width, 0.0f);
+    if (b.step == 1)
+      return kernels.transpose(reinterpret_cast<const uint32_t*>(b.first), b.stride, width, depth,
+                               reinterpret_cast<uint32_t*>(panel), panel_width);
+    for (int l = 0; l < depth; ++l)
+      std::copy_n(b.first + l * b.step, width, panel + static_cast<std::ptrdiff_t>(l) * panel_width);
+  }
 
-void gemm(Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a, int a_row, const float* b,
-          int b_row, float beta, float* c, int c_row) {
+  // A is read in place; A' is read once for all panels: in place each step would touch another line and,
+  // where A's rows are a power of two long, the same few sets of the cache.
+  static Rows<float> pack_rows(const SimdKernels&, Factor a, int rows, int depth, int panels) {
+    if (a.step == 1 || panels == 1) return {a.first, a.stride, a.step};
+    float* const packed = rows_buffer.at_least<float>(static_cast<size_t>(rows) * depth);
+    for (int l = 0; l < depth; ++l)
+      std::copy_n(a.first + l * a.step, rows, packed + static_cast<std::ptrdiff_t>(l) * rows);
+    return {packed, 1, rows};
+  }
+};
+
+// Products of fp32 numbers rounded to bf16, two at a time.
+struct Bf16Operands {
+  typedef uint32_t Item;
+  static constexpr int kDepth = 2;
+  static constexpr auto tile = &SimdKernels::tile_bf16;
+
+  static int pairs(int depth) { return (depth + 1) / 2; }
+
+  // to[l * to_row + i] <- elements (i, 2l) and (i, 2l + 1) of a factor whose stride is 1.
+  static void zip(const SimdKernels& kernels, Factor from, int width, int depth, uint32_t* to, int to_row) {
+    for (int l = 0; l < depth; l += 2, to += to_row)
+      kernels.zip_bf16(from.first + l * from.step, l + 1 < depth ? from.first + (l + 1) * from.step : nullptr,
+                       static_cast<size_t>(width), to);
+  }
+
+  static void pack_panel(const SimdKernels& kernels, Factor b, int depth, int width, int panel_width,
+                         uint32_t* panel) {
+    if (width < panel_width) std::fill_n(panel, static_cast<size_t>(pairs(depth)) * panel_width, 0u);
+    if (b.step != 1) return zip(kernels, b, width, depth, panel, panel_width);
+    auto* const rows = turned_buffer.at_least<uint32_t>(static_cast<size_t>(panel_width) * pairs(depth));
+    for (int j = 0; j < width; ++j)
+      kernels.pair_bf16(b.first + j * b.stride, static_cast<size_t>(depth),
+                        rows + static_cast<std::ptrdiff_t>(j) * pairs(depth));
+    kernels.transpose(rows, pairs(depth), width, pairs(depth), panel, panel_width);
+  }
+
+  static Rows<uint32_t> pack_rows(const SimdKernels& kernels, Factor a, int rows, int depth, int) {
+    auto* const packed = rows_buffer.at_least<uint32_t>(static_cast<size_t>(rows) * pairs(depth));
+    if (a.step != 1) {
+      zip(kernels, a, rows, depth, packed, rows);
+      return {packed, 1, rows};
+    }
+    for (int i = 0; i < rows; ++i)
+      kernels.pair_bf16(a.first + i * a.stride, static_cast<size_t>(depth),
+                        packed + static_cast<std::ptrdiff_t>(i) * pairs(depth));
+    return {packed, pairs(depth), 1};
+  }
+};
+
+template <typename Operands>
+void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, float* c, int c_row) {
+  typedef typename Operands::Item Item;
   const SimdKernels& kernels = simd_kernels();
   const auto [m, n, k] = shape;
-  const std::ptrdiff_t row_stride = ta == Transpose::kNo ? a_row : 1;
-  const std::ptrdiff_t step_stride = ta == Transpose::kNo ? 1 : a_row;
+  constexpr int kDepthBlock = kPanelBytes / static_cast<int>(sizeof(Item)) * Operands::kDepth;
   const int width = kernels.tile_columns;
   const bool parallel = !omp_in_parallel() && static_cast<double>(m) * n * k > kParallelWork;
   const int tasks = (m + kRowBlock - 1) / kRowBlock;
@@ -95,31 +146,30 @@ void gemm(Transpose ta, Transpose tb, GemmShape shape, float alpha, const float*
     const int panels = (columns + width - 1) / width;
     for (int depth0 = 0; depth0 < k; depth0 += kDepthBlock) {
       const int depth = std::min(kDepthBlock, k - depth0);
-      float* const packed = panels_buffer.at_least(static_cast<size_t>(panels) * width * depth);
+      const int steps = (depth + Operands::kDepth - 1) / Operands::kDepth;
+      const size_t panel_size = static_cast<size_t>(width) * steps;
+      Item* const packed = panels_buffer.at_least<Item>(panels * panel_size);
       const float block_beta = depth0 == 0 ? beta : 1.0f;
 #pragma omp parallel num_threads(thread_count()) if (parallel)
       {
 #pragma omp for schedule(static)
         for (int p = 0; p < panels; ++p) {
           const int column = column0 + p * width;
-          const float* source = tb == Transpose::kNo
-                                    ? b + static_cast<std::ptrdiff_t>(depth0) * b_row + column
-                                    : b + static_cast<std::ptrdiff_t>(column) * b_row + depth0;
-          pack_panel(tb, source, b_row, depth, std::min(width, n - column), width,
-                     packed + static_cast<std::ptrdiff_t>(p) * width * depth);
+          Operands::pack_panel(kernels, b.from(column, depth0), depth, std::min(width, n - column), width,
+                               packed + p * panel_size);
         }
 #pragma omp for schedule(static)
         for (int task = 0; task < row_tasks; ++task) {
           const int begin = task * task_rows, rows = std::min(task_rows, m - begin);
-          RowsOfA source{a + begin * row_stride + depth0 * step_stride, row_stride, step_stride};
-          if (ta == Transpose::kYes && panels > 1) source = pack_rows(source, rows, depth);
+          const Rows<Item> source = Operands::pack_rows(kernels, a.from(begin, depth0), rows, depth, panels);
           for (int p = 0; p < panels; ++p) {
             const int column = column0 + p * width;
             for (int row = 0; row < rows; row += kernels.tile_rows) {
-              kernels.tile(std::min(kernels.tile_rows, rows - row), std::min(width, n - column), depth, alpha,
-                           source.first + row * source.row_stride, source.row_stride, source.step_stride,
-                           packed + static_cast<std::ptrdiff_t>(p) * width * depth, block_beta,
-                           c + static_cast<std::ptrdiff_t>(begin + row) * c_row + column, c_row);
+              (kernels.*Operands::tile)(std::min(kernels.tile_rows, rows - row), std::min(width, n - column),
+                                        steps, alpha, source.first + row * source.row_stride,
+                                        source.row_stride, source.step_stride, packed + p * panel_size,
+                                        block_beta,
+                                        c + static_cast<std::ptrdiff_t>(begin + row) * c_row + column, c_row);
             }
           }
         }
@@ -128,8 +178,23 @@ void gemm(Transpose ta, Transpose tb, GemmShape shape, float alpha, const float*
   }
 }
 
-void gemm(Transpose ta, Transpose tb, GemmShape shape, double alpha, const double* a, int a_row,
-          const double* b, int b_row, double beta, double* c, int c_row) {
+}  // namespace
+
+void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a,
+          int a_row, const float* b, int b_row, float beta, float* c, int c_row) {
+  const Factor left = ta == Transpose::kNo ? Factor{a, a_row, 1} : Factor{a, 1, a_row};
+  const Factor right = tb == Transpose::kNo ? Factor{b, 1, b_row} : Factor{b, b_row, 1};
+  switch (precision) {
+    case Precision::kFp32:
+      return multiply<Fp32Operands>(left, right, shape, alpha, beta, c, c_row);
+    case Precision::kBf16:
+      return multiply<Bf16Operands>(left, right, shape, alpha, beta, c, c_row);
+  }
+}
+
+void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha, const double* a,
+          int a_row, const double* b, int b_row, double beta, double* c, int c_row) {
+  PSM_CHECK(precision == Precision::kFp32);
   for (int i = 0; i < shape.m; ++i)
     for (int j = 0; j < shape.n; ++j) {
       double sum = 0;

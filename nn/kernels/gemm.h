@@ -5,12 +5,16 @@
 // A is read in place, A' packed too. OpenMP divides the rows of C; inside a parallel region the calling
 // thread does it all.
 //
+// Precision kBf16 rounds both factors to bf16 while they are packed (A is packed too) and sums products in
+// fp32, with the processor's unit for it where there is one (simd_kernels.h): twice the rate there. alpha,
+// beta and C are fp32 always.
+//
 // Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused
 // multiply-adds inside), whatever the number of threads. Packing buffers are kept per thread and only grow.
 // The double version is a plain triple loop for gradient checks.
 #pragma once
 
-#include <cstddef>
+#include "nn/kernels/precision.h"
 
 namespace psm::nn {
 
@@ -20,9 +24,9 @@ struct GemmShape {
   int m, n, k;
 };
 
-void gemm(Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a, int a_row, const float* b,
-          int b_row, float beta, float* c, int c_row);
-void gemm(Transpose ta, Transpose tb, GemmShape shape, double alpha, const double* a, int a_row,
-          const double* b, int b_row, double beta, double* c, int c_row);
+void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a,
+          int a_row, const float* b, int b_row, float beta, float* c, int c_row);
+void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha, const double* a,
+          int a_row, const double* b, int b_row, double beta, double* c, int c_row);
 
 }  // namespace psm::nn

@@ -1,5 +1,6 @@
 #include "nn/kernels/gemm.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -32,9 +33,40 @@ TEST_CASE("every transposition, size and beta agrees with the double loop") {
           auto c = random_matrix(static_cast<size_t>(m) * n, 3);
           const std::vector<double> ad(a.begin(), a.end()), bd(b.begin(), b.end());
           std::vector<double> cd(c.begin(), c.end());
-          gemm(ta, tb, {m, n, k}, 0.7f, a.data(), a_row, b.data(), b_row, beta, c.data(), n);
-          gemm(ta, tb, {m, n, k}, static_cast<double>(0.7f), ad.data(), a_row, bd.data(), b_row, beta,
-               cd.data(), n);
+          gemm(Precision::kFp32, ta, tb, {m, n, k}, 0.7f, a.data(), a_row, b.data(), b_row, beta, c.data(),
+               n);
+          gemm(Precision::kFp32, ta, tb, {m, n, k}, static_cast<double>(0.7f), ad.data(), a_row, bd.data(),
+               b_row, beta, cd.data(), n);
+          double worst = 0;
+          for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, std::abs(c[i] - cd[i]));
+          CHECK(worst < 1e-6 * k + 1e-5);
+        }
+}
+
+float rounded_to_bf16(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000);
+}
+
+TEST_CASE("a product of bf16 is the double loop's of rounded factors") {
+  for (auto [m, n, k] : {GemmShape{1, 1, 1}, {3, 5, 7}, {65, 33, 1100}, {130, 70, 17}, {9, 600, 20}})
+    for (Transpose ta : {Transpose::kNo, Transpose::kYes})
+      for (Transpose tb : {Transpose::kNo, Transpose::kYes})
+        for (float beta : {0.0f, -0.5f}) {
+          CAPTURE(m);
+          CAPTURE(n);
+          CAPTURE(k);
+          const int a_row = ta == Transpose::kNo ? k : m, b_row = tb == Transpose::kNo ? n : k;
+          const auto a = random_matrix(static_cast<size_t>(m) * k, 1);
+          const auto b = random_matrix(static_cast<size_t>(n) * k, 2);
+          auto c = random_matrix(static_cast<size_t>(m) * n, 3);
+          std::vector<double> ad, bd, cd(c.begin(), c.end());
+          for (float x : a) ad.push_back(static_cast<double>(rounded_to_bf16(x)));
+          for (float x : b) bd.push_back(static_cast<double>(rounded_to_bf16(x)));
+          gemm(Precision::kBf16, ta, tb, {m, n, k}, 0.7f, a.data(), a_row, b.data(), b_row, beta, c.data(),
+               n);
+          gemm(Precision::kFp32, ta, tb, {m, n, k}, static_cast<double>(0.7f), ad.data(), a_row, bd.data(),
+               b_row, beta, cd.data(), n);
           double worst = 0;
           for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, std::abs(c[i] - cd[i]));
           CHECK(worst < 1e-6 * k + 1e-5);
@@ -43,24 +75,27 @@ TEST_CASE("every transposition, size and beta agrees with the double loop") {
 
 TEST_CASE("beta zero does not read what was there") {
   std::vector<float> a = {1, 2}, b = {3, 4}, c = {std::nanf("")};
-  gemm(Transpose::kNo, Transpose::kNo, {1, 1, 2}, 1.0f, a.data(), 2, b.data(), 1, 0.0f, c.data(), 1);
+  gemm(Precision::kFp32, Transpose::kNo, Transpose::kNo, {1, 1, 2}, 1.0f, a.data(), 2, b.data(), 1, 0.0f,
+       c.data(), 1);
   CHECK(c[0] == 11);
 }
 
 TEST_CASE("one thread and several give the same bits") {
-  const int m = 200, n = 150, k = 700, before = thread_count();
+  const int m = 200, n = 150, k = 1200, before = thread_count();
   const auto a = random_matrix(static_cast<size_t>(m) * k, 1);
   const auto b = random_matrix(static_cast<size_t>(n) * k, 2);
-  std::vector<float> results[3];
-  for (int threads = 1; threads <= 3; ++threads) {
-    set_thread_count(threads);
-    results[threads - 1].resize(static_cast<size_t>(m) * n);
-    gemm(Transpose::kYes, Transpose::kYes, {m, n, k}, 1.0f, a.data(), m, b.data(), k, 0.0f,
-         results[threads - 1].data(), n);
+  for (Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    std::vector<float> results[3];
+    for (int threads = 1; threads <= 3; ++threads) {
+      set_thread_count(threads);
+      results[threads - 1].resize(static_cast<size_t>(m) * n);
+      gemm(precision, Transpose::kYes, Transpose::kYes, {m, n, k}, 1.0f, a.data(), m, b.data(), k, 0.0f,
+           results[threads - 1].data(), n);
+    }
+    CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
   }
   set_thread_count(before);
-  CHECK(results[0] == results[1]);
-  CHECK(results[0] == results[2]);
 }
 
 }  // namespace

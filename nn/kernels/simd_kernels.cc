@@ -10,10 +10,13 @@ namespace {
 
 const SimdKernels& choose() {
   const char* asked = std::getenv("PSM_SIMD");
-  const std::string_view highest = asked ? asked : "avx512";
-  if (highest != "avx512" && highest != "avx2" && highest != "scalar")
-    throw Error(message("PSM_SIMD=", highest, " is no instruction set; use scalar, avx2 or avx512"));
-  if (highest == "avx512")
+  const std::string_view highest = asked ? asked : "avx512bf16";
+  if (highest != "avx512bf16" && highest != "avx512" && highest != "avx2" && highest != "scalar")
+    throw Error(
+        message("PSM_SIMD=", highest, " is no instruction set; use scalar, avx2, avx512 or avx512bf16"));
+  if (highest == "avx512bf16")
+    if (const SimdKernels* kernels = simd_kernels_avx512bf16()) return *kernels;
+  if (highest.starts_with("avx512"))
     if (const SimdKernels* kernels = simd_kernels_avx512()) return *kernels;
   if (highest != "scalar")
     if (const SimdKernels* kernels = simd_kernels_avx2()) return *kernels;

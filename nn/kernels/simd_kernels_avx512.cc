@@ -3,7 +3,7 @@
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define PSM_LANES 16
-#define PSM_TILE_ROWS 8
+#define PSM_TILE_ROWS 12
 #define PSM_SIMD_NAME "avx512"
 #include "nn/kernels/simd_kernels_impl.h"
 

@@ -16,6 +16,7 @@ constexpr int kTileColumns = kTileVectors * kLanes;
 
 typedef float Floats __attribute__((vector_size(4 * PSM_LANES)));
 typedef int32_t Ints __attribute__((vector_size(4 * PSM_LANES)));
+typedef uint32_t Words __attribute__((vector_size(4 * PSM_LANES)));
 
 inline Floats load(const float* p) {
   Floats v;
@@ -24,20 +25,54 @@ inline Floats load(const float* p) {
 }
 inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
 inline Floats all(float x) { return x - Floats{}; }
+inline Words load_words(const void* p) {
+  Words v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void store_words(uint32_t* p, Words v) { __builtin_memcpy(p, &v, sizeof v); }
 
-template <int Rows>
-inline void tile_of(int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
-                    std::ptrdiff_t a_step, const float* panel, float beta, float* c, std::ptrdiff_t c_row) {
+// What one step of a product multiplies: fp32 numbers, or pairs of bf16 numbers in 32 bits, the one of the
+// smaller index in the lower half.
+struct Fp32 {
+  typedef float Item;
+  typedef Floats Vector;
+  static Vector load_items(const Item* p) { return load(p); }
+  static Vector repeated(Item x) { return all(x); }
+  static void accumulate(Floats& sum, Vector a, Vector b) { sum += a * b; }
+};
+
+struct Bf16Pairs {
+  typedef uint32_t Item;
+  typedef Words Vector;
+  static Vector load_items(const Item* p) { return load_words(p); }
+  static Vector repeated(Item x) { return x - Words{}; }
+#if defined(PSM_BF16_UNIT)
+  static void accumulate(Floats& sum, Vector a, Vector b) {
+    sum = (Floats)_mm512_dpbf16_ps((__m512)sum, (__m512bh)a, (__m512bh)b);
+  }
+#else
+  static void accumulate(Floats& sum, Vector a, Vector b) {
+    sum += (Floats)(a & 0xFFFF0000u) * (Floats)(b & 0xFFFF0000u);
+    sum += (Floats)(a << 16) * (Floats)(b << 16);
+  }
+#endif
+};
+
+template <typename Format, int Rows>
+inline void tile_of(int columns, int steps, float alpha, const typename Format::Item* a, std::ptrdiff_t a_row,
+                    std::ptrdiff_t a_step, const typename Format::Item* panel, float beta, float* c,
+                    std::ptrdiff_t c_row) {
   Floats sum[Rows][kTileVectors] = {};
-  for (int l = 0; l < depth; ++l) {
-    Floats b[kTileVectors];
+  for (int l = 0; l < steps; ++l) {
+    typename Format::Vector b[kTileVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kTileVectors; ++v) b[v] = load(panel + v * kLanes);
+    for (int v = 0; v < kTileVectors; ++v) b[v] = Format::load_items(panel + v * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
-      const Floats x = all(a[i * a_row]);
+      const typename Format::Vector x = Format::repeated(a[i * a_row]);
 #pragma GCC unroll 4
-      for (int v = 0; v < kTileVectors; ++v) sum[i][v] += x * b[v];
+      for (int v = 0; v < kTileVectors; ++v) Format::accumulate(sum[i][v], x, b[v]);
     }
     panel += kTileColumns;
     a += a_step;
@@ -63,12 +98,90 @@ inline void tile_of(int columns, int depth, float alpha, const float* a, std::pt
     }
 }
 
-template <int Rows>
-void tile_dispatch(int rows, int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
-                   std::ptrdiff_t a_step, const float* panel, float beta, float* c, std::ptrdiff_t c_row) {
-  if (rows == Rows) return tile_of<Rows>(columns, depth, alpha, a, a_row, a_step, panel, beta, c, c_row);
+template <typename Format, int Rows = kTileRows>
+void tile_dispatch(int rows, int columns, int steps, float alpha, const typename Format::Item* a,
+                   std::ptrdiff_t a_row, std::ptrdiff_t a_step, const typename Format::Item* panel,
+                   float beta, float* c, std::ptrdiff_t c_row) {
+  if (rows == Rows)
+    return tile_of<Format, Rows>(columns, steps, alpha, a, a_row, a_step, panel, beta, c, c_row);
   if constexpr (Rows > 1)
-    tile_dispatch<Rows - 1>(rows, columns, depth, alpha, a, a_row, a_step, panel, beta, c, c_row);
+    tile_dispatch<Format, Rows - 1>(rows, columns, steps, alpha, a, a_row, a_step, panel, beta, c, c_row);
+}
+
+// Bits of x rounded to bf16, to the nearest and to even in between, in the upper half of each word; the lower
+// half is not cleared. A NaN stays one.
+inline Words rounded(Words x) {
+  const Words nan = (Words)((x & 0x7FFFFFFFu) > 0x7F800000u);
+  return ((x + 0x7FFFu + ((x >> 16) & 1u)) & ~nan) | ((x | 0x00400000u) & nan);
+}
+
+inline Words paired(Words low, Words high) { return (rounded(low) >> 16) | (rounded(high) & 0xFFFF0000u); }
+
+void zip_bf16_of(const float* low, const float* high, size_t count, uint32_t* pairs) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    store_words(pairs + i, paired(load_words(low + i), high ? load_words(high + i) : Words{}));
+  if (i == count) return;
+  const size_t bytes = (count - i) * sizeof(float);
+  Words a{}, b{};
+  __builtin_memcpy(&a, low + i, bytes);
+  if (high) __builtin_memcpy(&b, high + i, bytes);
+  const Words out = paired(a, b);
+  __builtin_memcpy(pairs + i, &out, bytes);
+}
+
+void pair_bf16_of(const float* x, size_t count, uint32_t* pairs) {
+  Words even, odd;
+  for (int lane = 0; lane < kLanes; ++lane) even[lane] = 2 * lane, odd[lane] = 2 * lane + 1;
+  size_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    const Words a = load_words(x + i), b = load_words(x + i + kLanes);
+    store_words(pairs + i / 2, paired(__builtin_shuffle(a, b, even), __builtin_shuffle(a, b, odd)));
+  }
+  for (; i < count; i += 2) {
+    Words a{}, b{};
+    __builtin_memcpy(&a, x + i, sizeof(float));
+    if (i + 1 < count) __builtin_memcpy(&b, x + i + 1, sizeof(float));
+    pairs[i / 2] = paired(a, b)[0];
+  }
+}
+
+// The square of kLanes x kLanes by halves: after the step of width w, rows and columns whose indices differ in
+// that bit have changed places.
+inline void transpose_square(Words (&row)[kLanes]) {
+#pragma GCC unroll 4
+  for (int w = kLanes / 2; w > 0; w /= 2) {
+    Words first, second;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      first[lane] = lane & w ? lane - w + kLanes : lane;
+      second[lane] = lane & w ? lane + kLanes : lane + w;
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if (i & w) continue;
+      const Words a = row[i], b = row[i + w];
+      row[i] = __builtin_shuffle(a, b, first);
+      row[i + w] = __builtin_shuffle(a, b, second);
+    }
+  }
+}
+
+void transpose_of(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* y,
+                  std::ptrdiff_t y_row) {
+  int i = 0;
+  for (; i + kLanes <= rows; i += kLanes) {
+    int j = 0;
+    for (; j + kLanes <= columns; j += kLanes) {
+      Words square[kLanes];
+      for (int r = 0; r < kLanes; ++r) square[r] = load_words(x + (i + r) * x_row + j);
+      transpose_square(square);
+      for (int r = 0; r < kLanes; ++r) store_words(y + (j + r) * y_row + i, square[r]);
+    }
+    for (; j < columns; ++j)
+      for (int r = i; r < i + kLanes; ++r) y[j * y_row + r] = x[r * x_row + j];
+  }
+  for (; i < rows; ++i)
+    for (int j = 0; j < columns; ++j) y[j * y_row + i] = x[i * x_row + j];
 }
 
 // e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2)/2; e^r by its Taylor polynomial of degree 6 (remainder
@@ -181,23 +294,51 @@ size_t peak_of(const float* x, size_t count) {
   return static_cast<size_t>(first);
 }
 
-// Twelve chains hide the latency (4 cycles on 2 units) and leave registers of sixteen for the operands.
+// Twelve chains hide the latency (4 to 6 cycles on 2 units) and leave registers of sixteen for the operands.
 constexpr int kChains = 12;
 
-float chains_of_multiply_adds(size_t rounds) {
-  Floats chain[kChains] = {}, factor = all(0.5f), term = all(1.0f);
+template <typename Vector, typename Step>
+float chains_of_multiply_adds(Vector factor, Vector term, size_t rounds, Step step) {
+  Floats chain[kChains] = {};
   __asm__ volatile("" : "+m"(factor), "+m"(term));  // values that the compiler does not know
   for (; rounds > 0; --rounds)
 #pragma GCC unroll 12
-    for (int i = 0; i < kChains; ++i) chain[i] = chain[i] * factor + term;
+    for (int i = 0; i < kChains; ++i) chain[i] = step(chain[i], factor, term);
   Floats sum{};
   for (int i = 0; i < kChains; ++i) sum += chain[i];
   return sum[0];
 }
 
-constexpr SimdKernels kKernels = {
-    PSM_SIMD_NAME,   kTileRows,  kTileColumns, tile_dispatch<kTileRows>, exponentials_of,    swish_array,
-    swish_vjp_array, highest_of, peak_of,      chains_of_multiply_adds,  2 * kChains* kLanes};
+float chains_fp32(size_t rounds) {
+  return chains_of_multiply_adds(all(0.5f), all(1.0f), rounds,
+                                 [](Floats sum, Floats factor, Floats term) { return sum * factor + term; });
+}
+
+#if defined(PSM_BF16_UNIT)
+constexpr bool kBf16Unit = true;
+float chains_bf16(size_t rounds) {
+  const Words ones = Words{} + 0x3F803F80u;
+  return chains_of_multiply_adds(ones, ones, rounds, [](Floats sum, Words a, Words b) {
+    Bf16Pairs::accumulate(sum, a, b);
+    return sum;
+  });
+}
+constexpr int kBf16Flops = 4 * kChains * kLanes;
+#else
+constexpr bool kBf16Unit = false;
+constexpr auto chains_bf16 = chains_fp32;
+constexpr int kBf16Flops = 2 * kChains * kLanes;
+#endif
+
+constexpr SimdKernels kKernels = {PSM_SIMD_NAME,       kTileRows,
+                                  kTileColumns,        kBf16Unit,
+                                  tile_dispatch<Fp32>, tile_dispatch<Bf16Pairs>,
+                                  zip_bf16_of,         pair_bf16_of,
+                                  transpose_of,        exponentials_of,
+                                  swish_array,         swish_vjp_array,
+                                  highest_of,          peak_of,
+                                  chains_fp32,         2 * kChains* kLanes,
+                                  chains_bf16,         kBf16Flops};
 
 }  // namespace
 }  // namespace psm::nn

@@ -1,6 +1,7 @@
 #include "nn/kernels/simd_kernels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace {
 
 std::vector<const SimdKernels*> available() {
   std::vector<const SimdKernels*> sets = {&simd_kernels_scalar()};
-  for (const SimdKernels* set : {simd_kernels_avx2(), simd_kernels_avx512()})
+  for (const SimdKernels* set : {simd_kernels_avx2(), simd_kernels_avx512(), simd_kernels_avx512bf16()})
     if (set) sets.push_back(set);
   return sets;
 }
@@ -36,6 +37,57 @@ TEST_CASE("every instruction set's exponential is accurate to 2^-21 and saturate
     CHECK(edges[1] == 0);
     CHECK(edges[2] == 1);
     CHECK(edges[3] == doctest::Approx(std::exp(88.0)));
+  }
+}
+
+uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
+
+// The nearest bf16 number, of two as near the one whose last bit is 0.
+uint32_t nearest_bf16(float x) {
+  if (std::isnan(x)) return bits_of(x) >> 16 | 0x40;
+  const uint32_t below = bits_of(x) & 0xFFFF0000, left = bits_of(x) - below;
+  return (left > 0x8000 || (left == 0x8000 && (below >> 16 & 1)) ? below + 0x10000 : below) >> 16;
+}
+
+TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in both orders of pairs") {
+  TrainingRandom random(6);
+  std::vector<float> x = {0.0f, -0.0f, 1.0f, INFINITY, -INFINITY, NAN, 3.4e38f, 1e-40f};
+  for (uint32_t high : {0x3F80u, 0x3F81u, 0xC123u})  // between two numbers, and one bit beside that
+    for (uint32_t low : {0x7FFFu, 0x8000u, 0x8001u}) x.push_back(std::bit_cast<float>(high << 16 | low));
+  while (x.size() < 75) x.push_back(static_cast<float>(random.normal()));
+  for (const SimdKernels* set : available()) {
+    CAPTURE(set->name);
+    for (size_t n = 1; n <= x.size(); ++n) {
+      CAPTURE(n);
+      std::vector<uint32_t> pairs(n, 1), zipped(n, 1);
+      set->pair_bf16(x.data(), n, pairs.data());
+      set->zip_bf16(x.data(), x.data() + x.size() - n, n, zipped.data());
+      for (size_t i = 0; i < n; ++i) {
+        const uint32_t here = nearest_bf16(x[i]);
+        CHECK((pairs[i / 2] >> (i % 2 * 16) & 0xFFFF) == here);
+        CHECK(zipped[i] == (here | nearest_bf16(x[x.size() - n + i]) << 16));
+      }
+      if (n % 2 == 1) CHECK((pairs[n / 2] >> 16) == 0);
+      set->zip_bf16(x.data(), nullptr, n, zipped.data());
+      for (size_t i = 0; i < n; ++i) CHECK(zipped[i] == nearest_bf16(x[i]));
+    }
+  }
+}
+
+TEST_CASE("every instruction set transposes") {
+  for (const SimdKernels* set : available()) {
+    CAPTURE(set->name);
+    for (auto [rows, columns] : {std::pair{1, 1}, {16, 16}, {5, 33}, {32, 17}, {35, 50}}) {
+      const int x_row = columns + 3, y_row = rows + 2;
+      std::vector<uint32_t> x(static_cast<size_t>(rows) * x_row), y(static_cast<size_t>(columns) * y_row, 7);
+      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint32_t>(i);
+      set->transpose(x.data(), x_row, rows, columns, y.data(), y_row);
+      bool right = true;
+      for (int j = 0; j < columns; ++j)
+        for (int i = 0; i < y_row; ++i)
+          right = right && y[j * y_row + i] == (i < rows ? x[i * x_row + j] : 7);
+      CHECK(right);
+    }
   }
 }
 

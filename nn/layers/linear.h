@@ -11,21 +11,22 @@ namespace psm::nn {
 template <typename Scalar>
 struct LinearOp final : Operation {
   Tensor<Scalar> x, w, b, y;  // b.value == nullptr: no bias
-  LinearOp(Tensor<Scalar> x_, Tensor<Scalar> w_, Tensor<Scalar> b_, Tensor<Scalar> y_)
-      : x(x_), w(w_), b(b_), y(y_) {}
+  Precision precision;
+  LinearOp(Tensor<Scalar> x_, Tensor<Scalar> w_, Tensor<Scalar> b_, Tensor<Scalar> y_, Precision precision_)
+      : x(x_), w(w_), b(b_), y(y_), precision(precision_) {}
 
   void forward() {
     if (b.value)
       for (int r = 0; r < y.rows; ++r) std::memcpy(y.row(r), b.value, y.columns * sizeof(Scalar));
-    gemm(Transpose::kNo, Transpose::kYes, {y.rows, y.columns, x.columns}, Scalar(1), x.value, x.columns,
-         w.value, x.columns, Scalar(b.value ? 1 : 0), y.value, y.columns);
+    gemm(precision, Transpose::kNo, Transpose::kYes, {y.rows, y.columns, x.columns}, Scalar(1), x.value,
+         x.columns, w.value, x.columns, Scalar(b.value ? 1 : 0), y.value, y.columns);
   }
 
   void backward() override {
-    gemm(Transpose::kNo, Transpose::kNo, {x.rows, x.columns, y.columns}, Scalar(1), y.grad, y.columns,
-         w.value, x.columns, Scalar(1), x.grad, x.columns);
-    gemm(Transpose::kYes, Transpose::kNo, {y.columns, x.columns, x.rows}, Scalar(1), y.grad, y.columns,
-         x.value, x.columns, Scalar(1), w.grad, x.columns);
+    gemm(precision, Transpose::kNo, Transpose::kNo, {x.rows, x.columns, y.columns}, Scalar(1), y.grad,
+         y.columns, w.value, x.columns, Scalar(1), x.grad, x.columns);
+    gemm(precision, Transpose::kYes, Transpose::kNo, {y.columns, x.columns, x.rows}, Scalar(1), y.grad,
+         y.columns, x.value, x.columns, Scalar(1), w.grad, x.columns);
     if (!b.value) return;
     for (int r = 0; r < y.rows; ++r) {
       const Scalar* dy = y.grad_row(r);
@@ -40,7 +41,7 @@ template <typename Scalar>
 Tensor<Scalar> linear(Tape<Scalar>& tape, Tensor<Scalar> x, Tensor<Scalar> w, Tensor<Scalar> b) {
   PSM_CHECK(w.columns == x.columns, w.columns, " ", x.columns);
   Tensor<Scalar> y = tape.tensor(x.rows, w.rows);
-  tape.record(LinearOp<Scalar>(x, w, b, y));
+  tape.record(LinearOp<Scalar>(x, w, b, y, tape.precision()));
   return y;
 }
 

@@ -31,8 +31,10 @@ bool all_finite(const nn::Tensor<float>& x) {
 
 // A part of the batch: sequences first .. first + count of it.
 struct Trainer::Part {
-  Part(const attention::ModelConfig& config, std::vector<float>& values)
-      : grads(values.size()), model(config, values.data(), grads.data()) {}
+  Part(const attention::ModelConfig& config, std::vector<float>& values, nn::Precision precision)
+      : grads(values.size()),
+        model(config, values.data(), grads.data()),
+        tape(nn::Gradients::kKept, precision) {}
 
   int first = 0, count = 0;
   std::vector<float> grads;
@@ -66,7 +68,7 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
       if (slice.name.ends_with(".score_offset")) fixed_.push_back(slice);
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
-    parts_.push_back(std::make_unique<Part>(config_, values_));
+    parts_.push_back(std::make_unique<Part>(config_, values_, options.precision));
     parts_.back()->out.keep_scores = options.ranges.act_on_scores();
     parts_.back()->first = options.batch * p / kParts;
     parts_.back()->count = options.batch * (p + 1) / kParts - parts_.back()->first;

@@ -25,9 +25,10 @@ struct TrainerOptions {
   nn::LearningRate rate;
   nn::AdamWOptions adamw;
   RangeLosses ranges;
-  bool fixed_score_offset = false;  // score offsets stay as they are
-  size_t range_warmup = 0;          // steps over which the weights of `ranges` rise from zero, linearly
-  uint64_t seed = 1;                // of the data
+  nn::Precision precision = nn::Precision::kFp32;  // of matrix products; weights and all else are fp32
+  bool fixed_score_offset = false;                 // score offsets stay as they are
+  size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
+  uint64_t seed = 1;        // of the data
 };
 
 // All that a resumed training needs beside its options; saved with every checkpoint of a running training.
