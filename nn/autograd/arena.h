@@ -2,14 +2,17 @@
 // system. After the first step the same requests find the same chunks, so that a step allocates nothing and
 // its buffers stay warm in the caches and the page tables.
 //
+// Chunks ask for huge pages (ckks/base/buffer.h): products read tensors down their columns, a page a row.
+//
 // Every block is aligned to 64 bytes. Not thread-safe: one arena a tape, one tape a thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
-#include <memory>
+#include <new>
 #include <vector>
 
+#include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
 
 namespace psm::nn {
@@ -18,12 +21,12 @@ class Arena {
  public:
   void* allocate(size_t bytes) {
     bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    while (current_ < chunks_.size() && used_ + bytes > chunks_[current_].size) {
+    while (current_ < chunks_.size() && used_ + bytes > bytes_of(chunks_[current_])) {
       ++current_;
       used_ = 0;
     }
     if (current_ == chunks_.size()) grow(bytes);
-    void* block = chunks_[current_].memory.get() + used_;
+    void* block = reinterpret_cast<std::byte*>(chunks_[current_].data()) + used_;
     used_ += bytes;
     return block;
   }
@@ -35,7 +38,7 @@ class Arena {
   size_t growths() const { return chunks_.size(); }
   size_t capacity() const {
     size_t total = 0;
-    for (const Chunk& chunk : chunks_) total += chunk.size;
+    for (const Buffer& chunk : chunks_) total += bytes_of(chunk);
     return total;
   }
 
@@ -43,26 +46,21 @@ class Arena {
   static constexpr size_t kAlignment = 64;
   static constexpr size_t kChunk = size_t{4} << 20;
 
-  struct Free {
-    void operator()(std::byte* p) const { std::free(p); }
-  };
-  struct Chunk {
-    std::unique_ptr<std::byte, Free> memory;
-    size_t size;
-  };
+  static size_t bytes_of(const Buffer& chunk) { return chunk.size() * sizeof(uint64_t); }
 
   void grow(size_t bytes) {
-    const size_t size = bytes > kChunk ? bytes : kChunk;
-    auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
-    if (memory == nullptr)
+    const size_t size = std::max(bytes, kChunk);
+    try {
+      chunks_.emplace_back(size / sizeof(uint64_t));
+    } catch (const std::bad_alloc&) {
       throw Error(message("out of memory: training asked for ", size >> 20,
                           " MiB more; use a smaller model or batch"),
                   Error::Kind::kFailed);
-    chunks_.push_back({std::unique_ptr<std::byte, Free>(memory), size});
+    }
     used_ = 0;
   }
 
-  std::vector<Chunk> chunks_;
+  std::vector<Buffer> chunks_;
   size_t current_ = 0, used_ = 0;
 };
 

@@ -3,9 +3,8 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
+#include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "nn/kernels/simd_kernels.h"
@@ -18,27 +17,18 @@ constexpr int kPanelBytes = 1024;          // of a column of a panel: 32 columns
 constexpr int kRowBlock = 72;              // rows of C in one task
 constexpr double kParallelWork = 1 << 18;  // multiply-adds below which one thread is quicker
 
-struct AlignedFree {
-  void operator()(void* p) const { std::free(p); }
-};
-
 // Memory that only grows.
 class PackingBuffer {
  public:
   template <typename Item>
   Item* at_least(size_t count) {
-    const size_t bytes = count * sizeof(Item);
-    if (bytes > capacity_) {
-      capacity_ = (bytes + 63) / 64 * 64;
-      buffer_.reset(std::aligned_alloc(64, capacity_));
-      PSM_CHECK(buffer_ != nullptr, capacity_, " bytes");
-    }
-    return static_cast<Item*>(buffer_.get());
+    const size_t words = (count * sizeof(Item) + sizeof(uint64_t) - 1) / sizeof(uint64_t);
+    if (words > buffer_.size()) buffer_ = Buffer(words);
+    return reinterpret_cast<Item*>(buffer_.data());
   }
 
  private:
-  std::unique_ptr<void, AlignedFree> buffer_;
-  size_t capacity_ = 0;
+  Buffer buffer_;
 };
 
 thread_local PackingBuffer panels_buffer, rows_buffer, turned_buffer;
@@ -53,6 +43,14 @@ struct Factor {
     return {first + i * stride + l * step, stride, step};
   }
 };
+
+// Rows far apart in memory are asked for so many ahead of their packing: processors do not guess beyond a
+// page.
+constexpr int kAhead = 16;
+void prefetch(Factor from, int l, int end, int width) {
+  for (; l < end; ++l)
+    for (int i = 0; i < width; i += 16) __builtin_prefetch(from.first + l * from.step + i);
+}
 
 // What a kernel reads of some rows of op(A).
 template <typename Item>
@@ -99,9 +97,11 @@ struct Bf16Operands {
 
   // to[l * to_row + i] <- elements (i, 2l) and (i, 2l + 1) of a factor whose stride is 1.
   static void zip(const SimdKernels& kernels, Factor from, int width, int depth, uint32_t* to, int to_row) {
-    for (int l = 0; l < depth; l += 2, to += to_row)
+    for (int l = 0; l < depth; l += 2, to += to_row) {
+      prefetch(from, l + kAhead, std::min(depth, l + kAhead + 2), width);
       kernels.zip_bf16(from.first + l * from.step, l + 1 < depth ? from.first + (l + 1) * from.step : nullptr,
                        static_cast<size_t>(width), to);
+    }
   }
 
   static void pack_panel(const SimdKernels& kernels, Factor b, int depth, int width, int panel_width,

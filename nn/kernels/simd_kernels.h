@@ -29,7 +29,8 @@ struct SimdKernels {
   // own; without it they are added one after the other, the odd one first.
   void (*tile_bf16)(int rows, int columns, int steps, float alpha, const uint32_t* a, std::ptrdiff_t a_row,
                     std::ptrdiff_t a_step, const uint32_t* panel, float beta, float* c, std::ptrdiff_t c_row);
-  // pairs[i] <- (low[i], high[i]) as bf16, rounded to nearest, ties to even; high == nullptr: zeros.
+  // pairs[i] <- (low[i], high[i]) as bf16, rounded to nearest, ties to even; high == nullptr: zeros. The unit
+  // makes zeros of subnormal numbers.
   void (*zip_bf16)(const float* low, const float* high, size_t count, uint32_t* pairs);
   // pairs[i] <- (x[2i], x[2i + 1]), of `count` numbers; with zero for one beyond the last.
   void (*pair_bf16)(const float* x, size_t count, uint32_t* pairs);

@@ -1,7 +1,7 @@
 // Kernels for AVX-512 with its products of bf16 pairs; this file alone is compiled with those flags.
 #include "nn/kernels/simd_kernels.h"
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BF16__)
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512BF16__)
 #include <immintrin.h>
 
 #define PSM_LANES 16
@@ -12,7 +12,9 @@
 
 namespace psm::nn {
 const SimdKernels* simd_kernels_avx512bf16() {
-  return simd_kernels_avx512() && __builtin_cpu_supports("avx512bf16") ? &kKernels : nullptr;
+  const bool supported =
+      simd_kernels_avx512() && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512bf16");
+  return supported ? &kKernels : nullptr;
 }
 }  // namespace psm::nn
 #else

@@ -108,14 +108,37 @@ void tile_dispatch(int rows, int columns, int steps, float alpha, const typename
     tile_dispatch<Format, Rows - 1>(rows, columns, steps, alpha, a, a_row, a_step, panel, beta, c, c_row);
 }
 
+#if !defined(PSM_BF16_UNIT)
 // Bits of x rounded to bf16, to the nearest and to even in between, in the upper half of each word; the lower
 // half is not cleared. A NaN stays one.
 inline Words rounded(Words x) {
   const Words nan = (Words)((x & 0x7FFFFFFFu) > 0x7F800000u);
   return ((x + 0x7FFFu + ((x >> 16) & 1u)) & ~nan) | ((x | 0x00400000u) & nan);
 }
+#endif
 
-inline Words paired(Words low, Words high) { return (rounded(low) >> 16) | (rounded(high) & 0xFFFF0000u); }
+// Lane by lane: low's number rounded, and high's above it.
+inline Words paired(Words low, Words high) {
+#if defined(PSM_BF16_UNIT)
+  const __m512i one_after_the_other = (__m512i)_mm512_cvtne2ps_pbh((__m512)high, (__m512)low);
+  uint16_t order[2 * kLanes];
+  for (int lane = 0; lane < kLanes; ++lane) order[2 * lane] = lane, order[2 * lane + 1] = lane + kLanes;
+  return (Words)_mm512_permutexvar_epi16((__m512i)load_words(order), one_after_the_other);
+#else
+  return (rounded(low) >> 16) | (rounded(high) & 0xFFFF0000u);
+#endif
+}
+
+// Neighbours side by side, first[0] with first[1] to last[n - 2] with last[n - 1].
+inline Words neighbours(Words first, Words last) {
+#if defined(PSM_BF16_UNIT)
+  return (Words)_mm512_cvtne2ps_pbh((__m512)last, (__m512)first);
+#else
+  Words even, odd;
+  for (int lane = 0; lane < kLanes; ++lane) even[lane] = 2 * lane, odd[lane] = 2 * lane + 1;
+  return paired(__builtin_shuffle(first, last, even), __builtin_shuffle(first, last, odd));
+#endif
+}
 
 void zip_bf16_of(const float* low, const float* high, size_t count, uint32_t* pairs) {
   size_t i = 0;
@@ -131,19 +154,14 @@ void zip_bf16_of(const float* low, const float* high, size_t count, uint32_t* pa
 }
 
 void pair_bf16_of(const float* x, size_t count, uint32_t* pairs) {
-  Words even, odd;
-  for (int lane = 0; lane < kLanes; ++lane) even[lane] = 2 * lane, odd[lane] = 2 * lane + 1;
   size_t i = 0;
-  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
-    const Words a = load_words(x + i), b = load_words(x + i + kLanes);
-    store_words(pairs + i / 2, paired(__builtin_shuffle(a, b, even), __builtin_shuffle(a, b, odd)));
-  }
-  for (; i < count; i += 2) {
-    Words a{}, b{};
-    __builtin_memcpy(&a, x + i, sizeof(float));
-    if (i + 1 < count) __builtin_memcpy(&b, x + i + 1, sizeof(float));
-    pairs[i / 2] = paired(a, b)[0];
-  }
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes)
+    store_words(pairs + i / 2, neighbours(load_words(x + i), load_words(x + i + kLanes)));
+  if (i == count) return;
+  Words rest[2] = {};
+  __builtin_memcpy(rest, x + i, (count - i) * sizeof(float));
+  const Words out = neighbours(rest[0], rest[1]);
+  __builtin_memcpy(pairs + i / 2, &out, (count - i + 1) / 2 * sizeof(uint32_t));
 }
 
 // The square of kLanes x kLanes by halves: after the step of width w, rows and columns whose indices differ in

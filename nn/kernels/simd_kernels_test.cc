@@ -51,7 +51,7 @@ uint32_t nearest_bf16(float x) {
 
 TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in both orders of pairs") {
   TrainingRandom random(6);
-  std::vector<float> x = {0.0f, -0.0f, 1.0f, INFINITY, -INFINITY, NAN, 3.4e38f, 1e-40f};
+  std::vector<float> x = {0.0f, -0.0f, 1.0f, INFINITY, -INFINITY, NAN, 3.4e38f};
   for (uint32_t high : {0x3F80u, 0x3F81u, 0xC123u})  // between two numbers, and one bit beside that
     for (uint32_t low : {0x7FFFu, 0x8000u, 0x8001u}) x.push_back(std::bit_cast<float>(high << 16 | low));
   while (x.size() < 75) x.push_back(static_cast<float>(random.normal()));
