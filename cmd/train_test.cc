@@ -16,6 +16,7 @@
 #include "nn/text/bpe/bpe_trainer.h"
 #include "nn/text/bpe/byte_bpe.h"
 #include "nn/text/bpe/byte_bpe_files.h"
+#include "train/stages/recipe.h"
 
 namespace psm::cmd {
 namespace {
@@ -45,7 +46,7 @@ TEST_CASE("a text shorter than the context, an empty and a missing one are refus
 
 TEST_CASE("an odd power and a power that is none are refused before anything is trained") {
   check_refused("train --out " + path_of("b") + " --power 3", "power = 3 is not an even number from 2 to 16");
-  check_refused("train --out " + path_of("b") + " --power 0", "--power");
+  check_refused("train --out " + path_of("b") + " --power 1", "power = 1 is not an even number from 2 to 16");
   CHECK_FALSE(std::filesystem::exists(path_of("b")));
 }
 
@@ -124,7 +125,8 @@ TEST_CASE(
   const attention::Checkpoint trained =
       attention::load_checkpoint(path_of("continued/power_softmax.safetensors"));
   CHECK(trained.weights.config.context == 16);
-  CHECK(trained.weights.config.power == 4);
+  CHECK(trained.weights.config.power == train::kPower);
+  CHECK(trained.weights.layers[0].score_offset == std::vector<float>(2, train::kPower));
   CHECK(trained.weights.config.form == attention::PowerForm::kStable);
   const attention::Checkpoint last = attention::load_checkpoint(path_of("continued/final.safetensors"));
   CHECK(last.weights.config.form == attention::PowerForm::kLengthAgnostic);
@@ -161,7 +163,7 @@ TEST_CASE(
   // What cannot be continued.
   const std::string to = "train --out " + path_of("refused") + " --from ";
   check_refused(to + power, "needs the text that it was trained on");
-  check_refused(to + power + " --text " + text + " --power 6", "was trained with 4");
+  check_refused(to + power + " --text " + text + " --power 4", "was trained with 6");
   check_refused(to + power + " --text " + text + " --width 32", "decided by the model of --from");
   check_refused(to + power + " --text " + text + " --attention relu", "cannot be continued with relu");
   check_refused(to + softmax + " --text " + text + " --power 5", "power = 5 is not an even number");

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "ckks/base/error.h"
 
@@ -12,6 +13,17 @@ constexpr size_t kTextSteps = 1200;
 
 void set_if_given(int& value, int64_t given) {
   if (given > 0) value = static_cast<int>(given);
+}
+
+// The score offset that all heads share, as constant ones do until their scores are scaled; or none.
+std::optional<double> common_offset(const attention::ModelWeights& weights) {
+  std::optional<double> offset;
+  for (const attention::LayerWeights& layer : weights.layers)
+    for (const float c : layer.score_offset) {
+      if (offset && *offset != static_cast<double>(c)) return {};
+      offset = static_cast<double>(c);
+    }
+  return offset;
 }
 
 }  // namespace
@@ -35,10 +47,12 @@ RecipeFlags::RecipeFlags(Flags& flags)
           "paper", false,
           "the paper as printed: epsilon 1e-3, eq. PWRoss and GELU's peaks alone, the scores neither "
           "scaled nor trained without c; flags given beside it go before it")),
-      power_(flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even")),
-      score_offset_(flags.text("score-offset", "none",
+      power_(flags.integer("power", 0, 0, 16,
+                           "p of PowerSoftmax, even; 0: 4 for recall and --paper, 6 for all else")),
+      score_offset_(flags.text("score-offset", "",
                                "c of PowerSoftmax's (s + c)^p: none, learned (a number of each head, from p "
-                               "on), or a number")),
+                               "on), or a number; unless given none for recall and --paper, p for all "
+                               "else")),
       epsilon_(flags.number("epsilon", 0.2, 1e-9, 1e3,
                             "of the last stage and of inference, added to the mean of s^p")),
       steps_(flags.integer(
@@ -77,7 +91,12 @@ void RecipeFlags::set_family(const Task& task, attention::ModelConfig& model) co
 }
 
 void RecipeFlags::set_score_offset(train::RecipeOptions& options) const {
+  if (!flags_.given("score-offset")) {
+    if (options.model.score_offset) options.constant_score_offset = options.model.power;
+    return;
+  }
   options.model.score_offset = score_offset_ != "none";
+  options.constant_score_offset = {};
   if (score_offset_ == "none" || score_offset_ == "learned") return;
   double value = 0;
   const auto [end, error] =
@@ -110,9 +129,9 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
     throw Error("--context is for texts; recall has sequences of 64 tokens, and an image all its patches");
   attention::ModelConfig& model = options.model;
   model.attention = attention::attention_kind_from(attention_);
-  model.power = static_cast<int>(power_);
   if (paper_) train::follow_paper(options);
-  if (!paper_ || flags_.given("score-offset")) set_score_offset(options);
+  set_if_given(model.power, power_);
+  set_score_offset(options);
   if (!paper_ || flags_.given("epsilon")) options.inference_epsilon = epsilon_;
   if (from) {
     for (const char* name : {"family", "layers", "width", "heads", "kv-heads", "ffn"}) {
@@ -121,11 +140,12 @@ train::RecipeOptions RecipeFlags::recipe(const Task& task, const attention::Chec
     }
     const attention::ModelConfig& start = from->weights.config;
     if (start.attention != attention::AttentionKind::kSoftmax) {
-      if (flags_.given("power") && power_ != start.power) {
+      if (power_ > 0 && power_ != start.power) {
         throw Error(message("--power ", power_, ", but the model of --from was trained with ", start.power));
       }
       if (flags_.given("score-offset"))
         throw Error("--score-offset is decided by the model of --from; leave it out");
+      options.constant_score_offset = common_offset(from->weights);
       if (!flags_.given("attention")) model.attention = start.attention;
     }
     train::require_continuable(start, model);

@@ -105,6 +105,13 @@ attention::ModelWeights with_constant_offset(attention::ModelWeights weights, co
   return weights;
 }
 
+// (s + p)^p.
+void take_default_attention(RecipeOptions& options) {
+  options.model.power = kPower;
+  options.model.score_offset = true;
+  options.constant_score_offset = kPower;
+}
+
 // What the tasks' recipes share: the rates.
 RecipeOptions recipe_of(const attention::ModelConfig& model, int batch, size_t steps, size_t range_steps,
                         uint64_t seed) {
@@ -149,6 +156,7 @@ RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed) {
   options.range_training.ranges = text_range_losses();
   options.mean_denominator = 4;
   options.evaluate_every = 100;
+  take_default_attention(options);
   return options;
 }
 
@@ -162,6 +170,7 @@ RecipeOptions classifier_recipe(const DataSource& data, size_t steps, uint64_t s
   options.range_training.ranges = text_range_losses();
   options.evaluate_every = 100;
   options.table_scale = 0.1;
+  take_default_attention(options);
   return options;
 }
 
@@ -178,7 +187,9 @@ void follow_paper(RecipeOptions& options) {
   options.training_epsilon = options.inference_epsilon = 1e-3;
   options.range_training.ranges = paper_range_losses();
   options.ranges_in_training_form = true;
+  options.model.power = 4;
   options.model.score_offset = false;
+  options.constant_score_offset = {};
   options.mean_denominator = 0;
 }
 

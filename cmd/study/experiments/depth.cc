@@ -13,40 +13,25 @@ constexpr int kLayers[] = {2, 4, 8};
 
 double perplexity(const train::Evaluation& evaluation) { return evaluation.perplexity(); }
 
-struct Compared {
-  std::string label;
-  attention::AttentionKind kind;
-  int power = 4;
-  bool offset = false;  // c = p, as it stays
-};
-
-// Those of the paper, and the one that it does not have.
-std::vector<Compared> compared() {
-  std::vector<Compared> all;
-  for (const auto& [label, kind] : kComparedAttentions) all.push_back({label, kind});
-  all.push_back({"PowerSoftmax, p = 6, c = 6", attention::AttentionKind::kPowerSoftmax, 6, true});
-  return all;
-}
-
-attention::ModelConfig model_of(const TextStudy& text, const Compared& attention, int layers) {
-  attention::ModelConfig model = text.model(attention.kind, layers, kWidth);
+attention::ModelConfig model_of(const TextStudy& text, const ComparedAttention& attention, int layers) {
+  attention::ModelConfig model = attention.in(text.model(attention.kind, layers, kWidth));
   model.heads = kHeads;
-  model.power = attention.power;
-  model.score_offset = attention.offset;
   return model;
 }
 
 void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
+  const std::vector<ComparedAttention> compared = compared_attentions();
   double flops = 0;
   for (const int layers : kLayers)
-    for (const Compared& attention : compared()) flops += text.flops(model_of(text, attention, layers));
+    for (const ComparedAttention& attention : compared)
+      flops += text.flops(model_of(text, attention, layers));
   const size_t steps = context.steps(flops);
 
   std::vector<std::string> columns = {"layers"};
-  for (const Compared& attention : compared()) columns.push_back(attention.label);
-  for (size_t other = 1; other < compared().size(); ++other)
-    columns.push_back("perplexity, " + compared()[other].label + " / softmax");
+  for (const ComparedAttention& attention : compared) columns.push_back(attention.label);
+  for (size_t other = 1; other < compared.size(); ++other)
+    columns.push_back("perplexity, " + compared[other].label + " / softmax");
   Table table(columns);
   for (const int layers : kLayers) {
     SvgPanel panel;
@@ -55,7 +40,7 @@ void run(StudyContext& context, StudyResult& result) {
     panel.y_label = "bits a character, held out";
     std::vector<std::string> row = {std::to_string(layers)};
     std::vector<Trainings> all;
-    for (const Compared& attention : compared()) {
+    for (const ComparedAttention& attention : compared) {
       all.push_back(text.train(attention.label, model_of(text, attention, layers), steps, attention.offset));
       panel.line(attention.label, mean_curve(all.back(), bits_per_token));
       row.push_back(final_text(all.back(), bits_per_token));

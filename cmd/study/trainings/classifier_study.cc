@@ -41,7 +41,8 @@ class Classifiers {
   Classifiers(StudyContext& context, const ClassifierPlan& plan)
       : context_(context),
         plan_(plan),
-        steps_(context.steps((std::size(kComparedAttentions) + kRangeShare) *
+        compared_(compared_attentions(plan.model.power)),
+        steps_(context.steps((static_cast<double>(compared_.size()) + kRangeShare) *
                              training_step_flops(plan.model, plan.batch))),
         range_steps_(std::max<size_t>(4, static_cast<size_t>(kRangeShare * static_cast<double>(steps_)))),
         held_out_(plan.source.validation(context.examples(kHeldOut))) {}
@@ -51,12 +52,13 @@ class Classifiers {
     panel.title = plan_.name;
     panel.x_label = seen_label("training examples");
     panel.y_label = "% right, held out";
-    Trainings power;
-    for (const auto& [label, attention] : kComparedAttentions) {
-      Trainings trainings = train(label, attention);
-      panel.line(label, mean_curve(trainings, percent_correct));
-      add(label, steps_, trainings);
-      if (attention == attention::AttentionKind::kPowerSoftmax) power = std::move(trainings);
+    Trainings power;  // of the default recipe, which goes through the rest of it
+    for (const ComparedAttention& attention : compared_) {
+      Trainings trainings = train(attention);
+      panel.line(attention.label, mean_curve(trainings, percent_correct));
+      if (softmax_.seeds.empty()) softmax_ = trainings;
+      add(attention.label, steps_, trainings);
+      if (attention.offset) power = std::move(trainings);
     }
     result.plot(panel);
     const size_t all_steps = steps_ + range_steps_;
@@ -100,17 +102,17 @@ class Classifiers {
     options.rate = {rate, std::max<size_t>(1, steps / 10), steps, 0.05};
     options.ranges = ranges;
     options.seed = data_seed(seed);
+    options.fixed_score_offset = true;  // where there is one
     return options;
   }
 
-  Trainings train(const char* label, attention::AttentionKind attention) const {
-    attention::ModelConfig model = plan_.model;
-    model.attention = attention;
-    model.form = attention::PowerForm::kStable;
-    return train_seeds(context_, label, [&](uint64_t seed) {
-      return psm::cmd::train(context_, message(plan_.name, "-", attention::name_of(attention), "-s", seed),
-                             fresh_weights(model, seed), plan_.source, options(seed, plan_.rate, steps_, {}),
-                             steps_);
+  Trainings train(const ComparedAttention& attention) const {
+    const attention::ModelConfig model = attention.in(plan_.model);
+    const std::string name =
+        message(plan_.name, "-", attention::name_of(attention.kind), attention.offset ? "-offset" : "", "-s");
+    return train_seeds(context_, attention.label, [&](uint64_t seed) {
+      return psm::cmd::train(context_, name + std::to_string(seed), fresh_weights(model, seed), plan_.source,
+                             options(seed, plan_.rate, steps_, {}), steps_);
     });
   }
 
@@ -148,15 +150,18 @@ class Classifiers {
     std::string text = std::isnan(accuracy) ? "" : accuracy_text(accuracy, held_out_.sequences);
     if (diverged > 0) text += message(text.empty() ? "" : ", ", diverged, " diverged");
     const double nats = mean_final(trainings, [](const train::Evaluation& e) { return e.cross_entropy; });
-    table_.row(
-        {stage, std::to_string(steps), text, std::isfinite(nats) ? format("%.3f", nats) : "not finite"});
+    table_.row({stage, std::to_string(steps), text,
+                paired_difference_text(trainings, softmax_, percent_correct),
+                std::isfinite(nats) ? format("%.3f", nats) : "not finite"});
   }
 
   StudyContext& context_;
   const ClassifierPlan& plan_;
+  const std::vector<ComparedAttention> compared_;
   const size_t steps_, range_steps_;
   const train::Batch held_out_;
-  Table table_{{"stage", "steps", "right, +- standard error", "cross entropy, nats"}};
+  Trainings softmax_;
+  Table table_{{"stage", "steps", "right, +- standard error", "to softmax's, points", "cross entropy, nats"}};
   Table outside_{{"function", "values", "outside"}};
 };
 

@@ -56,6 +56,37 @@ void write_record(const std::string& path, const Record& record) {
   write_file(path, json.dump(1) + "\n");
 }
 
+// Of each seed that did not diverge with either.
+template <typename Compare>
+std::vector<double> paired(const Trainings& trainings, const Trainings& reference, Metric metric,
+                           Compare compare) {
+  PSM_CHECK(trainings.seeds.size() == reference.seeds.size());
+  std::vector<double> values;
+  for (size_t i = 0; i < trainings.seeds.size(); ++i) {
+    const Trained &own = trainings.seeds[i], &other = reference.seeds[i];
+    if (own.diverged.empty() && other.diverged.empty())
+      values.push_back(compare(metric(own.final), metric(other.final)));
+  }
+  return values;
+}
+
+// The mean, and half of its 95% interval.
+std::string mean_text(const std::vector<double>& values, const char* mean_format) {
+  if (values.empty()) return "diverged";
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  std::string text = format(mean_format, mean);
+  if (values.size() == 1) return text;
+  double squares = 0;
+  for (const double value : values) squares += std::pow(value - mean, 2);
+  // 97.5% quantiles of Student's t by degrees of freedom; the normal distribution's beyond.
+  constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  const size_t freedom = values.size() - 1;
+  const double quantile = freedom <= std::size(kQuantiles) ? kQuantiles[freedom - 1] : 1.96;
+  const std::string half = format(mean_format, quantile * std::sqrt(squares / (count - 1) / count));
+  return text + " +- " + (half.front() == '+' ? half.substr(1) : half);
+}
+
 }  // namespace
 
 Trained train(const StudyContext& context, const std::string& name, const attention::ModelWeights& initial,
@@ -189,26 +220,29 @@ std::string final_text(const Trainings& trainings, Metric metric) {
   return text;
 }
 
+attention::ModelConfig ComparedAttention::in(attention::ModelConfig model) const {
+  model.attention = kind;
+  model.form = attention::PowerForm::kStable;
+  model.power = power;
+  model.score_offset = offset;
+  return model;
+}
+
+std::vector<ComparedAttention> compared_attentions(int paper_power) {
+  const int power = train::kPower;
+  return {{"softmax", attention::AttentionKind::kSoftmax},
+          {"PowerSoftmax", attention::AttentionKind::kPowerSoftmax, paper_power},
+          {"scaled ReLU", attention::AttentionKind::kScaledRelu},
+          {message("PowerSoftmax, p = ", power, ", c = ", power), attention::AttentionKind::kPowerSoftmax,
+           power, true}};
+}
+
 std::string paired_ratio_text(const Trainings& trainings, const Trainings& reference, Metric metric) {
-  PSM_CHECK(trainings.seeds.size() == reference.seeds.size());
-  std::vector<double> ratios;
-  for (size_t i = 0; i < trainings.seeds.size(); ++i) {
-    const Trained &own = trainings.seeds[i], &other = reference.seeds[i];
-    if (own.diverged.empty() && other.diverged.empty())
-      ratios.push_back(metric(own.final) / metric(other.final));
-  }
-  if (ratios.empty()) return "diverged";
-  const auto count = static_cast<double>(ratios.size());
-  const double mean = std::accumulate(ratios.begin(), ratios.end(), 0.0) / count;
-  std::string text = format("%.3f", mean);
-  if (ratios.size() == 1) return text;
-  double squares = 0;
-  for (const double ratio : ratios) squares += std::pow(ratio - mean, 2);
-  // 97.5% quantiles of Student's t by degrees of freedom; the normal distribution's beyond.
-  constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-  const size_t freedom = ratios.size() - 1;
-  const double quantile = freedom <= std::size(kQuantiles) ? kQuantiles[freedom - 1] : 1.96;
-  return text + format(" +- %.3f", quantile * std::sqrt(squares / (count - 1) / count));
+  return mean_text(paired(trainings, reference, metric, std::divides<double>{}), "%.3f");
+}
+
+std::string paired_difference_text(const Trainings& trainings, const Trainings& reference, Metric metric) {
+  return mean_text(paired(trainings, reference, metric, std::minus<double>{}), "%+.2f");
 }
 
 uint64_t weight_seed(uint64_t seed) { return TrainingRandom(seed).split(0).state(); }

@@ -7,7 +7,6 @@
 
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cmd/study/report/context.h"
@@ -52,11 +51,20 @@ struct Trainings {
   const Trained& first() const { return seeds.front(); }
 };
 
-// The attentions that experiments compare, as their labels call them.
-inline constexpr std::pair<const char*, attention::AttentionKind> kComparedAttentions[] = {
-    {"softmax", attention::AttentionKind::kSoftmax},
-    {"PowerSoftmax", attention::AttentionKind::kPowerSoftmax},
-    {"scaled ReLU", attention::AttentionKind::kScaledRelu}};
+// An attention that experiments compare with others, as their labels call it.
+struct ComparedAttention {
+  std::string label;
+  attention::AttentionKind kind;
+  int power = 4;
+  bool offset = false;  // c = p, as it stays
+
+  // The model with this attention, in its training form.
+  attention::ModelConfig in(attention::ModelConfig model) const;
+};
+
+// Softmax, PowerSoftmax as the paper prints it and scaled ReLU; and the PowerSoftmax of the default recipe,
+// which has a score offset.
+std::vector<ComparedAttention> compared_attentions(int paper_power = 4);
 
 Trainings train_seeds(const StudyContext& context, const std::string& label,
                       const std::function<Trained(uint64_t seed)>& train_one);
@@ -83,6 +91,8 @@ std::string final_text(const Trainings& trainings, Metric metric);
 // The metric's ratio to that of `reference` with the same seed, over the seeds of which neither diverged:
 // "1.023", with several of them "1.023 +- 0.004", the mean and half of its 95% interval (Student's t).
 std::string paired_ratio_text(const Trainings& trainings, const Trainings& reference, Metric metric);
+// The same of its difference: "-0.40 +- 0.31".
+std::string paired_difference_text(const Trainings& trainings, const Trainings& reference, Metric metric);
 
 // A seed's streams of initial weights and of training data.
 uint64_t weight_seed(uint64_t seed);
