@@ -1,5 +1,6 @@
 // Continual training without the model's text: a softmax language model writes its own, and is trained on it
 // with PowerSoftmax in softmax's place (the paper's section "Continual Training", with samples for data).
+#include <climits>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -15,32 +16,56 @@
 #include "train/evaluation/evaluation.h"
 #include "train/stages/loop.h"
 #include "train/stages/recipe.h"
+#include "train/stages/score_offset_fit.h"
 
 namespace psm::cmd {
 namespace {
 
 constexpr int kValidation = 64;  // held-out samples that models are compared on
+constexpr int kFitted = 32;      // samples on which score offsets are fitted
+
+// Positions of a text, from `first` on and before `end`.
+struct Positions {
+  int first, end;
+};
+constexpr Positions kPositions[] = {{0, 64}, {64, 128}, {128, 256}, {256, INT_MAX}};
+
+// What is predicted there alone.
+train::Batch only(train::Batch batch, Positions at) {
+  for (size_t i = 0; i < batch.targets.size(); ++i) {
+    const int position = static_cast<int>(i) % batch.length;
+    if (position < at.first || position >= at.end) batch.targets[i] = -1;
+  }
+  return batch;
+}
+
+std::string name_of(Positions at) {
+  return at.end == INT_MAX ? message("from ", at.first) : message(at.first, " to ", at.end - 1);
+}
 
 int self_train(int argc, char** argv) {
   Flags flags("bazel run //cmd:self_train -- --from SOFTMAX.safetensors --out FOLDER [--text FILE] [flags]",
               "Turns a softmax language model into one with PowerSoftmax by continual training on text "
               "sampled from the\n"
-              "model itself, and prints the losses of both on held-out samples and on the documents of "
-              "--text. Writes\n"
-              "power_softmax.safetensors. An interrupted training goes on where it was.");
+              "model itself: towards its distribution of each next token, from score offsets fitted to its "
+              "attention.\n"
+              "Prints the losses of both on held-out samples and on the documents of --text, there by "
+              "position too.\n"
+              "Writes power_softmax.safetensors. An interrupted training goes on where it was.");
   const std::string& from = flags.text("from", "", "a softmax model with its tokenizer (//cmd:import)");
   const std::string& out = flags.text("out", "", "folder for the model; made if it is missing");
   const std::string& text = flags.text("text", "", "documents on which both models are scored");
   const int64_t& tokens =
       flags.integer("sample-self", 500'000, 1000, 1'000'000'000, "tokens to sample from the model");
-  const int64_t& length = flags.integer("length", 257, 8, 1 << 20, "tokens of a sample");
+  const int64_t& given_length =
+      flags.integer("length", 0, 0, 1 << 20, "tokens of a sample, from 8 on; 0: as many as the model reads");
   const double& temperature = flags.number("temperature", 1, 0.1, 10, "of sampling");
   const int64_t& top_k =
       flags.integer("top-k", 0, 0, 1 << 20, "sample among so many of the likeliest tokens; 0: all");
   const int64_t& steps = flags.integer("steps", 600, 1, 10'000'000, "training steps");
   const int64_t& batch = flags.integer("batch", 16, 1, 65536, "samples a step");
   const double& rate = flags.number("rate", 2e-3, 1e-9, 1, "peak learning rate");
-  const int64_t& power = flags.integer("power", 4, 2, 16, "p of PowerSoftmax, even");
+  const int64_t& power = flags.integer("power", train::kPower, 2, 16, "p of PowerSoftmax (s + c)^p, even");
   const double& epsilon =
       flags.number("epsilon", 1e-3, 0, 1e3, "added to a row's sum after division by its largest score");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of samples and training");
@@ -49,6 +74,8 @@ int self_train(int argc, char** argv) {
   common.apply();
   require_given(flags, {"from", "out"});
 
+  if (given_length > 0 && given_length < 8)
+    throw Error(message("--length ", given_length, " is less than 8"));
   attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(from));
   const attention::ModelWeights softmax = checkpoint.weights;
   if (softmax.config.attention != attention::AttentionKind::kSoftmax)
@@ -57,9 +84,11 @@ int self_train(int argc, char** argv) {
   if (!tokenizer || !tokenizer->start())
     throw Error(
         "the model of --from keeps no tokenizer with a token that begins a text; import it with --tokenizer");
-  const attention::ModelWeights replaced = train::with_attention(
-      softmax, attention::AttentionKind::kPowerSoftmax, static_cast<int>(power), epsilon);
+  const attention::ModelWeights replaced =
+      train::with_attention(softmax, attention::AttentionKind::kPowerSoftmax, static_cast<int>(power),
+                            epsilon, /*score_offset=*/true);
   replaced.config.validate();
+  const int64_t length = given_length > 0 ? given_length : softmax.config.context;
   std::optional<train::Batch> documents;
   if (!text.empty()) documents = read_documents(resolve_user_path(text), *tokenizer, softmax.config);
   const std::string folder = resolve_user_path(out);
@@ -77,7 +106,13 @@ int self_train(int argc, char** argv) {
               seconds_text(sampling_seconds).c_str(),
               static_cast<double>(prompts.size()) * static_cast<double>(length) / sampling_seconds);
 
+  TrainingRandom random(static_cast<uint64_t>(seed));
+  train::Batch examples;
+  data.draw(kFitted, random, examples);
+  const attention::ModelWeights fitted = train::with_fitted_offsets(softmax, replaced, examples);
+
   train::TrainerOptions training;
+  training.teacher = &softmax;
   training.batch = static_cast<int>(batch);
   training.rate = {rate, static_cast<size_t>(steps) / 10 + 1, static_cast<size_t>(steps), 0.05};
   training.seed = static_cast<uint64_t>(seed);
@@ -91,7 +126,7 @@ int self_train(int argc, char** argv) {
     if (resumed_at == 0) return;
     std::printf("goes on from step %zu, which was saved\n", resumed_at);
   };
-  const train::LoopResult result = train::run_training(replaced, data, training, loop);
+  const train::LoopResult result = train::run_training(fitted, data, training, loop);
   checkpoint.weights = result.weights;
   checkpoint.ranges.reset();
   checkpoint.polynomial.reset();
@@ -100,20 +135,34 @@ int self_train(int argc, char** argv) {
   std::filesystem::remove(loop.state_file);
 
   const train::Batch held_out = data.validation(kValidation);
-  Table table({"model", "nats a token of held-out samples", "of the documents", "tokens"});
+  std::vector<std::string> columns = {"model", "nats a token of held-out samples", "of the documents",
+                                      "tokens"};
+  if (documents)
+    for (const Positions at : kPositions) columns.push_back("tokens " + name_of(at));
+  Table table(columns);
   Json json;
   const auto row = [&](const char* name, const attention::ModelWeights& weights) {
     const train::Evaluation samples = train::evaluate(weights, held_out);
     const train::Evaluation real = documents ? train::evaluate(weights, *documents) : train::Evaluation{};
-    table.row({name, format("%.4f", samples.cross_entropy),
-               documents ? format("%.4f", real.cross_entropy) : "-",
-               documents ? std::to_string(real.scored) : "-"});
+    std::vector<std::string> cells = {name, format("%.4f", samples.cross_entropy),
+                                      documents ? format("%.4f", real.cross_entropy) : "-",
+                                      documents ? std::to_string(real.scored) : "-"};
+    if (documents)
+      for (const Positions at : kPositions) {
+        const train::Evaluation there = train::evaluate(weights, only(*documents, at));
+        cells.push_back(there.scored > 0 ? format("%.4f", there.cross_entropy) : "-");
+        Json& json_there = json[name]["nats_by_position"][name_of(at)];
+        json_there["nats_a_token"] = there.cross_entropy;
+        json_there["tokens"] = static_cast<int64_t>(there.scored);
+      }
+    table.row(cells);
     json[name]["samples_nats_a_token"] = samples.cross_entropy;
     if (documents) json[name]["nats_a_token"] = real.cross_entropy;
     if (documents) json[name]["tokens"] = static_cast<int64_t>(real.scored);
   };
   row("softmax", softmax);
-  row("PowerSoftmax, replaced", replaced);
+  row("PowerSoftmax, c = p", replaced);
+  row("PowerSoftmax, c fitted", fitted);
   row("PowerSoftmax, trained", result.weights);
   std::printf("%s%zu steps in %s (%.0f tokens/s); wrote power_softmax.safetensors to %s\n",
               table.text().c_str(), result.steps, seconds_text(result.seconds).c_str(),

@@ -14,6 +14,18 @@
 
 namespace psm::nn {
 
+// p <- softmax(z); returns ln sum_j e^{z_j}. Kept in double, where the difference to a logit is exact enough.
+template <typename Scalar>
+double softmax_of(const Scalar* z, int n, Scalar* p) {
+  const Scalar highest = *std::max_element(z, z + n);
+  for (int j = 0; j < n; ++j) p[j] = z[j] - highest;
+  exponentials(p, n);
+  Scalar sum = 0;
+  for (int j = 0; j < n; ++j) sum += p[j];
+  for (int j = 0; j < n; ++j) p[j] /= sum;
+  return static_cast<double>(highest) + std::log(static_cast<double>(sum));
+}
+
 template <typename Scalar>
 struct CrossEntropyOp final : Operation {
   Tensor<Scalar> logits, loss;
@@ -30,15 +42,8 @@ struct CrossEntropyOp final : Operation {
     for (int r = 0; r < logits.rows; ++r) {
       if (targets[r] < 0) continue;
       const Scalar* z = logits.row(r);
-      Scalar* p = probabilities + static_cast<size_t>(r) * n;
-      const Scalar highest = *std::max_element(z, z + n);
-      for (int j = 0; j < n; ++j) p[j] = z[j] - highest;
-      const Scalar shifted_target = p[targets[r]];
-      exponentials(p, n);
-      Scalar sum = 0;
-      for (int j = 0; j < n; ++j) sum += p[j];
-      for (int j = 0; j < n; ++j) p[j] /= sum;
-      total += std::log(static_cast<double>(sum)) - shifted_target;
+      total +=
+          softmax_of(z, n, probabilities + static_cast<size_t>(r) * n) - static_cast<double>(z[targets[r]]);
     }
     loss.value[0] = static_cast<Scalar>(total * scale);
   }

@@ -52,6 +52,11 @@ std::string describe_training(const attention::ModelWeights& initial, const Data
                                r.variance_half_width,
                                r.final_variance_half_width};
   json["range_warmup"] = static_cast<double>(training.range_warmup);
+  if (training.teacher) {
+    const std::vector<float> taught = attention::flatten(*training.teacher);
+    json["teacher"] = attention::config_to_json(training.teacher->config);
+    json["teacher_values"] = std::to_string(checksum64(taught.data(), taught.size() * sizeof(float)));
+  }
   if (training.precision == nn::Precision::kBf16) json["precision"] = "bf16";
   if (training.fixed_score_offset) json["fixed_score_offset"] = true;
   json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),

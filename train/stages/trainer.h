@@ -29,6 +29,9 @@ struct TrainerOptions {
   bool fixed_score_offset = false;                 // score offsets stay as they are
   size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
   uint64_t seed = 1;        // of the data
+  // Not null: a language model whose distribution at each scored position takes the place of the target there
+  // (nn/layers/distillation.h). It outlives the trainer.
+  const attention::ModelWeights* teacher = nullptr;
 };
 
 // All that a resumed training needs beside its options; saved with every checkpoint of a running training.
@@ -39,8 +42,8 @@ struct TrainerState {
 };
 
 struct StepReport {
-  size_t step = 0;  // of this training, from 1
-  double cross_entropy = 0;
+  size_t step = 0;           // of this training, from 1
+  double cross_entropy = 0;  // against the teacher, where there is one
   double range_loss = 0;
   double gradient_norm = 0;
   double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
@@ -56,7 +59,8 @@ class Trainer {
  public:
   static constexpr int kParts = 4;
 
-  // The source outlives the trainer. Throws psm::Error if the model cannot take the source's tokens.
+  // The source outlives the trainer. Throws psm::Error if the model, or its teacher, cannot take the source's
+  // tokens.
   Trainer(const attention::ModelWeights& initial, const DataSource& source, const TrainerOptions& options);
   ~Trainer();
 
@@ -81,7 +85,7 @@ class Trainer {
   attention::ModelConfig config_;
   const DataSource& source_;
   TrainerOptions options_;
-  std::vector<float> values_, grads_;
+  std::vector<float> values_, grads_, teacher_values_;
   std::vector<attention::ParameterSlice> fixed_;  // parameters that are not trained
   nn::AdamW adamw_;
   TrainingRandom random_;
