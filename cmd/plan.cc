@@ -37,8 +37,8 @@ void print_counts(const char* what, const program::Counts& c) {
 // those of an instruction are encoded when it is run, and the most of them and of ciphertexts at one time count.
 std::string memory_text(const program::MeterReading& reading) {
   const std::string fixed =
-      message(bytes_text(reading.peak_bytes()), ": keys ", bytes_text(reading.key_bytes()), ", bootstrap ",
-              bytes_text(reading.bootstrap_bytes), ", ");
+      message(bytes_text(reading.peak_bytes()), ": keys ", bytes_text(reading.key_bytes()), ", the program ",
+              bytes_text(reading.constant_bytes), ", bootstrap ", bytes_text(reading.bootstrap_bytes), ", ");
   const double running = reading.run_bytes() - reading.bootstrap_bytes;
   if (running == reading.peak_ciphertext_bytes + reading.plaintext_bytes)
     return message(fixed, "ciphertexts and scratch ", bytes_text(reading.peak_ciphertext_bytes), " (",

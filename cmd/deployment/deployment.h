@@ -43,8 +43,9 @@ struct Deployment : PackedModel {
 
   program::MeterReading reading;  // by nominal costs: counts, keys, memory
 
-  // What the server needs at its peak: keys, encoded transforms and weights, live ciphertexts; predicted.
-  size_t server_bytes() const { return static_cast<size_t>(reading.peak_bytes()); }
+  // What the server needs at its peak beside the program, which it holds already: keys, encoded transforms and
+  // weights, live ciphertexts; predicted.
+  size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }
 };
 
 // The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the

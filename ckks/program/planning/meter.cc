@@ -73,6 +73,26 @@ class Plaintexts {
   double bytes_ = 0;
 };
 
+// Bytes of a program's vectors; one that is met again is the same.
+class HeldVectors {
+ public:
+  void add(const Instruction& instruction) {
+    add(instruction.plain);
+    if (instruction.linear)
+      for (const ckks::TransformTerm& term : instruction.linear->terms) add(term.weight);
+  }
+  double bytes() const { return bytes_; }
+
+ private:
+  void add(const ckks::Plain& plain) {
+    if (plain.has_data() && !seen_.insert(plain.values().data()).second) return;
+    bytes_ += static_cast<double>(plain.period() * sizeof(ckks::Complex));
+  }
+
+  std::set<const ckks::Complex*> seen_;
+  double bytes_ = 0;
+};
+
 // Decomposed digits, and the accumulators of a linear map.
 double scratch_bytes(const Instruction& instruction, ckks::Level level, const CostModel& model,
                      size_t slots) {
@@ -150,6 +170,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
   count_keys(plan, model, reading);
   Memory memory(plan, model.chain());
   Plaintexts plaintexts(model.chain());
+  HeldVectors constants;
   std::map<std::string, size_t> block_index;
   memory.start();
   reading.lowest_level = model.chain().max_level;
@@ -184,6 +205,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
       reading.peak_operation = describe(instruction);
     }
     for (Value value : plan.last_use[i]) memory.release(value);
+    constants.add(instruction);
     reading.peak_working_bytes =
         std::max(reading.peak_working_bytes, bytes + plaintexts.add(instruction, level));
 
@@ -204,6 +226,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
     }
   }
   reading.plaintext_bytes = plaintexts.bytes();
+  reading.constant_bytes = constants.bytes();
   return reading;
 }
 
@@ -246,6 +269,7 @@ Json to_json(const MeterReading& reading) {
   json["memory"]["peak_operation"] = reading.peak_operation;
   json["memory"]["plaintext_bytes"] = reading.plaintext_bytes;
   json["memory"]["bootstrap_bytes"] = reading.bootstrap_bytes;
+  json["memory"]["constant_bytes"] = reading.constant_bytes;
   json["memory"]["key_bytes"] = reading.key_bytes();
   json["memory"]["peak_bytes"] = reading.peak_bytes();
   json["blocks"] = Json(Json::Array{});

@@ -18,6 +18,20 @@ CostModel model() {
   return CostModel(chain, {}, bootstrap);
 }
 
+TEST_CASE("a program's vectors count once each, and those of a mere shape as many as there are") {
+  Builder b(kSlots);
+  const Value x = b.input("x");
+  const ckks::Plain shared(std::vector<ckks::Complex>(16, 0.5));
+  ckks::LinearTransform map;
+  for (int baby : {0, 1, 2}) map.terms.push_back({.baby = baby, .weight = shared});
+  map.terms.push_back({.baby = 3, .weight = ckks::Plain::shape_only(32, true)});
+  const Value y = b.linear(std::vector<Value>{b.multiply_plain(x, shared)}, map)[0];
+  b.output("y", b.linear(std::vector<Value>{y}, map)[0]);
+  const MeterReading reading = meter(plan(std::move(b).finish(), {}, model()), model());
+  CHECK(reading.constant_bytes == sizeof(ckks::Complex) * (16 + 32 + 32));
+  CHECK(reading.peak_bytes() == reading.run_bytes() + reading.key_bytes() + reading.constant_bytes);
+}
+
 TEST_CASE("key-switches are counted by kind, exactly") {
   Builder b(kSlots);
   const Value x = b.input("x"), y = b.input("y");
