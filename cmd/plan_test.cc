@@ -22,7 +22,8 @@ TEST_CASE("100 tokens take 128 places, and the parts of the memory add up to its
       "plan --insecure --log-n 13 --shape pythia-70m --tokens 100 --bootstrap-seconds 1 2>/dev/null");
   CHECK(text.find("100 tokens in 128 places") != std::string::npos);
   double sum = 0;
-  for (const char* part : {": keys ", ", bootstrap ", "plaintexts of one instruction ", "plaintexts kept "})
+  for (const char* part :
+       {": keys ", ", the program ", ", bootstrap ", "plaintexts of one instruction ", "plaintexts kept "})
     sum += bytes_behind(text, part);
   CHECK(sum == doctest::Approx(bytes_behind(text, "peak memory              ")).epsilon(0.01));
   CHECK(bytes_behind(text, "(of ") > 2 * bytes_behind(text, "plaintexts kept "));
