@@ -42,9 +42,13 @@ int study(int argc, char** argv) {
       flags.number("minutes", 5, 1e-4, 1e6,
                    "what an experiment may train, in minutes of two cores (fixed steps, no clock)");
   const int64_t& seeds =
-      flags.integer("seeds", 1, 1, 100, "repeat trainings with seeds 1 to this; they share the minutes");
+      flags.integer("seeds", 3, 1, 100, "repeat trainings with seeds 1 to this; they share the minutes");
   const std::string& out = flags.text("out", "study", "folder for results; made if it is missing");
   const std::string& data = flags.text("data", "../shared/data", "folder of the data");
+  const std::string& text = flags.text(
+      "text", "", "another text for the language models than the novels of --data, such as WikiText");
+  const std::string& valid =
+      flags.text("valid", "", "--text: the text that is held out; the last part of --text unless given");
   const std::string& commit = flags.text("commit", "", "name of the version that runs, recorded as it is");
   const int64_t& samples = flags.integer("samples", 100, 1, kMaxSamples, "prompts of encrypted-agreement");
   const std::string& model = flags.text("model", "testdata/recall.safetensors",
@@ -52,6 +56,8 @@ int study(int argc, char** argv) {
   const int64_t& threads =
       flags.integer("threads", 0, 0, 256, "threads to compute with; 0: one for each processor");
   flags.parse(argc, argv);
+  if (flags.given("valid") && !flags.given("text"))
+    throw Error("--valid holds out a text beside --text; give both");
   if (threads > 0) set_thread_count(static_cast<int>(threads));
   if (words[0] == "list" && words.size() == 1) {
     list();
@@ -66,7 +72,9 @@ int study(int argc, char** argv) {
                  .out = resolve_user_path(out),
                  .data = resolve_user_path(data),
                  .samples = static_cast<int>(samples),
-                 .model = resolve_user_path(model)};
+                 .model = resolve_user_path(model),
+                 .text = text.empty() ? "" : resolve_user_path(text),
+                 .valid = valid.empty() ? "" : resolve_user_path(valid)};
   run.commit = commit;
   std::vector<Experiment> wanted;
   if (words[1] == "all") {
@@ -80,7 +88,8 @@ int study(int argc, char** argv) {
     std::printf("== %s: %s\n", experiment.name.c_str(), experiment.title.c_str());
     std::fflush(stdout);
     run.command = "bazel run //cmd:study -- run " + experiment.name +
-                  message(" --minutes ", minutes, " --seeds ", seeds);
+                  message(" --minutes ", minutes, " --seeds ", seeds) +
+                  (text.empty() ? "" : " --text " + text) + (valid.empty() ? "" : " --valid " + valid);
     try {
       run_experiment(experiment, run);
     } catch (const Error& error) {

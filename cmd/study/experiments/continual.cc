@@ -47,7 +47,7 @@ void run(StudyContext& context, StudyResult& result) {
   table.row({tuned.label, more, final_text(tuned, bits_per_token)});
   table.row({longer.label, more, final_text(longer, bits_per_token)});
   table.row({"PowerSoftmax from scratch", before, final_text(scratch, bits_per_token)});
-  result.table("held-out novels", table);
+  result.table("held-out text", table);
   result.note(
       "The paper's GPT 1.4B goes on for 100 iterations after the replacement, RoBERTa for 1,250, of "
       "pre-trainings of 143,000 "

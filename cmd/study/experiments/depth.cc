@@ -50,7 +50,7 @@ void run(StudyContext& context, StudyResult& result) {
     result.plot(panel);
     table.row(row);
   }
-  result.table(message("bits a character on held-out novels after ", steps, " steps of ", TextStudy::kBatch,
+  result.table(message("bits a character on held-out text after ", steps, " steps of ", TextStudy::kBatch,
                        " x ", TextStudy::kContext, " characters, heads of ", kWidth / kHeads),
                table);
 

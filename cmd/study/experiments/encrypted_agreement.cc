@@ -132,12 +132,11 @@ std::vector<std::vector<int>> agreement_prompts(const PromptCodec& codec,
     for (int i = 0; i < count; ++i) prompts.push_back(codec.sample(1, static_cast<uint64_t>(i) + 1).front());
     return prompts;
   }
-  const auto data = train::TextData::from_files(context.data_file("text/gutenberg7-train.txt"),
-                                                context.data_file("text/gutenberg7-valid.txt"),
+  const auto data = train::TextData::from_files(context.text_files().training, context.text_files().held_out,
                                                 {.context = config.context}, codec.tokenizer());
   const train::Batch windows = data.validation(kMaxSamples);
   if (windows.sequences < count)
-    throw Error(message("the held-out novels have ", windows.sequences, " prompts of ", config.context,
+    throw Error(message("the held-out text has ", windows.sequences, " prompts of ", config.context,
                         " tokens, not ", count));
   std::vector<int> order(static_cast<size_t>(windows.sequences));
   std::iota(order.begin(), order.end(), 0);

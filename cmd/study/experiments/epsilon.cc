@@ -26,7 +26,7 @@ void run(StudyContext& context, StudyResult& result) {
                epsilon < 1 ? "robust; larger is better for the division" : "-"});
   }
   result.plot(panel);
-  result.table(message("held-out novels after ", steps, " steps of ", TextStudy::kBatch, " x ",
+  result.table(message("held-out text after ", steps, " steps of ", TextStudy::kBatch, " x ",
                        TextStudy::kContext, " characters, 4 layers of d = 64, p = 4"),
                table);
 }

@@ -58,7 +58,7 @@ void run(StudyContext& context, StudyResult& result) {
       for (const int p : kOffsetPowers) add(p, true);
       table.row(row);
     }
-    result.table(message("perplexity of softmax on held-out novels, and others' to it, after ", steps,
+    result.table(message("perplexity of softmax on held-out text, and others' to it, after ", steps,
                          " steps of ", TextStudy::kBatch, " x ", TextStudy::kContext, " characters; ",
                          kLayers, " layers, ", fixed_width ? "one width" : "two heads"),
                  table);

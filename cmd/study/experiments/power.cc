@@ -34,7 +34,7 @@ void run(StudyContext& context, StudyResult& result) {
   }
   result.plot(stable);
   result.plot(unstable);
-  result.table(message("bits a character on held-out novels after ", softmax.first().steps, " steps of ",
+  result.table(message("bits a character on held-out text after ", softmax.first().steps, " steps of ",
                        TextStudy::kBatch, " x ", TextStudy::kContext, " characters, 4 layers of d = 64"),
                table);
 }

@@ -59,7 +59,7 @@ void run(StudyContext& context, StudyResult& result) {
   result.table(message("ranges on ", context.examples(kSequences),
                        " windows of the training text, in the form that runs encrypted"),
                table);
-  result.table(message("held-out novels; the first in its training form, the others ", steps,
+  result.table(message("held-out text; the first in its training form, the others ", steps,
                        " steps later in the form that "
                        "runs encrypted"),
                bits);

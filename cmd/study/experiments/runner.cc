@@ -39,7 +39,9 @@ std::string paper_labels(const std::string& experiment) {
 
 // What decides the parts of an experiment.
 Json request_of(const StudyOptions& options) {
-  return Json::Object{{"minutes", options.minutes}, {"seeds", options.seeds}, {"data", options.data}};
+  Json request = Json::Object{{"minutes", options.minutes}, {"seeds", options.seeds}, {"data", options.data}};
+  if (!options.text.empty()) request["text"] = Json::Array{options.text, options.valid};
+  return request;
 }
 
 void print_tables(const Json& items, const std::string& what) {

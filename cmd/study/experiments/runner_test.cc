@@ -179,6 +179,22 @@ TEST_CASE(
   CHECK(read_file(run.options.out + "/index.html", 1 << 24).find("data:image/bmp") != std::string::npos);
 }
 
+TEST_CASE("--text takes the novels' place, and its last part is held out unless another is") {
+  StudyRun run;
+  const std::string folder = novels("text only");
+  run.options = {
+      .minutes = 1e-4, .seeds = 1, .out = fresh_folder("own text"), .data = fresh_folder("no novels")};
+  CHECK_THROWS_WITH_AS(run_experiment(experiment_named("epsilon"), run), doctest::Contains("--data"), Error);
+  run.options.text = folder + "/text/gutenberg7-train.txt";
+  run_experiment(experiment_named("epsilon"), run);
+  const std::string alone = result_of(run.options.out, "epsilon").at("items", "epsilon").dump();
+  run.options.valid = folder + "/text/gutenberg7-valid.txt";
+  run_experiment(experiment_named("epsilon"), run);
+  const Json both = result_of(run.options.out, "epsilon");
+  CHECK(both.at("items", "epsilon").dump() != alone);
+  CHECK(both.at("request", "epsilon").at("text", "epsilon").array("text").size() == 2);
+}
+
 // Images of 28 x 28 in two classes: the left half is bright, or the right one.
 std::string halves(const std::string& name) {
   const std::string folder = fresh_folder(name);

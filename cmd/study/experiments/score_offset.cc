@@ -68,7 +68,7 @@ void run(StudyContext& context, StudyResult& result) {
                  final_text(ranged, perplexity), format("%.4f", mean_final(ranged, perplexity) / reference),
                  spread_text(context, text, ranged)});
     }
-  result.table(message("held-out novels after ", steps, " steps of ", TextStudy::kBatch, " x ",
+  result.table(message("held-out text after ", steps, " steps of ", TextStudy::kBatch, " x ",
                        TextStudy::kContext, " characters, and ", range_steps, " of range minimisation; ",
                        kLayers, " layers of d = ", kWidth, ", heads of ", kWidth / kHeads),
                table);

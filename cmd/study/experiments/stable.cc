@@ -38,7 +38,7 @@ void run(StudyContext& context, StudyResult& result) {
     final.push_back(mean_final(trainings, bits_per_token));
   }
   result.plot(panel);
-  result.table(message("held-out novels after ", steps, " steps of ", TextStudy::kBatch, " x ",
+  result.table(message("held-out text after ", steps, " steps of ", TextStudy::kBatch, " x ",
                        TextStudy::kContext, " characters"),
                table);
   Table gap({"share of the gap to softmax that the stable variant closes", "ours", "paper"});

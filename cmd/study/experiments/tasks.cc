@@ -148,7 +148,7 @@ class Tasks {
             context_.once("polynomial",
                           [&] { return evaluation_json(train::evaluate_polynomial(polynomial, held_out)); }),
             "the polynomial model"));
-    result_.table("the models on held-out novels", models);
+    result_.table("the models on held-out text", models);
 
     size_t both = 0, agreed = 0;  // examples that PowerSoftmax and its polynomial form are scored on
     for (const Budget& budget : kBudgets) {
@@ -190,9 +190,9 @@ class Tasks {
     return config;
   }
 
-  // Pieces of the novels, evenly spread, each behind the start token.
+  // Pieces of the text, evenly spread, each behind the start token.
   train::SequenceData windows() const {
-    const std::string text = read_file(context_.data_file("text/gutenberg7-train.txt"), kMaxTextBytes);
+    const std::string text = read_file(context_.text_files().training, kMaxTextBytes);
     const auto length = static_cast<size_t>(trained_shape().context) + 1;
     const auto count = static_cast<size_t>(context_.examples(kWindows));
     std::vector<std::vector<int>> windows;
@@ -204,7 +204,7 @@ class Tasks {
       tokens.resize(length);
       windows.push_back(std::move(tokens));
     }
-    return train::SequenceData(windows, published_.config.vocab, "novels in the tokens of stories260K");
+    return train::SequenceData(windows, published_.config.vocab, "text in the tokens of stories260K");
   }
 
   // Of the last examples of each task, or of the first: prompts with the right answer, their shots from among

@@ -21,6 +21,9 @@ struct StudyOptions {
   std::string data;        // folder laid out as ../shared/data
   int samples = 0;         // prompts that are answered encrypted
   std::string model = {};  // and by which polynomial model
+  // The text that language models read, and what of another is held out; empty: the novels of `data`, and
+  // the last tenth of `text`.
+  std::string text = {}, valid = {};
 };
 
 class StudyContext {
@@ -46,6 +49,10 @@ class StudyContext {
   // Examples to measure on: `wanted`, and proportionally fewer in runs of less than a minute; at least 4.
   int examples(int wanted) const;
 
+  struct TextFiles {
+    std::string training, held_out;  // held_out: may be empty, for the last part of the other
+  };
+  TextFiles text_files() const;
   // The path of a file of the data folder; throws psm::Error if there is none.
   std::string data_file(const std::string& name) const;
   // The path of a file in the folder of running trainings, which is made if it is missing.

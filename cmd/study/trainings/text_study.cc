@@ -30,14 +30,15 @@ const RangeStage kRangeStages[3] = {
 
 TextStudy::TextStudy(const StudyContext& context)
     : context_(context),
-      data_(train::TextData::from_files(context.data_file("text/gutenberg7-train.txt"),
-                                        context.data_file("text/gutenberg7-valid.txt"),
+      data_(train::TextData::from_files(context.text_files().training, context.text_files().held_out,
                                         {.context = kContext})) {}
 
 attention::ModelConfig TextStudy::model(attention::AttentionKind attention, int layers, int width) const {
   attention::ModelConfig model = train::text_recipe(data_, 1, 1).model;
   model.attention = attention;
   model.form = attention::PowerForm::kStable;
+  model.power = 4;  // the paper's
+  model.score_offset = false;
   model.layers = layers;
   model.width = width;
   model.heads = width / kHeadDim;

@@ -1,4 +1,4 @@
-// The character models of the study: GPT-NeoX blocks on seven novels, and the ones that several experiments
+// The character models of the study: GPT-NeoX blocks on seven novels or another text, and the ones that several experiments
 // share.
 #pragma once
 
@@ -22,12 +22,13 @@ class TextStudy {
  public:
   static constexpr int kContext = 128, kBatch = 8;
 
-  // Reads the novels of the data folder; throws psm::Error if they are missing.
+  // Reads the texts (StudyContext::text_files); throws psm::Error if they are missing.
   explicit TextStudy(const StudyContext& context);
 
   const train::TextData& data() const { return data_; }
 
-  // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax in its training form with epsilon 1e-3.
+  // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax as the paper has it: p = 4, no score
+  // offset, in its training form with epsilon 1e-3.
   attention::ModelConfig model(attention::AttentionKind attention, int layers, int width) const;
   // From random weights, with the settings of text_recipe (train/stages/recipe.h) but for the batch.
   // fixed_offset: score offsets stay p.
@@ -58,7 +59,7 @@ class TextStudy {
                           const train::RangeLosses& losses, size_t steps, uint64_t seed,
                           bool fixed_offset = false) const;
   static attention::ModelWeights with_power_softmax(attention::ModelWeights weights);
-  // psm::inference_form on the novels.
+  // psm::inference_form on the text.
   attention::ModelWeights inference_form(attention::ModelWeights weights, bool scaled = true) const;
   size_t range_steps() const;
 
