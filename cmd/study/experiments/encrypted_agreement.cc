@@ -132,7 +132,7 @@ std::vector<std::vector<int>> agreement_prompts(const PromptCodec& codec,
     for (int i = 0; i < count; ++i) prompts.push_back(codec.sample(1, static_cast<uint64_t>(i) + 1).front());
     return prompts;
   }
-  const auto data = train::TextData::from_files(context.text_files().training, context.text_files().held_out,
+  const auto data = train::TextData::from_files(context.training_text(), context.held_out_text(),
                                                 {.context = config.context}, codec.tokenizer());
   const train::Batch windows = data.validation(kMaxSamples);
   if (windows.sequences < count)

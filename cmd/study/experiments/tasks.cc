@@ -192,7 +192,7 @@ class Tasks {
 
   // Pieces of the text, evenly spread, each behind the start token.
   train::SequenceData windows() const {
-    const std::string text = read_file(context_.text_files().training, kMaxTextBytes);
+    const std::string text = read_file(context_.training_text(), kMaxTextBytes);
     const auto length = static_cast<size_t>(trained_shape().context) + 1;
     const auto count = static_cast<size_t>(context_.examples(kWindows));
     std::vector<std::vector<int>> windows;

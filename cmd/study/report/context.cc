@@ -28,9 +28,12 @@ int StudyContext::examples(int wanted) const {
   return std::max(std::min(4, wanted), static_cast<int>(wanted * std::min(1.0, options_.minutes)));
 }
 
-StudyContext::TextFiles StudyContext::text_files() const {
-  if (!options_.text.empty()) return {options_.text, options_.valid};
-  return {data_file("text/gutenberg7-train.txt"), data_file("text/gutenberg7-valid.txt")};
+std::string StudyContext::training_text() const {
+  return options_.text.empty() ? data_file("text/gutenberg7-train.txt") : options_.text;
+}
+
+std::string StudyContext::held_out_text() const {
+  return options_.text.empty() ? data_file("text/gutenberg7-valid.txt") : options_.valid;
 }
 
 std::string StudyContext::data_file(const std::string& name) const {

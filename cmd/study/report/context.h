@@ -49,10 +49,8 @@ class StudyContext {
   // Examples to measure on: `wanted`, and proportionally fewer in runs of less than a minute; at least 4.
   int examples(int wanted) const;
 
-  struct TextFiles {
-    std::string training, held_out;  // held_out: may be empty, for the last part of the other
-  };
-  TextFiles text_files() const;
+  std::string training_text() const;
+  std::string held_out_text() const;  // may be empty, for the last part of the other
   // The path of a file of the data folder; throws psm::Error if there is none.
   std::string data_file(const std::string& name) const;
   // The path of a file in the folder of running trainings, which is made if it is missing.

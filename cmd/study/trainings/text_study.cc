@@ -30,7 +30,7 @@ const RangeStage kRangeStages[3] = {
 
 TextStudy::TextStudy(const StudyContext& context)
     : context_(context),
-      data_(train::TextData::from_files(context.text_files().training, context.text_files().held_out,
+      data_(train::TextData::from_files(context.training_text(), context.held_out_text(),
                                         {.context = kContext})) {}
 
 attention::ModelConfig TextStudy::model(attention::AttentionKind attention, int layers, int width) const {

@@ -22,7 +22,7 @@ class TextStudy {
  public:
   static constexpr int kContext = 128, kBatch = 8;
 
-  // Reads the texts (StudyContext::text_files); throws psm::Error if they are missing.
+  // Reads the texts (StudyContext::training_text); throws psm::Error if they are missing.
   explicit TextStudy(const StudyContext& context);
 
   const train::TextData& data() const { return data_; }
