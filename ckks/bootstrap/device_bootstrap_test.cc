@@ -70,7 +70,7 @@ void compare(const char* what, const Context& context, ThreadOrder order, const 
     CHECK(same(evaluator_there.apply_galois(rotated_there, g), evaluator.apply_galois(rotated, g)));
     const LaunchLog rotation = device.take_log();
     print("a rotation at 20 limbs", rotation);
-    CHECK(rotation.total().launches == 12);
+    CHECK(rotation.total().launches == 8);
     const Ciphertext out = bootstrapper_there.apply(evaluator_there, in_there);
     print("a bootstrap", device.take_log());
     CHECK(same(out, bootstrapper.apply(evaluator, in)));

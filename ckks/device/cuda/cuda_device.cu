@@ -12,6 +12,8 @@ template <class Program>
 constexpr int kResidentBlocks = 0;
 template <>
 constexpr int kResidentBlocks<NttRows<NttDirection::kInverse>> = 3;
+template <>
+constexpr int kResidentBlocks<KeyRows> = 3;
 // What the driver and others on the GPU may need besides.
 constexpr size_t kReserveBytes = size_t{256} << 20;
 
