@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <type_traits>
 #include <utility>
 
 #include "ckks/base/error.h"
@@ -17,27 +16,6 @@ namespace {
 template <class Launch>
 void in_pieces(size_t all, size_t at_most, const Launch& launch) {
   for (size_t begin = 0; begin < all; begin += at_most) launch(begin, std::min(at_most, all - begin));
-}
-
-// Calls with the columns' bits of the ring as a constant.
-template <class Body>
-void with_column_bits(int log_n, const Body& body) {
-  switch (log_n - kLogRow) {
-    case 2:
-      return body(std::integral_constant<int, 2>());
-    case 3:
-      return body(std::integral_constant<int, 3>());
-    case 4:
-      return body(std::integral_constant<int, 4>());
-    case 5:
-      return body(std::integral_constant<int, 5>());
-    case 6:
-      return body(std::integral_constant<int, 6>());
-    case 7:
-      return body(std::integral_constant<int, 7>());
-    default:
-      return body(std::integral_constant<int, 8>());
-  }
 }
 
 // Launches of the tasks, those of one prime together.

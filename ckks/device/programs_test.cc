@@ -85,16 +85,6 @@ void for_each_setting(const std::function<void(const Ring&, ThreadOrder)>& body)
   }
 }
 
-// Calls with the columns' bits of a ring as a constant.
-template <int kColumnBits = 2, class Body>
-void with_column_bits(int log_n, const Body& body) {
-  if (log_n - kLogRow == kColumnBits) {
-    body(std::integral_constant<int, kColumnBits>());
-  } else if constexpr (kColumnBits < 8) {
-    with_column_bits<kColumnBits + 1>(log_n, body);
-  }
-}
-
 void launch_both(Device& device, NttDirection direction, const NttBatch& batch) {
   with_column_bits(batch.log_n, [&](auto bits) {
     if (direction == NttDirection::kForward) {

@@ -13,6 +13,8 @@
 // A limb may be transformed in place. 10 <= log_n <= 16.
 #pragma once
 
+#include <type_traits>
+
 #include "ckks/device/programs/block_program.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
@@ -45,6 +47,16 @@ struct NttBatch {
 };
 
 enum class NttDirection { kForward, kInverse };
+
+// Calls body with a ring's bits of columns as a constant.
+template <int kColumnBits = kMinDeviceLogN - kLogRow, class Body>
+void with_column_bits(int log_n, const Body& body) {
+  if (log_n - kLogRow == kColumnBits) {
+    body(std::integral_constant<int, kColumnBits>());
+  } else if constexpr (kColumnBits < kMaxDeviceLogN - kLogRow) {
+    with_column_bits<kColumnBits + 1>(log_n, body);
+  }
+}
 
 namespace ntt_program {
 
