@@ -36,7 +36,7 @@ std::string digest_of_run(const std::string& model, const ckks::ParameterSpec& s
   const Deployment deployment(attention::load_checkpoint(model), spec);
   const ckks::TestParty party(spec, deployment.keys);
   const ChosenEngine chosen(party.context, party.keys, device);
-  const ckks::Encoder encoder(party.context, chosen.engine().memory());
+  const ckks::Encoder encoder(party.context, chosen.engine().residue_maker());
   const ckks::Evaluator evaluator(chosen.engine(), chosen.keys());
   const ckks::Bootstrapper bootstrapper(party.context, encoder);
   program::EncryptedMachine machine(deployment.plan, encoder, evaluator, &bootstrapper);

@@ -60,7 +60,7 @@ void compare(const char* what, const Context& context, ThreadOrder order, const 
   {
     const DeviceEngine engine(context, device);
     const EvaluationKeys keys_there = keys.in(&device);
-    const Encoder encoder_there(context, &device);
+    const Encoder encoder_there(context, &engine);
     const AnyBootstrapper bootstrapper_there(context, encoder_there, arguments...);
     const Evaluator evaluator_there(engine, keys_there);
     const Ciphertext in = encrypt(bootstrapper.plan().entry_level()), in_there = in.in(&device);

@@ -50,23 +50,25 @@ Permutation DeviceEngine::permutation_of(GaloisElement g) const {
 }
 
 template <NttDirection kDirection>
-void DeviceEngine::transform_rows(std::vector<NttTask>& tasks) const {
-  in_batches(tables_.views(), ring().log_n(), tasks,
+void DeviceEngine::transform_rows(int log_n, std::vector<NttTask>& tasks) const {
+  in_batches(tables_.views(), log_n, tasks,
              [&](const NttBatch& batch) { device_.launch(NttRows<kDirection>{batch}); });
 }
-template void DeviceEngine::transform_rows<NttDirection::kForward>(std::vector<NttTask>&) const;
+template void DeviceEngine::transform_rows<NttDirection::kForward>(int, std::vector<NttTask>&) const;
 
-void DeviceEngine::transform_columns_back(std::vector<NttTask>& tasks) const {
-  in_batches(tables_.views(), ring().log_n(), tasks, [&](const NttBatch& batch) {
-    with_column_bits(ring().log_n(), [&](auto bits) {
-      device_.launch(NttColumns<decltype(bits)::value, NttDirection::kInverse>{batch});
-    });
+template <NttDirection kDirection>
+void DeviceEngine::transform_columns(int log_n, std::vector<NttTask>& tasks) const {
+  in_batches(tables_.views(), log_n, tasks, [&](const NttBatch& batch) {
+    with_column_bits(
+        log_n, [&](auto bits) { device_.launch(NttColumns<decltype(bits)::value, kDirection>{batch}); });
   });
 }
+template void DeviceEngine::transform_columns<NttDirection::kForward>(int, std::vector<NttTask>&) const;
+template void DeviceEngine::transform_columns<NttDirection::kInverse>(int, std::vector<NttTask>&) const;
 
 void DeviceEngine::transform_back(std::vector<NttTask> tasks) const {
-  transform_rows<NttDirection::kInverse>(tasks);
-  transform_columns_back(tasks);
+  transform_rows<NttDirection::kInverse>(ring().log_n(), tasks);
+  transform_columns<NttDirection::kInverse>(ring().log_n(), tasks);
 }
 
 void DeviceEngine::convert(Basis basis, std::span<const Conversion> conversions) const {
@@ -189,7 +191,7 @@ Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) c
   transform_back(inverse);
   if (level > 0) {
     convert({level + 1, 0}, conversions);
-    transform_rows<NttDirection::kForward>(forward);
+    transform_rows<NttDirection::kForward>(ring().log_n(), forward);
   }
   return out;
 }

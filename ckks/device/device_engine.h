@@ -14,12 +14,14 @@
 
 namespace psm::ckks {
 
-class DeviceEngine final : public Engine {
+class DeviceEngine final : public Engine, public ResidueMaker {
  public:
   // Uploads primes and roots. The device outlives the engine and whatever lives in its memory.
   DeviceEngine(const Context& context, Device& device);
 
   Memory* memory() const override { return &device_; }
+  const ResidueMaker* residue_maker() const override { return this; }
+  Buffer residues(const CoefficientTile& tile, Basis basis) const override;
 
   void combine(std::span<RnsPoly> out, std::span<const Term> terms) const override;
   void scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const override;
@@ -52,12 +54,13 @@ class DeviceEngine final : public Engine {
   LimbPrimes primes_of(Basis basis) const;
   Permutation permutation_of(GaloisElement g) const;
 
-  // The inverse transform; the rows of it or of the forward one; changes of basis, with the forward transform's
-  // columns, to limbs of `basis`.
+  // The inverse transform; rows and columns of either, of 2^log_n residues; changes of basis, with the forward
+  // transform's columns, to limbs of `basis`.
   void transform_back(std::vector<NttTask> tasks) const;
   template <NttDirection kDirection>
-  void transform_rows(std::vector<NttTask>& tasks) const;
-  void transform_columns_back(std::vector<NttTask>& tasks) const;
+  void transform_rows(int log_n, std::vector<NttTask>& tasks) const;
+  template <NttDirection kDirection>
+  void transform_columns(int log_n, std::vector<NttTask>& tasks) const;
   void convert(Basis basis, std::span<const Conversion> conversions) const;
   void accumulate_terms(std::span<RnsPoly> out, std::span<const Term> terms, bool accumulate) const;
   void apply_gaussian(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z, bool adds) const;

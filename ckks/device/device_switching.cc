@@ -47,7 +47,7 @@ void DeviceEngine::divide_by(const DeviceConverter& by, Basis from, std::span<Rn
     std::copy(limbs.begin(), limbs.end(), program.limb);
     program.out = residues.data();
     device_.launch(program);
-    transform_columns_back(inverse);
+    transform_columns<NttDirection::kInverse>(ring().log_n(), inverse);
   } else {
     transform_back(std::move(inverse));
   }
@@ -104,7 +104,7 @@ Digits DeviceEngine::decompose(const RnsPoly& c, int p_count) const {
   }
   transform_back(std::move(inverse));
   convert(digits.basis, conversions);
-  transform_rows<NttDirection::kForward>(forward);
+  transform_rows<NttDirection::kForward>(ring().log_n(), forward);
   digits.transformed = true;
   return digits;
 }

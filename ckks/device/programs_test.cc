@@ -1,6 +1,8 @@
 // Each block program with work of its own against the scalar kernels: every ring size, the longest and short
 // primes, threads in three orders. (device_engine_test.cc has the rest, by what engines do with them.)
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/ring/basis_conversion.h"
 #include "ckks/ring/kernels/backend.h"
+#include "ckks/scheme/encoding/residue_maker.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
@@ -482,6 +485,55 @@ TEST_CASE("matrix products by short and by long runs, more rows than a thread ma
             scalar().matrix_product(out.data(), rows, in.data(), cols, plain.data(), run, n, q, accumulate);
         }
         for (size_t r = 0; r < rows; ++r) CHECK(bench.get(program.out[r][half], n) == expected[r]);
+      }
+    }
+  });
+}
+
+TEST_CASE("plaintexts of few values and of many, side by side and as matrices") {
+  TrainingRandom random(7);
+  for_each_setting([&](const Ring& ring, ThreadOrder order) {
+    Bench bench(order);
+    const Basis basis{2, 1};
+    const NttView* const views = bench.views(ring);
+    for (const size_t values : {size_t{2}, size_t{16}, std::min(ring.n(), size_t{4096}), ring.n()}) {
+      for (const bool by_runs : {false, true}) {
+        const double size = by_runs ? 0x1p70 : 0x1p61;
+        CAPTURE(values);
+        CAPTURE(by_runs);
+        std::vector<double> coefficients(6 * values);
+        for (double& c : coefficients) c = std::round(random.uniform(-size, size));
+        coefficients[0] = size;
+        coefficients[1] = -0.0;
+        const CoefficientTile tile{coefficients, values, size, 6, 1, by_runs};
+        const Buffer expected = HostResidueMaker(ring).residues(tile, basis);
+        const EncodeTile there{{views, basis.q, basis.p, ring.q_count()},
+                               std::countr_zero(values),
+                               6,
+                               1,
+                               by_runs ? static_cast<int>(kMatrixRows) : 0,
+                               by_runs,
+                               bench.put(coefficients.data(), coefficients.size()),
+                               bench.room(expected.size())};
+        const auto matches = [&] {
+          return bench.get(there.out, expected.size()) == Words(expected.begin(), expected.end());
+        };
+        if (values <= 4096) {
+          bench.device.launch(EncodeBlock{there});
+          CHECK(matches());
+        }
+        if (values < 1024) continue;
+        ReduceCoefficients reduce{there};
+        reduce.out = bench.room(expected.size());
+        bench.device.launch(reduce);
+        NttBatch batch{views, there.log_values, 0, {}};
+        for (int i = 0; i < 6 * basis.limbs(); ++i) {
+          uint64_t* const limb = reduce.out + static_cast<size_t>(i) * values;
+          batch.tasks[batch.count++] = {limb, limb, nullptr, ring.prime_index(basis, i % basis.limbs())};
+        }
+        launch_both(bench.device, NttDirection::kForward, batch);
+        bench.device.launch(SpreadValues{there, reduce.out});
+        CHECK(matches());
       }
     }
   });

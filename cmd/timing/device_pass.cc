@@ -41,7 +41,7 @@ DevicePass count_pass(const Deployment& deployment) {
   {
     const ckks::EvaluationKeys keys = unwritten_keys(context, deployment.keys, device);
     const ckks::DeviceEngine engine(context, device);
-    const ckks::Encoder encoder(context, &device);
+    const ckks::Encoder encoder(context, &engine);
     const ckks::Evaluator evaluator(engine, keys);
     const auto bootstrapper =
         deployment.bootstrap ? std::make_unique<const ckks::Bootstrapper>(context, encoder) : nullptr;

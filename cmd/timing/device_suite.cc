@@ -22,7 +22,7 @@ constexpr int kTransformLimbs = 30, kOperandLimbs = 20;
 struct Side {
   Side(std::unique_ptr<const ckks::Engine> made, const ckks::EvaluationKeys& keys)
       : engine(std::move(made)),
-        encoder(engine->context(), engine->memory()),
+        encoder(engine->context(), engine->residue_maker()),
         evaluator(*engine, keys),
         bootstrapper(engine->context(), encoder) {}
 

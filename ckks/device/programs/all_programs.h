@@ -8,6 +8,7 @@
 #include "ckks/device/programs/combine.h"
 #include "ckks/device/programs/convert.h"
 #include "ckks/device/programs/divide_rows.h"
+#include "ckks/device/programs/encode.h"
 #include "ckks/device/programs/key_product.h"
 #include "ckks/device/programs/matrix_product.h"
 #include "ckks/device/programs/ntt.h"
@@ -43,6 +44,6 @@ using AllPrograms =
                 NttRows<NttDirection::kForward>, NttRows<NttDirection::kInverse>, ConvertColumns<2>,
                 ConvertColumns<3>, ConvertColumns<4>, ConvertColumns<5>, ConvertColumns<6>, ConvertColumns<7>,
                 ConvertColumns<8>, KeyRows, DivideRows, KeyProduct, Combine, GaussianProduct, ProductSums,
-                PlainProduct, MatrixProduct>;
+                PlainProduct, MatrixProduct, EncodeBlock, ReduceCoefficients, SpreadValues>;
 
 }  // namespace psm::ckks
