@@ -15,13 +15,13 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/deployment/device_pass.h"
 #include "cmd/deployment/published_shapes.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/bench_suite.h"
-#include "cmd/timing/device_pass.h"
 #include "cmd/timing/device_suite.h"
 #include "cmd/timing/kernel_suite.h"
 #include "cmd/timing/model_report.h"
@@ -276,8 +276,10 @@ void bench_device(const DeviceFlag& flag, const Flags& flags, const ModelFlags& 
   common.write_json(json);
 }
 
-void bench_model(const ModelFlags& flags, const RingFlags& ring, ModelSuiteOptions options,
-                 const CommonFlags& common) {
+void bench_model(const DeviceFlag& device_flag, const ModelFlags& flags, const RingFlags& ring,
+                 ModelSuiteOptions options, const CommonFlags& common) {
+  const std::unique_ptr<ckks::Device> device = device_flag.open();
+  options.device = device.get();
   const auto context = std::make_shared<const ckks::Context>(ring.spec());
   ring.require_security(*context);
   options.starting = [](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); };
@@ -347,7 +349,8 @@ int bench(int argc, char** argv) {
   flags.parse(argc, argv);
   if (suite != "ckks" && suite != "kernels" && suite != "train" && suite != "model" && suite != "device")
     throw Error(message("--suite ", suite, " is not known; there are: ckks, kernels, train, model, device"));
-  if (suite != "device" && flags.given("device")) throw Error("--device is for --suite device");
+  if (suite != "device" && suite != "model" && flags.given("device"))
+    throw Error("--device is for --suite device and --suite model");
   model.require(flags, suite);
   ring.apply();
   common.apply();
@@ -355,7 +358,7 @@ int bench(int argc, char** argv) {
     ModelSuiteOptions options;
     if (flags.given("repetitions")) options.repetitions = static_cast<int>(repetitions);
     options.bootstrap_repetitions = static_cast<int>(bootstraps);
-    bench_model(model, ring, options, common);
+    bench_model(device, model, ring, options, common);
     return 0;
   }
   if (suite == "device") {

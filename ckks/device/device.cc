@@ -74,6 +74,11 @@ void Device::download(uint64_t* to, const uint64_t* from, size_t words) {
   download_words(to, from, words);
 }
 
+void Device::wait() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  wait_for_all();
+}
+
 LaunchLog Device::take_log() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return std::exchange(log_, {});

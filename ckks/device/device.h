@@ -1,7 +1,7 @@
 // Device: memory that the host does not read, and block programs that run on what is there.
 //
-// Launches and copies take effect in the order of the calls; a download returns when it is done, so no other
-// synchronisation is needed. Memory comes out of one arena that is made at the start: no allocation while a
+// Launches and copies take effect in the order of the calls; a download returns when it is done, so that only
+// clocks need to wait besides. Memory comes out of one arena that is made at the start: no allocation while a
 // program runs, and a request beyond the arena is an Error.
 //
 // Thread-safe: calls of several threads are taken in some order.
@@ -56,6 +56,8 @@ class Device : public Memory {
   void copy(uint64_t* to, const uint64_t* from, size_t words) final;
   void upload(uint64_t* to, const uint64_t* from, size_t words) final;
   void download(uint64_t* to, const uint64_t* from, size_t words) final;
+  // Returns when all that was asked for is done.
+  void wait();
 
   // Since the last call.
   LaunchLog take_log();
@@ -71,6 +73,7 @@ class Device : public Memory {
   virtual void copy_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
   virtual void upload_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
   virtual void download_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
+  virtual void wait_for_all() {}
   // What surrounds a block of memory while it is handed out.
   virtual void taken(uint64_t*, size_t) {}
   virtual void given_back(uint64_t*, size_t) noexcept {}

@@ -20,6 +20,7 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   DeviceEngine(const Context& context, Device& device);
 
   Memory* memory() const override { return &device_; }
+  void wait() const override { device_.wait(); }
   const ResidueMaker* residue_maker() const override { return this; }
   Buffer residues(const CoefficientTile& tile, Basis basis) const override;
 

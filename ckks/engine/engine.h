@@ -37,6 +37,9 @@ class Engine {
   // Who makes plaintexts there, for an Encoder; null for the host, which is one itself.
   virtual const ResidueMaker* residue_maker() const { return nullptr; }
 
+  // Returns when the results of all operations are there.
+  virtual void wait() const {}
+
   // out_i = sum_t f_t a_{t,i}. out may be the polynomials of the first term.
   virtual void combine(std::span<RnsPoly> out, std::span<const Term> terms) const = 0;
   // out_i = z a_i; out may be a.

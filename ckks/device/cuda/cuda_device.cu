@@ -92,6 +92,7 @@ class CudaDevice final : public Device {
     require(cudaMemcpyAsync(to, from, words * sizeof(uint64_t), cudaMemcpyDeviceToHost, stream_), "download");
     require(cudaStreamSynchronize(stream_), "compute");
   }
+  void wait_for_all() override { require(cudaStreamSynchronize(stream_), "compute"); }
 
   cudaStream_t stream_ = nullptr;
   void* arena_ = nullptr;

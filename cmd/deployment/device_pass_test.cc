@@ -1,8 +1,9 @@
-#include "cmd/timing/device_pass.h"
+#include "cmd/deployment/device_pass.h"
 
 #include <cstdlib>
 #include <string>
 
+#include "ckks/base/error.h"
 #include "ckks/device/emulated_device.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/deployment/client/client.h"
@@ -47,6 +48,11 @@ TEST_CASE("a pass that is counted asks for what a pass on the emulated device as
   CHECK(counted.first.uploaded_bytes == first.uploaded_bytes);
   CHECK(counted.warm.uploaded_bytes < counted.first.uploaded_bytes);
   CHECK(counted.peak_bytes == device.peak_bytes());
+
+  require_device_room(&device, deployment);
+  require_device_room(nullptr, deployment);
+  const ckks::EmulatedDevice small({.arena_bytes = counted.peak_bytes - 1});
+  CHECK_THROWS_AS(require_device_room(&small, deployment), Error);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A model's pass on a device, counted without running it (ckks/device/counting_device.h): launches, bytes and
-// products of every instruction, what they predict, and the device's memory at its peak.
+// products of all instructions, what they predict, and the device's memory at its peak.
 #pragma once
 
 #include "ckks/device/prediction.h"
@@ -17,5 +17,8 @@ struct DevicePass {
 };
 
 DevicePass count_pass(const Deployment& deployment);
+
+// Throws Error unless a pass that is counted fits the device; null needs nothing.
+void require_device_room(const ckks::Device* device, const Deployment& deployment);
 
 }  // namespace psm::cmd

@@ -1,10 +1,11 @@
-#include "cmd/timing/device_pass.h"
+#include "cmd/deployment/device_pass.h"
 
 #include <numeric>
 
 #include "ckks/device/counting_device.h"
 #include "ckks/device/device_engine.h"
 #include "ckks/program/machines/encrypted_machine.h"
+#include "cmd/terminal/device_flag.h"
 
 namespace psm::cmd {
 namespace {
@@ -63,6 +64,10 @@ DevicePass count_pass(const Deployment& deployment) {
   }
   pass.peak_bytes = device.peak_bytes();
   return pass;
+}
+
+void require_device_room(const ckks::Device* device, const Deployment& deployment) {
+  if (device != nullptr) DeviceFlag::require_room(device, count_pass(deployment).peak_bytes);
 }
 
 }  // namespace psm::cmd
