@@ -1,4 +1,4 @@
-// Bootstraps on the emulated device, bit by bit those of the processor, and what they would ask of a GPU: the
+// Bootstraps on a device, bit by bit those of the processor, and what they would ask of a GPU: the
 // launch log of a rotation and of a bootstrap is printed. At N = 2^16 with PSM_FULL_SIZE, which takes minutes.
 #include <algorithm>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include "ckks/bootstrap/precision.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/device/device_engine.h"
-#include "ckks/device/emulated_device.h"
+#include "ckks/device/testing/test_device.h"
 #include "ckks/device/prediction.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
@@ -56,7 +56,8 @@ void compare(const char* what, const Context& context, ThreadOrder order, const 
   };
 
   // Closing the pages around each launch of a large ring would take longer than the launch.
-  EmulatedDevice device({.order = order, .guarded = context.log_n() < 16});
+  const std::unique_ptr<Device> owned = test_device({.order = order, .guarded = context.log_n() < 16});
+  Device& device = *owned;
   {
     const DeviceEngine engine(context, device);
     const EvaluationKeys keys_there = keys.in(&device);
@@ -91,7 +92,7 @@ const Context& context() {
   return instance;
 }
 
-TEST_CASE("a full bootstrap on the emulated device has the processor's bits") {
+TEST_CASE("a full bootstrap on a device has the processor's bits") {
   compare<Bootstrapper>("full", context(), ThreadOrder::kShuffled);
 }
 

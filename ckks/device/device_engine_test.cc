@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ckks/device/emulated_device.h"
+#include "ckks/device/testing/test_device.h"
 #include "ckks/engine/host_engine.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -61,7 +61,8 @@ class Comparison {
       : party_(party),
         context_(party.context),
         level_(level),
-        device_({.order = order}),
+        owned_(test_device({.order = order})),
+        device_(*owned_),
         engine_(context_, device_),
         random_(static_cast<uint64_t>(level)) {
     for (int i = 0; i < 3; ++i) {
@@ -208,14 +209,15 @@ class Comparison {
   TestParty& party_;
   const Context& context_;
   const Level level_;
-  EmulatedDevice device_;
+  const std::unique_ptr<Device> owned_;
+  Device& device_;
   const DeviceEngine engine_;
   const HostEngine host_engine_{context_};
   TrainingRandom random_;
   std::vector<Ciphertext> host_, there_;
 };
 
-TEST_CASE("the emulated device has the processor's bits, operation by operation") {
+TEST_CASE("the device has the processor's bits, operation by operation") {
   int compared = 0;
   for (const ParameterSpec& spec : parameter_sets()) {
     CAPTURE(spec.name);
@@ -234,7 +236,8 @@ TEST_CASE("the emulated device has the processor's bits, operation by operation"
 
 TEST_CASE("plaintexts of every period are the host's, and their coefficients go up instead of limbs") {
   const Context context(insecure_leveled(14, 4));
-  EmulatedDevice device({.order = ThreadOrder::kShuffled});
+  const std::unique_ptr<Device> owned = test_device({.order = ThreadOrder::kShuffled});
+  Device& device = *owned;
   const DeviceEngine engine(context, device);
   const Encoder here(context), there(context, &engine);
   TrainingRandom random(8);

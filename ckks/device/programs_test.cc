@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
-#include "ckks/device/emulated_device.h"
+#include "ckks/device/testing/test_device.h"
 #include "ckks/ring/arithmetic/packing.h"
 #include "ckks/ring/arithmetic/primes.h"
 #include "ckks/ring/basis_conversion.h"
@@ -39,7 +39,8 @@ Words residues(size_t n, const Modulus& q, TrainingRandom& random) {
 // A device, what was put there, and what comes back.
 class Bench {
  public:
-  explicit Bench(ThreadOrder order) : device({.order = order, .guarded = true, .arena_bytes = 1 << 30}) {}
+  explicit Bench(ThreadOrder order)
+      : owned(test_device({.order = order, .guarded = true, .arena_bytes = 1 << 30})), device(*owned) {}
 
   uint64_t* room(size_t words) { return buffers_.emplace_back(words, &device).data(); }
   template <class T>
@@ -69,7 +70,8 @@ class Bench {
     return put(views.data(), views.size());
   }
 
-  EmulatedDevice device;
+  const std::unique_ptr<Device> owned;
+  Device& device;
 
  private:
   std::vector<Buffer> buffers_;
