@@ -22,6 +22,7 @@
 #include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/bench_suite.h"
+#include "cmd/timing/device_report.h"
 #include "cmd/timing/device_suite.h"
 #include "cmd/timing/kernel_suite.h"
 #include "cmd/timing/model_report.h"
@@ -198,39 +199,6 @@ ModelToTime file_to_time(const ModelFlags& flags, std::shared_ptr<const ckks::Co
   return out;
 }
 
-std::string count_text(double count) { return format("%.3g", count); }
-
-void print_device_rows(const std::vector<DeviceRow>& rows) {
-  Table table({"operation", "limbs", "launches", "bytes", "products", "predicted ms", "must", "aim",
-               "host ms", "median ms", "least ms", "same bits"});
-  for (const DeviceRow& row : rows) {
-    const ckks::LaunchLog::Entry total = row.log.total();
-    const auto bar = [&](double DeviceBar::*ms) { return row.bar ? count_text((*row.bar).*ms) : ""; };
-    table.row({row.name, std::to_string(row.limbs), std::to_string(total.launches),
-               bytes_text(static_cast<double>(total.work.bytes)),
-               count_text(static_cast<double>(total.work.products)), count_text(row.predicted_ms),
-               bar(&DeviceBar::must_ms), bar(&DeviceBar::aim_ms), count_text(row.host_ms),
-               row.measured ? format("%.4g", row.measured->median_ms) : "",
-               row.measured ? format("%.4g", row.measured->least_ms) : "",
-               !row.measured             ? ""
-               : row.measured->same_bits ? "yes"
-                                         : "NO"});
-  }
-  std::printf("\n%s", table.text().c_str());
-}
-
-void print_log(const char* title, const ckks::LaunchLog& log) {
-  Table table({title, "launches", "bytes", "products"});
-  const auto row = [&](const std::string& name, const ckks::LaunchLog::Entry& entry) {
-    table.row({name, std::to_string(entry.launches), bytes_text(static_cast<double>(entry.work.bytes)),
-               count_text(static_cast<double>(entry.work.products))});
-  };
-  for (const auto& [name, entry] : log.programs) row(name, entry);
-  row("all", log.total());
-  row("of them small", log.small);
-  std::printf("\n%s", table.text().c_str());
-}
-
 void bench_device(const DeviceFlag& flag, const Flags& flags, const ModelFlags& model, const RingFlags& ring,
                   int repetitions, const CommonFlags& common) {
   const std::unique_ptr<ckks::Device> device = flag.open();
@@ -247,10 +215,10 @@ void bench_device(const DeviceFlag& flag, const Flags& flags, const ModelFlags& 
   json["processor"] = processor_name();
   Json rows = Json(Json::Array{});
   const std::vector<DeviceRow> suite = device_suite(*context, device.get(), options);
-  print_device_rows(suite);
+  std::printf("\n%s", device_table(suite).c_str());
   for (const DeviceRow& row : suite) rows.push_back(row.json());
   json["operations"] = rows;
-  print_log("a bootstrap", suite.back().log);
+  std::printf("\n%s", log_table("a bootstrap", suite.back().log).c_str());
   if (device)
     std::printf("peak %s of device memory\n", bytes_text(static_cast<double>(device->peak_bytes())).c_str());
   if (flags.given("shape") || flags.given("model")) {
@@ -258,18 +226,7 @@ void bench_device(const DeviceFlag& flag, const Flags& flags, const ModelFlags& 
     const ModelToTime made =
         model.model.empty() ? shape_to_time(model, context) : file_to_time(model, context);
     const DevicePass pass = count_pass(*made.deployment);
-    print_log("a warm pass", pass.warm);
-    const auto predicted = [](const ckks::LaunchLog& log) {
-      return 1e3 * ckks::predicted_seconds(log, ckks::kH200ByDataSheet);
-    };
-    std::printf(
-        "%d bootstraps; predicted: a warm pass %.4g ms, the first %.4g ms and %s uploaded; the host asks for "
-        "it "
-        "in %.4g ms\ndevice memory at its peak: %s, keys %s of it\n",
-        made.deployment->plan.bootstraps, predicted(pass.warm), predicted(pass.first),
-        bytes_text(static_cast<double>(pass.first.uploaded_bytes)).c_str(), 1e3 * pass.host_seconds,
-        bytes_text(static_cast<double>(pass.peak_bytes)).c_str(),
-        bytes_text(static_cast<double>(pass.key_bytes)).c_str());
+    std::printf("\n%s", pass_report(made.deployment->plan.bootstraps, pass).c_str());
     json["pass"] = pass.json();
   }
   std::printf("predicted: by an H200's data sheet (ckks/device/prediction.h)\n");

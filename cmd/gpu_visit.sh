@@ -46,7 +46,7 @@ step() {
 }
 skip() { steps="$steps${steps:+, }{\"name\": \"$1\", \"result\": \"skipped: $2\"}"; }
 
-step "programs" "$here/programs_test"
+for programs in ntt key weight; do step "$programs programs" "$here/${programs}_programs_test"; done
 step "engine" "$here/device_engine_test"
 step "bootstraps" "$here/device_bootstrap_test"
 step "program bits" "$here/program_bits_test"
