@@ -26,18 +26,20 @@ Buffer DeviceEngine::residues(const CoefficientTile& tile, Basis basis) const {
     device_.launch(EncodeBlock{all});
     return out;
   }
-  Buffer apart(out.size(), &device_);
+  // One plaintext lies as its transforms do.
+  const bool is_spread = tile.plaintexts() > 1;
+  Buffer apart = is_spread ? Buffer(out.size(), &device_) : Buffer();
   ReduceCoefficients reduce{all};
-  reduce.out = apart.data();
+  if (is_spread) reduce.out = apart.data();
   device_.launch(reduce);
   std::vector<NttTask> tasks;
   for (size_t i = 0; i < limbs * tile.plaintexts(); ++i) {
-    uint64_t* const limb = apart.data() + i * tile.values;
+    uint64_t* const limb = reduce.out + i * tile.values;
     tasks.push_back({limb, limb, nullptr, ring().prime_index(basis, static_cast<int>(i % limbs))});
   }
   transform_columns<NttDirection::kForward>(log_values, tasks);
   transform_rows<NttDirection::kForward>(log_values, tasks);
-  device_.launch(SpreadValues{all, apart.data()});
+  if (is_spread) device_.launch(SpreadValues{all, reduce.out});
   return out;
 }
 

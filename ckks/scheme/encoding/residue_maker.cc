@@ -48,27 +48,30 @@ Buffer HostResidueMaker::residues(const CoefficientTile& tile, Basis basis) cons
     const int64_t c = static_cast<int64_t>(tile.coefficients[i]);
     first[i] = static_cast<uint64_t>(c + ((c >> 63) & static_cast<int64_t>(q0.value)));
   }
-  parallel_for(0, static_cast<size_t>(basis.limbs()) * tile.plaintexts(), [&](size_t index) {
-    const size_t plaintext = index % tile.plaintexts();
-    const int j = static_cast<int>(index / tile.plaintexts()), prime = ring_.prime_index(basis, j);
+  // A row of one limb.
+  parallel_for(0, static_cast<size_t>(basis.limbs()) * tile.rows, [&](size_t index) {
+    const size_t row = index % tile.rows;
+    const int j = static_cast<int>(index / tile.rows), prime = ring_.prime_index(basis, j);
     const Modulus& modulus = ring_.modulus(prime);
-    uint64_t* const to = out.data() + static_cast<size_t>(j) * tile.limb_words() +
-                         tile.begin(plaintext / tile.cols, plaintext % tile.cols);
-    const double* const from = tile.coefficients.data() + plaintext * values;
     Buffer apart(step == 1 ? 0 : values);
-    uint64_t* const limb = step == 1 ? to : apart.data();
-    if (small && prime == 0) {
-      std::copy_n(first.data() + plaintext * values, values, limb);
-    } else if (small) {
-      kernels().reduce_centered(limb, first.data() + plaintext * values, values, q0, modulus);
-    } else if (medium) {
-      for (size_t i = 0; i < values; ++i) limb[i] = reduce_signed(static_cast<int64_t>(from[i]), modulus);
-    } else {
-      for (size_t i = 0; i < values; ++i) limb[i] = residue_of(from[i], modulus);
+    for (size_t col = 0; col < tile.cols; ++col) {
+      uint64_t* const to = out.data() + static_cast<size_t>(j) * tile.limb_words() + tile.begin(row, col);
+      const size_t begin = (row * tile.cols + col) * values;
+      const double* const from = tile.coefficients.data() + begin;
+      uint64_t* const limb = step == 1 ? to : apart.data();
+      if (small && prime == 0) {
+        std::copy_n(first.data() + begin, values, limb);
+      } else if (small) {
+        kernels().reduce_centered(limb, first.data() + begin, values, q0, modulus);
+      } else if (medium) {
+        for (size_t i = 0; i < values; ++i) limb[i] = reduce_signed(static_cast<int64_t>(from[i]), modulus);
+      } else {
+        for (size_t i = 0; i < values; ++i) limb[i] = residue_of(from[i], modulus);
+      }
+      ntt_prefix(limb, values, ring_.ntt(prime));
+      if (step == 1) continue;
+      for (size_t i = 0; i < values; ++i) to[i * step] = limb[i];
     }
-    ntt_prefix(limb, values, ring_.ntt(prime));
-    if (step == 1) return;
-    for (size_t i = 0; i < values; ++i) to[i * step] = limb[i];
   });
   return out;
 }
