@@ -15,12 +15,14 @@
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/deployment/device_pass.h"
 #include "cmd/deployment/published_shapes.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/bench_suite.h"
+#include "cmd/timing/device_report.h"
 #include "cmd/timing/device_suite.h"
 #include "cmd/timing/kernel_suite.h"
 #include "cmd/timing/model_report.h"
@@ -110,57 +112,36 @@ void bench_training(int steps, const CommonFlags& common) {
   common.write_json(json);
 }
 
-void bench_device(const DeviceFlag& flag, const RingFlags& ring, int repetitions, const CommonFlags& common) {
-  const std::unique_ptr<ckks::Device> device = flag.open();
-  if (!device) throw Error("--suite device times a device; give --device cuda or --device emulated");
-  const ckks::Context context(ring.spec());
-  ring.require_security(context);
-  require_memory(ckks_suite_bytes(context));
-  std::printf("%s\n%s\ndevice: %s\n", processor_name().c_str(), context.describe().c_str(),
-              flag.name.c_str());
-  DeviceSuiteOptions options{.repetitions = repetitions};
-  options.starting = [](const char* name) { std::fprintf(stderr, "timing %s\n", name); };
-  Table table({"operation", "limbs", "launches", "bytes", "products", "predicted ms", "median ms", "least ms",
-               "same bits"});
-  Json json = Json(Json::Array{});
-  for (const DeviceRow& row : device_suite(context, *device, options)) {
-    table.row({row.name, std::to_string(row.limbs), std::to_string(row.total.launches),
-               bytes_text(static_cast<double>(row.total.work.bytes)),
-               format("%.3g", static_cast<double>(row.total.work.products)), format("%.3g", row.predicted_ms),
-               format("%.4g", row.median_ms), format("%.4g", row.least_ms), row.same_bits ? "yes" : "NO"});
-    json.push_back(row.json());
-  }
-  std::printf(
-      "\n%s\npredicted: by an H200's data sheet (ckks/device/prediction.h)\npeak %s of device memory\n",
-      table.text().c_str(), bytes_text(static_cast<double>(device->peak_bytes())).c_str());
-  common.write_json(json);
-}
-
-// What --suite model takes, and no other suite.
+// The model that --suite model takes, and --suite device where it is given one.
 struct ModelFlags {
   explicit ModelFlags(Flags& flags)
       : shape(flags.text("shape", "pythia-70m",
-                         "--suite model: a published shape: " + published_shape_names())),
+                         "--suite model, device: a published shape: " + published_shape_names())),
         tokens(flags.integer("tokens", 128, 2, 4096,
-                             "--suite model: sequence length of the shape, a power of two")),
-        layers(flags.integer("layers", 0, 0, 1000, "--suite model: the shape's first layers; 0: all")),
+                             "--suite model, device: sequence length of the shape, a power of two")),
+        layers(
+            flags.integer("layers", 0, 0, 1000, "--suite model, device: the shape's first layers; 0: all")),
         seed(flags.integer("seed", 1, 1, INT64_MAX,
                            "--suite model: of weights and prompts; keys take no seed")),
-        model(flags.text("model", "", "--suite model: a polynomial model in place of a shape")),
+        model(flags.text("model", "", "--suite model, device: a polynomial model in place of a shape")),
         text(flags.text("text", "",
                         "--suite model: prompts of a text model are windows of this text's last tenth")),
         prompts(flags.integer("prompts", 0, 0, 4096,
                               "--suite model: prompts in a pass; 0: as many as share ciphertexts")),
         ledger(flags) {}
 
-  void require(const Flags& flags, bool is_model) const {
-    for (const char* name : {"shape", "tokens", "layers", "seed", "model", "text", "prompts", "ledger"})
+  void require(const Flags& flags, const std::string& suite) const {
+    const bool is_model = suite == "model", is_device = suite == "device";
+    for (const char* name : {"shape", "tokens", "layers", "model"})
+      if (!is_model && !is_device && flags.given(name))
+        throw Error(message("--", name, " is for --suite model and --suite device"));
+    for (const char* name : {"seed", "text", "prompts", "ledger"})
       if (!is_model && flags.given(name)) throw Error(message("--", name, " is for --suite model"));
     for (const char* name : {"shape", "tokens", "layers"})
       if (flags.given("model") && flags.given(name))
         throw Error(message("--", name, " is for shapes; --model has its own"));
     if (!text.empty() && model.empty()) throw Error("--text is for a --model that was trained on text");
-    if (is_model && model.empty()) config();
+    if ((is_model || is_device) && model.empty()) config();
     ledger.apply();
   }
 
@@ -218,8 +199,44 @@ ModelToTime file_to_time(const ModelFlags& flags, std::shared_ptr<const ckks::Co
   return out;
 }
 
-void bench_model(const ModelFlags& flags, const RingFlags& ring, ModelSuiteOptions options,
-                 const CommonFlags& common) {
+void bench_device(const DeviceFlag& flag, const Flags& flags, const ModelFlags& model, const RingFlags& ring,
+                  int repetitions, const CommonFlags& common) {
+  const std::unique_ptr<ckks::Device> device = flag.open();
+  const auto context = std::make_shared<const ckks::Context>(ring.spec());
+  ring.require_security(*context);
+  if (device) require_memory(ckks_suite_bytes(*context));
+  std::printf("%s\n%s\ndevice: %s\n", processor_name().c_str(), context->describe().c_str(),
+              device ? flag.name.c_str() : "none, counts alone (--device measures)");
+  DeviceSuiteOptions options{.repetitions = repetitions};
+  options.starting = [](const char* name) { std::fprintf(stderr, "timing %s\n", name); };
+  Json json;
+  json["parameters"] = context->spec().name;
+  json["device"] = device ? flag.name : "none";
+  json["processor"] = processor_name();
+  Json rows = Json(Json::Array{});
+  const std::vector<DeviceRow> suite = device_suite(*context, device.get(), options);
+  std::printf("\n%s", device_table(suite).c_str());
+  for (const DeviceRow& row : suite) rows.push_back(row.json());
+  json["operations"] = rows;
+  std::printf("\n%s", log_table("a bootstrap", suite.back().log).c_str());
+  if (device)
+    std::printf("peak %s of device memory\n", bytes_text(static_cast<double>(device->peak_bytes())).c_str());
+  if (flags.given("shape") || flags.given("model")) {
+    std::fprintf(stderr, "counting a pass of the model\n");
+    const ModelToTime made =
+        model.model.empty() ? shape_to_time(model, context) : file_to_time(model, context);
+    const DevicePass pass = count_pass(*made.deployment);
+    std::printf("\n%s", pass_report(made.deployment->plan.bootstraps, pass).c_str());
+    json["pass"] = pass.json();
+  }
+  std::printf("predicted: by an H200's data sheet (ckks/device/prediction.h)\n");
+  common.write_json(json);
+}
+
+void bench_model(const DeviceFlag& device_flag, const ModelFlags& flags, const RingFlags& ring,
+                 ModelSuiteOptions options, const CommonFlags& common) {
+  const std::unique_ptr<ckks::Device> device = device_flag.open();
+  options.device = device.get();
   const auto context = std::make_shared<const ckks::Context>(ring.spec());
   ring.require_security(*context);
   options.starting = [](const std::string& what) { std::fprintf(stderr, "%s\n", what.c_str()); };
@@ -266,10 +283,13 @@ int bench(int argc, char** argv) {
       "warm ones and bootstraps between them; seconds by what is computed and by operation, memory, and the "
       "answer\n"
       "beside the twin's. Pythia 70M takes some twenty minutes on two cores and 12 GB.\n"
-      "--suite device: a rotation, a product and a bootstrap on --device: launches, bytes, products, the "
-      "time "
-      "that\n"
-      "they predict, the time taken, and whether the bits are the processor's.");
+      "--suite device: a transform, a rotation, a product and a bootstrap on a GPU: launches, bytes, "
+      "products and "
+      "the\n"
+      "time that they predict, and of a model's pass if one is given, without a GPU; on --device the time "
+      "taken "
+      "and\n"
+      "whether the bits are the processor's.");
   const std::string& suite =
       flags.text("suite", "ckks", "what to time: ckks, kernels, train, model or device");
   const int64_t& repetitions =
@@ -286,19 +306,20 @@ int bench(int argc, char** argv) {
   flags.parse(argc, argv);
   if (suite != "ckks" && suite != "kernels" && suite != "train" && suite != "model" && suite != "device")
     throw Error(message("--suite ", suite, " is not known; there are: ckks, kernels, train, model, device"));
-  if (suite != "device" && flags.given("device")) throw Error("--device is for --suite device");
-  model.require(flags, suite == "model");
+  if (suite != "device" && suite != "model" && flags.given("device"))
+    throw Error("--device is for --suite device and --suite model");
+  model.require(flags, suite);
   ring.apply();
   common.apply();
   if (suite == "model") {
     ModelSuiteOptions options;
     if (flags.given("repetitions")) options.repetitions = static_cast<int>(repetitions);
     options.bootstrap_repetitions = static_cast<int>(bootstraps);
-    bench_model(model, ring, options, common);
+    bench_model(device, model, ring, options, common);
     return 0;
   }
   if (suite == "device") {
-    bench_device(device, ring, static_cast<int>(repetitions), common);
+    bench_device(device, flags, model, ring, static_cast<int>(repetitions), common);
     return 0;
   }
   if (suite == "train") {

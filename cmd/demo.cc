@@ -14,6 +14,7 @@
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/client/client_keys.h"
 #include "cmd/deployment/comparison.h"
+#include "cmd/deployment/device_pass.h"
 #include "cmd/deployment/run_figures.h"
 #include "cmd/deployment/server.h"
 #include "cmd/deployment/twin_run.h"
@@ -245,7 +246,7 @@ int demo(int argc, char** argv) {
   RunFigures figures(deployment, clear_bytes);
   print_plan(deployment, figures);
   require_memory(deployment.server_bytes() + static_cast<size_t>(clear_bytes));
-  DeviceFlag::require_room(device.get(), deployment.server_bytes());
+  require_device_room(device.get(), deployment);
 
   std::vector<std::vector<int>> prompts;
   if (codec.is_recall()) {

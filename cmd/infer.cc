@@ -16,6 +16,7 @@
 #include "ckks/base/touched_memory.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/deployment/ciphertext_note.h"
+#include "cmd/deployment/device_pass.h"
 #include "cmd/deployment/inference_state.h"
 #include "cmd/deployment/key_files.h"
 #include "cmd/deployment/plan_ends.h"
@@ -198,7 +199,7 @@ int infer(int argc, char** argv) {
   // Beside what the machine holds: the inputs of the group that runs, and the answers of its file.
   require_memory(deployment.server_bytes() + group_bytes(context, ends.inputs) +
                  most_groups * group_bytes(context, ends.outputs));
-  DeviceFlag::require_room(device.get(), deployment.server_bytes());
+  require_device_room(device.get(), deployment);
 
   RunFigures figures(deployment);
   auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(deployment.reading.run_bytes()));

@@ -15,13 +15,15 @@ size_t bytes_taken(size_t words) { return (words * sizeof(uint64_t) + kLine - 1)
 
 }  // namespace
 
+void LaunchLog::Entry::add(const Entry& more) {
+  launches += more.launches;
+  work.bytes += more.work.bytes;
+  work.products += more.work.products;
+}
+
 LaunchLog::Entry LaunchLog::total() const {
   Entry sum;
-  for (const auto& [name, entry] : programs) {
-    sum.launches += entry.launches;
-    sum.work.bytes += entry.work.bytes;
-    sum.work.products += entry.work.products;
-  }
+  for (const auto& [name, entry] : programs) sum.add(entry);
   return sum;
 }
 
@@ -70,6 +72,11 @@ void Device::download(uint64_t* to, const uint64_t* from, size_t words) {
   const std::lock_guard<std::mutex> lock(mutex_);
   log_.downloaded_bytes += words * sizeof(uint64_t);
   download_words(to, from, words);
+}
+
+void Device::wait() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  wait_for_all();
 }
 
 LaunchLog Device::take_log() {

@@ -1,7 +1,7 @@
 // Device: memory that the host does not read, and block programs that run on what is there.
 //
-// Launches and copies take effect in the order of the calls; a download returns when it is done, so no other
-// synchronisation is needed. Memory comes out of one arena that is made at the start: no allocation while a
+// Launches and copies take effect in the order of the calls; a download returns when it is done, so that only
+// clocks need to wait besides. Memory comes out of one arena that is made at the start: no allocation while a
 // program runs, and a request beyond the arena is an Error.
 //
 // Thread-safe: calls of several threads are taken in some order.
@@ -20,13 +20,19 @@
 
 namespace psm::ckks {
 
+// What a GPU does between one launch and the next, 2 us of an H200 (prediction.h): a launch of less is small.
+constexpr Work kSmallWork{8 << 20, 2 << 20};
+
 // What a device was asked to do.
 struct LaunchLog {
   struct Entry {
     uint64_t launches = 0;
     Work work;
+
+    void add(const Entry& more);
   };
   std::map<std::string, Entry> programs;  // by name
+  Entry small;                            // of them all, launches that a GPU ends before it has the next
   uint64_t uploaded_bytes = 0, downloaded_bytes = 0, copied_bytes = 0;
 
   Entry total() const;
@@ -39,11 +45,9 @@ class Device : public Memory {
   void launch(const Program& program) {
     static_assert(std::is_trivially_copyable_v<Program> && sizeof(Program) <= kMaxProgramBytes);
     const std::lock_guard<std::mutex> lock(mutex_);
-    LaunchLog::Entry& entry = log_.programs[Program::kName];
     const Work work = program.work();
-    ++entry.launches;
-    entry.work.bytes += work.bytes;
-    entry.work.products += work.products;
+    log_.programs[Program::kName].add({1, work});
+    if (work.bytes < kSmallWork.bytes && work.products < kSmallWork.products) log_.small.add({1, work});
     run(AllPrograms::index_of<Program>(), &program, program.blocks(), program.threads());
   }
 
@@ -52,6 +56,8 @@ class Device : public Memory {
   void copy(uint64_t* to, const uint64_t* from, size_t words) final;
   void upload(uint64_t* to, const uint64_t* from, size_t words) final;
   void download(uint64_t* to, const uint64_t* from, size_t words) final;
+  // Returns when all that was asked for is done.
+  void wait();
 
   // Since the last call.
   LaunchLog take_log();
@@ -67,6 +73,7 @@ class Device : public Memory {
   virtual void copy_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
   virtual void upload_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
   virtual void download_words(uint64_t* to, const uint64_t* from, size_t words) = 0;
+  virtual void wait_for_all() {}
   // What surrounds a block of memory while it is handed out.
   virtual void taken(uint64_t*, size_t) {}
   virtual void given_back(uint64_t*, size_t) noexcept {}

@@ -18,15 +18,16 @@ void in_pieces(size_t all, size_t at_most, const Launch& launch) {
   for (size_t begin = 0; begin < all; begin += at_most) launch(begin, std::min(at_most, all - begin));
 }
 
-template <int kColumnBits>
-void launch_transform(Device& device, NttDirection direction, const NttBatch& batch) {
-  if (direction == NttDirection::kForward) {
-    device.launch(NttColumns<kColumnBits, NttDirection::kForward>{batch});
-    device.launch(NttRows<NttDirection::kForward>{batch});
-  } else {
-    device.launch(NttRows<NttDirection::kInverse>{batch});
-    device.launch(NttColumns<kColumnBits, NttDirection::kInverse>{batch});
-  }
+// Launches of the tasks, those of one prime together.
+template <class Launch>
+void in_batches(const NttView* views, int log_n, std::vector<NttTask>& tasks, const Launch& launch) {
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [](const NttTask& a, const NttTask& b) { return a.prime < b.prime; });
+  in_pieces(tasks.size(), kMaxNttTasks, [&](size_t begin, size_t count) {
+    NttBatch batch{views, log_n, static_cast<int>(count), {}};
+    std::copy_n(tasks.data() + begin, count, batch.tasks);
+    launch(batch);
+  });
 }
 
 }  // namespace
@@ -48,38 +49,39 @@ Permutation DeviceEngine::permutation_of(GaloisElement g) const {
   return g == 1 ? Permutation{} : tables_.permutation(g);
 }
 
-void DeviceEngine::transform(NttDirection direction, std::span<const NttTask> tasks) const {
-  in_pieces(tasks.size(), kMaxNttTasks, [&](size_t begin, size_t count) {
-    NttBatch batch{tables_.views(), ring().log_n(), static_cast<int>(count), {}};
-    std::copy_n(tasks.data() + begin, count, batch.tasks);
-    switch (ring().log_n() - kLogRow) {
-      case 2:
-        return launch_transform<2>(device_, direction, batch);
-      case 3:
-        return launch_transform<3>(device_, direction, batch);
-      case 4:
-        return launch_transform<4>(device_, direction, batch);
-      case 5:
-        return launch_transform<5>(device_, direction, batch);
-      case 6:
-        return launch_transform<6>(device_, direction, batch);
-      case 7:
-        return launch_transform<7>(device_, direction, batch);
-      default:
-        return launch_transform<8>(device_, direction, batch);
-    }
+template <NttDirection kDirection>
+void DeviceEngine::transform_rows(int log_n, std::vector<NttTask>& tasks) const {
+  in_batches(tables_.views(), log_n, tasks,
+             [&](const NttBatch& batch) { device_.launch(NttRows<kDirection>{batch}); });
+}
+template void DeviceEngine::transform_rows<NttDirection::kForward>(int, std::vector<NttTask>&) const;
+
+template <NttDirection kDirection>
+void DeviceEngine::transform_columns(int log_n, std::vector<NttTask>& tasks) const {
+  in_batches(tables_.views(), log_n, tasks, [&](const NttBatch& batch) {
+    with_column_bits(
+        log_n, [&](auto bits) { device_.launch(NttColumns<decltype(bits)::value, kDirection>{batch}); });
   });
 }
+template void DeviceEngine::transform_columns<NttDirection::kForward>(int, std::vector<NttTask>&) const;
+template void DeviceEngine::transform_columns<NttDirection::kInverse>(int, std::vector<NttTask>&) const;
 
-void DeviceEngine::convert(std::span<const Conversion> conversions) const {
+void DeviceEngine::transform_back(std::vector<NttTask> tasks) const {
+  transform_rows<NttDirection::kInverse>(ring().log_n(), tasks);
+  transform_columns<NttDirection::kInverse>(ring().log_n(), tasks);
+}
+
+void DeviceEngine::convert(Basis basis, std::span<const Conversion> conversions) const {
   in_pieces(conversions.size(), kMaxConversions, [&](size_t begin, size_t count) {
-    ConvertBasis program{ring().log_n(), static_cast<int>(count), 0, {}};
-    for (size_t i = 0; i < count; ++i) {
-      const Conversion& c = program.conversions[i] = conversions[begin + i];
-      program.target_groups =
-          std::max(program.target_groups, (c.targets + kConvertTargets - 1) / kConvertTargets);
-    }
-    device_.launch(program);
+    with_column_bits(ring().log_n(), [&](auto bits) {
+      using Program = ConvertColumns<decltype(bits)::value>;
+      Program program{ring().log_n(), primes_of(basis), static_cast<int>(count), 0, {}};
+      for (size_t i = 0; i < count; ++i) {
+        const Conversion& c = program.conversions[i] = conversions[begin + i];
+        program.groups = std::max(program.groups, (c.targets + Program::kTargets - 1) / Program::kTargets);
+      }
+      device_.launch(program);
+    });
   });
 }
 
@@ -174,29 +176,33 @@ void DeviceEngine::multiply_sums(std::span<RnsPoly> out, std::span<const Factors
 
 Engine::Pair DeviceEngine::raise(const std::array<RnsPoly, 2>& a, Level level) const {
   const size_t n = ring().n();
+  const DeviceConverter& by = tables_.lift(0, 1, level + 1);
   Pair out = make_pair({level + 1, 0});
   Buffer coefficients = room(2);
   std::vector<NttTask> inverse, forward;
-  ReduceCentered reduce{ring().log_n(), primes_of(out[0].basis()), 0, {}, {}};
+  std::vector<Conversion> conversions;
   for (size_t i : {0, 1}) {
-    uint64_t* const to = coefficients.data() + i * n;
-    inverse.push_back({here(a[i]), to, tables_.last(0), 0});
-    reduce.in[i] = to;
-    reduce.out[i] = here(out[i]);
-    for (int j = 0; j < out[i].limbs(); ++j) forward.push_back({out[i].limb(j), out[i].limb(j), nullptr, j});
+    uint64_t* const y = coefficients.data() + i * n;
+    inverse.push_back({here(a[i]), y, by.last, 0});
+    conversions.push_back({y, here(out[i]) + n, by.matrix, by.reciprocals, 1, by.host->target_count(), 0, 1});
+    for (int j = 1; j <= level; ++j) forward.push_back({out[i].limb(j), out[i].limb(j), nullptr, j});
+    device_.copy(here(out[i]), here(a[i]), n);
   }
-  transform(NttDirection::kInverse, inverse);
-  device_.launch(reduce);
-  transform(NttDirection::kForward, forward);
+  transform_back(inverse);
+  if (level > 0) {
+    convert({level + 1, 0}, conversions);
+    transform_rows<NttDirection::kForward>(ring().log_n(), forward);
+  }
   return out;
 }
 
 Engine::Pair DeviceEngine::divide(const std::array<RnsPoly, 2>& x, Basis to) const {
   Pair out = make_pair(to);
-  if (x[0].basis().p == 0) {
-    divide_last(out, x);
+  const Basis from = x[0].basis();
+  if (from.p == 0) {
+    divide_by(tables_.lift(to.q, 0, to.q), from, out, {.x = x});
   } else {
-    divide_special(out, {x});
+    divide_special(from, out, {.x = x});
   }
   return out;
 }

@@ -1,7 +1,7 @@
 // DeviceEngine: the engine (ckks/engine/engine.h) of a device, by block programs.
 //
 // Operands and results are in the device's memory, keys and plaintexts as well (Engine::memory). An operation
-// is a dozen launches at most for each polynomial it switches; README.md counts them.
+// is eight launches at most for each polynomial it switches; README.md counts them.
 //
 // Rings of 2^10 to 2^16 coefficients, at most 64 primes and 32 digits.
 #pragma once
@@ -14,12 +14,15 @@
 
 namespace psm::ckks {
 
-class DeviceEngine final : public Engine {
+class DeviceEngine final : public Engine, public ResidueMaker {
  public:
   // Uploads primes and roots. The device outlives the engine and whatever lives in its memory.
   DeviceEngine(const Context& context, Device& device);
 
   Memory* memory() const override { return &device_; }
+  void wait() const override { device_.wait(); }
+  const ResidueMaker* residue_maker() const override { return this; }
+  Buffer residues(const CoefficientTile& tile, Basis basis) const override;
 
   void combine(std::span<RnsPoly> out, std::span<const Term> terms) const override;
   void scale(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z) const override;
@@ -52,37 +55,58 @@ class DeviceEngine final : public Engine {
   LimbPrimes primes_of(Basis basis) const;
   Permutation permutation_of(GaloisElement g) const;
 
-  void transform(NttDirection direction, std::span<const NttTask> tasks) const;
-  void convert(std::span<const Conversion> conversions) const;
+  // The inverse transform; rows and columns of either, of 2^log_n residues; changes of basis, with the forward
+  // transform's columns, to limbs of `basis`.
+  void transform_back(std::vector<NttTask> tasks) const;
+  template <NttDirection kDirection>
+  void transform_rows(int log_n, std::vector<NttTask>& tasks) const;
+  template <NttDirection kDirection>
+  void transform_columns(int log_n, std::vector<NttTask>& tasks) const;
+  void convert(Basis basis, std::span<const Conversion> conversions) const;
   void accumulate_terms(std::span<RnsPoly> out, std::span<const Term> terms, bool accumulate) const;
   void apply_gaussian(std::span<RnsPoly> out, std::span<const RnsPoly> a, GaussianInteger z, bool adds) const;
   void apply_plain(std::span<RnsPoly> out, std::span<const RnsPoly> a, const Plaintext& b, bool adds) const;
 
-  // What is divided, in memory modulo all its primes, and what the results are besides.
-  struct Division {
-    std::span<const RnsPoly> x;
+  // Digits and the key that they meet: with f and what is added, what is divided or rotated (key_operands.h).
+  struct KeyedSource {
+    const Digits* digits = nullptr;  // none for P times a ciphertext
+    const KeySwitchKey* key = nullptr;
     std::array<const RnsPoly*, 2> addends{};
-    Permutation permutation{};
   };
-  // By P or P q_l, into out, of that basis; by q_l.
-  void divide_special(std::span<RnsPoly> out, const Division& division) const;
-  void divide_last(std::span<RnsPoly> out, std::span<const RnsPoly> x) const;
-  void finish_division(std::span<RnsPoly> out, const Division& division, const Buffer& remainders,
-                       const Multiplier* inverses) const;
+  template <class Program>
+  Program key_program(Basis basis, Basis primes, const Multiplier* factor) const;
+  // The source as the program's next one, whose digits begin at `first`; counts bytes of key on these limbs.
+  template <class Program>
+  KeySource add_source(Program& program, Basis basis, const KeyedSource& source, int first,
+                       std::span<const int> limbs) const;
 
-  // The rotation of a source (SwitchedSource) on some limbs: limb j at (j - first) N of out.
+  // round(x / D) of polynomials in memory, or of what a source has, with a_i and an automorphism after it.
+  struct Division {
+    std::span<const RnsPoly> x{};
+    KeyedSource source{};
+    const Multiplier* factor = nullptr;
+    std::array<const RnsPoly*, 2> addends{};
+    GaloisElement automorphism = 1;
+  };
+  // By the product of the converter's sources, from that basis.
+  void divide_by(const DeviceConverter& by, Basis from, std::span<RnsPoly> out,
+                 const Division& division) const;
+  // By P, or P q_l where `out` says so.
+  void divide_special(Basis from, std::span<RnsPoly> out, const Division& division) const;
+
+  // Rotations of sources on some limbs: limb j at (j - first) N of out; `sum`: all of them to the first out.
   struct Stretch {
     int first, limbs;
+    bool sum = false;
+  };
+  struct Rotation {
+    KeyedSource source;
+    GaloisElement automorphism;
     std::array<uint64_t*, 2> out;
-    bool accumulate = false;
   };
-  struct Addends {
-    std::array<const RnsPoly*, 2> polys{};
-    const Multiplier* factor = nullptr;
-  };
-  void multiply_key(const Digits* digits, const KeySwitchKey* key, Basis basis, const Addends& addends,
-                    const Permutation& permutation, const Stretch& stretch) const;
-  void switch_source(const SwitchedSource& source, const Stretch& stretch) const;
+  void multiply_keys(Basis basis, const Multiplier* factor, std::span<const Rotation> rotations,
+                     const Stretch& stretch) const;
+  Rotation rotation_of(const SwitchedSource& source, std::array<uint64_t*, 2> out) const;
   // One tile of weighted sums on some limbs, whose sources stand in `switched`.
   struct LimbRange {
     int first, limbs;

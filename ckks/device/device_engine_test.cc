@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ckks/device/emulated_device.h"
+#include "ckks/device/testing/test_device.h"
 #include "ckks/engine/host_engine.h"
 #include "ckks/linalg/apply_transform.h"
 #include "ckks/scheme/testing/test_party.h"
@@ -61,7 +61,8 @@ class Comparison {
       : party_(party),
         context_(party.context),
         level_(level),
-        device_({.order = order}),
+        owned_(test_device({.order = order})),
+        device_(*owned_),
         engine_(context_, device_),
         random_(static_cast<uint64_t>(level)) {
     for (int i = 0; i < 3; ++i) {
@@ -106,7 +107,7 @@ class Comparison {
       engine.scale(scaled, x[0].c, {-12345678, 0x1p70});
       engine.add_constant(scaled[0], {3, -4});
       for (const size_t period : {size_t{1}, size_t{8}, static_cast<size_t>(context_.slots())}) {
-        const Encoder encoder(context_, engine.memory());
+        const Encoder encoder(context_, engine.residue_maker());
         const Plaintext plain = encoder.encode(party_.random_slots(5, period), level_);
         std::vector<RnsPoly> product = make(2);
         engine.multiply_plain(product, x[1].c, plain);
@@ -149,7 +150,7 @@ class Comparison {
       out.push_back(engine.switch_extended(sum, step));
       if (level_ == 0) return out;
       out.push_back(engine.divide(sum, {level_, 0}));
-      const Encoder encoder(context_, engine.memory());
+      const Encoder encoder(context_, engine.residue_maker());
       const Plaintext w = encoder.encode(party_.random_slots(6, 16), level_, Scale(1024), true);
       const Plaintext* const weights[] = {&w, &w};
       for (Engine::Pair& pair : engine.divide_weighted(sources, weights)) out.push_back(std::move(pair));
@@ -177,11 +178,11 @@ class Comparison {
           {.output = 1, .baby = r % 3, .weight = Plain(party_.random_slots(20 + r, 8))});
     }
     transform.terms.push_back({.output = 2, .baby = 5, .weight = Plain(party_.random_slots(30, 2))});
-    const auto encode = [&](Memory* memory) {
-      return EncodedTransform(context_, Encoder(context_, memory), transform, level_, context_.scale(level_),
+    const auto encode = [&](const ResidueMaker* maker) {
+      return EncodedTransform(context_, Encoder(context_, maker), transform, level_, context_.scale(level_),
                               context_.scale(level_ - 1));
     };
-    const EncodedTransform here = encode(nullptr), there = encode(&device_);
+    const EncodedTransform here = encode(nullptr), there = encode(&engine_);
     KeyRequest request;
     request_keys(here.schedule(), context_.chain(), level_, request);
     const EvaluationKeys keys = party_.generator.evaluation_keys(request), keys_there = keys.in(&device_);
@@ -208,14 +209,15 @@ class Comparison {
   TestParty& party_;
   const Context& context_;
   const Level level_;
-  EmulatedDevice device_;
+  const std::unique_ptr<Device> owned_;
+  Device& device_;
   const DeviceEngine engine_;
   const HostEngine host_engine_{context_};
   TrainingRandom random_;
   std::vector<Ciphertext> host_, there_;
 };
 
-TEST_CASE("the emulated device has the processor's bits, operation by operation") {
+TEST_CASE("the device has the processor's bits, operation by operation") {
   int compared = 0;
   for (const ParameterSpec& spec : parameter_sets()) {
     CAPTURE(spec.name);
@@ -230,6 +232,26 @@ TEST_CASE("the emulated device has the processor's bits, operation by operation"
     }
   }
   CHECK(compared >= 12);
+}
+
+TEST_CASE("plaintexts of every period are the host's, and their coefficients go up instead of limbs") {
+  const Context context(insecure_leveled(14, 4));
+  const std::unique_ptr<Device> owned = test_device({.order = ThreadOrder::kShuffled});
+  Device& device = *owned;
+  const DeviceEngine engine(context, device);
+  const Encoder here(context), there(context, &engine);
+  TrainingRandom random(8);
+  for (int log_period = 0; log_period < context.log_n(); ++log_period) {
+    CAPTURE(log_period);
+    std::vector<Complex> values(size_t{1} << log_period);
+    for (Complex& value : values) value = {random.uniform(-1, 1), random.uniform(-1, 1)};
+    const Scale scale(log_period % 2 == 0 ? 0x1p40 : 0x1p66);  // coefficients below 2^62, and above
+    const Plaintext expected = here.encode(values, context.max_level(), scale, true);
+    device.take_log();
+    const Plaintext encoded = there.encode(values, context.max_level(), scale, true);
+    CHECK(device.take_log().uploaded_bytes == 16 * values.size());
+    CHECK(same(encoded.in(nullptr).expand(), expected.expand()));
+  }
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
 // Divisions, key switching, and sums over rotations.
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "ckks/base/error.h"
 #include "ckks/device/device_engine.h"
+#include "ckks/ring/arithmetic/packing.h"
 
 namespace psm::ckks {
 namespace {
@@ -15,77 +17,64 @@ constexpr size_t kSwitchedWords = size_t{1} << 27;
 
 // ---- divisions -------------------------------------------------------------------------------------------
 
-void DeviceEngine::finish_division(std::span<RnsPoly> out, const Division& division, const Buffer& remainders,
-                                   const Multiplier* inverses) const {
-  DivideEnd end{{ring().log_n(), primes_of(out[0].basis())},
-                static_cast<int>(out.size()),
-                inverses,
-                division.permutation,
-                {},
-                {},
-                {},
-                {}};
-  for (size_t i = 0; i < out.size(); ++i) {
-    end.x[i] = here(division.x[i]);
-    end.r[i] = remainders.data() + i * static_cast<size_t>(out[0].limbs()) * ring().n();
-    end.a[i] = division.addends[i] == nullptr ? nullptr : here(*division.addends[i]);
-    end.out[i] = here(out[i]);
-  }
-  device_.launch(end);
-}
-
-void DeviceEngine::divide_special(std::span<RnsPoly> out, const Division& division) const {
+void DeviceEngine::divide_by(const DeviceConverter& by, Basis from, std::span<RnsPoly> out,
+                             const Division& division) const {
   const size_t n = ring().n(), polys = out.size();
-  const Basis basis = division.x[0].basis();
-  const DeviceConverter& by = tables_.mod_down(level_of(basis), basis.p, out[0].basis().q == basis.q - 1);
+  const Basis to = out[0].basis();
   const int sources = by.host->source_count(), targets = by.host->target_count();
-  PSM_CHECK(targets == out[0].limbs(), targets, " limbs");
+  PSM_CHECK(targets == to.limbs(), targets, " limbs");
   Buffer residues = room(polys * static_cast<size_t>(sources));
   Buffer remainders = room(polys * static_cast<size_t>(targets));
-  std::vector<NttTask> inverse, forward;
+  std::vector<NttTask> inverse;
   std::vector<Conversion> conversions;
+  std::vector<int> limbs;
+  for (int s = 0; s < sources; ++s) limbs.push_back(ring().limb_of(from, by.host->source(s)));
+  const bool is_keyed = division.x.empty();
   for (size_t i = 0; i < polys; ++i) {
     uint64_t* const y = residues.data() + i * static_cast<size_t>(sources) * n;
-    uint64_t* const r = remainders.data() + i * static_cast<size_t>(targets) * n;
     for (int s = 0; s < sources; ++s) {
-      const int prime = by.host->source(s);
-      inverse.push_back({division.x[i].limb(ring().limb_of(basis, prime)), y + static_cast<size_t>(s) * n,
-                         by.last + 2 * s, prime});
+      uint64_t* const to_limb = y + static_cast<size_t>(s) * n;
+      const uint64_t* const x = is_keyed ? to_limb : here(division.x[i]) + static_cast<size_t>(limbs[s]) * n;
+      inverse.push_back({x, to_limb, by.last + 2 * s, by.host->source(s)});
     }
-    for (int t = 0; t < targets; ++t) {
-      uint64_t* const limb = r + static_cast<size_t>(t) * n;
-      forward.push_back({limb, limb, nullptr, by.host->target(t)});
-    }
-    conversions.push_back({y, r, by.matrix, by.moduli, by.reciprocals, sources, targets});
+    conversions.push_back({y, remainders.data() + i * static_cast<size_t>(targets) * n, by.matrix,
+                           by.reciprocals, sources, targets, 0, 0});
   }
-  transform(NttDirection::kInverse, inverse);
-  convert(conversions);
-  transform(NttDirection::kForward, forward);
-  finish_division(out, division, remainders, by.inverses);
+  if (is_keyed) {
+    KeyRows program = key_program<KeyRows>(from, from, division.factor);
+    program.source = add_source(program, from, division.source, 0, limbs);
+    program.count = sources;
+    std::copy(limbs.begin(), limbs.end(), program.limb);
+    program.out = residues.data();
+    device_.launch(program);
+    transform_columns<NttDirection::kInverse>(ring().log_n(), inverse);
+  } else {
+    transform_back(std::move(inverse));
+  }
+  convert(to, conversions);
+
+  DivideRows program = key_program<DivideRows>(from, to, division.factor);
+  if (is_keyed) {
+    std::vector<int> all(static_cast<size_t>(targets));
+    std::iota(all.begin(), all.end(), 0);
+    program.source = add_source(program, from, division.source, 0, all);
+  }
+  program.polys = static_cast<int>(polys);
+  program.limbs = targets;
+  program.r = remainders.data();
+  program.inverse = by.inverses;
+  program.destination = permutation_of(inverse_element(division.automorphism, ring().log_n()));
+  for (size_t i = 0; i < polys; ++i) {
+    program.x[i] = is_keyed ? nullptr : here(division.x[i]);
+    program.a[i] = division.addends[i] == nullptr ? nullptr : here(*division.addends[i]);
+    program.out[i] = here(out[i]);
+  }
+  device_.launch(program);
 }
 
-void DeviceEngine::divide_last(std::span<RnsPoly> out, std::span<const RnsPoly> x) const {
-  const size_t n = ring().n();
-  const Basis to = out[0].basis();
-  const int last = to.q;
-  Buffer residues = room(2), remainders = room(2 * static_cast<size_t>(to.q));
-  std::vector<NttTask> inverse, forward;
-  ReduceCentered reduce{ring().log_n(), primes_of(to), last, {}, {}};
-  for (size_t i : {0, 1}) {
-    uint64_t* const y = residues.data() + i * n;
-    uint64_t* const r = remainders.data() + i * static_cast<size_t>(to.q) * n;
-    inverse.push_back({x[i].limb(last), y, tables_.last(last), last});
-    reduce.in[i] = y;
-    reduce.out[i] = r;
-    for (int j = 0; j < to.q; ++j) {
-      uint64_t* const limb = r + static_cast<size_t>(j) * n;
-      forward.push_back({limb, limb, nullptr, j});
-    }
-  }
-  transform(NttDirection::kInverse, inverse);
-  device_.launch(reduce);
-  transform(NttDirection::kForward, forward);
-  finish_division(out, {x}, remainders, tables_.rescale_inverses(Level::at(last)));
+void DeviceEngine::divide_special(Basis from, std::span<RnsPoly> out, const Division& division) const {
+  const bool rescales = out[0].basis().q == from.q - 1;
+  divide_by(tables_.mod_down(level_of(from), from.p, rescales), from, out, division);
 }
 
 // ---- digits and keys -------------------------------------------------------------------------------------
@@ -100,6 +89,7 @@ Digits DeviceEngine::decompose(const RnsPoly& c, int p_count) const {
   for (int d = 0; d < digits.count; ++d) {
     const DeviceConverter& by = tables_.mod_up(level, d, p_count);
     const int sources = by.host->source_count(), targets = by.host->target_count();
+    const int own = by.host->source(0);
     uint64_t* const extension = digits.extensions[d].data();
     for (int s = 0; s < sources; ++s) {
       const int j = by.host->source(s);
@@ -109,56 +99,64 @@ Digits DeviceEngine::decompose(const RnsPoly& c, int p_count) const {
       uint64_t* const limb = extension + static_cast<size_t>(t) * n;
       forward.push_back({limb, limb, nullptr, by.host->target(t)});
     }
-    conversions.push_back({y.data() + static_cast<size_t>(by.host->source(0)) * n, extension, by.matrix,
-                           by.moduli, by.reciprocals, sources, targets});
+    conversions.push_back({y.data() + static_cast<size_t>(own) * n, extension, by.matrix, by.reciprocals,
+                           sources, targets, own, sources});
   }
-  transform(NttDirection::kInverse, inverse);
-  convert(conversions);
-  transform(NttDirection::kForward, forward);
+  transform_back(std::move(inverse));
+  convert(digits.basis, conversions);
+  transform_rows<NttDirection::kForward>(ring().log_n(), forward);
   digits.transformed = true;
   return digits;
 }
 
-void DeviceEngine::multiply_key(const Digits* digits, const KeySwitchKey* key, Basis basis,
-                                const Addends& addends, const Permutation& permutation,
-                                const Stretch& stretch) const {
-  KeyProduct program{};
+template <class Program>
+Program DeviceEngine::key_program(Basis basis, Basis primes, const Multiplier* factor) const {
+  Program program{};
   program.log_n = ring().log_n();
-  program.primes = primes_of(basis);
-  program.first = stretch.first;
-  program.limbs = stretch.limbs;
-  program.factor = addends.factor;
-  program.permutation = permutation;
-  program.accumulate = stretch.accumulate;
-  for (size_t i : {0, 1}) {
-    program.addend[i] = addends.polys[i] == nullptr ? nullptr : here(*addends.polys[i]);
-    program.out[i] = stretch.out[i];
+  program.primes = primes_of(primes);
+  program.factor = factor;
+  uint64_t words = 0;
+  for (int j = 0; j < basis.limbs(); ++j) {
+    if (j == basis.q) words = 0;
+    PSM_CHECK(words % KeyLayout::kUnit == 0, words, " words");
+    program.layout.words[j] = static_cast<uint32_t>(words / KeyLayout::kUnit);
+    words += packed_bytes(ring().n(), ring().modulus(ring().prime_index(basis, j)).value) / sizeof(uint64_t);
   }
-  if (key != nullptr) {
-    PSM_CHECK(key->p_count == basis.p && key->level + 1 >= basis.q && digits->basis == basis &&
-                  digits->count <= kMaxDigits && static_cast<int>(key->digits.size()) >= digits->count,
-              "key level ", key->level, " basis ", basis.q, "+", basis.p);
-    program.digits = digits->count;
-    program.own = digits->limb(0)[0];  // the first digit's own
-    for (int j = 0; j < basis.limbs(); ++j) {
-      const PackedPoly& of_key = key->digits[0].b;
-      const int limb = j < basis.q ? j : int{key->level} + 1 + j - basis.q;
-      const auto words = static_cast<size_t>(of_key.limb(limb) - of_key.limb(0)) / sizeof(uint64_t);
-      PSM_CHECK(words % KeyProduct::kKeyUnit == 0, words, " words");
-      program.key_words[j] = static_cast<uint32_t>(words / KeyProduct::kKeyUnit);
-      if (j >= stretch.first && j < stretch.first + stretch.limbs)
-        program.key_bytes += 2 * static_cast<uint64_t>(digits->count) * of_key.limb_bytes(limb);
-    }
-    for (int d = 0; d < digits->count; ++d) {
-      const DigitRange own = context().digit(d, level_of(basis));
-      const auto words = [](const PackedPoly& poly) {
-        return reinterpret_cast<const uint64_t*>(poly.limb(0));
-      };
-      program.digit[d] = {digits->extensions[d].data(), words(key->digits[d].b), words(key->digits[d].a),
-                          own.begin, own.end};
-    }
+  const Level level{level_of(basis)};
+  PSM_CHECK(context().digit_count(level) <= kMaxDigits, context().digit_count(level), " digits");
+  for (int d = 0; d < context().digit_count(level); ++d) {
+    const DigitRange own = context().digit(d, level);
+    program.layout.own_begin[d] = static_cast<uint8_t>(own.begin);
+    program.layout.own_end[d] = static_cast<uint8_t>(own.end);
   }
-  device_.launch(program);
+  return program;
+}
+
+template <class Program>
+KeySource DeviceEngine::add_source(Program& program, Basis basis, const KeyedSource& from, int first,
+                                   std::span<const int> limbs) const {
+  KeySource source{};
+  for (size_t i : {0, 1}) source.addend[i] = from.addends[i] == nullptr ? nullptr : here(*from.addends[i]);
+  if (from.key == nullptr) return source;
+  const Digits& digits = *from.digits;
+  const KeySwitchKey& key = *from.key;
+  PSM_CHECK(key.p_count == basis.p && key.level + 1 >= basis.q && digits.basis == basis &&
+                static_cast<int>(key.digits.size()) >= digits.count,
+            "key level ", key.level, " basis ", basis.q, "+", basis.p);
+  const PackedPoly& layout = key.digits[0].b;
+  source.own = digits.limb(0)[0];  // the first digit's own
+  source.first = static_cast<uint16_t>(first);
+  source.digits = static_cast<uint16_t>(digits.count);
+  source.special = static_cast<uint32_t>(static_cast<size_t>(layout.limb(key.level + 1) - layout.limb(0)) /
+                                         (sizeof(uint64_t) * KeyLayout::kUnit));
+  const auto words = [](const PackedPoly& poly) { return reinterpret_cast<const uint64_t*>(poly.limb(0)); };
+  for (int d = 0; d < digits.count; ++d)
+    program.digit[first + d] = {digits.extensions[d].data(), words(key.digits[d].b), words(key.digits[d].a)};
+  for (const int j : limbs) {
+    const int limb = j < basis.q ? j : int{key.level} + 1 + j - basis.q;
+    program.key_bytes += 2 * static_cast<uint64_t>(digits.count) * layout.limb_bytes(limb);
+  }
+  return source;
 }
 
 Engine::Pair DeviceEngine::switch_key(const RnsPoly& c, const KeySwitchKey& key,
@@ -169,27 +167,28 @@ Engine::Pair DeviceEngine::switch_key(const RnsPoly& c, const KeySwitchKey& key,
 Engine::Pair DeviceEngine::switch_key(const Digits& digits, const KeySwitchKey& key,
                                       const SwitchOptions& options) const {
   const Basis basis = digits.basis;
-  Pair x = make_pair(basis);
   const std::array<const RnsPoly*, 2> addends = {options.addend0, options.addend1};
   // Divided by P alone, P a_i comes out as a_i and is added then; divided by P q_l it has to go in.
-  Addends before;
-  if (options.rescale) before = {addends, tables_.p_products(basis.p)};
-  multiply_key(&digits, &key, basis, before, {}, {0, basis.limbs(), {here(x[0]), here(x[1])}});
+  Division division{.source = {&digits, &key, {}}, .automorphism = options.automorphism};
+  if (options.rescale) {
+    division.source.addends = addends;
+    division.factor = tables_.p_products(basis.p);
+  } else {
+    division.addends = addends;
+  }
   Pair out = make_pair({basis.q - (options.rescale ? 1 : 0), 0});
-  Division division{x, {}, permutation_of(options.automorphism)};
-  if (!options.rescale) division.addends = addends;
-  divide_special(out, division);
+  divide_special(basis, out, division);
   return out;
 }
 
 Engine::Pair DeviceEngine::switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const {
   const Basis basis = x[0].basis();
   RnsPoly c1 = make({basis.q, 0});
-  divide_special({&c1, 1}, {{&x[1], 1}});
+  divide_special(basis, {&c1, 1}, {.x = {&x[1], 1}});
   const Digits digits = decompose(c1, basis.p);
   Pair out = make_pair(basis);
-  multiply_key(&digits, step.key, basis, {{&x[0], nullptr}, nullptr}, permutation_of(step.element),
-               {0, basis.limbs(), {here(out[0]), here(out[1])}});
+  const Rotation rotation{{&digits, step.key, {&x[0], nullptr}}, step.element, {here(out[0]), here(out[1])}};
+  multiply_keys(basis, nullptr, {&rotation, 1}, {0, basis.limbs()});
   return out;
 }
 
@@ -200,24 +199,45 @@ Basis DeviceEngine::basis_of(const SwitchedSource& source) const {
   return {level + 1, context().p_count(level)};
 }
 
-void DeviceEngine::switch_source(const SwitchedSource& source, const Stretch& stretch) const {
-  const Basis basis = basis_of(source);
-  const Ciphertext& c = *source.from->source;
-  const Multiplier* p = tables_.p_products(basis.p);
-  if (source.step->key == nullptr) {
-    multiply_key(nullptr, nullptr, basis, {{&c.c[0], &c.c[1]}, p}, {}, stretch);
-  } else {
-    multiply_key(&source.from->digits, source.step->key, basis, {{&c.c[0], nullptr}, p},
-                 permutation_of(source.step->element), stretch);
+void DeviceEngine::multiply_keys(Basis basis, const Multiplier* factor, std::span<const Rotation> rotations,
+                                 const Stretch& stretch) const {
+  std::vector<int> limbs(static_cast<size_t>(stretch.limbs));
+  std::iota(limbs.begin(), limbs.end(), stretch.first);
+  for (size_t k = 0; k < rotations.size();) {
+    KeyProduct program = key_program<KeyProduct>(basis, basis, factor);
+    program.first = stretch.first;
+    program.limbs = stretch.limbs;
+    program.summed = stretch.sum;
+    program.accumulate = stretch.sum && k > 0;
+    for (int digits = 0; k < rotations.size() && program.count < kMaxKeySources; ++k) {
+      const Rotation& rotation = rotations[k];
+      const int more = rotation.source.key == nullptr ? 0 : rotation.source.digits->count;
+      if (digits + more > kMaxSourceDigits) break;
+      KeyProduct::Source& source = program.source[program.count++];
+      static_cast<KeySource&>(source) = add_source(program, basis, rotation.source, digits, limbs);
+      source.permutation = permutation_of(rotation.automorphism);
+      for (size_t i : {0, 1}) source.out[i] = stretch.sum ? rotations[0].out[i] : rotation.out[i];
+      digits += more;
+    }
+    device_.launch(program);
   }
+}
+
+DeviceEngine::Rotation DeviceEngine::rotation_of(const SwitchedSource& source,
+                                                 std::array<uint64_t*, 2> out) const {
+  const Ciphertext& c = *source.from->source;
+  if (source.step->key == nullptr) return {{nullptr, nullptr, {&c.c[0], &c.c[1]}}, 1, out};
+  return {{&source.from->digits, source.step->key, {&c.c[0], nullptr}}, source.step->element, out};
 }
 
 Engine::Pair DeviceEngine::sum_switched(std::span<const SwitchedSource> sources) const {
   PSM_CHECK(!sources.empty());
   const Basis basis = basis_of(sources[0]);
   Pair sum = make_pair(basis);
-  for (size_t k = 0; k < sources.size(); ++k)
-    switch_source(sources[k], {0, basis.limbs(), {here(sum[0]), here(sum[1])}, k > 0});
+  std::vector<Rotation> rotations;
+  for (const SwitchedSource& source : sources)
+    rotations.push_back(rotation_of(source, {here(sum[0]), here(sum[1])}));
+  multiply_keys(basis, tables_.p_products(basis.p), rotations, {0, basis.limbs(), true});
   return sum;
 }
 
@@ -239,10 +259,12 @@ std::vector<Engine::Pair> DeviceEngine::weighted_sums(std::span<const SwitchedSo
     for (int first = 0; first < basis.limbs(); first += static_cast<int>(together)) {
       const int limbs = std::min(static_cast<int>(together), basis.limbs() - first);
       const size_t words = static_cast<size_t>(limbs) * n;
+      std::vector<Rotation> rotations;
       for (int s = block.first_source; s < block.last_source; ++s) {
         uint64_t* const to = switched.data() + 2 * static_cast<size_t>(s - block.first_source) * words;
-        switch_source(sources[s], {first, limbs, {to, to + words}});
+        rotations.push_back(rotation_of(sources[s], {to, to + words}));
       }
+      multiply_keys(basis, tables_.p_products(basis.p), rotations, {first, limbs});
       for (const WeightTile& tile : block.tiles)
         multiply_tile(tile, block, {first, limbs}, basis, switched, sums);
     }
@@ -286,7 +308,8 @@ std::vector<Engine::Pair> DeviceEngine::divide_weighted(std::span<const Switched
   for (size_t k = 0; k < sources.size(); ++k) {
     Pair x = sum_switched(sources.subspan(k, 1));
     multiply_plain(x, x, *weights[k]);
-    divide_special(out.emplace_back(make_pair({x[0].basis().q - 1, 0})), {x});
+    const Basis basis = x[0].basis();
+    divide_special(basis, out.emplace_back(make_pair({basis.q - 1, 0})), {.x = x});
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "ckks/device/device_tables.h"
 
 #include <cstring>
+#include <numeric>
 
 #include "ckks/base/error.h"
 
@@ -43,10 +44,7 @@ const DeviceConverter& DeviceTables::converter(const BasisConverter& host) const
   for (int s = 0; s < host.source_count(); ++s)
     last.insert(last.end(), {host.inverse_transform(s).inverse_n, host.inverse_transform(s).inverse_n_root});
   for (int t = 0; t < host.target_count(); ++t) inverses.push_back(host.inverse_product(t));
-  return by_converter_[&host] = {&host,
-                                 keep(host.matrix()),
-                                 keep(host.target_moduli()),
-                                 keep(host.reciprocals()),
+  return by_converter_[&host] = {&host, keep(host.matrix()), keep(host.reciprocals()),
                                  keep(std::span<const Multiplier>(last)),
                                  keep(std::span<const Multiplier>(inverses))};
 }
@@ -60,6 +58,21 @@ const DeviceConverter& DeviceTables::mod_down(Level level, int p_count, bool res
                            : converters_.mod_down(level, p_count));
 }
 
+const DeviceConverter& DeviceTables::lift(int prime, int first, int end) const {
+  const BasisConverter* host = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    auto& kept = lifts_[{prime, first, end}];
+    if (!kept) {
+      std::vector<int> targets(static_cast<size_t>(end - first));
+      std::iota(targets.begin(), targets.end(), first);
+      kept = std::make_unique<const BasisConverter>(context_.ring(), std::vector<int>{prime}, targets);
+    }
+    host = kept.get();
+  }
+  return converter(*host);
+}
+
 const Multiplier* DeviceTables::p_products(int p_count) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   const Multiplier*& kept = p_products_[p_count];
@@ -67,19 +80,6 @@ const Multiplier* DeviceTables::p_products(int p_count) const {
   std::vector<Multiplier> products;
   for (int j = 0; j < context_.ring().q_count(); ++j) products.push_back(converters_.p_product(j, p_count));
   return kept = keep(std::span<const Multiplier>(products));
-}
-
-const Multiplier* DeviceTables::rescale_inverses(Level level) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const Multiplier*& kept = rescale_inverses_[level];
-  if (kept != nullptr) return kept;
-  const Ring& ring = context_.ring();
-  std::vector<Multiplier> inverses;
-  for (int j = 0; j < level; ++j) {
-    const Modulus& m = ring.q(j);
-    inverses.push_back(make_multiplier(inverse_mod(reduce_mod(ring.q(level).value, m), m), m));
-  }
-  return kept = keep(std::span<const Multiplier>(inverses));
 }
 
 Permutation DeviceTables::permutation(GaloisElement g) const {

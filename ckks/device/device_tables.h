@@ -1,5 +1,5 @@
 // What an engine keeps on its device for good: primes and roots, and, made at their first use, the constants
-// of changes of basis, of divisions, of products by P, and automorphisms. All of it is public.
+// of changes of basis, of products by P, and automorphisms. All of it is public.
 //
 // Thread-safe.
 #pragma once
@@ -22,7 +22,6 @@ namespace psm::ckks {
 struct DeviceConverter {
   const BasisConverter* host;
   const uint64_t* matrix;
-  const Modulus* moduli;
   const double* reciprocals;
   const Multiplier* last;      // of source s: two, NttTask::last
   const Multiplier* inverses;  // D^{-1} modulo target t
@@ -38,10 +37,10 @@ class DeviceTables {
 
   const DeviceConverter& mod_up(Level level, int digit, int p_count) const;
   const DeviceConverter& mod_down(Level level, int p_count, bool rescale) const;
+  // From one prime of q to those of [first, end), which it is none of.
+  const DeviceConverter& lift(int prime, int first, int end) const;
   // [P]_{q_j} by limb, P the product of the first p_count special primes.
   const Multiplier* p_products(int p_count) const;
-  // 1/q_level modulo q_j, j < level.
-  const Multiplier* rescale_inverses(Level level) const;
   // Of an automorphism that is not the identity.
   Permutation permutation(GaloisElement g) const;
 
@@ -58,7 +57,8 @@ class DeviceTables {
   mutable std::mutex mutex_;
   mutable std::vector<Buffer> kept_;
   mutable std::map<const BasisConverter*, DeviceConverter> by_converter_;
-  mutable std::map<int, const Multiplier*> p_products_, rescale_inverses_;
+  mutable std::map<std::tuple<int, int, int>, std::unique_ptr<const BasisConverter>> lifts_;
+  mutable std::map<int, const Multiplier*> p_products_;
   mutable std::map<GaloisElement, Permutation> permutations_;
 };
 

@@ -18,6 +18,7 @@
 
 #include "ckks/engine/operands.h"
 #include "ckks/scheme/chain/context.h"
+#include "ckks/scheme/encoding/residue_maker.h"
 
 namespace psm::ckks {
 
@@ -33,6 +34,11 @@ class Engine {
 
   // Where operands and results are, keys and plaintexts among them; null for the host's memory.
   virtual Memory* memory() const { return nullptr; }
+  // Who makes plaintexts there, for an Encoder; null for the host, which is one itself.
+  virtual const ResidueMaker* residue_maker() const { return nullptr; }
+
+  // Returns when the results of all operations are there.
+  virtual void wait() const {}
 
   // out_i = sum_t f_t a_{t,i}. out may be the polynomials of the first term.
   virtual void combine(std::span<RnsPoly> out, std::span<const Term> terms) const = 0;

@@ -31,13 +31,14 @@ EncodedTransform::EncodedTransform(const Context& context, const Encoder& encode
   PSM_CHECK(level >= 1 && level <= context.max_level(), "level ", level);
   const Scale scale(before_rescale(output_scale, context.q(level)) / input_scale);
   plaintexts_.resize(transform.terms.size());
+  Coefficients coefficients(transform.terms.size());
   parallel_for(0, transform.terms.size(), [&](size_t t) {
-    plaintexts_[t] = encoder.encode_on_host(transform.terms[t].weight.values(), level, scale, true);
+    coefficients[t] = encoder.coefficients(transform.terms[t].weight.values(), level, scale);
   });
   has_terms_ = schedule_.has_terms();
   find_lone_terms();
-  build_blocks();
-  if (encoder.memory() != nullptr) move_weights(encoder.memory());
+  encode_lone_terms(encoder, coefficients, scale);
+  build_blocks(encoder, coefficients);
 }
 
 void EncodedTransform::find_lone_terms() {
@@ -69,7 +70,17 @@ void EncodedTransform::find_lone_terms() {
   summed_sources_.erase(std::unique(summed_sources_.begin(), summed_sources_.end()), summed_sources_.end());
 }
 
-void EncodedTransform::build_blocks() {
+void EncodedTransform::encode_lone_terms(const Encoder& encoder, Coefficients& coefficients, Scale scale) {
+  for (const std::vector<int>& terms : lone_terms_) {
+    for (const int t : terms) {
+      const Encoder::Coefficients c = std::exchange(coefficients[t], {});
+      plaintexts_[t] = {context_.ring(), basis(), static_cast<int>(c.size()), scale,
+                        encoder.maker().residues({{c.data(), c.size()}, c.size(), c.largest}, basis())};
+    }
+  }
+}
+
+void EncodedTransform::build_blocks(const Encoder& encoder, Coefficients& coefficients) {
   const int source_count = static_cast<int>(summed_sources_.size());
   std::vector<int> place(schedule_.sources.size(), -1);
   for (int s = 0; s < source_count; ++s) place[summed_sources_[s]] = s;
@@ -77,22 +88,22 @@ void EncodedTransform::build_blocks() {
   const int together = sources_per_block(schedule_.accumulators.size());
   for (int first = 0; first < source_count; first += together) {
     WeightBlock block{first, std::min(first + together, source_count), {}};
-    // (accumulator, values per limb) -> sources and plaintexts, sources ascending.
+    // (accumulator, values per limb) -> sources and terms, sources ascending.
     std::map<std::pair<int, int>, std::vector<std::pair<int, int>>> rows;
     for (size_t t = 0; t < plaintexts_.size(); ++t) {
       if (is_lone_[schedule_.term_accumulator[t]]) continue;
       const int source = place[schedule_.term_source[t]];
       if (source < block.first_source || source >= block.last_source) continue;
-      rows[{schedule_.term_accumulator[t], plaintexts_[t].values_per_limb()}].push_back(
+      rows[{schedule_.term_accumulator[t], static_cast<int>(coefficients[t].size())}].push_back(
           {source, static_cast<int>(t)});
     }
     std::map<std::tuple<bool, int, std::vector<int>>, size_t> tile_of;
-    std::map<size_t, std::vector<int>> plaintexts_of;  // a tile's, rows x columns
+    std::map<size_t, std::vector<int>> terms_of;  // a tile's, rows x columns
     for (auto& [key, columns] : rows) {
       const auto [accumulator, values_per_limb] = key;
       std::sort(columns.begin(), columns.end());
       std::vector<int> sources;
-      for (const auto& [source, plaintext] : columns) sources.push_back(source);
+      for (const auto& [source, term] : columns) sources.push_back(source);
       const bool accumulate = written[accumulator] != 0;
       written[accumulator] = 1;
       const auto [it, is_new] =
@@ -102,51 +113,35 @@ void EncodedTransform::build_blocks() {
             {.sources = sources, .sums = {}, .values_per_limb = values_per_limb, .accumulate = accumulate});
       WeightTile& tile = block.tiles[it->second];
       tile.sums.push_back(accumulator);
-      std::vector<int>& plaintexts = plaintexts_of[it->second];
-      for (const auto& [source, plaintext] : columns) plaintexts.push_back(plaintext);
+      std::vector<int>& terms = terms_of[it->second];
+      for (const auto& [source, term] : columns) terms.push_back(term);
     }
-    for (size_t i = 0; i < block.tiles.size(); ++i) pack_weights(block.tiles[i], plaintexts_of[i]);
+    for (size_t i = 0; i < block.tiles.size(); ++i)
+      encode_weights(encoder, block.tiles[i], terms_of[i], coefficients);
     std::stable_partition(block.tiles.begin(), block.tiles.end(),
                           [](const WeightTile& tile) { return !tile.accumulate; });
     blocks_.push_back(std::move(block));
   }
 }
 
-void EncodedTransform::pack_weights(WeightTile& tile, const std::vector<int>& plaintexts) {
+void EncodedTransform::encode_weights(const Encoder& encoder, WeightTile& tile, const std::vector<int>& terms,
+                                      Coefficients& coefficients) const {
   const auto values = static_cast<size_t>(tile.values_per_limb);
-  const size_t rows = tile.sums.size(), cols = tile.sources.size();
-  const bool by_runs = tile.by_runs(context_.ring().n());
-  const auto limbs = static_cast<size_t>(plaintexts_[plaintexts[0]].basis().limbs());
-  Buffer& weights = tile.weights = Buffer(limbs * tile.limb_values());
-  parallel_for(0, limbs, [&](size_t limb) {
-    const int j = static_cast<int>(limb);
-    uint64_t* to = weights.data() + limb * tile.limb_values();
-    for (size_t r = 0; r < rows; ++r) {
-      for (size_t k = 0; k < cols; ++k) {
-        const uint64_t* from = plaintexts_[plaintexts[r * cols + k]].limb(j);
-        if (!by_runs) {
-          std::copy_n(from, values, to + (r * cols + k) * values);
-          continue;
-        }
-        uint64_t* at = to + matrix_constant(rows, cols, r, k);
-        for (size_t t = 0; t < values; ++t) at[t * rows * cols] = from[t];
-      }
-    }
-  });
-  for (const int plaintext : plaintexts) plaintexts_[plaintext] = {};
-}
-
-void EncodedTransform::move_weights(Memory* memory) {
-  for (Plaintext& plaintext : plaintexts_) {
-    if (!plaintext.empty()) plaintext = plaintext.in(memory);
+  Buffer joined(terms.size() * values);
+  auto* const to = reinterpret_cast<double*>(joined.data());
+  double largest = 0;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    const Encoder::Coefficients c = std::exchange(coefficients[terms[i]], {});
+    std::copy_n(c.data(), values, to + i * values);
+    largest = std::max(largest, c.largest);
   }
-  for (WeightBlock& block : blocks_) {
-    for (WeightTile& tile : block.tiles) {
-      Buffer there(tile.weights.size(), memory);
-      copy_words(there, 0, tile.weights, 0, tile.weights.size());
-      tile.weights = std::move(there);
-    }
-  }
+  tile.weights = encoder.maker().residues({.coefficients = {to, joined.size()},
+                                           .values = values,
+                                           .largest = largest,
+                                           .rows = tile.sums.size(),
+                                           .cols = tile.sources.size(),
+                                           .by_runs = tile.by_runs(context_.ring().n())},
+                                          basis());
 }
 
 size_t EncodedTransform::bytes() const {

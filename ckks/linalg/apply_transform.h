@@ -44,10 +44,14 @@ class EncodedTransform {
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;  // one input, one output
 
  private:
+  using Coefficients = std::vector<Encoder::Coefficients>;  // by term
   void find_lone_terms();
-  void build_blocks();
-  void move_weights(Memory* memory);
-  void pack_weights(WeightTile& tile, const std::vector<int>& plaintexts);
+  void encode_lone_terms(const Encoder& encoder, Coefficients& coefficients, Scale scale);
+  void build_blocks(const Encoder& encoder, Coefficients& coefficients);
+  // Also gives the coefficients back.
+  void encode_weights(const Encoder& encoder, WeightTile& tile, const std::vector<int>& terms,
+                      Coefficients& coefficients) const;
+  Basis basis() const { return {level_ + 1, context_.p_count(level_)}; }
   const Context& context_;
   TransformSchedule schedule_;
   Level level_;

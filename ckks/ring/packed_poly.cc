@@ -34,7 +34,7 @@ PackedPoly PackedPoly::in(Memory* memory) const {
   return copy;
 }
 
-PackedPoly::PackedPoly(const RnsPoly& poly) : PackedPoly(poly.ring(), poly.basis()) {
+PackedPoly::PackedPoly(const RnsPoly& poly) : PackedPoly(poly.ring(), poly.basis(), nullptr) {
   PSM_CHECK(poly.form() == Form::kNtt);
   parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
     const int limb = static_cast<int>(j);
@@ -43,7 +43,7 @@ PackedPoly::PackedPoly(const RnsPoly& poly) : PackedPoly(poly.ring(), poly.basis
 }
 
 PackedPoly::PackedPoly(const Ring& ring, Basis basis, const std::function<void(int, uint64_t*)>& fill)
-    : PackedPoly(ring, basis) {
+    : PackedPoly(ring, basis, nullptr) {
   parallel_for(0, static_cast<size_t>(limbs()), [&](size_t j) {
     const int limb = static_cast<int>(j);
     Buffer residues(ring_->n());
@@ -54,7 +54,7 @@ PackedPoly::PackedPoly(const Ring& ring, Basis basis, const std::function<void(i
 
 PackedPoly PackedPoly::read(const Ring& ring, Basis basis,
                             const std::function<void(uint8_t*, size_t)>& read) {
-  PackedPoly poly(ring, basis);
+  PackedPoly poly(ring, basis, nullptr);
   read(poly.data(), poly.bytes());
   return poly;
 }

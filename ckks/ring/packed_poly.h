@@ -17,6 +17,8 @@ class PackedPoly {
  public:
   PackedPoly() = default;
   explicit PackedPoly(const RnsPoly& poly);
+  // Room for residues, which are undefined.
+  PackedPoly(const Ring& ring, Basis basis, Memory* memory);
   // From residues that fill(j, residues) makes: n of limb j, in any order of limbs and in parallel.
   PackedPoly(const Ring& ring, Basis basis, const std::function<void(int, uint64_t*)>& fill);
   // As it lies in a file: read(bytes, count) brings all of its bytes.
@@ -44,7 +46,6 @@ class PackedPoly {
   }
 
  private:
-  PackedPoly(const Ring& ring, Basis basis, Memory* memory = nullptr);  // room for the residues
   // Whether holds(j, prime) of all limbs j, in parallel.
   template <typename Holds>
   bool for_all_limbs(const Holds& holds) const;

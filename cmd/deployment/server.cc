@@ -7,7 +7,7 @@ namespace psm::cmd {
 Server::Server(const Deployment& deployment, const ckks::EvaluationKeys& keys, ckks::Device* device)
     : deployment_(deployment),
       chosen_(*deployment.context, keys, device),
-      encoder_(*deployment.context, chosen_.engine().memory()),
+      encoder_(*deployment.context, chosen_.engine().residue_maker()),
       evaluator_(chosen_.engine(), chosen_.keys()),
       bootstrapper_(deployment.bootstrap
                         ? std::make_unique<const ckks::Bootstrapper>(*deployment.context, encoder_)

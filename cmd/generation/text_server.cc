@@ -50,7 +50,7 @@ TextServer::TextServer(const GenerationDeployment& deployment, const ckks::Evalu
     : d_(deployment),
       kept_(kept),
       chosen_(*d_.context, keys, device),
-      encoder_(*d_.context, chosen_.engine().memory()),
+      encoder_(*d_.context, chosen_.engine().residue_maker()),
       evaluator_(chosen_.engine(), chosen_.keys()) {
   if (d_.bootstrap) bootstrapper_ = std::make_unique<const ckks::Bootstrapper>(*d_.context, encoder_);
   for (const auto& plan : d_.sparse)

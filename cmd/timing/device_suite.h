@@ -1,10 +1,12 @@
-// The suite `device` of //cmd:bench: what a device takes for a rotation, a product and a bootstrap, beside
-// what its launch log predicts, and whether the bits are the processor's. On the emulated device the counts are
-// a GPU's and the times are not.
+// The suite `device` of //cmd:bench: what a device takes for a transform, a rotation, a product and a bootstrap.
+// Counts are those of a device that computes nothing (ckks/device/counting_device.h), and so is what they predict;
+// times, and whether the bits are the processor's, are those of a device at hand. On the emulated one the times
+// are not a GPU's.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,13 +16,24 @@
 
 namespace psm::cmd {
 
+// What a GPU of the kind that predictions are for has to reach, and what it might.
+struct DeviceBar {
+  double must_ms = 0, aim_ms = 0;
+};
+
 struct DeviceRow {
   std::string name;
   int limbs = 0;  // of the operand
-  ckks::LaunchLog::Entry total;
+  ckks::LaunchLog log;
   double predicted_ms = 0;  // by ckks::kH200ByDataSheet
-  double least_ms = 0, median_ms = 0;
-  bool same_bits = false;
+  double host_ms = 0;       // the least that the host took to ask for it all, without a driver
+  std::optional<DeviceBar> bar;
+
+  struct Measured {
+    double least_ms = 0, median_ms = 0;
+    bool same_bits = false;
+  };
+  std::optional<Measured> measured;
 
   Json json() const;
 };
@@ -30,9 +43,9 @@ struct DeviceSuiteOptions {
   std::function<void(const char* name)> starting{};
 };
 
-// The context must bootstrap. Constants are on the device before what is timed, and a time ends with the first
-// word of the result at the host.
-std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device& device,
+// The context must bootstrap. Without a device nothing is measured. Constants are on the device before what is
+// timed, and a time ends with the first word of the result at the host.
+std::vector<DeviceRow> device_suite(const ckks::Context& context, ckks::Device* device,
                                     const DeviceSuiteOptions& options);
 
 }  // namespace psm::cmd

@@ -6,27 +6,37 @@
 namespace psm::cmd {
 namespace {
 
-TEST_CASE("the device suite counts what was launched and compares bits") {
+TEST_CASE("the device suite counts what would be launched, and measures and compares what is") {
   const ckks::Context context(ckks::insecure_bootstrappable(10));
   ckks::EmulatedDevice device;
-  const std::vector<DeviceRow> rows = device_suite(context, device, {.repetitions = 2});
-  REQUIRE(rows.size() == 3);
-  for (const DeviceRow& row : rows) {
+  const std::vector<DeviceRow> rows = device_suite(context, &device, {.repetitions = 2}),
+                               only_counted = device_suite(context, nullptr, {});
+  REQUIRE(rows.size() == 4);
+  REQUIRE(only_counted.size() == 4);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const DeviceRow& row = rows[i];
     CAPTURE(row.name);
-    CHECK(row.same_bits);
-    CHECK(row.least_ms > 0);
-    CHECK(row.least_ms <= row.median_ms);
-    CHECK(row.total.work.bytes > 0);
+    REQUIRE(row.measured.has_value());
+    CHECK(row.measured->same_bits);
+    CHECK(row.measured->least_ms > 0);
+    CHECK(row.measured->least_ms <= row.measured->median_ms);
+    CHECK(row.log.total().work.bytes > 0);
     Json json = row.json();
-    CHECK(json["launches"].number("launches") == static_cast<double>(row.total.launches));
+    CHECK(json["launches"].number("launches") == static_cast<double>(row.log.total().launches));
+    CHECK_FALSE(only_counted[i].measured.has_value());
+    CHECK(only_counted[i].log.total().work.bytes == row.log.total().work.bytes);
   }
-  CHECK(rows[0].total.launches == 12);
-  CHECK(rows[1].total.launches == 13);  // the products of the two ciphertexts before it
-  CHECK(rows[2].total.launches > 50 * rows[0].total.launches);
+  CHECK(rows[0].log.total().launches == 2);
+  CHECK(rows[1].log.total().launches == 8);
+  CHECK(rows[2].log.total().launches == 9);  // the products of the two ciphertexts before it
+  CHECK(rows[3].log.total().launches > 50 * rows[1].log.total().launches);
+  // A ring this small does nothing for as long as a launch takes.
+  CHECK(rows[1].log.small.launches == rows[1].log.total().launches);
+  CHECK(rows[1].log.small.work.bytes == rows[1].log.total().work.bytes);
   // The prediction is the sum of its parts: at least the time of all bytes, and of all launches.
-  const double least = 1e3 * (static_cast<double>(rows[2].total.work.bytes) / 4.3e12 +
-                              static_cast<double>(rows[2].total.launches) * 2e-6);
-  CHECK(rows[2].predicted_ms >= 0.999 * least);
+  const double least = 1e3 * (static_cast<double>(rows[3].log.total().work.bytes) / 4.3e12 +
+                              static_cast<double>(rows[3].log.total().launches) * 2e-6);
+  CHECK(rows[3].predicted_ms >= 0.999 * least);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "ckks/base/progress.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/client/client_keys.h"
+#include "cmd/deployment/device_pass.h"
 #include "cmd/deployment/server.h"
 #include "cmd/deployment/twin_run.h"
 #include "cmd/terminal/common_flags.h"
@@ -34,6 +35,7 @@ class Suite {
       throw Error(message(prompts.size(), " prompts do not share a pass; give 1 to ", d_.packing.prompts));
     }
     require_memory(d_.server_bytes());
+    require_device_room(options.device, d_);
   }
 
   ModelTimes run() {
@@ -44,7 +46,7 @@ class Suite {
     starting("keys");
     keys_ = make_client_keys(d_, times_.figures);
     times_.keygen = keys_.seconds;
-    Server server(d_, keys_.evaluation);
+    Server server(d_, keys_.evaluation, options_.device);
     ckks::Encryptor encryptor(*d_.context, keys_.public_key);
     const auto inputs =
         encrypt_inputs(d_, encoder_, encryptor, attention::client_inputs(d_.model, d_.packing, prompts_));
@@ -55,13 +57,15 @@ class Suite {
     for (int pass = 0; pass <= options_.repetitions; ++pass) {
       starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options_.repetitions));
       last = {};  // its outputs make room
-      PassTimes times = timed_pass(server, inputs, last);
+      const double start = seconds_now();
+      PassTimes times = timed_pass(server, inputs, last, false);
+      const double seconds = options_.device == nullptr ? sum(times.seconds) : seconds_now() - start;
       if (pass == 0) {
-        times_.first = sum(times.seconds);
+        times_.first = seconds;
         times_.first_encoding = sum(times.encode_seconds);
         continue;
       }
-      times_.warm.push_back(sum(times.seconds));
+      times_.warm.push_back(seconds);
       warm.push_back(std::move(times));
       for (int i = 0; i < options_.bootstrap_repetitions && d_.plan.bootstraps > 0; ++i) {
         const double begin = seconds_now();
@@ -70,6 +74,11 @@ class Suite {
       }
     }
     compare(last, twin);
+    if (options_.device != nullptr) {
+      starting("a pass that waits for each instruction");
+      break_down(timed_pass(server, inputs, last, true));
+      return std::move(times_);
+    }
     const auto at = std::find(times_.warm.begin(), times_.warm.end(), times_.warm_pass());
     break_down(std::move(warm[at - times_.warm.begin()]));
     return std::move(times_);
@@ -87,11 +96,12 @@ class Suite {
   }
 
   PassTimes timed_pass(Server& server, const std::map<std::string, ckks::Ciphertext>& inputs,
-                       program::RunResult& result) {
+                       program::RunResult& result, bool waits) {
     PassTimes times;
     Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
     KernelTimer timer;
     program::RunOptions options;
+    options.waits = waits;
     options.progress = [&](size_t done, size_t) {
       times.kernels.push_back(timer.take());
       progress.set(static_cast<double>(done));

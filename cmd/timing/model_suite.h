@@ -7,7 +7,8 @@
 // one process.
 //
 // Seconds of a pass are those of all its instructions, kernels timed (kernel_timer.h). The unit that a pass
-// is measured in is the bootstrap: their ratio says what the machine's load and clock do not.
+// is measured in is the bootstrap: their ratio says what the machine's load and clock do not. On a device a pass
+// ends with its outputs at the host, and a last pass, which waits for each instruction, gives the parts.
 #pragma once
 
 #include <functional>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "ckks/device/device.h"
 #include "cmd/deployment/comparison.h"
 #include "cmd/deployment/run_figures.h"
 #include "cmd/timing/pass_breakdown.h"
@@ -24,6 +26,7 @@ namespace psm::cmd {
 struct ModelSuiteOptions {
   int repetitions = 3;                               // warm passes
   int bootstrap_repetitions = 3;                     // bootstraps after each of them
+  ckks::Device* device = nullptr;                    // the processor
   std::function<void(const std::string&)> starting;  // told what is done next; may be empty
 };
 

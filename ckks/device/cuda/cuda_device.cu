@@ -12,6 +12,8 @@ template <class Program>
 constexpr int kResidentBlocks = 0;
 template <>
 constexpr int kResidentBlocks<NttRows<NttDirection::kInverse>> = 3;
+template <>
+constexpr int kResidentBlocks<KeyRows> = 3;
 // What the driver and others on the GPU may need besides.
 constexpr size_t kReserveBytes = size_t{256} << 20;
 
@@ -90,6 +92,7 @@ class CudaDevice final : public Device {
     require(cudaMemcpyAsync(to, from, words * sizeof(uint64_t), cudaMemcpyDeviceToHost, stream_), "download");
     require(cudaStreamSynchronize(stream_), "compute");
   }
+  void wait_for_all() override { require(cudaStreamSynchronize(stream_), "compute"); }
 
   cudaStream_t stream_ = nullptr;
   void* arena_ = nullptr;

@@ -7,6 +7,8 @@
 
 #include "ckks/device/programs/combine.h"
 #include "ckks/device/programs/convert.h"
+#include "ckks/device/programs/divide_rows.h"
+#include "ckks/device/programs/encode.h"
 #include "ckks/device/programs/key_product.h"
 #include "ckks/device/programs/matrix_product.h"
 #include "ckks/device/programs/ntt.h"
@@ -31,15 +33,17 @@ struct ProgramList {
   };
 };
 
-using AllPrograms = ProgramList<NttColumns<2, NttDirection::kForward>, NttColumns<3, NttDirection::kForward>,
-                                NttColumns<4, NttDirection::kForward>, NttColumns<5, NttDirection::kForward>,
-                                NttColumns<6, NttDirection::kForward>, NttColumns<7, NttDirection::kForward>,
-                                NttColumns<8, NttDirection::kForward>, NttColumns<2, NttDirection::kInverse>,
-                                NttColumns<3, NttDirection::kInverse>, NttColumns<4, NttDirection::kInverse>,
-                                NttColumns<5, NttDirection::kInverse>, NttColumns<6, NttDirection::kInverse>,
-                                NttColumns<7, NttDirection::kInverse>, NttColumns<8, NttDirection::kInverse>,
-                                NttRows<NttDirection::kForward>, NttRows<NttDirection::kInverse>,
-                                ConvertBasis, ReduceCentered, KeyProduct, Combine, GaussianProduct,
-                                ProductSums, PlainProduct, DivideEnd, MatrixProduct>;
+using AllPrograms =
+    ProgramList<NttColumns<2, NttDirection::kForward>, NttColumns<3, NttDirection::kForward>,
+                NttColumns<4, NttDirection::kForward>, NttColumns<5, NttDirection::kForward>,
+                NttColumns<6, NttDirection::kForward>, NttColumns<7, NttDirection::kForward>,
+                NttColumns<8, NttDirection::kForward>, NttColumns<2, NttDirection::kInverse>,
+                NttColumns<3, NttDirection::kInverse>, NttColumns<4, NttDirection::kInverse>,
+                NttColumns<5, NttDirection::kInverse>, NttColumns<6, NttDirection::kInverse>,
+                NttColumns<7, NttDirection::kInverse>, NttColumns<8, NttDirection::kInverse>,
+                NttRows<NttDirection::kForward>, NttRows<NttDirection::kInverse>, ConvertColumns<2>,
+                ConvertColumns<3>, ConvertColumns<4>, ConvertColumns<5>, ConvertColumns<6>, ConvertColumns<7>,
+                ConvertColumns<8>, KeyRows, DivideRows, KeyProduct, Combine, GaussianProduct, ProductSums,
+                PlainProduct, MatrixProduct, EncodeBlock, ReduceCoefficients, SpreadValues>;
 
 }  // namespace psm::ckks

@@ -4,11 +4,9 @@
 //     GaussianProduct  out_i = z a_i or out_i = a_i + z, z = real + imag X^(N/2) as its two residues a limb
 //     ProductSums      Engine::multiply_sums, a stretch of its products at a time
 //     PlainProduct     out_i = a_i b or a_i + b, b constant on runs
-//     DivideEnd        out_i = sigma_g( (x_i - r_i) / D + a_i ), what a division by D ends with
 #pragma once
 
 #include "ckks/device/programs/limb_primes.h"
-#include "ckks/device/programs/permutation.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
 namespace psm::ckks {
@@ -160,32 +158,6 @@ struct PlainProduct : Elementwise {
     const Modulus m = primes.modulus(e.j);
     const uint64_t value = a[e.poly][e.word], c = b[e.word >> log_run];
     out[e.poly][e.word] = adds ? add_mod(value, c, m) : mul_mod(value, c, m);
-  }
-};
-
-struct DivideEnd : Elementwise {
-  static constexpr const char* kName = "divide end";
-  int polys;
-  const Multiplier* inverse;  // 1/D modulo the prime of limb j
-  Permutation permutation;
-  const uint64_t *x[2], *r[2], *a[2];  // a may be null
-  uint64_t* out[2];
-
-  uint32_t blocks() const { return blocks_of(polys); }
-  Work work() const {
-    int addends = 0;
-    for (int i = 0; i < polys; ++i) addends += a[i] != nullptr;
-    return work_of(3 * polys + addends, polys);
-  }
-
-  template <int kPhase>
-  constexpr void phase(Place place, uint64_t*) const {
-    const ElementPlace e(place, log_n, primes.limbs());
-    const Modulus m = primes.modulus(e.j);
-    const uint64_t from = e.word - e.at + permutation.source(e.at);
-    uint64_t value = mul_mod(x[e.poly][from] + m.value - r[e.poly][from], inverse[e.j], m);
-    if (a[e.poly] != nullptr) value = add_mod(value, a[e.poly][from], m);
-    out[e.poly][e.word] = value;
   }
 };
 

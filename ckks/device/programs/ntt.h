@@ -13,6 +13,8 @@
 // A limb may be transformed in place. 10 <= log_n <= 16.
 #pragma once
 
+#include <type_traits>
+
 #include "ckks/device/programs/block_program.h"
 #include "ckks/ring/arithmetic/modulus.h"
 
@@ -30,14 +32,31 @@ struct NttTask {
 };
 constexpr int kMaxNttTasks = 96;
 
+// Tasks of one prime stand together, so that they run together and its roots are read once.
 struct NttBatch {
   const NttView* views;  // by prime
   int log_n;
   int count;
   NttTask tasks[kMaxNttTasks];
+
+  constexpr int primes() const {
+    int primes = 0;
+    for (int i = 0; i < count; ++i) primes += i == 0 || tasks[i].prime != tasks[i - 1].prime;
+    return primes;
+  }
 };
 
 enum class NttDirection { kForward, kInverse };
+
+// Calls body with a ring's bits of columns as a constant.
+template <int kColumnBits = kMinDeviceLogN - kLogRow, class Body>
+void with_column_bits(int log_n, const Body& body) {
+  if (log_n - kLogRow == kColumnBits) {
+    body(std::integral_constant<int, kColumnBits>());
+  } else if constexpr (kColumnBits < kMaxDeviceLogN - kLogRow) {
+    with_column_bits<kColumnBits + 1>(log_n, body);
+  }
+}
 
 namespace ntt_program {
 
@@ -83,7 +102,8 @@ constexpr void inverse_layers(uint64_t* x, uint64_t node, uint64_t bound, const 
 // `layers` layers, whose nodes have so many roots.
 constexpr Work work_of(const NttBatch& batch, int layers, uint64_t roots) {
   const uint64_t count = static_cast<uint64_t>(batch.count), n = uint64_t{1} << batch.log_n;
-  return {count * 8 * (2 * n + 2 * roots), count * n / 2 * static_cast<uint64_t>(layers)};
+  return {count * 16 * n + static_cast<uint64_t>(batch.primes()) * 16 * roots,
+          count * n / 2 * static_cast<uint64_t>(layers)};
 }
 
 }  // namespace ntt_program
@@ -185,6 +205,60 @@ struct NttColumns {
   }
 };
 
+// A thread's part of a row of 256 residues that 16 threads transform: places lane + 16 i and 16 lane + i of it,
+// i < 16, with the row in shared memory (a word more after 16, so that lanes meet no bank twice).
+struct RowPart {
+  static constexpr uint32_t kLanes = kRow / ntt_program::kPoints;
+  static constexpr uint32_t kPaddedLane = ntt_program::kPoints + 1, kPaddedRow = kLanes * kPaddedLane;
+
+  uint64_t* room;  // of the row
+  uint32_t lane;
+  uint64_t node;  // of the row's first layer
+  const NttView* view;
+
+  // Where place k of a row stands in its room.
+  static constexpr uint32_t padded(uint32_t k) { return k + k / ntt_program::kPoints; }
+
+  // The four upper layers of the forward transform, from residues at in[16 i].
+  constexpr void forward_upper(const uint64_t* in) const {
+    uint64_t x[ntt_program::kPoints] = {};
+    PSM_UNROLL
+    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = in[i * kLanes];
+    ntt_program::forward_layers<4>(x, node, *view);
+    PSM_UNROLL
+    for (int i = 0; i < ntt_program::kPoints; ++i) room[lane + i * kPaddedLane] = x[i];
+  }
+  // The four lower ones; residues in [0, q).
+  constexpr void forward_lower() const {
+    uint64_t* const together = room + lane * kPaddedLane;
+    uint64_t x[ntt_program::kPoints] = {};
+    PSM_UNROLL
+    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = together[i];
+    ntt_program::forward_layers<4>(x, node * kLanes + lane, *view);
+    PSM_UNROLL
+    for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = reduce_mod(x[i], view->modulus);
+  }
+  // The four lower layers of the inverse, of residues in [0, q).
+  constexpr void inverse_lower() const {
+    uint64_t* const together = room + lane * kPaddedLane;
+    uint64_t x[ntt_program::kPoints] = {};
+    PSM_UNROLL
+    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = together[i];
+    ntt_program::inverse_layers<4, 0>(x, node * kLanes + lane, view->modulus.value, *view);
+    PSM_UNROLL
+    for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = x[i];
+  }
+  // The four upper ones, to out[16 i], in [0, 2q).
+  constexpr void inverse_upper(uint64_t* out) const {
+    uint64_t x[ntt_program::kPoints] = {};
+    PSM_UNROLL
+    for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = room[lane + i * kPaddedLane];
+    ntt_program::inverse_layers<4, 0>(x, node, 16 * view->modulus.value, *view);
+    PSM_UNROLL
+    for (int i = 0; i < ntt_program::kPoints; ++i) out[i * kLanes] = reduce_lazy(x[i], view->modulus);
+  }
+};
+
 // Rows, 16 threads each; 16 rows in a block, or all of a limb that has fewer.
 template <NttDirection kDirection>
 struct NttRows {
@@ -192,62 +266,47 @@ struct NttRows {
   static constexpr const char* kName = kIsForward ? "ntt rows forward" : "ntt rows inverse";
   static constexpr int kPhases = 3;
   static constexpr int kMaxThreads = 256;
-  static constexpr uint32_t kLanes = kRow / ntt_program::kPoints, kMaxRows = 16;
-  // A word more after 16, so that lanes meet no bank twice.
-  static constexpr uint32_t kPaddedLane = ntt_program::kPoints + 1, kPaddedRow = kLanes * kPaddedLane;
-  static constexpr size_t kSharedWords = kMaxRows * kPaddedRow;
+  static constexpr uint32_t kMaxRows = 16;
+  static constexpr size_t kSharedWords = kMaxRows * RowPart::kPaddedRow;
 
   NttBatch batch;
 
   constexpr uint32_t rows() const { return uint32_t{1} << (batch.log_n - kLogRow); }
   constexpr uint32_t block_rows() const { return rows() < kMaxRows ? rows() : kMaxRows; }
   uint32_t blocks() const { return static_cast<uint32_t>(batch.count) * (rows() / block_rows()); }
-  uint32_t threads() const { return block_rows() * kLanes; }
+  uint32_t threads() const { return block_rows() * RowPart::kLanes; }
   Work work() const { return ntt_program::work_of(batch, kLogRow, uint64_t{1} << batch.log_n); }
 
   template <int kPhase>
   constexpr void phase(Place at, uint64_t* shared) const {
-    const uint32_t parts = rows() / block_rows();
+    constexpr uint32_t kLanes = RowPart::kLanes;
+    const uint32_t parts = rows() / block_rows(), slot = at.thread / kLanes, lane = at.thread % kLanes;
     const NttTask& task = batch.tasks[at.block / parts];
-    const NttView& view = batch.views[task.prime];
-    const uint32_t row = at.block % parts * block_rows() + at.thread / kLanes, lane = at.thread % kLanes;
-    // Places lane + 16 i and 16 lane + i of the row, i < 16.
-    uint64_t* const room = shared + at.thread / kLanes * kPaddedRow;
-    uint64_t* const apart = room + lane;
-    uint64_t* const together = room + lane * kPaddedLane;
-    uint64_t* const out = task.out + uint64_t{row} * kRow + lane;
-    const uint64_t* const in = kIsForward ? out : task.in + uint64_t{row} * kRow + lane;
-    const uint64_t node = rows() + row;  // of the row
-    const uint64_t q = view.modulus.value;
-    uint64_t x[ntt_program::kPoints] = {};
+    const uint32_t row = at.block % parts * block_rows() + slot;
+    const RowPart part{shared + slot * RowPart::kPaddedRow, lane, rows() + row, batch.views + task.prime};
+    const uint64_t begin = uint64_t{row} * kRow + lane;
     if constexpr (kPhase == 0) {
-      PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = in[i * kLanes];
-      if constexpr (kIsForward) ntt_program::forward_layers<4>(x, node, view);
-      PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) apart[i * kPaddedLane] = x[i];
-    } else if constexpr (kPhase == 1) {
-      PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = together[i];
       if constexpr (kIsForward) {
-        ntt_program::forward_layers<4>(x, node * kLanes + lane, view);
-        PSM_UNROLL
-        for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = reduce_mod(x[i], view.modulus);
+        part.forward_upper(task.out + begin);
       } else {
-        ntt_program::inverse_layers<4, 0>(x, node * kLanes + lane, q, view);
-      }
-      PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) together[i] = x[i];
-    } else {
-      PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = apart[i * kPaddedLane];
-      if constexpr (!kIsForward) {
-        ntt_program::inverse_layers<4, 0>(x, node, 16 * q, view);
         PSM_UNROLL
-        for (int i = 0; i < ntt_program::kPoints; ++i) x[i] = reduce_lazy(x[i], view.modulus);
+        for (uint32_t i = 0; i < kLanes; ++i)
+          part.room[lane + i * RowPart::kPaddedLane] = (task.in + begin)[i * kLanes];
       }
-      PSM_UNROLL
-      for (int i = 0; i < ntt_program::kPoints; ++i) out[i * kLanes] = x[i];
+    } else if constexpr (kPhase == 1) {
+      if constexpr (kIsForward) {
+        part.forward_lower();
+      } else {
+        part.inverse_lower();
+      }
+    } else {
+      if constexpr (kIsForward) {
+        PSM_UNROLL
+        for (uint32_t i = 0; i < kLanes; ++i)
+          (task.out + begin)[i * kLanes] = part.room[lane + i * RowPart::kPaddedLane];
+      } else {
+        part.inverse_upper(task.out + begin);
+      }
     }
   }
 };

@@ -107,6 +107,7 @@ class EncryptedMachine::Run {
         throw Error(message("instruction ", index_, ", ", describe(*instruction_), ": ", error.what()),
                     error.kind());
       }
+      if (options_.waits) evaluator_.engine().wait();
       result_.seconds[index_] = seconds_since(start);
       downloaded_.clear();
       if (options_.observe)

@@ -45,6 +45,9 @@ struct RunState {
 struct RunOptions {
   // Take the place of the plan's (program.h); their plaintexts are encoded for this run alone.
   Constants constants{};
+  // Whether seconds of an instruction are until its results are there; on a device they are until all of it is
+  // asked for otherwise.
+  bool waits = false;
   // After every instruction.
   std::function<void(size_t done, size_t total)> progress{};
   // Every result at the level of the plan; for oracles and tests.

@@ -9,7 +9,7 @@
 
 namespace psm::ckks {
 
-inline uint64_t residue_of(double value, const Modulus& m) {
+constexpr uint64_t residue_of(double value, const Modulus& m) {
   const uint64_t bits = std::bit_cast<uint64_t>(value);
   const uint64_t field = bits >> 52 & 0x7ff;
   const uint64_t normal = (0 - field) >> 63;

@@ -10,30 +10,11 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/secrecy.h"
 #include "ckks/base/secret.h"
-#include "ckks/ring/arithmetic/real_residue.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/encoding/embedding.h"
 
 namespace psm::ckks {
 namespace {
-
-// The negacyclic NTT of size `count` <= N on the tables for N, whose roots begin with those of every smaller
-// size: the polynomial in X^(N/count), one value a run.
-void ntt_prefix(uint64_t* x, size_t count, const NttTables& tables) {
-  constexpr size_t kLeast =
-      8;  // of the kernels; fewer coefficients are every other one, or every fourth, of so many
-  NttView view = tables.view();
-  view.log_n = std::countr_zero(std::max(count, kLeast));
-  if (count >= kLeast) {
-    kernels().ntt_forward(x, x, view);
-    return;
-  }
-  alignas(64) uint64_t wide[kLeast] = {};
-  const size_t step = kLeast / count;
-  for (size_t i = 0; i < count; ++i) wide[i * step] = x[i];
-  kernels().ntt_forward(wide, wide, view);
-  for (size_t i = 0; i < count; ++i) x[i] = wide[i * step];
-}
 
 // Without a branch.
 inline double select(bool condition, double yes, double no) {
@@ -59,8 +40,11 @@ struct Encoder::Tables {
   Embedding embedding;
 };
 
-Encoder::Encoder(const Context& context, Memory* memory)
-    : context_(context), memory_(memory), tables_(std::make_unique<const Tables>(context.log_n() - 1)) {}
+Encoder::Encoder(const Context& context, const ResidueMaker* maker)
+    : context_(context),
+      host_(context.ring()),
+      maker_(maker == nullptr ? &host_ : maker),
+      tables_(std::make_unique<const Tables>(context.log_n() - 1)) {}
 Encoder::~Encoder() = default;
 
 Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level) const {
@@ -69,12 +53,14 @@ Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level le
 
 Plaintext Encoder::encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                           bool extended) const {
-  Plaintext plaintext = encode_on_host(values, level, scale, extended);
-  return memory_ == nullptr ? std::move(plaintext) : plaintext.in(memory_);
+  const Coefficients c = coefficients(values, level, scale);
+  const Basis basis{level + 1, extended ? context_.p_count(level) : 0};
+  return {context_.ring(), basis, static_cast<int>(c.size()), scale,
+          maker_->residues({{c.data(), c.size()}, c.size(), c.largest}, basis)};
 }
 
-Plaintext Encoder::encode_on_host(std::span<const std::complex<double>> values, Level level, Scale scale,
-                                  bool extended) const {
+Encoder::Coefficients Encoder::coefficients(std::span<const std::complex<double>> values, Level level,
+                                            Scale scale) const {
   const size_t m = values.size();
   if (m == 0 || !std::has_single_bit(m) || m > static_cast<size_t>(context_.slots())) {
     throw Error(message("cannot encode a vector of ", m, " values; the size must be a power of two up to ",
@@ -96,8 +82,8 @@ Plaintext Encoder::encode_on_host(std::span<const std::complex<double>> values, 
   }
 
   // A constant is a polynomial of degree 0 and N/2: two coefficients, like every vector of period 1.
-  Buffer scratch(2 * m);
-  double* coefficients = reinterpret_cast<double*>(scratch.data());
+  Coefficients out{Buffer(2 * m), 0};
+  double* const coefficients = reinterpret_cast<double*>(out.words.data());
   tables_->embedding.coefficients_of_slots(values, coefficients);
   double largest = 0;
   for (size_t i = 0; i < 2 * m; ++i) {
@@ -113,36 +99,7 @@ Plaintext Encoder::encode_on_host(std::span<const std::complex<double>> values, 
                         " does not fit the modulus of 2^", context_.log2_q(level), " at level ", level,
                         "; use a higher level or a smaller scale"));
   }
-
-  const Ring& ring = context_.ring();
-  Plaintext out(ring, {level + 1, extended ? context_.p_count(level) : 0}, static_cast<int>(2 * m), scale);
-  // Small coefficients pass through one prime's residues, which the backend lifts to all others.
-  const Modulus& q0 = ring.q(0);
-  const bool small = largest < 0.49 * static_cast<double>(q0.value) && 2 * m >= 8, medium = largest < 0x1p62;
-  Buffer first(small ? 2 * m : 0);
-  if (small) {
-    for (size_t i = 0; i < 2 * m; ++i) {
-      const int64_t c = static_cast<int64_t>(coefficients[i]);
-      first[i] = static_cast<uint64_t>(c + ((c >> 63) & static_cast<int64_t>(q0.value)));
-    }
-  }
-  parallel_for(0, static_cast<size_t>(out.basis().limbs()), [&](size_t index) {
-    const int j = static_cast<int>(index);
-    const int prime = ring.prime_index(out.basis(), j);
-    const Modulus& modulus = ring.modulus(prime);
-    uint64_t* limb = out.limb(j);
-    if (small && prime == 0) {
-      std::copy(first.begin(), first.end(), limb);
-    } else if (small) {
-      kernels().reduce_centered(limb, first.data(), 2 * m, q0, modulus);
-    } else if (medium) {
-      for (size_t i = 0; i < 2 * m; ++i)
-        limb[i] = reduce_signed(static_cast<int64_t>(coefficients[i]), modulus);
-    } else {
-      for (size_t i = 0; i < 2 * m; ++i) limb[i] = residue_of(coefficients[i], modulus);
-    }
-    ntt_prefix(limb, 2 * m, ring.ntt(prime));
-  });
+  out.largest = largest;
   return out;
 }
 

@@ -22,6 +22,7 @@
 
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/encoding/plaintext.h"
+#include "ckks/scheme/encoding/residue_maker.h"
 
 namespace psm::ckks {
 
@@ -31,8 +32,8 @@ class Encoder {
   // to zero. Messages are smaller than that by far.
   static constexpr int kDecodedLimbs = 3;
 
-  // Plaintexts are put in `memory`: an engine's (ckks/engine/engine.h), or the host's.
-  explicit Encoder(const Context& context, Memory* memory = nullptr);
+  // Plaintexts are made by `maker`, which outlives the encoder: an engine's (ckks/engine/engine.h), or the host's.
+  explicit Encoder(const Context& context, const ResidueMaker* maker = nullptr);
   ~Encoder();
   Encoder(const Encoder&) = delete;
   Encoder& operator=(const Encoder&) = delete;
@@ -41,10 +42,16 @@ class Encoder {
   Plaintext encode(std::span<const std::complex<double>> values, Level level) const;
   Plaintext encode(std::span<const std::complex<double>> values, Level level, Scale scale,
                    bool extended = false) const;
-  // In the host's memory, to be packed before it goes to memory().
-  Plaintext encode_on_host(std::span<const std::complex<double>> values, Level level, Scale scale,
-                           bool extended) const;
-  Memory* memory() const { return memory_; }
+  // What a plaintext's residues are made of: its rounded coefficients, twice as many as values.
+  struct Coefficients {
+    Buffer words;    // doubles
+    double largest;  // absolute value
+
+    const double* data() const { return reinterpret_cast<const double*>(words.data()); }
+    size_t size() const { return words.size(); }
+  };
+  Coefficients coefficients(std::span<const std::complex<double>> values, Level level, Scale scale) const;
+  const ResidueMaker& maker() const { return *maker_; }
 
   // All N/2 slots; what is computed on the way is wiped, but for the polynomial of a plaintext that is not
   // wiped itself. Throws Error for a scale beyond 2^log2_readable(level): no value of size 1 could be told
@@ -61,7 +68,8 @@ class Encoder {
  private:
   struct Tables;
   const Context& context_;
-  Memory* memory_;
+  HostResidueMaker host_;
+  const ResidueMaker* maker_;
   std::unique_ptr<const Tables> tables_;
 };
 

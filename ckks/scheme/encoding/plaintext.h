@@ -22,6 +22,8 @@ class Plaintext {
   Plaintext() = default;
   // Uninitialised residues; `values_per_limb` = N for a full plaintext, 2m for one of period m.
   Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale);
+  // Of these residues, limb after limb.
+  Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues);
   // A full one that is wiped when it goes, as its expansion is: for what was decrypted.
   static Plaintext secret(const Ring& ring, Basis basis, Scale scale);
   Plaintext(Plaintext&&) = default;
@@ -48,8 +50,6 @@ class Plaintext {
   void multiply_limb(uint64_t* out, const uint64_t* a, int j, size_t begin, size_t size) const;
 
  private:
-  Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale scale, Buffer residues);
-
   const Ring* ring_ = nullptr;
   Basis basis_{0, 0};
   int values_per_limb_ = 0;

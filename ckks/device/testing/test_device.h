@@ -1,0 +1,13 @@
+// The device that tests of programs and engines run on: the emulated one, or, with PSM_DEVICE=cuda in the
+// environment, the GPU (ckks/device/cuda/visit.sh), whose threads have an order of their own.
+#pragma once
+
+#include <memory>
+
+#include "ckks/device/emulated_device.h"
+
+namespace psm::ckks {
+
+std::unique_ptr<Device> test_device(const EmulationOptions& options);
+
+}  // namespace psm::ckks

@@ -1,0 +1,59 @@
+#include "cmd/deployment/device_pass.h"
+
+#include <cstdlib>
+#include <string>
+
+#include "ckks/base/error.h"
+#include "ckks/device/emulated_device.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/deployment/server.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+TEST_CASE("a pass that is counted asks for what a pass on the emulated device asks for") {
+  const std::string model =
+      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const Deployment deployment(attention::load_checkpoint(model),
+                              ckks::insecure_version(ckks::secure_n16(), 11));
+  const DevicePass counted = count_pass(deployment);
+
+  const ckks::SecretKey secret = ckks::SecretKey::generate(*deployment.context);
+  ckks::KeyGenerator generator(secret);
+  const ckks::EvaluationKeys keys = generator.evaluation_keys(deployment.keys);
+  CHECK(counted.key_bytes == keys.bytes());
+  const ckks::PublicKey public_key = generator.public_key();
+  ckks::Encryptor encryptor(*deployment.context, public_key);
+  const ckks::Encoder encoder(*deployment.context);
+  const std::vector<std::vector<int>> prompts(
+      static_cast<size_t>(deployment.packing.prompts),
+      std::vector<int>(static_cast<size_t>(deployment.packing.tokens), 1));
+  const auto inputs = encrypt_inputs(deployment, encoder, encryptor,
+                                     attention::client_inputs(deployment.model, deployment.packing, prompts));
+  ckks::EmulatedDevice device({.guarded = false});
+  ckks::LaunchLog first, warm;
+  {
+    Server server(deployment, keys, &device);
+    device.take_log();
+    server.run(inputs);
+    first = device.take_log();
+    server.run(inputs);
+    warm = device.take_log();
+  }
+  CHECK(counted.warm.total().launches == warm.total().launches);
+  CHECK(counted.warm.total().work.bytes == warm.total().work.bytes);
+  CHECK(counted.warm.total().work.products == warm.total().work.products);
+  CHECK(counted.first.uploaded_bytes == first.uploaded_bytes);
+  CHECK(counted.warm.uploaded_bytes < counted.first.uploaded_bytes);
+  CHECK(counted.peak_bytes == device.peak_bytes());
+
+  require_device_room(&device, deployment);
+  require_device_room(nullptr, deployment);
+  const ckks::EmulatedDevice small({.arena_bytes = counted.peak_bytes - 1});
+  CHECK_THROWS_AS(require_device_room(&small, deployment), Error);
+}
+
+}  // namespace
+}  // namespace psm::cmd
