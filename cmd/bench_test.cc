@@ -129,8 +129,33 @@ TEST_CASE("the suite model times the passes of a trained model, and its answer i
   CHECK(read_file(page, 1 << 22).find("Ciphertexts in memory") != std::string::npos);
 }
 
+TEST_CASE("the suite device counts operations and a pass of a model without a device") {
+  const std::string model =
+      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const std::string json_path = path_of("device.json");
+  const int exit_code = run("--suite device --model " + model + " --json " + json_path + kSmall);
+  INFO(read_file(path_of("err"), 1 << 20));
+  REQUIRE(exit_code == 0);
+  const Json json = parse_json(read_file(json_path, 1 << 20), "device");
+  CHECK(json.at("device", "device").string("device") == "none");
+  const auto& operations = json.at("operations", "device").array("operations");
+  REQUIRE(operations.size() == 4);
+  for (const Json& row : operations) CHECK(row.at("predicted_ms", "row").number("predicted_ms") > 0);
+  const Json& pass = json.at("pass", "device");
+  CHECK(pass.at("peak_bytes", "pass").number("peak_bytes") >
+        pass.at("key_bytes", "pass").number("key_bytes"));
+  const auto bytes = [&](const char* which) {
+    return pass.at(which, "pass").at("bytes", which).number("bytes");
+  };
+  CHECK(bytes("first") > bytes("warm"));  // the first encodes what is kept
+}
+
 TEST_CASE("flags of the suite model are refused elsewhere, and those of shapes beside a model") {
-  check_refused("bench --suite ckks --shape pythia-70m" + kSmall, "--shape is for --suite model");
+  check_refused("bench --suite ckks --shape pythia-70m" + kSmall,
+                "--shape is for --suite model and --suite device");
+  check_refused("bench --suite device --prompts 2" + kSmall, "--prompts is for --suite model");
+  check_refused("bench --suite ckks --device emulated" + kSmall,
+                "--device is for --suite device and --suite model");
   check_refused("bench --suite model --model x --layers 2" + kSmall, "--layers is for shapes");
   check_refused("bench --suite model --text x" + kSmall, "--text is for a --model");
   check_refused("bench --suite model --shape pythia-7m" + kSmall, "unknown shape 'pythia-7m'");
