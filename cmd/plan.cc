@@ -93,6 +93,8 @@ int plan_command(int argc, char** argv) {
   const int64_t& position = flags.integer("position", -1, -1, 4095,
                                           "meter the one token at this position, keys and values of those "
                                           "before it being kept; -1: a whole pass");
+  const bool& encrypted_weights =
+      flags.truth("encrypted-weights", false, "--position: the weights are ciphertexts too");
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
   const double& bootstrap_seconds = flags.number(
       "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
@@ -115,6 +117,10 @@ int plan_command(int argc, char** argv) {
   if (paper && !flags.given("shape"))
     throw Error("--paper is for --shape; a model keeps how it was made polynomial");
   const bool one_token = position >= 0;
+  const attention::Weights weights =
+      encrypted_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain;
+  if (encrypted_weights && !one_token)
+    throw Error("--encrypted-weights is for one token; give its --position as well");
   if (one_token && flags.given("prompts"))
     throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
   if (params) {
@@ -143,7 +149,7 @@ int plan_command(int argc, char** argv) {
     const attention::ModelConfig config = shape.config(usual ? shape.fixed_tokens : static_cast<int>(tokens));
     packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
     const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
-    program = one_token ? attention::build_decode_shape_program(config, packing, {}, options)
+    program = one_token ? attention::build_decode_shape_program(config, packing, {}, options, weights)
                               .at(static_cast<int>(position))
                         : attention::build_shape_program(config, packing, {}, options);
     if (one_token) kept = attention::cache_names(packing, config.layers);
@@ -158,9 +164,9 @@ int plan_command(int argc, char** argv) {
     const Deployment deployment(checkpoint, ring.spec());
     const attention::ModelConfig& config = deployment.model.weights.config;
     packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
-    program = one_token
-                  ? attention::build_decode_program(deployment.model, packing).at(static_cast<int>(position))
-                  : attention::build_program(deployment.model, packing);
+    program = one_token ? attention::build_decode_program(deployment.model, packing, weights)
+                              .at(static_cast<int>(position))
+                        : attention::build_program(deployment.model, packing);
     if (one_token) kept = attention::cache_names(packing, config.layers);
     title = model_path;
   }

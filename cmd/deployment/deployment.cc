@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "attention/shape/config_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/memory.h"

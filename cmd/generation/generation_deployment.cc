@@ -96,8 +96,7 @@ GenerationDeployment::GenerationDeployment(const attention::Checkpoint& checkpoi
   if (!found) throw Error(refused);
   cache_level = token.budget.carried.begin()->second;
 
-  // Rotations to the places of a cache: all there are after four positions.
-  for (int position = 0; position < std::min(packing.tokens, 4); ++position)
+  for (const int position : positions.all_rotations())
     token.keys = program::with_constants(token, positions.at(position), costs).keys;
   std::set<size_t> periods = program::bootstrap_periods(prompt);
   periods.merge(program::bootstrap_periods(token));
