@@ -15,7 +15,7 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/published_shapes.h"
-#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/model/generation_deployment.h"
 #include "cmd/reports/parameter_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"

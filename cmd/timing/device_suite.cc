@@ -6,7 +6,7 @@
 #include "ckks/bootstrap/precision.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
-#include "cmd/deployment/chosen_engine.h"
+#include "cmd/protocol/chosen_engine.h"
 #include "cmd/terminal/common_flags.h"
 
 namespace psm::cmd {

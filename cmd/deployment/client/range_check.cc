@@ -1,7 +1,7 @@
 #include "cmd/deployment/client/range_check.h"
 
 #include "ckks/program/machines/twin.h"
-#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/protocol/ciphertext_note.h"
 #include "cmd/deployment/prompts.h"
 
 namespace psm::cmd {

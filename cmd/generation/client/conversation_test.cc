@@ -15,6 +15,7 @@
 #include "cmd/deployment/client/client.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
+#include "cmd/generation/model/generation_deployment.h"
 #include "cmd/generation/text_server.h"
 #include "doctest/doctest.h"
 
@@ -60,7 +61,7 @@ struct Parties {
                            uint64_t text, int first, const std::vector<int>& tokens) {
     const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs() : d.token_inputs();
     TextNote note;
-    note.model_fingerprint = d.model_fingerprint, note.request = text, note.names = names_of(ends);
+    note.model_fingerprint = d.model_id, note.request = text, note.names = names_of(ends);
     note.first = first, note.count = static_cast<int>(tokens.size());
     const ckks::Encoder encoder(*d.context);
     ckks::SeededEncryptor encryptor(secret);

@@ -10,7 +10,7 @@
 #include "ckks/base/progress.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/program/machines/twin.h"
-#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/protocol/ciphertext_note.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/client/client_keys.h"
 #include "cmd/deployment/comparison.h"

@@ -1,4 +1,4 @@
-#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/generation_plans.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,6 +10,7 @@
 #include "ckks/bootstrap/error_model.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/packed_poly.h"
+#include "cmd/protocol/ring_flags.h"
 
 namespace psm::cmd {
 namespace {
@@ -17,13 +18,13 @@ namespace {
 using SparsePlans = std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>>;
 
 // One for both programs if it can hold the prompt's values, else one for the token's.
-SparsePlans offered(const ckks::Context& context, const program::Program& prompt,
+SparsePlans offered(const ckks::Context& context, const std::optional<program::Program>& prompt,
                     const program::Program& token) {
   SparsePlans plans;
   if (!context.can_bootstrap()) return plans;
   const size_t most = static_cast<size_t>(context.slots()) / 2;
   const size_t of_token = program::longest_refreshed(token),
-               of_both = std::max(of_token, program::longest_refreshed(prompt));
+               of_both = prompt ? std::max(of_token, program::longest_refreshed(*prompt)) : of_token;
   const size_t period = of_both <= most ? of_both : of_token;
   if (period >= 2 && period <= most)
     plans.push_back(std::make_unique<const ckks::SparseBootstrapPlan>(context, static_cast<int>(period)));
@@ -43,6 +44,11 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 std::vector<PlanEnd> without(std::vector<PlanEnd> ends, const std::vector<std::string>& names) {
   std::erase_if(ends, [&](const PlanEnd& end) { return contains(names, end.name); });
   return ends;
+}
+
+attention::Packing packing_of(const attention::ModelOutline& outline, const ckks::Context& context) {
+  return attention::make_packing(outline.config, outline.config.context, static_cast<size_t>(context.slots()),
+                                 1);
 }
 
 }  // namespace
@@ -66,14 +72,18 @@ std::vector<program::Plan> token_plans(const program::Program& program,
   return plans;
 }
 
-GenerationDeployment::GenerationDeployment(const attention::Checkpoint& checkpoint,
-                                           std::shared_ptr<const ckks::Context> made)
-    : PackedModel(checkpoint, *made, 1), context(std::move(made)) {
-  const int layers = model.weights.config.layers;
-  cache_names = attention::cache_names(packing, layers);
-  const program::Program prompt_program = attention::build_program(model, packing, packing.tokens);
-  attention::DecodeProgram decode = attention::build_decode_program(model, packing);
-  positions = std::move(decode.constants);
+GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,
+                                 const attention::ModelConfig& config, const attention::Packing& packing,
+                                 const std::optional<program::Program>& prompt_program,
+                                 attention::DecodeProgram decode)
+    : context(std::move(made)),
+      model_id(id),
+      positions(std::move(decode.constants)),
+      cache_names(attention::cache_names(packing, config.layers)),
+      packing_(packing),
+      layers_(config.layers),
+      tokens_(config.context) {
+  for (const nn::WeightInput& weight : decode.weights) weight_names.push_back(weight.name);
   if (context->can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(*context);
   sparse = offered(*context, prompt_program, decode.program);
   const program::CostModel costs = nominal_costs(*context, bootstrap.get(), pointers(sparse));
@@ -84,7 +94,7 @@ GenerationDeployment::GenerationDeployment(const attention::Checkpoint& checkpoi
   bool found = false;
   for (program::Plan& plan : plans) {
     try {
-      prompt = program::plan(prompt_program, plan.budget, costs);
+      if (prompt_program) prompt = program::plan(*prompt_program, plan.budget, costs);
     } catch (const Error& error) {
       refused = error.what();  // too high for what the prompt's pass hands out
       continue;
@@ -98,50 +108,64 @@ GenerationDeployment::GenerationDeployment(const attention::Checkpoint& checkpoi
 
   for (const int position : positions.all_rotations())
     token.keys = program::with_constants(token, positions.at(position), costs).keys;
-  std::set<size_t> periods = program::bootstrap_periods(prompt);
-  periods.merge(program::bootstrap_periods(token));
+  std::set<size_t> periods = program::bootstrap_periods(token);
+  if (prompt_program) periods.merge(program::bootstrap_periods(prompt));
   if (!periods.contains(0)) bootstrap.reset();
   std::erase_if(sparse,
                 [&](const auto& plan) { return !periods.contains(static_cast<size_t>(plan->slots())); });
   const std::vector<const ckks::SparseBootstrapPlan*> used = pointers(sparse);
-  keys = program::key_request(prompt, bootstrap.get(), used);
-  keys.merge(program::key_request(token, bootstrap.get(), used));
-  prompt_reading = program::meter(prompt, costs);
-  token_reading = program::meter(token, costs);
+  keys = program::key_request(token, bootstrap.get(), used);
+  token_reading = program::meter(token, costs, 2, {weight_names.begin(), weight_names.end()});
+  if (prompt_program) {
+    keys.merge(program::key_request(prompt, bootstrap.get(), used));
+    prompt_reading = program::meter(prompt, costs);
+  }
   if (!periods.empty()) bootstrap_error_std = ckks::predict_error(ckks::BootstrapPlan(*context)).rms();
 }
 
-program::Constants GenerationDeployment::prompt_constants(int tokens) const {
-  return attention::prompt_constants(prompt.program, packing, model.weights.config.layers, tokens);
+GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,
+                                 const attention::ModelOutline& outline)
+    : GenerationPlans(made, id, outline.config, packing_of(outline, *made), std::nullopt,
+                      attention::build_decode_program(outline, packing_of(outline, *made))) {}
+
+program::Constants GenerationPlans::prompt_constants(int tokens) const {
+  return attention::prompt_constants(prompt.program, packing_, layers_, tokens);
 }
 
-std::vector<PlanEnd> GenerationDeployment::prompt_inputs() const {
+std::vector<PlanEnd> GenerationPlans::prompt_inputs() const {
   return without(inputs_of(prompt), cache_names);
 }
-std::vector<PlanEnd> GenerationDeployment::token_inputs() const {
-  return without(inputs_of(token), cache_names);
-}
-std::vector<PlanEnd> GenerationDeployment::prompt_outputs() const {
-  return without(outputs_of(prompt), cache_names);
-}
-std::vector<PlanEnd> GenerationDeployment::token_outputs() const {
-  return without(outputs_of(token), cache_names);
+std::vector<PlanEnd> GenerationPlans::token_inputs() const {
+  return without(without(inputs_of(token), cache_names), weight_names);
 }
 
-std::vector<PlanEnd> GenerationDeployment::caches() const {
+std::vector<PlanEnd> GenerationPlans::outputs(int first, int window) const {
+  return without(outputs_of(first == window && takes_prompts() ? prompt : token), cache_names);
+}
+
+std::vector<PlanEnd> GenerationPlans::weights() const {
+  std::vector<PlanEnd> ends;
+  for (PlanEnd& end : inputs_of(token))
+    if (contains(weight_names, end.name)) ends.push_back(std::move(end));
+  return ends;
+}
+
+std::vector<PlanEnd> GenerationPlans::caches() const {
   std::vector<PlanEnd> ends;
   for (const std::string& name : cache_names) ends.push_back({name, cache_level});
   return ends;
 }
 
-size_t GenerationDeployment::cache_bytes() const {
+size_t GenerationPlans::cache_bytes() const {
   const ckks::Basis basis{cache_level + 1, 0};
   return 2 * cache_names.size() * ckks::packed_bytes(context->ring(), basis);
 }
 
-size_t GenerationDeployment::server_bytes() const {
-  return keys.bytes(context->chain()) +
-         static_cast<size_t>(std::max(prompt_reading.run_bytes(), token_reading.run_bytes())) + cache_bytes();
+size_t GenerationPlans::weight_bytes() const { return group_bytes(*context, weights()); }
+
+size_t GenerationPlans::server_bytes() const {
+  return keys.bytes(context->chain()) + weight_bytes() + cache_bytes() +
+         static_cast<size_t>(std::max(prompt_reading.run_bytes(), token_reading.run_bytes()));
 }
 
 }  // namespace psm::cmd
