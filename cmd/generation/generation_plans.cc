@@ -17,17 +17,21 @@ namespace {
 
 using SparsePlans = std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>>;
 
-// One for both programs if it can hold the prompt's values, else one for the token's.
-SparsePlans offered(const ckks::Context& context, const std::optional<program::Program>& prompt,
-                    const program::Program& token) {
+// One for both programs if it can hold the prompt's values, else one for the token's; and one of F slots, which
+// holds all but the parts of GELU.
+SparsePlans offered(const ckks::Context& context, const attention::Packing& packing,
+                    const std::optional<program::Program>& prompt, const program::Program& token) {
   SparsePlans plans;
   if (!context.can_bootstrap()) return plans;
-  const size_t most = static_cast<size_t>(context.slots()) / 2;
+  const size_t most = static_cast<size_t>(context.slots()) / 2, F = static_cast<size_t>(packing.features);
   const size_t of_token = program::longest_refreshed(token),
                of_both = prompt ? std::max(of_token, program::longest_refreshed(*prompt)) : of_token;
   const size_t period = of_both <= most ? of_both : of_token;
-  if (period >= 2 && period <= most)
-    plans.push_back(std::make_unique<const ckks::SparseBootstrapPlan>(context, static_cast<int>(period)));
+  std::set<size_t> periods;
+  if (period >= 2 && period <= most) periods.insert(period);
+  if (period != of_both && F < period) periods.insert(F);
+  for (const size_t slots : periods)
+    plans.push_back(std::make_unique<const ckks::SparseBootstrapPlan>(context, static_cast<int>(slots)));
   return plans;
 }
 
@@ -85,7 +89,7 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
       tokens_(config.context) {
   for (const nn::WeightInput& weight : decode.weights) weight_names.push_back(weight.name);
   if (context->can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(*context);
-  sparse = offered(*context, prompt_program, decode.program);
+  sparse = offered(*context, packing, prompt_program, decode.program);
   const program::CostModel costs = nominal_costs(*context, bootstrap.get(), pointers(sparse));
 
   std::vector<program::Plan> plans =
