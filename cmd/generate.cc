@@ -19,7 +19,6 @@
 #include "cmd/deployment/client/range_check.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/deployment/published_shapes.h"
-#include "cmd/generation/client/server_process.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
 #include "cmd/generation/client/text_session.h"
@@ -84,36 +83,6 @@ void require_room(int64_t prompt, int64_t tokens, int64_t places, bool slide) {
     throw Error(message("a prompt of ", prompt, " tokens and ", tokens, " more need ", prompt + tokens - 1,
                         " places, and the model has ", places, "; at most --tokens ", places - prompt + 1,
                         ", or --window slide"));
-}
-
-// A server that runs here.
-std::vector<std::string> local_server(const char* name, const char* what, const std::string& file,
-                                      const KeyFiles& files, const std::string& state, const RingFlags& ring,
-                                      const std::string& device, int64_t threads) {
-  std::vector<std::string> command{
-      sibling_command(name), what, file, "--keys", files.evaluation, "--threads", std::to_string(threads)};
-  if (!state.empty()) command.insert(command.end(), {"--state", state});
-  if (ring.insecure) command.push_back("--insecure");
-  if (!device.empty()) command.insert(command.end(), {"--device", device});
-  if (!ring.backend.empty()) command.insert(command.end(), {"--backend", ring.backend});
-  return command;
-}
-
-// What a session with plaintext weights, or none, puts at the top of the figures.
-void add_times(Json& json, const TextSession& session, const GenerationPlans& plans) {
-  const auto or_null = [](const std::vector<double>& values, double value) {
-    return values.empty() ? Json() : Json(value);
-  };
-  json["seconds_prompt"] = or_null(session.prompt_seconds, median(session.prompt_seconds));
-  json["seconds_per_token"] = or_null(session.token_seconds, median(session.token_seconds));
-  json["seconds_pass"] = or_null(session.passes, median(session.passes));
-  json["ratio_token_to_pass"] =
-      session.passes.empty() || session.tokens.empty() ? Json() : Json(session.token_to_pass());
-  json["bootstraps_per_token"] = plans.token.bootstraps;
-  json["bootstraps_per_prompt"] = plans.prompt.bootstraps;
-  json["cache_bytes"] = session.cache_bytes;
-  json["cache_level"] = int{plans.cache_level};
-  json["peak_rss_bytes"] = session.peak_bytes;
 }
 
 int generate(int argc, char** argv) {
@@ -369,10 +338,10 @@ int generate(int argc, char** argv) {
   json["key_bytes"] = static_cast<uint64_t>(request.bytes(context->chain()));
   for (const TextClient::Step& step : steps) json["seconds_by_token"].push_back(step.seconds);
   json["text"] = source.text(generated);
-  if (!encrypted) add_times(json, session, deployment);
+  if (!encrypted) session.add_to(json, deployment);
   if (encrypted) {
     Json& figures = json["encrypted_weights"];
-    add_times(figures, session, deployment);
+    session.add_to(figures, deployment);
     figures["ciphertexts"] = static_cast<uint64_t>(deployment.weight_names.size());
     figures["file_bytes"] = static_cast<uint64_t>(std::filesystem::file_size(files.weights));
     figures["memory_bytes"] = static_cast<uint64_t>(deployment.weight_bytes());
@@ -388,7 +357,7 @@ int generate(int argc, char** argv) {
     const TextFolder nowhere("");
     const TextSession with_weights = run_session(
         with_model, *plain, *secret, again, nowhere, wanted, [](double) {}, show);
-    add_times(json, with_weights, *plain);
+    with_weights.add_to(json, *plain);
     const auto same =
         std::mismatch(again.tokens.begin(), again.tokens.end(), record->tokens.begin(), record->tokens.end())
             .first -

@@ -28,6 +28,33 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[(values.size() - 1) / 2];
 }
 
+void TextSession::add_to(Json& json, const GenerationPlans& plans) const {
+  const auto or_null = [](const std::vector<double>& values, double value) {
+    return values.empty() ? Json() : Json(value);
+  };
+  json["seconds_prompt"] = or_null(prompt_seconds, median(prompt_seconds));
+  json["seconds_per_token"] = or_null(token_seconds, median(token_seconds));
+  json["seconds_pass"] = or_null(passes, median(passes));
+  json["ratio_token_to_pass"] = passes.empty() || tokens.empty() ? Json() : Json(token_to_pass());
+  json["bootstraps_per_token"] = plans.token.bootstraps;
+  json["bootstraps_per_prompt"] = plans.prompt.bootstraps;
+  json["cache_bytes"] = cache_bytes;
+  json["cache_level"] = int{plans.cache_level};
+  json["peak_rss_bytes"] = peak_bytes;
+}
+
+std::vector<std::string> local_server(const char* name, const char* flag, const std::string& file,
+                                      const KeyFiles& files, const std::string& state, const RingFlags& ring,
+                                      const std::string& device, int64_t threads) {
+  std::vector<std::string> command{
+      sibling_command(name), flag, file, "--keys", files.evaluation, "--threads", std::to_string(threads)};
+  if (!state.empty()) command.insert(command.end(), {"--state", state});
+  if (ring.insecure) command.push_back("--insecure");
+  if (!device.empty()) command.insert(command.end(), {"--device", device});
+  if (!ring.backend.empty()) command.insert(command.end(), {"--backend", ring.backend});
+  return command;
+}
+
 TextSession run_session(const std::vector<std::string>& command, const GenerationDeployment& deployment,
                         const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
                         int wanted, const std::function<void(double seconds)>& ready,

@@ -7,6 +7,8 @@
 
 #include "ckks/base/files/json.h"
 #include "cmd/generation/client/text_client.h"
+#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/ring_flags.h"
 
 namespace psm::cmd {
 
@@ -23,7 +25,13 @@ struct TextSession {
 
   // Of a token over a pass; 0 without one of them.
   double token_to_pass() const { return passes.empty() ? 0 : median(tokens) / median(passes); }
+  void add_to(Json& json, const GenerationPlans& plans) const;
 };
+
+// The command of a server that runs here: its name, the flag and the file that it computes with.
+std::vector<std::string> local_server(const char* name, const char* flag, const std::string& file,
+                                      const KeyFiles& files, const std::string& state, const RingFlags& ring,
+                                      const std::string& device, int64_t threads);
 
 // Starts the server by `command`, and goes on until the text has `wanted` tokens. `ready` is told how long the
 // server took to greet.
