@@ -30,6 +30,10 @@ using Values = std::vector<Value>;
 constexpr size_t kLeastPlaces =
     4;  // for rotations to the places of a cache (PositionConstants::place_offsets)
 
+std::string weight_name(size_t layer, const char* weight) {
+  return "layer " + std::to_string(layer) + " / " + weight;
+}
+
 // 1 in the regions of these blocks.
 ckks::Plain region_mask(const nn::DenseShape& shape, int output, const std::vector<int>& blocks) {
   std::vector<ckks::Plain> ones(shape.regions.size());
@@ -92,11 +96,6 @@ class Decoder {
     return output(x, attention, hidden, folded);
   }
 
-  // Of the layer that comes next.
-  std::string name(const char* weight) const {
-    return "layer " + std::to_string(constants_.layers_.size()) + " / " + weight;
-  }
-
   // After the last layer.
   PositionConstants constants_in(const Program& program) && {
     std::map<int, const Instruction*> by_result;
@@ -118,9 +117,7 @@ class Decoder {
   }
   const PositionConstants::Factors& factors() const { return constants_.layers_.back(); }
   // Of the layer at hand.
-  std::string name_here(const char* weight) const {
-    return "layer " + std::to_string(constants_.layers_.size() - 1) + " / " + weight;
-  }
+  std::string name(const char* weight) const { return weight_name(constants_.layers_.size() - 1, weight); }
 
   // Blocks of the rows of q, k and v, of `which` 0, 1 and 2.
   int head_block(int which, size_t c) const {
@@ -137,11 +134,11 @@ class Decoder {
     biases.insert(biases.end(), folded.up_bias.begin(), folded.up_bias.end());
     Values all = weights_.linear(nn::dense_sources(builder_, h),
                                  nn::dense_map(nn::above_one_another(matrices), project_, of_state_),
-                                 name_here("query, key, value, up"));
+                                 name("query, key, value, up"));
     for (int o = 0; o < project_.outputs; ++o)
       all[o] =
           weights_.add(nn::sum_over_places(builder_, all[o], project_), nn::in_regions(project_, o, biases),
-                       name_here("biases of query, key, value, up") + " " + std::to_string(o));
+                       name("biases of query, key, value, up") + " " + std::to_string(o));
     return all;
   }
 
@@ -259,7 +256,7 @@ class Decoder {
     for (int f = 0; f < packing_.features; ++f)
       offsets.push_back(factors().score_offset[c][f / packing_.head_features]);
     const Value of_heads = weights_.input(ckks::Plain(std::move(offsets)), true,
-                                          name_here("score offsets") + " " + std::to_string(c));
+                                          name("score offsets") + " " + std::to_string(c));
     return builder_.add(score,
                         depends(Kind::kScoreMask, c, -1,
                                 builder_.multiply_plain(of_heads, constants_.score_mask(factors(), 0))));
@@ -269,8 +266,8 @@ class Decoder {
     Builder::Scope scope(builder_, "output");
     const auto mapped = [&](const Values& inputs, const nn::SlotMatrix& w, const nn::DenseShape& shape,
                             std::span<const nn::Stack> columns, const char* what) {
-      Values z = weights_.linear(nn::dense_sources(builder_, inputs), nn::dense_map(w, shape, columns),
-                                 name_here(what));
+      Values z =
+          weights_.linear(nn::dense_sources(builder_, inputs), nn::dense_map(w, shape, columns), name(what));
       for (Value& value : z) value = nn::sum_over_places(builder_, value, shape);
       return z;
     };
@@ -283,7 +280,7 @@ class Decoder {
           builder_.add(masked(of_attention, attention_out_, block), masked(of_hidden, feed_out_, block));
       const Value replicated = builder_.sum_over_rotations(change, static_cast<size_t>(packing_.features));
       sum.push_back(builder_.add(x[c], weights_.add(replicated, folded.out_bias[c],
-                                                    name_here("bias of output") + " " + std::to_string(c))));
+                                                    name("bias of output") + " " + std::to_string(c))));
     }
     return sum;
   }
@@ -339,7 +336,8 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
     if (n > 0 || !client_norm) {
       x = builder.refresh(x);
       h = nn::encrypted_norm_of_token(builder, weights, x, layer.variance_weight, layer.variance_offset,
-                                      functions.inverse_sqrt, decoder.name("variance"));
+                                      functions.inverse_sqrt,
+                                      weight_name(static_cast<size_t>(n), "variance"));
     }
     x = decoder.layer(x, h, layer, functions, keys, values);
     for (int c = 0; c < packing.head_ciphertexts(); ++c) {
