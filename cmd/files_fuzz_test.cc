@@ -8,13 +8,14 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/testing/fuzz_container.h"
-#include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/client/prompt_record.h"
 #include "cmd/deployment/inference_state.h"
-#include "cmd/deployment/plan_ends.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/generation/client/text_record.h"
 #include "cmd/generation/text_server.h"
+#include "cmd/generation/weight_file.h"
+#include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 
@@ -61,6 +62,25 @@ TEST_CASE("the note of a file in a conversation, and the server's greeting") {
     const Greeting read = Greeting::parse(std::string(text), "input");
     PSM_CHECK(Greeting::parse(read.line(), "again").line() == read.line());
   };
+  check_fuzz(target);
+}
+
+TEST_CASE("the note of encrypted weights") {
+  WeightNote note;
+  note.id = 0xfedcba9876543210;
+  note.outline.config = {.vocab = 13, .context = 16, .layers = 1, .width = 4, .heads = 1, .ffn = 4};
+  note.outline.ranges = {.residual = {1, 1, 1, 1},
+                         .layers = {{.variance = {0.5, 2}, .denominator = {0.25, 1}, .gelu_input = 3}},
+                         .final_variance = {1, 1}};
+  note.names = {"layer 0 / output 0"};
+  FuzzTarget target;
+  target.name = "weight note";
+  target.corpus = {note.text()};
+  target.decode = [](std::string_view text) {
+    const WeightNote read = WeightNote::parse(std::string(text), "input");
+    PSM_CHECK(WeightNote::parse(read.text(), "again").text() == read.text());
+  };
+  target.fixed_bytes = 32768, target.bytes_per_byte = 200;
   check_fuzz(target);
 }
 

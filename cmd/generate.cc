@@ -17,13 +17,15 @@
 #include "ckks/wire/key_file.h"
 #include "cmd/deployment/client/new_keys.h"
 #include "cmd/deployment/client/range_check.h"
-#include "cmd/deployment/key_files.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/deployment/published_shapes.h"
-#include "cmd/generation/client/server_process.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
-#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/client/text_session.h"
+#include "cmd/generation/client/weight_encryption.h"
+#include "cmd/generation/model/generation_deployment.h"
+#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
@@ -83,31 +85,6 @@ void require_room(int64_t prompt, int64_t tokens, int64_t places, bool slide) {
                         ", or --window slide"));
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[(values.size() - 1) / 2];
-}
-
-// What the server's figures say of passes over prompts and of single tokens.
-struct ServerTimes {
-  std::vector<double> prompts, prompts_warm, tokens, tokens_warm;  // warm: without encoding
-  int64_t peak_bytes = 0, cache_bytes = 0;
-
-  explicit ServerTimes(const Json& figures) {
-    const char* what = "the server's figures";
-    for (const Json& run : figures.at("runs", what).array(what)) {
-      const double seconds = run.at("seconds", what).number(what),
-                   encoding = run.at("encode_seconds", what).number(what);
-      const bool token = run.at("count", what).integer(what, 1, INT32_MAX) == 1 &&
-                         run.at("first", what).integer(what, 0, INT32_MAX) > 0;
-      (token ? tokens : prompts).push_back(seconds);
-      (token ? tokens_warm : prompts_warm).push_back(seconds - encoding);
-    }
-    peak_bytes = figures.at("peak_rss_bytes", what).integer(what, 0, INT64_MAX);
-    cache_bytes = figures.at("cache_bytes", what).integer(what, 0, INT64_MAX);
-  }
-};
-
 int generate(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:generate -- --model MODEL --prompt TEXT [flags]",
@@ -147,7 +124,13 @@ int generate(int argc, char** argv) {
       "state", "", "folder to keep the text in after every token; a run that was killed goes on from it");
   const std::string& server_command = flags.text(
       "server", "", "a shell command that runs the server elsewhere, such as \"ssh HOST serve --model ...\"");
-  const bool& compare = flags.truth("compare", false, "set the clear model's text and logits beside it");
+  const bool& compare = flags.truth(
+      "compare", false,
+      "set the clear model's text and logits beside it; with --encrypted-weights also a server on "
+      "this machine that has the weights, for its time");
+  const bool& encrypted_weights = flags.truth("encrypted-weights", false,
+                                              "the server gets the model's weights as ciphertexts, under the "
+                                              "key of the prompt; prompts go token by token");
   const RingFlags ring(flags);
   const DeviceFlag device(flags);
   const CommonFlags common(flags);
@@ -163,6 +146,9 @@ int generate(int argc, char** argv) {
     throw Error(message("--window ", window, " is not offered; there are: error, slide"));
   if (flags.given("top-k") && temperature == 0) throw Error("--top-k is for --temperature above 0");
   const bool slide = window == "slide";
+  if (slide && encrypted_weights)
+    throw Error(
+        "--window slide is for plaintext weights: with encrypted ones no pass takes half a window at once");
   if (tokens == 0 && !flags.given("keys"))
     throw Error("--tokens 0 makes keys to keep; give --keys a folder for them");
 
@@ -185,7 +171,8 @@ int generate(int argc, char** argv) {
     RandomModel random = random_model(config, static_cast<uint64_t>(seed), 1);
     source.checkpoint = std::move(random.checkpoint);
     source.prompt = std::move(random.prompts[0]);
-    source.prompt.resize(source.prompt.size() / 2);
+    // Token by token a short one will do.
+    source.prompt.resize(std::min<size_t>(source.prompt.size() / 2, encrypted_weights ? 4 : SIZE_MAX));
     std::filesystem::create_directories(key_folder);
     source.path = key_folder + "/model.safetensors";
     attention::save_checkpoint(source.path, source.checkpoint);
@@ -224,41 +211,74 @@ int generate(int argc, char** argv) {
                 : wire::read_context(files.secret, wire::FileKind::kSecretKey);
   ring.require_security(*context);
 
+  std::optional<ckks::SecretKey> secret;
+  if (!make_keys) secret.emplace(wire::read_secret_key(files.secret, *context));
+  std::optional<uint64_t> weights_id;
+  if (encrypted_weights && make_keys && std::filesystem::exists(files.weights))
+    throw Error(message(files.weights, " is there without the keys that it is under; give other --keys"));
+  if (encrypted_weights && secret)
+    weights_id = encrypted_weights_in(files, *secret, fingerprint_of(source.checkpoint));
+  const bool make_weights = encrypted_weights && !weights_id;
+  if (make_weights && !server_command.empty())
+    throw Error(message(
+        "--server needs weights that the server has already; make them with --keys FOLDER --tokens 0, and "
+        "copy weights.ct to it"));
+  if (make_weights) weights_id = PublicSeedSource().identifier();
+
   const double planning = seconds_now();
-  const GenerationDeployment deployment(source.checkpoint, context);
-  std::printf(
-      "%s\n%s planned: a prompt's pass with %s, a token with %s; keys and values of %d tokens in %s\n",
-      context->describe().c_str(), seconds_text(seconds_now() - planning).c_str(),
-      counted(static_cast<size_t>(deployment.prompt.bootstraps), "bootstrap").c_str(),
-      counted(static_cast<size_t>(deployment.token.bootstraps), "bootstrap").c_str(), config.context,
-      bytes_text(static_cast<double>(deployment.cache_bytes())).c_str());
+  std::optional<const GenerationDeployment> encrypted, plain;
+  if (weights_id) encrypted.emplace(source.checkpoint, context, *weights_id);
+  const bool beside = !weights_id || compare;
+  if (beside) plain.emplace(source.checkpoint, context);
+  const GenerationDeployment& deployment = encrypted ? *encrypted : *plain;
+  ckks::KeyRequest request = deployment.keys;
+  if (plain) request.merge(plain->keys);
+  std::printf("%s\n%s planned: ", context->describe().c_str(),
+              seconds_text(seconds_now() - planning).c_str());
+  if (deployment.takes_prompts())
+    std::printf("a prompt's pass with %s, ",
+                counted(static_cast<size_t>(deployment.prompt.bootstraps), "bootstrap").c_str());
+  std::printf("a token with %s; keys and values of %d tokens in %s\n",
+              counted(static_cast<size_t>(deployment.token.bootstraps), "bootstrap").c_str(), config.context,
+              bytes_text(static_cast<double>(deployment.cache_bytes())).c_str());
+  if (encrypted)
+    std::printf("weights in %s, %s in the server's memory\n",
+                counted(deployment.weight_names.size(), "ciphertext").c_str(),
+                bytes_text(static_cast<double>(deployment.weight_bytes())).c_str());
   std::fflush(stdout);
   if (tokens > 0 && source.codec && !record) check_ranges(deployment, {source.prompt});
   double key_seconds = 0;
   if (make_keys) {
     require_no_keys(files);
     std::filesystem::create_directories(key_folder);
-    const NewKeys made = make_key_files(files, *context, deployment.keys, "", deployment.bootstrap.get(),
-                                        deployment.sparse.empty() ? nullptr : deployment.sparse[0].get(),
-                                        deployment.server_bytes());
+    const GenerationDeployment& larger = plain ? *plain : deployment;
+    const NewKeys made =
+        make_key_files(files, *context, request, "", larger.bootstrap.get(),
+                       larger.sparse.empty() ? nullptr : larger.sparse[0].get(), larger.server_bytes());
     key_seconds = made.seconds;
-    std::printf("%s", made.text(*context, deployment.keys).c_str());
+    std::printf("%s", made.text(*context, request).c_str());
+    secret.emplace(wire::read_secret_key(files.secret, *context));
   }
   Json json;
   json["params"] = parameters_json(*context);
+  if (make_weights) {
+    const WeightFigures made = encrypt_weights(files, *secret, deployment);
+    std::printf("weights: %s in %s, %s in their file\n", counted(made.count, "ciphertext").c_str(),
+                seconds_text(made.seconds).c_str(), bytes_text(static_cast<double>(made.file_bytes)).c_str());
+    json["encrypted_weights"]["seconds_to_encrypt"] = made.seconds;
+  }
   if (tokens == 0) {
-    std::printf("wrote %s (keep it) and %s (for the server)\n", files.secret.c_str(),
-                files.evaluation.c_str());
+    std::printf("wrote %s (keep it) and %s%s (for the server)\n", files.secret.c_str(),
+                files.evaluation.c_str(), encrypted ? (", " + files.weights).c_str() : "");
     common.write_json(json);
     return 0;
   }
 
-  const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
   const bool resumed = record.has_value();
   if (!record) {
     record = TextRecord{.text = PublicSeedSource().identifier(),
                         .model = deployment.model_fingerprint,
-                        .keys = secret.fingerprint().key,
+                        .keys = secret->fingerprint().key,
                         .prompt = static_cast<int>(source.prompt.size()),
                         .tokens = source.prompt,
                         .sampler = sampler};
@@ -266,71 +286,88 @@ int generate(int argc, char** argv) {
   }
   if (record->model != deployment.model_fingerprint)
     throw Error(message("the text in ", state_path, " is of another model than ", model_path));
-  if (record->keys != secret.fingerprint().key)
+  if (record->keys != secret->fingerprint().key)
     throw Error(message("the text in ", state_path, " is under another key pair than ", files.secret));
 
-  std::vector<std::string> command;
-  if (server_command.empty()) {
-    command = {sibling_command("serve"),      "--model", source.path, "--keys", files.evaluation, "--threads",
-               std::to_string(common.threads)};
-    if (!state_path.empty()) command.insert(command.end(), {"--state", folder.path() + "/server"});
-    if (ring.insecure) command.push_back("--insecure");
-    if (flags.given("device")) command.insert(command.end(), {"--device", device.name});
-    if (!ring.backend.empty()) command.insert(command.end(), {"--backend", ring.backend});
-  } else {
-    command = {"/bin/sh", "-c", server_command};
-  }
-  const double starting = seconds_now();
-  const ServerProcess process(command);
-  FrameChannel channel(process.from(), process.to(), "the server");
-  TextClient client(deployment, secret, channel, *record, folder);
+  const std::string server_state = state_path.empty() ? "" : folder.path() + "/server",
+                    server_device = flags.given("device") ? device.name : "";
+  const std::vector<std::string> with_model =
+      local_server("serve", "--model", source.path, files, encrypted ? "" : server_state, ring, server_device,
+                   common.threads);
+  std::vector<std::string> command = with_model;
+  if (encrypted)
+    command = local_server("serve_encrypted", "--weights", files.weights, files, server_state, ring,
+                           server_device, common.threads);
+  if (!server_command.empty()) command = {"/bin/sh", "-c", server_command};
   const int wanted = record->prompt + static_cast<int>(tokens);
-  std::printf("the server is ready after %s\nprompt (%s): %s\n",
-              seconds_text(seconds_now() - starting).c_str(), counted(source.prompt.size(), "token").c_str(),
-              nn::printable(source.text(source.prompt)).c_str());
-  if (resumed)
-    std::printf("resumed after %s: %s\n",
-                counted(record->tokens.size() - source.prompt.size(), "token").c_str(),
-                source.text(std::span(record->tokens).subspan(source.prompt.size())).c_str());
-  std::fflush(stdout);
-
-  std::vector<TextClient::Step> steps;
-  std::vector<double> seconds, prompt_seconds;
-  while (static_cast<int>(record->tokens.size()) < wanted) {
-    steps.push_back(client.next());
-    const TextClient::Step& step = steps.back();
-    (step.was_prompt ? prompt_seconds : seconds).push_back(step.seconds);
+  const auto show = [&](const TextClient::Step& step) {
+    const std::string note = step.was_prompt     ? " (a whole pass)"
+                             : step.computed > 1 ? message(" (", step.computed, " tokens, one by one)")
+                                                 : "";
     std::printf("  token %-4d %-12s %s%s\n", step.position, source.symbol(step.token).c_str(),
-                seconds_text(step.seconds).c_str(), step.was_prompt ? " (a whole pass)" : "");
+                seconds_text(step.seconds).c_str(), note.c_str());
     std::fflush(stdout);
-  }
+  };
+  const auto ready = [&](double seconds) {
+    std::printf("the server is ready after %s\nprompt (%s): %s\n", seconds_text(seconds).c_str(),
+                counted(source.prompt.size(), "token").c_str(),
+                nn::printable(source.text(source.prompt)).c_str());
+    if (resumed)
+      std::printf("resumed after %s: %s\n",
+                  counted(record->tokens.size() - source.prompt.size(), "token").c_str(),
+                  source.text(std::span(record->tokens).subspan(source.prompt.size())).c_str());
+    std::fflush(stdout);
+  };
+  const TextSession session = run_session(command, deployment, *secret, *record, folder, wanted, ready, show);
+  const std::vector<TextClient::Step>& steps = session.steps;
   const std::span<const int> generated = std::span(record->tokens).subspan(source.prompt.size());
   std::printf("text: %s\n", source.text(generated).c_str());
-  const ServerTimes times(client.figures());
-  const double pass = median(times.prompts_warm), token = median(times.tokens_warm);
-  if (!times.tokens.empty())
+  if (!session.tokens.empty())
     std::printf("a token %s at the client, %s of it the server's%s; the server's peak memory %s\n",
-                seconds_text(median(seconds)).c_str(), seconds_text(token).c_str(),
-                times.prompts.empty() ? ""
-                                      : message(", ", format("%.3f", token / pass), " of a pass of ",
-                                                config.context, " tokens (", seconds_text(pass), ")")
-                                            .c_str(),
-                bytes_text(static_cast<double>(times.peak_bytes)).c_str());
+                seconds_text(median(session.token_seconds)).c_str(),
+                seconds_text(median(session.tokens)).c_str(),
+                session.passes.empty()
+                    ? ""
+                    : message(", ", format("%.3f", session.token_to_pass()), " of a pass of ", config.context,
+                              " tokens (", seconds_text(median(session.passes)), ")")
+                          .c_str(),
+                bytes_text(static_cast<double>(session.peak_bytes)).c_str());
 
   json["tokens"] = static_cast<int64_t>(steps.size());
   json["seconds_keys"] = key_seconds;
-  json["seconds_prompt"] = prompt_seconds.empty() ? Json() : Json(median(prompt_seconds));
-  json["seconds_per_token"] = seconds.empty() ? Json() : Json(median(seconds));
-  json["seconds_pass"] = times.prompts.empty() ? Json() : Json(pass);
-  json["ratio_token_to_pass"] = times.prompts.empty() || times.tokens.empty() ? Json() : Json(token / pass);
-  json["bootstraps_per_token"] = deployment.token.bootstraps;
-  json["bootstraps_per_prompt"] = deployment.prompt.bootstraps;
-  json["cache_bytes"] = times.cache_bytes;
-  json["cache_level"] = int{deployment.cache_level};
-  json["key_bytes"] = static_cast<uint64_t>(deployment.keys.bytes(context->chain()));
-  json["peak_rss_bytes"] = times.peak_bytes;
+  json["key_bytes"] = static_cast<uint64_t>(request.bytes(context->chain()));
   for (const TextClient::Step& step : steps) json["seconds_by_token"].push_back(step.seconds);
   json["text"] = source.text(generated);
+  if (!encrypted) session.add_to(json, deployment);
+  if (encrypted) {
+    Json& figures = json["encrypted_weights"];
+    session.add_to(figures, deployment);
+    figures["ciphertexts"] = static_cast<uint64_t>(deployment.weight_names.size());
+    figures["file_bytes"] = static_cast<uint64_t>(std::filesystem::file_size(files.weights));
+    figures["memory_bytes"] = static_cast<uint64_t>(deployment.weight_bytes());
+  }
+  if (encrypted && plain) {
+    TextRecord again{.text = PublicSeedSource().identifier(),
+                     .model = plain->model_fingerprint,
+                     .keys = secret->fingerprint().key,
+                     .prompt = record->prompt,
+                     .tokens = source.prompt,
+                     .sampler = sampler};
+    std::printf("the same with a server on this machine that has the weights:\n");
+    const TextFolder nowhere("");
+    const TextSession with_weights = run_session(
+        with_model, *plain, *secret, again, nowhere, wanted, [](double) {}, show);
+    with_weights.add_to(json, *plain);
+    const auto same =
+        std::mismatch(again.tokens.begin(), again.tokens.end(), record->tokens.begin(), record->tokens.end())
+            .first -
+        again.tokens.begin() - record->prompt;
+    json["encrypted_weights"]["same_tokens"] = static_cast<int64_t>(same);
+    std::printf(
+        "the same text for %s; a token with encrypted weights takes %s of one with plaintext weights\n",
+        counted(static_cast<size_t>(same), "token").c_str(),
+        format("%.3f", median(session.tokens) / median(with_weights.tokens)).c_str());
+  }
   if (compare || flags.given("shape")) {
     TextComparison comparison = compare_text(deployment, record->tokens, steps, compare);
     if (compare) {

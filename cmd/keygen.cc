@@ -7,8 +7,8 @@
 #include "ckks/base/files/flags.h"
 #include "cmd/deployment/client/new_keys.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/deployment/key_files.h"
-#include "cmd/deployment/plan_ends.h"
+#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 

@@ -19,3 +19,8 @@ for server in infer serve; do
   check $server decrypt client //cmd/deployment/client:client
 done
 check serve generate generation_client //cmd/generation/client:client
+# Where weights are encrypted, nothing that reads a model either; the server of plaintext ones does.
+check serve_encrypted decrypt secret_key //ckks/scheme/client:client
+check serve_encrypted generate generation_client //cmd/generation/client:client
+check serve_encrypted serve model_files //attention/files:files
+check serve_encrypted serve deployment //cmd/deployment:deployment

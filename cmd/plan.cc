@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <set>
 #include <utility>
 
 #include "attention/encrypted/decode.h"
@@ -15,7 +16,8 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/published_shapes.h"
-#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/model/generation_deployment.h"
+#include "cmd/protocol/plan_ends.h"
 #include "cmd/reports/parameter_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -93,6 +95,8 @@ int plan_command(int argc, char** argv) {
   const int64_t& position = flags.integer("position", -1, -1, 4095,
                                           "meter the one token at this position, keys and values of those "
                                           "before it being kept; -1: a whole pass");
+  const bool& encrypted_weights =
+      flags.truth("encrypted-weights", false, "--position: the weights are ciphertexts too");
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
   const double& bootstrap_seconds = flags.number(
       "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
@@ -115,6 +119,10 @@ int plan_command(int argc, char** argv) {
   if (paper && !flags.given("shape"))
     throw Error("--paper is for --shape; a model keeps how it was made polynomial");
   const bool one_token = position >= 0;
+  const attention::Weights weights =
+      encrypted_weights ? attention::Weights::kEncrypted : attention::Weights::kPlain;
+  if (encrypted_weights && !one_token)
+    throw Error("--encrypted-weights is for one token; give its --position as well");
   if (one_token && flags.given("prompts"))
     throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
   if (params) {
@@ -134,19 +142,27 @@ int plan_command(int argc, char** argv) {
   ring.require_security(context);
   const int at_once = one_token ? 1 : static_cast<int>(prompts);
   std::vector<std::string> kept;
+  std::set<std::string> weight_names;  // encrypted ones
+  double weight_bytes = 0;
   program::Program program;
   attention::Packing packing;
   std::string title;
+  const auto take_token = [&](const attention::DecodeProgram& decode, int layers) {
+    program = decode.at(static_cast<int>(position));
+    kept = attention::cache_names(packing, layers);
+    for (const nn::WeightInput& weight : decode.weights) weight_names.insert(weight.name);
+  };
   if (flags.given("shape")) {
     const PublishedShape& shape = published_shape(shape_name);
     const bool usual = shape.fixed_tokens > 0 && !flags.given("tokens");
     const attention::ModelConfig config = shape.config(usual ? shape.fixed_tokens : static_cast<int>(tokens));
     packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
     const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
-    program = one_token ? attention::build_decode_shape_program(config, packing, {}, options)
-                              .at(static_cast<int>(position))
-                        : attention::build_shape_program(config, packing, {}, options);
-    if (one_token) kept = attention::cache_names(packing, config.layers);
+    if (one_token) {
+      take_token(attention::build_decode_shape_program(config, packing, {}, options, weights), config.layers);
+    } else {
+      program = attention::build_shape_program(config, packing, {}, options);
+    }
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
                     " heads, ", config.context, " tokens");
     if (const unsigned places = std::bit_ceil(static_cast<unsigned>(config.context));
@@ -158,10 +174,11 @@ int plan_command(int argc, char** argv) {
     const Deployment deployment(checkpoint, ring.spec());
     const attention::ModelConfig& config = deployment.model.weights.config;
     packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
-    program = one_token
-                  ? attention::build_decode_program(deployment.model, packing).at(static_cast<int>(position))
-                  : attention::build_program(deployment.model, packing);
-    if (one_token) kept = attention::cache_names(packing, config.layers);
+    if (one_token) {
+      take_token(attention::build_decode_program(deployment.model, packing, weights), config.layers);
+    } else {
+      program = attention::build_program(deployment.model, packing);
+    }
     title = model_path;
   }
   const ckks::BootstrapPlan bootstrap(context);
@@ -170,15 +187,17 @@ int plan_command(int argc, char** argv) {
   program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
   if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
   std::vector<program::SparseFigures> sparse;
-  const size_t period = program::longest_refreshed(program);
-  if (period > 1 && period <= program.slots / 2)
-    sparse.push_back(
-        program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(period)), kernels));
+  std::set<size_t> periods{program::longest_refreshed(program)};
+  if (one_token) periods.insert(static_cast<size_t>(packing.features));  // as //cmd:generate does
+  for (const size_t period : periods)
+    if (period > 1 && period <= program.slots / 2)
+      sparse.push_back(
+          program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(period)), kernels));
   const program::CostModel costs(context.chain(), kernels, figures, sparse);
   const program::LevelBudget budget = program::budget_of(context);
   const program::Plan plan = one_token ? std::move(token_plans(program, kept, budget, costs).front())
                                        : program::plan(program, budget, costs);
-  const program::MeterReading reading = program::meter(plan, costs);
+  const program::MeterReading reading = program::meter(plan, costs, 2, weight_names);
 
   std::printf("%s\n  %s\n  %s in %s of %d slots for the state\n", title.c_str(), context.describe().c_str(),
               counted(static_cast<size_t>(packing.prompts), "prompt").c_str(),
@@ -189,18 +208,36 @@ int plan_command(int argc, char** argv) {
   std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
               static_cast<long long>(reading.counts.bootstraps), seconds_text(figures.seconds).c_str(),
               int{reading.input_level}, int{reading.lowest_level}, int{reading.highest_level});
-  const auto sparsely = std::count_if(
-      plan.program.instructions.begin(), plan.program.instructions.end(),
-      [](const program::Instruction& i) { return i.opcode == program::Opcode::kBootstrap && i.period != 0; });
-  if (sparsely > 0)
-    std::printf("  %-24s %lld of them, of %zu slots, each %s\n", "sparse bootstraps",
-                static_cast<long long>(sparsely), period, seconds_text(sparse[0].figures.seconds).c_str());
+  int64_t sparsely = 0;
+  for (const program::SparseFigures& of : sparse) {
+    const auto count =
+        std::count_if(plan.program.instructions.begin(), plan.program.instructions.end(),
+                      [&](const program::Instruction& i) {
+                        return i.opcode == program::Opcode::kBootstrap && i.period == of.period;
+                      });
+    if (count > 0)
+      std::printf("  %-24s %lld of them, of %zu slots, each %s\n", "sparse bootstraps",
+                  static_cast<long long>(count), of.period, seconds_text(of.figures.seconds).c_str());
+    sparsely += count;
+  }
   if (one_token) {
     const ckks::Level level = plan.budget.carried.begin()->second;
     const double bytes = 2.0 * (level + 1) * 2.0 * context.slots() * sizeof(uint64_t);
     std::printf("  %-24s the token at position %lld; %zu ciphertexts at level %d, %s\n",
                 "keys and values kept", static_cast<long long>(position), kept.size(), int{level},
                 bytes_text(bytes * static_cast<double>(kept.size())).c_str());
+  }
+  if (!weight_names.empty()) {
+    double bytes = 0, file_bytes = 0;
+    for (const PlanEnd& end : inputs_of(plan)) {
+      if (!weight_names.contains(end.name)) continue;
+      bytes += context.chain().ciphertext_bytes(end.level);
+      file_bytes += static_cast<double>(wire::seeded_ciphertext_bytes(context, end.level));
+    }
+    std::printf("  %-24s %zu ciphertexts, %s beside the memory below; %s in a file with seeds\n",
+                "encrypted weights", weight_names.size(), bytes_text(bytes).c_str(),
+                bytes_text(file_bytes).c_str());
+    weight_bytes = bytes;
   }
   std::printf("  %-24s %d for the program (%s), bootstrapping adds %s\n", "rotation keys",
               reading.program_rotation_keys, bytes_text(reading.program_key_bytes).c_str(),
@@ -228,7 +265,8 @@ int plan_command(int argc, char** argv) {
   Json json = program::to_json(reading);
   json["params"] = parameters_json(context);
   json["prompts"] = packing.prompts;
-  json["sparse_bootstraps"] = static_cast<int64_t>(sparsely);
+  json["encrypted_weight_bytes"] = weight_bytes;
+  json["sparse_bootstraps"] = sparsely;
   json["first_pass"]["encode_seconds"] = encoding;
   json["first_pass"]["touch_seconds"] = touching;
   common.write_json(json);

@@ -19,10 +19,10 @@
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/testing/test_party.h"
-#include "cmd/deployment/chosen_engine.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/server.h"
+#include "cmd/protocol/chosen_engine.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 

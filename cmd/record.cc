@@ -18,10 +18,11 @@
 #include "ckks/wire/key_file.h"
 #include "cmd/deployment/client/new_keys.h"
 #include "cmd/deployment/client/range_check.h"
-#include "cmd/deployment/key_files.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/generation/client/text_client.h"
+#include "cmd/generation/model/generation_deployment.h"
 #include "cmd/generation/recording.h"
+#include "cmd/protocol/key_files.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 

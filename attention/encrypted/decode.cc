@@ -4,16 +4,17 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "attention/encrypted/encrypted_attention.h"
 #include "attention/encrypted/encrypted_block.h"
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
+#include "nn/encrypted/dense_linear.h"
 #include "nn/encrypted/encrypted_gelu.h"
 #include "nn/encrypted/encrypted_norm.h"
 #include "nn/encrypted/encrypted_power.h"
 #include "nn/encrypted/encrypted_sum.h"
-#include "nn/encrypted/stacked_linear.h"
 
 namespace psm::attention {
 
@@ -26,54 +27,71 @@ namespace {
 
 using Values = std::vector<Value>;
 
-// Places of q, k and v in their ciphertext.
-constexpr int kQuery = 0, kKey = 1, kValue = 2, kHeadPlaces = 4;
+constexpr size_t kLeastPlaces =
+    4;  // for rotations to the places of a cache (PositionConstants::place_offsets)
+
+std::string weight_name(size_t layer, const char* weight) {
+  return "layer " + std::to_string(layer) + " / " + weight;
+}
+
+// 1 in the regions of these blocks.
+ckks::Plain region_mask(const nn::DenseShape& shape, int output, const std::vector<int>& blocks) {
+  std::vector<ckks::Plain> ones(shape.regions.size());
+  for (const int block : blocks)
+    if (block >= 0) ones[block] = ckks::Plain::constant(1);
+  return nn::in_regions(shape, output, ones);
+}
 
 }  // namespace
 
 // What all layers have in common, at position 0.
 class Decoder {
  public:
-  Decoder(Builder& builder, const ModelConfig& config, const Packing& packing)
-      : builder_(builder), packing_(packing), power_(config.power) {
-    const int places = static_cast<int>(packing.slots) / packing.features;
-    if (places <= kHeadPlaces)
-      throw Error(message("a further token needs more than ", kHeadPlaces, " places of ", packing.features,
-                          " features, but ", packing.slots, " slots have ", places,
-                          "; take a model with a longer context"));
-    constants_.packing_ = packing;
-    constants_.power_ = config.power;
-    constants_.theta_ = rotary_angles(config, packing);
-    key_mask_ = cache_key_mask(packing, constants_.theta_, 0, 1);
-    const int heads = packing.head_ciphertexts(), parts = packing.ffn.size() / packing.features;
-    for (int c = 0; c < heads; ++c) heads_.push_back({c, heads + c, 2 * heads + c, -1});
-    ffn_places_ = std::min(static_cast<int>(std::bit_ceil(static_cast<unsigned>(parts))), places);
+  Decoder(Builder& builder, nn::WeightInputs& weights, const ModelConfig& config, const Packing& packing)
+      : builder_(builder), weights_(weights), packing_(packing) {
+    const int F = packing.features, heads = packing.head_ciphertexts(), parts = packing.ffn.size() / F;
+    const size_t places = packing.slots / static_cast<size_t>(F);
+    if (places < kLeastPlaces)
+      throw Error(message("a further token needs ", kLeastPlaces, " places of ", F, " features, but ",
+                          packing.slots, " slots have ", places, "; take a model with a longer context"));
+    ffn_places_ = static_cast<int>(std::min(std::bit_ceil(static_cast<size_t>(parts)), places));
+    std::vector<nn::Congruence> rows(3 * static_cast<size_t>(heads));
     for (int part = 0; part < parts; ++part) {
       if (part % ffn_places_ == 0) ffn_.emplace_back(static_cast<size_t>(ffn_places_), -1);
       ffn_.back()[part % ffn_places_] = part;
+      rows.push_back({part % ffn_places_, ffn_places_});
     }
+    const std::vector<nn::Congruence> state(static_cast<size_t>(packing.state_ciphertexts()));
+    of_state_ = single_blocks(packing.state_ciphertexts());
+    of_heads_ = single_blocks(heads);
+    project_ = nn::choose_dense_shape(packing.slots, F, of_state_, rows);
+    attention_out_ = nn::choose_dense_shape(packing.slots, F, of_heads_, state);
+    feed_out_ = nn::choose_dense_shape(packing.slots, F, ffn_, state);
+    constants_.packing_ = packing;
+    constants_.power_ = config.power;
+    constants_.theta_ = rotary_angles(config, packing);
+    constants_.regions_ = project_.regions;
   }
 
   // The new x'; the token enters keys and values.
   Values layer(const Values& x, const Values& h, const FoldedLayer& folded,
                const LayerApproximations& polynomials, Values& keys, Values& values) {
-    constants_.layers_.push_back({.score = std::pow(std::abs(folded.row_sum_factor), 1.0 / power_),
+    constants_.layers_.push_back({.score = std::pow(std::abs(folded.row_sum_factor), 1.0 / constants_.power_),
                                   .value_mask = folded.value_range / std::abs(folded.row_sum_factor),
                                   .score_offset = folded.score_offset});
     const Values projected = project(h, folded);
-    const size_t heads = heads_.size();
     Values queries;
-    for (size_t c = 0; c < heads; ++c) {
+    for (size_t c = 0; c < of_heads_.size(); ++c) {
       Builder::Scope scope(builder_, "cache");
-      queries.push_back(query(projected[c], c));
-      enter(projected[c], c, keys[c], values[c]);
+      queries.push_back(query(projected, c));
+      keys[c] = builder_.add(keys[c], entry(projected, c, Kind::kKeyMask));
+      values[c] = builder_.add(values[c], entry(projected, c, Kind::kValueMask));
     }
     const Values attention = attend(queries, keys, values, folded, polynomials.inverse());
     Values hidden;
     {
       Builder::Scope scope(builder_, "feed-forward");
-      hidden =
-          nn::encrypted_gelu(builder_, std::span<const Value>(projected).subspan(heads), polynomials.gelu);
+      hidden = nn::encrypted_gelu(builder_, halves(projected), polynomials.gelu);
     }
     return output(x, attention, hidden, folded);
   }
@@ -92,38 +110,35 @@ class Decoder {
   using Kind = PositionConstants::Kind;
 
   // The instruction that made `first` is one that depends on the position.
-  Value depends(Kind kind, size_t ciphertext, Value first) {
-    constants_.constants_.push_back({kind, constants_.layers_.size() - 1, ciphertext, {.results = {first}}});
+  Value depends(Kind kind, size_t ciphertext, int block, Value first) {
+    constants_.constants_.push_back(
+        {kind, constants_.layers_.size() - 1, ciphertext, block, {.results = {first}}});
     return first;
   }
   const PositionConstants::Factors& factors() const { return constants_.layers_.back(); }
+  // Of the layer at hand.
+  std::string name(const char* weight) const { return weight_name(constants_.layers_.size() - 1, weight); }
 
-  // (q, k, v, 0) of each ciphertext of heads, then the stacks that gelu reads.
-  Values project(const Values& h, const FoldedLayer& folded) const {
+  // Blocks of the rows of q, k and v, of `which` 0, 1 and 2.
+  int head_block(int which, size_t c) const {
+    return which * static_cast<int>(of_heads_.size()) + static_cast<int>(c);
+  }
+
+  // q, k, v and what gelu reads, all in regions of their own.
+  Values project(const Values& h, const FoldedLayer& folded) {
     Builder::Scope scope(builder_, "query, key, value, up");
     const nn::SlotMatrix matrices[] = {folded.q, folded.k, in_unit(folded.v, folded), folded.up};
-    std::vector<nn::Stack> rows = heads_;
-    for (nn::Stack stack : ffn_) {
-      for (int& part : stack)
-        if (part >= 0) part += 3 * packing_.head_ciphertexts();
-      rows.push_back(std::move(stack));
-    }
-    const nn::LinearSteps steps = nn::choose_linear_steps(packing_.features, static_cast<int>(h.size()),
-                                                          static_cast<int>(rows.size()), nn::kStackedSources);
-    Values all = builder_.linear(
-        nn::stacked_sources(builder_, h),
-        nn::stacked_map(nn::above_one_another(matrices), rows, single_blocks(h.size()), steps));
-    for (size_t c = 0; c < heads_.size(); ++c) {
-      const ckks::Plain biases[] = {folded.q_bias[c], folded.k_bias[c], in_unit(folded.v_bias[c], folded)};
-      all[c] = builder_.add_plain(all[c], nn::side_by_side(biases, kHeadPlaces));
-    }
-    for (size_t i = 0; i < ffn_.size(); ++i) {
-      std::vector<ckks::Plain> biases;
-      for (int part : ffn_[i])
-        if (part >= 0) biases.push_back(folded.up_bias[part]);
-      Value& half = all[heads_.size() + i];
-      half = builder_.add_plain(half, nn::side_by_side(biases, ffn_places_));
-    }
+    std::vector<ckks::Plain> biases = folded.q_bias;
+    biases.insert(biases.end(), folded.k_bias.begin(), folded.k_bias.end());
+    for (const ckks::Plain& bias : folded.v_bias) biases.push_back(in_unit(bias, folded));
+    biases.insert(biases.end(), folded.up_bias.begin(), folded.up_bias.end());
+    Values all = weights_.linear(nn::dense_sources(builder_, h),
+                                 nn::dense_map(nn::above_one_another(matrices), project_, of_state_),
+                                 name("query, key, value, up"));
+    for (int o = 0; o < project_.outputs; ++o)
+      all[o] =
+          weights_.add(nn::sum_over_places(builder_, all[o], project_), nn::in_regions(project_, o, biases),
+                       name("biases of query, key, value, up") + " " + std::to_string(o));
     return all;
   }
 
@@ -141,21 +156,54 @@ class Decoder {
   }
 
   // Half of q~: twice the real part of its product is the score.
-  Value query(Value projected, size_t c) {
-    const Value masked =
-        depends(Kind::kQueryMask, c, builder_.multiply_plain(projected, constants_.query_mask(factors(), 0)));
+  Value query(const Values& projected, size_t c) {
+    const int block = head_block(0, c);
+    const Value masked = depends(Kind::kQueryMask, c, block,
+                                 builder_.multiply_plain(projected[project_.regions[block].output],
+                                                         constants_.query_mask(factors(), block, 0)));
     return builder_.sum_over_rotations(masked, static_cast<size_t>(packing_.features));
   }
 
-  void enter(Value projected, size_t c, Value& keys, Value& values) {
-    const Values moved = builder_.rotate_all(projected, constants_.places(0));
-    depends(Kind::kPlaces, c, moved[0]);
-    const Value key = depends(Kind::kKeyMask, c, builder_.multiply_plain(moved[0], key_mask_));
-    const Value value =
-        depends(Kind::kValueMask, c,
-                builder_.multiply_plain(moved[1], cache_value_mask(packing_, factors().value_mask, 0, 1)));
-    keys = builder_.add(keys, key);
-    values = builder_.add(values, value);
+  // What is added to a cache.
+  Value entry(const Values& projected, size_t c, Kind mask) {
+    const int block = head_block(mask == Kind::kKeyMask ? 1 : 2, c);
+    const PositionConstants::Offsets offsets = constants_.place_offsets(block, 0);
+    const Value near = depends(Kind::kNearPlace, c, block,
+                               builder_.rotate(projected[project_.regions[block].output], offsets.near));
+    const Value moved = depends(Kind::kFarPlace, c, block, builder_.rotate(near, offsets.far));
+    const Value entry =
+        depends(mask, c, block,
+                builder_.multiply_plain(moved, mask == Kind::kKeyMask ? constants_.key_mask(0)
+                                                                      : constants_.value_mask(factors(), 0)));
+    return builder_.sum_over_rotations(entry, packing_.period());
+  }
+
+  // The stacks that gelu reads.
+  Values halves(const Values& projected) {
+    Values stacks;
+    for (const nn::Stack& stack : ffn_) {
+      std::vector<int> blocks;
+      for (const int part : stack)
+        blocks.push_back(part < 0 ? part : part + 3 * static_cast<int>(of_heads_.size()));
+      stacks.push_back(taken(projected, project_, blocks, ffn_places_));
+    }
+    return stacks;
+  }
+
+  // These blocks from their regions, repeated with `places`.
+  Value taken(const Values& from, const nn::DenseShape& shape, const std::vector<int>& blocks, int places) {
+    return builder_.sum_over_rotations(masked(from, shape, blocks),
+                                       static_cast<size_t>(places * packing_.features));
+  }
+
+  Value masked(const Values& from, const nn::DenseShape& shape, const std::vector<int>& blocks) {
+    std::set<int> outputs;
+    for (const int block : blocks)
+      if (block >= 0) outputs.insert(shape.regions[block].output);
+    Values parts;
+    for (const int output : outputs)
+      parts.push_back(builder_.multiply_plain(from[output], region_mask(shape, output, blocks)));
+    return builder_.add_all(parts);
   }
 
   // Attention of each ciphertext of heads, divided by V of folded_weights.h.
@@ -173,14 +221,12 @@ class Decoder {
         const Value products[] = {
             builder_.twice_real_part(builder_.multiply(builder_.conjugate(queries[c]), keys[c]))};
         score = builder_.linear(products, nn::block_sum_map(ones, packing_.head_features))[0];
-        if (!folded.score_offset.empty())
-          score = depends(Kind::kScoreOffsets, c,
-                          builder_.add_plain(score, constants_.score_offsets(factors(), c, 0)));
+        if (!folded.score_offset.empty()) score = add_offsets(score, c);
         builder_.check_range(score, -bound, bound, "scores, over the root of the largest denominator");
       }
       {
         Builder::Scope inner(builder_, "power");
-        powers.push_back(nn::power_of(builder_, score, power_));
+        powers.push_back(nn::power_of(builder_, score, constants_.power_));
       }
       Builder::Scope inner(builder_, "denominator");
       const Value sum = builder_.sum_over_rotations(powers.back(), F);
@@ -201,103 +247,58 @@ class Decoder {
     return builder_.refresh(outputs);
   }
 
-  Values output(const Values& x, const Values& attention, const Values& hidden,
-                const FoldedLayer& folded) const {
+  // Encrypted offsets are multiplied by what plaintext ones hold already.
+  Value add_offsets(Value score, size_t c) {
+    if (!weights_.encrypted())
+      return depends(Kind::kScoreOffsets, c, -1,
+                     builder_.add_plain(score, constants_.score_offsets(factors(), c, 0)));
+    std::vector<ckks::Complex> offsets;
+    for (int f = 0; f < packing_.features; ++f)
+      offsets.push_back(factors().score_offset[c][f / packing_.head_features]);
+    const Value of_heads = weights_.input(ckks::Plain(std::move(offsets)), true,
+                                          name("score offsets") + " " + std::to_string(c));
+    return builder_.add(score,
+                        depends(Kind::kScoreMask, c, -1,
+                                builder_.multiply_plain(of_heads, constants_.score_mask(factors(), 0))));
+  }
+
+  Values output(const Values& x, const Values& attention, const Values& hidden, const FoldedLayer& folded) {
     Builder::Scope scope(builder_, "output");
-    const std::vector<nn::Stack> rows = single_blocks(x.size());
-    const nn::LinearSteps steps =
-        nn::choose_linear_steps(packing_.features, static_cast<int>(attention.size() + hidden.size()),
-                                static_cast<int>(x.size()), nn::kStackedSources);
-    ckks::LinearTransform map =
-        nn::stacked_map(folded.o, rows, single_blocks(attention.size()), steps, ffn_places_);
-    for (ckks::TransformTerm& term : nn::stacked_map(folded.down, rows, ffn_, steps, ffn_places_).terms) {
-      term.input += static_cast<int>(attention.size()) * nn::kStackedSources;
-      map.terms.push_back(std::move(term));
-    }
-    Values inputs = attention;
-    inputs.insert(inputs.end(), hidden.begin(), hidden.end());
-    const Values change = builder_.linear(nn::stacked_sources(builder_, inputs), std::move(map));
+    const auto mapped = [&](const Values& inputs, const nn::SlotMatrix& w, const nn::DenseShape& shape,
+                            std::span<const nn::Stack> columns, const char* what) {
+      Values z =
+          weights_.linear(nn::dense_sources(builder_, inputs), nn::dense_map(w, shape, columns), name(what));
+      for (Value& value : z) value = nn::sum_over_places(builder_, value, shape);
+      return z;
+    };
+    const Values of_attention = mapped(attention, folded.o, attention_out_, of_heads_, "output"),
+                 of_hidden = mapped(hidden, folded.down, feed_out_, ffn_, "down");
     Values sum;
     for (size_t c = 0; c < x.size(); ++c) {
-      const Value one = builder_.sum_over_rotations(change[c], static_cast<size_t>(packing_.features));
-      sum.push_back(builder_.add(x[c], builder_.add_plain(one, folded.out_bias[c])));
+      const std::vector<int> block{static_cast<int>(c)};
+      const Value change =
+          builder_.add(masked(of_attention, attention_out_, block), masked(of_hidden, feed_out_, block));
+      const Value replicated = builder_.sum_over_rotations(change, static_cast<size_t>(packing_.features));
+      sum.push_back(builder_.add(x[c], weights_.add(replicated, folded.out_bias[c],
+                                                    name("bias of output") + " " + std::to_string(c))));
     }
     return sum;
   }
 
-  static std::vector<nn::Stack> single_blocks(size_t count) {
+  static std::vector<nn::Stack> single_blocks(int count) {
     std::vector<nn::Stack> stacks;
-    for (size_t block = 0; block < count; ++block) stacks.push_back({static_cast<int>(block)});
+    for (int block = 0; block < count; ++block) stacks.push_back({block});
     return stacks;
   }
 
   Builder& builder_;
+  nn::WeightInputs& weights_;
   const Packing& packing_;
-  int power_, ffn_places_ = 1;
+  int ffn_places_ = 1;
   PositionConstants constants_;
-  ckks::Plain key_mask_;                // of all layers
-  std::vector<nn::Stack> heads_, ffn_;  // blocks of [q; k; v], and of up's rows and down's columns
+  std::vector<nn::Stack> of_state_, of_heads_, ffn_;  // blocks of columns: of the state, heads, hidden units
+  nn::DenseShape project_, attention_out_, feed_out_;
 };
-
-double PositionConstants::score_scale(const Factors& factors, int position) const {
-  return factors.score * row_scale(position, power_);
-}
-
-// The query's place is the first of kHeadPlaces.
-ckks::Plain PositionConstants::query_mask(const Factors& factors, int position) const {
-  const size_t F = static_cast<size_t>(packing_.features);
-  std::vector<ckks::Complex> mask(kHeadPlaces * F);
-  for (size_t f = 0; f < F; ++f)
-    mask[kQuery * F + f] =
-        std::polar(score_scale(factors, position) / 2, theta_[f % theta_.size()] * position);
-  return ckks::Plain(std::move(mask));
-}
-
-ckks::Plain PositionConstants::score_offsets(const Factors& factors, size_t ciphertext, int position) const {
-  const size_t F = static_cast<size_t>(packing_.features);
-  std::vector<ckks::Complex> offsets(static_cast<size_t>(packing_.tokens) * F);
-  for (size_t slot = 0; slot < static_cast<size_t>(position + 1) * F; ++slot)
-    offsets[slot] = score_scale(factors, position) *
-                    factors.score_offset[ciphertext][slot % F / static_cast<size_t>(packing_.head_features)];
-  return ckks::Plain(std::move(offsets));
-}
-
-// By how much key and value are rotated to get there.
-std::vector<int> PositionConstants::places(int position) const {
-  const auto offset = [&](int from) {
-    return ((from - position - 1) % kHeadPlaces + kHeadPlaces) % kHeadPlaces + 1;  // 1 .. kHeadPlaces
-  };
-  return {offset(kKey) * packing_.features, offset(kValue) * packing_.features};
-}
-
-program::Constants PositionConstants::at(int position) const {
-  require_one_sequence(packing_, position + 1);
-  const ckks::Plain key_mask = cache_key_mask(packing_, theta_, position, position + 1);
-  program::Constants constants;
-  for (const Constant& constant : constants_) {
-    const Factors& factors = layers_[constant.layer];
-    Instruction instruction = constant.instruction;
-    switch (constant.kind) {
-      case Kind::kQueryMask:
-        instruction.plain = query_mask(factors, position);
-        break;
-      case Kind::kPlaces:
-        instruction.offsets = places(position);
-        break;
-      case Kind::kKeyMask:
-        instruction.plain = key_mask;
-        break;
-      case Kind::kValueMask:
-        instruction.plain = cache_value_mask(packing_, factors.value_mask, position, position + 1);
-        break;
-      case Kind::kScoreOffsets:
-        instruction.plain = score_offsets(factors, constant.ciphertext, position);
-        break;
-    }
-    constants.push_back(std::move(instruction));
-  }
-  return constants;
-}
 
 Program DecodeProgram::at(int position) const {
   return program::with_constants(program, constants.at(position));
@@ -307,12 +308,13 @@ namespace {
 
 // folded(n), polynomials(n): layer n's.
 template <typename Folded, typename Polynomials>
-DecodeProgram build(const ModelConfig& config, const Packing& packing, bool client_norm, const Folded& folded,
-                    const Polynomials& polynomials) {
+DecodeProgram build(const ModelConfig& config, const Packing& packing, bool client_norm, Weights kind,
+                    const Folded& folded, const Polynomials& polynomials) {
   require_decodable(config);
   require_one_sequence(packing, 1);
   Builder builder(packing.slots);
-  Decoder decoder(builder, config, packing);
+  nn::WeightInputs weights(builder, kind == Weights::kEncrypted);
+  Decoder decoder(builder, weights, config, packing);
   const auto state = [&](const char* name) {
     Values ciphertexts;
     for (int c = 0; c < packing.state_ciphertexts(); ++c)
@@ -333,8 +335,9 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
     }
     if (n > 0 || !client_norm) {
       x = builder.refresh(x);
-      h = nn::encrypted_norm(builder, x, layer.variance_weight, layer.variance_offset,
-                             functions.inverse_sqrt);
+      h = nn::encrypted_norm_of_token(builder, weights, x, layer.variance_weight, layer.variance_offset,
+                                      functions.inverse_sqrt,
+                                      weight_name(static_cast<size_t>(n), "variance"));
     }
     x = decoder.layer(x, h, layer, functions, keys, values);
     for (int c = 0; c < packing.head_ciphertexts(); ++c) {
@@ -345,25 +348,41 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
   for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "x", c), x[c]);
   Program program = std::move(builder).finish();
   PositionConstants constants = std::move(decoder).constants_in(program);
-  return {std::move(program), std::move(constants)};
+  return {std::move(program), std::move(constants), std::move(weights).take()};
 }
 
 }  // namespace
 
-DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing) {
+DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing, Weights weights) {
   FoldedLayer folded;
   return build(
-      model.weights.config, packing, model.options.client_norm,
+      model.weights.config, packing, model.options.client_norm, weights,
       [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
       [&](int n) -> const LayerApproximations& { return model.layers[n]; });
 }
 
+DecodeProgram build_decode_program(const ModelOutline& outline, const Packing& packing) {
+  FoldedLayer folded;
+  std::vector<LayerApproximations> polynomials;
+  for (const LayerRanges& ranges : outline.ranges.layers)
+    polynomials.push_back(layer_polynomials(outline.config, ranges, outline.options));
+  return build(
+      outline.config, packing, outline.options.client_norm, Weights::kEncrypted,
+      [&](int n) -> const FoldedLayer& {
+        folded = shape_of_layer(outline.config, packing);
+        set_units(folded, outline.config, packing, outline.ranges.layers[n], polynomials[n]);
+        return folded;
+      },
+      [&](int n) -> const LayerApproximations& { return polynomials[n]; });
+}
+
 DecodeProgram build_decode_shape_program(const ModelConfig& config, const Packing& packing,
-                                         const ShapeRanges& ranges, const PolynomialOptions& options) {
+                                         const ShapeRanges& ranges, const PolynomialOptions& options,
+                                         Weights weights) {
   const FoldedLayer folded = shape_of_layer(config, packing);
   const LayerApproximations polynomials = shape_polynomials(config, ranges, options);
   return build(
-      config, packing, options.client_norm, [&](int) -> const FoldedLayer& { return folded; },
+      config, packing, options.client_norm, weights, [&](int) -> const FoldedLayer& { return folded; },
       [&](int) -> const LayerApproximations& { return polynomials; });
 }
 

@@ -4,84 +4,64 @@
 //
 // State. x' and h' of the one token, in every place of token-major packing (packing.h): they repeat with F,
 // and all rotations are cyclic in the features. That is what client_inputs makes of a prompt of one token,
-// and client_logits reads the result as of such a prompt. Several blocks of F features stand side by side in
-// one ciphertext (nn/encrypted/stacked_linear.h): q, k, v and an empty one; the parts of GELU, as many as
-// there are, up to slots / F.
+// and client_logits reads the result as of such a prompt. A place is F slots; there are P = slots / F. Matrices
+// are dense (nn/encrypted/dense_linear.h): all rows of q, k, v and up come in regions of one ciphertext where
+// they fit. The parts of GELU stand side by side, as many as there are, up to P.
 //
 // A layer, for each ciphertext of heads (C features a head, u a place of the cache, s = row_sum_factor, v_max
 // = value_range, weights as folded_weights.h has them):
 //   norm        h' = x' r                                             nn/encrypted/encrypted_norm.h
-//   project     (q, k, v / v_max, 0) = W h' + b,   up = W_up h' + b   two outputs, of period 4 F and more
-//   query       q~ = |s|^{1/p} (t + 1)^{-1/p} e^{i theta t} q         a mask; 2 rotations fill all places
-//   cache       K <- K + [u = t] e^{i theta t} k                      a rotation to the place, and a mask
+//   project     (q; k; v / v_max; up) = (W; W_up) h' + b              a dense map
+//   query       q~ = |s|^{1/p} (t + 1)^{-1/p} e^{i theta t} q         a mask; log2 P rotations fill all places
+//   cache       K <- K + [u = t] e^{i theta t} k                      two rotations to the place, and a mask
 //               V <- V + [u = t] v / |s|
 //   scores      S[u, f] = sum over the head of f of Re(conj q~ K[u])  a product, a sum inside heads
 //               with score offsets c:   + |s|^{1/p} (t + 1)^{-1/p} c [u <= t]
 //   power       P = S^p
 //   sums        |s| D = sum_u P,   O = sum_u P V                      log2 T rotations each; period F again
 //   attention   O / (D + epsilon)                                     1/x of the one row sum of each head
-//   output      x' <- x' + W_o attention + W_down gelu(up) + b        one linear map; places summed
+//   gelu        of up                                                 a mask; its parts repeat
+//   output      x' <- x' + W_o attention + W_down gelu(up) + b        two dense maps, a mask, all places filled
 // A place u > t of the cache is zero, so S and S^p are: PowerSoftmax needs no mask for the length. The sum of
 // the powers comes replicated over the head, without the level of the pass's row sums; s stands in q~ and V
 // instead (its sign, where s < 0, in a negation of D).
 //
-// Shapes: the caches have period T F = Packing::period(), of one sequence; all else F times a power of two.
-// The program depends on t in constants alone, PositionConstants: the query mask and the cache masks (3
-// plaintexts for each ciphertext of heads), score offsets, and the hoisted rotations to the place in the
-// cache, by F to 4 F. By 4 F, the period, nothing moves: the rotation is there so that all positions have the
-// same instructions. One plan serves them all (with_constants in planner.h).
+// Weights are plaintexts, or inputs (nn/encrypted/weight_inputs.h): W, b, c, and the ranges of the features in
+// 1/sqrt's argument. Then the program follows from the model's outline alone (model_outline.h), and whoever has
+// the ciphertexts computes a token without knowing the model. Products of ciphertexts take the levels of products
+// with plaintexts, so plan and levels are the same; a layer of one ciphertext of heads has a relinearisation more
+// for each output of a map, and one for the norm.
 //
-// Levels: as the block's (encrypted_block.h): 1 (project) + 1 (query) + 2 (scores) + ceil(log2 p) + depth of
-// 1/x + 1 (division) + 1 (output) through attention; from K 2 + ceil(log2 p) to the powers; 3 from V. A cache
-// keeps its level: what is added to it comes down to it. Which level that is, LevelBudget::carried says to
-// the planner, for the prompt's program as well.
+// Shapes: the caches have period T F = Packing::period(), of one sequence; what is in regions all slots; all else
+// F times a power of two. The program depends on t in constants alone (position_constants.h).
 //
-// Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, B of
-// choose_linear_steps: norm 3 + log2 F; project 1 + 2 (B - 1) hoisted + 2 (F / B - 1); query and cache 2 + 2
-// hoisted; scores 3 and block_sum_map's; power ceil(log2 p) (where p is a power of two); sums 1 + 2 log2 T;
-// division 1; GELU 2; output 2 + 4 (B - 1) hoisted + F / B - 1 + log2 of the places.
+// Levels: 1 (project) + 1 (query) + 2 (scores) + ceil(log2 p) + depth of 1/x + 1 (division) + 2 (output) through
+// attention; 1 more than the block's (encrypted_block.h), and between project and GELU as well: the masks. From K
+// 2 + ceil(log2 p) to the powers; 3 from V. A cache keeps its level: what is added to it comes down to it. Which
+// level that is, LevelBudget::carried says to the planner, for the prompt's program as well.
+//
+// Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, with B and S of
+// each of the three dense maps: norm 3 + log2 F; a map 1 + 2 (B - 1) hoisted + log2 S; query log2 P; cache 4 + 2
+// log2(P / T); scores 3 and block_sum_map's; power ceil(log2 p) (where p is a power of two); sums 1 + 2 log2 T;
+// division 1; GELU 2 + log2 of P over its parts; output log2 P.
 //
 // Ranges: as the pass's. Errors: a bootstrap's wherever one is put; scores are no refresh candidates, all
 // others are those of the block.
 #pragma once
 
 #include "attention/encrypted/encrypted_model.h"
+#include "attention/encrypted/model_outline.h"
 #include "attention/encrypted/packing.h"
+#include "attention/encrypted/position_constants.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/program/program.h"
+#include "nn/encrypted/weight_inputs.h"
 
 namespace psm::attention {
 
-// What of a decoding program depends on the token's position.
-class PositionConstants {
- public:
-  // Those of the token at `position`, from 0 to T - 1.
-  program::Constants at(int position) const;
-
- private:
-  friend class Decoder;
-  enum class Kind { kQueryMask, kPlaces, kKeyMask, kValueMask, kScoreOffsets };
-  // Of a layer.
-  struct Factors {
-    double score = 1, value_mask = 1;  // |s|^{1/p};  v_max / |s|
-    std::vector<std::vector<double>> score_offset;
-  };
-  struct Constant {
-    Kind kind;
-    size_t layer, ciphertext;
-    program::Instruction instruction;  // of position 0
-  };
-
-  double score_scale(const Factors&, int position) const;
-  ckks::Plain query_mask(const Factors&, int position) const;
-  ckks::Plain score_offsets(const Factors&, size_t ciphertext, int position) const;
-  std::vector<int> places(int position) const;
-
-  Packing packing_;
-  int power_ = 4;
-  std::vector<double> theta_;
-  std::vector<Factors> layers_;
-  std::vector<Constant> constants_;
+enum class Weights {
+  kPlain,      // the program's own
+  kEncrypted,  // inputs of it, beside the token and the caches
 };
 
 // Inputs: those of build_program and the caches (cache_names). Outputs: the state and the caches.
@@ -90,13 +70,17 @@ struct DecodeProgram {
 
   program::Program program;  // at position 0
   PositionConstants constants;
+  std::vector<nn::WeightInput> weights;  // where they are inputs, all of them; shapes only of an outline
 };
 
-// Throws psm::Error on a packing of several prompts or of at most four places (slots / F).
-DecodeProgram build_decode_program(const PolynomialModel&, const Packing&);
+// Throws psm::Error on a packing of several prompts or of less than four places (slots / F).
+DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, Weights = Weights::kPlain);
+
+// The program of a model with encrypted weights from what is known without them: the same.
+DecodeProgram build_decode_program(const ModelOutline&, const Packing&);
 
 // Of a model that exists only as a shape, for the meter.
 DecodeProgram build_decode_shape_program(const ModelConfig&, const Packing&, const ShapeRanges& = {},
-                                         const PolynomialOptions& = {});
+                                         const PolynomialOptions& = {}, Weights = Weights::kPlain);
 
 }  // namespace psm::attention

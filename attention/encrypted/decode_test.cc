@@ -66,6 +66,7 @@ PolynomialModel lively_model(const ModelConfig& config, bool client_norm) {
 // The largest difference of logits between a prompt followed by tokens one by one, all on the twin, and one
 // pass over the whole text.
 double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, bool client_norm) {
+  CAPTURE(slots);
   const PolynomialModel model = lively_model(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
   const std::vector<int> text = sequences(1, config, 2)[0];
@@ -95,6 +96,69 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
   CHECK(tokens_against_pass(small(16, 2, 32, 0.25), 512, 5, true) < 1e-9);  // gelu in two parts
   CHECK(tokens_against_pass(small(16, 2, 32, 1), 512, 12, false) < 1e-9);
   CHECK(tokens_against_pass(small(16, 2, 64, 1), 128, 1, true) < 1e-9);  // no place repeats
+}
+
+// The largest difference of logits between a text token by token from its first one, with weights as inputs and
+// empty caches, and one pass over it. Program and constants are those of whoever knows the outline alone.
+double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
+  const PolynomialModel model = lively_model(config, client_norm);
+  const Packing packing = make_packing(config, kContext, slots, 1);
+  const std::vector<int> text = sequences(1, config, 2)[0];
+  const size_t vocab = static_cast<size_t>(config.vocab);
+  const std::vector<double> expected = polynomial_forward(model, text).logits;
+  SlotVectors kept;
+  for (const nn::WeightInput& input : build_decode_program(model, packing, Weights::kEncrypted).weights)
+    for (size_t slot = 0; slot < slots; ++slot) kept[input.name].push_back(input.weight.at(slot));
+  const DecodeProgram decode =
+      build_decode_program(outline_from_json(outline_to_json(outline_of(model)), "outline"), packing);
+  CHECK(decode.weights.size() == kept.size());
+  SlotVectors state;
+  for (const std::string& name : cache_names(packing, config.layers)) state[name].resize(slots);
+  double worst = 0;
+  for (int t = 0; t < kContext; ++t) {
+    const std::vector<std::vector<int>> token{{text[t]}};
+    SlotVectors inputs = client_inputs(model, packing, token);
+    inputs.insert(kept.begin(), kept.end());
+    for (const std::string& name : cache_names(packing, config.layers)) inputs[name] = state.at(name);
+    state = program::run_twin(decode.at(t), inputs).outputs;
+    const std::vector<double> logits = client_logits(model, packing, state, token)[0];
+    for (size_t i = 0; i < vocab; ++i)
+      worst = std::max(worst, std::abs(logits[i] - expected[static_cast<size_t>(t) * vocab + i]));
+  }
+  return worst;
+}
+
+TEST_CASE("with weights as inputs the outline alone makes the program, and the logits are the same") {
+  CHECK(encrypted_tokens_against_pass(small(16, 2, 32, 0.25), 512, true) < 1e-9);
+  CHECK(encrypted_tokens_against_pass(small(16, 2, 64, 1), 128, false) < 1e-9);
+  CHECK(encrypted_tokens_against_pass(small(32, 4, 48, 1), 64, true) < 1e-9);  // several ciphertexts
+  ModelConfig offset = small(24, 3, 40, 0.5);
+  offset.score_offset = true;
+  CHECK(encrypted_tokens_against_pass(offset, 256, true) < 1e-8);
+}
+
+TEST_CASE("an outline holds nothing that a model with other weights does not") {
+  const ModelConfig config = small(16, 2, 32, 0.25);
+  const PolynomialModel model = lively_model(config, true);
+  PolynomialModel other = model;
+  for (LayerWeights& layer : other.weights.layers)
+    for (auto* weights :
+         {&layer.wq, &layer.bq, &layer.wo, &layer.b_down, &layer.norm1_gamma, &layer.norm1_beta})
+      for (float& x : *weights) x = x / 2 + 0.25f;
+  for (double& range : other.ranges.residual) range *= 1.5;
+  CHECK(outline_to_json(outline_of(model)).dump() == outline_to_json(outline_of(other)).dump());
+  const Packing packing = make_packing(config, kContext, 512, 1);
+  const DecodeProgram ours = build_decode_program(model, packing, Weights::kEncrypted),
+                      theirs = build_decode_program(other, packing, Weights::kEncrypted);
+  // Constants as well: all plaintexts of the two programs are the same, and all weights differ somewhere.
+  for (size_t i = 0; i < ours.program.instructions.size(); ++i) {
+    const ckks::Plain &a = ours.program.instructions[i].plain, &b = theirs.program.instructions[i].plain;
+    REQUIRE(a.period() == b.period());
+    for (size_t slot = 0; slot < a.period(); ++slot) REQUIRE(a.at(slot) == b.at(slot));
+  }
+  CHECK(ours.weights.size() > 10);
+  CHECK_THROWS_WITH_AS(outline_from_json(parse_json("{}", "outline"), "outline"),
+                       doctest::Contains("outline"), Error);
 }
 
 TEST_CASE("so do models of several ciphertexts of heads, and with places for heads that are none") {
@@ -251,7 +315,7 @@ TEST_CASE("several prompts at once, positions outside the cache and too few plac
   const Packing packing = make_packing(config, kContext, 512, 1);
   CHECK_THROWS_AS(build_decode_shape_program(config, packing).at(-1), Error);
   CHECK_THROWS_AS(build_decode_shape_program(config, packing).at(kContext), Error);
-  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 4, 32, 1)),
+  CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 2, 16, 1)),
                        doctest::Contains("4 places"), Error);
 }
 

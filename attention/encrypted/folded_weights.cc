@@ -114,11 +114,9 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
 
   const Vector v_bias = to_attention.bias(w.wv, w.bv);
   const double value_bound = to_attention.bound(w.wv, v_bias);  // V
-  const double value_range = hi * polynomials.inverse().output_scale(),
-               value_scale = value_range / value_bound;
-
   FoldedLayer folded;
-  folded.value_range = value_range;
+  set_units(folded, config, packing, model.ranges.layers[index], polynomials);
+  const double value_scale = folded.value_range / value_bound;
   folded.q = to_attention.matrix(w.wq, packing.heads, packing.state, query_scale);
   folded.k = to_attention.matrix(w.wk, packing.heads, packing.state, query_scale, row_of);
   folded.v = to_attention.matrix(w.wv, packing.heads, packing.state, value_scale, row_of);
@@ -152,22 +150,27 @@ FoldedLayer fold_layer(const PolynomialModel& model, const Packing& packing, int
     if (skips) folded.skip = writing.skip(to_attention), folded.feed_skip = writing.skip(to_feed);
     folded.second_norm = fold_norm(model, packing, *polynomials.second_inverse_sqrt);
   }
-  FoldedNorm norm = fold_norm(model, packing, polynomials.inverse_sqrt);
-  folded.variance_weight = std::move(norm.weight);
-  folded.variance_offset = norm.offset;
+  folded.variance_weight = fold_norm(model, packing, polynomials.inverse_sqrt).weight;
+  return folded;
+}
 
+void set_units(FoldedLayer& folded, const ModelConfig& config, const Packing& packing,
+               const LayerRanges& ranges, const LayerApproximations& polynomials) {
   const approx::Approximation& inverse = polynomials.inverse();
+  const double hi = ranges.denominator.hi;
+  folded.value_range = hi * inverse.output_scale();
+  folded.variance_offset = norm_offset(config, polynomials.inverse_sqrt);
   folded.row_sum_factor = inverse.input_scale() * hi;
-  for (int first = 0; first < packing.heads.size(); first += F) {
+  folded.denominator_offset.clear();
+  for (int first = 0; first < packing.heads.size(); first += packing.features) {
     std::vector<ckks::Complex> offset;
-    for (int f = first; f < first + F; ++f) {
+    for (int f = first; f < first + packing.features; ++f) {
       const bool used = f / packing.head_features < config.heads;
       offset.push_back(used ? inverse.input_scale() * config.epsilon + inverse.input_offset()
                             : inverse.input_range().midpoint());
     }
     folded.denominator_offset.emplace_back(std::move(offset));
   }
-  return folded;
 }
 
 FoldedLayer shape_of_layer(const ModelConfig& config, const Packing& packing) {

@@ -57,12 +57,16 @@ Vector residual_scale(const PolynomialModel& model, const Packing& packing) {
   return scale;
 }
 
+double norm_offset(const ModelConfig& config, const approx::Approximation& inverse_sqrt) {
+  return inverse_sqrt.input_scale() * config.norm_epsilon + inverse_sqrt.input_offset();
+}
+
 FoldedNorm fold_norm(const PolynomialModel& model, const Packing& packing,
                      const approx::Approximation& inverse_sqrt) {
   const Vector range = residual_scale(model, packing);
   const ModelConfig& config = model.weights.config;
   const double scale = inverse_sqrt.input_scale();
-  FoldedNorm norm{{}, scale * config.norm_epsilon + inverse_sqrt.input_offset()};
+  FoldedNorm norm{{}, norm_offset(config, inverse_sqrt)};
   for (int f = 0; f < packing.state.size(); ++f) {
     const int re = packing.state.re[f];
     const double r = re < 0 ? 0 : range[re];

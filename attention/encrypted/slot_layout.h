@@ -32,6 +32,8 @@ struct FoldedNorm {
   double offset = 0;
 };
 FoldedNorm fold_norm(const PolynomialModel&, const Packing&, const approx::Approximation& inverse_sqrt);
+// The offset, which does not depend on the weights.
+double norm_offset(const ModelConfig&, const approx::Approximation& inverse_sqrt);
 
 // A norm's result as the matrices behind it read it from slots: gamma . unit . h' + beta, h' the slots.
 struct NormReading {

@@ -31,8 +31,4 @@ Checkpoint load_checkpoint(ByteSource source);
 // The same from the file's content; `path` stands in messages.
 Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path);
 
-std::string config_to_json(const ModelConfig& config);
-// Throws psm::Error that begins with `what`.
-ModelConfig config_from_json(const std::string& text, const std::string& what);
-
 }  // namespace psm::attention

@@ -3,6 +3,7 @@
 
 #include "attention/batched/measure.h"
 #include "attention/files/checkpoint.h"
+#include "attention/shape/config_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check_fuzz.h"

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "attention/batched/measure.h"
+#include "attention/shape/config_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "doctest/doctest.h"

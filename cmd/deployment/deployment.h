@@ -4,18 +4,16 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/files/checkpoint.h"
-#include "ckks/base/files/flags.h"
-#include "ckks/base/files/json.h"
 #include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/planner.h"
 #include "ckks/scheme/chain/context.h"
+#include "cmd/protocol/plan_ends.h"
+#include "cmd/protocol/ring_flags.h"
 
 namespace psm::cmd {
 
@@ -48,35 +46,9 @@ struct Deployment : PackedModel {
   size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }
 };
 
-// The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the
-// same on the client's machine and on the server's. `bootstrap` may be null.
-program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
-                                 std::span<const ckks::SparseBootstrapPlan* const> sparse = {});
-
 // Fingerprint of what a checkpoint computes.
 uint64_t fingerprint_of(const attention::Checkpoint& checkpoint);
 
-// The parameters that a command's flags ask for: a secure set or, with --insecure, its chain in a smaller
-// ring.
-struct RingFlags {
-  explicit RingFlags(Flags& flags);
-  // After parse(): selects the kernels that --backend names; throws Error for one that this processor lacks.
-  void apply() const;
-  // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
-  ckks::ParameterSpec spec() const;
-  // Throws Error if a context that came from a file is insecure and --insecure was not given; warns if it
-  // was.
-  void require_security(const ckks::Context& context) const;
-
-  const int64_t& log_n;
-  const bool& insecure;
-  const std::string& secret;
-  const std::string& backend;
-};
-
-// Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".
-void require_memory(size_t bytes);
-
-Json parameters_json(const ckks::Context& context);
+PlanEnds ends_of(const Deployment& deployment);
 
 }  // namespace psm::cmd

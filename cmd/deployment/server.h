@@ -9,8 +9,8 @@
 
 #include "ckks/program/errors/ledger.h"
 #include "ckks/program/machines/encrypted_machine.h"
-#include "cmd/deployment/chosen_engine.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/protocol/chosen_engine.h"
 
 namespace psm::cmd {
 

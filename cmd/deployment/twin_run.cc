@@ -5,7 +5,7 @@
 #include "ckks/base/error.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/scheme/errors/noise.h"
-#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/protocol/ciphertext_note.h"
 
 namespace psm::cmd {
 

@@ -13,7 +13,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/json.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/deployment/json_hex.h"
+#include "cmd/protocol/json_hex.h"
 
 namespace psm::cmd {
 namespace {
@@ -44,30 +44,28 @@ KeptText::Lock::~Lock() {
   if (descriptor >= 0) ::close(descriptor);
 }
 
-KeptText::KeptText(const std::string& folder, const GenerationDeployment& deployment, ckks::Fingerprint keys)
-    : folder_(folder), lock_(folder), deployment_(deployment), keys_(keys) {
+KeptText::KeptText(const std::string& folder, const GenerationPlans& plans, ckks::Fingerprint keys)
+    : folder_(folder), lock_(folder), plans_(plans), keys_(keys) {
   if (!folder_.empty() && std::filesystem::exists(path())) load();
 }
 
 void KeptText::load() {
-  const ckks::Context& context = *deployment_.context;
-  const std::vector<std::string>& names = deployment_.cache_names;
+  const ckks::Context& context = *plans_.context;
+  const std::vector<std::string>& names = plans_.cache_names;
   wire::CiphertextReader file(path(), context, kMaxCiphertexts);
   const TextNote note = TextNote::parse(file.note(), path());
   const std::string what = path() + ", note";
   const int window = static_cast<int>(
       parse_json(file.note(), what).at("window", what).integer(what + ", window", 0, kMaxText));
-  if (note.model_fingerprint != deployment_.model_fingerprint)
+  if (note.model_fingerprint != plans_.model_id)
     throw Error(message(path(), " keeps a text of another model; give another --state, or remove it"));
   if (file.fingerprint() != keys_)
     throw Error(message(path(), " keeps a text under another key pair; give another --state, or remove it"));
   const int cached = note.first + note.count - window;
   // A prompt's answer has its plan's levels, a token's has the token's.
-  const bool whole = note.first == window;
-  std::vector<PlanEnd> ends = deployment_.caches();
-  for (const PlanEnd& end : whole ? deployment_.prompt_outputs() : deployment_.token_outputs())
-    ends.push_back(end);
-  bool fits = note.request != 0 && cached >= 1 && cached <= deployment_.tokens() && note.first >= window &&
+  std::vector<PlanEnd> ends = plans_.caches();
+  for (const PlanEnd& end : plans_.outputs(note.first, window)) ends.push_back(end);
+  bool fits = note.request != 0 && cached >= 1 && cached <= plans_.tokens() && note.first >= window &&
               file.heads().size() == ends.size() && note.names.size() + names.size() == ends.size();
   for (size_t i = 0; fits && i < ends.size(); ++i)
     fits = file.heads()[i].level == ends[i].level && file.heads()[i].scale == context.scale(ends[i].level) &&
@@ -88,6 +86,13 @@ void KeptText::load() {
 Ciphertexts KeptText::caches() const {
   Ciphertexts caches;
   for (const auto& [name, cache] : caches_) caches.emplace(name, cache.unpack());
+  if (text() != 0) return caches;
+  const ckks::Context& context = *plans_.context;
+  const ckks::Basis basis{plans_.cache_level + 1, 0};
+  for (const std::string& name : plans_.cache_names) {
+    const auto zero = [&] { return ckks::RnsPoly::zero(context.ring(), basis, ckks::Form::kNtt); };
+    caches.emplace(name, ckks::Ciphertext({zero(), zero()}, context.scale(plans_.cache_level), keys_));
+  }
   return caches;
 }
 
@@ -100,7 +105,7 @@ size_t KeptText::cache_bytes() const {
 std::string KeptText::answer() const {
   if (text() == 0) throw Error("there is no answer yet; send a prompt first");
   std::string bytes;
-  wire::CiphertextWriter writer(&bytes, *deployment_.context, keys_, last_.text());
+  wire::CiphertextWriter writer(&bytes, *plans_.context, keys_, last_.text());
   write_all(writer, last_.names, answer_);
   writer.commit();
   return bytes;
@@ -108,16 +113,16 @@ std::string KeptText::answer() const {
 
 void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
   Ciphertexts caches;
-  for (const std::string& name : deployment_.cache_names) {
+  for (const std::string& name : plans_.cache_names) {
     const auto found = outputs.find(name);
-    PSM_CHECK(found != outputs.end() && found->second.level() == deployment_.cache_level, name);
+    PSM_CHECK(found != outputs.end() && found->second.level() == plans_.cache_level, name);
     caches.insert(outputs.extract(found));
   }
   if (!folder_.empty()) {
     Json json = parse_json(note.text(), "note");
     json["window"] = window;
-    wire::CiphertextWriter writer(path(), *deployment_.context, keys_, json.dump(0));
-    write_all(writer, deployment_.cache_names, caches);
+    wire::CiphertextWriter writer(path(), *plans_.context, keys_, json.dump(0));
+    write_all(writer, plans_.cache_names, caches);
     write_all(writer, note.names, outputs);
     writer.commit();
   }

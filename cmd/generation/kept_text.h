@@ -12,7 +12,7 @@
 #include <string>
 
 #include "ckks/scheme/public/packed_ciphertext.h"
-#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/generation_plans.h"
 #include "cmd/generation/text_note.h"
 
 namespace psm::cmd {
@@ -23,14 +23,14 @@ using Ciphertexts = std::map<std::string, ckks::Ciphertext>;  // by name
 class KeptText {
  public:
   // `folder` may be empty: then nothing is saved. Else it is made unless it is there, and what is in it is
-  // read. Throws Error if that belongs elsewhere. The deployment outlives the object.
-  KeptText(const std::string& folder, const GenerationDeployment& deployment, ckks::Fingerprint keys);
+  // read. Throws Error if that belongs elsewhere. The plans outlive the object.
+  KeptText(const std::string& folder, const GenerationPlans& plans, ckks::Fingerprint keys);
 
   uint64_t text() const { return last_.request; }  // 0: none
   int window() const { return window_; }           // the first token in the caches
   int cached() const { return text() == 0 ? 0 : next() - window_; }
   int next() const { return last_.first + last_.count; }  // the token that comes next
-  Ciphertexts caches() const;                             // copies
+  Ciphertexts caches() const;                             // copies; zeros, places all empty, of no text
   size_t cache_bytes() const;
   // The file of the last answer, as it is sent. Throws Error if there is none.
   std::string answer() const;
@@ -54,7 +54,7 @@ class KeptText {
 
   std::string folder_;
   const Lock lock_;
-  const GenerationDeployment& deployment_;
+  const GenerationPlans& plans_;
   const ckks::Fingerprint keys_;
   TextNote last_;  // of the answer
   int window_ = 0;

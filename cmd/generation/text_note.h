@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/protocol/ciphertext_note.h"
 
 namespace psm::cmd {
 

@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
-#include "cmd/deployment/json_hex.h"
+#include "cmd/protocol/json_hex.h"
 
 namespace psm::cmd {
 namespace {
@@ -45,10 +45,11 @@ Greeting Greeting::parse(const std::string& line, const std::string& what) {
   return greeting;
 }
 
-TextServer::TextServer(const GenerationDeployment& deployment, const ckks::EvaluationKeys& keys,
-                       KeptText& kept, ckks::Device* device)
-    : d_(deployment),
+TextServer::TextServer(const GenerationPlans& plans, const ckks::EvaluationKeys& keys, KeptText& kept,
+                       ckks::Device* device, const Ciphertexts* weights)
+    : d_(plans),
       kept_(kept),
+      weights_(weights),
       chosen_(*d_.context, keys, device),
       encoder_(*d_.context, chosen_.engine().residue_maker()),
       evaluator_(chosen_.engine(), chosen_.keys()) {
@@ -58,17 +59,15 @@ TextServer::TextServer(const GenerationDeployment& deployment, const ckks::Evalu
 }
 
 Greeting TextServer::greeting() const {
-  return {d_.model_fingerprint,
-          d_.context->fingerprint(),
-          evaluator_.keys().fingerprint.key,
-          kept_.text(),
-          kept_.window(),
-          kept_.text() == 0 ? 0 : kept_.next()};
+  return {
+      d_.model_id,    d_.context->fingerprint(),           evaluator_.keys().fingerprint.key, kept_.text(),
+      kept_.window(), kept_.text() == 0 ? 0 : kept_.next()};
 }
 
 program::MachineOptions TextServer::options(double encoded_bytes) const {
   program::MachineOptions options;
   options.encoded_bytes = static_cast<size_t>(encoded_bytes);
+  options.shared_inputs = weights_;
   for (const auto& sparse : sparse_) options.sparse_bootstrappers.push_back(sparse.get());
   return options;
 }
@@ -77,8 +76,8 @@ TextNote TextServer::require_note(wire::CiphertextReader& file, const std::vecto
   const TextNote note = TextNote::parse(file.note(), "the request");
   if (file.fingerprint() != evaluator_.keys().fingerprint)
     throw Error("the request is under another key pair than the server's evaluation keys");
-  const size_t groups = require_groups(file, note, ends, *d_.context, d_.model_fingerprint, "the request",
-                                       "the server's model");
+  const size_t groups =
+      require_groups(file, note, ends, *d_.context, d_.model_id, "the request", "the server's model");
   if (groups != 1) throw Error(message("the request holds ", groups, " inputs; send one at a time"));
   if (note.request == 0) throw Error("the request is of no text");
   return note;
@@ -99,7 +98,7 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
                               : evaluator_.drop_to_level(cache.in(memory), d_.cache_level).in(nullptr);
   }
   TextNote note = request;
-  note.names = names_of(&machine == token_machine_.get() ? d_.token_outputs() : d_.prompt_outputs());
+  note.names = names_of(d_.outputs(note.first, window));
   Json times;
   times["first"] = note.first;
   times["count"] = note.count;
@@ -111,6 +110,8 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
 }
 
 void TextServer::prompt(const std::string& bytes) {
+  if (!d_.takes_prompts())
+    throw Error("a prompt at once, where weights are encrypted; send its tokens one by one");
   const std::vector<PlanEnd> ends = d_.prompt_inputs();
   wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
   const TextNote note = require_note(file, ends);
@@ -136,14 +137,14 @@ void TextServer::token(const std::string& bytes) {
   const std::vector<PlanEnd> ends = d_.token_inputs();
   wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
   const TextNote note = require_note(file, ends);
-  if (kept_.text() == 0) throw Error("a token before any prompt; send a prompt first");
-  if (kept_.text() != note.request)
+  if (kept_.text() == 0 && d_.takes_prompts()) throw Error("a token before any prompt; send a prompt first");
+  if (kept_.text() != 0 && kept_.text() != note.request)
     throw Error("the token is of another text than the one that the server keeps");
   if (note.count != 1) throw Error(message(note.count, " tokens at once; send one at a time, or a prompt"));
-  if (note.first < kept_.next())
-    throw Error(message("token ", note.first, " was computed already; the next one is ", kept_.next()));
-  if (note.first > kept_.next())
-    throw Error(message("token ", note.first, " leaves a gap; the next one is ", kept_.next()));
+  const int next = kept_.text() == 0 ? 0 : kept_.next();
+  if (note.first < next)
+    throw Error(message("token ", note.first, " was computed already; the next one is ", next));
+  if (note.first > next) throw Error(message("token ", note.first, " leaves a gap; the next one is ", next));
   if (kept_.cached() >= d_.tokens())
     throw Error(message("all ", d_.tokens(),
                         " places of keys and values are taken; send a later part of the "
@@ -188,7 +189,7 @@ Frame TextServer::reply(const Frame& request) {
 
 void TextServer::serve(FrameChannel& client, const std::function<void(const Frame&, const Frame&)>& watch) {
   client.send(FrameKind::kReady, greeting().line());
-  std::vector<PlanEnd> prompt = d_.prompt_inputs(), token = d_.token_inputs();
+  const std::vector<PlanEnd> prompt = d_.prompt_inputs(), token = d_.token_inputs();
   const uint64_t longest = std::max(longest_file(*d_.context, prompt), longest_file(*d_.context, token));
   while (const std::optional<Frame> request = client.receive(longest)) {
     Frame answer;

@@ -2,7 +2,8 @@
 // it keeps. It depends on no secret key; cmd/linkage_test.sh asks the build.
 //
 // What does not depend on length and position (weights, transforms) is encoded once: for the prompts when one
-// comes, and let go after it, since a text has few of them; for the tokens with the first.
+// comes, and let go after it, since a text has few of them; for the tokens with the first. Encrypted weights come
+// as ciphertexts and stay as they are.
 //
 // Refused, with what is kept unchanged: ciphertexts of another model, key pair, text or level; a prompt while
 // another text is kept; a token that was computed already; one that leaves a gap; one beyond T.
@@ -17,10 +18,10 @@
 #include "ckks/base/files/json.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/deployment/chosen_engine.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/generation_plans.h"
 #include "cmd/generation/kept_text.h"
+#include "cmd/protocol/chosen_engine.h"
 
 namespace psm::cmd {
 
@@ -40,9 +41,9 @@ struct Greeting {
 class TextServer {
  public:
   // Throws Error if a key is missing or belongs elsewhere. All arguments outlive the object.
-  // On a device, unless that is null.
-  TextServer(const GenerationDeployment& deployment, const ckks::EvaluationKeys& keys, KeptText& kept,
-             ckks::Device* device = nullptr);
+  // On a device, unless that is null; with these weights, where the plans want them.
+  TextServer(const GenerationPlans& plans, const ckks::EvaluationKeys& keys, KeptText& kept,
+             ckks::Device* device = nullptr, const Ciphertexts* weights = nullptr);
 
   Greeting greeting() const;
   // The answer to one frame. Throws Error where it is refused.
@@ -67,9 +68,10 @@ class TextServer {
   program::MachineOptions options(double encoded_bytes) const;
   Json figures() const;
 
-  const GenerationDeployment& d_;
+  const GenerationPlans& d_;
   std::function<void(size_t, const ckks::Ciphertext&)> observer_;
   KeptText& kept_;
+  const Ciphertexts* weights_;
   ChosenEngine chosen_;
   ckks::Encoder encoder_;
   ckks::Evaluator evaluator_;

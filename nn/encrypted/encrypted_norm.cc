@@ -27,37 +27,58 @@ Value sum_of_tokens(Builder& builder, const std::vector<Value>& squares, std::sp
   return builder.linear(squares, std::move(sum))[0];
 }
 
-Value sum_of_one_token(Builder& builder, const std::vector<Value>& squares, std::span<const double> weight) {
-  const size_t features = weight.size() / squares.size();
-  std::vector<Value> weighted;
-  for (size_t c = 0; c < squares.size(); ++c) {
-    const std::span<const double> of_square = weight.subspan(c * features, features);
-    weighted.push_back(builder.multiply_plain(
-        squares[c], ckks::Plain(std::vector<ckks::Complex>(of_square.begin(), of_square.end()))));
-  }
-  return builder.sum_over_rotations(builder.add_all(weighted), 1);
+std::vector<Value> squares_of(Builder& builder, std::span<const Value> x) {
+  std::vector<Value> squares;
+  for (Value value : x)
+    squares.push_back(builder.mark_real(builder.multiply(value, builder.conjugate(value))));
+  return squares;
+}
+
+// x r, from the sum that v is but for its offset.
+std::vector<Value> divided(Builder& builder, std::span<const Value> x, Value sum, double offset,
+                           const approx::Approximation& inverse_sqrt) {
+  const Value v = builder.refresh(builder.add_constant(sum, offset));
+  const Value r = builder.refresh(inverse_sqrt.build(builder, v, "variance"));
+  std::vector<Value> h;
+  for (Value value : x) h.push_back(builder.multiply(value, r));
+  return builder.refresh(h);
+}
+
+void require_weights(std::span<const Value> x, std::span<const double> weight) {
+  PSM_CHECK(!x.empty() && weight.size() % x.size() == 0, weight.size(), " weights for ", x.size(),
+            " ciphertexts");
 }
 
 }  // namespace
 
 std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, std::span<const double> weight,
                                   double offset, const approx::Approximation& inverse_sqrt) {
-  PSM_CHECK(!x.empty() && weight.size() % x.size() == 0, weight.size(), " weights for ", x.size(),
-            " ciphertexts");
+  require_weights(x, weight);
+  const size_t features = weight.size() / x.size();
+  if (std::all_of(x.begin(), x.end(), [&](Value value) { return builder.period(value) <= features; })) {
+    WeightInputs plain(builder, false);
+    return encrypted_norm_of_token(builder, plain, x, weight, offset, inverse_sqrt, {});
+  }
+  Builder::Scope scope(builder, "norm");
+  return divided(builder, x, sum_of_tokens(builder, squares_of(builder, x), weight), offset, inverse_sqrt);
+}
+
+std::vector<Value> encrypted_norm_of_token(Builder& builder, WeightInputs& weights, std::span<const Value> x,
+                                           std::span<const double> weight, double offset,
+                                           const approx::Approximation& inverse_sqrt,
+                                           const std::string& name) {
+  require_weights(x, weight);
   const size_t features = weight.size() / x.size();
   Builder::Scope scope(builder, "norm");
-  std::vector<Value> squares;
-  for (Value value : x)
-    squares.push_back(builder.mark_real(builder.multiply(value, builder.conjugate(value))));
-  const bool one_token =
-      std::all_of(x.begin(), x.end(), [&](Value value) { return builder.period(value) <= features; });
-  const Value sum =
-      one_token ? sum_of_one_token(builder, squares, weight) : sum_of_tokens(builder, squares, weight);
-  const Value v = builder.refresh(builder.add_constant(sum, offset));
-  const Value r = builder.refresh(inverse_sqrt.build(builder, v, "variance"));
-  std::vector<Value> h;
-  for (Value value : x) h.push_back(builder.multiply(value, r));
-  return builder.refresh(h);
+  std::vector<Value> weighted = squares_of(builder, x);
+  for (size_t c = 0; c < x.size(); ++c) {
+    const std::span<const double> of_square = weight.subspan(c * features, features);
+    weighted[c] = weights.multiply_real(
+        weighted[c], ckks::Plain(std::vector<ckks::Complex>(of_square.begin(), of_square.end())),
+        name + " " + std::to_string(c));
+  }
+  const Value sum = builder.sum_over_rotations(builder.add_all(weighted), 1);
+  return divided(builder, x, sum, offset, inverse_sqrt);
 }
 
 }  // namespace psm::nn

@@ -1,7 +1,9 @@
 #include "nn/encrypted/encrypted_norm.h"
 
 #include <cmath>
+#include <map>
 #include <random>
+#include <string>
 
 #include "approx/activation.h"
 #include "approx/inverse.h"
@@ -24,8 +26,9 @@ SlotVector random_slots(size_t n, std::mt19937_64& random) {
 }
 
 // `one_token`: all tokens are the same one, as the inputs declare.
-void divide_by_length(bool one_token) {
+void divide_by_length(bool one_token, bool encrypted) {
   CAPTURE(one_token);
+  CAPTURE(encrypted);
   std::mt19937_64 random(4);
   constexpr size_t kFeatures = 8, kSlots = 32;
   const approx::Approximation inverse_sqrt = approx::design_inverse_sqrt({0.2, 3}, 1e-4);
@@ -36,12 +39,18 @@ void divide_by_length(bool one_token) {
   Builder builder(kSlots);
   const size_t period = one_token ? kFeatures : kSlots;
   const std::vector<Value> x{builder.input("a", false, period), builder.input("b", false, period)};
-  const std::vector<Value> h = encrypted_norm(builder, x, weight, offset, inverse_sqrt);
+  WeightInputs weights(builder, encrypted);
+  const std::vector<Value> h =
+      encrypted ? encrypted_norm_of_token(builder, weights, x, weight, offset, inverse_sqrt, "norm")
+                : encrypted_norm(builder, x, weight, offset, inverse_sqrt);
   builder.output("a", h[0]);
   builder.output("b", h[1]);
   SlotVector a = random_slots(kSlots, random), b = random_slots(kSlots, random);
   for (size_t s = period; s < kSlots; ++s) a[s] = a[s - period], b[s] = b[s - period];
-  const auto out = program::run_twin(std::move(builder).finish(), {{"a", a}, {"b", b}}).outputs;
+  std::map<std::string, SlotVector> inputs{{"a", a}, {"b", b}};
+  for (const WeightInput& input : std::move(weights).take())
+    for (size_t s = 0; s < kSlots; ++s) inputs[input.name].push_back(input.weight.at(s));
+  const auto out = program::run_twin(std::move(builder).finish(), inputs).outputs;
   for (size_t token = 0; token < kSlots; token += kFeatures) {
     double sum = epsilon;
     for (size_t f = 0; f < kFeatures; ++f)
@@ -57,8 +66,9 @@ void divide_by_length(bool one_token) {
 }
 
 TEST_CASE("a token spread over two ciphertexts is divided by its weighted length") {
-  divide_by_length(false);
-  divide_by_length(true);
+  divide_by_length(false, false);
+  divide_by_length(true, false);
+  divide_by_length(true, true);
 }
 
 TEST_CASE("gelu acts on the real and on the imaginary parts by themselves") {

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "attention/files/checkpoint.h"
+#include "attention/shape/config_json.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/json.h"

@@ -54,6 +54,7 @@ class EncryptedMachine::Run {
         options_(options),
         constants_(exchanged(machine.plan_.program, options.constants)),
         values_(machine.plan_.level.size()) {
+    find_shared();
     result_.seconds.resize(plan_.program.instructions.size());
     result_.encode_seconds.resize(plan_.program.instructions.size());
   }
@@ -61,6 +62,7 @@ class EncryptedMachine::Run {
   void load(const std::map<std::string, ckks::Ciphertext>& inputs) {
     for (size_t i = 0; i < plan_.program.inputs.size(); ++i) {
       const NamedValue& input = plan_.program.inputs[i];
+      if (shared_.contains(input.value.id)) continue;
       const auto found = inputs.find(input.name);
       if (found == inputs.end())
         throw Error(message("input '", input.name, "' is missing; encrypt and send it"));
@@ -88,7 +90,7 @@ class EncryptedMachine::Run {
       store(value, memory() == nullptr ? std::move(ciphertext) : ciphertext.in(memory()));
     }
     for (Value value : expected)
-      if (values_[id(value)].c[0].empty())
+      if (value_of(value).c[0].empty())
         throw Error(message("the checkpoint lacks value ", value.id,
                             "; it is incomplete or belongs to another plan"));
     index_ = checkpoint.next_instruction;
@@ -119,11 +121,30 @@ class EncryptedMachine::Run {
       if (options_.progress) options_.progress(index_ + 1, total);
     }
     for (const NamedValue& output : plan_.program.outputs)
-      result_.outputs[output.name] = values_[id(output.value)].in(nullptr);
+      result_.outputs[output.name] = value_of(output.value).in(nullptr);
     return std::move(result_);
   }
 
  private:
+  void find_shared() {
+    if (machine_.options_.shared_inputs == nullptr) return;
+    for (size_t i = 0; i < plan_.program.inputs.size(); ++i) {
+      const NamedValue& input = plan_.program.inputs[i];
+      const auto found = machine_.options_.shared_inputs->find(input.name);
+      if (found == machine_.options_.shared_inputs->end()) continue;
+      if (found->second.level() != plan_.input_levels[i])
+        throw Error(message("input '", input.name, "' is at level ", found->second.level(),
+                            " but the plan needs just ", plan_.input_levels[i],
+                            "; encrypt it at that level"));
+      shared_[input.value.id] = &found->second;
+    }
+  }
+
+  const ckks::Ciphertext& value_of(Value value) const {
+    const auto shared = shared_.find(value.id);
+    return shared == shared_.end() ? values_[id(value)] : *shared->second;
+  }
+
   void store(Value value, ckks::Ciphertext ciphertext) {
     PSM_CHECK(ciphertext.level() == plan_.level[id(value)], "value ", value.id, " at level ",
               ciphertext.level(), " instead of ", plan_.level[id(value)]);
@@ -138,7 +159,7 @@ class EncryptedMachine::Run {
   }
 
   void release(Value value) {
-    live_bytes_ -= values_[id(value)].bytes();
+    if (!shared_.contains(value.id)) live_bytes_ -= values_[id(value)].bytes();
     values_[id(value)] = ckks::Ciphertext();
     for (auto at = lowered_.lower_bound({value.id, 0});
          at != lowered_.end() && at->first.first == value.id;) {
@@ -150,10 +171,13 @@ class EncryptedMachine::Run {
   const ckks::Ciphertext& argument(size_t i) {
     const Value value = instruction_->arguments[i];
     const ckks::Level level = plan_.argument_level[index_];
-    if (plan_.level[id(value)] == level) return values_[id(value)];
+    const ckks::Ciphertext& whole = value_of(value);
+    const bool elsewhere = whole.memory() != memory();  // a shared input, on its way to a device
+    if (whole.level() == level && !elsewhere) return whole;
     const auto [found, is_new] = lowered_.try_emplace({value.id, level});
     if (is_new) {
-      found->second = evaluator_.drop_to_level(values_[id(value)], level);
+      found->second = elsewhere ? evaluator_.drop_to_level(whole.in(memory()), level)
+                                : evaluator_.drop_to_level(whole, level);
       live_bytes_ += found->second.bytes();
       result_.peak_bytes = std::max(result_.peak_bytes, live_bytes_);
     }
@@ -164,13 +188,15 @@ class EncryptedMachine::Run {
 
   // A value for whoever looks at it from outside, until the next instruction.
   const ckks::Ciphertext& on_host(Value value) {
-    if (memory() == nullptr) return values_[id(value)];
-    return downloaded_[value.id] = values_[id(value)].in(nullptr);
+    const ckks::Ciphertext& whole = value_of(value);
+    if (whole.memory() == nullptr) return whole;
+    return downloaded_[value.id] = whole.in(nullptr);
   }
 
   void hand_out_checkpoint() {
     std::vector<std::pair<Value, const ckks::Ciphertext*>> live;
-    for (Value value : live_after(plan_, index_)) live.emplace_back(value, &on_host(value));
+    for (Value value : live_after(plan_, index_))
+      if (!shared_.contains(value.id)) live.emplace_back(value, &on_host(value));
     options_.checkpoint(index_ + 1, live);
   }
 
@@ -322,6 +348,7 @@ class EncryptedMachine::Run {
   const RunOptions& options_;
   const std::map<size_t, Instruction> constants_;  // of this run, by place
   std::vector<ckks::Ciphertext> values_;
+  std::map<int, const ckks::Ciphertext*> shared_;
   std::map<std::pair<int, int>, ckks::Ciphertext> lowered_;  // (value, level)
   std::map<int, ckks::Ciphertext> downloaded_;
   RunResult result_;

@@ -34,6 +34,9 @@ struct MachineOptions {
   size_t encoded_bytes = size_t{1} << 30;
   // One for each period of the plan's sparse bootstraps (bootstrap_periods); they outlive the machine.
   std::vector<const ckks::SparseBootstrapper*> sparse_bootstrappers{};
+  // Inputs by name that all runs share, such as encrypted weights: read where they are, neither copied nor part of
+  // a checkpoint. In the host's memory; they outlive the machine.
+  const std::map<std::string, ckks::Ciphertext>* shared_inputs = nullptr;
 };
 
 // State between two instructions.

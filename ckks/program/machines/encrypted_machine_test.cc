@@ -293,6 +293,49 @@ TEST_CASE("a run resumed from a checkpoint ends with the same ciphertexts as one
       CHECK(std::equal(a.c[part].limb(limb), a.c[part].limb(limb) + 2 * kSlots, c.c[part].limb(limb)));
 }
 
+TEST_CASE("inputs that runs share are read where they are, also by a run that goes on from a checkpoint") {
+  TestMachine setting(ckks::insecure_leveled(10, 4), [] {
+    Builder b(kSlots);
+    const Value x = b.input("x"), v = b.input("v"), w = b.input("w");
+    Value y;
+    {
+      Builder::Scope layer(b, "layer 0");
+      y = b.sum_of_products(std::vector<std::pair<Value, Value>>{{x, v}, {b.rotate(x, 1), w}});
+    }
+    Builder::Scope layer(b, "layer 1");
+    b.output("y", b.multiply(y, w));
+    return std::move(b).finish();
+  }());
+  std::map<std::string, ckks::Ciphertext> inputs =
+      setting.encrypt({{"x", wave(0.2)}, {"v", wave(0.3)}, {"w", wave(0.4)}});
+  const RunResult expected = setting.machine->run(inputs);
+  std::map<std::string, ckks::Ciphertext> shared;
+  for (const char* name : {"v", "w"}) shared.insert(inputs.extract(name));
+  EncryptedMachine machine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr,
+                           {.shared_inputs = &shared});
+  RunState saved;
+  RunOptions options;
+  options.checkpoint_after = block_boundaries(setting.plan_);
+  options.checkpoint = [&](size_t next, const std::vector<std::pair<Value, const ckks::Ciphertext*>>& live) {
+    saved = {next, {}};
+    for (const auto& [value, ciphertext] : live) saved.live.emplace_back(value, ciphertext->clone());
+  };
+  const RunResult found = machine.run(inputs, options);
+  CHECK(saved.live.size() == 1);  // and not w, which the rest needs
+  const RunResult resumed = machine.resume(std::move(saved));
+  const ckks::Ciphertext& a = expected.outputs.at("y");
+  for (const ckks::Ciphertext* c : {&found.outputs.at("y"), &resumed.outputs.at("y")})
+    for (int part = 0; part < 2; ++part)
+      for (int limb = 0; limb <= a.level(); ++limb)
+        CHECK(std::equal(a.c[part].limb(limb), a.c[part].limb(limb) + 2 * kSlots, c->c[part].limb(limb)));
+  CHECK(found.peak_bytes < expected.peak_bytes);
+  const MeterReading with = meter(setting.plan_, setting.model, 2, {"v", "w"}),
+                     without = meter(setting.plan_, setting.model);
+  CHECK(with.peak_ciphertext_bytes < without.peak_ciphertext_bytes);
+  shared.at("w") = setting.party.encrypt(wave(0.4), 0);
+  CHECK_THROWS_WITH_AS(machine.run(inputs), doctest::Contains("just"), Error);
+}
+
 TEST_CASE("missing keys, missing or low inputs and plans for other rings are refused before anything runs") {
   Builder b(kSlots);
   b.output("y", b.rotate(b.square(b.input("x")), 3));

@@ -11,10 +11,15 @@ size_t id(Value value) { return static_cast<size_t>(value.id); }
 // Ciphertexts as the encrypted machine keeps them.
 class Memory {
  public:
-  Memory(const Plan& plan, const ckks::Chain& chain) : plan_(plan), chain_(chain) {}
-
-  void start() {
-    for (const NamedValue& input : plan_.program.inputs) store(input.value);
+  Memory(const Plan& plan, const ckks::Chain& chain, const std::set<std::string>& shared)
+      : plan_(plan), chain_(chain) {
+    for (const NamedValue& input : plan_.program.inputs) {
+      if (shared.contains(input.name)) {
+        shared_.insert(input.value.id);
+      } else {
+        store(input.value);
+      }
+    }
   }
   void store(Value value) { live_ += chain_.ciphertext_bytes(plan_.level[id(value)]); }
   // True if the value had to be brought down for this instruction.
@@ -24,7 +29,7 @@ class Memory {
     return true;
   }
   void release(Value value) {
-    live_ -= chain_.ciphertext_bytes(plan_.level[id(value)]);
+    if (!shared_.contains(value.id)) live_ -= chain_.ciphertext_bytes(plan_.level[id(value)]);
     for (auto at = lowered_.lower_bound({value.id, ckks::Level(0)});
          at != lowered_.end() && at->first == value.id;) {
       live_ -= chain_.ciphertext_bytes(at->second);
@@ -37,6 +42,7 @@ class Memory {
   const Plan& plan_;
   const ckks::Chain& chain_;
   std::set<std::pair<int, ckks::Level>> lowered_;
+  std::set<int> shared_;
   double live_ = 0;
 };
 
@@ -165,14 +171,14 @@ std::string block_of(const std::string& label, int parts) {
   return label.substr(0, end);
 }
 
-MeterReading meter(const Plan& plan, const CostModel& model, int block_parts) {
+MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
+                   const std::set<std::string>& shared_inputs) {
   MeterReading reading;
   count_keys(plan, model, reading);
-  Memory memory(plan, model.chain());
+  Memory memory(plan, model.chain(), shared_inputs);
   Plaintexts plaintexts(model.chain());
   HeldVectors constants;
   std::map<std::string, size_t> block_index;
-  memory.start();
   reading.lowest_level = model.chain().max_level;
   for (ckks::Level level : plan.input_levels) reading.input_level = std::max(reading.input_level, level);
   const std::vector<Instruction>& instructions = plan.program.instructions;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -60,8 +61,10 @@ struct MeterReading {
   ckks::Level lowest_level = 0, highest_level = 0;  // at which something is computed
 };
 
-// `block_parts`: how many parts of a label name its block.
-MeterReading meter(const Plan&, const CostModel&, int block_parts = 2);
+// `block_parts`: how many parts of a label name its block. `shared_inputs`: names of those that all runs share
+// (MachineOptions::shared_inputs); they are not a run's memory.
+MeterReading meter(const Plan&, const CostModel&, int block_parts = 2,
+                   const std::set<std::string>& shared_inputs = {});
 
 Json to_json(const Counts&);
 Json to_json(const MeterReading&);

@@ -11,7 +11,7 @@
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/deployment/plan_ends.h"
+#include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
 

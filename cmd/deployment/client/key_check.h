@@ -7,7 +7,7 @@
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/scheme/chain/context.h"
-#include "cmd/deployment/key_files.h"
+#include "cmd/protocol/key_files.h"
 
 namespace psm::cmd {
 

@@ -9,7 +9,7 @@
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/chain/key_request.h"
 #include "cmd/deployment/client/key_check.h"
-#include "cmd/deployment/key_files.h"
+#include "cmd/protocol/key_files.h"
 
 namespace psm::cmd {
 

@@ -4,7 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json.h"
-#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/protocol/ciphertext_note.h"
 
 namespace psm::cmd {
 

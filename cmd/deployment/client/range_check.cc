@@ -1,8 +1,8 @@
 #include "cmd/deployment/client/range_check.h"
 
 #include "ckks/program/machines/twin.h"
-#include "cmd/deployment/ciphertext_note.h"
 #include "cmd/deployment/prompts.h"
+#include "cmd/protocol/ciphertext_note.h"
 
 namespace psm::cmd {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cmd/deployment/key_files.h"
+#include "cmd/protocol/key_files.h"
 
 namespace psm::cmd {
 

@@ -5,44 +5,21 @@
 
 #include <filesystem>
 #include <memory>
-#include <random>
 #include <thread>
 
-#include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
+#include "cmd/generation/model/generation_deployment.h"
+#include "cmd/generation/testing/test_text.h"
 #include "cmd/generation/text_server.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
-
-constexpr int kContext = 16, kVocab = 13;
-
-attention::Checkpoint small_model(uint64_t seed) {
-  const attention::ModelConfig config{.vocab = kVocab,
-                                      .context = kContext,
-                                      .layers = 2,
-                                      .width = 16,
-                                      .heads = 2,
-                                      .ffn = 32,
-                                      .rotary_fraction = 0.5,
-                                      .epsilon = 0.2,
-                                      .norm_epsilon = 1e-5};
-  attention::Checkpoint checkpoint;
-  checkpoint.weights = attention::random_weights(config, seed);
-  std::mt19937_64 random(seed);
-  std::vector<std::vector<int>> sequences(64);
-  for (auto& sequence : sequences)
-    for (int t = 0; t < kContext; ++t) sequence.push_back(static_cast<int>(random() % kVocab));
-  checkpoint.ranges = attention::measure_ranges(checkpoint.weights, sequences);
-  checkpoint.polynomial = attention::PolynomialOptions{.margin = 2};
-  return checkpoint;
-}
 
 // What both parties know, and what each has; made once.
 struct Parties {
@@ -56,23 +33,6 @@ struct Parties {
   Frame request(FrameKind kind, uint64_t text, int first, const std::vector<int>& tokens) const {
     return request_for(deployment, secret, kind, text, first, tokens);
   }
-  static Frame request_for(const GenerationDeployment& d, const ckks::SecretKey& secret, FrameKind kind,
-                           uint64_t text, int first, const std::vector<int>& tokens) {
-    const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs() : d.token_inputs();
-    TextNote note;
-    note.model_fingerprint = d.model_fingerprint, note.request = text, note.names = names_of(ends);
-    note.first = first, note.count = static_cast<int>(tokens.size());
-    const ckks::Encoder encoder(*d.context);
-    ckks::SeededEncryptor encryptor(secret);
-    Frame frame{kind, {}};
-    wire::CiphertextWriter writer(&frame.payload, *d.context, secret.fingerprint(), note.text());
-    const std::vector<std::vector<int>> one{tokens};
-    for (const auto& p : encode_inputs(encoder, ends, attention::client_inputs(d.model, d.packing, one)))
-      writer.write(encryptor.encrypt(p));
-    writer.commit();
-    return frame;
-  }
-
   const GenerationDeployment deployment;
   const ckks::SecretKey secret;
   const ckks::EvaluationKeys keys;
@@ -102,8 +62,6 @@ void check_refused(TestServer& server, const Frame& request, const char* why) {
   CAPTURE(why);
   CHECK_THROWS_WITH_AS(server.server.reply(request), doctest::Contains(why), Error);
 }
-
-const std::vector<int> kText{1, 7, 3, 12, 0, 5, 5, 2, 9, 4, 11, 6, 8, 10, 1, 3};
 
 // Tokens picked by a client that talks to a server in another thread.
 std::vector<TextClient::Step> generate(TextRecord& record, int count) {
@@ -208,11 +166,9 @@ TEST_CASE(
   check_refused(server, p.request(FrameKind::kPrompt, 5, 0, {1}), "from token 0 on");
   check_refused(server, p.request(FrameKind::kToken, 5, 3, {1, 2}), "one at a time");
   const ckks::SecretKey other = ckks::SecretKey::generate(*p.deployment.context);
-  check_refused(server, Parties::request_for(p.deployment, other, FrameKind::kToken, 5, 3, {1}),
-                "another key pair");
+  check_refused(server, request_for(p.deployment, other, FrameKind::kToken, 5, 3, {1}), "another key pair");
   const GenerationDeployment other_model(small_model(2), p.deployment.context);
-  check_refused(server, Parties::request_for(other_model, p.secret, FrameKind::kToken, 5, 3, {1}),
-                "another model");
+  check_refused(server, request_for(other_model, p.secret, FrameKind::kToken, 5, 3, {1}), "another model");
   Frame damaged = p.request(FrameKind::kToken, 5, 3, {1});
   damaged.payload[damaged.payload.size() / 2] ^= 1;
   check_refused(server, damaged, "damaged");

@@ -25,7 +25,7 @@ TextClient::TextClient(const GenerationDeployment& deployment, const ckks::Secre
   if (frame.kind != FrameKind::kReady)
     throw Error("the server does not begin with its greeting; is it //cmd:serve?");
   const Greeting greeting = Greeting::parse(frame.payload, "the server's greeting");
-  if (greeting.model != d_.model_fingerprint)
+  if (greeting.model != d_.model_id)
     throw Error("the server has another model; give both sides the same --model");
   if (greeting.parameters != d_.context->fingerprint() || greeting.keys != secret_.fingerprint().key)
     throw Error("the server's evaluation keys belong to another key pair; give it those of --keys");
@@ -40,7 +40,9 @@ TextClient::TextClient(const GenerationDeployment& deployment, const ckks::Secre
   window_ = greeting.window;
   fed_ = greeting.next;
   const int known = static_cast<int>(record_.tokens.size());
-  if (fed_ != known && fed_ != known - 1)
+  // A prompt that comes token by token may have stopped anywhere.
+  const bool in_prompt = !d_.takes_prompts() && known == record_.prompt && fed_ < known;
+  if (fed_ != known && fed_ != known - 1 && !in_prompt)
     throw Error(message("the server has computed ", fed_, " tokens of this text, of which ", known,
                         " are in --state: they do not belong together; begin in a new --state"));
 }
@@ -89,10 +91,10 @@ void TextClient::send(FrameKind kind, TextNote note, const std::vector<PlanEnd>&
 }
 
 std::vector<double> TextClient::logits_of(const std::string& answer, const TextNote& expected) {
-  const std::vector<PlanEnd> ends = expected.first == window_ ? d_.prompt_outputs() : d_.token_outputs();
+  const std::vector<PlanEnd> ends = d_.outputs(expected.first, window_);
   wire::CiphertextReader file(ByteSource("the server's answer", answer), *d_.context, ends.size());
   const TextNote note = TextNote::parse(file.note(), "the server's answer");
-  require_groups(file, note, ends, *d_.context, d_.model_fingerprint, "the server's answer", "--model");
+  require_groups(file, note, ends, *d_.context, d_.model_id, "the server's answer", "--model");
   if (note.request != expected.request || note.first != expected.first || note.count != expected.count)
     throw Error("the server's answer is to another request");
   // The last token comes to the first place.
@@ -106,41 +108,60 @@ std::vector<double> TextClient::logits_of(const std::string& answer, const TextN
   return attention::client_logits(d_.model, d_.packing, outputs, std::vector<std::vector<int>>{{0}})[0];
 }
 
+TextNote TextClient::note_of(int first, int count) const {
+  TextNote note;
+  note.model_fingerprint = d_.model_id;
+  note.request = record_.text;
+  note.first = first;
+  note.count = count;
+  return note;
+}
+
+std::string TextClient::answer_to(const TextNote& note) {
+  Frame frame = receive(longest_file(*d_.context, d_.outputs(note.first, window_)));
+  if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
+  return std::move(frame.payload);
+}
+
 TextClient::Step TextClient::next() {
   const double begin = seconds_now();
   const int known = static_cast<int>(record_.tokens.size()), T = d_.tokens();
+  const bool prompts = d_.takes_prompts();
+  const int fed = fed_;
+  for (; !prompts && fed_ < known - 1; ++fed_) {
+    const TextNote note = note_of(fed_, 1);
+    send(FrameKind::kToken, note, d_.token_inputs());
+    answer_to(note);
+  }
   TextNote note;
-  note.model_fingerprint = d_.model_fingerprint;
-  note.request = record_.text;
   bool whole = false;
   if (fed_ == known) {  // the answer was computed before this run began
-    whole = window_ == 0 ? known == record_.prompt : known - window_ == T / 2;
-    note.first = whole ? window_ : known - 1;
-    note.count = known - note.first;
+    whole = prompts && (window_ == 0 ? known == record_.prompt : known - window_ == T / 2);
+    note = whole ? note_of(window_, known - window_) : note_of(known - 1, 1);
     say(FrameKind::kRepeat, {});
-  } else if (fed_ == 0) {
+  } else if (fed_ == 0 && prompts) {
     whole = true;
-    note.count = known;
+    note = note_of(0, known);
     send(FrameKind::kPrompt, note, d_.prompt_inputs());
   } else if (known - window_ <= T) {
-    note.first = known - 1;
-    note.count = 1;
+    note = note_of(known - 1, 1);
     send(FrameKind::kToken, note, d_.token_inputs());
   } else {
+    PSM_CHECK(prompts, "a window slides by prompts");
     whole = true;
     window_ = known - T / 2;
-    note.first = window_;
-    note.count = T / 2;
+    note = note_of(window_, T / 2);
     send(FrameKind::kPrompt, note, d_.prompt_inputs());
   }
-  const Frame frame = receive(longest_file(*d_.context, whole ? d_.prompt_outputs() : d_.token_outputs()));
-  if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
+  const std::string answer = answer_to(note);
   fed_ = known;
   Step step{.position = known,
             .token = 0,
             .window = window_,
-            .logits = logits_of(frame.payload, note),
-            .was_prompt = whole};
+            .logits = logits_of(answer, note),
+            .seconds = 0,
+            .was_prompt = whole,
+            .computed = known - fed};
   step.token = record_.sampler.pick(step.logits, known);
   record_.tokens.push_back(step.token);
   folder_.save(record_);

@@ -5,6 +5,9 @@
 // that does not cost a level. With `slide` the client then sends the last T/2 tokens of the text as a prompt:
 // a whole pass once in T/2 tokens, and a token sees T/2 to T of those before it.
 //
+// Where no pass takes prompts (encrypted weights) the tokens of a prompt are sent one by one, and what comes back of
+// all but the last is let go unread; no window slides.
+//
 // What it sends, and when, depends on nothing that it decrypts but through the tokens: it never stops early,
 // and asks for nothing again because an answer looks wrong (cmd/LIMITS.md).
 #pragma once
@@ -18,7 +21,7 @@
 #include "ckks/scheme/encoding/encoder.h"
 #include "cmd/generation/client/text_record.h"
 #include "cmd/generation/frames.h"
-#include "cmd/generation/generation_deployment.h"
+#include "cmd/generation/model/generation_deployment.h"
 #include "cmd/generation/text_server.h"
 
 namespace psm::cmd {
@@ -32,6 +35,7 @@ class TextClient {
     std::vector<double> logits;  // decrypted
     double seconds = 0;          // from the one before it
     bool was_prompt = false;     // a whole pass
+    int computed = 1;            // tokens that the server computed on for it
   };
 
   // Reads the server's greeting. `record` is new or has been loaded from `folder`. Throws Error where server
@@ -52,6 +56,9 @@ class TextClient {
                         const std::vector<PlanEnd>& ends);
   // Sends it, unless the folder has the same request as it was encrypted before.
   void send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends);
+  TextNote note_of(int first, int count) const;  // but for the names
+  // The server's, as a file.
+  std::string answer_to(const TextNote& note);
   // Of the last of the answer's tokens.
   std::vector<double> logits_of(const std::string& answer, const TextNote& expected);
 

@@ -10,6 +10,7 @@
 #include "ckks/program/machines/twin.h"
 #include "ckks/scheme/errors/noise.h"
 #include "cmd/deployment/comparison.h"
+#include "cmd/generation/model/generation_deployment.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -18,22 +19,36 @@ namespace {
 // Two twins of a text, from run to run: one exact, one with the predicted errors.
 class NoisyTwin {
  public:
-  explicit NoisyTwin(const GenerationDeployment& deployment) : d_(deployment), noise_(*d_.context) {}
+  explicit NoisyTwin(const GenerationDeployment& deployment) : d_(deployment), noise_(*d_.context) {
+    if (d_.weight_names.empty()) return;
+    for (const nn::WeightInput& input :
+         attention::build_decode_program(d_.model, d_.packing, attention::Weights::kEncrypted).weights)
+      for (size_t slot = 0; slot < d_.packing.slots; ++slot)
+        weights_[input.name].push_back(input.weight.at(slot));
+  }
 
-  // The deviation of one logit after these tokens, `place` the cache's place of the first; 0: a prompt.
+  // The deviation of one logit after these tokens, `place` the cache's place of the first. At place 0 a text
+  // begins, at all others there is one token.
   double run(const std::vector<int>& tokens, int place) {
-    const bool whole = place == 0;
-    const program::Plan& plan = whole ? d_.prompt : d_.token;
-    const program::Program program =
-        program::with_constants(plan.program, whole ? d_.prompt_constants(static_cast<int>(tokens.size()))
-                                                    : d_.token_constants(place));
+    if (place == 0) exact_.clear(), noisy_.clear();
+    if (place == 0 && d_.takes_prompts())
+      return run(d_.prompt, d_.prompt_constants(static_cast<int>(tokens.size())), tokens);
+    if (place == 0)
+      for (const std::string& name : d_.cache_names)
+        exact_[name].resize(d_.packing.slots), noisy_[name].resize(d_.packing.slots);
+    double deviation = 0;
+    for (const int token : tokens) deviation = run(d_.token, d_.token_constants(place++), {token});
+    return deviation;
+  }
+
+ private:
+  double run(const program::Plan& plan, const program::Constants& constants, const std::vector<int>& tokens) {
+    const program::Program program = program::with_constants(plan.program, constants);
     const std::vector<std::vector<int>> one{tokens};
-    if (whole) {
-      exact_.clear();
-      noisy_.clear();
-    }
     for (const auto& [name, slots] : attention::client_inputs(d_.model, d_.packing, one))
       exact_[name] = noisy_[name] = slots;
+    exact_.insert(weights_.begin(), weights_.end());
+    noisy_.insert(weights_.begin(), weights_.end());
     program::TwinOptions options{.on_range = program::TwinOptions::OnRange::kCount};
     program::TwinResult exact = program::run_twin(program, exact_, options);
     options.noise_std = program::predicted_noise(plan, noise_, d_.bootstrap_error_std, exact.observations);
@@ -54,10 +69,9 @@ class NoisyTwin {
     return std::sqrt(squares / static_cast<double>(z.size() - last));
   }
 
- private:
   const GenerationDeployment& d_;
   const ckks::NoiseModel noise_;
-  attention::SlotVectors exact_, noisy_;
+  attention::SlotVectors weights_, exact_, noisy_;
   uint64_t runs_ = 0;
 };
 
@@ -139,7 +153,7 @@ TextComparison compare_text(const GenerationDeployment& deployment, const std::v
       const auto clear = std::span(logits).subspan(static_cast<size_t>(place) * vocab, vocab);
       out.positions.push_back({compare_position(clear, steps[i].logits), steps[i].position});
       if (!predict) continue;
-      // The twin begins where this run did, with all that came before it as a prompt.
+      // The twin begins where this run did, with all that came before it.
       out.positions.back().predicted_std = i == begin ? twin.run({read.begin(), read.begin() + place + 1}, 0)
                                                       : twin.run({read[static_cast<size_t>(place)]}, place);
     }

@@ -6,8 +6,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
-#include "cmd/deployment/json_hex.h"
 #include "cmd/generation/text_note.h"
+#include "cmd/protocol/json_hex.h"
 
 namespace psm::cmd {
 namespace {

@@ -1,4 +1,4 @@
-#include "cmd/deployment/plan_ends.h"
+#include "cmd/protocol/plan_ends.h"
 
 #include <cmath>
 #include <filesystem>
@@ -7,7 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
-#include "cmd/deployment/json_hex.h"
+#include "cmd/protocol/json_hex.h"
 
 namespace psm::cmd {
 namespace {
@@ -95,11 +95,6 @@ std::vector<PlanEnd> outputs_of(const program::Plan& plan) {
   for (const program::NamedValue& output : plan.program.outputs)
     ends.push_back({output.name, plan.level[output.value.id]});
   return ends;
-}
-
-PlanEnds ends_of(const Deployment& deployment) {
-  return {deployment.model_fingerprint, deployment.context->fingerprint(), inputs_of(deployment.plan),
-          outputs_of(deployment.plan)};
 }
 
 std::vector<std::string> names_of(std::span<const PlanEnd> ends) {

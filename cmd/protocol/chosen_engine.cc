@@ -1,4 +1,4 @@
-#include "cmd/deployment/chosen_engine.h"
+#include "cmd/protocol/chosen_engine.h"
 
 #include "ckks/device/device_engine.h"
 #include "ckks/engine/host_engine.h"

@@ -1,4 +1,4 @@
-#include "cmd/deployment/key_files.h"
+#include "cmd/protocol/key_files.h"
 
 #include "ckks/base/progress.h"
 

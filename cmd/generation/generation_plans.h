@@ -1,11 +1,12 @@
-// A model made ready to go on with a text encrypted, one token after another: everything that client and
-// server both know, and that follows from the checkpoint and the parameters alone
-// (cmd/deployment/deployment.h says it of a single pass).
+// How a text is computed on, one token after another: everything that a server and its client both know, and that
+// follows from programs and parameters alone. No model: what a server with encrypted weights has of one is its
+// outline (attention/encrypted/model_outline.h).
 //
 // Two plans: the pass over the prompt, which hands out keys and values
 // (attention/encrypted/encrypted_cache.h), and one further token, which reads them and hands them on
 // (attention/encrypted/decode.h). The length of the prompt and the position of the token are constants of
-// theirs: neither levels nor keys depend on them.
+// theirs: neither levels nor keys depend on them. With encrypted weights there is no pass: a prompt comes token
+// by token, the first one to empty caches.
 //
 // Levels. A cache is carried at one level from run to run: the level at which a token costs least, by nominal
 // costs, among those that the prompt's pass can hand out.
@@ -16,42 +17,60 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "attention/encrypted/decode.h"
-#include "cmd/deployment/deployment.h"
-#include "cmd/deployment/plan_ends.h"
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/program/planning/meter.h"
+#include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
 
-struct GenerationDeployment : PackedModel {
-  GenerationDeployment(const attention::Checkpoint& checkpoint, std::shared_ptr<const ckks::Context> context);
+struct GenerationPlans {
+  // `prompt`: of T tokens; without one prompts come token by token. `id`: tells the model from others.
+  GenerationPlans(std::shared_ptr<const ckks::Context> context, uint64_t id,
+                  const attention::ModelConfig& config, const attention::Packing& packing,
+                  const std::optional<program::Program>& prompt, attention::DecodeProgram decode);
+  // With encrypted weights.
+  GenerationPlans(std::shared_ptr<const ckks::Context> context, uint64_t id,
+                  const attention::ModelOutline& outline);
 
   std::shared_ptr<const ckks::Context> context;
+  uint64_t model_id = 0;
   std::unique_ptr<const ckks::BootstrapPlan> bootstrap;                  // null if no plan has a full one
   std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>> sparse;  // those that the plans have
-  program::Plan prompt, token;                                           // of T tokens; of position 0
+  program::Plan prompt, token;  // of T tokens, or empty; of position 0
   attention::PositionConstants positions;
-  std::vector<std::string> cache_names;
+  std::vector<std::string> cache_names, weight_names;
   ckks::Level cache_level = 0;
   ckks::KeyRequest keys;  // of all lengths and positions
   program::MeterReading prompt_reading, token_reading;
   double bootstrap_error_std = 0;  // of re and of im of a slot, full or sparse
 
   // T: the model's, at most as many as the packing has places for.
-  int tokens() const { return model.weights.config.context; }
+  int tokens() const { return tokens_; }
+  bool takes_prompts() const { return !prompt.program.instructions.empty(); }
   program::Constants prompt_constants(int tokens) const;
   program::Constants token_constants(int position) const { return positions.at(position); }
 
-  // What the client sends and gets, without the caches, which stay at the server: the same for both plans.
-  std::vector<PlanEnd> prompt_inputs() const, token_inputs() const, prompt_outputs() const,
-      token_outputs() const;
-  std::vector<PlanEnd> caches() const;
+  // What the client sends and gets, without the caches, which stay at the server, and the weights: the same for
+  // both plans.
+  std::vector<PlanEnd> prompt_inputs() const, token_inputs() const;
+  // Of the run on tokens from `first` on, where the server keeps those from `window` on.
+  std::vector<PlanEnd> outputs(int first, int window) const;
+  std::vector<PlanEnd> caches() const, weights() const;
 
-  size_t cache_bytes() const;  // in memory, packed
+  size_t cache_bytes() const;   // in memory, packed
+  size_t weight_bytes() const;  // in memory
   // What the server needs at its peak, predicted.
   size_t server_bytes() const;
+
+ private:
+  attention::Packing packing_;
+  int layers_ = 0, tokens_ = 0;
 };
 
 // The plans of one token at every level of the caches at which there is one, the cheapest first. Throws Error

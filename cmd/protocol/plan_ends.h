@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "ckks/program/planning/planner.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/deployment/ciphertext_note.h"
-#include "cmd/deployment/deployment.h"
+#include "cmd/protocol/ciphertext_note.h"
 
 namespace psm::cmd {
 
@@ -35,7 +35,6 @@ struct PlanEnds {
 
 std::vector<PlanEnd> inputs_of(const program::Plan& plan);
 std::vector<PlanEnd> outputs_of(const program::Plan& plan);
-PlanEnds ends_of(const Deployment& deployment);
 std::vector<std::string> names_of(std::span<const PlanEnd> ends);
 
 // Throws Error unless the file is for this model and holds whole groups of just these ciphertexts, in this

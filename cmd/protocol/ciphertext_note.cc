@@ -1,10 +1,10 @@
-#include "cmd/deployment/ciphertext_note.h"
+#include "cmd/protocol/ciphertext_note.h"
 
 #include <algorithm>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/json.h"
-#include "cmd/deployment/json_hex.h"
+#include "cmd/protocol/json_hex.h"
 
 namespace psm::cmd {
 

@@ -1,0 +1,65 @@
+// What of a decoding program (decode.h) depends on the token's position t. Its levels and instructions do not:
+// one plan serves all positions (with_constants in planner.h).
+//
+// For each ciphertext of heads: the query's mask, from its region of the projection; the two masks of the
+// caches' new place; the rotations from the regions of k and v to that place; and score offsets, or what
+// encrypted ones are multiplied by.
+//
+// The way from a region to place t is a rotation by some number of places, any of the P that there are. It is
+// made of two, near + far, of G and P / G kinds, none of them zero, so that all positions have the same
+// instructions and there are keys for G + P / G offsets, not P:
+//     near in {1, ..., G},   far in {1, G + 1, 2 G + 1, ...},   near + far = region - t  modulo P,  G ~ sqrt P.
+#pragma once
+
+#include <vector>
+
+#include "attention/encrypted/packing.h"
+#include "ckks/program/program.h"
+#include "nn/encrypted/dense_linear.h"
+
+namespace psm::attention {
+
+class PositionConstants {
+ public:
+  // Those of the token at `position`, from 0 to T - 1.
+  program::Constants at(int position) const;
+  // Positions whose rotations are those of all.
+  std::vector<int> all_rotations() const;
+
+ private:
+  friend class Decoder;
+  enum class Kind { kQueryMask, kNearPlace, kFarPlace, kKeyMask, kValueMask, kScoreOffsets, kScoreMask };
+  // Of a layer.
+  struct Factors {
+    double score = 1, value_mask = 1;  // |s|^{1/p};  v_max / |s|
+    std::vector<std::vector<double>> score_offset;
+  };
+  struct Constant {
+    Kind kind;
+    size_t layer, ciphertext;
+    int block;                         // of the projection's rows; -1: none
+    program::Instruction instruction;  // of position 0
+  };
+  struct Offsets {
+    int near = 0, far = 0;  // in slots
+  };
+
+  int near_places() const;  // G
+  Offsets place_offsets(int block, int position) const;
+  double score_scale(const Factors&, int position) const;
+  ckks::Plain once(const ckks::Plain& period) const;
+  ckks::Plain query_mask(const Factors&, int block, int position) const;
+  ckks::Plain key_mask(int position) const;
+  ckks::Plain value_mask(const Factors&, int position) const;
+  ckks::Plain score_mask(const Factors&, int position) const;
+  ckks::Plain score_offsets(const Factors&, size_t ciphertext, int position) const;
+
+  Packing packing_;
+  int power_ = 4;
+  std::vector<double> theta_;
+  std::vector<nn::DenseRegion> regions_;  // of the projection's rows
+  std::vector<Factors> layers_;
+  std::vector<Constant> constants_;
+};
+
+}  // namespace psm::attention

@@ -1,0 +1,79 @@
+#include "cmd/generation/client/text_session.h"
+
+#include <algorithm>
+
+#include "cmd/generation/client/server_process.h"
+#include "cmd/terminal/common_flags.h"
+
+namespace psm::cmd {
+namespace {
+
+void read_figures(const Json& figures, bool prompts_at_once, TextSession& session) {
+  const char* what = "the server's figures";
+  for (const Json& run : figures.at("runs", what).array(what)) {
+    const double seconds = run.at("seconds", what).number(what),
+                 encoding = run.at("encode_seconds", what).number(what);
+    const bool token = run.at("count", what).integer(what, 1, INT32_MAX) == 1 &&
+                       (run.at("first", what).integer(what, 0, INT32_MAX) > 0 || !prompts_at_once);
+    (token ? session.tokens : session.passes).push_back(seconds - encoding);
+  }
+  session.peak_bytes = figures.at("peak_rss_bytes", what).integer(what, 0, INT64_MAX);
+  session.cache_bytes = figures.at("cache_bytes", what).integer(what, 0, INT64_MAX);
+}
+
+}  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[(values.size() - 1) / 2];
+}
+
+void TextSession::add_to(Json& json, const GenerationPlans& plans) const {
+  const auto or_null = [](const std::vector<double>& values, double value) {
+    return values.empty() ? Json() : Json(value);
+  };
+  json["seconds_prompt"] = or_null(prompt_seconds, median(prompt_seconds));
+  json["seconds_per_token"] = or_null(token_seconds, median(token_seconds));
+  json["seconds_pass"] = or_null(passes, median(passes));
+  json["ratio_token_to_pass"] = passes.empty() || tokens.empty() ? Json() : Json(token_to_pass());
+  json["bootstraps_per_token"] = plans.token.bootstraps;
+  json["bootstraps_per_prompt"] = plans.prompt.bootstraps;
+  json["cache_bytes"] = cache_bytes;
+  json["cache_level"] = int{plans.cache_level};
+  json["peak_rss_bytes"] = peak_bytes;
+}
+
+std::vector<std::string> local_server(const char* name, const char* flag, const std::string& file,
+                                      const KeyFiles& files, const std::string& state, const RingFlags& ring,
+                                      const std::string& device, int64_t threads) {
+  std::vector<std::string> command{
+      sibling_command(name), flag, file, "--keys", files.evaluation, "--threads", std::to_string(threads)};
+  if (!state.empty()) command.insert(command.end(), {"--state", state});
+  if (ring.insecure) command.push_back("--insecure");
+  if (!device.empty()) command.insert(command.end(), {"--device", device});
+  if (!ring.backend.empty()) command.insert(command.end(), {"--backend", ring.backend});
+  return command;
+}
+
+TextSession run_session(const std::vector<std::string>& command, const GenerationDeployment& deployment,
+                        const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
+                        int wanted, const std::function<void(double seconds)>& ready,
+                        const std::function<void(const TextClient::Step&)>& show) {
+  const double starting = seconds_now();
+  const ServerProcess process(command);
+  FrameChannel channel(process.from(), process.to(), "the server");
+  TextClient client(deployment, secret, channel, record, folder);
+  ready(seconds_now() - starting);
+  TextSession session;
+  while (static_cast<int>(record.tokens.size()) < wanted) {
+    session.steps.push_back(client.next());
+    const TextClient::Step& step = session.steps.back();
+    (step.was_prompt || step.computed > 1 ? session.prompt_seconds : session.token_seconds)
+        .push_back(step.seconds);
+    show(step);
+  }
+  read_figures(client.figures(), deployment.takes_prompts(), session);
+  return session;
+}
+
+}  // namespace psm::cmd

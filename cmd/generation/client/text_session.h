@@ -1,0 +1,43 @@
+// A client and its server process for some tokens of a text, and what the two say of their times.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ckks/base/files/json.h"
+#include "cmd/generation/client/text_client.h"
+#include "cmd/protocol/key_files.h"
+#include "cmd/protocol/ring_flags.h"
+
+namespace psm::cmd {
+
+// Of no values 0.
+double median(std::vector<double> values);
+
+struct TextSession {
+  std::vector<TextClient::Step> steps;
+  // The client's: of steps on prompts, whole passes or token by token, and of those on one token.
+  std::vector<double> prompt_seconds, token_seconds;
+  // The server's, the encoding of weights apart: of passes, and of single tokens.
+  std::vector<double> passes, tokens;
+  int64_t peak_bytes = 0, cache_bytes = 0;  // of the server
+
+  // Of a token over a pass; 0 without one of them.
+  double token_to_pass() const { return passes.empty() ? 0 : median(tokens) / median(passes); }
+  void add_to(Json& json, const GenerationPlans& plans) const;
+};
+
+// The command of a server that runs here: its name, the flag and the file that it computes with.
+std::vector<std::string> local_server(const char* name, const char* flag, const std::string& file,
+                                      const KeyFiles& files, const std::string& state, const RingFlags& ring,
+                                      const std::string& device, int64_t threads);
+
+// Starts the server by `command`, and goes on until the text has `wanted` tokens. `ready` is told how long the
+// server took to greet.
+TextSession run_session(const std::vector<std::string>& command, const GenerationDeployment& deployment,
+                        const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
+                        int wanted, const std::function<void(double seconds)>& ready,
+                        const std::function<void(const TextClient::Step&)>& show);
+
+}  // namespace psm::cmd

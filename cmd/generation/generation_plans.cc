@@ -1,0 +1,175 @@
+#include "cmd/generation/generation_plans.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "attention/encrypted/encrypted_cache.h"
+#include "ckks/base/error.h"
+#include "ckks/bootstrap/error_model.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/ring/packed_poly.h"
+#include "cmd/protocol/ring_flags.h"
+
+namespace psm::cmd {
+namespace {
+
+using SparsePlans = std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>>;
+
+// One for both programs if it can hold the prompt's values, else one for the token's; and one of F slots, which
+// holds all but the parts of GELU.
+SparsePlans offered(const ckks::Context& context, const attention::Packing& packing,
+                    const std::optional<program::Program>& prompt, const program::Program& token) {
+  SparsePlans plans;
+  if (!context.can_bootstrap()) return plans;
+  const size_t most = static_cast<size_t>(context.slots()) / 2, F = static_cast<size_t>(packing.features);
+  const size_t of_token = program::longest_refreshed(token),
+               of_both = prompt ? std::max(of_token, program::longest_refreshed(*prompt)) : of_token;
+  const size_t period = of_both <= most ? of_both : of_token;
+  std::set<size_t> periods;
+  if (period >= 2 && period <= most) periods.insert(period);
+  if (period != of_both && F < period) periods.insert(F);
+  for (const size_t slots : periods)
+    plans.push_back(std::make_unique<const ckks::SparseBootstrapPlan>(context, static_cast<int>(slots)));
+  return plans;
+}
+
+std::vector<const ckks::SparseBootstrapPlan*> pointers(const SparsePlans& plans) {
+  std::vector<const ckks::SparseBootstrapPlan*> out;
+  for (const auto& plan : plans) out.push_back(plan.get());
+  return out;
+}
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::vector<PlanEnd> without(std::vector<PlanEnd> ends, const std::vector<std::string>& names) {
+  std::erase_if(ends, [&](const PlanEnd& end) { return contains(names, end.name); });
+  return ends;
+}
+
+attention::Packing packing_of(const attention::ModelOutline& outline, const ckks::Context& context) {
+  return attention::make_packing(outline.config, outline.config.context, static_cast<size_t>(context.slots()),
+                                 1);
+}
+
+}  // namespace
+
+std::vector<program::Plan> token_plans(const program::Program& program,
+                                       const std::vector<std::string>& caches, program::LevelBudget budget,
+                                       const program::CostModel& costs) {
+  std::vector<program::Plan> plans;
+  std::string refused;
+  for (ckks::Level level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
+    for (const std::string& name : caches) budget.carried[name] = level;
+    try {
+      plans.push_back(program::plan(program, budget, costs));
+    } catch (const Error& error) {
+      refused = error.what();  // too low for what reads it; a higher one may do
+    }
+  }
+  if (plans.empty()) throw Error(refused);
+  std::stable_sort(plans.begin(), plans.end(),
+                   [](const program::Plan& a, const program::Plan& b) { return a.seconds < b.seconds; });
+  return plans;
+}
+
+GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,
+                                 const attention::ModelConfig& config, const attention::Packing& packing,
+                                 const std::optional<program::Program>& prompt_program,
+                                 attention::DecodeProgram decode)
+    : context(std::move(made)),
+      model_id(id),
+      positions(std::move(decode.constants)),
+      cache_names(attention::cache_names(packing, config.layers)),
+      packing_(packing),
+      layers_(config.layers),
+      tokens_(config.context) {
+  for (const nn::WeightInput& weight : decode.weights) weight_names.push_back(weight.name);
+  if (context->can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(*context);
+  sparse = offered(*context, packing, prompt_program, decode.program);
+  const program::CostModel costs = nominal_costs(*context, bootstrap.get(), pointers(sparse));
+
+  std::vector<program::Plan> plans =
+      token_plans(decode.program, cache_names, program::budget_of(*context), costs);
+  std::string refused;
+  bool found = false;
+  for (program::Plan& plan : plans) {
+    try {
+      if (prompt_program) prompt = program::plan(*prompt_program, plan.budget, costs);
+    } catch (const Error& error) {
+      refused = error.what();  // too high for what the prompt's pass hands out
+      continue;
+    }
+    token = std::move(plan);
+    found = true;
+    break;
+  }
+  if (!found) throw Error(refused);
+  cache_level = token.budget.carried.begin()->second;
+
+  for (const int position : positions.all_rotations())
+    token.keys = program::with_constants(token, positions.at(position), costs).keys;
+  std::set<size_t> periods = program::bootstrap_periods(token);
+  if (prompt_program) periods.merge(program::bootstrap_periods(prompt));
+  if (!periods.contains(0)) bootstrap.reset();
+  std::erase_if(sparse,
+                [&](const auto& plan) { return !periods.contains(static_cast<size_t>(plan->slots())); });
+  const std::vector<const ckks::SparseBootstrapPlan*> used = pointers(sparse);
+  keys = program::key_request(token, bootstrap.get(), used);
+  token_reading = program::meter(token, costs, 2, {weight_names.begin(), weight_names.end()});
+  if (prompt_program) {
+    keys.merge(program::key_request(prompt, bootstrap.get(), used));
+    prompt_reading = program::meter(prompt, costs);
+  }
+  if (!periods.empty()) bootstrap_error_std = ckks::predict_error(ckks::BootstrapPlan(*context)).rms();
+}
+
+GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,
+                                 const attention::ModelOutline& outline)
+    : GenerationPlans(made, id, outline.config, packing_of(outline, *made), std::nullopt,
+                      attention::build_decode_program(outline, packing_of(outline, *made))) {}
+
+program::Constants GenerationPlans::prompt_constants(int tokens) const {
+  return attention::prompt_constants(prompt.program, packing_, layers_, tokens);
+}
+
+std::vector<PlanEnd> GenerationPlans::prompt_inputs() const {
+  return without(inputs_of(prompt), cache_names);
+}
+std::vector<PlanEnd> GenerationPlans::token_inputs() const {
+  return without(without(inputs_of(token), cache_names), weight_names);
+}
+
+std::vector<PlanEnd> GenerationPlans::outputs(int first, int window) const {
+  return without(outputs_of(first == window && takes_prompts() ? prompt : token), cache_names);
+}
+
+std::vector<PlanEnd> GenerationPlans::weights() const {
+  std::vector<PlanEnd> ends;
+  for (PlanEnd& end : inputs_of(token))
+    if (contains(weight_names, end.name)) ends.push_back(std::move(end));
+  return ends;
+}
+
+std::vector<PlanEnd> GenerationPlans::caches() const {
+  std::vector<PlanEnd> ends;
+  for (const std::string& name : cache_names) ends.push_back({name, cache_level});
+  return ends;
+}
+
+size_t GenerationPlans::cache_bytes() const {
+  const ckks::Basis basis{cache_level + 1, 0};
+  return 2 * cache_names.size() * ckks::packed_bytes(context->ring(), basis);
+}
+
+size_t GenerationPlans::weight_bytes() const { return group_bytes(*context, weights()); }
+
+size_t GenerationPlans::server_bytes() const {
+  return keys.bytes(context->chain()) + weight_bytes() + cache_bytes() +
+         static_cast<size_t>(std::max(prompt_reading.run_bytes(), token_reading.run_bytes()));
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,59 @@
+// A small model of random weights, a text, and its requests: for tests of conversations in one process.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "attention/batched/measure.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "cmd/deployment/client/client.h"
+#include "cmd/generation/frames.h"
+#include "cmd/generation/model/generation_deployment.h"
+#include "cmd/generation/text_note.h"
+
+namespace psm::cmd {
+
+constexpr int kContext = 16, kVocab = 13;
+inline const std::vector<int> kText{1, 7, 3, 12, 0, 5, 5, 2, 9, 4, 11, 6, 8, 10, 1, 3};
+
+inline attention::Checkpoint small_model(uint64_t seed) {
+  const attention::ModelConfig config{.vocab = kVocab,
+                                      .context = kContext,
+                                      .layers = 2,
+                                      .width = 16,
+                                      .heads = 2,
+                                      .ffn = 32,
+                                      .rotary_fraction = 0.5,
+                                      .epsilon = 0.2,
+                                      .norm_epsilon = 1e-5};
+  attention::Checkpoint checkpoint;
+  checkpoint.weights = attention::random_weights(config, seed);
+  std::mt19937_64 random(seed);
+  std::vector<std::vector<int>> sequences(64);
+  for (auto& sequence : sequences)
+    for (int t = 0; t < kContext; ++t) sequence.push_back(static_cast<int>(random() % kVocab));
+  checkpoint.ranges = attention::measure_ranges(checkpoint.weights, sequences);
+  checkpoint.polynomial = attention::PolynomialOptions{.margin = 2};
+  return checkpoint;
+}
+
+// A frame with these tokens of a text.
+inline Frame request_for(const GenerationDeployment& d, const ckks::SecretKey& secret, FrameKind kind,
+                         uint64_t text, int first, const std::vector<int>& tokens) {
+  const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs() : d.token_inputs();
+  TextNote note;
+  note.model_fingerprint = d.model_id, note.request = text, note.names = names_of(ends);
+  note.first = first, note.count = static_cast<int>(tokens.size());
+  const ckks::Encoder encoder(*d.context);
+  ckks::SeededEncryptor encryptor(secret);
+  Frame frame{kind, {}};
+  wire::CiphertextWriter writer(&frame.payload, *d.context, secret.fingerprint(), note.text());
+  const std::vector<std::vector<int>> one{tokens};
+  for (const auto& p : encode_inputs(encoder, ends, attention::client_inputs(d.model, d.packing, one)))
+    writer.write(encryptor.encrypt(p));
+  writer.commit();
+  return frame;
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,80 @@
+#include "cmd/protocol/ring_flags.h"
+
+#include <cstdio>
+
+#include "ckks/base/error.h"
+#include "ckks/base/memory.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "ckks/ring/kernels/backend.h"
+#include "ckks/scheme/chain/security.h"
+#include "cmd/terminal/table.h"
+
+namespace psm::cmd {
+
+program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
+                                 std::span<const ckks::SparseBootstrapPlan* const> sparse) {
+  const program::KernelSeconds kernels;
+  std::vector<program::SparseFigures> offered;
+  for (const ckks::SparseBootstrapPlan* plan : sparse) offered.push_back(program::figures_of(*plan, kernels));
+  return program::CostModel(
+      context.chain(), kernels,
+      bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{}, std::move(offered));
+}
+
+RingFlags::RingFlags(Flags& flags)
+    : log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
+      insecure(
+          flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")),
+      secret(
+          flags.text("secret", "sparse", "where keys are made: a sparse secret (weight 192) or a dense one")),
+      backend(flags.text("backend", "",
+                         "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {}
+
+void RingFlags::apply() const {
+  if (!backend.empty()) ckks::select_backend(backend);
+}
+
+ckks::ParameterSpec RingFlags::spec() const {
+  if (secret != "sparse" && secret != "dense") {
+    throw Error(message("--secret ", secret, " is not offered; there are: sparse, dense"));
+  }
+  const ckks::ParameterSpec spec = secret == "dense" ? ckks::secure_n16_dense() : ckks::secure_n16();
+  if (log_n == spec.log_n) return spec;
+  if (!insecure) {
+    throw Error(message("--log-n ", log_n,
+                        " offers no security; leave it at 16, or add --insecure to try things out"));
+  }
+  return ckks::insecure_version(spec, static_cast<int>(log_n));
+}
+
+void RingFlags::require_security(const ckks::Context& context) const {
+  if (!context.spec().insecure) return;
+  if (!insecure) {
+    throw Error(message("these files are of the ring ", context.spec().name,
+                        ", which offers no security; make secure ones, or add --insecure"));
+  }
+  std::fprintf(stderr, "warning: INSECURE ring %s: nothing here is protected\n", context.spec().name.c_str());
+}
+
+void require_memory(size_t bytes) {
+  const uint64_t available = available_memory_bytes();
+  if (available == 0 || bytes <= available) return;
+  throw Error(message("this needs about ", bytes_text(static_cast<double>(bytes)), " of memory, ",
+                      bytes_text(static_cast<double>(available)),
+                      " are available; close other programs or use a larger machine"));
+}
+
+Json parameters_json(const ckks::Context& context) {
+  Json json;
+  json["log_n"] = context.log_n();
+  json["log_q"] = context.log2_q(context.max_level());
+  json["log_p"] = context.log2_p(context.max_level());
+  json["log_qp"] = context.log2_qp();
+  json["secret_hamming_weight"] = context.spec().secret_hamming_weight;
+  json["security_bits"] = ckks::claimed_security_bits(context.spec());
+  json["usable_levels"] = context.compute_level() - context.entry_level();
+  json["name"] = context.spec().name;
+  return json;
+}
+
+}  // namespace psm::cmd

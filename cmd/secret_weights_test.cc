@@ -1,0 +1,246 @@
+// Text generated with encrypted weights by two processes: what it costs, every kind of bad input, and that neither
+// the memory of the server nor its files hold the weights.
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "attention/encrypted/decode.h"
+#include "attention/files/checkpoint.h"
+#include "ckks/base/files/json.h"
+#include "ckks/scheme/chain/context.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/testing/test_pipeline.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kModel = path_of("model.safetensors"), kKeys = path_of("keys");
+const std::string kPrompt = " --prompt \"k0 v1 k2 v3 k0\"";
+
+std::string arguments(const std::string& rest, const std::string& keys = kKeys) {
+  return "generate --insecure --log-n 11 --model " + kModel + " --keys " + keys + " " + rest;
+}
+
+// The model; keys for both kinds of weights, and the encrypted weights beside them.
+void prepare() {
+  static const bool once = [] {
+    make_model(kModel, 1);
+    output_of(arguments("--encrypted-weights --compare --tokens 0"));
+    return true;
+  }();
+  REQUIRE(once);
+}
+
+// "text: k0 v1 ..." of what a run prints.
+std::string text_in(const std::string& out) {
+  const size_t begin = out.find("\ntext: ");
+  REQUIRE(begin != std::string::npos);
+  return out.substr(begin + 7, out.find('\n', begin + 1) - begin - 7);
+}
+
+// One line beside the warning that the ring offers no security.
+void refused(const std::string& command, const std::string& why) {
+  CAPTURE(command);
+  const Outcome outcome = run_command_line(command);
+  CAPTURE(outcome.err);
+  CHECK(outcome.exit_code == 2);
+  const size_t error = outcome.err.find("error: ");
+  REQUIRE(error != std::string::npos);
+  CHECK((error == 0 || outcome.err.starts_with("warning: INSECURE")));
+  CHECK(std::count(outcome.err.begin() + static_cast<ptrdiff_t>(error), outcome.err.end(), '\n') == 1);
+  CHECK(outcome.err.find(why, error) != std::string::npos);
+}
+
+TEST_CASE("encrypted weights give the text of plaintext ones, and the figures say what they cost") {
+  prepare();
+  const std::string json_path = path_of("run.json");
+  const std::string out =
+      output_of(arguments("--encrypted-weights --compare --tokens 4 --json " + json_path + kPrompt));
+  CHECK(text_in(out) == text_in(output_of(arguments("--tokens 4" + kPrompt))));
+  CHECK(out.find("(5 tokens, one by one)") != std::string::npos);
+  CHECK(out.find("the clear model's own text, the same: " + text_in(out)) != std::string::npos);
+  const Json json = parse_json(read_file(json_path, 1 << 20), "run");
+  const Json& encrypted = json.at("encrypted_weights", "run");
+  const auto number = [](const Json& of, const char* name) { return of.at(name, "run").number(name); };
+  CHECK(number(encrypted, "same_tokens") == 4);
+  CHECK(number(encrypted, "seconds_per_token") > 0);
+  CHECK(number(json, "seconds_per_token") > 0);
+  CHECK(number(encrypted, "file_bytes") < 0.55 * number(encrypted, "memory_bytes"));
+  CHECK(number(encrypted, "peak_rss_bytes") > number(encrypted, "memory_bytes"));
+  CHECK(number(json.at("agreement", "run"), "max_abs") < 0.1);
+}
+
+TEST_CASE("a run that stopped goes on from its state, and a server on a device gives the same text") {
+  prepare();
+  const std::string state = " --state " + path_of("state");
+  const std::string whole = text_in(output_of(arguments("--encrypted-weights --tokens 5" + kPrompt)));
+  output_of(arguments("--encrypted-weights --tokens 2" + kPrompt + state));
+  CHECK(text_in(output_of(arguments("--encrypted-weights --tokens 5" + state))) == whole);
+  CHECK(whole.starts_with(
+      text_in(output_of(arguments("--encrypted-weights --tokens 1 --device emulated" + kPrompt)))));
+  // Its text is of these weights, and no other server's.
+  refused(arguments("--tokens 6" + state), "another model");
+}
+
+TEST_CASE(
+    "weights of another owner or model, damaged ones and what goes with no encrypted weights are refused") {
+  prepare();
+  const std::string more = "--encrypted-weights --tokens 2" + kPrompt, other = path_of("other-keys");
+  refused(arguments(more + " --window slide"), "--window slide is for plaintext weights");
+  output_of(arguments("--encrypted-weights --tokens 0", other));
+  // A model under its owner's key, and prompts under another party's.
+  const std::string mixed = path_of("mixed");
+  fs::copy(kKeys, mixed);
+  fs::copy(other + "/weights.ct", mixed + "/weights.ct", fs::copy_options::overwrite_existing);
+  refused(arguments(more, mixed), "another party's model is not run");
+  const std::string serve =
+      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/serve_encrypted --insecure ";
+  refused(arguments(more + " --server \"" + serve + "--weights " + other + "/weights.ct --keys " + kKeys +
+                    "/evaluation.keys\""),
+          "one party must own model and data");
+  refused(arguments(more + " --server \"" + serve + "--weights " + kModel + " --keys " + kKeys +
+                    "/evaluation.keys\""),
+          "model.safetensors");
+  fs::remove(mixed + "/secret.key");
+  refused(arguments(more, mixed), "without the keys that it is under");
+  const std::string model = path_of("other.safetensors");
+  make_model(model, 2);
+  refused("generate --insecure --model " + model + " --keys " + kKeys + " " + more, "another model");
+  std::string bytes = read_file(other + "/weights.ct", 1 << 28);
+  bytes[bytes.size() / 2] ^= 1;
+  write_file(other + "/weights.ct", bytes);
+  refused(arguments(more, other), "weights.ct");
+  bytes.resize(bytes.size() / 2);
+  write_file(other + "/weights.ct", bytes);
+  refused(arguments(more, other), "weights.ct");
+  refused("serve_encrypted --weights x --keys y", "through pipes");
+  refused("serve_encrypted --keys y", "weights");
+  refused("serve_encrypted --model x --keys y", "model");
+  const std::string fresh = path_of("fresh");
+  output_of(arguments("--tokens 0", fresh));
+  refused(arguments(more + " --server true", fresh), "needs weights that the server has already");
+}
+
+// Bytes that somebody who has the weights has: of some entries as stored, and as the program's vectors.
+std::vector<std::string> patterns() {
+  const attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
+  const auto bytes_of = [](const auto* values, size_t count) {
+    return std::string(reinterpret_cast<const char*>(values), count * sizeof(*values));
+  };
+  std::vector<std::string> found;
+  for (const attention::LayerWeights& layer : checkpoint.weights.layers)
+    for (const auto* w : {&layer.wq, &layer.wk, &layer.wv, &layer.wo, &layer.w_up, &layer.w_down})
+      found.push_back(bytes_of(w->data() + w->size() / 2, 4));
+  const ckks::Context context(ckks::insecure_version(ckks::secure_n16(), 11));
+  const PackedModel packed(checkpoint, context, 1);
+  const auto weights =
+      attention::build_decode_program(packed.model, packed.packing, attention::Weights::kEncrypted).weights;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const std::span<const ckks::Complex> slots = weights[i].weight.values();
+    for (size_t s = 0; s + 1 < slots.size(); ++s)
+      if (slots[s] != 0.0 && slots[s + 1] != 0.0 && slots[s] != slots[s + 1] && slots[s].imag() != 0) {
+        found.push_back(bytes_of(slots.data() + s, 2));
+        break;
+      }
+  }
+  return found;
+}
+
+// How many of them are in the bytes.
+size_t count_in(std::string_view bytes, const std::vector<std::string>& patterns, std::vector<char>& seen) {
+  for (size_t i = 0; i < patterns.size(); ++i)
+    if (!seen[i])
+      seen[i] = ::memmem(bytes.data(), bytes.size(), patterns[i].data(), patterns[i].size()) != nullptr;
+  return static_cast<size_t>(std::count(seen.begin(), seen.end(), 1));
+}
+
+// All memory that a process has mapped. `read`: how many bytes that was.
+size_t count_in_memory(int process, const std::vector<std::string>& patterns, size_t& read) {
+  constexpr size_t kBlock = 64 << 20, kOverlap = 64;
+  const std::string folder = "/proc/" + std::to_string(process);
+  std::ifstream maps(folder + "/maps");
+  std::FILE* memory = std::fopen((folder + "/mem").c_str(), "rb");
+  REQUIRE(memory != nullptr);
+  std::vector<char> seen(patterns.size()), block(kBlock);
+  size_t count = 0;
+  read = 0;
+  for (std::string line; std::getline(maps, line);) {
+    size_t from = 0, to = 0;
+    char access[5] = {};
+    if (std::sscanf(line.c_str(), "%zx-%zx %4s", &from, &to, access) != 3 || access[0] != 'r') continue;
+    if (line.find("[v") != std::string::npos) continue;  // the kernel's
+    for (size_t at = from; at < to; at += kBlock - kOverlap) {
+      std::fseek(memory, static_cast<long>(at), SEEK_SET);
+      const size_t bytes = std::fread(block.data(), 1, std::min(kBlock, to - at), memory);
+      read += bytes;
+      count = count_in({block.data(), bytes}, patterns, seen);
+      if (to - at <= kBlock) break;
+    }
+  }
+  std::fclose(memory);
+  return count;
+}
+
+// The weights that are in a server's memory while a run of `generate` is in its third token.
+size_t count_in_server(const std::string& rest, const std::vector<std::string>& patterns) {
+  const std::string out = path_of("watched.out"), pid = path_of("watched.pid"),
+                    code = path_of("watched.code");
+  fs::remove(out);
+  fs::remove(code);
+  const std::string command = "(" + std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/" +
+                              arguments(rest) + " >" + out + " 2>/dev/null & echo $! >" + pid +
+                              "; wait $!; echo $? >" + code + ") &";
+  REQUIRE(std::system(command.c_str()) == 0);
+  const auto tokens = [&] {
+    std::ifstream file(out);
+    int count = 0;
+    for (std::string line; std::getline(file, line);) count += line.starts_with("  token");
+    return count;
+  };
+  while (tokens() < 2 && !fs::exists(code)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  REQUIRE(!fs::exists(code));
+  int client = 0, server = 0;
+  std::ifstream(pid) >> client;
+  std::ifstream("/proc/" + std::to_string(client) + "/task/" + std::to_string(client) + "/children") >>
+      server;
+  REQUIRE(server > 0);
+  ::kill(server, SIGSTOP);
+  size_t bytes = 0;
+  const size_t count = count_in_memory(server, patterns, bytes);
+  ::kill(server, SIGCONT);
+  CHECK(bytes > size_t{100} << 20);
+  while (!fs::exists(code) || fs::file_size(code) == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(read_file(code, 100) == "0\n");
+  return count;
+}
+
+TEST_CASE(
+    "neither memory nor files of a server with encrypted weights hold them; with plaintext ones they do") {
+  prepare();
+  const std::vector<std::string> all = patterns();
+  REQUIRE(all.size() > 20);
+  const std::string more = " --tokens 8" + kPrompt, blind = path_of("blind"), plain = path_of("plain");
+  CHECK(count_in_server("--encrypted-weights --state " + blind + more, all) == 0);
+  CHECK(count_in_server("--state " + plain + more, all) == all.size());
+  std::vector<char> seen(all.size());
+  for (const std::string& file :
+       {kKeys + "/weights.ct", kKeys + "/evaluation.keys", blind + "/server/text.ct"})
+    CHECK(count_in(read_file(file, 1 << 28), all, seen) == 0);
+  CHECK(count_in(read_file(kModel, 1 << 28), all, seen) > 10);  // as stored
+}
+
+}  // namespace
+}  // namespace psm::cmd

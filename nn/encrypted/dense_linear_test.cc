@@ -1,0 +1,159 @@
+#include "nn/encrypted/dense_linear.h"
+
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "ckks/base/error.h"
+#include "ckks/program/machines/twin.h"
+#include "doctest/doctest.h"
+#include "nn/encrypted/weight_inputs.h"
+
+namespace psm::nn {
+namespace {
+
+using program::Builder;
+using program::SlotVector;
+using program::Value;
+
+constexpr int kFeatures = 8;
+
+SlotMatrix random_matrix(int rows, int columns, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  SlotMatrix w{rows, columns, std::vector<double>(4 * static_cast<size_t>(rows * columns))};
+  for (double& entry : w.entries) entry = normal(random);
+  return w;
+}
+
+SlotVector random_vector(int features, std::mt19937_64& random) {
+  std::normal_distribution<double> normal;
+  SlotVector x;
+  for (int f = 0; f < features; ++f) x.emplace_back(normal(random), normal(random));
+  return x;
+}
+
+// The definition, by real parts.
+SlotVector product(const SlotMatrix& w, const SlotVector& x) {
+  SlotVector y(static_cast<size_t>(w.rows));
+  const size_t width = 2 * static_cast<size_t>(w.columns);
+  for (size_t row = 0; row < y.size(); ++row)
+    for (size_t c = 0; c < x.size(); ++c) {
+      const double* at = w.entries.data() + 2 * row * width + 2 * c;
+      y[row] += ckks::Complex(at[0] * x[c].real() + at[1] * x[c].imag(),
+                              at[width] * x[c].real() + at[width + 1] * x[c].imag());
+    }
+  return y;
+}
+
+SlotVector stacked(const SlotVector& x, const Stack& stack, size_t slots) {
+  SlotVector all(slots);
+  for (size_t s = 0; s < slots; ++s) {
+    const int block = stack[s / kFeatures % stack.size()];
+    if (block >= 0) all[s] = x[static_cast<size_t>(block) * kFeatures + s % kFeatures];
+  }
+  return all;
+}
+
+struct Run {
+  DenseShape shape;
+  std::vector<WeightInput> weights;
+  program::Program program;
+  double error = 0;  // the largest in any region
+};
+
+// W x by a dense map, on the twin; of a W without entries only the program.
+Run run(const SlotMatrix& w, const SlotVector& x, size_t slots, std::span<const Stack> columns,
+        std::span<const Congruence> rows, bool encrypted) {
+  Run run{choose_dense_shape(slots, kFeatures, columns, rows), {}, {}};
+  Builder builder(slots);
+  std::vector<Value> in;
+  std::map<std::string, SlotVector> inputs;
+  for (const Stack& stack : columns) {
+    const std::string name = std::to_string(in.size());
+    in.push_back(builder.input(name, false, stack.size() * kFeatures));
+    if (!x.empty()) inputs[name] = stacked(x, stack, slots);
+  }
+  WeightInputs weights(builder, encrypted);
+  std::vector<Value> z =
+      weights.linear(dense_sources(builder, in), dense_map(w, run.shape, columns), "matrix");
+  for (int o = 0; o < run.shape.outputs; ++o)
+    builder.output("z" + std::to_string(o), sum_over_places(builder, z[o], run.shape));
+  run.weights = std::move(weights).take();
+  run.program = std::move(builder).finish();
+  if (w.entries.empty()) return run;
+  for (const WeightInput& weight : run.weights)
+    inputs[weight.name].assign(weight.weight.values().begin(), weight.weight.values().end());
+  const auto out = program::run_twin(run.program, inputs).outputs;
+  const SlotVector expected = product(w, x);
+  for (size_t block = 0; block < run.shape.regions.size(); ++block) {
+    const DenseRegion& region = run.shape.regions[block];
+    const SlotVector& found = out.at("z" + std::to_string(region.output));
+    for (size_t f = 0; f < kFeatures; ++f)
+      run.error = std::max(run.error,
+                           std::abs(found[region.first * kFeatures + f] - expected[block * kFeatures + f]));
+  }
+  return run;
+}
+
+TEST_CASE("one block of columns goes to regions of blocks of rows, whether weights are plain or encrypted") {
+  std::mt19937_64 random(3);
+  const SlotMatrix parts[] = {random_matrix(16, 16, random), random_matrix(24, 16, random)};
+  const SlotMatrix w = above_one_another(parts);
+  const SlotVector x = random_vector(16, random);
+  const Stack columns[] = {{0}, {1}};
+  // Two must begin in places that fit a stack of four.
+  const Congruence rows[] = {{}, {}, {}, {2, 4}, {3, 4}};
+  for (const size_t slots : {32, 64, 256, 2048}) {
+    CAPTURE(slots);
+    for (const bool encrypted : {false, true}) {
+      const Run of = run(w, x, slots, columns, rows, encrypted);
+      CHECK(of.error < 1e-12);
+      CHECK(of.weights.size() == (encrypted ? 4u * of.shape.babies * of.shape.outputs : 0u));
+      CHECK(of.shape.regions[3].first % 4 == 2);
+      CHECK(of.shape.regions[4].first % 4 == 3);
+    }
+  }
+}
+
+TEST_CASE("stacks of blocks of columns, of different heights, are summed to blocks of rows") {
+  std::mt19937_64 random(4);
+  const SlotMatrix w = random_matrix(16, 56, random);
+  const Stack columns[] = {{6, 1, 2, -1}, {0}, {5, 3}};
+  SlotVector x = random_vector(56, random);
+  for (size_t f = 0; f < kFeatures; ++f) x[4 * kFeatures + f] = 0;  // a block that no stack holds
+  const Congruence rows[] = {{}, {}};
+  for (const size_t slots : {32, 64, 512, 4096}) CHECK(run(w, x, slots, columns, rows, true).error < 1e-12);
+}
+
+TEST_CASE("more slots take fewer vectors of weights, down to one for each source") {
+  const SlotMatrix w{56, 8, {}};
+  const Stack columns[] = {{0}};
+  const std::vector<Congruence> rows(7);
+  std::vector<size_t> counts;
+  for (const size_t slots : {64, 256, 1024})
+    counts.push_back(run(w, {}, slots, columns, rows, true).weights.size());
+  CHECK(counts == std::vector<size_t>{16, 8, 2});
+}
+
+TEST_CASE("the program follows from the shape alone, and what does not fit is refused") {
+  std::mt19937_64 random(5);
+  const Stack columns[] = {{0, 1}}, tall[] = {{0, 1, 2, 3}};
+  const Congruence rows[] = {{}};
+  SlotMatrix real = random_matrix(8, 16, random);
+  for (size_t i = 0; i < real.entries.size(); ++i)
+    if ((i / 32 + i) % 2 != 0 || i % 32 > 8) real.entries[i] = 0;  // weights that are real, or zero
+  const Run shape = run({8, 16, {}}, {}, 256, columns, rows, true),
+            values = run(real, random_vector(16, random), 256, columns, rows, true);
+  REQUIRE(shape.weights.size() == values.weights.size());
+  for (size_t i = 0; i < shape.weights.size(); ++i) {
+    CHECK(shape.weights[i].name == values.weights[i].name);
+    CHECK(shape.weights[i].weight.period() == values.weights[i].weight.period());
+  }
+  CHECK(shape.program.value_is_real == values.program.value_is_real);
+  CHECK(shape.program.value_period == values.program.value_period);
+  CHECK_THROWS_WITH_AS(choose_dense_shape(16, kFeatures, tall, rows), doctest::Contains("does not fit"),
+                       Error);
+}
+
+}  // namespace
+}  // namespace psm::nn
