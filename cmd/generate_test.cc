@@ -33,29 +33,9 @@ std::string server(const std::string& rest = "") {
          " --keys " + kKeys + "/evaluation.keys " + rest;
 }
 
-// "text: k0 v1 ..." of what a run prints.
-std::string text_in(const std::string& out) {
-  const size_t begin = out.find("\ntext: ");
-  REQUIRE(begin != std::string::npos);
-  return out.substr(begin + 7, out.find('\n', begin + 1) - begin - 7);
-}
-
 std::string text_of(const std::string& rest) { return text_in(output_of(arguments(rest))); }
 
-// One line beside the warning that the ring offers no security.
-void refused(const std::string& command, const std::string& why) {
-  CAPTURE(command);
-  const Outcome outcome = run_command_line(command);
-  CAPTURE(outcome.err);
-  CHECK(outcome.exit_code == 2);
-  const size_t error = outcome.err.find("error: ");
-  REQUIRE(error != std::string::npos);
-  CHECK((error == 0 || outcome.err.starts_with("warning: INSECURE")));
-  CHECK(std::count(outcome.err.begin() + static_cast<ptrdiff_t>(error), outcome.err.end(), '\n') == 1);
-  CHECK(outcome.err.find(why, error) != std::string::npos);
-}
-
-void refused_here(const std::string& rest, const std::string& why) { refused(arguments(rest), why); }
+void refused_here(const std::string& rest, const std::string& why) { check_refused(arguments(rest), why); }
 
 TEST_CASE("one command generates on ciphertexts what the clear model generates") {
   prepare();
@@ -158,7 +138,7 @@ TEST_CASE("a server elsewhere is a command that speaks through pipes; what is no
   refused_here("--tokens 3" + kPrompt + " --server \"" + server("--state /proc/none") + "\"",
                "cannot keep a text");
   refused_here("--tokens 3" + kPrompt + " --server \"" + server("--model twice") + "\"", "given twice");
-  refused(arguments("--tokens 3 --server true" + kPrompt, path_of("new")), "--tokens 0");
+  check_refused(arguments("--tokens 3 --server true" + kPrompt, path_of("new")), "--tokens 0");
   // The other way round: a server whose client says nonsense, or nothing.
   const auto served = [&](const std::string& input) {
     const std::string command =
@@ -177,10 +157,11 @@ TEST_CASE("other models, keys, texts and settings than those of a state are refu
   const std::string state = path_of("kept"), other = path_of("other.safetensors"), more = " --state " + state;
   const std::string begun = text_of("--tokens 4" + kPrompt + more);
   make_model(other, 2);
-  refused("generate --insecure --keys " + kKeys + " --tokens 6 --model " + other + more, "another model");
+  check_refused("generate --insecure --keys " + kKeys + " --tokens 6 --model " + other + more,
+                "another model");
   const std::string other_keys = path_of("other-keys");
   output_of(arguments("--tokens 0 --log-n 11", other_keys));
-  refused(arguments("--tokens 6" + more, other_keys), "another key pair");
+  check_refused(arguments("--tokens 6" + more, other_keys), "another key pair");
   refused_here("--tokens 6 --prompt \"k0 v1 k2 v3 k1\"" + more, "another text");
   refused_here("--tokens 6 --temperature 1" + more, "--temperature 0");
   refused_here("--tokens 6" + kPrompt + " --state " + path_of("fresh") + " --server \"" +
@@ -205,14 +186,14 @@ TEST_CASE("what cannot be generated is refused before anything is computed") {
   refused_here("--tokens 13" + kPrompt, "at most --tokens 12, or --window slide");
   refused_here("--tokens 3 --prompt \"k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0\"",
                "longer than the 16 that the model takes");
-  refused("generate --insecure --tokens 0 --model " + kModel, "give --keys a folder");
+  check_refused("generate --insecure --tokens 0 --model " + kModel, "give --keys a folder");
   refused_here("--tokens -1" + kPrompt, "tokens");
   refused_here("--tokens 3 --top-k 3" + kPrompt, "--temperature");
   refused_here("--tokens 3 --window ring" + kPrompt, "error, slide");
-  refused("generate --tokens 3", "--model and --shape");
-  refused("generate --shape pythia-70m --prompt x", "drawn by --seed");
-  refused("serve --model " + kModel + " --keys " + kKeys + "/evaluation.keys --tokens 3", "tokens");
-  refused("generate --keys " + kKeys + " --tokens 3 --model " + kModel + kPrompt, "no security");
+  check_refused("generate --tokens 3", "--model and --shape");
+  check_refused("generate --shape pythia-70m --prompt x", "drawn by --seed");
+  check_refused("serve --model " + kModel + " --keys " + kKeys + "/evaluation.keys --tokens 3", "tokens");
+  check_refused("generate --keys " + kKeys + " --tokens 3 --model " + kModel + kPrompt, "no security");
   CHECK(run_command_line("generate --help").exit_code == 0);
 }
 

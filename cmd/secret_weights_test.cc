@@ -43,26 +43,6 @@ void prepare() {
   REQUIRE(once);
 }
 
-// "text: k0 v1 ..." of what a run prints.
-std::string text_in(const std::string& out) {
-  const size_t begin = out.find("\ntext: ");
-  REQUIRE(begin != std::string::npos);
-  return out.substr(begin + 7, out.find('\n', begin + 1) - begin - 7);
-}
-
-// One line beside the warning that the ring offers no security.
-void refused(const std::string& command, const std::string& why) {
-  CAPTURE(command);
-  const Outcome outcome = run_command_line(command);
-  CAPTURE(outcome.err);
-  CHECK(outcome.exit_code == 2);
-  const size_t error = outcome.err.find("error: ");
-  REQUIRE(error != std::string::npos);
-  CHECK((error == 0 || outcome.err.starts_with("warning: INSECURE")));
-  CHECK(std::count(outcome.err.begin() + static_cast<ptrdiff_t>(error), outcome.err.end(), '\n') == 1);
-  CHECK(outcome.err.find(why, error) != std::string::npos);
-}
-
 TEST_CASE("encrypted weights give the text of plaintext ones, and the figures say what they cost") {
   prepare();
   const std::string json_path = path_of("run.json");
@@ -91,46 +71,46 @@ TEST_CASE("a run that stopped goes on from its state, and a server on a device g
   CHECK(whole.starts_with(
       text_in(output_of(arguments("--encrypted-weights --tokens 1 --device emulated" + kPrompt)))));
   // Its text is of these weights, and no other server's.
-  refused(arguments("--tokens 6" + state), "another model");
+  check_refused(arguments("--tokens 6" + state), "another model");
 }
 
 TEST_CASE(
     "weights of another owner or model, damaged ones and what goes with no encrypted weights are refused") {
   prepare();
   const std::string more = "--encrypted-weights --tokens 2" + kPrompt, other = path_of("other-keys");
-  refused(arguments(more + " --window slide"), "--window slide is for plaintext weights");
+  check_refused(arguments(more + " --window slide"), "--window slide is for plaintext weights");
   output_of(arguments("--encrypted-weights --tokens 0", other));
   // A model under its owner's key, and prompts under another party's.
   const std::string mixed = path_of("mixed");
   fs::copy(kKeys, mixed);
   fs::copy(other + "/weights.ct", mixed + "/weights.ct", fs::copy_options::overwrite_existing);
-  refused(arguments(more, mixed), "another party's model is not run");
+  check_refused(arguments(more, mixed), "another party's model is not run");
   const std::string serve =
       std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/serve_encrypted --insecure ";
-  refused(arguments(more + " --server \"" + serve + "--weights " + other + "/weights.ct --keys " + kKeys +
-                    "/evaluation.keys\""),
-          "one party must own model and data");
-  refused(arguments(more + " --server \"" + serve + "--weights " + kModel + " --keys " + kKeys +
-                    "/evaluation.keys\""),
-          "model.safetensors");
+  check_refused(arguments(more + " --server \"" + serve + "--weights " + other + "/weights.ct --keys " +
+                          kKeys + "/evaluation.keys\""),
+                "one party must own model and data");
+  check_refused(arguments(more + " --server \"" + serve + "--weights " + kModel + " --keys " + kKeys +
+                          "/evaluation.keys\""),
+                "model.safetensors");
   fs::remove(mixed + "/secret.key");
-  refused(arguments(more, mixed), "without the keys that it is under");
+  check_refused(arguments(more, mixed), "without the keys that it is under");
   const std::string model = path_of("other.safetensors");
   make_model(model, 2);
-  refused("generate --insecure --model " + model + " --keys " + kKeys + " " + more, "another model");
+  check_refused("generate --insecure --model " + model + " --keys " + kKeys + " " + more, "another model");
   std::string bytes = read_file(other + "/weights.ct", 1 << 28);
   bytes[bytes.size() / 2] ^= 1;
   write_file(other + "/weights.ct", bytes);
-  refused(arguments(more, other), "weights.ct");
+  check_refused(arguments(more, other), "weights.ct");
   bytes.resize(bytes.size() / 2);
   write_file(other + "/weights.ct", bytes);
-  refused(arguments(more, other), "weights.ct");
-  refused("serve_encrypted --weights x --keys y", "through pipes");
-  refused("serve_encrypted --keys y", "weights");
-  refused("serve_encrypted --model x --keys y", "model");
+  check_refused(arguments(more, other), "weights.ct");
+  check_refused("serve_encrypted --weights x --keys y", "through pipes");
+  check_refused("serve_encrypted --keys y", "weights");
+  check_refused("serve_encrypted --model x --keys y", "model");
   const std::string fresh = path_of("fresh");
   output_of(arguments("--tokens 0", fresh));
-  refused(arguments(more + " --server true", fresh), "needs weights that the server has already");
+  check_refused(arguments(more + " --server true", fresh), "needs weights that the server has already");
 }
 
 // Bytes that somebody who has the weights has: of some entries as stored, and as the program's vectors.

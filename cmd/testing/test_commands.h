@@ -41,15 +41,25 @@ inline std::string output_of(const std::string& command) {
   return outcome.out;
 }
 
-// Bad input: exit code 2 after one line that begins with "error: " and says `why`.
+// Bad input: exit code 2 after one line that begins with "error: " and says `why`; before it at most the warning
+// that a ring offers no security.
 inline void check_refused(const std::string& command, const std::string& why) {
   CAPTURE(command);
   const Outcome outcome = run_command_line(command);
   CHECK(outcome.exit_code == 2);
   CAPTURE(outcome.err);
-  CHECK(outcome.err.starts_with("error: "));
-  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
-  CHECK(outcome.err.find(why) != std::string::npos);
+  const size_t error = outcome.err.find("error: ");
+  REQUIRE(error != std::string::npos);
+  CHECK((error == 0 || outcome.err.starts_with("warning: INSECURE")));
+  CHECK(std::count(outcome.err.begin() + static_cast<std::ptrdiff_t>(error), outcome.err.end(), '\n') == 1);
+  CHECK(outcome.err.find(why, error) != std::string::npos);
+}
+
+// "k0 v1 ..." of the line "text: k0 v1 ..." that //cmd:generate prints.
+inline std::string text_in(const std::string& out) {
+  const size_t begin = out.find("\ntext: ");
+  REQUIRE(begin != std::string::npos);
+  return out.substr(begin + 7, out.find('\n', begin + 1) - begin - 7);
 }
 
 }  // namespace psm::cmd

@@ -19,58 +19,40 @@ std::vector<float> random_matrix(size_t count, uint64_t seed) {
   return values;
 }
 
-TEST_CASE("every transposition, size and beta agrees with the double loop") {
-  for (auto [m, n, k] : {GemmShape{1, 1, 1}, {3, 5, 7}, {65, 33, 300}, {130, 70, 17}, {9, 600, 20}})
-    for (Transpose ta : {Transpose::kNo, Transpose::kYes})
-      for (Transpose tb : {Transpose::kNo, Transpose::kYes})
-        for (float beta : {0.0f, 1.0f, -0.5f}) {
-          CAPTURE(m);
-          CAPTURE(n);
-          CAPTURE(k);
-          const int a_row = ta == Transpose::kNo ? k : m, b_row = tb == Transpose::kNo ? n : k;
-          const auto a = random_matrix(static_cast<size_t>(m) * k, 1);
-          const auto b = random_matrix(static_cast<size_t>(n) * k, 2);
-          auto c = random_matrix(static_cast<size_t>(m) * n, 3);
-          const std::vector<double> ad(a.begin(), a.end()), bd(b.begin(), b.end());
-          std::vector<double> cd(c.begin(), c.end());
-          gemm(Precision::kFp32, ta, tb, {m, n, k}, 0.7f, a.data(), a_row, b.data(), b_row, beta, c.data(),
-               n);
-          gemm(Precision::kFp32, ta, tb, {m, n, k}, static_cast<double>(0.7f), ad.data(), a_row, bd.data(),
-               b_row, beta, cd.data(), n);
-          double worst = 0;
-          for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, std::abs(c[i] - cd[i]));
-          CHECK(worst < 1e-6 * k + 1e-5);
-        }
-}
-
 float rounded_to_bf16(float x) {
   const uint32_t bits = std::bit_cast<uint32_t>(x);
   return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000);
 }
 
-TEST_CASE("a product of bf16 is the double loop's of rounded factors") {
+// As a product of that precision takes a factor.
+std::vector<double> rounded(const std::vector<float>& factor, Precision precision) {
+  std::vector<double> values;
+  for (const float x : factor)
+    values.push_back(static_cast<double>(precision == Precision::kBf16 ? rounded_to_bf16(x) : x));
+  return values;
+}
+
+TEST_CASE("every precision, transposition, size and beta agrees with the double loop") {
   for (auto [m, n, k] : {GemmShape{1, 1, 1}, {3, 5, 7}, {65, 33, 1100}, {130, 70, 17}, {9, 600, 20}})
-    for (Transpose ta : {Transpose::kNo, Transpose::kYes})
-      for (Transpose tb : {Transpose::kNo, Transpose::kYes})
-        for (float beta : {0.0f, -0.5f}) {
-          CAPTURE(m);
-          CAPTURE(n);
-          CAPTURE(k);
-          const int a_row = ta == Transpose::kNo ? k : m, b_row = tb == Transpose::kNo ? n : k;
-          const auto a = random_matrix(static_cast<size_t>(m) * k, 1);
-          const auto b = random_matrix(static_cast<size_t>(n) * k, 2);
-          auto c = random_matrix(static_cast<size_t>(m) * n, 3);
-          std::vector<double> ad, bd, cd(c.begin(), c.end());
-          for (float x : a) ad.push_back(static_cast<double>(rounded_to_bf16(x)));
-          for (float x : b) bd.push_back(static_cast<double>(rounded_to_bf16(x)));
-          gemm(Precision::kBf16, ta, tb, {m, n, k}, 0.7f, a.data(), a_row, b.data(), b_row, beta, c.data(),
-               n);
-          gemm(Precision::kFp32, ta, tb, {m, n, k}, static_cast<double>(0.7f), ad.data(), a_row, bd.data(),
-               b_row, beta, cd.data(), n);
-          double worst = 0;
-          for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, std::abs(c[i] - cd[i]));
-          CHECK(worst < 1e-6 * k + 1e-5);
-        }
+    for (Precision precision : {Precision::kFp32, Precision::kBf16})
+      for (Transpose ta : {Transpose::kNo, Transpose::kYes})
+        for (Transpose tb : {Transpose::kNo, Transpose::kYes})
+          for (float beta : {0.0f, 1.0f, -0.5f}) {
+            CAPTURE(m);
+            CAPTURE(n);
+            CAPTURE(k);
+            const int a_row = ta == Transpose::kNo ? k : m, b_row = tb == Transpose::kNo ? n : k;
+            const auto a = random_matrix(static_cast<size_t>(m) * k, 1);
+            const auto b = random_matrix(static_cast<size_t>(n) * k, 2);
+            auto c = random_matrix(static_cast<size_t>(m) * n, 3);
+            std::vector<double> cd(c.begin(), c.end());
+            gemm(precision, ta, tb, {m, n, k}, 0.7f, a.data(), a_row, b.data(), b_row, beta, c.data(), n);
+            gemm(Precision::kFp32, ta, tb, {m, n, k}, static_cast<double>(0.7f), rounded(a, precision).data(),
+                 a_row, rounded(b, precision).data(), b_row, beta, cd.data(), n);
+            double worst = 0;
+            for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, std::abs(c[i] - cd[i]));
+            CHECK(worst < 1e-6 * k + 1e-5);
+          }
 }
 
 TEST_CASE("beta zero does not read what was there") {

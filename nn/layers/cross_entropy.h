@@ -26,25 +26,24 @@ double softmax_of(const Scalar* z, int n, Scalar* p) {
   return static_cast<double>(highest) + std::log(static_cast<double>(sum));
 }
 
+// What losses on rows of logits share: the gradient is a multiple of a row's excess, that of its softmax over
+// what is wanted.
 template <typename Scalar>
-struct CrossEntropyOp final : Operation {
+struct RowsLossOp : Operation {
   Tensor<Scalar> logits, loss;
   const int* targets;
-  Scalar* probabilities;  // [rows][columns], only scored rows are filled
+  Scalar* excess;  // [rows][columns], only scored rows are filled
   Scalar scale;
-  CrossEntropyOp(Tensor<Scalar> logits_, Tensor<Scalar> loss_, const int* targets_, Scalar* probabilities_,
-                 double scale_)
-      : logits(logits_), loss(loss_), targets(targets_), probabilities(probabilities_), scale(scale_) {}
+  RowsLossOp(Tensor<Scalar> logits_, Tensor<Scalar> loss_, const int* targets_, Scalar* excess_,
+             double scale_)
+      : logits(logits_), loss(loss_), targets(targets_), excess(excess_), scale(scale_) {}
 
-  void forward() {
-    const int n = logits.columns;
+  // loss <- scale * sum of row(r, excess of row r), over the scored rows.
+  template <typename Row>
+  void sum_rows(Row row) {
     double total = 0;
-    for (int r = 0; r < logits.rows; ++r) {
-      if (targets[r] < 0) continue;
-      const Scalar* z = logits.row(r);
-      total +=
-          softmax_of(z, n, probabilities + static_cast<size_t>(r) * n) - static_cast<double>(z[targets[r]]);
-    }
+    for (int r = 0; r < logits.rows; ++r)
+      if (targets[r] >= 0) total += row(r, excess + static_cast<size_t>(r) * logits.columns);
     loss.value[0] = static_cast<Scalar>(total * scale);
   }
 
@@ -53,12 +52,29 @@ struct CrossEntropyOp final : Operation {
     const Scalar weight = loss.grad[0] * scale;
     for (int r = 0; r < logits.rows; ++r) {
       if (targets[r] < 0) continue;
-      const Scalar* p = probabilities + static_cast<size_t>(r) * n;
+      const Scalar* e = excess + static_cast<size_t>(r) * n;
       Scalar* grad = logits.grad_row(r);
 #pragma omp simd
-      for (int j = 0; j < n; ++j) grad[j] += weight * p[j];
-      grad[targets[r]] -= weight;
+      for (int j = 0; j < n; ++j) grad[j] += weight * e[j];
     }
+  }
+
+ protected:
+  ~RowsLossOp() = default;
+};
+
+template <typename Scalar>
+struct CrossEntropyOp final : RowsLossOp<Scalar> {
+  using RowsLossOp<Scalar>::RowsLossOp;
+
+  void forward() {
+    this->sum_rows([&](int r, Scalar* e) {
+      const Scalar* z = this->logits.row(r);
+      const double log_sum = softmax_of(z, this->logits.columns, e);
+      const int target = this->targets[r];
+      e[target] -= 1;
+      return log_sum - static_cast<double>(z[target]);
+    });
   }
 };
 

@@ -14,50 +14,25 @@
 namespace psm::nn {
 
 template <typename Scalar>
-struct DistillationOp final : Operation {
-  Tensor<Scalar> logits, loss;
+struct DistillationOp final : RowsLossOp<Scalar> {
   const Scalar* teacher;
-  const int* targets;
-  Scalar* excess;  // [rows][columns], softmax_j - t_j; only scored rows are filled
   Scalar* wanted;  // [columns], t of one row
-  Scalar scale;
   DistillationOp(Tensor<Scalar> logits_, Tensor<Scalar> loss_, const Scalar* teacher_, const int* targets_,
                  Scalar* excess_, Scalar* wanted_, double scale_)
-      : logits(logits_),
-        loss(loss_),
-        teacher(teacher_),
-        targets(targets_),
-        excess(excess_),
-        wanted(wanted_),
-        scale(scale_) {}
+      : RowsLossOp<Scalar>(logits_, loss_, targets_, excess_, scale_), teacher(teacher_), wanted(wanted_) {}
 
   void forward() {
-    const int n = logits.columns;
-    double total = 0;
-    for (int r = 0; r < logits.rows; ++r) {
-      if (targets[r] < 0) continue;
-      const Scalar* z = logits.row(r);
-      Scalar* e = excess + static_cast<size_t>(r) * n;
+    this->sum_rows([&](int r, Scalar* e) {
+      const int n = this->logits.columns;
+      const Scalar* z = this->logits.row(r);
       softmax_of(teacher + static_cast<size_t>(r) * n, n, wanted);
-      total += softmax_of(z, n, e);
+      double loss = softmax_of(z, n, e);
       for (int j = 0; j < n; ++j) {
-        total -= static_cast<double>(wanted[j]) * static_cast<double>(z[j]);
+        loss -= static_cast<double>(wanted[j]) * static_cast<double>(z[j]);
         e[j] -= wanted[j];
       }
-    }
-    loss.value[0] = static_cast<Scalar>(total * scale);
-  }
-
-  void backward() override {
-    const int n = logits.columns;
-    const Scalar weight = loss.grad[0] * scale;
-    for (int r = 0; r < logits.rows; ++r) {
-      if (targets[r] < 0) continue;
-      const Scalar* e = excess + static_cast<size_t>(r) * n;
-      Scalar* grad = logits.grad_row(r);
-#pragma omp simd
-      for (int j = 0; j < n; ++j) grad[j] += weight * e[j];
-    }
+      return loss;
+    });
   }
 };
 
