@@ -17,6 +17,9 @@ namespace {
 
 using SparsePlans = std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>>;
 
+// How much longer than the fastest a token may take whose caches are smaller.
+constexpr double kWorthLessMemory = 1.03;
+
 // One for both programs if it can hold the prompt's values, else one for the token's; and one of F slots, which
 // holds all but the parts of GELU.
 SparsePlans offered(const ckks::Context& context, const attention::Packing& packing,
@@ -73,6 +76,15 @@ std::vector<program::Plan> token_plans(const program::Program& program,
   if (plans.empty()) throw Error(refused);
   std::stable_sort(plans.begin(), plans.end(),
                    [](const program::Plan& a, const program::Plan& b) { return a.seconds < b.seconds; });
+  // Caches are kept for as long as the text: a lower level is worth a little time.
+  const auto dear = std::partition_point(plans.begin(), plans.end(), [&](const program::Plan& plan) {
+    return plan.seconds <= kWorthLessMemory * plans.front().seconds;
+  });
+  const auto level = [](const program::Plan& plan) { return plan.budget.carried.begin()->second; };
+  const auto lowest =
+      std::min_element(plans.begin(), dear,
+                       [&](const program::Plan& a, const program::Plan& b) { return level(a) < level(b); });
+  std::rotate(plans.begin(), lowest, lowest + 1);
   return plans;
 }
 

@@ -9,7 +9,7 @@
 // by token, the first one to empty caches.
 //
 // Levels. A cache is carried at one level from run to run: the level at which a token costs least, by nominal
-// costs, among those that the prompt's pass can hand out.
+// costs, or the lowest at which it costs 3% more at most, among those that the prompt's pass can hand out.
 //
 // Bootstraps. All values that a token refreshes repeat with a short period, so sparse bootstraps of the
 // longest such period are offered (ckks/bootstrap/sparse_bootstrapper.h). Where the prompt's pass repeats as
@@ -73,8 +73,8 @@ struct GenerationPlans {
   int layers_ = 0, tokens_ = 0;
 };
 
-// The plans of one token at every level of the caches at which there is one, the cheapest first. Throws Error
-// if there is none.
+// The plans of one token at every level of the caches at which there is one: the one to take first, the others from
+// the cheapest on. Throws Error if there is none.
 std::vector<program::Plan> token_plans(const program::Program& token, const std::vector<std::string>& caches,
                                        program::LevelBudget budget, const program::CostModel& costs);
 
