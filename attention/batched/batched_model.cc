@@ -113,6 +113,13 @@ void BatchedModel::run(const Examples& examples, const BatchedOptions& options,
     });
 }
 
+std::span<const float> score_row(const ModelConfig& config, const BatchedPart& part, size_t i, int layer,
+                                 int head, int t) {
+  const int row = (static_cast<int>(i) * config.heads + head) * part.length + t;
+  const int keys = config.causal ? t + 1 : part.lengths[i];
+  return {part.out.scores[layer].row(row), static_cast<size_t>(keys)};
+}
+
 void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const Observe& observe) {
   const ForwardTensors<float>& out = part.out;
   const int real = part.lengths[i], length = part.length, first = static_cast<int>(i) * length;
@@ -139,12 +146,12 @@ void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const
     }
     for (int head = 0; head < config.heads; ++head)
       for (int t = 0; t < real; ++t) {
-        const int keys = config.causal ? t + 1 : real;
-        const int row = (static_cast<int>(i) * config.heads + head) * length + t;
-        const auto scores = doubles.of(out.scores[n].row(row), static_cast<size_t>(keys));
+        const std::span<const float> row = score_row(config, part, i, n, head, t);
+        const auto scores = doubles.of(row.data(), row.size());
         observe(Site::kScores, n, t, scores);
         if (config.attention != AttentionKind::kPowerSoftmax) continue;
-        const double denominator = length_agnostic_denominator(scores.data(), keys, power);
+        const double denominator =
+            length_agnostic_denominator(scores.data(), static_cast<int>(scores.size()), power);
         observe(Site::kDenominator, n, t, {&denominator, 1});
       }
     rows_of(Site::kGeluInput, n, out.gelu_inputs[n]);

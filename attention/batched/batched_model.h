@@ -54,6 +54,11 @@ class BatchedModel {
   Model<float> model_;
 };
 
+// The scores of token t of example i of a part, whose scores are kept, in one head of a layer: one for each key
+// that the token sees.
+std::span<const float> score_row(const ModelConfig& config, const BatchedPart& part, size_t i, int layer,
+                                 int head, int t);
+
 // Shows what reference_forward's hook is shown of example i of a part, whose scores are kept.
 void observe(const ModelConfig& config, const BatchedPart& part, size_t i, const Observe& observe);
 

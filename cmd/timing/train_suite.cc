@@ -118,7 +118,7 @@ std::vector<TrainRow> train_suite(const TrainSuiteOptions& options) {
            {attention::AttentionKind::kSoftmax, attention::AttentionKind::kPowerSoftmax}) {
         TrainRow row{.name = "training_step",
                      .attention = std::string(attention::name_of(kind)),
-                     .precision = precision == nn::Precision::kBf16 ? "bf16" : "fp32",
+                     .precision = nn::name_of(precision),
                      .threads = threads,
                      .backend = nn::simd_kernels().name,
                      .peak_gflops = peak};

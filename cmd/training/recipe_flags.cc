@@ -107,10 +107,12 @@ void RecipeFlags::set_score_offset(train::RecipeOptions& options) const {
 }
 
 void RecipeFlags::set_precision(train::RecipeOptions& options) const {
-  if (precision_ != "fp32" && precision_ != "bf16")
-    throw Error(message("--precision takes fp32 or bf16, not '", precision_, "'"));
-  const nn::Precision precision = precision_ == "bf16" ? nn::Precision::kBf16 : nn::Precision::kFp32;
-  options.training.precision = options.range_training.precision = precision;
+  for (const nn::Precision precision : {nn::Precision::kFp32, nn::Precision::kBf16}) {
+    if (precision_ != nn::name_of(precision)) continue;
+    options.training.precision = options.range_training.precision = precision;
+    return;
+  }
+  throw Error(message("--precision takes fp32 or bf16, not '", precision_, "'"));
 }
 
 train::RangeLosses RecipeFlags::range_losses(const train::RangeLosses& of_task) const {

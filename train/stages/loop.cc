@@ -58,7 +58,7 @@ std::string describe_training(const attention::ModelWeights& initial, const Data
     json["teacher"] = attention::config_to_json(training.teacher->config);
     json["teacher_values"] = std::to_string(checksum64(taught.data(), taught.size() * sizeof(float)));
   }
-  if (training.precision == nn::Precision::kBf16) json["precision"] = "bf16";
+  if (training.precision != nn::Precision::kFp32) json["precision"] = nn::name_of(training.precision);
   if (training.fixed_score_offset) json["fixed_score_offset"] = true;
   json["stop"] = Json::Array{static_cast<double>(loop.steps), static_cast<double>(loop.evaluate_every),
                              static_cast<double>(loop.validation_sequences), loop.stop_accuracy};

@@ -48,14 +48,10 @@ attention::ModelWeights with_fitted_offsets(const attention::ModelWeights& softm
       examples.examples(), {.keep_scores = true}, [&](const attention::BatchedPart& part) {
         for (size_t i = 0; i < part.examples.size(); ++i)
           for (size_t block = 0; block < blocks; ++block)
-            for (int t = 0; t < part.lengths[i]; t += kRowStep) {
-              const nn::Tensor<float>& scores = part.out.scores[block / heads];
-              const auto row =
-                  (static_cast<int>(i) * heads + static_cast<int>(block) % heads) * part.length + t;
-              const int keys = config.causal ? t + 1 : part.lengths[i];
-              add_divergences({scores.row(row), static_cast<size_t>(keys)}, power,
-                              of_examples[part.examples[i]][block]);
-            }
+            for (int t = 0; t < part.lengths[i]; t += kRowStep)
+              add_divergences(attention::score_row(config, part, i, static_cast<int>(block) / heads,
+                                                   static_cast<int>(block) % heads, t),
+                              power, of_examples[part.examples[i]][block]);
       });
   for (size_t block = 0; block < blocks; ++block) {
     Divergences sums{};

@@ -29,11 +29,10 @@ attention::ModelWeights with_score_scale(attention::ModelWeights weights, const 
         for (size_t i = 0; i < part.examples.size(); ++i)
           for (size_t block = 0; block < blocks; ++block)
             for (int t = 0; t < part.lengths[i]; ++t) {
-              const nn::Tensor<float>& scores = part.out.scores[block / heads];
-              const auto row =
-                  (static_cast<int>(i) * heads + static_cast<int>(block) % heads) * part.length + t;
+              const std::span<const float> row = attention::score_row(
+                  config, part, i, static_cast<int>(block) / heads, static_cast<int>(block) % heads, t);
               const double d = attention::length_agnostic_denominator(
-                  scores.row(row), config.causal ? t + 1 : part.lengths[i], parameters);
+                  row.data(), static_cast<int>(row.size()), parameters);
               if (d <= 0) continue;
               LogSum& log = of_examples[part.examples[i]][block];
               log.sum += std::log(d);

@@ -23,8 +23,9 @@ ScoreRows score_rows(const attention::ModelWeights& weights, const train::Batch&
         for (size_t h = 0; h < heads; ++h) {
           auto& of_head = rows.heads[(part.examples[i] * layers + n) * heads + h];
           for (size_t t = 0; t < length; ++t) {
-            const float* scores = part.out.scores[n].row(static_cast<int>((i * heads + h) * length + t));
-            of_head.emplace_back(scores, scores + t + 1);
+            const std::span<const float> row = attention::score_row(config, part, i, static_cast<int>(n),
+                                                                    static_cast<int>(h), static_cast<int>(t));
+            of_head.emplace_back(row.begin(), row.end());
           }
         }
   });
