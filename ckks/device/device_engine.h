@@ -38,8 +38,8 @@ class DeviceEngine final : public Engine, public ResidueMaker {
   Pair switch_key(const Digits& digits, const KeySwitchKey& key, const SwitchOptions& options) const override;
   Pair switch_extended(const std::array<RnsPoly, 2>& x, const GaloisStep& step) const override;
   Pair sum_switched(std::span<const SwitchedSource> sources) const override;
-  std::vector<Pair> weighted_sums(std::span<const SwitchedSource> sources,
-                                  std::span<const WeightBlock> blocks, size_t count) const override;
+  void add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
+                    const WeightBlock& block) const override;
   std::vector<Pair> divide_weighted(std::span<const SwitchedSource> sources,
                                     std::span<const Plaintext* const> weights) const override;
 

@@ -241,35 +241,26 @@ Engine::Pair DeviceEngine::sum_switched(std::span<const SwitchedSource> sources)
   return sum;
 }
 
-std::vector<Engine::Pair> DeviceEngine::weighted_sums(std::span<const SwitchedSource> sources,
-                                                      std::span<const WeightBlock> blocks,
-                                                      size_t count) const {
-  std::vector<Pair> sums(count);
-  if (blocks.empty()) return sums;
-  const size_t n = ring().n();
+void DeviceEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
+                                const WeightBlock& block) const {
+  const size_t n = ring().n(), width = static_cast<size_t>(block.last_source - block.first_source);
   const Basis basis = basis_of(sources[0]);
-  size_t widest = 0;
-  for (const WeightBlock& block : blocks)
-    widest = std::max(widest, static_cast<size_t>(block.last_source - block.first_source));
-  PSM_CHECK(widest <= kMaxMatrixColumns, widest, " sources together");
+  PSM_CHECK(width <= kMaxMatrixColumns, width, " sources together");
   const size_t together =
-      std::clamp<size_t>(kSwitchedWords / (2 * widest * n), 1, static_cast<size_t>(basis.limbs()));
-  Buffer switched = room(2 * widest * together);
-  for (const WeightBlock& block : blocks) {
-    for (int first = 0; first < basis.limbs(); first += static_cast<int>(together)) {
-      const int limbs = std::min(static_cast<int>(together), basis.limbs() - first);
-      const size_t words = static_cast<size_t>(limbs) * n;
-      std::vector<Rotation> rotations;
-      for (int s = block.first_source; s < block.last_source; ++s) {
-        uint64_t* const to = switched.data() + 2 * static_cast<size_t>(s - block.first_source) * words;
-        rotations.push_back(rotation_of(sources[s], {to, to + words}));
-      }
-      multiply_keys(basis, tables_.p_products(basis.p), rotations, {first, limbs});
-      for (const WeightTile& tile : block.tiles)
-        multiply_tile(tile, block, {first, limbs}, basis, switched, sums);
+      std::clamp<size_t>(kSwitchedWords / (2 * width * n), 1, static_cast<size_t>(basis.limbs()));
+  Buffer switched = room(2 * width * together);
+  for (int first = 0; first < basis.limbs(); first += static_cast<int>(together)) {
+    const int limbs = std::min(static_cast<int>(together), basis.limbs() - first);
+    const size_t words = static_cast<size_t>(limbs) * n;
+    std::vector<Rotation> rotations;
+    for (int s = block.first_source; s < block.last_source; ++s) {
+      uint64_t* const to = switched.data() + 2 * static_cast<size_t>(s - block.first_source) * words;
+      rotations.push_back(rotation_of(sources[s], {to, to + words}));
     }
+    multiply_keys(basis, tables_.p_products(basis.p), rotations, {first, limbs});
+    for (const WeightTile& tile : block.tiles)
+      multiply_tile(tile, block, {first, limbs}, basis, switched, sums);
   }
-  return sums;
 }
 
 void DeviceEngine::multiply_tile(const WeightTile& tile, const WeightBlock& block, const LimbRange& range,

@@ -76,9 +76,10 @@ class Engine {
 
   // Extended: sum_k s_k.
   virtual Pair sum_switched(std::span<const SwitchedSource> sources) const = 0;
-  // Extended: sum_k w_{a,k} s_k for each sum a < count; no polynomials for one without weights.
-  virtual std::vector<Pair> weighted_sums(std::span<const SwitchedSource> sources,
-                                          std::span<const WeightBlock> blocks, size_t count) const = 0;
+  // Extended: sums_a += sum_k w_{a,k} s_k for the weights of a block; a sum that a tile is the first to write
+  // may have no polynomials yet.
+  virtual void add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
+                            const WeightBlock& block) const = 0;
   // round(w_k s_k / (P q_l)) for each k, one level lower.
   virtual std::vector<Pair> divide_weighted(std::span<const SwitchedSource> sources,
                                             std::span<const Plaintext* const> weights) const = 0;

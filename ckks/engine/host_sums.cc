@@ -65,64 +65,54 @@ Engine::Pair HostEngine::sum_switched(std::span<const SwitchedSource> sources) c
   return sum;
 }
 
-void HostEngine::accumulate_limb(std::span<const SwitchedSource> sources, std::span<const WeightBlock> blocks,
-                                 int j, std::vector<Pair>& sums) const {
-  const size_t n = ring().n();
+void HostEngine::accumulate_limb(std::span<const SwitchedSource> sources, const WeightBlock& block, int j,
+                                 std::vector<Pair>& sums) const {
+  const size_t n = ring().n(), width = static_cast<size_t>(block.last_source - block.first_source);
   const Modulus& q = ring().modulus(ring().prime_index(basis_of(context(), sources[0]), j));
-  size_t widest = 0;
-  for (const WeightBlock& block : blocks)
-    widest = std::max(widest, static_cast<size_t>(block.last_source - block.first_source));
-  const size_t size = std::min({n, kMaxTile, std::bit_floor(kBlockWords / (2 * widest))});
-  Buffer switched(2 * widest * size);  // both polynomials of every source of the block
+  const size_t size = std::min({n, kMaxTile, std::bit_floor(kBlockWords / (2 * width))});
+  Buffer switched(2 * width * size);  // both polynomials of every source of the block
   std::vector<uint64_t*> out;
   std::vector<const uint64_t*> in, plain;
-  for (const WeightBlock& block : blocks) {
-    for (size_t begin = 0; begin < n; begin += size) {
-      for (int s = block.first_source; s < block.last_source; ++s) {
-        uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
-        galois_tile(switcher_, *sources[s].from, *sources[s].step, j, begin, size, c0, c0 + size);
-      }
-      for (const WeightTile& tile : block.tiles) {
-        const size_t run = n / tile.values_per_limb;
-        for (int half = 0; half < 2; ++half) {
-          out.clear();
-          in.clear();
-          for (const int sum : tile.sums) out.push_back(sums[sum][half].limb(j) + begin);
-          for (const int s : tile.sources)
-            in.push_back(switched.data() + (2 * (s - block.first_source) + half) * size);
-          const uint64_t* const weights = tile.weights_of_limb(j);
-          if (!tile.by_runs(n)) {
-            plain.clear();
-            for (size_t p = 0; p < out.size() * in.size(); ++p)
-              plain.push_back(weights + p * static_cast<size_t>(tile.values_per_limb) + begin / run);
-            kernels().matrix_product(out.data(), out.size(), in.data(), in.size(), plain.data(), run, size, q,
-                                     tile.accumulate);
-          } else {
-            kernels().run_matrix_product(out.data(), out.size(), in.data(), in.size(),
-                                         weights + begin / run * out.size() * in.size(), std::min(run, size),
-                                         size, q, tile.accumulate);
-          }
+  for (size_t begin = 0; begin < n; begin += size) {
+    for (int s = block.first_source; s < block.last_source; ++s) {
+      uint64_t* c0 = switched.data() + 2 * (s - block.first_source) * size;
+      galois_tile(switcher_, *sources[s].from, *sources[s].step, j, begin, size, c0, c0 + size);
+    }
+    for (const WeightTile& tile : block.tiles) {
+      const size_t run = n / tile.values_per_limb;
+      for (int half = 0; half < 2; ++half) {
+        out.clear();
+        in.clear();
+        for (const int sum : tile.sums) out.push_back(sums[sum][half].limb(j) + begin);
+        for (const int s : tile.sources)
+          in.push_back(switched.data() + (2 * (s - block.first_source) + half) * size);
+        const uint64_t* const weights = tile.weights_of_limb(j);
+        if (!tile.by_runs(n)) {
+          plain.clear();
+          for (size_t p = 0; p < out.size() * in.size(); ++p)
+            plain.push_back(weights + p * static_cast<size_t>(tile.values_per_limb) + begin / run);
+          kernels().matrix_product(out.data(), out.size(), in.data(), in.size(), plain.data(), run, size, q,
+                                   tile.accumulate);
+        } else {
+          kernels().run_matrix_product(out.data(), out.size(), in.data(), in.size(),
+                                       weights + begin / run * out.size() * in.size(), std::min(run, size),
+                                       size, q, tile.accumulate);
         }
       }
     }
   }
 }
 
-std::vector<Engine::Pair> HostEngine::weighted_sums(std::span<const SwitchedSource> sources,
-                                                    std::span<const WeightBlock> blocks, size_t count) const {
-  std::vector<Pair> sums(count);
-  if (blocks.empty()) return sums;
+void HostEngine::add_weighted(std::vector<Pair>& sums, std::span<const SwitchedSource> sources,
+                              const WeightBlock& block) const {
   const Basis basis = basis_of(context(), sources[0]);
-  for (const WeightBlock& block : blocks) {
-    for (const WeightTile& tile : block.tiles) {
-      for (const int sum : tile.sums) {
-        if (sums[sum][0].empty()) sums[sum] = make_pair(basis);
-      }
+  for (const WeightTile& tile : block.tiles) {
+    for (const int sum : tile.sums) {
+      if (sums[sum][0].empty()) sums[sum] = make_pair(basis);
     }
   }
   parallel_for(0, static_cast<size_t>(basis.limbs()),
-               [&](size_t j) { accumulate_limb(sources, blocks, static_cast<int>(j), sums); });
-  return sums;
+               [&](size_t j) { accumulate_limb(sources, block, static_cast<int>(j), sums); });
 }
 
 std::vector<Engine::Pair> HostEngine::divide_weighted(std::span<const SwitchedSource> sources,

@@ -1,8 +1,9 @@
 // A linear transform (linear_transform.h) on ciphertexts, with double hoisting (Bossuat, Mouchet,
 // Troncoso-Pastoriza, Hubaux, ePrint 2020/1203).
 //
-// Plaintexts are encoded once, modulo Q_level P, at the scale that makes the rescaled result have exactly the
-// scale asked for; periodic diagonals take memory for one period only.
+// Plaintexts are encoded modulo Q_level P, at the scale that makes the rescaled result have exactly the scale
+// asked for, once and all, or for one use block by block (transform_blocks.h); periodic diagonals take memory
+// for one period only.
 //
 // Work, for inputs at level l:
 //   1. decompose c_1 of each input that is rotated (once, whatever the number of rotations);
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "ckks/linalg/linear_transform.h"
+#include "ckks/linalg/transform_blocks.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/server/evaluator.h"
 
@@ -33,9 +35,6 @@ class EncodedTransform {
                    Level level, Scale input_scale, Scale output_scale);
 
   const TransformSchedule& schedule() const { return schedule_; }
-  Level level() const { return level_; }
-  Scale input_scale() const { return input_scale_; }
-  Scale output_scale() const { return output_scale_; }
   int outputs() const { return static_cast<int>(schedule_.results.size()); }
   size_t bytes() const;  // of the encoded diagonals
 
@@ -44,24 +43,19 @@ class EncodedTransform {
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input) const;  // one input, one output
 
  private:
-  using Coefficients = std::vector<Encoder::Coefficients>;  // by term
-  void find_lone_terms();
-  void encode_lone_terms(const Encoder& encoder, Coefficients& coefficients, Scale scale);
-  void build_blocks(const Encoder& encoder, Coefficients& coefficients);
-  // Also gives the coefficients back.
-  void encode_weights(const Encoder& encoder, WeightTile& tile, const std::vector<int>& terms,
-                      Coefficients& coefficients) const;
-  Basis basis() const { return {level_ + 1, context_.p_count(level_)}; }
-  const Context& context_;
   TransformSchedule schedule_;
+  TransformBlocks blocks_;
   Level level_;
   Scale input_scale_, output_scale_;
-  std::vector<Plaintext> plaintexts_;         // of lone terms; empty for all others
-  std::vector<char> is_lone_;                 // of each accumulator: one term, made apart
-  std::vector<std::vector<int>> lone_terms_;  // those terms, of one rotation together
-  std::vector<int> summed_sources_;           // those of all other terms
-  std::vector<WeightBlock> blocks_;
-  std::vector<char> has_terms_;  // for each accumulator
+  std::vector<std::vector<Plaintext>> lone_;  // as blocks_.lone_terms
+  std::vector<WeightBlock> weights_;          // as blocks_.blocks
 };
+
+// The same results with no more plaintexts in memory than those of the largest block, for a transform whose
+// plaintexts are not kept. Adds to `encode_seconds` what encoding took.
+std::vector<Ciphertext> encode_and_apply(const Context& context, const Encoder& encoder,
+                                         const LinearTransform& transform, Level level, Scale input_scale,
+                                         Scale output_scale, const Evaluator& evaluator,
+                                         std::span<const Ciphertext* const> inputs, double& encode_seconds);
 
 }  // namespace psm::ckks

@@ -95,6 +95,63 @@ TEST_CASE("several inputs, conjugates and outputs share their rotations, periods
   CHECK(f.error(transform, {sample(slots, 0.31), sample(slots, 0.53)}) < 0x1p-19);
 }
 
+TEST_CASE("encoded block by block for one use, the results have the same bits") {
+  Fixture& f = fixture();
+  const int slots = f.context.slots();
+  // Two blocks of sources, weights of two periods, and lone masks of two rotations.
+  LinearTransform transform{.outputs = 4};
+  for (int baby = 0; baby < 40; ++baby) {
+    for (const int output : {0, 1}) {
+      transform.terms.push_back({.output = output,
+                                 .giant = baby % 2 == 0 ? 0 : 64,
+                                 .baby = baby,
+                                 .weight = Plain(sample(output == 0 ? 8 : slots, 0.02 * baby + output))});
+    }
+  }
+  for (const int output : {2, 3})
+    transform.terms.push_back(
+        {.output = output, .baby = 50 * output, .weight = Plain(sample(slots, 0.3 * output))});
+  const TransformSchedule schedule = transform_schedule(transform, f.context.slots());
+  CHECK(transform_blocks(transform, schedule).blocks.size() == 2);
+  KeyRequest request;
+  request_keys(schedule, f.context.chain(), f.level, request);
+  const EvaluationKeys keys = f.generator.evaluation_keys(request);
+  const Evaluator evaluator(f.context, keys);
+  const Ciphertext input = f.encrypt(sample(slots, 0.4));
+  const Ciphertext* const inputs[] = {&input};
+  const Scale scale = f.context.scale(f.level), output_scale = f.context.scale(f.level - 1);
+  const EncodedTransform kept(f.context, f.encoder, transform, f.level, scale, output_scale);
+  const std::vector<Ciphertext> expected = kept.apply(evaluator, inputs);
+  double seconds = 0;
+  const std::vector<Ciphertext> once = encode_and_apply(f.context, f.encoder, transform, f.level, scale,
+                                                        output_scale, evaluator, inputs, seconds);
+  CHECK(seconds > 0);
+  REQUIRE(once.size() == expected.size());
+  for (size_t o = 0; o < once.size(); ++o) {
+    CHECK(once[o].scale() == expected[o].scale());
+    for (const int i : {0, 1}) {
+      REQUIRE(once[o].c[i].limbs() == expected[o].c[i].limbs());
+      for (int j = 0; j < once[o].c[i].limbs(); ++j)
+        CHECK(
+            std::equal(once[o].c[i].limb(j), once[o].c[i].limb(j) + f.context.n(), expected[o].c[i].limb(j)));
+    }
+  }
+}
+
+TEST_CASE("what is encoded at a time is the largest block, or the lone terms of one rotation") {
+  const size_t slots = 512;
+  LinearTransform transform{.outputs = 7};
+  for (int baby = 0; baby < 40; ++baby)
+    for (const int output : {0, 1})
+      transform.terms.push_back({.output = output, .baby = baby, .weight = Plain::shape_only(16, false)});
+  const auto largest = [&] { return largest_block_values(transform, transform_schedule(transform, slots)); };
+  CHECK(largest() == size_t{30} * 2 * 16);
+  for (int output = 2; output < 7; ++output)  // five masks of one rotation: four and one
+    transform.terms.push_back(
+        {.output = output, .input = output, .baby = 3, .weight = Plain::shape_only(slots, false)});
+  CHECK(largest() == 4 * slots);
+}
+
 TEST_CASE("a diagonal matrix takes no key at all") {
   Fixture& f = fixture();
   const int slots = f.context.slots();

@@ -288,24 +288,29 @@ class EncryptedMachine::Run {
 
   void linear(ckks::Level level) {
     Cache& cache = *machine_.cache_;
-    auto key = std::make_pair(ckks::same_encoding(*instruction_->linear), level);
-    const auto found = cache.transforms.find(key);
-    std::unique_ptr<ckks::EncodedTransform> fresh;
-    if (found == cache.transforms.end()) {
-      const auto start = Clock::now();
-      fresh =
-          std::make_unique<ckks::EncodedTransform>(context_, machine_.encoder_, *instruction_->linear, level,
-                                                   context_.scale(level), context_.scale(level - 1));
-      result_.encode_seconds[index_] += seconds_since(start);
-    }
-    const ckks::EncodedTransform& encoded = fresh ? *fresh : *found->second;
+    const ckks::LinearTransform& transform = *instruction_->linear;
+    const ckks::Scale scale = context_.scale(level), output_scale = context_.scale(level - 1);
     std::vector<const ckks::Ciphertext*> inputs;
     for (size_t i = 0; i < instruction_->arguments.size(); ++i) inputs.push_back(&argument(i));
-    std::vector<ckks::Ciphertext> outputs = encoded.apply(evaluator_, inputs);
+    auto key = std::make_pair(ckks::same_encoding(transform), level);
+    double& encode_seconds = result_.encode_seconds[index_];
+    std::vector<ckks::Ciphertext> outputs;
+    if (!cache.kept_transforms.contains(key)) {
+      outputs = ckks::encode_and_apply(context_, machine_.encoder_, transform, level, scale, output_scale,
+                                       evaluator_, inputs, encode_seconds);
+    } else {
+      auto found = cache.transforms.find(key);
+      if (found == cache.transforms.end()) {
+        const auto start = Clock::now();
+        auto encoded = std::make_unique<ckks::EncodedTransform>(context_, machine_.encoder_, transform, level,
+                                                                scale, output_scale);
+        encode_seconds += seconds_since(start);
+        cache.bytes += encoded->bytes();
+        found = cache.transforms.emplace(std::move(key), std::move(encoded)).first;
+      }
+      outputs = found->second->apply(evaluator_, inputs);
+    }
     for (size_t i = 0; i < outputs.size(); ++i) store(i, std::move(outputs[i]));
-    if (!fresh || !cache.kept_transforms.contains(key)) return;
-    cache.bytes += fresh->bytes();
-    cache.transforms.emplace(std::move(key), std::move(fresh));
   }
 
   void series(ckks::Level level) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "ckks/linalg/transform_blocks.h"
+
 namespace psm::program {
 namespace {
 
@@ -46,12 +48,13 @@ class Memory {
   double live_ = 0;
 };
 
-// Bytes of encoded plaintexts; a vector that is met again at the same level is the same plaintext.
+// Bytes of encoded plaintexts; a vector that is met again at the same level is the same plaintext. A map's are
+// encoded block by block where they are not kept.
 class Plaintexts {
  public:
-  explicit Plaintexts(const ckks::Chain& chain) : chain_(chain) {}
+  Plaintexts(const ckks::Chain& chain, size_t slots) : chain_(chain), slots_(slots) {}
 
-  // Those of an instruction, met before or not: a vector, a map, or nothing.
+  // Those of an instruction that are in memory together, met before or not: a vector, a block, or nothing.
   double add(const Instruction& instruction, ckks::Level level) {
     double bytes = 0;
     bool is_new = true;
@@ -65,7 +68,10 @@ class Plaintexts {
       double periods = 0;
       for (const ckks::TransformTerm& term : instruction.linear->terms)
         periods += static_cast<double>(term.weight.period());
-      bytes = 16.0 * periods * (level + 1 + chain_.special_primes(level));
+      const double value_bytes = 16.0 * (level + 1 + chain_.special_primes(level));
+      if (is_new) bytes_ += value_bytes * periods;
+      const ckks::TransformSchedule schedule = ckks::transform_schedule(*instruction.linear, slots_);
+      return value_bytes * static_cast<double>(ckks::largest_block_values(*instruction.linear, schedule));
     }
     if (is_new) bytes_ += bytes;
     return bytes;
@@ -74,6 +80,7 @@ class Plaintexts {
 
  private:
   const ckks::Chain& chain_;
+  const size_t slots_;
   std::set<std::pair<const ckks::Complex*, int>> seen_;
   std::set<std::pair<ckks::TransformIdentity, int>> seen_maps_;
   double bytes_ = 0;
@@ -176,7 +183,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
   MeterReading reading;
   count_keys(plan, model, reading);
   Memory memory(plan, model.chain(), shared_inputs);
-  Plaintexts plaintexts(model.chain());
+  Plaintexts plaintexts(model.chain(), plan.program.slots);
   HeldVectors constants;
   std::map<std::string, size_t> block_index;
   reading.lowest_level = model.chain().max_level;

@@ -1,0 +1,43 @@
+// Which weights of a transform are encoded and used together: blocks of sources whose rotations stay in a
+// cache while all sums read them, and in a block one matrix for each set of sums that meet the same sources
+// with plaintexts of the same period.
+//
+// A lone term (an output of one term whose source no other output reads: a mask of a rotation) is in no
+// block; those of one rotation read one key and are made together.
+//
+// From offsets and periods alone, like the schedule; the meter counts what is in memory at a time by it.
+#pragma once
+
+#include <vector>
+
+#include "ckks/linalg/linear_transform.h"
+
+namespace psm::ckks {
+
+struct TransformBlocks {
+  struct Tile {
+    std::vector<int> sources{};  // columns, of summed_sources
+    std::vector<int> sums{};     // rows: accumulators of the schedule
+    size_t period = 0;           // of each weight
+    bool accumulate = false;     // false: the first to write its sums
+    std::vector<int> terms{};    // rows x columns
+  };
+  // Sources [first_source, last_source); tiles that do not accumulate come first.
+  struct Block {
+    int first_source, last_source;
+    std::vector<Tile> tiles{};
+  };
+
+  std::vector<char> is_lone;                 // of each accumulator
+  std::vector<std::vector<int>> lone_terms;  // together, four at most
+  std::vector<int> summed_sources;           // of the schedule: those of all other terms
+  std::vector<Block> blocks;
+};
+
+TransformBlocks transform_blocks(const LinearTransform& transform, const TransformSchedule& schedule);
+
+// Slot values of the largest block's weights, or of the lone terms of one rotation: what is encoded at a time
+// where plaintexts are not kept.
+size_t largest_block_values(const LinearTransform& transform, const TransformSchedule& schedule);
+
+}  // namespace psm::ckks
