@@ -11,6 +11,9 @@
 namespace psm::ckks {
 namespace {
 
+// Plaintexts that are written to matrices together.
+constexpr size_t kTogether = 16;
+
 // The negacyclic NTT of size `count` <= N on the tables for N, whose roots begin with those of every smaller
 // size: the polynomial in X^(N/count), one value a run.
 void ntt_prefix(uint64_t* x, size_t count, const NttTables& tables) {
@@ -48,29 +51,44 @@ Buffer HostResidueMaker::residues(const CoefficientTile& tile, Basis basis) cons
     const int64_t c = static_cast<int64_t>(tile.coefficients[i]);
     first[i] = static_cast<uint64_t>(c + ((c >> 63) & static_cast<int64_t>(q0.value)));
   }
-  // A row of one limb.
-  parallel_for(0, static_cast<size_t>(basis.limbs()) * tile.rows, [&](size_t index) {
-    const size_t row = index % tile.rows;
-    const int j = static_cast<int>(index / tile.rows), prime = ring_.prime_index(basis, j);
+  const auto transform = [&](size_t row, size_t col, int prime, uint64_t* to) {
     const Modulus& modulus = ring_.modulus(prime);
-    Buffer apart(step == 1 ? 0 : values);
-    for (size_t col = 0; col < tile.cols; ++col) {
-      uint64_t* const to = out.data() + static_cast<size_t>(j) * tile.limb_words() + tile.begin(row, col);
-      const size_t begin = (row * tile.cols + col) * values;
-      const double* const from = tile.coefficients.data() + begin;
-      uint64_t* const limb = step == 1 ? to : apart.data();
-      if (small && prime == 0) {
-        std::copy_n(first.data() + begin, values, limb);
-      } else if (small) {
-        kernels().reduce_centered(limb, first.data() + begin, values, q0, modulus);
-      } else if (medium) {
-        for (size_t i = 0; i < values; ++i) limb[i] = reduce_signed(static_cast<int64_t>(from[i]), modulus);
-      } else {
-        for (size_t i = 0; i < values; ++i) limb[i] = residue_of(from[i], modulus);
+    const size_t begin = (row * tile.cols + col) * values;
+    const double* const from = tile.coefficients.data() + begin;
+    if (small && prime == 0) {
+      std::copy_n(first.data() + begin, values, to);
+    } else if (small) {
+      kernels().reduce_centered(to, first.data() + begin, values, q0, modulus);
+    } else if (medium) {
+      for (size_t i = 0; i < values; ++i) to[i] = reduce_signed(static_cast<int64_t>(from[i]), modulus);
+    } else {
+      for (size_t i = 0; i < values; ++i) to[i] = residue_of(from[i], modulus);
+    }
+    ntt_prefix(to, values, ring_.ntt(prime));
+  };
+  if (!tile.by_runs) {
+    parallel_for(0, static_cast<size_t>(basis.limbs()) * tile.plaintexts(), [&](size_t index) {
+      const int prime = ring_.prime_index(basis, static_cast<int>(index / tile.plaintexts()));
+      const size_t row = index % tile.plaintexts() / tile.cols, col = index % tile.cols;
+      transform(row, col, prime, out.data() + index * values);
+    });
+    return out;
+  }
+  // The rows of one limb that lie together, as many plaintexts at a time as fill some cache lines of each of
+  // their matrices. Apart by a line more than their length, values of one place do not share a set of the cache.
+  const size_t groups = (tile.rows + kMatrixRows - 1) / kMatrixRows, apart = values + 8;
+  parallel_for(0, static_cast<size_t>(basis.limbs()) * groups, [&](size_t index) {
+    const int j = static_cast<int>(index / groups), prime = ring_.prime_index(basis, j);
+    const size_t row = index % groups * kMatrixRows, rows = std::min(kMatrixRows, tile.rows - row);
+    uint64_t* const limb = out.data() + static_cast<size_t>(j) * tile.limb_words() + tile.begin(row, 0);
+    Buffer transforms(kTogether * apart);
+    for (size_t done = 0; done < rows * tile.cols; done += kTogether) {
+      const size_t count = std::min(kTogether, rows * tile.cols - done);
+      for (size_t p = 0; p < count; ++p)
+        transform(row + (done + p) % rows, (done + p) / rows, prime, transforms.data() + p * apart);
+      for (size_t i = 0; i < values; ++i) {
+        for (size_t p = 0; p < count; ++p) limb[i * step + done + p] = transforms.data()[p * apart + i];
       }
-      ntt_prefix(limb, values, ring_.ntt(prime));
-      if (step == 1) continue;
-      for (size_t i = 0; i < values; ++i) to[i * step] = limb[i];
     }
   });
   return out;

@@ -53,6 +53,7 @@ Experiment attention_distance_experiment();
 Experiment attention_matrices_experiment();
 Experiment recipe_experiment();
 Experiment softmax_costs_experiment();
+Experiment context_costs_experiment();
 Experiment encrypted_agreement_experiment();
 Experiment tasks_experiment();
 Experiment vision_experiment();

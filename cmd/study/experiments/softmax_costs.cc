@@ -11,7 +11,6 @@
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/client/decryptor.h"
@@ -19,6 +18,7 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/secret_key.h"
 #include "cmd/deployment/deployment.h"
+#include "cmd/study/experiments/calibration.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/experiments/softmax_methods.h"
 #include "cmd/study/trainings/text_study.h"
@@ -314,20 +314,6 @@ std::vector<Costs> compare(StudyContext& context, StudyResult& result, const std
   result.table(message(title, ": one layer of Pythia 70M at ", kTokens, " tokens"), one);
   result.table(message(title, ": the six layers, metered seconds"), all);
   return found;
-}
-
-// Of one calibration for all readings, of a resumed run too.
-program::KernelSeconds kernel_seconds(StudyContext& context, const ckks::Context& crypto) {
-  const Json stored = context.once("kernels", [&] {
-    Json seconds = Json(Json::Array{});
-    for (const double each : program::calibrate(crypto).seconds) seconds.push_back(each);
-    return seconds;
-  });
-  program::KernelSeconds kernels;
-  const Json::Array& values = stored.array("kernels");
-  if (values.size() != kernels.seconds.size()) throw Error(message("kernels: ", values.size(), " figures"));
-  for (size_t i = 0; i < values.size(); ++i) kernels.seconds[i] = values[i].number("kernels");
-  return kernels;
 }
 
 void run(StudyContext& context, StudyResult& result) {
