@@ -104,7 +104,8 @@ int polynomialise(int argc, char** argv) {
     const Task task = Task::of(checkpoint, data.files());
     const train::Batch test = task.test();
     const std::vector<attention::RangeUse> uses = attention::count_range_leaves(model, test.examples());
-    std::printf("on unseen data:\n%s", range_use_table(uses, config.layers).c_str());
+    std::printf("on unseen data:\n%s%s", range_use_table(uses, config.layers).c_str(),
+                range_use_advice(uses, margin).c_str());
     json["unseen"] = range_use_json(uses);
     TaskScores scores = read_scores(checkpoint);
     static_cast<train::Evaluation&>(scores.polynomial) = train::evaluate_polynomial(model, test);

@@ -1,8 +1,10 @@
 #include "cmd/reports/polynomial_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
+#include "ckks/base/error.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -127,6 +129,19 @@ std::string range_use_table(const std::vector<attention::RangeUse>& uses, int la
                std::to_string(use.outside)});
   }
   return table.text();
+}
+
+std::string range_use_advice(const std::vector<attention::RangeUse>& uses, double margin) {
+  const auto left =
+      std::find_if(uses.begin(), uses.end(), [](const attention::RangeUse& use) { return use.outside > 0; });
+  if (left == uses.end()) return "";
+  const approx::Interval &domain = left->interval, &seen = left->seen;
+  // Intervals of positive arguments are widened to both sides by the factor, others are symmetric.
+  double wider = std::max(seen.hi / domain.hi, domain.lo > 0 ? domain.lo / seen.lo : seen.lo / domain.lo);
+  if (!(wider > 1 && std::isfinite(wider))) wider = 2;
+  return message("values leave their interval, and what follows in their sequence is lost: first ",
+                 left->function, " of layer ", left->layer, ", seen in ", interval_text(seen), "; --margin ",
+                 format("%.2f", std::ceil(margin * wider * 100 + 1) / 100), " would have held it\n");
 }
 
 Json range_use_json(const std::vector<attention::RangeUse>& uses) {

@@ -1,6 +1,7 @@
 #include "cmd/training/training_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 
@@ -253,12 +254,16 @@ std::string scores_table(const Task& task, const TaskScores& scores) {
   const auto figure = [&](const train::Evaluation& e) { return recall ? e.accuracy() : e.perplexity(); };
   const auto row = [&](const std::string& name, const StageScore& e) {
     if (e.scored == 0) return;
-    const bool compared = scores.softmax.scored > 0 && figure(scores.softmax) > 0;
+    // A polynomial one whose values left their intervals has no figure.
+    const bool lost = !std::isfinite(figure(e));
+    const bool compared = !lost && scores.softmax.scored > 0 && figure(scores.softmax) > 0;
     std::vector<std::string> cells = {name, e.tokens > 0 ? std::to_string(e.tokens) : "",
-                                      recall ? percent(e.accuracy()) : format("%.3f", e.perplexity()),
+                                      lost     ? "lost"
+                                      : recall ? percent(e.accuracy())
+                                               : format("%.3f", e.perplexity()),
                                       compared ? format("%.4f", figure(e) / figure(scores.softmax)) : "",
                                       std::to_string(e.scored)};
-    if (!recall) cells.push_back(format("%.4f", train::bits_per_byte(e, bytes)));
+    if (!recall) cells.push_back(lost ? "" : format("%.4f", train::bits_per_byte(e, bytes)));
     table.row(cells);
   };
   const std::string title = title_of(scores.attention);
