@@ -129,48 +129,36 @@ Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folde
   return scores;
 }
 
-// Attention of all ciphertexts of heads, divided by V.
+// Attention of all ciphertexts of heads, divided by V. Scores and powers of one are gone before those of the
+// next are made: long contexts have hundreds of them. The denominators of all are refreshed together.
 Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folded,
                                const approx::Approximation& inverse) const {
   Builder::Scope scope(builder_, "attention");
-  const size_t count = of_h.q.size();
-  Values all_scores;
-  {
-    Builder::Scope inner(builder_, "scores");
-    for (size_t c = 0; c < count; ++c) {
-      const Values of_heads = scores(of_h, folded, c);
-      all_scores.insert(all_scores.end(), of_heads.begin(), of_heads.end());
+  Values denominators, sums;
+  for (size_t c = 0; c < of_h.q.size(); ++c) {
+    Values powers;
+    {
+      Builder::Scope inner(builder_, "scores");
+      powers = scores(of_h, folded, c);
+      for (Value score : powers)
+        builder_.check_range(score, -1, 1, "scores, over the root of the largest denominator");
+      powers = builder_.refresh(powers);
     }
-    for (Value score : all_scores)
-      builder_.check_range(score, -1, 1, "scores, over the root of the largest denominator");
-    all_scores = builder_.refresh(all_scores);
-  }
-  const size_t M = static_cast<size_t>(masks_.score_ciphertexts());
-  std::vector<Values> powers(count);
-  {
-    Builder::Scope inner(builder_, "power");
-    for (size_t i = 0; i < all_scores.size(); ++i)
-      powers[i / M].push_back(nn::power_of(builder_, all_scores[i], config_.power));
-  }
-  Values denominators;
-  {
-    Builder::Scope inner(builder_, "denominator");
-    for (size_t c = 0; c < count; ++c)
-      denominators.push_back(masks_.row_sums(builder_, powers[c], folded.row_sum_factor));
+    {
+      Builder::Scope inner(builder_, "power");
+      for (Value& score : powers) score = nn::power_of(builder_, score, config_.power);
+    }
+    {
+      Builder::Scope inner(builder_, "denominator");
+      denominators.push_back(masks_.row_sums(builder_, powers, folded.row_sum_factor));
+    }
+    Builder::Scope inner(builder_, "values");
+    sums.push_back(masks_.weigh(builder_, powers, of_h.v[c]));
   }
   denominators = invert_row_sums(builder_, std::move(denominators), folded, inverse);
-  Values outputs;
-  for (size_t c = 0; c < count; ++c) {
-    Value sum;
-    {
-      Builder::Scope inner(builder_, "values");
-      sum = masks_.weigh(builder_, powers[c], of_h.v[c]);
-    }
-    Builder::Scope inner(builder_, "division");
-    outputs.push_back(builder_.multiply(sum, denominators[c]));
-  }
   Builder::Scope inner(builder_, "division");
-  return builder_.refresh(outputs);
+  for (size_t c = 0; c < sums.size(); ++c) sums[c] = builder_.multiply(sums[c], denominators[c]);
+  return builder_.refresh(sums);
 }
 
 // The hidden units from what their functions read: halves of gates first, then of up.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <set>
 
 #include "attention/batched/measure.h"
 #include "ckks/base/error.h"
@@ -149,6 +150,27 @@ TEST_CASE("two layers of width 64 on 64 tokens cost these instructions") {
   CHECK(count[program::Opcode::kLinear] == 2 * 7 + 1);  // q k v up; 4 of attention; D; output; one norm
   CHECK(count[program::Opcode::kSumOfProducts] == 2 * 2 * 4 * 2);  // scores and output, 4 m, 2 giants
   CHECK(count[program::Opcode::kConjugate] == 2 * (1 + 1 + 4 + 4 + 3) + 1);
+}
+
+TEST_CASE("powers of one ciphertext of heads are gone before those of the next are made") {
+  const ModelConfig config = demonstration(1);
+  const Packing packing = make_packing(config, 64, 1024);
+  const auto together = static_cast<size_t>(packing.score_ciphertexts());
+  REQUIRE(packing.head_ciphertexts() == 2);
+  const program::Plan plan = program::plan(build_shape_program(config, packing, kNarrow, {}));
+  std::set<int> alive;
+  size_t most = 0, made = 0;
+  for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
+    const program::Instruction& instruction = plan.program.instructions[i];
+    if (instruction.label.ends_with("power") && instruction.opcode == program::Opcode::kMultiply) {
+      alive.insert(instruction.results[0].id);
+      ++made;
+    }
+    most = std::max(most, alive.size());
+    for (const program::Value value : plan.last_use[i]) alive.erase(value.id);
+  }
+  CHECK(made == 2 * 2 * together);  // x^4: two squares
+  CHECK(most <= together + 1);
 }
 
 TEST_CASE("with 12 levels between bootstraps, two layers take two bootstraps and 56 Galois keys") {

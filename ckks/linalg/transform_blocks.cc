@@ -11,7 +11,14 @@ namespace {
 // Many sums are read and written once a block, so that a block should have all their sources; few sums are
 // bound by keys, which want long tiles.
 constexpr size_t kManySums = 16;
-int sources_per_block(size_t sums) { return sums >= kManySums ? 128 : 30; }
+// Weights of long periods, such as the masks of a long context, do not all fit into memory: 2 GB at 15 limbs.
+constexpr size_t kMostValues = size_t{1} << 23;
+
+int sources_per_block(size_t sums, size_t values_per_source) {
+  const size_t room = std::max<size_t>(1, kMostValues / std::max<size_t>(1, values_per_source));
+  return static_cast<int>(std::min<size_t>(room, sums >= kManySums ? 128 : 30));
+}
+
 constexpr size_t kMostTogether = 4;  // lone terms: each takes its remainders modulo all primes at once
 
 void find_lone_terms(const LinearTransform& transform, const TransformSchedule& schedule,
@@ -52,7 +59,12 @@ TransformBlocks transform_blocks(const LinearTransform& transform, const Transfo
   const int source_count = static_cast<int>(result.summed_sources.size());
   std::vector<int> place(schedule.sources.size(), -1);
   for (int s = 0; s < source_count; ++s) place[result.summed_sources[s]] = s;
-  const int together = sources_per_block(schedule.accumulators.size());
+  size_t values = 0;
+  for (size_t t = 0; t < transform.terms.size(); ++t) {
+    if (!result.is_lone[schedule.term_accumulator[t]]) values += transform.terms[t].weight.period();
+  }
+  const int together = sources_per_block(schedule.accumulators.size(),
+                                         values / std::max(size_t{1}, result.summed_sources.size()));
   using Rows = std::map<std::pair<int, size_t>, std::vector<std::pair<int, int>>>;
   std::vector<Rows> rows((source_count + together - 1) / together);  // of each block
   for (size_t t = 0; t < transform.terms.size(); ++t) {
