@@ -157,7 +157,8 @@ TEST_CASE("powers of one ciphertext of heads are gone before those of the next a
   const Packing packing = make_packing(config, 64, 1024);
   const auto together = static_cast<size_t>(packing.score_ciphertexts());
   REQUIRE(packing.head_ciphertexts() == 2);
-  const program::Plan plan = program::plan(build_shape_program(config, packing, kNarrow, {}));
+  const program::CostModel costs(ckks::nominal_chain(ckks::insecure_bootstrappable(11)), {}, {});
+  const program::Plan plan = program::plan(build_shape_program(config, packing, kNarrow, {}), {}, costs);
   std::set<int> alive;
   size_t most = 0, made = 0;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
