@@ -83,12 +83,8 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
   return builder.refresh(denominators);
 }
 
-EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing,
-                                 const AttentionMasks& masks, Value lengths)
-    : builder_(builder), config_(config), packing_(packing), masks_(masks), lengths_(lengths) {
-  if (lengths_.valid() && config.has_score_offset())
-    skewed_lengths_ = masks.skewed_lengths(builder, lengths_);
-}
+EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing)
+    : builder_(builder), config_(config), packing_(packing) {}
 
 void EncryptedBlocks::normalise(Stream& stream, const FoldedLayer& folded,
                                 const LayerApproximations& polynomials) const {
@@ -114,7 +110,14 @@ Projections EncryptedBlocks::project(const Stream& stream, const FoldedLayer& fo
           .half = add_biases(builder_, from.subspan(3 * heads), feed.bias)};
 }
 
-Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
+BlockAttention::BlockAttention(Builder& builder, const ModelConfig& config, const AttentionMasks& masks,
+                               Value lengths)
+    : builder_(builder), config_(config), masks_(masks), lengths_(lengths) {
+  if (lengths_.valid() && config.has_score_offset())
+    skewed_lengths_ = masks.skewed_lengths(builder, lengths_);
+}
+
+Values BlockAttention::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
   Value k = of_h.k[c];
   if (lengths_.valid()) k = builder_.multiply(k, lengths_);
   Values scores = masks_.scores(builder_, of_h.q[c], k);
@@ -129,48 +132,59 @@ Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folde
   return scores;
 }
 
-// Attention of all ciphertexts of heads, divided by V.
-Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folded,
-                               const approx::Approximation& inverse) const {
+Values BlockAttention::attend(const Projections& of_h, const FoldedLayer& folded,
+                              const approx::Approximation& inverse) const {
   Builder::Scope scope(builder_, "attention");
-  const size_t count = of_h.q.size();
-  Values all_scores;
+  const size_t M = static_cast<size_t>(masks_.score_ciphertexts());
+  std::vector<Values> all;
   {
     Builder::Scope inner(builder_, "scores");
-    for (size_t c = 0; c < count; ++c) {
+    Values flat;
+    for (size_t c = 0; c < of_h.q.size(); ++c) {
       const Values of_heads = scores(of_h, folded, c);
-      all_scores.insert(all_scores.end(), of_heads.begin(), of_heads.end());
+      flat.insert(flat.end(), of_heads.begin(), of_heads.end());
     }
-    for (Value score : all_scores)
+    for (Value score : flat)
       builder_.check_range(score, -1, 1, "scores, over the root of the largest denominator");
-    all_scores = builder_.refresh(all_scores);
+    flat = builder_.refresh(flat);
+    for (size_t i = 0; i < flat.size(); i += M)
+      all.emplace_back(flat.begin() + static_cast<ptrdiff_t>(i),
+                       flat.begin() + static_cast<ptrdiff_t>(i + M));
   }
-  const size_t M = static_cast<size_t>(masks_.score_ciphertexts());
-  std::vector<Values> powers(count);
+  return attention_of_scores(
+      builder_, all, config_.power, folded, inverse,
+      {.row_sums =
+           [&](const Values& powers) { return masks_.row_sums(builder_, powers, folded.row_sum_factor); },
+       .weigh = [&](const Values& powers, size_t c) { return masks_.weigh(builder_, powers, of_h.v[c]); }});
+}
+
+Values attention_of_scores(Builder& builder, const std::vector<Values>& scores, int power,
+                           const FoldedLayer& folded, const approx::Approximation& inverse,
+                           const ScoreReader& reader) {
+  std::vector<Values> powers(scores.size());
   {
-    Builder::Scope inner(builder_, "power");
-    for (size_t i = 0; i < all_scores.size(); ++i)
-      powers[i / M].push_back(nn::power_of(builder_, all_scores[i], config_.power));
+    Builder::Scope inner(builder, "power");
+    for (size_t c = 0; c < scores.size(); ++c)
+      for (Value score : scores[c]) powers[c].push_back(nn::power_of(builder, score, power));
   }
   Values denominators;
   {
-    Builder::Scope inner(builder_, "denominator");
-    for (size_t c = 0; c < count; ++c)
-      denominators.push_back(masks_.row_sums(builder_, powers[c], folded.row_sum_factor));
+    Builder::Scope inner(builder, "denominator");
+    for (const Values& of_heads : powers) denominators.push_back(reader.row_sums(of_heads));
   }
-  denominators = invert_row_sums(builder_, std::move(denominators), folded, inverse);
+  denominators = invert_row_sums(builder, std::move(denominators), folded, inverse);
   Values outputs;
-  for (size_t c = 0; c < count; ++c) {
+  for (size_t c = 0; c < powers.size(); ++c) {
     Value sum;
     {
-      Builder::Scope inner(builder_, "values");
-      sum = masks_.weigh(builder_, powers[c], of_h.v[c]);
+      Builder::Scope inner(builder, "values");
+      sum = reader.weigh(powers[c], c);
     }
-    Builder::Scope inner(builder_, "division");
-    outputs.push_back(builder_.multiply(sum, denominators[c]));
+    Builder::Scope inner(builder, "division");
+    outputs.push_back(builder.multiply(sum, denominators[c]));
   }
-  Builder::Scope inner(builder_, "division");
-  return builder_.refresh(outputs);
+  Builder::Scope inner(builder, "division");
+  return builder.refresh(outputs);
 }
 
 // The hidden units from what their functions read: halves of gates first, then of up.
@@ -181,9 +195,8 @@ Values EncryptedBlocks::hidden(const Values& half, const approx::Approximation& 
   return nn::encrypted_swiglu(builder_, halves.first(count), halves.subspan(count), gelu);
 }
 
-Stream EncryptedBlocks::block(const Stream& stream, const Projections& of_h, const FoldedLayer& folded,
-                              const LayerApproximations& polynomials) const {
-  const Values attention = attend(of_h, folded, polynomials.inverse());
+Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, const Values& attention,
+                               const FoldedLayer& folded, const LayerApproximations& polynomials) const {
   if (config_.block == BlockKind::kParallel) {
     Values units;
     {
