@@ -1,5 +1,7 @@
 #include "attention/encrypted/testing/token_server.h"
 
+#include <utility>
+
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/planning/scheme_figures.h"
 
@@ -26,14 +28,15 @@ TokenServer::TokenServer(const ckks::ParameterSpec& spec, const std::vector<prog
 void TokenServer::run(size_t number, const SlotVectors& inputs,
                       std::map<std::string, ckks::Ciphertext>& state) const {
   const program::Plan& plan = plans[number];
-  std::map<std::string, ckks::Ciphertext> all = state;
   for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
     const auto found = inputs.find(plan.program.inputs[i].name);
-    if (found != inputs.end()) all[found->first] = party->encrypt(found->second, plan.input_levels[i]);
+    if (found != inputs.end()) state[found->first] = party->encrypt(found->second, plan.input_levels[i]);
   }
   program::EncryptedMachine machine(plan, party->encoder, *party->evaluator, bootstrapper_.get(),
                                     {.sparse_bootstrappers = {sparse_bootstrapper_.get()}});
-  for (auto& [name, ciphertext] : machine.run(all).outputs) state[name] = std::move(ciphertext);
+  auto outputs = machine.run(state).outputs;
+  for (const auto& [name, slots] : inputs) state.erase(name);
+  for (auto& [name, ciphertext] : outputs) state[name] = std::move(ciphertext);
 }
 
 }  // namespace psm::attention
