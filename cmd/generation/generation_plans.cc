@@ -1,6 +1,7 @@
 #include "cmd/generation/generation_plans.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -61,12 +62,14 @@ attention::Packing packing_of(const attention::ModelOutline& outline, const ckks
 }  // namespace
 
 std::vector<program::Plan> token_plans(const program::Program& program,
-                                       const std::vector<std::string>& caches, program::LevelBudget budget,
+                                       const std::map<std::string, int>& caches, program::LevelBudget budget,
                                        const program::CostModel& costs) {
   std::vector<program::Plan> plans;
   std::string refused;
-  for (ckks::Level level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
-    for (const std::string& name : caches) budget.carried[name] = level;
+  ckks::Level lowest = 0;
+  for (const auto& [name, below] : caches) lowest = std::max(lowest, ckks::Level::at(below));
+  for (ckks::Level level = lowest; level <= std::min(budget.max_level, budget.input_level); ++level) {
+    for (const auto& [name, below] : caches) budget.carried[name] = level - below;
     try {
       plans.push_back(program::plan(program, budget, costs));
     } catch (const Error& error) {
@@ -81,10 +84,10 @@ std::vector<program::Plan> token_plans(const program::Program& program,
     return plan.seconds <= kWorthLessMemory * plans.front().seconds;
   });
   const auto level = [](const program::Plan& plan) { return plan.budget.carried.begin()->second; };
-  const auto lowest =
+  const auto smallest =
       std::min_element(plans.begin(), dear,
                        [&](const program::Plan& a, const program::Plan& b) { return level(a) < level(b); });
-  std::rotate(plans.begin(), lowest, lowest + 1);
+  std::rotate(plans.begin(), smallest, smallest + 1);
   return plans;
 }
 
@@ -104,8 +107,9 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
   sparse = offered(*context, packing, prompt_program, decode.program);
   const program::CostModel costs = nominal_costs(*context, bootstrap.get(), pointers(sparse));
 
-  std::vector<program::Plan> plans =
-      token_plans(decode.program, cache_names, program::budget_of(*context), costs);
+  std::map<std::string, int> caches;
+  for (const std::string& name : cache_names) caches[name] = 0;
+  std::vector<program::Plan> plans = token_plans(decode.program, caches, program::budget_of(*context), costs);
   std::string refused;
   bool found = false;
   for (program::Plan& plan : plans) {

@@ -16,6 +16,7 @@
 // repeats as well (a small model in a large ring), those of its period serve both, and there are no others.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -74,8 +75,10 @@ struct GenerationPlans {
 };
 
 // The plans of one token at every level of the caches at which there is one: the one to take first, the others from
-// the cheapest on. Throws Error if there is none.
-std::vector<program::Plan> token_plans(const program::Program& token, const std::vector<std::string>& caches,
-                                       program::LevelBudget budget, const program::CostModel& costs);
+// the cheapest on. `caches`: their names, and by how many levels each stands below the highest. Throws Error if
+// there is none.
+std::vector<program::Plan> token_plans(const program::Program& token,
+                                       const std::map<std::string, int>& caches, program::LevelBudget budget,
+                                       const program::CostModel& costs);
 
 }  // namespace psm::cmd
