@@ -134,12 +134,14 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
   std::erase_if(sparse,
                 [&](const auto& plan) { return !periods.contains(static_cast<size_t>(plan->slots())); });
   const std::vector<const ckks::SparseBootstrapPlan*> used = pointers(sparse);
-  keys = program::key_request(token, bootstrap.get(), used);
+  token_keys = program::key_request(token, bootstrap.get(), used);
   token_reading = program::meter(token, costs, 2, {weight_names.begin(), weight_names.end()});
   if (prompt_program) {
-    keys.merge(program::key_request(prompt, bootstrap.get(), used));
+    prompt_keys = program::key_request(prompt, bootstrap.get(), used);
     prompt_reading = program::meter(prompt, costs);
   }
+  keys = token_keys;
+  keys.merge(prompt_keys);
   if (!periods.empty()) bootstrap_error_std = ckks::predict_error(ckks::BootstrapPlan(*context)).rms();
 }
 
@@ -183,9 +185,15 @@ size_t GenerationPlans::cache_bytes() const {
 
 size_t GenerationPlans::weight_bytes() const { return group_bytes(*context, weights()); }
 
-size_t GenerationPlans::server_bytes() const {
-  return keys.bytes(context->chain()) + weight_bytes() + cache_bytes() +
-         static_cast<size_t>(std::max(prompt_reading.run_bytes(), token_reading.run_bytes()));
+size_t GenerationPlans::server_bytes(bool all_keys) const {
+  const auto of_run = [&](const ckks::KeyRequest& request, double bytes) {
+    return (all_keys ? keys : request).bytes(context->chain()) + static_cast<size_t>(bytes);
+  };
+  // Between tokens all plaintexts stay encoded.
+  const double token_bytes =
+      token_reading.peak_ciphertext_bytes + token_reading.plaintext_bytes + token_reading.bootstrap_bytes;
+  return weight_bytes() + cache_bytes() +
+         std::max(of_run(prompt_keys, prompt_reading.run_bytes()), of_run(token_keys, token_bytes));
 }
 
 }  // namespace psm::cmd

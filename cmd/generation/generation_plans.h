@@ -47,7 +47,7 @@ struct GenerationPlans {
   attention::PositionConstants positions;
   std::vector<std::string> cache_names, weight_names;
   ckks::Level cache_level = 0;
-  ckks::KeyRequest keys;  // of all lengths and positions
+  ckks::KeyRequest prompt_keys, token_keys, keys;  // of all lengths and positions; of both
   program::MeterReading prompt_reading, token_reading;
   double bootstrap_error_std = 0;  // of re and of im of a slot, full or sparse
 
@@ -66,8 +66,9 @@ struct GenerationPlans {
 
   size_t cache_bytes() const;   // in memory, packed
   size_t weight_bytes() const;  // in memory
-  // What the server needs at its peak, predicted.
-  size_t server_bytes() const;
+  // What the server needs at its peak beside the plans, predicted: with the keys of one run at a time
+  // (held_keys.h), or with all of them, as on a device.
+  size_t server_bytes(bool all_keys = false) const;
 
  private:
   attention::Packing packing_;
