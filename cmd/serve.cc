@@ -22,8 +22,10 @@ void serve(int argc, char** argv, FrameChannel& client) {
   flags.parse(argc, argv);
   require_given(flags, {"model", "keys"});
   server.apply();
-  server.serve(GenerationDeployment(attention::load_checkpoint(resolve_user_path(model)), server.context()),
-               client);
+  // The plans have all of the model that the server needs; the rest of it goes when they are made.
+  const GenerationPlans plans =
+      GenerationDeployment(attention::load_checkpoint(resolve_user_path(model)), server.context());
+  server.serve(plans, client);
 }
 
 }  // namespace
