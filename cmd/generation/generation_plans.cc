@@ -91,25 +91,45 @@ std::vector<program::Plan> token_plans(const program::Program& program,
   return plans;
 }
 
-GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,
-                                 const attention::ModelConfig& config, const attention::Packing& packing,
-                                 const std::optional<program::Program>& prompt_program,
-                                 attention::DecodeProgram decode)
+TokenProgram::TokenProgram(attention::DecodeProgram decode, const attention::Packing& packing, int layers,
+                           int places)
+    : program(std::move(decode.program)),
+      all_rotations(decode.constants.all_rotations()),
+      caches(attention::cache_names(packing, layers)),
+      tokens(places) {
+  for (const std::string& name : caches) below[name] = 0;
+  for (const nn::WeightInput& weight : decode.weights) weight_names.push_back(weight.name);
+  constants = [positions = std::move(decode.constants)](int position) { return positions.at(position); };
+}
+
+TokenProgram::TokenProgram(attention::SequencesProgram decode)
+    : program(std::move(decode.program)),
+      all_rotations(decode.constants.all_rotations()),
+      below(std::move(decode.cache_drops)),
+      tokens(std::min(decode.cache.tokens(), decode.cache.block_tokens())) {
+  PSM_CHECK(decode.block == 0, "block ", decode.block);
+  for (const attention::CacheKind kind : {attention::CacheKind::kKeys, attention::CacheKind::kValues})
+    for (std::string& name : decode.cache.names(kind, 0)) caches.push_back(std::move(name));
+  constants = [positions = std::move(decode.constants)](int position) { return positions.at(position); };
+}
+
+GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id, int layers,
+                                 const attention::Packing& packing,
+                                 const std::optional<program::Program>& prompt_program, TokenProgram decode)
     : context(std::move(made)),
       model_id(id),
-      positions(std::move(decode.constants)),
-      cache_names(attention::cache_names(packing, config.layers)),
+      cache_names(std::move(decode.caches)),
+      weight_names(std::move(decode.weight_names)),
       packing_(packing),
-      layers_(config.layers),
-      tokens_(config.context) {
-  for (const nn::WeightInput& weight : decode.weights) weight_names.push_back(weight.name);
+      constants_(std::move(decode.constants)),
+      layers_(layers),
+      tokens_(decode.tokens) {
   if (context->can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(*context);
   sparse = offered(*context, packing, prompt_program, decode.program);
   const program::CostModel costs = nominal_costs(*context, bootstrap.get(), pointers(sparse));
 
-  std::map<std::string, int> caches;
-  for (const std::string& name : cache_names) caches[name] = 0;
-  std::vector<program::Plan> plans = token_plans(decode.program, caches, program::budget_of(*context), costs);
+  std::vector<program::Plan> plans =
+      token_plans(decode.program, decode.below, program::budget_of(*context), costs);
   std::string refused;
   bool found = false;
   for (program::Plan& plan : plans) {
@@ -124,10 +144,10 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
     break;
   }
   if (!found) throw Error(refused);
-  cache_level = token.budget.carried.begin()->second;
+  cache_levels = token.budget.carried;
 
-  for (const int position : positions.all_rotations())
-    token.keys = program::with_constants(token, positions.at(position), costs).keys;
+  for (const int position : decode.all_rotations)
+    token.keys = program::with_constants(token, constants_(position), costs).keys;
   std::set<size_t> periods = program::bootstrap_periods(token);
   if (prompt_program) periods.merge(program::bootstrap_periods(prompt));
   if (!periods.contains(0)) bootstrap.reset();
@@ -147,8 +167,10 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
 
 GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,
                                  const attention::ModelOutline& outline)
-    : GenerationPlans(made, id, outline.config, packing_of(outline, *made), std::nullopt,
-                      attention::build_decode_program(outline, packing_of(outline, *made))) {}
+    : GenerationPlans(
+          made, id, outline.config.layers, packing_of(outline, *made), std::nullopt,
+          TokenProgram(attention::build_decode_program(outline, packing_of(outline, *made)),
+                       packing_of(outline, *made), outline.config.layers, outline.config.context)) {}
 
 program::Constants GenerationPlans::prompt_constants(int tokens) const {
   return attention::prompt_constants(prompt.program, packing_, layers_, tokens);
@@ -174,13 +196,21 @@ std::vector<PlanEnd> GenerationPlans::weights() const {
 
 std::vector<PlanEnd> GenerationPlans::caches() const {
   std::vector<PlanEnd> ends;
-  for (const std::string& name : cache_names) ends.push_back({name, cache_level});
+  for (const std::string& name : cache_names) ends.push_back({name, cache_levels.at(name)});
   return ends;
 }
 
+ckks::Level GenerationPlans::highest_cache_level() const {
+  ckks::Level highest = 0;
+  for (const auto& [name, level] : cache_levels) highest = std::max(highest, level);
+  return highest;
+}
+
 size_t GenerationPlans::cache_bytes() const {
-  const ckks::Basis basis{cache_level + 1, 0};
-  return 2 * cache_names.size() * ckks::packed_bytes(context->ring(), basis);
+  size_t bytes = 0;
+  for (const auto& [name, level] : cache_levels)
+    bytes += 2 * ckks::packed_bytes(context->ring(), ckks::Basis{level + 1, 0});
+  return bytes;
 }
 
 size_t GenerationPlans::weight_bytes() const { return group_bytes(*context, weights()); }

@@ -104,10 +104,10 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = evaluator_.engine().memory();
-  for (const std::string& name : d_.cache_names) {
+  for (const auto& [name, level] : d_.caches()) {
     ckks::Ciphertext& cache = result.outputs.at(name);
-    cache = memory == nullptr ? evaluator_.drop_to_level(cache, d_.cache_level)
-                              : evaluator_.drop_to_level(cache.in(memory), d_.cache_level).in(nullptr);
+    cache = memory == nullptr ? evaluator_.drop_to_level(cache, level)
+                              : evaluator_.drop_to_level(cache.in(memory), level).in(nullptr);
   }
   TextNote note = request;
   note.names = names_of(d_.outputs(note.first, window));

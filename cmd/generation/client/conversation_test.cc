@@ -247,7 +247,8 @@ TEST_CASE("weights are encoded once, and a server keeps its levels from token to
   server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   for (int t = 3; t < 6; ++t) {
     server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
-    for (const auto& [name, cache] : server.kept.caches()) CHECK(cache.level() == p.deployment.cache_level);
+    for (const auto& [name, cache] : server.kept.caches())
+      CHECK(cache.level() == p.deployment.cache_levels.at(name));
   }
   const Json figures = parse_json(server.answer({FrameKind::kFigures, {}}), "figures");
   const Json::Array& runs = figures.at("runs", "figures").array("runs");

@@ -10,11 +10,20 @@
 
 namespace psm::cmd {
 
+// How many; a number by which their plans are told from those of others.
+struct Sequences {
+  int count = 1;
+};
+
 struct GenerationDeployment : PackedModel, GenerationPlans {
   GenerationDeployment(const attention::Checkpoint& checkpoint, std::shared_ptr<const ckks::Context> context);
   // With encrypted weights, which have this number; the plans are those of the outline.
   GenerationDeployment(const attention::Checkpoint& checkpoint, std::shared_ptr<const ckks::Context> context,
                        uint64_t weights_id);
+  // Of so many sequences in step, with weights in the clear: their prompts come token by token. Of T at most as many
+  // tokens as a block of their caches holds.
+  GenerationDeployment(const attention::Checkpoint& checkpoint, std::shared_ptr<const ckks::Context> context,
+                       Sequences sequences);
 };
 
 }  // namespace psm::cmd
