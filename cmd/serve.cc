@@ -18,13 +18,19 @@ void serve(int argc, char** argv, FrameChannel& client) {
       "goes\n"
       "on from there.");
   const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+  const int64_t& sequences =
+      flags.integer("sequences", 0, 0, 32768,
+                    "texts that go on in step, a power of two (//cmd:generate_sequences); 0: one text");
   ServerFlags server(flags);
   flags.parse(argc, argv);
   require_given(flags, {"model", "keys"});
   server.apply();
   // The plans have all of the model that the server needs; the rest of it goes when they are made.
-  const GenerationPlans plans =
-      GenerationDeployment(attention::load_checkpoint(resolve_user_path(model)), server.context());
+  const GenerationPlans plans = [&]() -> GenerationPlans {
+    const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model));
+    if (sequences == 0) return GenerationDeployment(checkpoint, server.context());
+    return GenerationDeployment(checkpoint, server.context(), Sequences{static_cast<int>(sequences)});
+  }();
   server.serve(plans, client);
 }
 

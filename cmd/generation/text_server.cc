@@ -127,7 +127,7 @@ void TextServer::hold(const ckks::KeyRequest& keys) {
 
 void TextServer::prompt(const std::string& bytes) {
   if (!d_.takes_prompts())
-    throw Error("a prompt at once, where weights are encrypted; send its tokens one by one");
+    throw Error("a prompt at once, where it comes token by token; send its tokens one by one");
   const std::vector<PlanEnd> ends = d_.prompt_inputs();
   wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
   const TextNote note = require_note(file, ends);

@@ -10,7 +10,7 @@
 
 namespace psm::cmd {
 
-// How many; a number by which their plans are told from those of others.
+// Texts that go on in step; their number is part of the model's, for client and server to agree on.
 struct Sequences {
   int count = 1;
 };
