@@ -10,7 +10,8 @@ namespace {
 void serve(int argc, char** argv, FrameChannel& client) {
   Flags flags(
       "serve --model MODEL --keys FILE [flags]",
-      "The server's side of //cmd:generate, which starts it: reads a polynomial model and evaluation.keys, "
+      "The server's side of //cmd:generate and //cmd:generate_sequences, which start it: reads a polynomial "
+      "model and evaluation.keys, "
       "then\n"
       "encrypted prompts and tokens from standard input, and writes encrypted answers to standard output\n"
       "(cmd/generation/frames.h). It holds no secret key. Keys and values of the text so far stay with it,\n"
