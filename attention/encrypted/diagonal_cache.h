@@ -26,8 +26,8 @@
 //
 // Levels: entry 1; query 2 (e^{i theta t} depends on the position, the masks of the rotations do not), scores 1,
 // row sums 1, output 2. Key-switches for one ciphertext of heads: entries 2 (C - 1) hoisted; query 1 and
-// 2 (C - 1) hoisted; scores of a block 2 + log2 A; row sums those of encrypted_sum.h and log2 R; output I, 2 C - A
-// hoisted at most, log2 (A R).
+// 2 (C - 1) hoisted; scores of a block 2 + log2 A; row sums those of encrypted_sum.h and log2 R; output I, 2 (C - 1)
+// hoisted by I inputs, log2 (A R).
 #pragma once
 
 #include <string>

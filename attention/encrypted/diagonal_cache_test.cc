@@ -1,5 +1,6 @@
 #include "attention/encrypted/diagonal_cache.h"
 
+#include <bit>
 #include <cmath>
 #include <map>
 #include <random>
@@ -8,6 +9,7 @@
 #include "attention/encrypted/encrypted_model.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
+#include "ckks/program/planning/meter.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
@@ -44,26 +46,18 @@ std::vector<Complex> repeated(const std::vector<Complex>& x, size_t slots) {
   return all;
 }
 
-// One token entered into the caches of its block and attending to all before it, in the clear.
-SlotVectors step(const DiagonalCache& cache, int position, const std::vector<Complex>& q,
-                 const std::vector<Complex>& k, const std::vector<Complex>& v,
-                 std::map<std::string, std::vector<Complex>>& kept) {
-  const size_t slots = static_cast<size_t>(cache.slots());
-  Builder builder(slots);
-  SlotVectors inputs{{"q", repeated(q, slots)}, {"k", repeated(k, slots)}, {"v", repeated(v, slots)}};
+// One token entered into the caches of its block and attending to all before it.
+program::Program step_program(const DiagonalCache& cache, size_t token_period, int position) {
+  Builder builder(static_cast<size_t>(cache.slots()));
   std::map<std::string, Value> token;
-  for (const auto& [name, x] : inputs) token[name] = builder.input(name, false, q.size());
+  for (const char* name : {"q", "k", "v"}) token[name] = builder.input(name, false, token_period);
   const int open = position / cache.block_tokens();
   const auto blocks = [&](CacheKind kind, Value x) {
     std::vector<std::vector<Value>> all;
     for (int b = 0; b <= open; ++b) {
       all.emplace_back();
-      for (int i = 0; i < cache.diagonals(); ++i) {
-        const std::string name = cache.name(kind, 0, 0, b, i);
-        kept[name].resize(slots);
-        inputs[name] = kept[name];
-        all.back().push_back(builder.input(name, false, cache.period()));
-      }
+      for (int i = 0; i < cache.diagonals(); ++i)
+        all.back().push_back(builder.input(cache.name(kind, 0, 0, b, i), false, cache.period()));
     }
     const std::vector<Value> rotated = builder.rotate_all(x, cache.entry_offsets(position));
     for (int i = 0; i < cache.head_features(); ++i) {
@@ -86,7 +80,22 @@ SlotVectors step(const DiagonalCache& cache, int position, const std::vector<Com
   }
   builder.output("sums", cache.row_sums(builder, powers, -2));
   builder.output("output", cache.weigh(builder, powers, values));
-  SlotVectors outputs = program::run_twin(std::move(builder).finish(), inputs).outputs;
+  return std::move(builder).finish();
+}
+
+// The same in the clear.
+SlotVectors step(const DiagonalCache& cache, int position, const std::vector<Complex>& q,
+                 const std::vector<Complex>& k, const std::vector<Complex>& v,
+                 std::map<std::string, std::vector<Complex>>& kept) {
+  const size_t slots = static_cast<size_t>(cache.slots());
+  const program::Program program = step_program(cache, q.size(), position);
+  SlotVectors inputs{{"q", repeated(q, slots)}, {"k", repeated(k, slots)}, {"v", repeated(v, slots)}};
+  for (const program::NamedValue& input : program.inputs)
+    if (!inputs.contains(input.name)) {
+      kept[input.name].resize(slots);
+      inputs[input.name] = kept[input.name];
+    }
+  SlotVectors outputs = program::run_twin(program, inputs).outputs;
   for (auto& [name, slots_of] : kept)
     if (outputs.contains(name)) slots_of = outputs.at(name);
   return outputs;
@@ -152,6 +161,32 @@ TEST_CASE("a cache has as many numbers as keys and values, whatever the number o
     CHECK(cache.blocks() * cache.diagonals() == sequences);
     CHECK(cache.names(CacheKind::kKeys, 0).size() == static_cast<size_t>(6 * cache.diagonals()));
     CHECK(cache.period() == 1 << 15);
+  }
+}
+
+TEST_CASE("key-switches are as many as the header says") {
+  const ModelConfig config = heads_of(512, 8);  // 16 places
+  constexpr int C = 4, kTokens = 10;
+  struct Row {
+    int sequences, a, r;
+  };
+  for (const auto& [sequences, a, r] : {Row{16, 1, 1}, {8, 1, 2}, {4, 1, 4}, {2, 2, 4}, {1, 4, 4}}) {
+    CAPTURE(sequences);
+    const Packing packing = make_packing(config, 1, 1 << 15, sequences);
+    const DiagonalCache cache(config, packing, kTokens);
+    REQUIRE(cache.diagonals() == C / a);
+    REQUIRE(cache.block_tokens() == r * C);
+    const program::Counts counts =
+        program::meter(program::plan(step_program(cache, packing.period(), kTokens - 1)),
+                       program::CostModel())
+            .counts;
+    const auto log2 = [](int x) { return std::bit_width(static_cast<unsigned>(x)) - 1; };
+    const int blocks = cache.blocks();
+    CHECK(counts.relinearisations == 3 * blocks + C / a);  // a score and two squares a block; the output
+    CHECK(counts.conjugations == 1 + blocks);
+    constexpr int kRowSums = (C - 1) + (2 * C / C - 1);  // encrypted_sum.h with B = C
+    CHECK(counts.hoisted_key_switches + counts.full_key_switches ==
+          2 * (C - 1) + 2 * (C - 1) + 2 * (C - 1) + blocks * log2(a) + log2(r) + kRowSums + log2(a * r));
   }
 }
 
