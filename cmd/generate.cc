@@ -238,9 +238,11 @@ int generate(int argc, char** argv) {
   if (deployment.takes_prompts())
     std::printf("a prompt's pass with %s, ",
                 counted(static_cast<size_t>(deployment.prompt.bootstraps), "bootstrap").c_str());
-  std::printf("a token with %s; keys and values of %d tokens in %s\n",
-              counted(static_cast<size_t>(deployment.token.bootstraps), "bootstrap").c_str(), config.context,
-              bytes_text(static_cast<double>(deployment.cache_bytes())).c_str());
+  std::printf(
+      "a token with %s; keys and values of %d tokens in %s; the server's memory %s beside its model\n",
+      counted(static_cast<size_t>(deployment.token.bootstraps), "bootstrap").c_str(), config.context,
+      bytes_text(static_cast<double>(deployment.cache_bytes())).c_str(),
+      bytes_text(static_cast<double>(deployment.server_bytes())).c_str());
   if (encrypted)
     std::printf("weights in %s, %s in the server's memory\n",
                 counted(deployment.weight_names.size(), "ciphertext").c_str(),

@@ -93,6 +93,7 @@ TEST_CASE("a client and a server that are killed between and within tokens lose 
     const std::string state = path_of(std::string("killed-") + victim);
     // Kills one of the two once three tokens were generated; both, in the end.
     const std::string script =
+        "rm -f " + path_of("victim.out") + "; " +  // the one before had tokens
         "(exec " + std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/" +
         arguments("--tokens 10" + kPrompt + " --state " + state) + " >" + path_of("victim.out") + " 2>" +
         path_of("victim.err") + ") & client=$!; " +

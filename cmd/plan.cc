@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstdio>
+#include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "attention/encrypted/decode.h"
+#include "attention/encrypted/decode_sequences.h"
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -16,7 +19,8 @@
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/published_shapes.h"
-#include "cmd/generation/model/generation_deployment.h"
+#include "cmd/metering/metered.h"
+#include "cmd/metering/sequences.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/reports/parameter_report.h"
 #include "cmd/terminal/common_flags.h"
@@ -77,6 +81,13 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
   common.write_json(parameter_json(wish, searches));
 }
 
+// A program with what Machine::meter asks for.
+struct ToMeter {
+  program::Program program;
+  std::map<std::string, int> caches;
+  std::set<size_t> periods;
+};
+
 int plan_command(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:plan -- (--shape SHAPE [--tokens T] | --model MODEL | --params [--levels L]) [flags]",
@@ -97,6 +108,10 @@ int plan_command(int argc, char** argv) {
                                           "before it being kept; -1: a whole pass");
   const bool& encrypted_weights =
       flags.truth("encrypted-weights", false, "--position: the weights are ciphertexts too");
+  const int64_t& sequences = flags.integer(
+      "sequences", 0, 0, 32768,
+      "--position: of this many sequences in step, a power of two, and of each number of them up to "
+      "it beside one after the other; 0: one sequence");
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
   const double& bootstrap_seconds = flags.number(
       "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
@@ -125,6 +140,11 @@ int plan_command(int argc, char** argv) {
     throw Error("--encrypted-weights is for one token; give its --position as well");
   if (one_token && flags.given("prompts"))
     throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
+  if (sequences > 0 && (!one_token || encrypted_weights))
+    throw Error("--sequences is for one token with weights in the clear; give its --position as well");
+  if (!std::has_single_bit(static_cast<uint64_t>(std::max<int64_t>(sequences, 1))))
+    throw Error(
+        message("--sequences ", sequences, " is no power of two; places of sequences that are none repeat"));
   if (params) {
     if (flags.given("shape") || flags.given("model"))
       throw Error("--params goes without --shape and --model");
@@ -140,29 +160,15 @@ int plan_command(int argc, char** argv) {
 
   const ckks::Context context(ring.spec());
   ring.require_security(context);
+  const size_t slots = static_cast<size_t>(context.slots());
   const int at_once = one_token ? 1 : static_cast<int>(prompts);
-  std::vector<std::string> kept;
-  std::set<std::string> weight_names;  // encrypted ones
-  double weight_bytes = 0;
-  program::Program program;
-  attention::Packing packing;
+  std::optional<attention::PolynomialModel> model;
+  attention::ModelConfig config;
   std::string title;
-  const auto take_token = [&](const attention::DecodeProgram& decode, int layers) {
-    program = decode.at(static_cast<int>(position));
-    kept = attention::cache_names(packing, layers);
-    for (const nn::WeightInput& weight : decode.weights) weight_names.insert(weight.name);
-  };
   if (flags.given("shape")) {
     const PublishedShape& shape = published_shape(shape_name);
     const bool usual = shape.fixed_tokens > 0 && !flags.given("tokens");
-    const attention::ModelConfig config = shape.config(usual ? shape.fixed_tokens : static_cast<int>(tokens));
-    packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
-    const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
-    if (one_token) {
-      take_token(attention::build_decode_shape_program(config, packing, {}, options, weights), config.layers);
-    } else {
-      program = attention::build_shape_program(config, packing, {}, options);
-    }
+    config = shape.config(usual ? shape.fixed_tokens : static_cast<int>(tokens));
     title = message(shape.what, ": ", config.layers, " layers, d = ", config.width, ", ", config.heads,
                     " heads, ", config.context, " tokens");
     if (const unsigned places = std::bit_ceil(static_cast<unsigned>(config.context));
@@ -171,33 +177,51 @@ int plan_command(int argc, char** argv) {
   } else {
     attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
     if (flags.given("tokens")) attention::cut_context(checkpoint.weights, static_cast<int>(tokens));
-    const Deployment deployment(checkpoint, ring.spec());
-    const attention::ModelConfig& config = deployment.model.weights.config;
-    packing = attention::make_packing(config, config.context, static_cast<size_t>(context.slots()), at_once);
-    if (one_token) {
-      take_token(attention::build_decode_program(deployment.model, packing, weights), config.layers);
-    } else {
-      program = attention::build_program(deployment.model, packing);
-    }
+    model = Deployment(checkpoint, ring.spec()).model;
+    config = model->weights.config;
     title = model_path;
   }
-  const ckks::BootstrapPlan bootstrap(context);
+  const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
+  attention::Packing packing = attention::make_packing(config, config.context, slots, at_once);
+  ToMeter alone;
+  std::map<int, ToMeter> in_step;
+  std::set<std::string> weight_names;  // encrypted ones
+  double weight_bytes = 0;
+  if (one_token) {
+    const attention::DecodeProgram decode =
+        model ? attention::build_decode_program(*model, packing, weights)
+              : attention::build_decode_shape_program(config, packing, {}, options, weights);
+    alone.program = decode.at(static_cast<int>(position));
+    alone.periods = {static_cast<size_t>(packing.features)};  // as //cmd:generate does
+    for (const std::string& name : attention::cache_names(packing, config.layers)) alone.caches[name] = 0;
+    for (const nn::WeightInput& weight : decode.weights) weight_names.insert(weight.name);
+  } else {
+    alone.program = model ? attention::build_program(*model, packing)
+                          : attention::build_shape_program(config, packing, {}, options);
+  }
+  for (int count = 1; count <= sequences; count *= 2) {
+    packing = attention::make_packing(config, 1, slots, count);
+    if (packing.prompts < count)
+      throw Error(message("--sequences ", sequences, ", but ", slots, " slots hold a token of ",
+                          packing.prompts, " at most"));
+    const int block =
+        static_cast<int>(position) / attention::DiagonalCache(config, packing, config.context).block_tokens();
+    const attention::SequencesProgram decode =
+        model ? attention::build_sequences_program(*model, packing, config.context, block)
+              : attention::build_sequences_shape_program(config, packing, config.context, block, {}, options);
+    in_step[count] = {decode.at(static_cast<int>(position)), decode.cache_drops, {}};
+  }
   std::fprintf(stderr, "calibrating ...\n");
   const program::KernelSeconds kernels = program::calibrate(context);
-  program::BootstrapFigures figures = program::figures_of(bootstrap, kernels);
-  if (bootstrap_seconds > 0) figures.seconds = bootstrap_seconds;
-  std::vector<program::SparseFigures> sparse;
-  std::set<size_t> periods{program::longest_refreshed(program)};
-  if (one_token) periods.insert(static_cast<size_t>(packing.features));  // as //cmd:generate does
-  for (const size_t period : periods)
-    if (period > 1 && period <= program.slots / 2)
-      sparse.push_back(
-          program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(period)), kernels));
-  const program::CostModel costs(context.chain(), kernels, figures, sparse);
-  const program::LevelBudget budget = program::budget_of(context);
-  const program::Plan plan = one_token ? std::move(token_plans(program, kept, budget, costs).front())
-                                       : program::plan(program, budget, costs);
-  const program::MeterReading reading = program::meter(plan, costs, 2, weight_names);
+  Machine machine{context, kernels, program::figures_of(ckks::BootstrapPlan(context), kernels)};
+  if (bootstrap_seconds > 0) machine.bootstrap.seconds = bootstrap_seconds;
+  const Metered one = machine.meter(alone.program, alone.caches, alone.periods, weight_names);
+  std::map<int, Metered> together;
+  for (const auto& [count, each] : in_step)
+    together[count] = machine.meter(each.program, each.caches, each.periods);
+  const Metered& metered = together.empty() ? one : together.rbegin()->second;
+  const program::Plan& plan = metered.plan;
+  const program::MeterReading& reading = metered.reading;
 
   std::printf("%s\n  %s\n  %s in %s of %d slots for the state\n", title.c_str(), context.describe().c_str(),
               counted(static_cast<size_t>(packing.prompts), "prompt").c_str(),
@@ -206,10 +230,11 @@ int plan_command(int argc, char** argv) {
   print_counts("key-switches", reading.counts);
   print_counts("inside bootstraps", reading.bootstrap_counts);
   std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
-              static_cast<long long>(reading.counts.bootstraps), seconds_text(figures.seconds).c_str(),
-              int{reading.input_level}, int{reading.lowest_level}, int{reading.highest_level});
+              static_cast<long long>(reading.counts.bootstraps),
+              seconds_text(machine.bootstrap.seconds).c_str(), int{reading.input_level},
+              int{reading.lowest_level}, int{reading.highest_level});
   int64_t sparsely = 0;
-  for (const program::SparseFigures& of : sparse) {
+  for (const program::SparseFigures& of : metered.sparse) {
     const auto count =
         std::count_if(plan.program.instructions.begin(), plan.program.instructions.end(),
                       [&](const program::Instruction& i) {
@@ -221,11 +246,8 @@ int plan_command(int argc, char** argv) {
     sparsely += count;
   }
   if (one_token) {
-    const ckks::Level level = plan.budget.carried.begin()->second;
-    const double bytes = 2.0 * (level + 1) * 2.0 * context.slots() * sizeof(uint64_t);
-    std::printf("  %-24s the token at position %lld; %zu ciphertexts at level %d, %s\n",
-                "keys and values kept", static_cast<long long>(position), kept.size(), int{level},
-                bytes_text(bytes * static_cast<double>(kept.size())).c_str());
+    std::printf("  %-24s the token at position %lld; %s\n", "keys and values kept",
+                static_cast<long long>(position), cache_text(context, plan).c_str());
   }
   if (!weight_names.empty()) {
     double bytes = 0, file_bytes = 0;
@@ -262,6 +284,7 @@ int plan_command(int argc, char** argv) {
          std::to_string(c.bootstraps), format("%.2f", block.seconds)});
   }
   std::printf("%s%s", levels.text().c_str(), blocks.text().c_str());
+  if (!together.empty()) std::printf("%s", sequences_text(machine, together, one).c_str());
   Json json = program::to_json(reading);
   json["params"] = parameters_json(context);
   json["prompts"] = packing.prompts;
@@ -269,6 +292,7 @@ int plan_command(int argc, char** argv) {
   json["sparse_bootstraps"] = sparsely;
   json["first_pass"]["encode_seconds"] = encoding;
   json["first_pass"]["touch_seconds"] = touching;
+  if (!together.empty()) json["sequences"] = sequences_json(machine, together, one);
   common.write_json(json);
   return 0;
 }

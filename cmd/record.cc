@@ -119,7 +119,7 @@ int record(int argc, char** argv) {
     attention::save_checkpoint(model, checkpoint);
     const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
     wire::EvaluationKeysReader reader(files.evaluation, *context);
-    const ckks::EvaluationKeys keys = read_keys(reader, deployment.keys);
+    HeldKeys keys(reader, *context);
 
     Recording recording{.model = deployment.model_fingerprint,
                         .parameters = context->fingerprint(),

@@ -81,9 +81,10 @@ int replay(int argc, char** argv) {
   wire::EvaluationKeysReader reader(files.evaluation, *context);
   if (reader.fingerprint().key != recording.keys)
     throw Error(message(path("record.json"), " is of another key pair than its files"));
-  require_memory(deployment.server_bytes());
-  DeviceFlag::require_room(device.get(), deployment.server_bytes());
-  const ckks::EvaluationKeys keys = read_keys(reader, deployment.keys);
+  const size_t bytes = deployment.server_bytes(device != nullptr);
+  require_memory(bytes);
+  DeviceFlag::require_room(device.get(), bytes);
+  HeldKeys keys(reader, *context);
 
   KeptText kept("", deployment, reader.fingerprint());
   TextServer server(deployment, keys, kept, device.get());

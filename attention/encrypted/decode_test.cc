@@ -2,66 +2,22 @@
 
 #include <cmath>
 #include <map>
-#include <memory>
-#include <random>
 #include <set>
 
-#include "attention/batched/measure.h"
 #include "attention/encrypted/encrypted_cache.h"
+#include "attention/encrypted/testing/small_models.h"
+#include "attention/encrypted/testing/token_server.h"
 #include "ckks/base/error.h"
-#include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/error_model.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/errors/noise.h"
-#include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/errors/noise.h"
-#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
 namespace {
 
-constexpr int kContext = 16;
-
-ModelConfig small(int width, int heads, int ffn, double rotary_fraction) {
-  return {.vocab = 13,
-          .context = kContext,
-          .layers = 2,
-          .width = width,
-          .heads = heads,
-          .ffn = ffn,
-          .rotary_fraction = rotary_fraction,
-          .norm_epsilon = 1e-5};
-}
-
-std::vector<std::vector<int>> sequences(int count, const ModelConfig& config, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<std::vector<int>> result(static_cast<size_t>(count));
-  for (auto& sequence : result)
-    for (int t = 0; t < config.context; ++t)
-      sequence.push_back(static_cast<int>(random() % static_cast<unsigned>(config.vocab)));
-  return result;
-}
-
-// Random weights with biases and score offsets that are not zero.
-PolynomialModel lively_model(const ModelConfig& config, bool client_norm) {
-  ModelWeights weights = random_weights(config, 3);
-  std::mt19937_64 random(3);
-  std::normal_distribution<float> normal;
-  for (LayerWeights& layer : weights.layers) {
-    for (auto* vector : {&layer.norm1_beta, &layer.norm2_beta, &layer.bq, &layer.bk, &layer.bv, &layer.bo,
-                         &layer.b_up, &layer.b_down})
-      for (float& x : *vector) x += 0.2f * normal(random);
-    for (float& c : layer.score_offset) c += normal(random);
-  }
-  PolynomialOptions options;
-  options.margin = 2;
-  options.norm_error = options.inverse_error = options.gelu_error = 1e-3;
-  options.client_norm = client_norm;
-  return make_polynomial(weights, measure_ranges(weights, sequences(64, config, 1)), options);
-}
+constexpr int kContext = kSmallContext;
 
 // The largest difference of logits between a prompt followed by tokens one by one, all on the twin, and one
 // pass over the whole text.
@@ -69,7 +25,7 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
   CAPTURE(slots);
   const PolynomialModel model = lively_model(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
-  const std::vector<int> text = sequences(1, config, 2)[0];
+  const std::vector<int> text = random_texts(1, config, 2)[0];
   const size_t vocab = static_cast<size_t>(config.vocab);
   const std::vector<double> expected = polynomial_forward(model, text).logits;
   double worst = 0;
@@ -93,9 +49,9 @@ double tokens_against_pass(const ModelConfig& config, size_t slots, int prompt, 
 }
 
 TEST_CASE("tokens one by one after a prompt have the logits of one pass over the whole text") {
-  CHECK(tokens_against_pass(small(16, 2, 32, 0.25), 512, 5, true) < 1e-9);  // gelu in two parts
-  CHECK(tokens_against_pass(small(16, 2, 32, 1), 512, 12, false) < 1e-9);
-  CHECK(tokens_against_pass(small(16, 2, 64, 1), 128, 1, true) < 1e-9);  // no place repeats
+  CHECK(tokens_against_pass(small_config(16, 2, 32, 0.25), 512, 5, true) < 1e-9);  // gelu in two parts
+  CHECK(tokens_against_pass(small_config(16, 2, 32, 1), 512, 12, false) < 1e-9);
+  CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 1, true) < 1e-9);  // no place repeats
 }
 
 // The largest difference of logits between a text token by token from its first one, with weights as inputs and
@@ -103,7 +59,7 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
 double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
   const PolynomialModel model = lively_model(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);
-  const std::vector<int> text = sequences(1, config, 2)[0];
+  const std::vector<int> text = random_texts(1, config, 2)[0];
   const size_t vocab = static_cast<size_t>(config.vocab);
   const std::vector<double> expected = polynomial_forward(model, text).logits;
   SlotVectors kept;
@@ -129,16 +85,16 @@ double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bo
 }
 
 TEST_CASE("with weights as inputs the outline alone makes the program, and the logits are the same") {
-  CHECK(encrypted_tokens_against_pass(small(16, 2, 32, 0.25), 512, true) < 1e-9);
-  CHECK(encrypted_tokens_against_pass(small(16, 2, 64, 1), 128, false) < 1e-9);
-  CHECK(encrypted_tokens_against_pass(small(32, 4, 48, 1), 64, true) < 1e-9);  // several ciphertexts
-  ModelConfig offset = small(24, 3, 40, 0.5);
+  CHECK(encrypted_tokens_against_pass(small_config(16, 2, 32, 0.25), 512, true) < 1e-9);
+  CHECK(encrypted_tokens_against_pass(small_config(16, 2, 64, 1), 128, false) < 1e-9);
+  CHECK(encrypted_tokens_against_pass(small_config(32, 4, 48, 1), 64, true) < 1e-9);  // several ciphertexts
+  ModelConfig offset = small_config(24, 3, 40, 0.5);
   offset.score_offset = true;
   CHECK(encrypted_tokens_against_pass(offset, 256, true) < 1e-8);
 }
 
 TEST_CASE("an outline holds nothing that a model with other weights does not") {
-  const ModelConfig config = small(16, 2, 32, 0.25);
+  const ModelConfig config = small_config(16, 2, 32, 0.25);
   const PolynomialModel model = lively_model(config, true);
   PolynomialModel other = model;
   for (LayerWeights& layer : other.weights.layers)
@@ -163,14 +119,14 @@ TEST_CASE("an outline holds nothing that a model with other weights does not") {
 
 TEST_CASE("so do models of several ciphertexts of heads, and with places for heads that are none") {
   // Two of heads, gelu in three parts; four, gelu in six; gelu in two stacks of sixteen.
-  CHECK(tokens_against_pass(small(32, 4, 48, 0.5), 128, 9, true) < 1e-9);
-  CHECK(tokens_against_pass(small(32, 4, 48, 1), 64, 3, false) < 1e-9);
-  CHECK(tokens_against_pass(small(16, 2, 512, 0.5), 128, 13, true) < 1e-9);
-  CHECK(tokens_against_pass(small(24, 3, 40, 0.5), 256, 7, false) < 1e-9);
+  CHECK(tokens_against_pass(small_config(32, 4, 48, 0.5), 128, 9, true) < 1e-9);
+  CHECK(tokens_against_pass(small_config(32, 4, 48, 1), 64, 3, false) < 1e-9);
+  CHECK(tokens_against_pass(small_config(16, 2, 512, 0.5), 128, 13, true) < 1e-9);
+  CHECK(tokens_against_pass(small_config(24, 3, 40, 0.5), 256, 7, false) < 1e-9);
 }
 
 TEST_CASE("powers other than four, and score offsets that leave empty places zero") {
-  ModelConfig square = small(16, 2, 32, 0.5), sixth = square, offset = square;
+  ModelConfig square = small_config(16, 2, 32, 0.5), sixth = square, offset = square;
   square.power = 2, sixth.power = 6, offset.score_offset = true;
   CHECK(tokens_against_pass(square, 512, 10, true) < 1e-9);
   CHECK(tokens_against_pass(sixth, 512, 10, true) < 1e-8);
@@ -178,10 +134,10 @@ TEST_CASE("powers other than four, and score offsets that leave empty places zer
 }
 
 TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all positions") {
-  const ModelConfig config = small(16, 2, 32, 0.5);
+  const ModelConfig config = small_config(16, 2, 32, 0.5);
   const PolynomialModel model = lively_model(config, true);
   const Packing packing = make_packing(config, kContext, 512, 1);
-  const std::vector<std::vector<int>> text = sequences(1, config, 2);
+  const std::vector<std::vector<int>> text = random_texts(1, config, 2);
   const SlotVectors inputs = client_inputs(model, packing, text);
   const program::Program all = build_program(model, packing, kContext),
                          five = build_program(model, packing, 5);
@@ -197,7 +153,7 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
 }
 
 TEST_CASE("a layer of one token repeats with its features, but for scores and caches") {
-  const ModelConfig config = small(16, 2, 32, 0.5);
+  const ModelConfig config = small_config(16, 2, 32, 0.5);
   const Packing packing = make_packing(config, kContext, 512, 1);
   const program::Program program = build_decode_shape_program(config, packing).program;
   const size_t F = static_cast<size_t>(packing.features);
@@ -213,63 +169,22 @@ TEST_CASE("a layer of one token repeats with its features, but for scores and ca
     CHECK(program.value_period[output.value.id] == (output.name == "x" ? F : packing.period()));
 }
 
-// Plans, one set of keys for all of them, and their machines.
-struct Server {
-  static constexpr int kSparse = 64, kCacheLevel = 8;
-
-  Server(const ckks::ParameterSpec& spec, const std::vector<program::Program>& programs,
-         const std::vector<std::string>& carried)
-      : context(spec), full(context), sparse(context, kSparse) {
-    const program::KernelSeconds kernels;
-    const program::CostModel costs(context.chain(), kernels, program::figures_of(full, kernels),
-                                   {program::figures_of(sparse, kernels)});
-    program::LevelBudget budget = program::budget_of(context);
-    for (const std::string& name : carried) budget.carried[name] = kCacheLevel;
-    ckks::KeyRequest keys;
-    for (const program::Program& program : programs) {
-      plans.push_back(program::plan(program, budget, costs));
-      keys.merge(program::key_request(plans.back(), &full, std::vector{&sparse}));
-    }
-    party = std::make_unique<ckks::TestParty>(spec, keys);
-    bootstrapper = std::make_unique<ckks::Bootstrapper>(party->context, party->encoder);
-    sparse_bootstrapper = std::make_unique<ckks::SparseBootstrapper>(party->context, party->encoder, kSparse);
-  }
-
-  // The token's own inputs are encrypted; `state` is what the run before gave, and becomes what this one
-  // gives.
-  void run(size_t number, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const {
-    const program::Plan& plan = plans[number];
-    for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
-      const auto found = inputs.find(plan.program.inputs[i].name);
-      if (found != inputs.end()) state[found->first] = party->encrypt(found->second, plan.input_levels[i]);
-    }
-    program::EncryptedMachine machine(plan, party->encoder, *party->evaluator, bootstrapper.get(),
-                                      {.sparse_bootstrappers = {sparse_bootstrapper.get()}});
-    state = machine.run(state).outputs;
-  }
-
-  ckks::Context context;
-  ckks::BootstrapPlan full;
-  ckks::SparseBootstrapPlan sparse;
-  std::vector<program::Plan> plans;
-  std::unique_ptr<ckks::TestParty> party;
-  std::unique_ptr<ckks::Bootstrapper> bootstrapper;
-  std::unique_ptr<ckks::SparseBootstrapper> sparse_bootstrapper;
-};
-
 TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the predicted error") {
-  ModelConfig config = small(64, 2, 128, 0.25);
+  ModelConfig config = small_config(64, 2, 128, 0.25);
   config.power = 2;  // a narrow 1/x: no error rests on a few slots
   const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(10);
   const PolynomialModel model = lively_model(config, true);
   const Packing packing = make_packing(config, kContext, 512, 1);
   REQUIRE(packing.period() == 512);  // errors repeat with no period
-  const std::vector<int> text = sequences(1, config, 2)[0];
+  const std::vector<int> text = random_texts(1, config, 2)[0];
   constexpr int kPrompt = 6;
   const DecodeProgram decode = build_decode_program(model, packing);
-  const Server server(spec,
-                      {build_program(model, packing, kPrompt), decode.at(kPrompt), decode.at(kPrompt + 1)},
-                      cache_names(packing, config.layers));
+  constexpr int kSparse = 64, kCacheLevel = 8;
+  std::map<std::string, ckks::Level> carried;
+  for (const std::string& name : cache_names(packing, config.layers)) carried[name] = kCacheLevel;
+  const TokenServer server(
+      spec, {build_program(model, packing, kPrompt), decode.at(kPrompt), decode.at(kPrompt + 1)}, carried,
+      kSparse);
   const ckks::NoiseModel noise(server.context);
   const double bootstrap_std = ckks::predict_error(server.full).rms();
   std::map<std::string, ckks::Ciphertext> state;
@@ -278,7 +193,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
     CAPTURE(run);
     const program::Plan& plan = server.plans[run];
     CHECK(plan.bootstraps > 0);
-    if (run > 0) CHECK(program::bootstrap_periods(plan) == std::set<size_t>{Server::kSparse});
+    if (run > 0) CHECK(program::bootstrap_periods(plan) == std::set<size_t>{kSparse});
     const int first = run == 0 ? 0 : kPrompt + static_cast<int>(run) - 1;
     const std::vector<std::vector<int>> tokens{
         {text.begin() + first, text.begin() + (run == 0 ? kPrompt : first + 1)}};
@@ -303,13 +218,13 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
       // Of a token the sine's error, which follows the value, is not averaged over positions: to 2.1 measured.
       CHECK(measured < 3 * predicted);
       CHECK(measured > predicted / 4);
-      if (name != "x") CHECK(state.at(name).level() >= Server::kCacheLevel);
+      if (name != "x") CHECK(state.at(name).level() >= kCacheLevel);
     }
   }
 }
 
 TEST_CASE("several prompts at once, positions outside the cache and too few places are refused") {
-  const ModelConfig config = small(16, 2, 32, 0.5);
+  const ModelConfig config = small_config(16, 2, 32, 0.5);
   CHECK_THROWS_WITH_AS(build_decode_shape_program(config, make_packing(config, 16, 512)),
                        doctest::Contains("one sequence"), Error);
   const Packing packing = make_packing(config, kContext, 512, 1);

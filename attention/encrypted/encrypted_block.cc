@@ -83,12 +83,8 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
   return builder.refresh(denominators);
 }
 
-EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing,
-                                 const AttentionMasks& masks, Value lengths)
-    : builder_(builder), config_(config), packing_(packing), masks_(masks), lengths_(lengths) {
-  if (lengths_.valid() && config.has_score_offset())
-    skewed_lengths_ = masks.skewed_lengths(builder, lengths_);
-}
+EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing)
+    : builder_(builder), config_(config), packing_(packing) {}
 
 void EncryptedBlocks::normalise(Stream& stream, const FoldedLayer& folded,
                                 const LayerApproximations& polynomials) const {
@@ -114,7 +110,14 @@ Projections EncryptedBlocks::project(const Stream& stream, const FoldedLayer& fo
           .half = add_biases(builder_, from.subspan(3 * heads), feed.bias)};
 }
 
-Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
+BlockAttention::BlockAttention(Builder& builder, const ModelConfig& config, const AttentionMasks& masks,
+                               Value lengths)
+    : builder_(builder), config_(config), masks_(masks), lengths_(lengths) {
+  if (lengths_.valid() && config.has_score_offset())
+    skewed_lengths_ = masks.skewed_lengths(builder, lengths_);
+}
+
+Values BlockAttention::scores(const Projections& of_h, const FoldedLayer& folded, size_t c) const {
   Value k = of_h.k[c];
   if (lengths_.valid()) k = builder_.multiply(k, lengths_);
   Values scores = masks_.scores(builder_, of_h.q[c], k);
@@ -129,36 +132,43 @@ Values EncryptedBlocks::scores(const Projections& of_h, const FoldedLayer& folde
   return scores;
 }
 
-// Attention of all ciphertexts of heads, divided by V. Scores and powers of one are gone before those of the
-// next are made: long contexts have hundreds of them. The denominators of all are refreshed together.
-Values EncryptedBlocks::attend(const Projections& of_h, const FoldedLayer& folded,
-                               const approx::Approximation& inverse) const {
+Values BlockAttention::attend(const Projections& of_h, const FoldedLayer& folded,
+                              const approx::Approximation& inverse) const {
   Builder::Scope scope(builder_, "attention");
+  return attention_of_scores(
+      builder_, of_h.q.size(), config_.power, folded, inverse,
+      {.scores = [&](size_t c) { return builder_.refresh(scores(of_h, folded, c)); },
+       .row_sums =
+           [&](const Values& powers) { return masks_.row_sums(builder_, powers, folded.row_sum_factor); },
+       .weigh = [&](const Values& powers, size_t c) { return masks_.weigh(builder_, powers, of_h.v[c]); }});
+}
+
+Values attention_of_scores(Builder& builder, size_t count, int power, const FoldedLayer& folded,
+                           const approx::Approximation& inverse, const ScoreReader& reader) {
   Values denominators, sums;
-  for (size_t c = 0; c < of_h.q.size(); ++c) {
+  for (size_t c = 0; c < count; ++c) {
     Values powers;
     {
-      Builder::Scope inner(builder_, "scores");
-      powers = scores(of_h, folded, c);
+      Builder::Scope inner(builder, "scores");
+      powers = reader.scores(c);
       for (Value score : powers)
-        builder_.check_range(score, -1, 1, "scores, over the root of the largest denominator");
-      powers = builder_.refresh(powers);
+        builder.check_range(score, -1, 1, "scores, over the root of the largest denominator");
     }
     {
-      Builder::Scope inner(builder_, "power");
-      for (Value& score : powers) score = nn::power_of(builder_, score, config_.power);
+      Builder::Scope inner(builder, "power");
+      for (Value& score : powers) score = nn::power_of(builder, score, power);
     }
     {
-      Builder::Scope inner(builder_, "denominator");
-      denominators.push_back(masks_.row_sums(builder_, powers, folded.row_sum_factor));
+      Builder::Scope inner(builder, "denominator");
+      denominators.push_back(reader.row_sums(powers));
     }
-    Builder::Scope inner(builder_, "values");
-    sums.push_back(masks_.weigh(builder_, powers, of_h.v[c]));
+    Builder::Scope inner(builder, "values");
+    sums.push_back(reader.weigh(powers, c));
   }
-  denominators = invert_row_sums(builder_, std::move(denominators), folded, inverse);
-  Builder::Scope inner(builder_, "division");
-  for (size_t c = 0; c < sums.size(); ++c) sums[c] = builder_.multiply(sums[c], denominators[c]);
-  return builder_.refresh(sums);
+  denominators = invert_row_sums(builder, std::move(denominators), folded, inverse);
+  Builder::Scope inner(builder, "division");
+  for (size_t c = 0; c < count; ++c) sums[c] = builder.multiply(sums[c], denominators[c]);
+  return builder.refresh(sums);
 }
 
 // The hidden units from what their functions read: halves of gates first, then of up.
@@ -169,9 +179,8 @@ Values EncryptedBlocks::hidden(const Values& half, const approx::Approximation& 
   return nn::encrypted_swiglu(builder_, halves.first(count), halves.subspan(count), gelu);
 }
 
-Stream EncryptedBlocks::block(const Stream& stream, const Projections& of_h, const FoldedLayer& folded,
-                              const LayerApproximations& polynomials) const {
-  const Values attention = attend(of_h, folded, polynomials.inverse());
+Stream EncryptedBlocks::finish(const Stream& stream, const Projections& of_h, const Values& attention,
+                               const FoldedLayer& folded, const LayerApproximations& polynomials) const {
   if (config_.block == BlockKind::kParallel) {
     Values units;
     {

@@ -18,6 +18,7 @@
 //   feed-forward   1 (up) + depth of gelu + 1 (down);  1 more in SwiGLU
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "approx/approximation.h"
@@ -38,24 +39,22 @@ struct Projections {
   std::vector<program::Value> half;     // of what gelu reads; none in sequential blocks
 };
 
-// One model's blocks.
+// One model's blocks, but for what attention makes of queries, keys and values: BlockAttention, or
+// decode_sequences.h.
 class EncryptedBlocks {
  public:
-  // `lengths`: the mask of lengths (encrypted_attention.h) where the packing has one. What is referred to
-  // outlives it.
-  EncryptedBlocks(program::Builder&, const ModelConfig&, const Packing&, const AttentionMasks&,
-                  program::Value lengths = {});
+  // What is referred to outlives it.
+  EncryptedBlocks(program::Builder&, const ModelConfig&, const Packing&);
 
   // h of the stream where it is missing: the norm before the block.
   void normalise(Stream&, const FoldedLayer&, const LayerApproximations&) const;
   Projections project(const Stream&, const FoldedLayer&) const;
-  // The stream behind the block.
-  Stream block(const Stream&, const Projections& of_h, const FoldedLayer&, const LayerApproximations&) const;
+  // The stream behind the block; `attention` divided by V, of each ciphertext of heads.
+  Stream finish(const Stream&, const Projections& of_h, const std::vector<program::Value>& attention,
+                const FoldedLayer&, const LayerApproximations&) const;
 
  private:
   using Values = std::vector<program::Value>;
-  Values attend(const Projections&, const FoldedLayer&, const approx::Approximation& inverse) const;
-  Values scores(const Projections&, const FoldedLayer&, size_t c) const;
   Values hidden(const Values& half, const approx::Approximation& gelu) const;
   Values feed(const Values& g, const FoldedLayer&, const approx::Approximation& gelu) const;
   Stream pre_norm(const Stream&, const Values& attention, const FoldedLayer&,
@@ -66,10 +65,43 @@ class EncryptedBlocks {
   program::Builder& builder_;
   const ModelConfig& config_;
   const Packing& packing_;
+};
+
+// Attention of all tokens of a prompt to one another.
+class BlockAttention {
+ public:
+  // `lengths`: the mask of lengths (encrypted_attention.h) where the packing has one. What is referred to
+  // outlives it.
+  BlockAttention(program::Builder&, const ModelConfig&, const AttentionMasks&, program::Value lengths = {});
+
+  // Of each ciphertext of heads, divided by V.
+  std::vector<program::Value> attend(const Projections&, const FoldedLayer&,
+                                     const approx::Approximation& inverse) const;
+
+ private:
+  std::vector<program::Value> scores(const Projections&, const FoldedLayer&, size_t c) const;
+
+  program::Builder& builder_;
+  const ModelConfig& config_;
   const AttentionMasks& masks_;
   program::Value lengths_;
-  Values skewed_lengths_;  // where scores have offsets
+  std::vector<program::Value> skewed_lengths_;  // where scores have offsets
 };
+
+// What the forms of packing do each in their own way.
+struct ScoreReader {
+  // Of ciphertext c of heads.
+  std::function<std::vector<program::Value>(size_t c)> scores;
+  // row_sum_factor * D of the powers of all scores of a ciphertext of heads.
+  std::function<program::Value(const std::vector<program::Value>& powers)> row_sums;
+  // Their sum with the values of ciphertext c.
+  std::function<program::Value(const std::vector<program::Value>& powers, size_t c)> weigh;
+};
+// Attention of `count` ciphertexts of heads, divided by V. Scores and powers of one are gone before those of the
+// next are made: long contexts have hundreds of them. The denominators of all are refreshed together.
+std::vector<program::Value> attention_of_scores(program::Builder&, size_t count, int power,
+                                                const FoldedLayer&, const approx::Approximation& inverse,
+                                                const ScoreReader&);
 
 // 1 / (D + epsilon) as out of the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads.
 std::vector<program::Value> invert_row_sums(program::Builder&, std::vector<program::Value> row_sums,

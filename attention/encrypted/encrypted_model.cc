@@ -59,7 +59,8 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
   Value lengths;
   if (packing.has_length_mask()) lengths = builder.input("lengths", true, packing.period());
   const AttentionMasks masks = masks_of(config, packing);
-  const EncryptedBlocks blocks(builder, config, packing, masks, lengths);
+  const EncryptedBlocks blocks(builder, config, packing);
+  const BlockAttention attention(builder, config, masks, lengths);
   const ckks::Plain key_mask =
       cached_tokens == 0 ? ckks::Plain()
                          : cache_key_mask(packing, rotary_angles(config, packing), 0, cached_tokens);
@@ -79,7 +80,8 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
         builder.output(values_name(packing, n, c), builder.multiply_plain(of_h.v[at], value_mask));
       }
     }
-    stream = blocks.block(stream, of_h, layer, functions);
+    stream =
+        blocks.finish(stream, of_h, attention.attend(of_h, layer, functions.inverse()), layer, functions);
   }
   if (config.classes == 0) {
     for (int c = 0; c < packing.state_ciphertexts(); ++c)

@@ -236,9 +236,8 @@ const EvaluationKeysReader::Entry& EvaluationKeysReader::find(KeyRole role, ckks
   return entry;
 }
 
-ckks::EvaluationKeys EvaluationKeysReader::load(const ckks::KeyRequest& request,
-                                                const std::function<void(uint64_t, uint64_t)>& progress) {
-  // All of them are found before the first is read.
+std::vector<const EvaluationKeysReader::Entry*> EvaluationKeysReader::find(
+    const ckks::KeyRequest& request) const {
   std::vector<const Entry*> wanted;
   for (const ckks::Level level : request.relinearisation_keys(context_.chain())) {
     wanted.push_back(&find(KeyRole::kRelinearisation, 0, level));
@@ -249,6 +248,12 @@ ckks::EvaluationKeys EvaluationKeysReader::load(const ckks::KeyRequest& request,
     wanted.push_back(&find(KeyRole::kToEphemeral, 0, 0));
     wanted.push_back(&find(KeyRole::kFromEphemeral, 0, context_.max_level()));
   }
+  return wanted;
+}
+
+ckks::EvaluationKeys EvaluationKeysReader::load(const ckks::KeyRequest& request,
+                                                const std::function<void(uint64_t, uint64_t)>& progress) {
+  const std::vector<const Entry*> wanted = find(request);  // all of them, before the first is read
   uint64_t done = 0, total = 0;
   for (const Entry* entry : wanted) total += entry->bytes;
   ckks::EvaluationKeys keys;

@@ -72,12 +72,15 @@ class EvaluationKeysReader {
   ckks::Fingerprint fingerprint() const { return reader_.header().fingerprint; }
   const std::vector<Entry>& entries() const { return entries_; }  // in the order of the file
   ckks::KeySwitchKey load(const Entry& entry);
-  // The keys of a request and no others; throws Error if the file lacks one or has it for lower levels only.
+  // Throws Error if the file lacks a key of a request or has it for lower levels only.
+  void require(const ckks::KeyRequest& request) const { find(request); }
+  // The keys of a request and no others, if the file has them all.
   // `progress(bytes read, bytes in all)` may be empty.
   ckks::EvaluationKeys load(const ckks::KeyRequest& request,
                             const std::function<void(uint64_t, uint64_t)>& progress = {});
 
  private:
+  std::vector<const Entry*> find(const ckks::KeyRequest& request) const;
   const Entry& find(KeyRole role, ckks::GaloisElement element, ckks::Level level) const;
 
   const ckks::Context& context_;

@@ -1,6 +1,7 @@
 #include "cmd/generation/generation_plans.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -61,12 +62,14 @@ attention::Packing packing_of(const attention::ModelOutline& outline, const ckks
 }  // namespace
 
 std::vector<program::Plan> token_plans(const program::Program& program,
-                                       const std::vector<std::string>& caches, program::LevelBudget budget,
+                                       const std::map<std::string, int>& caches, program::LevelBudget budget,
                                        const program::CostModel& costs) {
   std::vector<program::Plan> plans;
   std::string refused;
-  for (ckks::Level level = 0; level <= std::min(budget.max_level, budget.input_level); ++level) {
-    for (const std::string& name : caches) budget.carried[name] = level;
+  ckks::Level lowest = 0;
+  for (const auto& [name, below] : caches) lowest = std::max(lowest, ckks::Level::at(below));
+  for (ckks::Level level = lowest; level <= std::min(budget.max_level, budget.input_level); ++level) {
+    for (const auto& [name, below] : caches) budget.carried[name] = level - below;
     try {
       plans.push_back(program::plan(program, budget, costs));
     } catch (const Error& error) {
@@ -81,31 +84,52 @@ std::vector<program::Plan> token_plans(const program::Program& program,
     return plan.seconds <= kWorthLessMemory * plans.front().seconds;
   });
   const auto level = [](const program::Plan& plan) { return plan.budget.carried.begin()->second; };
-  const auto lowest =
+  const auto smallest =
       std::min_element(plans.begin(), dear,
                        [&](const program::Plan& a, const program::Plan& b) { return level(a) < level(b); });
-  std::rotate(plans.begin(), lowest, lowest + 1);
+  std::rotate(plans.begin(), smallest, smallest + 1);
   return plans;
 }
 
-GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,
-                                 const attention::ModelConfig& config, const attention::Packing& packing,
-                                 const std::optional<program::Program>& prompt_program,
-                                 attention::DecodeProgram decode)
+TokenProgram::TokenProgram(attention::DecodeProgram decode, const attention::Packing& packing, int layers,
+                           int places)
+    : program(std::move(decode.program)),
+      all_rotations(decode.constants.all_rotations()),
+      caches(attention::cache_names(packing, layers)),
+      tokens(places) {
+  for (const std::string& name : caches) below[name] = 0;
+  for (const nn::WeightInput& weight : decode.weights) weight_names.push_back(weight.name);
+  constants = [positions = std::move(decode.constants)](int position) { return positions.at(position); };
+}
+
+TokenProgram::TokenProgram(attention::SequencesProgram decode)
+    : program(std::move(decode.program)),
+      all_rotations(decode.constants.all_rotations()),
+      below(std::move(decode.cache_drops)),
+      tokens(std::min(decode.cache.tokens(), decode.cache.block_tokens())) {
+  PSM_CHECK(decode.block == 0, "block ", decode.block);
+  for (const attention::CacheKind kind : {attention::CacheKind::kKeys, attention::CacheKind::kValues})
+    for (std::string& name : decode.cache.names(kind, 0)) caches.push_back(std::move(name));
+  constants = [positions = std::move(decode.constants)](int position) { return positions.at(position); };
+}
+
+GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id, int layers,
+                                 const attention::Packing& packing,
+                                 const std::optional<program::Program>& prompt_program, TokenProgram decode)
     : context(std::move(made)),
       model_id(id),
-      positions(std::move(decode.constants)),
-      cache_names(attention::cache_names(packing, config.layers)),
+      cache_names(std::move(decode.caches)),
+      weight_names(std::move(decode.weight_names)),
       packing_(packing),
-      layers_(config.layers),
-      tokens_(config.context) {
-  for (const nn::WeightInput& weight : decode.weights) weight_names.push_back(weight.name);
+      constants_(std::move(decode.constants)),
+      layers_(layers),
+      tokens_(decode.tokens) {
   if (context->can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(*context);
   sparse = offered(*context, packing, prompt_program, decode.program);
   const program::CostModel costs = nominal_costs(*context, bootstrap.get(), pointers(sparse));
 
   std::vector<program::Plan> plans =
-      token_plans(decode.program, cache_names, program::budget_of(*context), costs);
+      token_plans(decode.program, decode.below, program::budget_of(*context), costs);
   std::string refused;
   bool found = false;
   for (program::Plan& plan : plans) {
@@ -120,29 +144,33 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
     break;
   }
   if (!found) throw Error(refused);
-  cache_level = token.budget.carried.begin()->second;
+  cache_levels = token.budget.carried;
 
-  for (const int position : positions.all_rotations())
-    token.keys = program::with_constants(token, positions.at(position), costs).keys;
+  for (const int position : decode.all_rotations)
+    token.keys = program::with_constants(token, constants_(position), costs).keys;
   std::set<size_t> periods = program::bootstrap_periods(token);
   if (prompt_program) periods.merge(program::bootstrap_periods(prompt));
   if (!periods.contains(0)) bootstrap.reset();
   std::erase_if(sparse,
                 [&](const auto& plan) { return !periods.contains(static_cast<size_t>(plan->slots())); });
   const std::vector<const ckks::SparseBootstrapPlan*> used = pointers(sparse);
-  keys = program::key_request(token, bootstrap.get(), used);
+  token_keys = program::key_request(token, bootstrap.get(), used);
   token_reading = program::meter(token, costs, 2, {weight_names.begin(), weight_names.end()});
   if (prompt_program) {
-    keys.merge(program::key_request(prompt, bootstrap.get(), used));
+    prompt_keys = program::key_request(prompt, bootstrap.get(), used);
     prompt_reading = program::meter(prompt, costs);
   }
+  keys = token_keys;
+  keys.merge(prompt_keys);
   if (!periods.empty()) bootstrap_error_std = ckks::predict_error(ckks::BootstrapPlan(*context)).rms();
 }
 
 GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,
                                  const attention::ModelOutline& outline)
-    : GenerationPlans(made, id, outline.config, packing_of(outline, *made), std::nullopt,
-                      attention::build_decode_program(outline, packing_of(outline, *made))) {}
+    : GenerationPlans(
+          made, id, outline.config.layers, packing_of(outline, *made), std::nullopt,
+          TokenProgram(attention::build_decode_program(outline, packing_of(outline, *made)),
+                       packing_of(outline, *made), outline.config.layers, outline.config.context)) {}
 
 program::Constants GenerationPlans::prompt_constants(int tokens) const {
   return attention::prompt_constants(prompt.program, packing_, layers_, tokens);
@@ -168,20 +196,34 @@ std::vector<PlanEnd> GenerationPlans::weights() const {
 
 std::vector<PlanEnd> GenerationPlans::caches() const {
   std::vector<PlanEnd> ends;
-  for (const std::string& name : cache_names) ends.push_back({name, cache_level});
+  for (const std::string& name : cache_names) ends.push_back({name, cache_levels.at(name)});
   return ends;
 }
 
+ckks::Level GenerationPlans::highest_cache_level() const {
+  ckks::Level highest = 0;
+  for (const auto& [name, level] : cache_levels) highest = std::max(highest, level);
+  return highest;
+}
+
 size_t GenerationPlans::cache_bytes() const {
-  const ckks::Basis basis{cache_level + 1, 0};
-  return 2 * cache_names.size() * ckks::packed_bytes(context->ring(), basis);
+  size_t bytes = 0;
+  for (const auto& [name, level] : cache_levels)
+    bytes += 2 * ckks::packed_bytes(context->ring(), ckks::Basis{level + 1, 0});
+  return bytes;
 }
 
 size_t GenerationPlans::weight_bytes() const { return group_bytes(*context, weights()); }
 
-size_t GenerationPlans::server_bytes() const {
-  return keys.bytes(context->chain()) + weight_bytes() + cache_bytes() +
-         static_cast<size_t>(std::max(prompt_reading.run_bytes(), token_reading.run_bytes()));
+size_t GenerationPlans::server_bytes(bool all_keys) const {
+  const auto of_run = [&](const ckks::KeyRequest& request, double bytes) {
+    return (all_keys ? keys : request).bytes(context->chain()) + static_cast<size_t>(bytes);
+  };
+  // Between tokens all plaintexts stay encoded.
+  const double token_bytes =
+      token_reading.peak_ciphertext_bytes + token_reading.plaintext_bytes + token_reading.bootstrap_bytes;
+  return weight_bytes() + cache_bytes() +
+         std::max(of_run(prompt_keys, prompt_reading.run_bytes()), of_run(token_keys, token_bytes));
 }
 
 }  // namespace psm::cmd

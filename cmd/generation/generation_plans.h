@@ -16,12 +16,15 @@
 // repeats as well (a small model in a large ring), those of its period serve both, and there are no others.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attention/encrypted/decode.h"
+#include "attention/encrypted/decode_sequences.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planning/meter.h"
@@ -29,11 +32,25 @@
 
 namespace psm::cmd {
 
+// A further token: of one sequence, or of each of several in step, whose caches are one block's.
+struct TokenProgram {
+  TokenProgram(attention::DecodeProgram decode, const attention::Packing& packing, int layers, int tokens);
+  explicit TokenProgram(attention::SequencesProgram decode);
+
+  program::Program program;  // of position 0
+  std::function<program::Constants(int position)> constants;
+  std::vector<int> all_rotations;         // positions whose rotations are those of all
+  std::vector<std::string> caches;        // by name
+  std::map<std::string, int> below;       // of each cache, by how many levels it stands below the highest
+  std::vector<std::string> weight_names;  // encrypted ones
+  int tokens = 0;                         // places
+};
+
 struct GenerationPlans {
   // `prompt`: of T tokens; without one prompts come token by token. `id`: tells the model from others.
-  GenerationPlans(std::shared_ptr<const ckks::Context> context, uint64_t id,
-                  const attention::ModelConfig& config, const attention::Packing& packing,
-                  const std::optional<program::Program>& prompt, attention::DecodeProgram decode);
+  GenerationPlans(std::shared_ptr<const ckks::Context> context, uint64_t id, int layers,
+                  const attention::Packing& packing, const std::optional<program::Program>& prompt,
+                  TokenProgram token);
   // With encrypted weights.
   GenerationPlans(std::shared_ptr<const ckks::Context> context, uint64_t id,
                   const attention::ModelOutline& outline);
@@ -43,18 +60,18 @@ struct GenerationPlans {
   std::unique_ptr<const ckks::BootstrapPlan> bootstrap;                  // null if no plan has a full one
   std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>> sparse;  // those that the plans have
   program::Plan prompt, token;  // of T tokens, or empty; of position 0
-  attention::PositionConstants positions;
   std::vector<std::string> cache_names, weight_names;
-  ckks::Level cache_level = 0;
-  ckks::KeyRequest keys;  // of all lengths and positions
+  std::map<std::string, ckks::Level> cache_levels;
+  ckks::KeyRequest prompt_keys, token_keys, keys;  // of all lengths and positions; of both
   program::MeterReading prompt_reading, token_reading;
   double bootstrap_error_std = 0;  // of re and of im of a slot, full or sparse
 
-  // T: the model's, at most as many as the packing has places for.
+  // T: the model's, or as many as there are places for.
   int tokens() const { return tokens_; }
   bool takes_prompts() const { return !prompt.program.instructions.empty(); }
   program::Constants prompt_constants(int tokens) const;
-  program::Constants token_constants(int position) const { return positions.at(position); }
+  program::Constants token_constants(int position) const { return constants_(position); }
+  ckks::Level highest_cache_level() const;
 
   // What the client sends and gets, without the caches, which stay at the server, and the weights: the same for
   // both plans.
@@ -65,17 +82,21 @@ struct GenerationPlans {
 
   size_t cache_bytes() const;   // in memory, packed
   size_t weight_bytes() const;  // in memory
-  // What the server needs at its peak, predicted.
-  size_t server_bytes() const;
+  // What the server needs at its peak beside the plans, predicted: with the keys of one run at a time
+  // (held_keys.h), or with all of them, as on a device.
+  size_t server_bytes(bool all_keys = false) const;
 
  private:
   attention::Packing packing_;
+  std::function<program::Constants(int position)> constants_;
   int layers_ = 0, tokens_ = 0;
 };
 
 // The plans of one token at every level of the caches at which there is one: the one to take first, the others from
-// the cheapest on. Throws Error if there is none.
-std::vector<program::Plan> token_plans(const program::Program& token, const std::vector<std::string>& caches,
-                                       program::LevelBudget budget, const program::CostModel& costs);
+// the cheapest on. `caches`: their names, and by how many levels each stands below the highest. Throws Error if
+// there is none.
+std::vector<program::Plan> token_plans(const program::Program& token,
+                                       const std::map<std::string, int>& caches, program::LevelBudget budget,
+                                       const program::CostModel& costs);
 
 }  // namespace psm::cmd

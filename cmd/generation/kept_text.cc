@@ -88,10 +88,10 @@ Ciphertexts KeptText::caches() const {
   for (const auto& [name, cache] : caches_) caches.emplace(name, cache.unpack());
   if (text() != 0) return caches;
   const ckks::Context& context = *plans_.context;
-  const ckks::Basis basis{plans_.cache_level + 1, 0};
-  for (const std::string& name : plans_.cache_names) {
+  for (const PlanEnd& cache : plans_.caches()) {
+    const ckks::Basis basis{cache.level + 1, 0};
     const auto zero = [&] { return ckks::RnsPoly::zero(context.ring(), basis, ckks::Form::kNtt); };
-    caches.emplace(name, ckks::Ciphertext({zero(), zero()}, context.scale(plans_.cache_level), keys_));
+    caches.emplace(cache.name, ckks::Ciphertext({zero(), zero()}, context.scale(cache.level), keys_));
   }
   return caches;
 }
@@ -113,9 +113,9 @@ std::string KeptText::answer() const {
 
 void KeptText::keep(const TextNote& note, int window, Ciphertexts outputs) {
   Ciphertexts caches;
-  for (const std::string& name : plans_.cache_names) {
+  for (const auto& [name, level] : plans_.caches()) {
     const auto found = outputs.find(name);
-    PSM_CHECK(found != outputs.end() && found->second.level() == plans_.cache_level, name);
+    PSM_CHECK(found != outputs.end() && found->second.level() == level, name);
     caches.insert(outputs.extract(found));
   }
   if (!folder_.empty()) {

@@ -5,7 +5,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/wire/key_file.h"
-#include "cmd/protocol/key_files.h"
 
 namespace psm::cmd {
 namespace {
@@ -43,11 +42,12 @@ void ServerFlags::serve(const GenerationPlans& plans, FrameChannel& client,
                         const std::function<Ciphertexts(ckks::Fingerprint keys)>& weights) const {
   wire::EvaluationKeysReader reader(resolve_user_path(keys_), *plans.context);
   KeptText kept(state_.empty() ? "" : resolve_user_path(state_), plans, reader.fingerprint());
-  require_memory(plans.server_bytes());
-  DeviceFlag::require_room(device_.get(), plans.server_bytes());
+  const size_t bytes = plans.server_bytes(device_ != nullptr);
+  require_memory(bytes);
+  DeviceFlag::require_room(device_.get(), bytes);
   Ciphertexts encrypted;
   if (weights) encrypted = weights(reader.fingerprint());
-  const ckks::EvaluationKeys keys = read_keys(reader, plans.keys);
+  HeldKeys keys(reader, *plans.context);
   TextServer(plans, keys, kept, device_.get(), &encrypted).serve(client);
 }
 

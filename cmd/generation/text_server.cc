@@ -12,6 +12,16 @@
 namespace psm::cmd {
 namespace {
 
+// Those that are held before the engine is chosen.
+const ckks::EvaluationKeys& first_keys(const GenerationPlans& plans, HeldKeys& keys, const KeptText& kept,
+                                       bool on_device) {
+  keys.require(plans.keys);
+  keys.hold(on_device                                   ? plans.keys
+            : plans.takes_prompts() && kept.text() == 0 ? plans.prompt_keys
+                                                        : plans.token_keys);
+  return keys.keys();
+}
+
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 }  // namespace
@@ -45,12 +55,14 @@ Greeting Greeting::parse(const std::string& line, const std::string& what) {
   return greeting;
 }
 
-TextServer::TextServer(const GenerationPlans& plans, const ckks::EvaluationKeys& keys, KeptText& kept,
-                       ckks::Device* device, const Ciphertexts* weights)
+TextServer::TextServer(const GenerationPlans& plans, HeldKeys& keys, KeptText& kept, ckks::Device* device,
+                       const Ciphertexts* weights)
     : d_(plans),
       kept_(kept),
       weights_(weights),
-      chosen_(*d_.context, keys, device),
+      keys_(keys),
+      on_device_(device != nullptr),
+      chosen_(*d_.context, first_keys(plans, keys, kept, on_device_), device),
       encoder_(*d_.context, chosen_.engine().residue_maker()),
       evaluator_(chosen_.engine(), chosen_.keys()) {
   if (d_.bootstrap) bootstrapper_ = std::make_unique<const ckks::Bootstrapper>(*d_.context, encoder_);
@@ -92,10 +104,10 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   program::RunResult result = machine.run(inputs, options);
   inputs.clear();
   Memory* const memory = evaluator_.engine().memory();
-  for (const std::string& name : d_.cache_names) {
+  for (const auto& [name, level] : d_.caches()) {
     ckks::Ciphertext& cache = result.outputs.at(name);
-    cache = memory == nullptr ? evaluator_.drop_to_level(cache, d_.cache_level)
-                              : evaluator_.drop_to_level(cache.in(memory), d_.cache_level).in(nullptr);
+    cache = memory == nullptr ? evaluator_.drop_to_level(cache, level)
+                              : evaluator_.drop_to_level(cache.in(memory), level).in(nullptr);
   }
   TextNote note = request;
   note.names = names_of(d_.outputs(note.first, window));
@@ -109,9 +121,13 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   kept_.keep(note, window, std::move(result.outputs));
 }
 
+void TextServer::hold(const ckks::KeyRequest& keys) {
+  if (!on_device_) keys_.hold(keys);
+}
+
 void TextServer::prompt(const std::string& bytes) {
   if (!d_.takes_prompts())
-    throw Error("a prompt at once, where weights are encrypted; send its tokens one by one");
+    throw Error("a prompt at once, where it comes token by token; send its tokens one by one");
   const std::vector<PlanEnd> ends = d_.prompt_inputs();
   wire::CiphertextReader file(ByteSource("the request", bytes), *d_.context, ends.size());
   const TextNote note = require_note(file, ends);
@@ -125,6 +141,7 @@ void TextServer::prompt(const std::string& bytes) {
   Ciphertexts inputs;
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   token_machine_.reset();
+  hold(d_.prompt_keys);
   constexpr double kShared = 1 << 30;  // masks that all layers read
   program::EncryptedMachine machine(d_.prompt, encoder_, evaluator_, bootstrapper_.get(), options(kShared));
   Progress progress("the prompt's pass", static_cast<double>(d_.prompt.program.instructions.size()));
@@ -152,9 +169,11 @@ void TextServer::token(const std::string& bytes) {
   Ciphertexts inputs;
   for (size_t i = 0; i < ends.size(); ++i) inputs.emplace(ends[i].name, file.load(i));
   inputs.merge(kept_.caches());
-  if (!token_machine_)
+  if (!token_machine_) {
+    hold(d_.token_keys);
     token_machine_ = std::make_unique<program::EncryptedMachine>(
         d_.token, encoder_, evaluator_, bootstrapper_.get(), options(2 * d_.token_reading.plaintext_bytes));
+  }
   run(*token_machine_, note, kept_.window(), std::move(inputs),
       {.constants = d_.token_constants(kept_.cached())});
 }

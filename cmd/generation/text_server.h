@@ -2,8 +2,9 @@
 // it keeps. It depends on no secret key; cmd/linkage_test.sh asks the build.
 //
 // What does not depend on length and position (weights, transforms) is encoded once: for the prompts when one
-// comes, and let go after it, since a text has few of them; for the tokens with the first. Encrypted weights come
-// as ciphertexts and stay as they are.
+// comes, and let go after it, since a text has few of them; for the tokens with the first. So it is with evaluation
+// keys: of their file the server holds those of the pass or of the token, whichever is at hand; a device has all.
+// Encrypted weights come as ciphertexts and stay as they are.
 //
 // Refused, with what is kept unchanged: ciphertexts of another model, key pair, text or level; a prompt while
 // another text is kept; a token that was computed already; one that leaves a gap; one beyond T.
@@ -20,6 +21,7 @@
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/generation_plans.h"
+#include "cmd/generation/held_keys.h"
 #include "cmd/generation/kept_text.h"
 #include "cmd/protocol/chosen_engine.h"
 
@@ -42,8 +44,8 @@ class TextServer {
  public:
   // Throws Error if a key is missing or belongs elsewhere. All arguments outlive the object.
   // On a device, unless that is null; with these weights, where the plans want them.
-  TextServer(const GenerationPlans& plans, const ckks::EvaluationKeys& keys, KeptText& kept,
-             ckks::Device* device = nullptr, const Ciphertexts* weights = nullptr);
+  TextServer(const GenerationPlans& plans, HeldKeys& keys, KeptText& kept, ckks::Device* device = nullptr,
+             const Ciphertexts* weights = nullptr);
 
   Greeting greeting() const;
   // The answer to one frame. Throws Error where it is refused.
@@ -59,6 +61,8 @@ class TextServer {
   }
 
  private:
+  // The keys of the run at hand.
+  void hold(const ckks::KeyRequest& keys);
   void prompt(const std::string& file);
   void token(const std::string& file);
   // Of this model, key pair and text, with these ciphertexts at these levels.
@@ -72,6 +76,8 @@ class TextServer {
   std::function<void(size_t, const ckks::Ciphertext&)> observer_;
   KeptText& kept_;
   const Ciphertexts* weights_;
+  HeldKeys& keys_;
+  const bool on_device_;
   ChosenEngine chosen_;
   ckks::Encoder encoder_;
   ckks::Evaluator evaluator_;

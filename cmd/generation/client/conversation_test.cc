@@ -9,7 +9,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
-#include "ckks/scheme/client/key_generator.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
@@ -21,13 +20,19 @@
 namespace psm::cmd {
 namespace {
 
+std::string folder(const std::string& name) {
+  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
+}
+
 // What both parties know, and what each has; made once.
 struct Parties {
   Parties()
       : deployment(small_model(1),
                    std::make_shared<const ckks::Context>(ckks::insecure_version(ckks::secure_n16(), 11))),
         secret(ckks::SecretKey::generate(*deployment.context)),
-        keys(ckks::KeyGenerator(secret).evaluation_keys(deployment.keys)) {}
+        key_file(folder("evaluation.keys")) {
+    write_keys(key_file, *deployment.context, secret, deployment.keys);
+  }
 
   // A frame with these tokens of a text.
   Frame request(FrameKind kind, uint64_t text, int first, const std::vector<int>& tokens) const {
@@ -35,7 +40,7 @@ struct Parties {
   }
   const GenerationDeployment deployment;
   const ckks::SecretKey secret;
-  const ckks::EvaluationKeys keys;
+  const std::string key_file;
 };
 
 const Parties& parties() {
@@ -43,17 +48,17 @@ const Parties& parties() {
   return made;
 }
 
-std::string folder(const std::string& name) {
-  return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
-}
-
 // A server that keeps its text in a folder, or nowhere.
 struct TestServer {
   explicit TestServer(const std::string& state = "")
-      : kept(state, parties().deployment, parties().keys.fingerprint),
-        server(parties().deployment, parties().keys, kept) {}
+      : file(parties().key_file, *parties().deployment.context),
+        keys(file, *parties().deployment.context),
+        kept(state, parties().deployment, file.fingerprint()),
+        server(parties().deployment, keys, kept) {}
   std::string answer(const Frame& request) { return server.reply(request).payload; }
 
+  wire::EvaluationKeysReader file;
+  HeldKeys keys;
   KeptText kept;
   TextServer server;
 };
@@ -123,6 +128,41 @@ TEST_CASE("beyond the places the window slides to the last half of them, as the 
         std::vector<int>(record.tokens.begin() + 14, record.tokens.end()));
 }
 
+TEST_CASE("the server holds the keys of a pass or of a token, never both, and a text does not notice") {
+  const GenerationDeployment& d = parties().deployment;
+  const ckks::Chain& chain = d.context->chain();
+  const auto held = [](const TestServer& server) { return server.keys.keys().bytes(); };
+  TestServer server;
+  const size_t prompt_bytes = held(server);
+  server.answer(parties().request(FrameKind::kPrompt, 5, 0, {kText.begin(), kText.begin() + 4}));
+  CHECK(held(server) == prompt_bytes);
+  server.answer(parties().request(FrameKind::kToken, 5, 4, {kText[4]}));
+  const size_t token_bytes = held(server);
+  const Frame next = parties().request(FrameKind::kToken, 5, 5, {kText[5]});
+  const std::string answer = server.answer(next);
+  CHECK(held(server) == token_bytes);
+  // Some are shared, and keys for higher levels than a run alone would have.
+  CHECK(prompt_bytes + token_bytes > d.keys.bytes(chain));
+  CHECK(prompt_bytes < 0.9 * static_cast<double>(d.keys.bytes(chain)));
+  CHECK(token_bytes < 0.9 * static_cast<double>(d.keys.bytes(chain)));
+  CHECK(prompt_bytes >= d.prompt_keys.bytes(chain));
+  CHECK(token_bytes >= d.token_keys.bytes(chain));
+  // Those of a pass again, and of a token: what the file has.
+  wire::EvaluationKeysReader file(parties().key_file, *d.context);
+  for (const ckks::KeyRequest* request : {&d.prompt_keys, &d.token_keys, &d.keys, &d.token_keys}) {
+    server.keys.hold(*request);
+    const ckks::EvaluationKeys fresh = file.load(*request);
+    CHECK(held(server) == fresh.bytes());
+    CHECK(server.keys.keys().galois.size() == fresh.galois.size());
+    CHECK(server.keys.keys().to_ephemeral.has_value() == fresh.to_ephemeral.has_value());
+  }
+  int offset = 1;
+  while (d.keys.galois_levels.contains(ckks::galois_element(chain, offset))) ++offset;
+  ckks::KeyRequest none;
+  none.need_galois(ckks::galois_element(chain, offset), 1);
+  CHECK_THROWS_WITH_AS(server.keys.require(none), doctest::Contains("lacks the key"), Error);
+}
+
 TEST_CASE("answers are the same for any number of threads, and after a server was started anew") {
   const Frame prompt = parties().request(FrameKind::kPrompt, 5, 0, {kText.begin(), kText.begin() + 4});
   std::vector<Frame> tokens;
@@ -189,9 +229,9 @@ TEST_CASE("what a folder keeps of another model or key pair, or in another shape
   const std::string state = folder("kept");
   TestServer(state).answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   const GenerationDeployment other_model(small_model(2), p.deployment.context);
-  CHECK_THROWS_WITH_AS(KeptText(state, other_model, p.keys.fingerprint), doctest::Contains("another model"),
-                       Error);
-  ckks::Fingerprint other = p.keys.fingerprint;
+  CHECK_THROWS_WITH_AS(KeptText(state, other_model, p.secret.fingerprint()),
+                       doctest::Contains("another model"), Error);
+  ckks::Fingerprint other = p.secret.fingerprint();
   ++other.key;
   CHECK_THROWS_WITH_AS(KeptText(state, p.deployment, other), doctest::Contains("another key pair"), Error);
   const std::string path = state + "/text.ct";
@@ -207,7 +247,8 @@ TEST_CASE("weights are encoded once, and a server keeps its levels from token to
   server.answer(p.request(FrameKind::kPrompt, 5, 0, {1, 2, 3}));
   for (int t = 3; t < 6; ++t) {
     server.answer(p.request(FrameKind::kToken, 5, t, {kText[t]}));
-    for (const auto& [name, cache] : server.kept.caches()) CHECK(cache.level() == p.deployment.cache_level);
+    for (const auto& [name, cache] : server.kept.caches())
+      CHECK(cache.level() == p.deployment.cache_levels.at(name));
   }
   const Json figures = parse_json(server.answer({FrameKind::kFigures, {}}), "figures");
   const Json::Array& runs = figures.at("runs", "figures").array("runs");

@@ -11,7 +11,6 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/scheme/client/key_generator.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
 #include "cmd/generation/client/weight_encryption.h"
@@ -38,13 +37,13 @@ struct Owner {
                    std::make_shared<const ckks::Context>(ckks::insecure_version(ckks::secure_n16(), 11)),
                    kWeights),
         secret(ckks::SecretKey::generate(*deployment.context)),
-        keys(ckks::KeyGenerator(secret).evaluation_keys(deployment.keys)),
         files(folder("owner")),
-        figures(encrypt_weights(files, secret, deployment)) {}
+        figures(encrypt_weights(files, secret, deployment)) {
+    write_keys(files.evaluation, *deployment.context, secret, deployment.keys);
+  }
 
   const GenerationDeployment deployment;
   const ckks::SecretKey secret;
-  const ckks::EvaluationKeys keys;
   const KeyFiles files;
   const WeightFigures figures;
 };
@@ -60,14 +59,18 @@ struct BlindServer {
       : file(owner().files.weights, *owner().deployment.context, kMaxWeights),
         note(WeightNote::parse(file.note(), "weights")),
         plans(owner().deployment.context, note.id, note.outline),
-        weights((require_weights(file, note, plans, owner().keys.fingerprint, "weights"),
+        key_file(owner().files.evaluation, *owner().deployment.context),
+        keys(key_file, *owner().deployment.context),
+        weights((require_weights(file, note, plans, key_file.fingerprint(), "weights"),
                  read_weights(file, note))),
-        kept(state, plans, owner().keys.fingerprint),
-        server(plans, owner().keys, kept, nullptr, &weights) {}
+        kept(state, plans, key_file.fingerprint()),
+        server(plans, keys, kept, nullptr, &weights) {}
 
   wire::CiphertextReader file;
   WeightNote note;
   GenerationPlans plans;
+  wire::EvaluationKeysReader key_file;
+  HeldKeys keys;
   Ciphertexts weights;
   KeptText kept;
   TextServer server;

@@ -12,17 +12,11 @@
 // and asks for nothing again because an answer looks wrong (cmd/LIMITS.md).
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/seeded_encryptor.h"
-#include "ckks/scheme/encoding/encoder.h"
+#include "cmd/generation/client/conversation.h"
 #include "cmd/generation/client/text_record.h"
-#include "cmd/generation/frames.h"
-#include "cmd/generation/model/generation_deployment.h"
-#include "cmd/generation/text_server.h"
 
 namespace psm::cmd {
 
@@ -46,28 +40,16 @@ class TextClient {
   // Picks the next token, appends it to the record and saves that.
   Step next();
   // What the server tells of its runs.
-  Json figures();
+  Json figures() { return server_.figures(); }
 
  private:
-  // A server that is gone may have said why.
-  void say(FrameKind kind, const std::string& payload);
-  Frame receive(uint64_t longest);
-  std::string encrypted(const TextNote& note, const std::vector<int>& tokens,
-                        const std::vector<PlanEnd>& ends);
   // Sends it, unless the folder has the same request as it was encrypted before.
   void send(FrameKind kind, TextNote note, const std::vector<PlanEnd>& ends);
-  TextNote note_of(int first, int count) const;  // but for the names
-  // The server's, as a file.
-  std::string answer_to(const TextNote& note);
-  // Of the last of the answer's tokens.
-  std::vector<double> logits_of(const std::string& answer, const TextNote& expected);
+  TextNote note_of(int first, int count) const { return server_.note_of(record_.text, first, count); }
 
   const GenerationDeployment& d_;
-  const ckks::Encoder encoder_;
-  const ckks::Decryptor decryptor_;
-  ckks::SeededEncryptor encryptor_;
   const ckks::SecretKey& secret_;
-  FrameChannel& server_;
+  Conversation server_;
   TextRecord& record_;
   const TextFolder& folder_;
   int window_ = 0, fed_ = 0;  // of the server: the first token in its caches, and the one that comes next

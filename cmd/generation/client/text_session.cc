@@ -39,7 +39,7 @@ void TextSession::add_to(Json& json, const GenerationPlans& plans) const {
   json["bootstraps_per_token"] = plans.token.bootstraps;
   json["bootstraps_per_prompt"] = plans.prompt.bootstraps;
   json["cache_bytes"] = cache_bytes;
-  json["cache_level"] = int{plans.cache_level};
+  json["cache_level"] = int{plans.highest_cache_level()};
   json["peak_rss_bytes"] = peak_bytes;
 }
 

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "attention/batched/measure.h"
+#include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/wire/key_file.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/generation/frames.h"
 #include "cmd/generation/model/generation_deployment.h"
@@ -36,6 +38,18 @@ inline attention::Checkpoint small_model(uint64_t seed) {
   checkpoint.ranges = attention::measure_ranges(checkpoint.weights, sequences);
   checkpoint.polynomial = attention::PolynomialOptions{.margin = 2};
   return checkpoint;
+}
+
+// A file of new evaluation keys.
+inline void write_keys(const std::string& path, const ckks::Context& context, const ckks::SecretKey& secret,
+                       const ckks::KeyRequest& request) {
+  const ckks::EvaluationKeys keys = ckks::KeyGenerator(secret).evaluation_keys(request);
+  wire::EvaluationKeysWriter writer(path, context, secret.fingerprint());
+  for (const auto& [band, key] : keys.relinearisation) writer.relinearisation(key);
+  for (const auto& [name, key] : keys.galois) writer.galois(name.first, key);
+  if (keys.to_ephemeral) writer.to_ephemeral(*keys.to_ephemeral);
+  if (keys.from_ephemeral) writer.from_ephemeral(*keys.from_ephemeral);
+  writer.commit();
 }
 
 // A frame with these tokens of a text.

@@ -1,0 +1,92 @@
+#include "cmd/generation/client/conversation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "cmd/deployment/client/client.h"
+
+namespace psm::cmd {
+
+Conversation::Conversation(const GenerationDeployment& deployment, const ckks::SecretKey& secret,
+                           FrameChannel& server, std::string when_gone)
+    : d_(deployment),
+      encoder_(*d_.context),
+      decryptor_(secret, encoder_),
+      encryptor_(secret),
+      secret_(secret),
+      server_(server),
+      when_gone_(std::move(when_gone)) {
+  const Frame frame = receive(kMaxLine);
+  if (frame.kind != FrameKind::kReady)
+    throw Error("the server does not begin with its greeting; is it //cmd:serve?");
+  greeting_ = Greeting::parse(frame.payload, "the server's greeting");
+  if (greeting_.model != d_.model_id)
+    throw Error("the server has another model; give both sides the same --model");
+  if (greeting_.parameters != d_.context->fingerprint() || greeting_.keys != secret_.fingerprint().key)
+    throw Error("the server's evaluation keys belong to another key pair; give it those of --keys");
+}
+
+void Conversation::say(FrameKind kind, const std::string& payload) {
+  try {
+    server_.send(kind, payload);
+  } catch (const Error&) {
+    while (true) receive(kMaxLine);  // what it said last, or that it is gone
+  }
+}
+
+Frame Conversation::receive(uint64_t longest) {
+  std::optional<Frame> frame = server_.receive(std::max(longest, kMaxLine));
+  if (!frame) throw Error(message("the server is gone; ", when_gone_));
+  if (frame->kind == FrameKind::kRefused) throw Error(frame->payload);
+  return *std::move(frame);
+}
+
+TextNote Conversation::note_of(uint64_t text, int first, int count) const {
+  TextNote note;
+  note.model_fingerprint = d_.model_id;
+  note.request = text;
+  note.first = first;
+  note.count = count;
+  return note;
+}
+
+std::string Conversation::encrypted(const TextNote& note, const std::vector<std::vector<int>>& tokens,
+                                    const std::vector<PlanEnd>& ends) {
+  const attention::SlotVectors inputs = attention::client_inputs(d_.model, d_.packing, tokens);
+  std::string bytes;
+  wire::CiphertextWriter writer(&bytes, *d_.context, secret_.fingerprint(), note.text());
+  for (const ckks::Plaintext& plaintext : encode_inputs(encoder_, ends, inputs))
+    writer.write(encryptor_.encrypt(plaintext));
+  writer.commit();
+  return bytes;
+}
+
+attention::SlotVectors Conversation::answer_to(const TextNote& expected, int window) {
+  const std::vector<PlanEnd> ends = d_.outputs(expected.first, window);
+  const Frame frame = receive(longest_file(*d_.context, ends));
+  if (frame.kind != FrameKind::kAnswer) throw Error("the server sent something else than an answer");
+  wire::CiphertextReader file(ByteSource("the server's answer", frame.payload), *d_.context, ends.size());
+  const TextNote note = TextNote::parse(file.note(), "the server's answer");
+  require_groups(file, note, ends, *d_.context, d_.model_id, "the server's answer", "--model");
+  if (note.request != expected.request || note.first != expected.first || note.count != expected.count)
+    throw Error("the server's answer is to another request");
+  const ptrdiff_t shift = static_cast<ptrdiff_t>(note.count - 1) * d_.packing.features;
+  attention::SlotVectors outputs;
+  for (size_t i = 0; i < ends.size(); ++i) {
+    std::vector<std::complex<double>> slots = decryptor_.decrypt(file.load(i));
+    std::rotate(slots.begin(), slots.begin() + shift, slots.end());
+    outputs.emplace(ends[i].name, std::move(slots));
+  }
+  return outputs;
+}
+
+Json Conversation::figures() {
+  say(FrameKind::kFigures, {});
+  const Frame frame = receive(kMaxFigures);
+  if (frame.kind != FrameKind::kFigures) throw Error("the server sent something else than its figures");
+  return parse_json(frame.payload, "the server's figures", {.max_bytes = kMaxFigures, .max_values = 1 << 22});
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,52 @@
+// The client's side of a conversation (cmd/generation/frames.h), whatever it is of: the greeting, encrypted
+// requests, decrypted answers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attention/encrypted/encrypted_model.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/encoding/encoder.h"
+#include "cmd/generation/frames.h"
+#include "cmd/generation/model/generation_deployment.h"
+#include "cmd/generation/text_server.h"
+
+namespace psm::cmd {
+
+class Conversation {
+ public:
+  // Reads the server's greeting. Throws Error where it has another model or other keys. `when_gone`: what to do
+  // where the server is. All arguments outlive the object.
+  Conversation(const GenerationDeployment& deployment, const ckks::SecretKey& secret, FrameChannel& server,
+               std::string when_gone);
+
+  const Greeting& greeting() const { return greeting_; }
+  TextNote note_of(uint64_t text, int first, int count) const;  // but for the names
+
+  // A request: of each text these tokens.
+  std::string encrypted(const TextNote& note, const std::vector<std::vector<int>>& tokens,
+                        const std::vector<PlanEnd>& ends);
+  // A server that is gone may have said why.
+  void say(FrameKind kind, const std::string& payload);
+  // What it answers to the request of `note`, whose caches begin at token `window`; the last token's slots come
+  // first.
+  attention::SlotVectors answer_to(const TextNote& note, int window);
+  // What the server tells of its runs.
+  Json figures();
+
+ private:
+  Frame receive(uint64_t longest);
+
+  const GenerationDeployment& d_;
+  const ckks::Encoder encoder_;
+  const ckks::Decryptor decryptor_;
+  ckks::SeededEncryptor encryptor_;
+  const ckks::SecretKey& secret_;
+  FrameChannel& server_;
+  const std::string when_gone_;
+  Greeting greeting_;
+};
+
+}  // namespace psm::cmd

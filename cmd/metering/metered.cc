@@ -1,0 +1,46 @@
+#include "cmd/metering/metered.h"
+
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "cmd/generation/generation_plans.h"
+#include "cmd/protocol/plan_ends.h"
+#include "cmd/terminal/table.h"
+
+namespace psm::cmd {
+
+Metered Machine::meter(const program::Program& program, const std::map<std::string, int>& caches,
+                       std::set<size_t> periods, const std::set<std::string>& weight_names) const {
+  std::vector<program::SparseFigures> sparse;
+  periods.insert(program::longest_refreshed(program));
+  for (const size_t period : periods)
+    if (period > 1 && period <= program.slots / 2)
+      sparse.push_back(
+          program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(period)), kernels));
+  const program::CostModel costs(context.chain(), kernels, bootstrap, sparse);
+  const program::LevelBudget budget = program::budget_of(context);
+  program::Plan plan = caches.empty() ? program::plan(program, budget, costs)
+                                      : std::move(token_plans(program, caches, budget, costs).front());
+  program::MeterReading reading = program::meter(plan, costs, 2, weight_names);
+  return {std::move(plan), std::move(sparse), std::move(reading)};
+}
+
+double cache_bytes(const ckks::Context& context, const program::Plan& plan) {
+  double bytes = 0;
+  for (const auto& [name, level] : plan.budget.carried)
+    bytes += static_cast<double>(context.chain().ciphertext_bytes(level));
+  return bytes;
+}
+
+std::string cache_text(const ckks::Context& context, const program::Plan& plan) {
+  std::map<int, size_t> by_level;
+  for (const auto& [name, level] : plan.budget.carried) ++by_level[level];
+  std::string text;
+  for (auto at = by_level.rbegin(); at != by_level.rend(); ++at)
+    text += message(counted(at->second, "ciphertext"), " at level ", at->first, ", ");
+  return text + bytes_text(cache_bytes(context, plan));
+}
+
+}  // namespace psm::cmd
