@@ -67,10 +67,7 @@ struct Source {
     return codec->is_recall() ? codec->symbol(token) : "'" + codec->symbol(token) + "'";
   }
   std::string text(std::span<const int> tokens) const {
-    if (codec) return codec->decode(tokens);
-    std::string out;
-    for (const int token : tokens) out += (out.empty() ? "" : " ") + std::to_string(token);
-    return out;
+    return codec ? codec->decode(tokens) : numbers_of(tokens);
   }
 };
 

@@ -37,24 +37,9 @@ struct Source {
   std::vector<std::vector<int>> prompts;
 
   std::string text(std::span<const int> tokens) const {
-    if (codec) return codec->decode(tokens);
-    std::string out;
-    for (const int token : tokens) out += (out.empty() ? "" : " ") + std::to_string(token);
-    return out;
+    return codec ? codec->decode(tokens) : numbers_of(tokens);
   }
 };
-
-std::vector<std::string> lines_of(const std::string& path) {
-  constexpr uint64_t kMaxPrompts = 1 << 24;
-  const std::string text = read_file(path, kMaxPrompts);
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find('\n', at), text.size());
-    if (end > at) lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
 
 // The clear model on the same texts: how many of the picked tokens are its likeliest too.
 Json agreement(const attention::PolynomialModel& model, const SequencesClient& client,
@@ -138,9 +123,7 @@ int generate_sequences(int argc, char** argv) {
     source.path = resolve_user_path(model_path);
     source.checkpoint = attention::load_checkpoint(source.path);
     source.codec.emplace(source.checkpoint);
-    for (const std::string& line : lines_of(resolve_user_path(prompts_path)))
-      source.prompts.push_back(source.codec->encode(line));
-    if (source.prompts.empty()) throw Error(message(prompts_path, " holds no prompt; give one a line"));
+    source.prompts = prompts_of_lines(*source.codec, prompts_path);
   } else {
     attention::ModelConfig config = published_shape(shape_name).config(static_cast<int>(context_tokens));
     if (layers > 0) config.layers = static_cast<int>(layers);

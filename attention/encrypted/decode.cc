@@ -316,11 +316,7 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
   nn::WeightInputs weights(builder, kind == Weights::kEncrypted);
   Decoder decoder(builder, weights, config, packing);
   const auto state = [&](const char* name) {
-    Values ciphertexts;
-    for (int c = 0; c < packing.state_ciphertexts(); ++c)
-      ciphertexts.push_back(
-          builder.input(input_name(packing, name, c), false, static_cast<size_t>(packing.features)));
-    return ciphertexts;
+    return state_inputs(builder, packing, name, static_cast<size_t>(packing.features));
   };
   Values x = state("x"), h;
   if (client_norm) h = state("h");
@@ -345,7 +341,7 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
       builder.output(values_name(packing, n, c), values[c]);
     }
   }
-  for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "x", c), x[c]);
+  state_outputs(builder, packing, x);
   Program program = std::move(builder).finish();
   PositionConstants constants = std::move(decoder).constants_in(program);
   return {std::move(program), std::move(constants), std::move(weights).take()};

@@ -120,10 +120,11 @@ class SequenceDecoder {
 };
 
 program::Constants SequenceConstants::at(int position) const {
-  const int first = block_ * cache_.block_tokens();
-  if (position < first || position >= std::min(first + cache_.block_tokens(), cache_.tokens()))
+  const int first = block_ * cache_.block_tokens(),
+            last = std::min(first + cache_.block_tokens(), cache_.tokens()) - 1;
+  if (position < first || position > last)
     throw Error(message("position ", position, " of sequences whose program is that of positions ", first,
-                        " to ", std::min(first + cache_.block_tokens(), cache_.tokens()) - 1));
+                        " to ", last));
   const ckks::Plain query_mask = cache_.query_mask(position);  // all masks are the same in all layers
   std::map<std::pair<Kind, int>, ckks::Plain> entry_masks;
   program::Constants constants;
@@ -179,14 +180,8 @@ SequencesProgram build(const ModelConfig& config, const Packing& packing, int to
   const DiagonalCache cache(config, packing, tokens);
   SequenceDecoder decoder(builder, config, cache, block);
   const EncryptedBlocks blocks(builder, config, packing);
-  const auto state = [&](const char* name) {
-    Values ciphertexts;
-    for (int c = 0; c < packing.state_ciphertexts(); ++c)
-      ciphertexts.push_back(builder.input(input_name(packing, name, c), false, packing.period()));
-    return ciphertexts;
-  };
-  Stream stream{state("x"), {}};
-  if (client_norm) stream.h = state("h");
+  Stream stream{state_inputs(builder, packing, "x", packing.period()), {}};
+  if (client_norm) stream.h = state_inputs(builder, packing, "h", packing.period());
   for (int n = 0; n < config.layers; ++n) {
     Builder::Scope scope(builder, "layer " + std::to_string(n));
     const FoldedLayer& layer = folded(n);
@@ -196,8 +191,7 @@ SequencesProgram build(const ModelConfig& config, const Packing& packing, int to
     const Values attention = decoder.attend(n, of_h, layer, functions.inverse());
     stream = blocks.finish(stream, of_h, attention, layer, functions);
   }
-  for (int c = 0; c < packing.state_ciphertexts(); ++c)
-    builder.output(input_name(packing, "x", c), stream.x[c]);
+  state_outputs(builder, packing, stream.x);
   return std::move(decoder).finish(std::move(builder));
 }
 

@@ -46,12 +46,7 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
     require_one_sequence(packing, cached_tokens);
   }
   Builder builder(packing.slots);
-  const auto input = [&](const char* name) {
-    std::vector<Value> ciphertexts;
-    for (int c = 0; c < packing.state_ciphertexts(); ++c)
-      ciphertexts.push_back(builder.input(input_name(packing, name, c), false, packing.period()));
-    return ciphertexts;
-  };
+  const auto input = [&](const char* name) { return state_inputs(builder, packing, name, packing.period()); };
   const bool post_norm = config.block == BlockKind::kPostNorm;
   Stream stream;
   if (!post_norm) stream.x = input("x");
@@ -84,8 +79,7 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
         blocks.finish(stream, of_h, attention.attend(of_h, layer, functions.inverse()), layer, functions);
   }
   if (config.classes == 0) {
-    for (int c = 0; c < packing.state_ciphertexts(); ++c)
-      builder.output(input_name(packing, "x", c), stream.x[c]);
+    state_outputs(builder, packing, stream.x);
   } else {
     const std::vector<Value> logits =
         encrypted_head(builder, post_norm ? stream.h : stream.x, head(), packing);
@@ -189,6 +183,17 @@ std::vector<std::vector<double>> class_logits(const ModelConfig& config, const P
 
 std::string input_name(const Packing& packing, const char* name, int ciphertext) {
   return numbered(name, packing.state_ciphertexts(), ciphertext);
+}
+
+std::vector<Value> state_inputs(Builder& builder, const Packing& packing, const char* name, size_t period) {
+  std::vector<Value> ciphertexts;
+  for (int c = 0; c < packing.state_ciphertexts(); ++c)
+    ciphertexts.push_back(builder.input(input_name(packing, name, c), false, period));
+  return ciphertexts;
+}
+
+void state_outputs(Builder& builder, const Packing& packing, const std::vector<Value>& x) {
+  for (int c = 0; c < packing.state_ciphertexts(); ++c) builder.output(input_name(packing, "x", c), x[c]);
 }
 
 double row_scale(int token, int power) { return std::pow(token + 1.0, -1.0 / power); }

@@ -49,6 +49,9 @@ void require_decodable(const ModelConfig&);
 
 // "x", or "x0", "x1" ... where the state takes several ciphertexts.
 std::string input_name(const Packing&, const char* name, int ciphertext);
+// The ciphertexts of a state under those names, their slots repeating with `period`; and of the last one, "x".
+std::vector<program::Value> state_inputs(program::Builder&, const Packing&, const char* name, size_t period);
+void state_outputs(program::Builder&, const Packing&, const std::vector<program::Value>& x);
 
 // (t + 1)^{-1/p}: the length of token t's row, so that row sums are means.
 double row_scale(int token, int power);

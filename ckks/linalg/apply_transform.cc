@@ -23,8 +23,10 @@ class WeightEncoder {
         basis_{level + 1, context.p_count(level)} {}
 
   std::vector<Plaintext> lone(const std::vector<int>& terms) const {
+    std::vector<Encoder::Coefficients> all(terms.size());
+    parallel_for(0, terms.size(), [&](size_t t) { all[t] = coefficients(terms[t]); });
     std::vector<Plaintext> out;
-    for (const Encoder::Coefficients& c : coefficients(terms)) {
+    for (const Encoder::Coefficients& c : all) {
       out.emplace_back(ring_, basis_, static_cast<int>(c.size()), scale_,
                        encoder_.maker().residues({{c.data(), c.size()}, c.size(), c.largest}, basis_));
     }
@@ -38,12 +40,8 @@ class WeightEncoder {
   }
 
  private:
-  std::vector<Encoder::Coefficients> coefficients(const std::vector<int>& terms) const {
-    std::vector<Encoder::Coefficients> out(terms.size());
-    parallel_for(0, terms.size(), [&](size_t t) {
-      out[t] = encoder_.coefficients(transform_.terms[terms[t]].weight.values(), level_, scale_);
-    });
-    return out;
+  Encoder::Coefficients coefficients(int term) const {
+    return encoder_.coefficients(transform_.terms[term].weight.values(), level_, scale_);
   }
 
   WeightTile encode(const TransformBlocks::Tile& tile) const {
@@ -56,8 +54,7 @@ class WeightEncoder {
     auto* const to = reinterpret_cast<double*>(joined.data());
     std::vector<double> largest(tile.terms.size());
     parallel_for(0, tile.terms.size(), [&](size_t t) {
-      const Encoder::Coefficients c =
-          encoder_.coefficients(transform_.terms[tile.terms[t]].weight.values(), level_, scale_);
+      const Encoder::Coefficients c = coefficients(tile.terms[t]);
       std::copy_n(c.data(), values, to + t * values);
       largest[t] = c.largest;
     });

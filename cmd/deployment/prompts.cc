@@ -198,6 +198,22 @@ PromptExamples::PromptExamples(const attention::ModelConfig& config,
   examples_ = attention::Examples(patches_);
 }
 
+std::string numbers_of(std::span<const int> tokens) {
+  std::string out;
+  for (const int token : tokens) out += (out.empty() ? "" : " ") + std::to_string(token);
+  return out;
+}
+
+std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file) {
+  std::vector<std::vector<int>> prompts;
+  std::istringstream lines(read_file(resolve_user_path(file), 1 << 24));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.empty()) prompts.push_back(codec.encode(line));
+  }
+  if (prompts.empty()) throw Error(message(file, " holds no prompt"));
+  return prompts;
+}
+
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest) {
   for (const auto& prompt : prompts) {
     const int tokens = static_cast<int>(prompt.size());
@@ -238,11 +254,7 @@ std::vector<std::vector<int>> PromptFlags::read(const PromptCodec& codec, int lo
   } else if (flags_.given("sample")) {
     prompts = codec.sample(static_cast<int>(sample_), seed());
   } else {
-    std::istringstream lines(read_file(resolve_user_path(file_), 1 << 24));
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.empty()) prompts.push_back(codec.encode(line));
-    }
-    if (prompts.empty()) throw Error(message(file_, " holds no prompt"));
+    prompts = prompts_of_lines(codec, file_);
   }
   require_answerable(prompts, codec, longest);
   return prompts;

@@ -76,6 +76,9 @@ class PromptCodec {
   int classes_ = 0;
 };
 
+// Tokens of a model that is a shape alone: "7 12 3".
+std::string numbers_of(std::span<const int> tokens);
+
 // Numbers in the longest prompt of a model.
 int longest_prompt(const attention::ModelConfig& config);
 
@@ -91,6 +94,9 @@ class PromptExamples {
   std::vector<std::vector<float>> patches_;
   attention::Examples examples_;
 };
+
+// Of a file, as the user names it: one a line, empty lines left out. Throws Error if there is none.
+std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file);
 
 // Throws Error for a prompt without tokens, one of more than `longest`, and one that asks nothing.
 void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest);

@@ -137,11 +137,15 @@ std::string range_use_advice(const std::vector<attention::RangeUse>& uses, doubl
   if (left == uses.end()) return "";
   const approx::Interval &domain = left->interval, &seen = left->seen;
   // Intervals of positive arguments are widened to both sides by the factor, others are symmetric.
-  double wider = std::max(seen.hi / domain.hi, domain.lo > 0 ? domain.lo / seen.lo : seen.lo / domain.lo);
-  if (!(wider > 1 && std::isfinite(wider))) wider = 2;
-  return message("values leave their interval, and what follows in their sequence is lost: first ",
-                 left->function, " of layer ", left->layer, ", seen in ", interval_text(seen), "; --margin ",
-                 format("%.2f", std::ceil(margin * wider * 100 + 1) / 100), " would have held it\n");
+  const double wider =
+      std::max(seen.hi / domain.hi, domain.lo > 0 ? domain.lo / seen.lo : seen.lo / domain.lo);
+  std::string advice =
+      message("values leave their interval, and what follows in their sequence is lost: first ",
+              left->function, " of layer ", left->layer, ", seen in ", interval_text(seen));
+  if (std::isfinite(wider))
+    advice +=
+        "; --margin " + format("%.2f", std::ceil(margin * wider * 100 + 1) / 100) + " would have held it";
+  return advice + "\n";
 }
 
 Json range_use_json(const std::vector<attention::RangeUse>& uses) {

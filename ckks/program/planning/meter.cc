@@ -52,10 +52,10 @@ class Memory {
 // encoded block by block where they are not kept.
 class Plaintexts {
  public:
-  Plaintexts(const ckks::Chain& chain, size_t slots) : chain_(chain), slots_(slots) {}
+  explicit Plaintexts(const ckks::Chain& chain) : chain_(chain) {}
 
   // Those of an instruction that are in memory together, met before or not: a vector, a block, or nothing.
-  double add(const Instruction& instruction, ckks::Level level) {
+  double add(const Instruction& instruction, const ckks::TransformSchedule& schedule, ckks::Level level) {
     double bytes = 0;
     bool is_new = true;
     if (instruction.plain.period() > 1) {  // a number takes no plaintext
@@ -70,7 +70,6 @@ class Plaintexts {
         periods += static_cast<double>(term.weight.period());
       const double value_bytes = 16.0 * (level + 1 + chain_.special_primes(level));
       if (is_new) bytes_ += value_bytes * periods;
-      const ckks::TransformSchedule schedule = ckks::transform_schedule(*instruction.linear, slots_);
       return value_bytes * static_cast<double>(ckks::largest_block_values(*instruction.linear, schedule));
     }
     if (is_new) bytes_ += bytes;
@@ -80,7 +79,6 @@ class Plaintexts {
 
  private:
   const ckks::Chain& chain_;
-  const size_t slots_;
   std::set<std::pair<const ckks::Complex*, int>> seen_;
   std::set<std::pair<ckks::TransformIdentity, int>> seen_maps_;
   double bytes_ = 0;
@@ -106,9 +104,9 @@ class HeldVectors {
   double bytes_ = 0;
 };
 
-// Decomposed digits, and the accumulators of a linear map.
-double scratch_bytes(const Instruction& instruction, ckks::Level level, const CostModel& model,
-                     size_t slots) {
+// Decomposed digits, and the accumulators of a linear map, which has this schedule.
+double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedule& schedule,
+                     ckks::Level level, const CostModel& model) {
   const ckks::Chain& chain = model.chain();
   const double extended = (level + 1 + chain.special_primes(level)) * chain.limb_bytes();
   switch (instruction.opcode) {
@@ -120,7 +118,6 @@ double scratch_bytes(const Instruction& instruction, ckks::Level level, const Co
     case Opcode::kSeries:
       return series_scratch_bytes(plan_on_powers_of_two(*instruction.series, level), chain);
     case Opcode::kLinear: {
-      const ckks::TransformSchedule schedule = ckks::transform_schedule(*instruction.linear, slots);
       const double accumulators = schedule.giant_rotations() + instruction.linear->outputs;
       return (chain.digits(level) * schedule.hoisted_inputs() + 2 * accumulators) * extended;
     }
@@ -183,7 +180,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
   MeterReading reading;
   count_keys(plan, model, reading);
   Memory memory(plan, model.chain(), shared_inputs);
-  Plaintexts plaintexts(model.chain(), plan.program.slots);
+  Plaintexts plaintexts(model.chain());
   HeldVectors constants;
   std::map<std::string, size_t> block_index;
   reading.lowest_level = model.chain().max_level;
@@ -212,7 +209,9 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
     if (bootstrap)
       for (Value result : instruction.results)
         if (plan.level[id(result)] < model.output_level(instruction.period)) drop_to(plan.level[id(result)]);
-    const double bytes = memory.live() + scratch_bytes(instruction, level, model, plan.program.slots);
+    ckks::TransformSchedule schedule;
+    if (instruction.linear) schedule = ckks::transform_schedule(*instruction.linear, plan.program.slots);
+    const double bytes = memory.live() + scratch_bytes(instruction, schedule, level, model);
     if (bytes > reading.peak_ciphertext_bytes) {
       reading.peak_ciphertext_bytes = bytes;
       reading.peak_operation = describe(instruction);
@@ -220,7 +219,7 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
     for (Value value : plan.last_use[i]) memory.release(value);
     constants.add(instruction);
     reading.peak_working_bytes =
-        std::max(reading.peak_working_bytes, bytes + plaintexts.add(instruction, level));
+        std::max(reading.peak_working_bytes, bytes + plaintexts.add(instruction, schedule, level));
 
     const std::string block = block_of(instruction.label, block_parts);
     const auto [found, is_new] = block_index.try_emplace(block, reading.blocks.size());

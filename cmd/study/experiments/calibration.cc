@@ -17,4 +17,8 @@ program::KernelSeconds kernel_seconds(StudyContext& context, const ckks::Context
   return kernels;
 }
 
+double number(const Json& reading, const char* member) {
+  return reading.at(member, "a reading").number(member);
+}
+
 }  // namespace psm::cmd

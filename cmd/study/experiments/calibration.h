@@ -1,4 +1,4 @@
-// One calibration of this machine for all readings of an experiment, those of a resumed run too.
+// What experiments that meter programs share: readings are JSON that a resumed run finds again.
 #pragma once
 
 #include "ckks/program/planning/calibrate.h"
@@ -6,6 +6,10 @@
 
 namespace psm::cmd {
 
+// Of one calibration of this machine for all readings of an experiment.
 program::KernelSeconds kernel_seconds(StudyContext& context, const ckks::Context& crypto);
+
+// A figure of a reading.
+double number(const Json& reading, const char* member);
 
 }  // namespace psm::cmd

@@ -50,10 +50,9 @@ Json metered(const PublishedShape& shape, int tokens, const ckks::Context& crypt
   json["bootstraps"] = reading.counts.bootstraps;
   json["key_switches"] = reading.counts.hoisted_key_switches + reading.counts.full_key_switches +
                          reading.counts.relinearisations + reading.counts.conjugations;
-  json["key_bytes"] = reading.program_key_bytes + reading.bootstrap_key_bytes;
+  json["key_bytes"] = reading.key_bytes();
   json["program_bytes"] = reading.constant_bytes;
-  json["peak_bytes"] =
-      reading.program_key_bytes + reading.bootstrap_key_bytes + reading.constant_bytes + reading.run_bytes();
+  json["peak_bytes"] = reading.peak_bytes();
   PassTimes none;
   none.seconds.resize(plan.program.instructions.size());
   none.encode_seconds.resize(plan.program.instructions.size());
@@ -64,10 +63,6 @@ Json metered(const PublishedShape& shape, int tokens, const ckks::Context& crypt
   }
   json["seconds"] = seconds;
   return json;
-}
-
-double number(const Json& reading, const char* member) {
-  return reading.at(member, "a reading").number("a reading");
 }
 
 double seconds_of(const Json& reading, const Kind& kind) {

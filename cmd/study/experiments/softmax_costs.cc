@@ -251,8 +251,6 @@ Json measured(const SoftmaxMethod& method, const ckks::Context& crypto, const pr
       {"error", divisor * block.unit * std::sqrt(squares / static_cast<double>(clear.size()))}};
 }
 
-double number(const Json& json, const char* member) { return json.at(member, "a reading").number(member); }
-
 // Seconds of a context of kKeyBlocks.back() blocks: every block of queries over its own keys and those before.
 double long_context(const std::vector<Json>& readings, const char* member) {
   double sum = 0;
