@@ -1,6 +1,7 @@
 #include "approx/approximation.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <utility>
@@ -35,6 +36,42 @@ program::Value Approximation::build(program::Builder& builder, program::Value v,
   if (!what.empty())
     builder.check_range(v, facts_.input_range.lo, facts_.input_range.hi, what, std::move(where));
   return kernel_->build(builder, v);
+}
+
+int Approximation::divisor() const {
+  if (kernel_->series() == nullptr) return 0;
+  const int degree = ckks::Series{*kernel_->series()}.degree();
+  const int m = static_cast<int>(std::bit_floor(static_cast<unsigned>(degree)));
+  return m >= 4 && degree < m + m / 2 ? m : 0;
+}
+
+std::vector<program::Value> Approximation::build_products(program::Builder& builder, program::Value v,
+                                                          std::span<const program::Value> y,
+                                                          const std::string& what) const {
+  std::vector<program::Value> products;
+  const int m = divisor();
+  if (m == 0) {
+    const program::Value out = builder.refresh(build(builder, v, what));
+    for (program::Value each : y) products.push_back(builder.multiply(each, out));
+    return products;
+  }
+  const program::Builder::Scope scope(builder, facts_.function);
+  builder.check_range(v, facts_.input_range.lo, facts_.input_range.hi, what);
+  const auto [quotient, remainder] = ckks::divide({*kernel_->series()}, m);
+  const program::Value r = builder.series(v, remainder);
+  program::Value t = v;  // T_m by doubling: as a series its coefficient would cost a level
+  for (int k = 1; k < m; k *= 2) {
+    const program::Value square = builder.square(t);
+    t = builder.add_constant(builder.add(square, square), -1);
+  }
+  const program::Value q = quotient.degree() == 0 ? program::Value{} : builder.series(v, quotient);
+  for (program::Value each : y) {
+    const program::Value of_q = q.valid() ? builder.multiply(q, each)
+                                          : builder.multiply_constant(each, quotient.coefficients[0]);
+    const std::pair<program::Value, program::Value> terms[] = {{r, each}, {t, of_q}};
+    products.push_back(builder.sum_of_products(terms));
+  }
+  return products;
 }
 
 int series_multiplications(const std::vector<double>& coefficients) {

@@ -70,6 +70,8 @@ class Approximation {
     virtual void evaluate(std::span<double> v) const = 0;  // in place, the same bits
     virtual program::Value build(program::Builder&, program::Value v) const = 0;
     virtual double exact(double x) const = 0;
+    // Of P in Chebyshev's basis, if build() is one series and nothing else.
+    virtual const std::vector<double>* series() const { return nullptr; }
   };
 
   Approximation(Facts facts, Cost cost, std::shared_ptr<const Kernel> kernel);
@@ -107,7 +109,19 @@ class Approximation {
   program::Value build(program::Builder& builder, program::Value v, const std::string& what = {},
                        ckks::Plain where = {}) const;
 
+  // out * y for each y, which may stand higher than v. Consumes products_depth() levels from v and at least two
+  // from y: depth() + 1, and a level less where P is one series of a degree from m to 3/2 m - 1, m a power of
+  // two, of at least 4. With P = R + T_m Q, deg R < m and deg Q < m / 2,
+  //     P y = R y + T_m (Q y),
+  // in which Q y is as deep as T_m; for two products a y instead of one.
+  std::vector<program::Value> build_products(program::Builder& builder, program::Value v,
+                                             std::span<const program::Value> y,
+                                             const std::string& what = {}) const;
+  int products_depth() const { return depth() + (divisor() == 0 ? 1 : 0); }
+
  private:
+  int divisor() const;  // m; 0: P is not divided
+
   Facts facts_;
   Cost cost_;
   std::shared_ptr<const Kernel> kernel_;

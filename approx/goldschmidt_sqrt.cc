@@ -138,14 +138,6 @@ Approximation unstarted(Interval domain, int iterations, bool relaxed) {
   return make_approximation(std::move(facts), std::move(folded), exact_inverse_sqrt);
 }
 
-struct SeriesRecipe {
-  std::vector<double> coefficients;
-  template <typename Arithmetic>
-  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
-    return a.series(v, coefficients);
-  }
-};
-
 }  // namespace
 
 Approximation goldschmidt_inverse_sqrt(Interval domain, int iterations) {

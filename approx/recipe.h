@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -99,6 +100,15 @@ typename Arithmetic::Value times_integer(Arithmetic& a, typename Arithmetic::Val
   return m % 2 == 0 ? even : a.add(even, x);
 }
 
+// One series.
+struct SeriesRecipe {
+  std::vector<double> coefficients;
+  template <typename Arithmetic>
+  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
+    return a.series(v, coefficients);
+  }
+};
+
 // Binds facts, recipe and the exact function into an Approximation.
 template <typename Recipe, typename Exact>
 Approximation make_approximation(Approximation::Facts facts, Recipe recipe, Exact exact) {
@@ -121,6 +131,10 @@ Approximation make_approximation(Approximation::Facts facts, Recipe recipe, Exac
       return recipe_.run(arithmetic, v);
     }
     double exact(double x) const override { return exact_(x); }
+    const std::vector<double>* series() const override {
+      if constexpr (std::is_same_v<Recipe, SeriesRecipe>) return &recipe_.coefficients;
+      return nullptr;
+    }
 
    private:
     Recipe recipe_;

@@ -22,6 +22,9 @@ struct ProgramReport {
 // Throws psm::Error if the twin sees a range left: the input's, a series' or a refreshed value's.
 ProgramReport run_program(const Approximation& approximation);
 
+// The same of build_products() on two factors; differences are of products.
+ProgramReport run_products(const Approximation& approximation);
+
 // The largest error_at() over `count` points.
 double worst_error(const Approximation& approximation, int count);
 

@@ -25,7 +25,9 @@ TEST_CASE("the levels of a layer are those of the block's description") {
     CAPTURE(client_norm);
     PolynomialOptions options;
     options.client_norm = client_norm;
-    const int norm = approx::design_inverse_sqrt(ranges.variance, options.norm_error).depth();
+    const approx::Approximation inverse_sqrt =
+        approx::design_inverse_sqrt(ranges.variance, options.norm_error);
+    const int norm = inverse_sqrt.depth(), product = inverse_sqrt.products_depth() - norm;
     const int inverse = approx::design_inverse(ranges.denominator, options.inverse_error).depth();
     const int gelu = approx::design_gelu(ranges.gelu_input, options.gelu_error).depth();
     const std::vector<LayerPath> paths =
@@ -34,15 +36,16 @@ TEST_CASE("the levels of a layer are those of the block's description") {
     for (size_t n = 0; n < 2; ++n) {
       CAPTURE(n);
       const bool has_norm = n > 0 || !client_norm;
-      const int of_norm = has_norm ? 2 + norm + 1 : 0;
+      // The matrices stand beside the norm, not behind it.
+      const int matrix_or_norm = has_norm ? 2 + norm + product : 1;
       const PathLevels &attention = paths[n].attention, &feed_forward = paths[n].feed_forward;
-      // query and key 1, scores 2, x^4 2, row sums 1, 1/x, division 1, output 1
-      CHECK(attention.total == of_norm + 1 + 2 + 2 + 1 + inverse + 1 + 1);
+      // scores 2, x^4 2, row sums 1, 1/x, division 1, output 1
+      CHECK(attention.total == matrix_or_norm + 2 + 2 + 1 + inverse + 1 + 1);
       CHECK(attention.inverse == inverse);
       CHECK(attention.inverse_sqrt == (has_norm ? norm : 0));
       CHECK(attention.gelu == 0);
-      CHECK(attention.besides() == (has_norm ? 11 : 8));
-      CHECK(feed_forward.total == of_norm + 1 + gelu + 1);
+      CHECK(attention.besides() == (has_norm ? 9 + product : 8));
+      CHECK(feed_forward.total == matrix_or_norm + gelu + 1);
       CHECK(feed_forward.gelu == gelu);
       CHECK(feed_forward.inverse == 0);
       CHECK(paths[n].critical().total == std::max(attention.total, feed_forward.total));

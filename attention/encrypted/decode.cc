@@ -74,12 +74,12 @@ class Decoder {
   }
 
   // The new x'; the token enters keys and values.
-  Values layer(const Values& x, const Values& h, const FoldedLayer& folded,
-               const LayerApproximations& polynomials, Values& keys, Values& values) {
+  Values layer(const Stream& stream, const FoldedLayer& folded, const LayerApproximations& polynomials,
+               Values& keys, Values& values) {
     constants_.layers_.push_back({.score = std::pow(std::abs(folded.row_sum_factor), 1.0 / constants_.power_),
                                   .value_mask = folded.value_range / std::abs(folded.row_sum_factor),
                                   .score_offset = folded.score_offset});
-    const Values projected = project(h, folded);
+    const Values projected = project(stream, folded, polynomials);
     Values queries;
     for (size_t c = 0; c < of_heads_.size(); ++c) {
       Builder::Scope scope(builder_, "cache");
@@ -93,7 +93,7 @@ class Decoder {
       Builder::Scope scope(builder_, "feed-forward");
       hidden = nn::encrypted_gelu(builder_, halves(projected), polynomials.gelu);
     }
-    return output(x, attention, hidden, folded);
+    return output(stream.x, attention, hidden, folded);
   }
 
   // After the last layer.
@@ -125,20 +125,25 @@ class Decoder {
   }
 
   // q, k, v and what gelu reads, all in regions of their own.
-  Values project(const Values& h, const FoldedLayer& folded) {
+  Values project(const Stream& stream, const FoldedLayer& folded, const LayerApproximations& polynomials) {
     Builder::Scope scope(builder_, "query, key, value, up");
     const nn::SlotMatrix matrices[] = {folded.q, folded.k, in_unit(folded.v, folded), folded.up};
     std::vector<ckks::Plain> biases = folded.q_bias;
     biases.insert(biases.end(), folded.k_bias.begin(), folded.k_bias.end());
     for (const ckks::Plain& bias : folded.v_bias) biases.push_back(in_unit(bias, folded));
     biases.insert(biases.end(), folded.up_bias.begin(), folded.up_bias.end());
-    Values all = weights_.linear(nn::dense_sources(builder_, h),
+    const bool normalised = !stream.h.empty();
+    Values all = weights_.linear(nn::dense_sources(builder_, normalised ? stream.h : stream.x),
                                  nn::dense_map(nn::above_one_another(matrices), project_, of_state_),
                                  name("query, key, value, up"));
+    for (Value& value : all) value = nn::sum_over_places(builder_, value, project_);
+    if (!normalised)
+      all = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x, folded.variance_weight,
+                                                         folded.variance_offset, polynomials.inverse_sqrt,
+                                                         all, name("variance"));
     for (int o = 0; o < project_.outputs; ++o)
-      all[o] =
-          weights_.add(nn::sum_over_places(builder_, all[o], project_), nn::in_regions(project_, o, biases),
-                       name("biases of query, key, value, up") + " " + std::to_string(o));
+      all[o] = weights_.add(all[o], nn::in_regions(project_, o, biases),
+                            name("biases of query, key, value, up") + " " + std::to_string(o));
     return all;
   }
 
@@ -318,8 +323,8 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
   const auto state = [&](const char* name) {
     return state_inputs(builder, packing, name, static_cast<size_t>(packing.features));
   };
-  Values x = state("x"), h;
-  if (client_norm) h = state("h");
+  Stream stream{state("x"), {}};
+  if (client_norm) stream.h = state("h");
   for (int n = 0; n < config.layers; ++n) {
     Builder::Scope scope(builder, "layer " + std::to_string(n));
     const FoldedLayer& layer = folded(n);
@@ -329,19 +334,14 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
       keys.push_back(builder.input(keys_name(packing, n, c), false, packing.period()));
       values.push_back(builder.input(values_name(packing, n, c), false, packing.period()));
     }
-    if (n > 0 || !client_norm) {
-      x = builder.refresh(x);
-      h = nn::encrypted_norm_of_token(builder, weights, x, layer.variance_weight, layer.variance_offset,
-                                      functions.inverse_sqrt,
-                                      weight_name(static_cast<size_t>(n), "variance"));
-    }
-    x = decoder.layer(x, h, layer, functions, keys, values);
+    if (n > 0 || !client_norm) stream.x = builder.refresh(stream.x);
+    stream = {decoder.layer(stream, layer, functions, keys, values), {}};
     for (int c = 0; c < packing.head_ciphertexts(); ++c) {
       builder.output(keys_name(packing, n, c), keys[c]);
       builder.output(values_name(packing, n, c), values[c]);
     }
   }
-  state_outputs(builder, packing, x);
+  state_outputs(builder, packing, stream.x);
   Program program = std::move(builder).finish();
   PositionConstants constants = std::move(decoder).constants_in(program);
   return {std::move(program), std::move(constants), std::move(weights).take()};

@@ -186,8 +186,7 @@ SequencesProgram build(const ModelConfig& config, const Packing& packing, int to
     Builder::Scope scope(builder, "layer " + std::to_string(n));
     const FoldedLayer& layer = folded(n);
     const LayerApproximations& functions = polynomials(n);
-    blocks.normalise(stream, layer, functions);
-    const Projections of_h = blocks.project(stream, layer);
+    const Projections of_h = blocks.project(stream, layer, functions);
     const Values attention = decoder.attend(n, of_h, layer, functions.inverse());
     stream = blocks.finish(stream, of_h, attention, layer, functions);
   }

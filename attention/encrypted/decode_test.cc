@@ -194,9 +194,9 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
     const program::Plan& plan = server.plans[run];
     CHECK(plan.bootstraps > 0);
     if (run > 0) CHECK(program::bootstrap_periods(plan) == std::set<size_t>{kSparse});
-    const int first = run == 0 ? 0 : kPrompt + static_cast<int>(run) - 1;
+    const int begin = run == 0 ? 0 : kPrompt + static_cast<int>(run) - 1;
     const std::vector<std::vector<int>> tokens{
-        {text.begin() + first, text.begin() + (run == 0 ? kPrompt : first + 1)}};
+        {text.begin() + begin, text.begin() + (run == 0 ? kPrompt : begin + 1)}};
     const SlotVectors inputs = client_inputs(model, packing, tokens);
     for (const auto& [name, slots] : inputs) exact[name] = noisy[name] = slots;
     const program::TwinResult twin = program::run_twin(plan.program, exact);
@@ -206,18 +206,28 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
         .noise_seed = run + 1};
     for (const auto& [name, value] : plan.program.inputs)  // a cache comes with its error
       if (!inputs.contains(name)) options.noise_std[value.id] = 0;
-    noisy = program::run_twin(plan.program, noisy, options).outputs;
+    const program::TwinResult first = program::run_twin(plan.program, noisy, options);
+    // A token has one variance and one denominator a head, so one draw of their errors says little.
+    constexpr uint64_t kDraws = 8;
+    std::map<std::string, double> square;
+    for (uint64_t draw = 0; draw < kDraws; ++draw) {
+      options.noise_seed = 100 * (draw + 1) + run;
+      for (const auto& [name, slots] : program::run_twin(plan.program, noisy, options).outputs)
+        square[name] += std::pow(ckks::rms_error(slots, twin.outputs.at(name)), 2) / kDraws;
+    }
+    noisy = first.outputs;
     exact = twin.outputs;
     server.run(run, inputs, state);
     CHECK(state.size() == exact.size());
     for (const auto& [name, slots] : exact) {
       CAPTURE(name);
-      const double predicted = ckks::rms_error(noisy.at(name), slots);
+      const double predicted = std::sqrt(square.at(name));
       const double measured = ckks::rms_error(server.party->decrypt(state.at(name)), slots);
       CAPTURE(predicted);
-      // Of a token the sine's error, which follows the value, is not averaged over positions: to 2.1 measured.
+      MESSAGE(name, " measured ", measured, " predicted ", predicted);
+      // Of a token the sine's error, which follows the value, is not averaged over positions.
       CHECK(measured < 3 * predicted);
-      CHECK(measured > predicted / 4);
+      CHECK(measured > predicted / 8);
       if (name != "x") CHECK(state.at(name).level() >= kCacheLevel);
     }
   }

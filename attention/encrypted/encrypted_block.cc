@@ -86,22 +86,19 @@ Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& fol
 EncryptedBlocks::EncryptedBlocks(Builder& builder, const ModelConfig& config, const Packing& packing)
     : builder_(builder), config_(config), packing_(packing) {}
 
-void EncryptedBlocks::normalise(Stream& stream, const FoldedLayer& folded,
-                                const LayerApproximations& polynomials) const {
-  if (!stream.h.empty()) return;
-  stream.x = builder_.refresh(stream.x);
-  stream.h = nn::encrypted_norm(builder_, stream.x, folded.variance_weight, folded.variance_offset,
-                                polynomials.inverse_sqrt);
-}
-
-Projections EncryptedBlocks::project(const Stream& stream, const FoldedLayer& folded) const {
-  const bool feeds = config_.block == BlockKind::kParallel;
+Projections EncryptedBlocks::project(Stream& stream, const FoldedLayer& folded,
+                                     const LayerApproximations& polynomials) const {
+  const bool feeds = config_.block == BlockKind::kParallel, normalised = !stream.h.empty();
   Builder::Scope scope(builder_, feeds ? "query, key, value, up" : "query, key, value");
   std::vector<nn::SlotMatrix> matrices = {folded.q, folded.k, folded.v};
   FeedMatrices feed;
   if (feeds) feed = feed_matrices(folded);
   matrices.insert(matrices.end(), feed.matrices.begin(), feed.matrices.end());
-  const Values all = nn::encrypted_linear(builder_, stream.h, matrices);
+  if (!normalised) stream.x = builder_.refresh(stream.x);
+  Values all = nn::encrypted_linear(builder_, normalised ? stream.h : stream.x, matrices);
+  if (!normalised)
+    all = nn::products_with_inverse_deviation(builder_, stream.x, folded.variance_weight,
+                                              folded.variance_offset, polynomials.inverse_sqrt, all);
   const size_t heads = static_cast<size_t>(packing_.head_ciphertexts());
   const std::span<const Value> from(all);
   return {.q = add_biases(builder_, from.subspan(0, heads), folded.q_bias),
@@ -204,9 +201,11 @@ Stream EncryptedBlocks::pre_norm(const Stream& stream, const Values& attention, 
     x = builder_.refresh(add(builder_, stream.x, sum_of_maps(builder_, terms, folded.out_bias, packing_)));
   }
   Builder::Scope scope(builder_, "feed-forward");
-  const Values g = nn::encrypted_norm(builder_, x, folded.second_norm.weight, folded.second_norm.offset,
-                                      *polynomials.second_inverse_sqrt);
-  const Values units = feed(g, folded, polynomials.gelu);
+  const FeedMatrices feed = feed_matrices(folded);
+  const Values sums = nn::products_with_inverse_deviation(
+      builder_, x, folded.second_norm.weight, folded.second_norm.offset, *polynomials.second_inverse_sqrt,
+      nn::encrypted_linear(builder_, x, feed.matrices));
+  const Values units = hidden(add_biases(builder_, sums, feed.bias), polynomials.gelu);
   const Term terms[] = {{folded.down, units}};
   return {add(builder_, x, sum_of_maps(builder_, terms, folded.down_bias, packing_)), {}};
 }
@@ -222,19 +221,15 @@ Stream EncryptedBlocks::post_norm(const Stream& stream, const Values& attention,
                            folded.variance_weight, folded.variance_offset, polynomials.inverse_sqrt);
   }
   Builder::Scope scope(builder_, "feed-forward");
-  const Values units = feed(g, folded, polynomials.gelu);
+  const FeedMatrices feed = feed_matrices(folded);
+  const Values units =
+      hidden(add_biases(builder_, nn::encrypted_linear(builder_, g, feed.matrices), feed.bias),
+             polynomials.gelu);
   const Term terms[] = {{folded.feed_skip, g}, {folded.down, units}};
   return {{},
           nn::encrypted_norm(
               builder_, builder_.refresh(sum_of_maps(builder_, terms, folded.down_bias, packing_)),
               folded.second_norm.weight, folded.second_norm.offset, *polynomials.second_inverse_sqrt)};
-}
-
-// The hidden units of what a norm of their own gives.
-Values EncryptedBlocks::feed(const Values& g, const FoldedLayer& folded,
-                             const approx::Approximation& gelu) const {
-  const FeedMatrices feed = feed_matrices(folded);
-  return hidden(add_biases(builder_, nn::encrypted_linear(builder_, g, feed.matrices), feed.bias), gelu);
 }
 
 }  // namespace psm::attention

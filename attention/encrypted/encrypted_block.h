@@ -10,7 +10,8 @@
 //
 //   hidden      gelu(W_up h), with the polynomial of whichever GELU; or silu(W_gate h) W_up h
 //
-// The stream between blocks is x', of kPostNorm h; h of the first block may be the client's.
+// The stream between blocks is x', of kPostNorm h; h of the first block may be the client's. Where the stream is
+// x', the matrices behind a norm go first: W N(x') = (W x') r.
 //
 // Levels from h to the stream or the next norm:
 //   attention      1 (q, k, v) + 2 (scores) + ceil(log2 p) + 1 (row sums) + depth of 1/x + 1 (division)
@@ -46,9 +47,8 @@ class EncryptedBlocks {
   // What is referred to outlives it.
   EncryptedBlocks(program::Builder&, const ModelConfig&, const Packing&);
 
-  // h of the stream where it is missing: the norm before the block.
-  void normalise(Stream&, const FoldedLayer&, const LayerApproximations&) const;
-  Projections project(const Stream&, const FoldedLayer&) const;
+  // With the norm before the block where h is missing; then x may be refreshed.
+  Projections project(Stream&, const FoldedLayer&, const LayerApproximations&) const;
   // The stream behind the block; `attention` divided by V, of each ciphertext of heads.
   Stream finish(const Stream&, const Projections& of_h, const std::vector<program::Value>& attention,
                 const FoldedLayer&, const LayerApproximations&) const;
@@ -56,7 +56,6 @@ class EncryptedBlocks {
  private:
   using Values = std::vector<program::Value>;
   Values hidden(const Values& half, const approx::Approximation& gelu) const;
-  Values feed(const Values& g, const FoldedLayer&, const approx::Approximation& gelu) const;
   Stream pre_norm(const Stream&, const Values& attention, const FoldedLayer&,
                   const LayerApproximations&) const;
   Stream post_norm(const Stream&, const Values& attention, const FoldedLayer&,

@@ -63,8 +63,7 @@ Program build(const ModelConfig& config, const Packing& packing, bool client_nor
     Builder::Scope scope(builder, "layer " + std::to_string(n));
     const FoldedLayer& layer = folded(n);
     const LayerApproximations& functions = polynomials(n);
-    blocks.normalise(stream, layer, functions);
-    const Projections of_h = blocks.project(stream, layer);
+    const Projections of_h = blocks.project(stream, layer, functions);
     if (cached_tokens != 0) {
       Builder::Scope inner(builder, "cache");
       const ckks::Plain value_mask =

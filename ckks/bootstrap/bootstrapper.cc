@@ -19,7 +19,7 @@ BootstrapPlan::BootstrapPlan(const Context& context)
   const ParameterSpec& spec = context.spec();
   const int log_slots = context.log_n() - 1;
   const DftFactors down =
-      slots_to_coeffs_factors(log_slots, split_butterflies(log_slots, spec.stc_levels, false));
+      slots_to_coeffs_factors(log_slots, slots_to_coeffs_butterflies(log_slots, spec.stc_levels));
   const DftFactors up =
       coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, spec.cts_levels, true));
   pre_rotation_ = -(down.shift + up.shift);

@@ -46,7 +46,7 @@ void check_bootstrap(const ParameterSpec& spec) {
     const auto start = std::chrono::steady_clock::now();
     const Ciphertext out = bootstrapper.apply(evaluator, in);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    CHECK(out.level() - context.entry_level() == 12);
+    CHECK(out.level() - context.entry_level() == 13);
     const Precision p = precision(decryptor.decrypt(out), z);
     MESSAGE(name, ": mean ", p.mean, " bits, worst ", p.worst, " bits, ", seconds, " s");
     CHECK(p.mean > 17);

@@ -124,6 +124,14 @@ std::vector<int> split_butterflies(int log_slots, int factors, bool larger_first
   return out;
 }
 
+std::vector<int> slots_to_coeffs_butterflies(int log_slots, int factors) {
+  const std::vector<int> even = split_butterflies(log_slots, factors, false);
+  if (even.back() <= kMostNotRepeating || factors == 1) return even;
+  std::vector<int> out = split_butterflies(log_slots - kMostNotRepeating, factors - 1, false);
+  out.push_back(kMostNotRepeating);
+  return out;
+}
+
 std::vector<Complex> slots_of_coefficients(std::span<const Complex> w) {
   const int n = static_cast<int>(w.size());
   std::vector<Complex> z(n);

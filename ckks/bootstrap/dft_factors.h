@@ -51,6 +51,12 @@ DftFactors coeffs_to_slots_factors(int log_slots, std::span<const int> butterfli
 // log_slots butterflies in `factors` factors of nearly equal size; the larger ones last or first.
 std::vector<int> split_butterflies(int log_slots, int factors, bool larger_first);
 
+// For SlotsToCoeffs in `factors` factors. The diagonals of the last one alone do not repeat: no more than
+// kMostNotRepeating butterflies, which would fill any memory, and up to kMostRepeating in each of the others,
+// whose rotations are cheap, with few limbs.
+constexpr int kMostNotRepeating = 6, kMostRepeating = 10;
+std::vector<int> slots_to_coeffs_butterflies(int log_slots, int factors);
+
 // The definition, for tests: z_j = sum_k w_k zeta^(5^j k), and the bit reversal.
 std::vector<Complex> slots_of_coefficients(std::span<const Complex> w);
 std::vector<Complex> bit_reversed(std::span<const Complex> x);

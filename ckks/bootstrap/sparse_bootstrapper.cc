@@ -10,7 +10,7 @@ namespace psm::ckks {
 namespace {
 
 // Butterflies in one factor: more would cost more rotations than a level saves.
-constexpr int kDownButterflies = 5, kUpButterflies = 4;
+constexpr int kDownButterflies = 8, kUpButterflies = 4;
 
 int factor_count(int butterflies, int at_most, int levels) {
   return std::min((butterflies + at_most - 1) / at_most, levels);

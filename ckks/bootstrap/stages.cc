@@ -35,13 +35,13 @@ const Context& require_bootstrappable(const Context& context) {
   const ParameterSpec& spec = context.spec();
   // A factor of k butterflies has 2^(k+1) - 1 diagonals of N / 2 slots: with few levels they would fill any
   // memory.
-  constexpr int kMaxButterflies = 6;
-  const int most = context.log_n() - 1, least = (most + kMaxButterflies - 1) / kMaxButterflies;
-  if (std::min(spec.stc_levels, spec.cts_levels) < least ||
+  const int most = context.log_n() - 1, least_up = (most + kMostNotRepeating - 1) / kMostNotRepeating,
+            least_down = 1 + (most - kMostNotRepeating + kMostRepeating - 1) / kMostRepeating;
+  if (spec.stc_levels < least_down || spec.cts_levels < least_up ||
       std::max(spec.stc_levels, spec.cts_levels) > most) {
     throw Error(message("parameters '", spec.name, "' have ", spec.stc_levels,
-                        " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from ", least,
-                        " to ", most, " each are possible"));
+                        " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from ",
+                        least_down, " and from ", least_up, " to ", most, " are possible"));
   }
   if (spec.encapsulation_hamming_weight < kMinEphemeralWeight) {
     throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",

@@ -33,8 +33,8 @@ constexpr uint64_t kParameters = 0xbe23d52999009a11;  // fingerprints
 constexpr struct {
   ckks::ParameterSpec (*spec)();
   uint64_t fingerprint;
-} kShipped[] = {{ckks::secure_n16, 0x2484a61c07e220ed},
-                {ckks::secure_n16_dense, 0xaf47210fc3616625},
+} kShipped[] = {{ckks::secure_n16, 0x21979d20dad11b8c},
+                {ckks::secure_n16_dense, 0xb9cb2849725d1584},
                 {[] { return ckks::secure_n16_leveled(8); }, 0x9b7a3adbf1cfe1e9}};
 
 constexpr double kTolerance = 1e-6;

@@ -71,7 +71,7 @@ int main() {
 
   re = plan.eval_mod().apply(server, re), im = plan.eval_mod().apply(server, im);
   c = server.add(re, server.multiply_by_i(im));
-  stage("EvalMod: a sine, which does not see I; twelve levels are back", c, slots(c));
+  stage("EvalMod: a sine, which does not see I; thirteen levels are back", c, slots(c));
   const Slots out = party.decrypt(c);
   const Ciphertext whole = Bootstrapper(context, party.encoder).apply(server, input);
   line("as Bootstrapper has them", party.decrypt(whole) == out);

@@ -181,7 +181,7 @@ TEST_CASE(
   const auto slot = [&](const std::string& stage, size_t j) {
     return complex(page.cells("of slots 0 to 3", stage).at(j));
   };
-  const std::map<std::string, std::string> levels{{"The message", "3"},
+  const std::map<std::string, std::string> levels{{"The message", "2"},
                                                   {"SlotsToCoeffs", "0"},
                                                   {"ModRaise", "27"},
                                                   {"CoeffsToSlots", "23"},

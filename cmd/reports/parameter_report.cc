@@ -33,7 +33,7 @@ struct Factors {
 };
 
 Factors factors_of(const ckks::ParameterSpec& spec) {
-  return {ckks::split_butterflies(spec.log_n - 1, spec.stc_levels, false),
+  return {ckks::slots_to_coeffs_butterflies(spec.log_n - 1, spec.stc_levels),
           ckks::split_butterflies(spec.log_n - 1, spec.cts_levels, true)};
 }
 

@@ -31,9 +31,9 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("the report has the bound with its source, a row for each proposal, primes and reasons") {
   const std::string report = parameter_report(sample());
   const ckks::Context context(sample().proposals[0].spec);
-  for (const char* part : {"at most 1555 (a source)", "900 beyond the bound", "12 x 40", "6 x 50", "4.00 GB",
-                           "125 ms", "to 27: 6 special primes, digits of 7 + 7 + 6 + 5 + 3",
-                           "SlotsToCoeffs 3 + 4 + 4", "one beyond 10, with probability 2^-22.0", "a reason"})
+  for (const char* part : {"at most 1555 (a source)", "900 beyond the bound", "13 x 40", "6 x 50", "4.00 GB",
+                           "115 ms", "to 27: 6 special primes, digits of 7 + 7 + 6 + 5 + 3",
+                           "SlotsToCoeffs 5 + 6", "one beyond 10, with probability 2^-22.0", "a reason"})
     CHECK_MESSAGE(contains(report, part), part, "\n", report);
   for (int i = 0; i <= context.max_level(); ++i) CHECK(contains(report, std::to_string(context.q(i))));
   for (int i = 0; i < context.ring().p_count(); ++i) CHECK(contains(report, std::to_string(context.p(i))));
@@ -69,8 +69,8 @@ TEST_CASE("the JSON makes the same chain again") {
   }
   CHECK(sum(numbers("stc_butterflies")) == 11);
   CHECK(sum(numbers("cts_butterflies")) == 11);
-  CHECK(p.at("stc_levels", "json").integer("stc_levels", 3, 3) == 3);
-  CHECK(p.at("seconds_a_level", "json").number("seconds_a_level") == 0.125);
+  CHECK(p.at("stc_levels", "json").integer("stc_levels", 2, 2) == 2);
+  CHECK(p.at("seconds_a_level", "json").number("seconds_a_level") == 1.5 / 13);
 }
 
 TEST_CASE("secrets go by name") {

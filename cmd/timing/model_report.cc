@@ -61,12 +61,7 @@ struct KernelRow {
 
 std::vector<KernelRow> kernel_rows(const ModelRun& run) {
   const KernelSums& sums = run.times.kernels;
-  double bootstrap_seconds = 0;
-  for (const PassPart& part : run.times.operations)
-    if (part.name == "bootstrap") bootstrap_seconds = part.seconds;
-  const int threads = run.times.pass.threads;
-  KernelRow rest{kOutside, threads * bootstrap_seconds,
-                 threads * (run.times.warm_pass() - bootstrap_seconds)};
+  KernelRow rest{kOutside, sums.threads_in_bootstraps, sums.threads_elsewhere};
   std::vector<KernelRow> rows;
   for (size_t kind = 0; kind < kKernelKinds; ++kind) {
     rows.push_back({name(static_cast<KernelKind>(kind)), sums.in_bootstraps[kind], sums.elsewhere[kind]});
@@ -79,7 +74,7 @@ std::vector<KernelRow> kernel_rows(const ModelRun& run) {
 
 std::string kernel_table(const ModelRun& run) {
   Table table({"kernel", "thread seconds", "share", "in bootstraps", "elsewhere"});
-  const double whole = run.times.pass.threads * run.times.warm_pass();
+  const double whole = run.times.kernels.threads_in_bootstraps + run.times.kernels.threads_elsewhere;
   for (const KernelRow& row : kernel_rows(run)) {
     const double both = row.in_bootstraps + row.elsewhere;
     const bool is_kernel = row.name != kOutside;
@@ -158,6 +153,8 @@ Json model_json(const ModelRun& run) {
     json["thread_seconds_by_kernel"][row.name]["in_bootstraps"] = row.in_bootstraps;
     json["thread_seconds_by_kernel"][row.name]["elsewhere"] = row.elsewhere;
   }
+  json["seconds_of_kernel_pass"] =
+      (times.kernels.threads_in_bootstraps + times.kernels.threads_elsewhere) / times.pass.threads;
   json["predicted_seconds"] = figures.predicted_warm();
   json["peak_rss_bytes"] = peak_resident_bytes();
   json["predicted_peak_bytes"] = figures.predicted_bytes();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -58,7 +59,7 @@ class Suite {
       starting(pass == 0 ? "the first pass" : message("warm pass ", pass, " of ", options_.repetitions));
       last = {};  // its outputs make room
       const double start = seconds_now();
-      PassTimes times = timed_pass(server, inputs, last, false);
+      PassTimes times = timed_pass(server, inputs, last, Watch::kInstructions);
       const double seconds = options_.device == nullptr ? sum(times.seconds) : seconds_now() - start;
       if (pass == 0) {
         times_.first = seconds;
@@ -73,14 +74,17 @@ class Suite {
         times_.bootstraps.push_back(seconds_now() - begin);
       }
     }
+    const bool on_device = options_.device != nullptr;
+    starting(on_device ? "a pass that waits for each instruction" : "a pass with its kernels timed");
+    last = {};
+    PassTimes watched =
+        timed_pass(server, inputs, last, on_device ? Watch::kDevice : Watch::kKernels);
     compare(last, twin);
-    if (options_.device != nullptr) {
-      starting("a pass that waits for each instruction");
-      break_down(timed_pass(server, inputs, last, true));
-      return std::move(times_);
-    }
+    times_.kernels = kernel_sums(d_.plan, watched);
     const auto at = std::find(times_.warm.begin(), times_.warm.end(), times_.warm_pass());
-    break_down(std::move(warm[at - times_.warm.begin()]));
+    PassTimes& median = warm[at - times_.warm.begin()];
+    median.kernels = watched.kernels;
+    break_down(std::move(on_device ? watched : median));
     return std::move(times_);
   }
 
@@ -95,15 +99,18 @@ class Suite {
     return encryptor.encrypt(encoder_.encode(value, d_.context->entry_level()));
   }
 
+  enum class Watch { kInstructions, kKernels, kDevice };
+
   PassTimes timed_pass(Server& server, const std::map<std::string, ckks::Ciphertext>& inputs,
-                       program::RunResult& result, bool waits) {
+                       program::RunResult& result, Watch watch) {
     PassTimes times;
     Progress progress("inferring on ciphertexts", static_cast<double>(d_.plan.program.instructions.size()));
-    KernelTimer timer;
+    std::optional<KernelTimer> timer;
+    if (watch != Watch::kInstructions) timer.emplace();
     program::RunOptions options;
-    options.waits = waits;
+    options.waits = watch == Watch::kDevice;
     options.progress = [&](size_t done, size_t) {
-      times.kernels.push_back(timer.take());
+      if (timer) times.kernels.push_back(timer->take());
       progress.set(static_cast<double>(done));
     };
     result = server.run(inputs, options);
@@ -134,7 +141,6 @@ class Suite {
     times_.computations = by_computation(d_.plan, pass, predicted);
     times_.operations =
         by_operation(d_.plan, pass, figures.costs(), predicted, figures.predicted_warm() - sum(predicted));
-    times_.kernels = kernel_sums(d_.plan, pass);
     times_.pass = std::move(pass);
   }
 

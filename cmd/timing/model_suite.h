@@ -3,12 +3,12 @@
 //
 // In order: the twin on the prompts, in the clear; keys, exactly those of the plan; encryption; a first pass,
 // which also encodes the plaintexts that are kept; warm passes, each followed by bootstraps of one complex
-// value alone, so that both are timed under the same load; decryption of the last pass. Both parties are in
-// one process.
+// value alone, so that both are timed under the same load; a last pass that times kernels too (kernel_timer.h),
+// which makes it 2% longer; its decryption. Both parties are in one process.
 //
-// Seconds of a pass are those of all its instructions, kernels timed (kernel_timer.h). The unit that a pass
+// Seconds of a pass are those of all its instructions. The unit that a pass
 // is measured in is the bootstrap: their ratio says what the machine's load and clock do not. On a device a pass
-// ends with its outputs at the host, and a last pass, which waits for each instruction, gives the parts.
+// ends with its outputs at the host, and the last one, which waits for each instruction, gives all parts.
 #pragma once
 
 #include <functional>

@@ -36,6 +36,7 @@ const char* computation(const Instruction& instruction) {
   const auto is_in = [&](const char* label) { return instruction.label.find(label) != std::string::npos; };
   if (instruction.opcode == Opcode::kBootstrap) return "bootstraps";
   const bool map = instruction.opcode == Opcode::kLinear;
+  if (is_in("/ norm")) return "inverse_square_root";  // behind the matrices that it divides
   if (is_in("/ query, key, value, up")) return "linear_query_key_value_up";
   if (is_in("/ output")) return "linear_output_down";
   if (is_in("/ attention / scores")) return map ? "masks" : "scores";
@@ -43,7 +44,6 @@ const char* computation(const Instruction& instruction) {
   if (is_in("/ attention / power")) return "powers";
   if (is_in("/ attention / denominator") || is_in("/ attention / division")) return "inverse";
   if (is_in("/ gelu")) return "gelu";
-  if (is_in("/ norm")) return "inverse_square_root";
   return "other";
 }
 
@@ -140,8 +140,9 @@ std::vector<PassPart> by_operation(const program::Plan& plan, const PassTimes& t
 KernelSums kernel_sums(const program::Plan& plan, const PassTimes& times) {
   KernelSums sums;
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    KernelTimes& sum =
-        plan.program.instructions[i].opcode == Opcode::kBootstrap ? sums.in_bootstraps : sums.elsewhere;
+    const bool bootstrap = plan.program.instructions[i].opcode == Opcode::kBootstrap;
+    KernelTimes& sum = bootstrap ? sums.in_bootstraps : sums.elsewhere;
+    (bootstrap ? sums.threads_in_bootstraps : sums.threads_elsewhere) += times.threads * times.seconds[i];
     for (size_t kind = 0; kind < kKernelKinds; ++kind) sum[kind] += times.kernels[i][kind];
   }
   return sums;

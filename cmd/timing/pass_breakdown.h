@@ -25,7 +25,7 @@ namespace psm::cmd {
 // By instruction.
 struct PassTimes {
   std::vector<double> seconds, encode_seconds;  // the second are part of the first
-  std::vector<KernelTimes> kernels;
+  std::vector<KernelTimes> kernels;             // of this pass, or of another that times them
   int threads = 1;
 };
 
@@ -42,11 +42,12 @@ std::vector<PassPart> by_computation(const program::Plan&, const PassTimes&,
 std::vector<PassPart> by_operation(const program::Plan&, const PassTimes&, const program::CostModel&,
                                    const std::vector<double>& predicted, double predicted_encoding);
 
-// Thread seconds of all kernels inside of bootstraps and elsewhere. What is missing to the seconds of all
-// threads is encoding, copies, and waiting at the end of parallel loops: a few in a hundred on one thread,
+// Thread seconds of all kernels inside of bootstraps and elsewhere, of a pass that times them. What is missing to
+// the seconds of all threads is encoding, copies, and waiting at the end of parallel loops: a few in a hundred on one thread,
 // most of it where other programs take processors from two.
 struct KernelSums {
   KernelTimes in_bootstraps{}, elsewhere{};
+  double threads_in_bootstraps = 0, threads_elsewhere = 0;  // kernels or not
 };
 KernelSums kernel_sums(const program::Plan&, const PassTimes&);
 

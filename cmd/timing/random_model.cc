@@ -10,7 +10,7 @@
 namespace psm::cmd {
 namespace {
 
-constexpr double kDenominatorSpan = 600;
+constexpr double kVarianceSpan = 6, kDenominatorSpan = 600;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ RandomModel random_model(const attention::ModelConfig& config, uint64_t seed, in
   TrainingRandom lengths = TrainingRandom(seed).split(0), tokens = TrainingRandom(seed).split(1);
   const auto width = static_cast<size_t>(config.width);
   for (size_t begin = 0; begin < weights.embedding.size(); begin += width) {
-    const double length = std::pow(10, lengths.uniform(-0.5, 0.5));
+    const double length = std::pow(kVarianceSpan, lengths.uniform(-0.25, 0.25));
     for (size_t i = begin; i < begin + width; ++i) weights.embedding[i] *= static_cast<float>(length);
   }
 

@@ -37,13 +37,12 @@ ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool of_b)
 }
 
 LinearSteps choose_linear_steps(int features, int inputs, int outputs, int sources) {
-  constexpr double kHoisted = 0.35;  // of a full key-switch
   constexpr double kKey = 0.5;       // what a further rotation key in memory is worth in key-switches
   LinearSteps best{features, 1};
   double least = 0;
   for (int babies = 1; babies <= features; babies *= 2) {
     const double cost =
-        kHoisted * sources * inputs * (babies - 1) + outputs * (features / babies - 1) + kKey * babies;
+        kHoistedSwitch * sources * inputs * (babies - 1) + outputs * (features / babies - 1) + kKey * babies;
     if (babies == 1 || cost < least) {
       least = cost;
       best.babies = babies;

@@ -37,9 +37,12 @@ struct LinearSteps {
   int babies = 1;
 };
 
+// What a hoisted key-switch takes of a full one, about.
+constexpr double kHoistedSwitch = 0.35;
+
 constexpr int kLinearSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
 
-// The B that costs least: a hoisted key-switch costs about a third of a full one, and memory holds the keys.
+// The B that costs least, the keys in memory counted.
 LinearSteps choose_linear_steps(int features, int inputs, int outputs, int sources = kLinearSources);
 
 // Entry (row, column) of A, or of B.

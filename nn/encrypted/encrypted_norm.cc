@@ -34,14 +34,11 @@ std::vector<Value> squares_of(Builder& builder, std::span<const Value> x) {
   return squares;
 }
 
-// x r, from the sum that v is but for its offset.
-std::vector<Value> divided(Builder& builder, std::span<const Value> x, Value sum, double offset,
+// y r, from the sum that v is but for its offset.
+std::vector<Value> divided(Builder& builder, std::span<const Value> y, Value sum, double offset,
                            const approx::Approximation& inverse_sqrt) {
   const Value v = builder.refresh(builder.add_constant(sum, offset));
-  const Value r = builder.refresh(inverse_sqrt.build(builder, v, "variance"));
-  std::vector<Value> h;
-  for (Value value : x) h.push_back(builder.multiply(value, r));
-  return builder.refresh(h);
+  return inverse_sqrt.build_products(builder, v, y, "variance");
 }
 
 void require_weights(std::span<const Value> x, std::span<const double> weight) {
@@ -51,22 +48,24 @@ void require_weights(std::span<const Value> x, std::span<const double> weight) {
 
 }  // namespace
 
-std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, std::span<const double> weight,
-                                  double offset, const approx::Approximation& inverse_sqrt) {
+std::vector<Value> products_with_inverse_deviation(Builder& builder, std::span<const Value> x,
+                                                   std::span<const double> weight, double offset,
+                                                   const approx::Approximation& inverse_sqrt,
+                                                   std::span<const Value> y) {
   require_weights(x, weight);
   const size_t features = weight.size() / x.size();
   if (std::all_of(x.begin(), x.end(), [&](Value value) { return builder.period(value) <= features; })) {
     WeightInputs plain(builder, false);
-    return encrypted_norm_of_token(builder, plain, x, weight, offset, inverse_sqrt, {});
+    return products_with_inverse_deviation_of_token(builder, plain, x, weight, offset, inverse_sqrt, y, {});
   }
   Builder::Scope scope(builder, "norm");
-  return divided(builder, x, sum_of_tokens(builder, squares_of(builder, x), weight), offset, inverse_sqrt);
+  return divided(builder, y, sum_of_tokens(builder, squares_of(builder, x), weight), offset, inverse_sqrt);
 }
 
-std::vector<Value> encrypted_norm_of_token(Builder& builder, WeightInputs& weights, std::span<const Value> x,
-                                           std::span<const double> weight, double offset,
-                                           const approx::Approximation& inverse_sqrt,
-                                           const std::string& name) {
+std::vector<Value> products_with_inverse_deviation_of_token(
+    Builder& builder, WeightInputs& weights, std::span<const Value> x, std::span<const double> weight,
+    double offset, const approx::Approximation& inverse_sqrt, std::span<const Value> y,
+    const std::string& name) {
   require_weights(x, weight);
   const size_t features = weight.size() / x.size();
   Builder::Scope scope(builder, "norm");
@@ -78,7 +77,13 @@ std::vector<Value> encrypted_norm_of_token(Builder& builder, WeightInputs& weigh
         name + " " + std::to_string(c));
   }
   const Value sum = builder.sum_over_rotations(builder.add_all(weighted), 1);
-  return divided(builder, x, sum, offset, inverse_sqrt);
+  return divided(builder, y, sum, offset, inverse_sqrt);
+}
+
+std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, std::span<const double> weight,
+                                  double offset, const approx::Approximation& inverse_sqrt) {
+  return builder.refresh(
+      products_with_inverse_deviation(builder, x, weight, offset, inverse_sqrt, x));
 }
 
 }  // namespace psm::nn

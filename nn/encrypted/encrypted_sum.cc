@@ -3,13 +3,26 @@
 #include <algorithm>
 
 #include "ckks/base/error.h"
+#include "nn/encrypted/encrypted_linear.h"
 
 namespace psm::nn {
+
+namespace {
+
+// Of B - 1 hoisted and 2 S / B - 1 full key-switches.
+int least_babies(int block) {
+  const auto cost = [&](int babies) { return kHoistedSwitch * (babies - 1) + 2.0 * block / babies; };
+  int babies = 1;
+  while (2 * babies <= block && cost(2 * babies) < cost(babies)) babies *= 2;
+  return babies;
+}
+
+}  // namespace
 
 ckks::LinearTransform block_sum_map(std::span<const double> weight, int block) {
   const int features = static_cast<int>(weight.size());
   PSM_CHECK(block > 0 && features % block == 0, "blocks of ", block, " in ", features, " features");
-  const int babies = std::min(block, 16);
+  const int babies = least_babies(block);
   ckks::LinearTransform map;
   for (int giant = -block; giant < block; giant += babies)
     for (int b = 0; b < babies; ++b) {

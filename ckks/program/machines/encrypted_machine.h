@@ -31,7 +31,7 @@
 namespace psm::program {
 
 struct MachineOptions {
-  size_t encoded_bytes = size_t{1} << 30;
+  size_t encoded_bytes = kKeptPlaintextBytes;
   // One for each period of the plan's sparse bootstraps (bootstrap_periods); they outlive the machine.
   std::vector<const ckks::SparseBootstrapper*> sparse_bootstrappers{};
   // Inputs by name that all runs share, such as encrypted weights: read where they are, neither copied nor part of

@@ -157,7 +157,9 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
 
 }  // namespace
 
-double MeterReading::kept_plaintext_bytes() const { return std::min(plaintext_bytes, 0x1p30); }
+double MeterReading::kept_plaintext_bytes() const {
+  return std::min(plaintext_bytes, static_cast<double>(kKeptPlaintextBytes));
+}
 
 double MeterReading::run_bytes() const {
   // What does not fit is in use beside what is kept, while its instruction runs.

@@ -20,7 +20,7 @@ namespace {
 constexpr int kMaxBits = 50;
 constexpr int kEvalModBits[] = {50, 49, 48, 47, 46, 45}, kCtsBits[] = {50, 48, 46, 44},
               kSpecialBits[] = {50, 49, 48, 47};
-constexpr int kMinStc = 3, kMaxStc = 4, kMinCts = 3, kMaxCts = 5;
+constexpr int kMinStc = 2, kMaxStc = 4, kMinCts = 3, kMaxCts = 5;
 constexpr int kMaxSpecial = 15;
 constexpr int kMoreLevels = 6;
 constexpr int kMinRatioBits = 4;          // EvalMod wants q_0 above eight times the scale

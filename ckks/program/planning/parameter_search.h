@@ -2,7 +2,7 @@
 // bootstrap fastest within the security table, for one kind of secret.
 //
 // Enumerated: primes of q_0, of EvalMod and of CoeffsToSlots by their bits (at most 50), special primes by
-// number and bits, and with them the digits; SlotsToCoeffs in 3 or 4 factors and CoeffsToSlots in 3 to 5, a
+// number and bits, and with them the digits; SlotsToCoeffs in 2 to 4 factors and CoeffsToSlots in 3 to 5, a
 // level each; computing levels from those wanted to a few more. Fixed: N = 2^16 (the one ring for which a
 // source bounds the ephemeral secret), EvalMod of degree 31 with three double angles, 8 levels (eval_mod.h),
 // the ephemeral weight 32 (so that |I| <= 16 always), and primes of SlotsToCoeffs and of the computing levels
@@ -28,7 +28,7 @@
 namespace psm::program {
 
 struct ParameterWish {
-  int levels = 12;  // between two bootstraps, at least
+  int levels = 13;  // between two bootstraps, at least
   int log_scale = 40;
   double precision_bits =
       19;                   // -log2 of the mean error of a bootstrap, uniform values in [-1, 1] + i [-1, 1]

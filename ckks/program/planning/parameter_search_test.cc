@@ -15,7 +15,7 @@
 namespace psm::program {
 namespace {
 
-const ParameterWish kWish{.proposals = 2};  // 12 levels, scale 2^40, 19 bits
+const ParameterWish kWish{.proposals = 2};  // 13 levels, scale 2^40, 19 bits
 const KernelSeconds kNominal;
 
 const ParameterSearch& found(int weight) {

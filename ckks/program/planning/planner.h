@@ -73,6 +73,9 @@ size_t longest_refreshed(const Program&);
 // The periods of the plan's sparse bootstraps; 0 among them if it has full ones.
 std::set<size_t> bootstrap_periods(const Plan&);
 
+// Encoded plaintexts that a machine keeps for further runs, unless it is told another number of bytes.
+constexpr size_t kKeptPlaintextBytes = size_t{1} << 31;
+
 // Values that must be kept to go on after `instruction`: a checkpoint. Instructions count from 0.
 std::vector<Value> live_after(const Plan&, size_t instruction);
 

@@ -28,12 +28,12 @@ bool contains(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("the default offers 128-bit security and twelve levels between two bootstraps") {
+TEST_CASE("the default offers 128-bit security and thirteen levels between two bootstraps") {
   const Context context(secure_n16());
   CHECK(context.n() == 65536);
   CHECK(context.log2_qp() <= 1555);
   CHECK(context.log2_qp() > 1549);
-  CHECK(context.compute_level() - context.entry_level() == 12);
+  CHECK(context.compute_level() - context.entry_level() == 13);
   CHECK(context.max_level() == 27);
   CHECK(claimed_security_bits(context.spec()) == 128);
   CHECK(contains(context.describe(), "128-bit security"));
@@ -165,7 +165,7 @@ TEST_CASE("every shipped set keeps within the bound of its secret, with the ephe
 
 TEST_CASE("the dense secret's set spends its larger bound on special primes: three digits") {
   const Context dense(secure_n16_dense()), sparse(secure_n16());
-  CHECK(dense.compute_level() - dense.entry_level() == 12);
+  CHECK(dense.compute_level() - dense.entry_level() == 13);
   CHECK(dense.log2_qp() > 1699);
   CHECK(dense.digit_count(dense.max_level()) == 3);
   CHECK(sparse.digit_count(sparse.max_level()) == 5);
@@ -174,7 +174,7 @@ TEST_CASE("the dense secret's set spends its larger bound on special primes: thr
 
 TEST_CASE("a modulus beyond the security table is refused, and the bound and its source are named") {
   ParameterSpec spec = secure_n16();
-  spec.compute_levels = 13;
+  spec.compute_levels = 14;
   CHECK(contains(refusal(spec), "exceeds the 1555 bits"));
   CHECK(contains(refusal(spec), "the PowerSoftmax paper's set, ternary secret of weight 192"));
   spec.insecure = true;

@@ -5,7 +5,7 @@
 //
 //   level        0 | 1 .. stc | .. compute ..        | .. evalmod ..   | .. cts .. = L
 //   prime       q_0| SlotsToCoeffs  usable levels    | EvalMod         | CoeffsToSlots
-//   bits         50| 3 x 40     12 x 40              | 8 x 50          | 4 x 50            (default)
+//   bits         50| 2 x 40     13 x 40              | 8 x 50          | 4 x 50            (default)
 //
 // and special primes p_0 .. p_{k-1} (6 x 50 bits), P = prod p_i, that exist only inside key switching.
 // log2(QP) of the default is 1550, within the bound for N = 2^16 and a ternary secret of weight 192
@@ -25,8 +25,8 @@ struct ParameterSpec {
   std::string name;
   int log_n = 16;  // ring degree N = 2^log_n; N/2 complex slots
   int q0_bits = 50;
-  int stc_levels = 3, stc_bits = 40;
-  int compute_levels = 12, compute_bits = 40;
+  int stc_levels = 2, stc_bits = 40;
+  int compute_levels = 13, compute_bits = 40;
   int evalmod_levels = 8, evalmod_bits = 50;
   int cts_levels = 4, cts_bits = 50;
   int p_count = 6, p_bits = 50;
@@ -36,7 +36,7 @@ struct ParameterSpec {
   bool insecure = false;                  // true: no security is claimed (tests); commands must refuse it
 };
 
-// The default: N = 2^16, 128-bit security, twelve usable levels between two bootstraps.
+// The default: N = 2^16, 128-bit security, thirteen usable levels between two bootstraps.
 ParameterSpec secure_n16();
 
 // The same chain under a dense ternary secret, which standard tables cover. What its larger bound allows is
