@@ -66,8 +66,8 @@ std::vector<program::Value> Approximation::build_products(program::Builder& buil
   }
   const program::Value q = quotient.degree() == 0 ? program::Value{} : builder.series(v, quotient);
   for (program::Value each : y) {
-    const program::Value of_q = q.valid() ? builder.multiply(q, each)
-                                          : builder.multiply_constant(each, quotient.coefficients[0]);
+    const program::Value of_q =
+        q.valid() ? builder.multiply(q, each) : builder.multiply_constant(each, quotient.coefficients[0]);
     const std::pair<program::Value, program::Value> terms[] = {{r, each}, {t, of_q}};
     products.push_back(builder.sum_of_products(terms));
   }

@@ -36,7 +36,8 @@ TEST_CASE("a series of up to half as many terms more than a power of two is mult
   struct Case {
     int degree, products_depth;
   };
-  for (const Case c : {Case{3, 3}, {4, 3}, {5, 3}, {6, 4}, {7, 4}, {8, 4}, {10, 4}, {11, 4}, {12, 5}, {20, 5}}) {
+  for (const Case c :
+       {Case{3, 3}, {4, 3}, {5, 3}, {6, 4}, {7, 4}, {8, 4}, {10, 4}, {11, 4}, {12, 5}, {20, 5}}) {
     CAPTURE(c.degree);
     const std::optional<Approximation> root = series_inverse_sqrt({1, 6}, c.degree);
     REQUIRE(root);

@@ -86,15 +86,14 @@ ProgramReport run_products(const Approximation& approximation) {
 
   const program::SlotVector input = normalised_points(approximation);
   program::SlotVector first(kSlots), second(kSlots);
-  for (int i = 0; i < kSlots; ++i)
-    first[i] = {std::sin(i), 0.25}, second[i] = {0.5, std::cos(3.0 * i)};
-  const program::TwinResult result =
-      program::run_twin(program, {{"v", input}, {"x", first}, {"y", second}});
+  for (int i = 0; i < kSlots; ++i) first[i] = {std::sin(i), 0.25}, second[i] = {0.5, std::cos(3.0 * i)};
+  const program::TwinResult result = program::run_twin(program, {{"v", input}, {"x", first}, {"y", second}});
 
   ProgramReport report = counted(program);
   for (int i = 0; i < kSlots; ++i) {
     const ckks::Complex out = result.outputs.at("out")[i],
-                        expected = (first[i] - second[i]) * approximation.evaluate_normalised(input[i].real());
+                        expected =
+                            (first[i] - second[i]) * approximation.evaluate_normalised(input[i].real());
     report.worst_difference = std::max(report.worst_difference, std::abs(out - expected));
     report.largest = std::max(report.largest, std::abs(out));
   }

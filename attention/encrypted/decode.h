@@ -10,8 +10,8 @@
 //
 // A layer, for each ciphertext of heads (C features a head, u a place of the cache, s = row_sum_factor, v_max
 // = value_range, weights as folded_weights.h has them):
-//   norm        h' = x' r                                             nn/encrypted/encrypted_norm.h
-//   project     (q; k; v / v_max; up) = (W; W_up) h' + b              a dense map
+//   project     (q; k; v / v_max; up) = ((W; W_up) x') r + b          a dense map, beside r of the norm
+//                                                                     (nn/encrypted/encrypted_norm.h)
 //   query       q~ = |s|^{1/p} (t + 1)^{-1/p} e^{i theta t} q         a mask; log2 P rotations fill all places
 //   cache       K <- K + [u = t] e^{i theta t} k                      two rotations to the place, and a mask
 //               V <- V + [u = t] v / |s|
@@ -35,7 +35,7 @@
 // Shapes: the caches have period T F = Packing::period(), of one sequence; what is in regions all slots; all else
 // F times a power of two. The program depends on t in constants alone (position_constants.h).
 //
-// Levels: 1 (project) + 1 (query) + 2 (scores) + ceil(log2 p) + depth of 1/x + 1 (division) + 2 (output) through
+// Levels: 2 + products_depth() of 1/sqrt (norm and project; 1 where h' is given) + 1 (query) + 2 (scores) + ceil(log2 p) + depth of 1/x + 1 (division) + 2 (output) through
 // attention; 1 more than the block's (encrypted_block.h), and between project and GELU as well: the masks. From K
 // 2 + ceil(log2 p) to the powers; 3 from V. A cache keeps its level: what is added to it comes down to it. Which
 // level that is, LevelBudget::carried says to the planner, for the prompt's program as well.

@@ -222,9 +222,8 @@ Stream EncryptedBlocks::post_norm(const Stream& stream, const Values& attention,
   }
   Builder::Scope scope(builder_, "feed-forward");
   const FeedMatrices feed = feed_matrices(folded);
-  const Values units =
-      hidden(add_biases(builder_, nn::encrypted_linear(builder_, g, feed.matrices), feed.bias),
-             polynomials.gelu);
+  const Values units = hidden(
+      add_biases(builder_, nn::encrypted_linear(builder_, g, feed.matrices), feed.bias), polynomials.gelu);
   const Term terms[] = {{folded.feed_skip, g}, {folded.down, units}};
   return {{},
           nn::encrypted_norm(

@@ -33,9 +33,10 @@ using SlotVectors = std::map<std::string, std::vector<std::complex<double>>>;
 program::Program build_program(const PolynomialModel&, const Packing&, int cached_tokens = 0);
 
 // A model that exists only as a shape, for the meter: weights without entries, and the polynomials that a
-// model with the ranges of ShapeRanges would need.
+// model with the ranges of ShapeRanges would need: about those of the model of Pythia 70M's shape in
+// train/README.md, with a margin of 1.5.
 struct ShapeRanges {
-  approx::Interval variance{0.1, 10};
+  approx::Interval variance{0.8, 10};
   approx::Interval denominator{1e-3, 1};
   double gelu_input = 6;    // or SiLU's
   double pooler_input = 4;  // of the sigmoid of a classifier's head

@@ -254,7 +254,8 @@ TEST_CASE("the parts that families add cost these instructions") {
   CHECK(other[Opcode::kLinear] == plain[Opcode::kLinear] + 2 * (1 + 2));
   // The hidden units of a model of 20 take two ciphertexts of 8 features: up's parts, and their products.
   CHECK(swiglu[Opcode::kConjugate] == plain[Opcode::kConjugate] + 2 * 2 * 2);
-  CHECK(swiglu[Opcode::kSumOfProducts] == plain[Opcode::kSumOfProducts] + 2 * 2);
+  // And what 1/sqrt of the second layer multiplies.
+  CHECK(swiglu[Opcode::kSumOfProducts] == plain[Opcode::kSumOfProducts] + 2 * 2 + 2);
   CHECK(swiglu[Opcode::kLinear] == plain[Opcode::kLinear]);
   // Heads of fewer keys are written out.
   ModelConfig llama = small("llama"), all_keys = llama;

@@ -141,7 +141,8 @@ TEST_CASE("shapes that no bootstrap fits are refused: parameters may come from a
   refused([](ParameterSpec& s) { s.q0_bits = 41; });
 }
 
-TEST_CASE("the plan of the default parameters is known without keys: few keys, no overflow, thirteen levels") {
+TEST_CASE(
+    "the plan of the default parameters is known without keys: few keys, no overflow, thirteen levels") {
   const Context context(secure_n16());
   const BootstrapPlan plan(context);
   CHECK(plan.output_level() - plan.entry_level() == 13);

@@ -124,5 +124,14 @@ TEST_CASE(
   CHECK(plan.key_bytes() < size_t{6} << 30);
 }
 
+TEST_CASE("up to 2^8 slots come to coefficients in one level") {
+  const Context context(secure_n16());
+  for (const auto& [slots, levels] : {std::pair(1 << 14, 12), {1 << 9, 12}, {1 << 8, 13}, {1 << 4, 13}}) {
+    CAPTURE(slots);
+    const SparseBootstrapPlan plan(context, slots);
+    CHECK(plan.output_level() - plan.entry_level() == levels);
+  }
+}
+
 }  // namespace
 }  // namespace psm::ckks

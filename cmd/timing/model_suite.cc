@@ -77,8 +77,7 @@ class Suite {
     const bool on_device = options_.device != nullptr;
     starting(on_device ? "a pass that waits for each instruction" : "a pass with its kernels timed");
     last = {};
-    PassTimes watched =
-        timed_pass(server, inputs, last, on_device ? Watch::kDevice : Watch::kKernels);
+    PassTimes watched = timed_pass(server, inputs, last, on_device ? Watch::kDevice : Watch::kKernels);
     compare(last, twin);
     times_.kernels = kernel_sums(d_.plan, watched);
     const auto at = std::find(times_.warm.begin(), times_.warm.end(), times_.warm_pass());

@@ -37,7 +37,7 @@ ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool of_b)
 }
 
 LinearSteps choose_linear_steps(int features, int inputs, int outputs, int sources) {
-  constexpr double kKey = 0.5;       // what a further rotation key in memory is worth in key-switches
+  constexpr double kKey = 0.5;  // what a further rotation key in memory is worth in key-switches
   LinearSteps best{features, 1};
   double least = 0;
   for (int babies = 1; babies <= features; babies *= 2) {

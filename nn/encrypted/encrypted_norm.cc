@@ -62,10 +62,12 @@ std::vector<Value> products_with_inverse_deviation(Builder& builder, std::span<c
   return divided(builder, y, sum_of_tokens(builder, squares_of(builder, x), weight), offset, inverse_sqrt);
 }
 
-std::vector<Value> products_with_inverse_deviation_of_token(
-    Builder& builder, WeightInputs& weights, std::span<const Value> x, std::span<const double> weight,
-    double offset, const approx::Approximation& inverse_sqrt, std::span<const Value> y,
-    const std::string& name) {
+std::vector<Value> products_with_inverse_deviation_of_token(Builder& builder, WeightInputs& weights,
+                                                            std::span<const Value> x,
+                                                            std::span<const double> weight, double offset,
+                                                            const approx::Approximation& inverse_sqrt,
+                                                            std::span<const Value> y,
+                                                            const std::string& name) {
   require_weights(x, weight);
   const size_t features = weight.size() / x.size();
   Builder::Scope scope(builder, "norm");
@@ -82,8 +84,7 @@ std::vector<Value> products_with_inverse_deviation_of_token(
 
 std::vector<Value> encrypted_norm(Builder& builder, std::span<const Value> x, std::span<const double> weight,
                                   double offset, const approx::Approximation& inverse_sqrt) {
-  return builder.refresh(
-      products_with_inverse_deviation(builder, x, weight, offset, inverse_sqrt, x));
+  return builder.refresh(products_with_inverse_deviation(builder, x, weight, offset, inverse_sqrt, x));
 }
 
 }  // namespace psm::nn
