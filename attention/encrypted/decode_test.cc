@@ -224,7 +224,6 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
       const double predicted = std::sqrt(square.at(name));
       const double measured = ckks::rms_error(server.party->decrypt(state.at(name)), slots);
       CAPTURE(predicted);
-      MESSAGE(name, " measured ", measured, " predicted ", predicted);
       // Of a token the sine's error, which follows the value, is not averaged over positions.
       CHECK(measured < 3 * predicted);
       CHECK(measured > predicted / 30);

@@ -83,6 +83,10 @@ TEST_CASE("butterflies are split evenly") {
   CHECK(split_butterflies(15, 4, true) == std::vector<int>{4, 4, 4, 3});
   CHECK(split_butterflies(15, 3, true) == std::vector<int>{5, 5, 5});
   CHECK(split_butterflies(11, 3, false) == std::vector<int>{3, 4, 4});
+  // The diagonals of the last factor alone are as long as the slots are many.
+  CHECK(slots_to_coeffs_butterflies(15, 3) == std::vector<int>{5, 5, 5});
+  CHECK(slots_to_coeffs_butterflies(15, 2) == std::vector<int>{9, 6});
+  CHECK(slots_to_coeffs_butterflies(11, 2) == std::vector<int>{5, 6});
 }
 
 }  // namespace
