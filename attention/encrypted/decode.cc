@@ -334,7 +334,7 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
       keys.push_back(builder.input(keys_name(packing, n, c), false, packing.period()));
       values.push_back(builder.input(values_name(packing, n, c), false, packing.period()));
     }
-    if (n > 0 || !client_norm) stream.x = builder.refresh(stream.x);
+    if (stream.h.empty()) stream.x = builder.refresh(stream.x);
     stream = {decoder.layer(stream, layer, functions, keys, values), {}};
     for (int c = 0; c < packing.head_ciphertexts(); ++c) {
       builder.output(keys_name(packing, n, c), keys[c]);

@@ -35,8 +35,8 @@
 // Shapes: the caches have period T F = Packing::period(), of one sequence; what is in regions all slots; all else
 // F times a power of two. The program depends on t in constants alone (position_constants.h).
 //
-// Levels: 2 + products_depth() of 1/sqrt (norm and project; 1 where h' is given) + 1 (query) + 2 (scores) + ceil(log2 p) + depth of 1/x + 1 (division) + 2 (output) through
-// attention; 1 more than the block's (encrypted_block.h), and between project and GELU as well: the masks. From K
+// Levels: 2 + products_depth() of 1/sqrt (norm and project; 1 where h' is given) + 1 (query) + 2 (scores) +
+// ceil(log2 p) + depth of 1/x + 1 (division) + 2 (output) through attention; 1 more than the block's (encrypted_block.h), and between project and GELU as well: the masks. From K
 // 2 + ceil(log2 p) to the powers; 3 from V. A cache keeps its level: what is added to it comes down to it. Which
 // level that is, LevelBudget::carried says to the planner, for the prompt's program as well.
 //

@@ -189,6 +189,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
   const double bootstrap_std = ckks::predict_error(server.full).rms();
   std::map<std::string, ckks::Ciphertext> state;
   SlotVectors exact, noisy;
+  std::map<std::string, double> all_measured, all_predicted;  // squares
   for (size_t run = 0; run < 3; ++run) {
     CAPTURE(run);
     const program::Plan& plan = server.plans[run];
@@ -206,7 +207,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
         .noise_seed = run + 1};
     for (const auto& [name, value] : plan.program.inputs)  // a cache comes with its error
       if (!inputs.contains(name)) options.noise_std[value.id] = 0;
-    const program::TwinResult first = program::run_twin(plan.program, noisy, options);
+    SlotVectors next = program::run_twin(plan.program, noisy, options).outputs;
     // A token has one variance and one denominator a head, so one draw of their errors says little.
     constexpr uint64_t kDraws = 8;
     std::map<std::string, double> square;
@@ -215,7 +216,7 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
       for (const auto& [name, slots] : program::run_twin(plan.program, noisy, options).outputs)
         square[name] += std::pow(ckks::rms_error(slots, twin.outputs.at(name)), 2) / kDraws;
     }
-    noisy = first.outputs;
+    noisy = std::move(next);
     exact = twin.outputs;
     server.run(run, inputs, state);
     CHECK(state.size() == exact.size());
@@ -226,9 +227,14 @@ TEST_CASE("a prompt and two tokens on ciphertexts differ from the twin by the pr
       CAPTURE(predicted);
       // Of a token the sine's error, which follows the value, is not averaged over positions.
       CHECK(measured < 3 * predicted);
-      CHECK(measured > predicted / 30);
+      all_measured[name] += measured * measured, all_predicted[name] += predicted * predicted;
       if (name != "x") CHECK(state.at(name).level() >= kCacheLevel);
     }
+  }
+  // And may be next to nothing for one of them.
+  for (const auto& [name, square] : all_measured) {
+    CAPTURE(name);
+    CHECK(std::sqrt(square) > std::sqrt(all_predicted.at(name)) / 4);
   }
 }
 

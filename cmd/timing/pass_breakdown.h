@@ -42,9 +42,9 @@ std::vector<PassPart> by_computation(const program::Plan&, const PassTimes&,
 std::vector<PassPart> by_operation(const program::Plan&, const PassTimes&, const program::CostModel&,
                                    const std::vector<double>& predicted, double predicted_encoding);
 
-// Thread seconds of all kernels inside of bootstraps and elsewhere, of a pass that times them. What is missing to
-// the seconds of all threads is encoding, copies, and waiting at the end of parallel loops: a few in a hundred on one thread,
-// most of it where other programs take processors from two.
+// Thread seconds of all kernels inside of bootstraps and elsewhere, of a pass that times them. What is missing
+// to the seconds of all threads is encoding, copies, and waiting at the end of parallel loops: a few in a
+// hundred on one thread, most of it where other programs take processors from two.
 struct KernelSums {
   KernelTimes in_bootstraps{}, elsewhere{};
   double threads_in_bootstraps = 0, threads_elsewhere = 0;  // kernels or not

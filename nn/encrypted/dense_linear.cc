@@ -46,9 +46,9 @@ std::optional<DenseShape> with_babies(size_t slots, int features, int babies, st
 
 // In full key-switches; a product's weight is a vector in memory as well.
 double cost(const DenseShape& shape, size_t inputs) {
-  constexpr double kHoisted = 0.35, kProduct = 0.15;
+  constexpr double kProduct = 0.15;
   const double sources = static_cast<double>(kSources * inputs);
-  return kHoisted * sources * (shape.babies - 1) +
+  return kHoistedSwitch * sources * (shape.babies - 1) +
          shape.outputs *
              (std::bit_width(static_cast<unsigned>(shape.places)) - 1 + kProduct * sources * shape.babies);
 }
