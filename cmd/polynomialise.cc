@@ -64,6 +64,9 @@ int polynomialise(int argc, char** argv) {
   const int64_t& tokens =
       flags.integer("tokens", 0, 0, 1 << 20,
                     "cuts the model's context to so many tokens, as the encrypted form has; 0: not");
+  const int64_t& windows =
+      flags.integer("windows", 128, 0, INT32_MAX,
+                    "of held-out text on which values outside the intervals are counted; 0: all");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -103,7 +106,8 @@ int polynomialise(int argc, char** argv) {
   if (data.any() || PromptCodec(checkpoint).is_recall()) {
     const Task task = Task::of(checkpoint, data.files());
     const train::Batch test = task.test();
-    const std::vector<attention::RangeUse> uses = attention::count_range_leaves(model, test.examples());
+    const std::vector<attention::RangeUse> uses = attention::count_range_leaves(
+        model, task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX).examples());
     std::printf("on unseen data:\n%s%s", range_use_table(uses, config.layers).c_str(),
                 range_use_advice(uses, margin).c_str());
     json["unseen"] = range_use_json(uses);

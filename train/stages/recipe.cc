@@ -40,9 +40,11 @@ class Recipe {
       weights.config.epsilon = options_.inference_epsilon;
       return weights;
     };
+    const bool again = models.trained.config.form == attention::PowerForm::kLengthAgnostic;
     attention::ModelWeights start = in_inference_form(models.trained);
     models.ranges_before = measure_ranges(start, source_, options_.range_sequences);
-    if (start.config.attention == attention::AttentionKind::kPowerSoftmax && options_.mean_denominator > 0) {
+    const bool power_softmax = start.config.attention == attention::AttentionKind::kPowerSoftmax;
+    if (power_softmax && !again && options_.mean_denominator > 0) {
       start = with_score_scale(
           std::move(start),
           training_examples(source_, kScaleSequences, derived_seed(options_.seed, kScaleData)),
@@ -55,6 +57,9 @@ class Recipe {
     models.final_model = in_inference_form(run("ranges", start, options_.range_training, kRangeData,
                                                options_.range_steps, /*stop_accuracy=*/1.1));
     models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
+    if (power_softmax && options_.largest_ratio > 0)
+      while (bound_denominators(models.final_model, models.ranges, options_.largest_ratio))
+        models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
     models.stages = stages_;
   }
 
@@ -190,7 +195,7 @@ void follow_paper(RecipeOptions& options) {
   options.model.power = 4;
   options.model.score_offset = false;
   options.constant_score_offset = {};
-  options.mean_denominator = 0;
+  options.mean_denominator = options.largest_ratio = 0;
 }
 
 void make_continual(RecipeOptions& options) {

@@ -5,10 +5,11 @@
 //                     random weights, or continual training (section "Continual Training"): softmax's
 //                     weights with the attention replaced, trained on for a short time
 //   3  ranges         the same weights trained on in exactly the form that runs encrypted
-//                     (length-agnostic, no c, inference_epsilon added to the mean), with the range losses
+//                     (length-agnostic, no c, inference_epsilon added to the mean), with the range losses;
+//                     denominators that span more than `largest_ratio` after it are brought to that
 //
 // It begins with random weights (run_recipe), or with a trained model (continue_recipe): a softmax model
-// enters at stage 2, one of another attention at stage 3. With another attention than PowerSoftmax in stage 2
+// enters at stage 2, one of another attention at stage 3, with the scores as they are if it has been through it. With another attention than PowerSoftmax in stage 2
 // the same stages run, named after it, without its forms. Then the ranges are measured. Step 3 of the
 // algorithm, the polynomials, follows from weights and ranges (attention/reference/polynomial_model.h).
 #pragma once
@@ -50,6 +51,7 @@ struct RecipeOptions {
   // drawn.
   double table_scale = 1;
   double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
+  double largest_ratio = 1e3;   // of the denominators after stage 3, max/min on training data; 0: none
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
   int validation_sequences = 128;

@@ -8,6 +8,20 @@
 #include "ckks/base/error.h"
 
 namespace psm::train {
+namespace {
+
+// Multiplies a head's scores.
+void scale_head(const attention::ModelConfig& config, attention::LayerWeights& layer, int head,
+                double factor) {
+  const size_t dims = config.head_dim(), per_head = dims * config.width;
+  const auto f = static_cast<float>(factor);
+  for (size_t i = head * per_head; i < (head + 1) * per_head; ++i) layer.wq[i] *= f;
+  if (config.has_score_offset()) layer.score_offset[head] *= f;
+  if (layer.bq.empty()) return;
+  for (size_t i = head * dims; i < (head + 1) * dims; ++i) layer.bq[i] *= f;
+}
+
+}  // namespace
 
 attention::ModelWeights with_score_scale(attention::ModelWeights weights, const Batch& examples,
                                          double denominator) {
@@ -44,21 +58,32 @@ attention::ModelWeights with_score_scale(attention::ModelWeights weights, const 
     for (size_t block = 0; block < blocks; ++block)
       logs[block].sum += one[block].sum, logs[block].rows += one[block].rows;
 
-  const size_t per_head = static_cast<size_t>(config.head_dim()) * config.width;
   for (int n = 0; n < config.layers; ++n)
     for (int head = 0; head < heads; ++head) {
       const LogSum& log = logs[static_cast<size_t>(n) * heads + head];
       if (log.rows == 0) continue;
       const double mean = log.sum / static_cast<double>(log.rows);
-      const auto factor = static_cast<float>(std::exp((std::log(denominator) - mean) / config.power));
-      attention::LayerWeights& layer = weights.layers[n];
-      for (size_t i = head * per_head; i < (head + 1) * per_head; ++i) layer.wq[i] *= factor;
-      if (config.has_score_offset()) layer.score_offset[head] *= factor;
-      const size_t dims = config.head_dim();
-      if (!layer.bq.empty())
-        for (size_t i = head * dims; i < (head + 1) * dims; ++i) layer.bq[i] *= factor;
+      scale_head(config, weights.layers[n], head, std::exp((std::log(denominator) - mean) / config.power));
     }
   return weights;
+}
+
+bool bound_denominators(attention::ModelWeights& weights, const attention::Ranges& measured, double ratio) {
+  const attention::ModelConfig& config = weights.config;
+  PSM_CHECK(config.attention == attention::AttentionKind::kPowerSoftmax && ratio > 1, ratio);
+  PSM_CHECK(measured.layers.size() == weights.layers.size(), measured.layers.size());
+  bool changed = false;
+  const double wanted = 0.99 * ratio;
+  for (int n = 0; n < config.layers; ++n) {
+    const approx::Interval& is = measured.layers[n].denominator;
+    if (is.hi <= ratio * is.lo) continue;
+    const double least = is.lo - config.epsilon, most = is.hi - config.epsilon;
+    const double factor = config.epsilon * (wanted - 1) / (most - wanted * least);
+    for (int head = 0; head < config.heads; ++head)
+      scale_head(config, weights.layers[n], head, std::pow(factor, 1.0 / config.power));
+    changed = true;
+  }
+  return changed;
 }
 
 }  // namespace psm::train

@@ -9,8 +9,17 @@
 //
 // The range losses then begin beside the interval that they ask for, instead of spending their steps (and the
 // model's perplexity) on the way there.
+//
+// After that training epsilon is what the largest denominator is measured against: D + epsilon spans at most
+// (max D + epsilon) / (min D + epsilon). Multiplying the scores of a layer by f^(1/p) multiplies D by f, which
+// is the same as dividing its epsilon by f; with
+//
+//     f = epsilon (r - 1) / (max D - r min D)
+//
+// the denominators span exactly r. What training leaves a little above a bound is brought under it so.
 #pragma once
 
+#include "attention/reference/ranges.h"
 #include "attention/shape/weights.h"
 #include "train/data/data.h"
 
@@ -20,5 +29,9 @@ namespace psm::train {
 // threads.
 attention::ModelWeights with_score_scale(attention::ModelWeights weights, const Batch& examples,
                                          double denominator);
+
+// Only for PowerSoftmax. Layers whose `measured` denominators span more than a factor of `ratio` > 1 get 0.99 of
+// it, whatever that does to the model, and the later ones read what comes out; false if there were none.
+bool bound_denominators(attention::ModelWeights& weights, const attention::Ranges& measured, double ratio);
 
 }  // namespace psm::train

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attention/batched/measure.h"
 #include "attention/reference/reference_forward.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
@@ -95,6 +96,28 @@ TEST_CASE("a head without scores is left alone") {
   std::fill(weights.layers[0].bq.begin(), weights.layers[0].bq.end(), 0.0f);
   const attention::ModelWeights scaled = with_score_scale(weights, task.test(4, 1), 1);
   CHECK(scaled.layers[0].wq == weights.layers[0].wq);
+}
+
+TEST_CASE("denominators that span too much are brought to the bound, the others left") {
+  const RecallTask task({3, 4, 2, 12});
+  const Batch examples = task.test(8, 1);
+  attention::ModelWeights weights = model_of(task);
+  weights.config.form = attention::PowerForm::kLengthAgnostic;
+  weights.config.epsilon = 0.01;
+  const attention::Ranges before = attention::measure_ranges(weights, examples.examples());
+  const auto ratio = [](const attention::Ranges& ranges, int layer) {
+    return ranges.layers[layer].denominator.hi / ranges.layers[layer].denominator.lo;
+  };
+  REQUIRE(ratio(before, 1) > 4 * ratio(before, 0));
+  const double bound = 2 * ratio(before, 0);
+  attention::ModelWeights bounded = weights;
+  CHECK(bound_denominators(bounded, before, bound));
+  const attention::Ranges after = attention::measure_ranges(bounded, examples.examples());
+  CHECK(bounded.layers[0].wq == weights.layers[0].wq);
+  CHECK(ratio(after, 0) == ratio(before, 0));
+  // Layer 1 reads what layer 0 left, which has not changed.
+  CHECK(ratio(after, 1) == doctest::Approx(0.99 * bound).epsilon(1e-4));
+  CHECK(!bound_denominators(bounded, after, bound));
 }
 
 }  // namespace
