@@ -15,6 +15,7 @@
 #include "nn/encrypted/encrypted_norm.h"
 #include "nn/encrypted/encrypted_power.h"
 #include "nn/encrypted/encrypted_sum.h"
+#include "nn/encrypted/spread_linear.h"
 
 namespace psm::attention {
 
@@ -54,7 +55,7 @@ class Decoder {
     if (places < kLeastPlaces)
       throw Error(message("a further token needs ", kLeastPlaces, " places of ", F, " features, but ",
                           packing.slots, " slots have ", places, "; take a model with a longer context"));
-    ffn_places_ = static_cast<int>(std::min(std::bit_ceil(static_cast<size_t>(parts)), places));
+    ffn_places_ = static_cast<int>(std::min(std::bit_ceil(static_cast<size_t>(parts)), places / 2));
     std::vector<nn::Congruence> rows(3 * static_cast<size_t>(heads));
     for (int part = 0; part < parts; ++part) {
       if (part % ffn_places_ == 0) ffn_.emplace_back(static_cast<size_t>(ffn_places_), -1);
@@ -66,7 +67,8 @@ class Decoder {
     of_heads_ = single_blocks(heads);
     project_ = nn::choose_dense_shape(packing.slots, F, of_state_, rows);
     attention_out_ = nn::choose_dense_shape(packing.slots, F, of_heads_, state);
-    feed_out_ = nn::choose_dense_shape(packing.slots, F, ffn_, state);
+    hidden_ = {packing.slots, F, ffn_places_};
+    to_spread_ = nn::spreading(hidden_);
     constants_.packing_ = packing;
     constants_.power_ = config.power;
     constants_.theta_ = rotary_angles(config, packing);
@@ -78,20 +80,19 @@ class Decoder {
                Values& keys, Values& values) {
     constants_.layers_.push_back({.score = std::pow(std::abs(folded.row_sum_factor), 1.0 / constants_.power_),
                                   .value_mask = folded.value_range / std::abs(folded.row_sum_factor),
-                                  .score_offset = folded.score_offset});
-    const Values projected = project(stream, folded, polynomials);
-    Values queries;
+                                  .score_offset = folded.score_offset,
+                                  .biases = {folded.q_bias, folded.k_bias, in_unit(folded.v_bias, folded)}});
+    const Projections projected = project(stream, folded, polynomials);
     for (size_t c = 0; c < of_heads_.size(); ++c) {
       Builder::Scope scope(builder_, "cache");
-      queries.push_back(query(projected, c));
-      keys[c] = builder_.add(keys[c], entry(projected, c, Kind::kKeyMask));
-      values[c] = builder_.add(values[c], entry(projected, c, Kind::kValueMask));
+      keys[c] = builder_.add(keys[c], projected.keys[c]);
+      values[c] = builder_.add(values[c], projected.values[c]);
     }
-    const Values attention = attend(queries, keys, values, folded, polynomials.inverse());
+    const Values attention = attend(projected.queries, keys, values, folded, polynomials.inverse());
     Values hidden;
     {
       Builder::Scope scope(builder_, "feed-forward");
-      hidden = nn::encrypted_gelu(builder_, halves(projected), polynomials.gelu);
+      hidden = nn::encrypted_gelu_of_real(builder_, projected.halves, polynomials.gelu);
     }
     return output(stream.x, attention, hidden, folded);
   }
@@ -108,6 +109,7 @@ class Decoder {
 
  private:
   using Kind = PositionConstants::Kind;
+  using Bias = PositionConstants::Bias;
 
   // The instruction that made `first` is one that depends on the position.
   Value depends(Kind kind, size_t ciphertext, int block, Value first) {
@@ -124,27 +126,58 @@ class Decoder {
     return which * static_cast<int>(of_heads_.size()) + static_cast<int>(c);
   }
 
-  // q, k, v and what gelu reads, all in regions of their own.
-  Values project(const Stream& stream, const FoldedLayer& folded, const LayerApproximations& polynomials) {
+  struct Projections {
+    Values
+        queries;  // half of q~ of each ciphertext of heads: twice the real part of its product is the score
+    Values keys, values;  // what is added to the caches
+    Values halves;        // of what gelu reads, in stacks
+  };
+
+  // r of the norm is the same in all slots: what is taken out of the projection's regions waits for nobody while
+  // r is computed.
+  Projections project(const Stream& stream, const FoldedLayer& folded,
+                      const LayerApproximations& polynomials) {
     Builder::Scope scope(builder_, "query, key, value, up");
     const nn::SlotMatrix matrices[] = {folded.q, folded.k, in_unit(folded.v, folded), folded.up};
-    std::vector<ckks::Plain> biases = folded.q_bias;
-    biases.insert(biases.end(), folded.k_bias.begin(), folded.k_bias.end());
-    for (const ckks::Plain& bias : folded.v_bias) biases.push_back(in_unit(bias, folded));
-    biases.insert(biases.end(), folded.up_bias.begin(), folded.up_bias.end());
     const bool normalised = !stream.h.empty();
     Values all = weights_.linear(nn::dense_sources(builder_, normalised ? stream.h : stream.x),
                                  nn::dense_map(nn::above_one_another(matrices), project_, of_state_),
                                  name("query, key, value, up"));
     for (Value& value : all) value = nn::sum_over_places(builder_, value, project_);
+    Values parts;
+    const size_t heads = of_heads_.size();
+    for (size_t c = 0; c < heads; ++c) parts.push_back(query(all, c));
+    for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, c, Kind::kKeyMask));
+    for (size_t c = 0; c < heads; ++c) parts.push_back(entry(all, c, Kind::kValueMask));
+    for (const Value value : halves(all)) parts.push_back(value);
     if (!normalised)
-      all = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x, folded.variance_weight,
-                                                         folded.variance_offset, polynomials.inverse_sqrt,
-                                                         all, name("variance"));
-    for (int o = 0; o < project_.outputs; ++o)
-      all[o] = weights_.add(all[o], nn::in_regions(project_, o, biases),
-                            name("biases of query, key, value, up") + " " + std::to_string(o));
-    return all;
+      parts = nn::products_with_inverse_deviation_of_token(builder_, weights_, stream.x,
+                                                           folded.variance_weight, folded.variance_offset,
+                                                           polynomials.inverse_sqrt, parts, name("variance"));
+    Projections projected;
+    for (size_t c = 0; c < heads; ++c) {
+      projected.queries.push_back(with_bias(Bias::kQuery, parts[c], c));
+      projected.keys.push_back(with_bias(Bias::kKey, parts[heads + c], c));
+      projected.values.push_back(with_bias(Bias::kValue, parts[2 * heads + c], c));
+    }
+    for (size_t i = 0; i < ffn_.size(); ++i)
+      projected.halves.push_back(weights_.add(parts[3 * heads + i],
+                                              nn::spread(hidden_, ffn_[i], folded.up_bias),
+                                              name("bias of up") + " " + std::to_string(i)));
+    return projected;
+  }
+
+  // What q, k or v has besides W x', as its mask leaves it.
+  Value with_bias(Bias which, Value x, size_t c) {
+    if (!weights_.encrypted())
+      return depends(Kind::kBias, c, static_cast<int>(which),
+                     builder_.add_plain(x, constants_.bias(factors(), which, c, 0)));
+    constexpr const char* kNames[] = {"bias of query ", "bias of key ", "bias of value "};
+    const size_t i = static_cast<size_t>(which);
+    const Value bias = weights_.input(factors().biases[i][c], false, name(kNames[i]) + std::to_string(c));
+    return builder_.add(x,
+                        depends(Kind::kBiasFactor, c, static_cast<int>(which),
+                                builder_.multiply_plain(bias, constants_.bias_factor(factors(), which, 0))));
   }
 
   // v / value_range: beside q and k, whose masks would let through a part of what is much larger than they.
@@ -153,14 +186,16 @@ class Decoder {
     return v;
   }
 
-  static ckks::Plain in_unit(const ckks::Plain& v, const FoldedLayer& folded) {
-    if (!v.has_data()) return v;
-    std::vector<ckks::Complex> values(v.values().begin(), v.values().end());
-    for (ckks::Complex& value : values) value /= folded.value_range;
-    return ckks::Plain(std::move(values));
+  static std::vector<ckks::Plain> in_unit(std::vector<ckks::Plain> biases, const FoldedLayer& folded) {
+    for (ckks::Plain& v : biases) {
+      if (!v.has_data()) continue;
+      std::vector<ckks::Complex> values(v.values().begin(), v.values().end());
+      for (ckks::Complex& value : values) value /= folded.value_range;
+      v = ckks::Plain(std::move(values));
+    }
+    return biases;
   }
 
-  // Half of q~: twice the real part of its product is the score.
   Value query(const Values& projected, size_t c) {
     const int block = head_block(0, c);
     const Value masked = depends(Kind::kQueryMask, c, block,
@@ -183,24 +218,21 @@ class Decoder {
     return builder_.sum_over_rotations(entry, packing_.period());
   }
 
-  // The stacks that gelu reads.
+  // The stacks that gelu reads, spread for the map behind it; their real parts count.
   Values halves(const Values& projected) {
     Values stacks;
     for (const nn::Stack& stack : ffn_) {
       std::vector<int> blocks;
       for (const int part : stack)
         blocks.push_back(part < 0 ? part : part + 3 * static_cast<int>(of_heads_.size()));
-      stacks.push_back(taken(projected, project_, blocks, ffn_places_));
+      const Value repeated[] = {builder_.sum_over_rotations(
+          masked(projected, project_, blocks), static_cast<size_t>(ffn_places_ * packing_.features))};
+      stacks.push_back(builder_.linear(repeated, to_spread_)[0]);
     }
     return stacks;
   }
 
-  // These blocks from their regions, repeated with `places`.
-  Value taken(const Values& from, const nn::DenseShape& shape, const std::vector<int>& blocks, int places) {
-    return builder_.sum_over_rotations(masked(from, shape, blocks),
-                                       static_cast<size_t>(places * packing_.features));
-  }
-
+  // These blocks in their regions alone.
   Value masked(const Values& from, const nn::DenseShape& shape, const std::vector<int>& blocks) {
     std::set<int> outputs;
     for (const int block : blocks)
@@ -238,17 +270,17 @@ class Decoder {
       row_sums.push_back(folded.row_sum_factor < 0 ? builder_.negate(sum) : sum);
     }
     const Values inverses = invert_row_sums(builder_, std::move(row_sums), folded, inverse);
+    // The division goes first: V waits for nobody, and the powers stand lowest.
     Values outputs;
     for (size_t c = 0; c < queries.size(); ++c) {
-      Value sum;
+      Value divided;
       {
-        Builder::Scope inner(builder_, "values");
-        sum = builder_.sum_over_rotations(builder_.multiply(powers[c], values[c]), F);
+        Builder::Scope inner(builder_, "division");
+        divided = builder_.multiply(values[c], inverses[c]);
       }
-      Builder::Scope inner(builder_, "division");
-      outputs.push_back(builder_.multiply(sum, inverses[c]));
+      Builder::Scope inner(builder_, "values");
+      outputs.push_back(builder_.sum_over_rotations(builder_.multiply(powers[c], divided), F));
     }
-    Builder::Scope inner(builder_, "division");
     return builder_.refresh(outputs);
   }
 
@@ -269,23 +301,19 @@ class Decoder {
 
   Values output(const Values& x, const Values& attention, const Values& hidden, const FoldedLayer& folded) {
     Builder::Scope scope(builder_, "output");
-    const auto mapped = [&](const Values& inputs, const nn::SlotMatrix& w, const nn::DenseShape& shape,
-                            std::span<const nn::Stack> columns, const char* what) {
-      Values z =
-          weights_.linear(nn::dense_sources(builder_, inputs), nn::dense_map(w, shape, columns), name(what));
-      for (Value& value : z) value = nn::sum_over_places(builder_, value, shape);
-      return z;
-    };
-    const Values of_attention = mapped(attention, folded.o, attention_out_, of_heads_, "output"),
-                 of_hidden = mapped(hidden, folded.down, feed_out_, ffn_, "down");
+    Values of_attention = weights_.linear(nn::dense_sources(builder_, attention),
+                                          nn::dense_map(folded.o, attention_out_, of_heads_), name("output"));
+    for (Value& value : of_attention) value = nn::sum_over_places(builder_, value, attention_out_);
+    const Values of_hidden =
+        weights_.linear(hidden, nn::spread_map(folded.down, hidden_, ffn_), name("down"));
     Values sum;
     for (size_t c = 0; c < x.size(); ++c) {
-      const std::vector<int> block{static_cast<int>(c)};
-      const Value change =
-          builder_.add(masked(of_attention, attention_out_, block), masked(of_hidden, feed_out_, block));
-      const Value replicated = builder_.sum_over_rotations(change, static_cast<size_t>(packing_.features));
-      sum.push_back(builder_.add(x[c], weights_.add(replicated, folded.out_bias[c],
-                                                    name("bias of output") + " " + std::to_string(c))));
+      const size_t F = static_cast<size_t>(packing_.features);
+      const Value from_attention =
+          builder_.sum_over_rotations(masked(of_attention, attention_out_, {static_cast<int>(c)}), F);
+      const Value change = builder_.add(from_attention, nn::sum_over_slots(builder_, of_hidden[c], hidden_));
+      sum.push_back(builder_.add(
+          x[c], weights_.add(change, folded.out_bias[c], name("bias of output") + " " + std::to_string(c))));
     }
     return sum;
   }
@@ -302,7 +330,9 @@ class Decoder {
   int ffn_places_ = 1;
   PositionConstants constants_;
   std::vector<nn::Stack> of_state_, of_heads_, ffn_;  // blocks of columns: of the state, heads, hidden units
-  nn::DenseShape project_, attention_out_, feed_out_;
+  nn::DenseShape project_, attention_out_;
+  nn::SpreadShape hidden_;
+  ckks::LinearTransform to_spread_;
 };
 
 Program DecodeProgram::at(int position) const {

@@ -152,7 +152,7 @@ TEST_CASE("prompts of all lengths differ in constants, and so do tokens of all p
                        doctest::Contains("constant"), Error);
 }
 
-TEST_CASE("a layer of one token repeats with its features, but for scores and caches") {
+TEST_CASE("a layer of one token repeats with its features, but for scores, caches and hidden units") {
   const ModelConfig config = small_config(16, 2, 32, 0.5);
   const Packing packing = make_packing(config, kContext, 512, 1);
   const program::Program program = build_decode_shape_program(config, packing).program;
@@ -162,7 +162,8 @@ TEST_CASE("a layer of one token repeats with its features, but for scores and ca
     if (instruction.opcode == program::Opcode::kRefresh)
       for (program::Value value : instruction.arguments) {
         ++refreshed;
-        CHECK(program.value_period[value.id] <= 4 * F);
+        CAPTURE(instruction.label);
+        if (!instruction.label.ends_with("gelu")) CHECK(program.value_period[value.id] <= F);
       }
   CHECK(refreshed > 0);
   for (const program::NamedValue& output : program.outputs)

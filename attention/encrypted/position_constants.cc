@@ -24,12 +24,37 @@ ckks::Plain PositionConstants::once(const ckks::Plain& period) const {
 }
 
 ckks::Plain PositionConstants::query_mask(const Factors& factors, int block, int position) const {
-  const size_t F = static_cast<size_t>(packing_.features);
-  const size_t first = static_cast<size_t>(regions_[block].first) * F;
+  const ckks::Plain factor = bias_factor(factors, Bias::kQuery, position);
   std::vector<ckks::Complex> mask(packing_.slots);
-  for (size_t f = 0; f < F; ++f)
-    mask[first + f] = std::polar(score_scale(factors, position) / 2, theta_[f % theta_.size()] * position);
+  std::copy(factor.values().begin(), factor.values().end(),
+            mask.begin() + ptrdiff_t{regions_[block].first} * packing_.features);
   return ckks::Plain(std::move(mask));
+}
+
+ckks::Plain PositionConstants::bias_factor(const Factors& factors, Bias which, int position) const {
+  switch (which) {
+    case Bias::kQuery: {
+      std::vector<ckks::Complex> factor(static_cast<size_t>(packing_.features));
+      for (size_t f = 0; f < factor.size(); ++f)
+        factor[f] = std::polar(score_scale(factors, position) / 2, theta_[f % theta_.size()] * position);
+      return ckks::Plain(std::move(factor));
+    }
+    case Bias::kKey:
+      return cache_key_mask(packing_, theta_, position, position + 1);
+    case Bias::kValue:
+      return cache_value_mask(packing_, factors.value_mask, position, position + 1);
+  }
+  throw Error("no such bias");
+}
+
+ckks::Plain PositionConstants::bias(const Factors& factors, Bias which, size_t ciphertext,
+                                    int position) const {
+  const ckks::Plain factor = bias_factor(factors, which, position);
+  const ckks::Plain& bias = factors.biases[static_cast<size_t>(which)][ciphertext];
+  if (!bias.has_data()) return ckks::Plain::shape_only(factor.period(), false);
+  std::vector<ckks::Complex> slots(factor.values().begin(), factor.values().end());
+  for (size_t slot = 0; slot < slots.size(); ++slot) slots[slot] *= bias.at(slot % bias.period());
+  return ckks::Plain(std::move(slots));
 }
 
 ckks::Plain PositionConstants::key_mask(int position) const {
@@ -97,6 +122,12 @@ program::Constants PositionConstants::at(int position) const {
         break;
       case Kind::kValueMask:
         instruction.plain = value_mask(factors, position);
+        break;
+      case Kind::kBias:
+        instruction.plain = bias(factors, Bias{constant.block}, constant.ciphertext, position);
+        break;
+      case Kind::kBiasFactor:
+        instruction.plain = bias_factor(factors, Bias{constant.block}, position);
         break;
       case Kind::kScoreOffsets:
         instruction.plain = score_offsets(factors, constant.ciphertext, position);

@@ -2,8 +2,8 @@
 // one plan serves all positions (with_constants in planner.h).
 //
 // For each ciphertext of heads: the query's mask, from its region of the projection; the two masks of the
-// caches' new place; the rotations from the regions of k and v to that place; and score offsets, or what
-// encrypted ones are multiplied by.
+// caches' new place; the rotations from the regions of k and v to that place; biases of q, k and v as these masks
+// leave them, and score offsets, or what encrypted ones are multiplied by.
 //
 // The way from a region to place t is a rotation by some number of places, any of the P that there are. It is
 // made of two, near + far, of G and P / G kinds, none of them zero, so that all positions have the same
@@ -11,6 +11,7 @@
 //     near in {1, ..., G},   far in {1, G + 1, 2 G + 1, ...},   near + far = region - t  modulo P,  G ~ sqrt P.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "attention/encrypted/packing.h"
@@ -28,16 +29,28 @@ class PositionConstants {
 
  private:
   friend class Decoder;
-  enum class Kind { kQueryMask, kNearPlace, kFarPlace, kKeyMask, kValueMask, kScoreOffsets, kScoreMask };
+  enum class Kind {
+    kQueryMask,
+    kNearPlace,
+    kFarPlace,
+    kKeyMask,
+    kValueMask,
+    kBias,
+    kBiasFactor,
+    kScoreOffsets,
+    kScoreMask
+  };
+  enum class Bias { kQuery, kKey, kValue };
   // Of a layer.
   struct Factors {
     double score = 1, value_mask = 1;  // |s|^{1/p};  v_max / |s|
     std::vector<std::vector<double>> score_offset;
+    std::array<std::vector<ckks::Plain>, 3> biases;  // of q, k, v (in the unit in which it comes)
   };
   struct Constant {
     Kind kind;
     size_t layer, ciphertext;
-    int block;                         // of the projection's rows; -1: none
+    int block;                         // of the projection's rows, or a Bias; -1: none
     program::Instruction instruction;  // of position 0
   };
   struct Offsets {
@@ -51,6 +64,9 @@ class PositionConstants {
   ckks::Plain query_mask(const Factors&, int block, int position) const;
   ckks::Plain key_mask(int position) const;
   ckks::Plain value_mask(const Factors&, int position) const;
+  // Once the mask's repetitions are summed; times the bias.
+  ckks::Plain bias_factor(const Factors&, Bias, int position) const;
+  ckks::Plain bias(const Factors&, Bias, size_t ciphertext, int position) const;
   ckks::Plain score_mask(const Factors&, int position) const;
   ckks::Plain score_offsets(const Factors&, size_t ciphertext, int position) const;
 

@@ -21,8 +21,8 @@ using SparsePlans = std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>
 // How much longer than the fastest a token may take whose caches are smaller.
 constexpr double kWorthLessMemory = 1.03;
 
-// One for both programs if it can hold the prompt's values, else one for the token's; and one of F slots, which
-// holds all but the parts of GELU.
+// One for both programs if it can hold all that they refresh, else one of F slots, which holds all of the token's but
+// what GELU reads and makes, and one for that too if it is few values.
 SparsePlans offered(const ckks::Context& context, const attention::Packing& packing,
                     const std::optional<program::Program>& prompt, const program::Program& token) {
   SparsePlans plans;
@@ -33,7 +33,7 @@ SparsePlans offered(const ckks::Context& context, const attention::Packing& pack
   const size_t period = of_both <= most ? of_both : of_token;
   std::set<size_t> periods;
   if (period >= 2 && period <= most) periods.insert(period);
-  if (period != of_both && F < period) periods.insert(F);
+  if (of_both > most && F <= most) periods.insert(F);
   for (const size_t slots : periods)
     plans.push_back(std::make_unique<const ckks::SparseBootstrapPlan>(context, static_cast<int>(slots)));
   return plans;

@@ -2,11 +2,11 @@
 
 #include <cmath>
 #include <map>
-#include <random>
 
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
+#include "nn/encrypted/testing/slot_vectors.h"
 #include "nn/encrypted/weight_inputs.h"
 
 namespace psm::nn {
@@ -17,42 +17,6 @@ using program::SlotVector;
 using program::Value;
 
 constexpr int kFeatures = 8;
-
-SlotMatrix random_matrix(int rows, int columns, std::mt19937_64& random) {
-  std::normal_distribution<double> normal;
-  SlotMatrix w{rows, columns, std::vector<double>(4 * static_cast<size_t>(rows * columns))};
-  for (double& entry : w.entries) entry = normal(random);
-  return w;
-}
-
-SlotVector random_vector(int features, std::mt19937_64& random) {
-  std::normal_distribution<double> normal;
-  SlotVector x;
-  for (int f = 0; f < features; ++f) x.emplace_back(normal(random), normal(random));
-  return x;
-}
-
-// The definition, by real parts.
-SlotVector product(const SlotMatrix& w, const SlotVector& x) {
-  SlotVector y(static_cast<size_t>(w.rows));
-  const size_t width = 2 * static_cast<size_t>(w.columns);
-  for (size_t row = 0; row < y.size(); ++row)
-    for (size_t c = 0; c < x.size(); ++c) {
-      const double* at = w.entries.data() + 2 * row * width + 2 * c;
-      y[row] += ckks::Complex(at[0] * x[c].real() + at[1] * x[c].imag(),
-                              at[width] * x[c].real() + at[width + 1] * x[c].imag());
-    }
-  return y;
-}
-
-SlotVector stacked(const SlotVector& x, const Stack& stack, size_t slots) {
-  SlotVector all(slots);
-  for (size_t s = 0; s < slots; ++s) {
-    const int block = stack[s / kFeatures % stack.size()];
-    if (block >= 0) all[s] = x[static_cast<size_t>(block) * kFeatures + s % kFeatures];
-  }
-  return all;
-}
 
 struct Run {
   DenseShape shape;
@@ -71,7 +35,7 @@ Run run(const SlotMatrix& w, const SlotVector& x, size_t slots, std::span<const 
   for (const Stack& stack : columns) {
     const std::string name = std::to_string(in.size());
     in.push_back(builder.input(name, false, stack.size() * kFeatures));
-    if (!x.empty()) inputs[name] = stacked(x, stack, slots);
+    if (!x.empty()) inputs[name] = stacked(x, stack, kFeatures, slots);
   }
   WeightInputs weights(builder, encrypted);
   std::vector<Value> z =

@@ -14,12 +14,31 @@ std::vector<Value> separate_parts(Builder& builder, std::span<const Value> value
   return parts;
 }
 
-std::vector<Value> parts_to_approximate(Builder& builder, std::span<const Value> half,
-                                        const approx::Approximation& f) {
-  std::vector<Value> parts = separate_parts(builder, half);
+namespace {
+
+std::vector<Value> to_approximate(Builder& builder, std::vector<Value> parts,
+                                  const approx::Approximation& f) {
   if (f.input_offset() != 0)
     for (Value& part : parts) part = builder.add_constant(part, f.input_offset());
   return builder.refresh(parts);
+}
+
+}  // namespace
+
+std::vector<Value> parts_to_approximate(Builder& builder, std::span<const Value> half,
+                                        const approx::Approximation& f) {
+  return to_approximate(builder, separate_parts(builder, half), f);
+}
+
+std::vector<Value> encrypted_gelu_of_real(Builder& builder, std::span<const Value> half,
+                                          const approx::Approximation& gelu) {
+  Builder::Scope scope(builder, "gelu");
+  std::vector<Value> parts;
+  for (const Value z : half) parts.push_back(builder.twice_real_part(z));
+  std::vector<Value> outputs;
+  for (const Value part : to_approximate(builder, std::move(parts), gelu))
+    outputs.push_back(gelu.build(builder, part, "input of gelu"));
+  return builder.refresh(outputs);
 }
 
 std::vector<Value> encrypted_gelu(Builder& builder, std::span<const Value> half,
