@@ -4,24 +4,25 @@
 //
 // State. x' and h' of the one token, in every place of token-major packing (packing.h): they repeat with F,
 // and all rotations are cyclic in the features. That is what client_inputs makes of a prompt of one token,
-// and client_logits reads the result as of such a prompt. A place is F slots; there are P = slots / F. Matrices
-// are dense (nn/encrypted/dense_linear.h): all rows of q, k, v and up come in regions of one ciphertext where
-// they fit. The parts of GELU stand side by side, as many as there are, up to P.
+// and client_logits reads the result as of such a prompt. A place is F slots; there are P = slots / F. The
+// matrix in front is dense (nn/encrypted/dense_linear.h): all rows of q, k, v and up come in regions of one
+// ciphertext where they fit. Hidden units are spread (nn/encrypted/spread_linear.h): real and imaginary parts
+// side by side, for one polynomial, and turned so that the map behind GELU comes out in all places.
 //
 // A layer, for each ciphertext of heads (C features a head, u a place of the cache, s = row_sum_factor, v_max
-// = value_range, weights as folded_weights.h has them):
-//   project     (q; k; v / v_max; up) = ((W; W_up) x') r + b          a dense map, beside r of the norm
-//                                                                     (nn/encrypted/encrypted_norm.h)
-//   query       q~ = |s|^{1/p} (t + 1)^{-1/p} e^{i theta t} q         a mask; log2 P rotations fill all places
-//   cache       K <- K + [u = t] e^{i theta t} k                      two rotations to the place, and a mask
-//               V <- V + [u = t] v / |s|
+// = value_range, weights as folded_weights.h has them), with r of the norm (nn/encrypted/encrypted_norm.h),
+// the same in all slots, so that what is in brackets is there when r is; b as the mask leaves it:
+//   project     z = (W; W_up) x'                                      a dense map: q, k, v / v_max, up
+//   query       q~ = r [|s|^{1/p} (t + 1)^{-1/p} e^{i theta t} z] + b a mask; log2 P rotations fill all places
+//   cache       K <- K + r [[u = t] e^{i theta t} z] + b              two rotations to the place, and a mask
+//               V <- V + r [[u = t] z / |s|] + b
 //   scores      S[u, f] = sum over the head of f of Re(conj q~ K[u])  a product, a sum inside heads
 //               with score offsets c:   + |s|^{1/p} (t + 1)^{-1/p} c [u <= t]
 //   power       P = S^p
-//   sums        |s| D = sum_u P,   O = sum_u P V                      log2 T rotations each; period F again
-//   attention   O / (D + epsilon)                                     1/x of the one row sum of each head
-//   gelu        of up                                                 a mask; its parts repeat
-//   output      x' <- x' + W_o attention + W_down gelu(up) + b        two dense maps, a mask, all places filled
+//   sums        |s| D = sum_u P                                       log2 T rotations; period F again
+//   attention   sum_u P (V / (D + epsilon))                           1/x of the one row sum of each head
+//   gelu        of Re(r [spread z] + b)                               a mask, rotations, a map
+//   output      x' <- x' + W_o attention + W_down gelu + b            a dense map and a mask; a spread map
 // A place u > t of the cache is zero, so S and S^p are: PowerSoftmax needs no mask for the length. The sum of
 // the powers comes replicated over the head, without the level of the pass's row sums; s stands in q~ and V
 // instead (its sign, where s < 0, in a negation of D).
@@ -32,18 +33,20 @@
 // with plaintexts, so plan and levels are the same; a layer of one ciphertext of heads has a relinearisation more
 // for each output of a map, and one for the norm.
 //
-// Shapes: the caches have period T F = Packing::period(), of one sequence; what is in regions all slots; all else
-// F times a power of two. The program depends on t in constants alone (position_constants.h).
+// Shapes: the caches have period T F = Packing::period(), of one sequence; what is in regions or spread all
+// slots; all else F. The program depends on t in constants alone (position_constants.h).
 //
-// Levels: 2 + products_depth() of 1/sqrt (norm and project; 1 where h' is given) + 1 (query) + 2 (scores) +
-// ceil(log2 p) + depth of 1/x + 1 (division) + 2 (output) through attention; 1 more than the block's (encrypted_block.h), and between project and GELU as well: the masks. From K
-// 2 + ceil(log2 p) to the powers; 3 from V. A cache keeps its level: what is added to it comes down to it. Which
-// level that is, LevelBudget::carried says to the planner, for the prompt's program as well.
+// Levels: to q, k, v and up 2 + products_depth() of 1/sqrt (1 for the matrix and 2 for masks pass in that time;
+// 3 where h' is given). Then through attention 2 (scores) + ceil(log2 p) + 1 (values) + 2 (output), and beside
+// it, from the powers, depth of 1/x + 2; through the hidden units depth of gelu + 1. A cache keeps its level:
+// what is added to it comes down to it. Which level that is, LevelBudget::carried says to the planner, for the
+// prompt's program as well.
 //
-// Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, with B and S of
-// each of the three dense maps: norm 3 + log2 F; a map 1 + 2 (B - 1) hoisted + log2 S; query log2 P; cache 4 + 2
-// log2(P / T); scores 3 and block_sum_map's; power ceil(log2 p) (where p is a power of two); sums 1 + 2 log2 T;
-// division 1; GELU 2 + log2 of P over its parts; output log2 P.
+// Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, with B and S
+// of each dense map, U and B' of the spread one: norm 3 + log2 F; a dense map 1 + 2 (B - 1) hoisted + log2 S;
+// query log2 P; cache 4 + 2 log2(P / T); hidden units log2 U + 1 and the spreading; scores 3 and
+// block_sum_map's; power ceil(log2 p) (where p is a power of two); sums 2 + 2 log2 T; output 2 log2 P + B' - 1
+// hoisted.
 //
 // Ranges: as the pass's. Errors: a bootstrap's wherever one is put; scores are no refresh candidates, all
 // others are those of the block.

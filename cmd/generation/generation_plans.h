@@ -11,9 +11,9 @@
 // Levels. A cache is carried at one level from run to run: the level at which a token costs least, by nominal
 // costs, or the lowest at which it costs 3% more at most, among those that the prompt's pass can hand out.
 //
-// Bootstraps. All values that a token refreshes repeat with a short period, so sparse bootstraps of the
-// longest such period are offered, and of F slots (ckks/bootstrap/sparse_bootstrapper.h). Where the prompt's pass
-// repeats as well (a small model in a large ring), those of its period serve both, and there are no others.
+// Bootstraps. All values that a token refreshes repeat with F at most, but for what GELU reads and makes, so that
+// sparse bootstraps of F slots are offered (ckks/bootstrap/sparse_bootstrapper.h). Where the prompt's pass repeats as
+// well (a small model in a large ring), those of its period serve both, and there are no others.
 #pragma once
 
 #include <functional>
