@@ -331,6 +331,7 @@ int generate(int argc, char** argv) {
                               " tokens (", seconds_text(median(session.passes)), ")")
                           .c_str(),
                 bytes_text(static_cast<double>(session.peak_bytes)).c_str());
+  std::printf("%s", session.breakdown_table().c_str());
 
   json["tokens"] = static_cast<int64_t>(steps.size());
   json["seconds_keys"] = key_seconds;

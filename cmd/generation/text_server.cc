@@ -1,9 +1,11 @@
 #include "cmd/generation/text_server.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
+#include "attention/encrypted/program_parts.h"
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
@@ -116,6 +118,16 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   times["count"] = note.count;
   times["seconds"] = sum(result.seconds);
   times["encode_seconds"] = sum(result.encode_seconds);
+  const std::vector<program::Instruction>& instructions = machine.plan().program.instructions;
+  std::map<std::string, double> computation, operation;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    const double seconds = result.seconds[i] - result.encode_seconds[i];
+    computation[attention::computed_part(instructions[i])] += seconds;
+    const bool map = instructions[i].opcode == program::Opcode::kLinear;
+    operation[map ? "linear_maps" : attention::operation_part(instructions[i].opcode)] += seconds;
+  }
+  for (const auto& [name, seconds] : computation) times["computation"][name] = seconds;
+  for (const auto& [name, seconds] : operation) times["operation"][name] = seconds;
   times["encoded_bytes"] = static_cast<uint64_t>(machine.encoded_bytes());
   runs_.push_back(std::move(times));
   kept_.keep(note, window, std::move(result.outputs));

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <utility>
 
+#include "attention/encrypted/program_parts.h"
 #include "ckks/base/error.h"
 #include "ckks/program/planning/effort_sum.h"
 
@@ -31,48 +32,6 @@ class Parts {
  private:
   std::vector<PassPart> parts_;
 };
-
-const char* computation(const Instruction& instruction) {
-  const auto is_in = [&](const char* label) { return instruction.label.find(label) != std::string::npos; };
-  if (instruction.opcode == Opcode::kBootstrap) return "bootstraps";
-  const bool map = instruction.opcode == Opcode::kLinear;
-  if (is_in("/ norm")) return "inverse_square_root";  // behind the matrices that it divides
-  if (is_in("/ query, key, value, up")) return "linear_query_key_value_up";
-  if (is_in("/ output")) return "linear_output_down";
-  if (is_in("/ attention / scores")) return map ? "masks" : "scores";
-  if (is_in("/ attention / values")) return map ? "masks" : "times_values";
-  if (is_in("/ attention / power")) return "powers";
-  if (is_in("/ attention / denominator") || is_in("/ attention / division")) return "inverse";
-  if (is_in("/ gelu")) return "gelu";
-  return "other";
-}
-
-const char* operation(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kBootstrap:
-      return "bootstrap";
-    case Opcode::kRotate:
-    case Opcode::kConjugate:
-      return "rotate";
-    case Opcode::kLinear:  // less its rotations
-    case Opcode::kMultiplyPlain:
-      return "plaintext_products";
-    case Opcode::kMultiply:
-    case Opcode::kSumOfProducts:
-      return "ciphertext_products";
-    case Opcode::kSeries:
-      return "polynomials";
-    case Opcode::kInput:
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kNegate:
-    case Opcode::kTimesI:
-    case Opcode::kAddPlain:
-    case Opcode::kRefresh:
-      return "other";
-  }
-  program::refuse_opcode("breakdown of a pass", opcode);
-}
 
 // Predicted seconds of the plaintext products of a linear map.
 double predicted_products(const Instruction& instruction, size_t slots, ckks::Level level,
@@ -102,7 +61,7 @@ std::vector<PassPart> by_computation(const program::Plan& plan, const PassTimes&
               "bootstraps",
               "other"};
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
-    PassPart& part = parts[computation(plan.program.instructions[i])];
+    PassPart& part = parts[attention::computed_part(plan.program.instructions[i])];
     part.seconds += times.seconds[i];
     part.encoding += times.encode_seconds[i];
     part.predicted += predicted[i];
@@ -117,7 +76,7 @@ std::vector<PassPart> by_operation(const program::Plan& plan, const PassTimes& t
               "ciphertext_products", "polynomials", "other"};
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
-    PassPart &part = parts[operation(instruction.opcode)], &encode = parts["encode"];
+    PassPart &part = parts[attention::operation_part(instruction.opcode)], &encode = parts["encode"];
     double seconds = times.seconds[i] - times.encode_seconds[i], expected = predicted[i];
     encode.seconds += times.encode_seconds[i];
     encode.encoding += times.encode_seconds[i];

@@ -4,29 +4,38 @@
 
 #include "cmd/generation/client/server_process.h"
 #include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
 
 namespace psm::cmd {
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[(values.size() - 1) / 2];
+}
+
 namespace {
 
 void read_figures(const Json& figures, bool prompts_at_once, TextSession& session) {
   const char* what = "the server's figures";
+  std::vector<const Json*> of_tokens;
   for (const Json& run : figures.at("runs", what).array(what)) {
     const double seconds = run.at("seconds", what).number(what),
                  encoding = run.at("encode_seconds", what).number(what);
     const bool token = run.at("count", what).integer(what, 1, INT32_MAX) == 1 &&
                        (run.at("first", what).integer(what, 0, INT32_MAX) > 0 || !prompts_at_once);
     (token ? session.tokens : session.passes).push_back(seconds - encoding);
+    if (token) of_tokens.push_back(&run);
+  }
+  const double typical = median(session.tokens);
+  for (size_t i = 0; i < of_tokens.size(); ++i) {
+    if (session.tokens[i] != typical) continue;
+    session.computation = of_tokens[i]->at("computation", what);
+    session.operation = of_tokens[i]->at("operation", what);
   }
   session.peak_bytes = figures.at("peak_rss_bytes", what).integer(what, 0, INT64_MAX);
   session.cache_bytes = figures.at("cache_bytes", what).integer(what, 0, INT64_MAX);
 }
 
 }  // namespace
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[(values.size() - 1) / 2];
-}
 
 void TextSession::add_to(Json& json, const GenerationPlans& plans) const {
   const auto or_null = [](const std::vector<double>& values, double value) {
@@ -36,11 +45,35 @@ void TextSession::add_to(Json& json, const GenerationPlans& plans) const {
   json["seconds_per_token"] = or_null(token_seconds, median(token_seconds));
   json["seconds_pass"] = or_null(passes, median(passes));
   json["ratio_token_to_pass"] = passes.empty() || tokens.empty() ? Json() : Json(token_to_pass());
+  json["seconds_by_computation"] = computation;
+  json["seconds_by_operation"] = operation;
   json["bootstraps_per_token"] = plans.token.bootstraps;
   json["bootstraps_per_prompt"] = plans.prompt.bootstraps;
   json["cache_bytes"] = cache_bytes;
   json["cache_level"] = int{plans.highest_cache_level()};
   json["peak_rss_bytes"] = peak_bytes;
+}
+
+std::string TextSession::breakdown_table() const {
+  if (computation.is_null()) return "";
+  const auto rows = [](const Json& parts) {
+    std::vector<std::pair<double, std::string>> sorted;
+    for (const auto& [name, seconds] : parts.object("parts"))
+      sorted.emplace_back(seconds.number("seconds"), name);
+    std::sort(sorted.rbegin(), sorted.rend());
+    return sorted;
+  };
+  const auto computed = rows(computation), operations = rows(operation);
+  Table table({"a token, by what is computed", "seconds", "by operation", "seconds"});
+  for (size_t i = 0; i < std::max(computed.size(), operations.size()); ++i) {
+    std::vector<std::string> row;
+    for (const auto* of : {&computed, &operations}) {
+      row.push_back(i < of->size() ? (*of)[i].second : "");
+      row.push_back(i < of->size() ? format("%.2f", (*of)[i].first) : "");
+    }
+    table.row(std::move(row));
+  }
+  return table.text();
 }
 
 std::vector<std::string> local_server(const char* name, const char* flag, const std::string& file,

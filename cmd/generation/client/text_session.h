@@ -21,11 +21,16 @@ struct TextSession {
   std::vector<double> prompt_seconds, token_seconds;
   // The server's, the encoding of weights apart: of passes, and of single tokens.
   std::vector<double> passes, tokens;
+  // Of the median token: seconds by what is computed and by operation (attention/encrypted/program_parts.h; linear
+  // maps whole). Null without tokens.
+  Json computation, operation;
   int64_t peak_bytes = 0, cache_bytes = 0;  // of the server
 
   // Of a token over a pass; 0 without one of them.
   double token_to_pass() const { return passes.empty() ? 0 : median(tokens) / median(passes); }
   void add_to(Json& json, const GenerationPlans& plans) const;
+  // Both breakdowns side by side, the longest first; empty without tokens.
+  std::string breakdown_table() const;
 };
 
 // The command of a server that runs here: its name, the flag and the file that it computes with.

@@ -1,0 +1,50 @@
+#include "attention/encrypted/program_parts.h"
+
+namespace psm::attention {
+
+using program::Instruction;
+using program::Opcode;
+
+const char* computed_part(const Instruction& instruction) {
+  const auto is_in = [&](const char* label) { return instruction.label.find(label) != std::string::npos; };
+  if (instruction.opcode == Opcode::kBootstrap) return "bootstraps";
+  const bool map = instruction.opcode == Opcode::kLinear;
+  if (is_in("/ norm")) return "inverse_square_root";  // behind the matrices that it divides
+  if (is_in("/ query, key, value, up")) return "linear_query_key_value_up";
+  if (is_in("/ output")) return "linear_output_down";
+  if (is_in("/ attention / scores")) return map ? "masks" : "scores";
+  if (is_in("/ attention / values")) return map ? "masks" : "times_values";
+  if (is_in("/ attention / power")) return "powers";
+  if (is_in("/ attention / denominator") || is_in("/ attention / division")) return "inverse";
+  if (is_in("/ gelu")) return "gelu";
+  return "other";
+}
+
+const char* operation_part(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kBootstrap:
+      return "bootstrap";
+    case Opcode::kRotate:
+    case Opcode::kConjugate:
+      return "rotate";
+    case Opcode::kLinear:  // less its rotations
+    case Opcode::kMultiplyPlain:
+      return "plaintext_products";
+    case Opcode::kMultiply:
+    case Opcode::kSumOfProducts:
+      return "ciphertext_products";
+    case Opcode::kSeries:
+      return "polynomials";
+    case Opcode::kInput:
+    case Opcode::kAdd:
+    case Opcode::kSubtract:
+    case Opcode::kNegate:
+    case Opcode::kTimesI:
+    case Opcode::kAddPlain:
+    case Opcode::kRefresh:
+      return "other";
+  }
+  program::refuse_opcode("parts of a program", opcode);
+}
+
+}  // namespace psm::attention

@@ -1,0 +1,15 @@
+// The names under which the seconds of a model's programs are summed: what an instruction computes, by the labels
+// of encrypted_block.h, decode.h and decode_sequences.h, and what kind of operation it is.
+#pragma once
+
+#include "ckks/program/program.h"
+
+namespace psm::attention {
+
+// Bootstraps are a part of their own, wherever they stand.
+const char* computed_part(const program::Instruction&);
+
+// Of a linear map: its plaintext products, which the clock does not tell from its rotations.
+const char* operation_part(program::Opcode);
+
+}  // namespace psm::attention
