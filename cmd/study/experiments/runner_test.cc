@@ -159,10 +159,12 @@ TEST_CASE(
     "the experiments on text run; models are shared, and a result that was deleted comes back the same") {
   StudyRun run;
   run.options = {.minutes = 1e-4, .seeds = 1, .out = fresh_folder("text"), .data = novels("novels")};
-  for (const char* name : {"continual", "range-loss", "attention-distance", "attention-matrices", "recipe"}) {
+  for (const char* name : {"continual", "range-loss", "attention-distance", "attention-matrices", "recipe",
+                           "controls", "schedule", "query-key-growth", "head-width", "depth"}) {
     CAPTURE(name);
     run_experiment(experiment_named(name), run);
     CHECK(result_of(run.options.out, name).at("finished", name).truth(name));
+    CHECK(result_of(run.options.out, name).at("items", name).dump().find("nan") == std::string::npos);
   }
   const auto states = [&] {
     std::map<std::string, std::filesystem::file_time_type> times;
@@ -211,6 +213,20 @@ std::string halves(const std::string& name) {
   return folder;
 }
 
+TEST_CASE("attention of classifiers is measured at the start and after training, by power and offset") {
+  StudyRun run;
+  run.options = {
+      .minutes = 0.002, .seeds = 2, .out = fresh_folder("entries"), .data = halves("entries data")};
+  run_experiment(experiment_named("effective-entries"), run);
+  const Json result = result_of(run.options.out, "effective-entries");
+  const auto& rows = result.at("items", "entries").array("items")[0].at("rows", "table").array("rows");
+  REQUIRE(rows.size() == 8);
+  const auto at_start = [&](size_t row) { return std::stod(rows[row].array("row")[1].string("cell")); };
+  for (size_t row = 2; row <= 4; ++row) CHECK(at_start(row) > 1.0 / 17);
+  CHECK(at_start(4) < at_start(2));      // p = 6, 2
+  CHECK(at_start(7) > 2 * at_start(4));  // p = 6 with and without an offset
+}
+
 TEST_CASE("the experiment on images runs to the polynomial model") {
   StudyRun run;
   run.options = {.minutes = 0.002, .seeds = 2, .out = fresh_folder("vision"), .data = halves("halves")};
@@ -222,8 +238,8 @@ TEST_CASE("the experiment on images runs to the polynomial model") {
   CHECK(result.at("items", "vision").dump().find("nan") == std::string::npos);
 }
 
-// Phrases of words that are all good or all bad, 12 words or 3, with GPT-2's tokenizer; nothing without the
-// latter.
+// Phrases of words that are all good or all bad, 12 words or 3, and pairs of a question and a sentence, with GPT-2's
+// tokenizer; nothing without the latter.
 std::optional<std::string> phrases(const std::string& name) {
   const std::string folder = fresh_folder(name);
   std::filesystem::create_directories(folder + "/glue");
@@ -242,6 +258,11 @@ std::optional<std::string> phrases(const std::string& name) {
     text += "\t" + std::to_string(label) + "\n";
   }
   write_file(folder + "/glue/sst2-train.tsv", text);
+  std::string pairs = "index\tquestion\tsentence\tlabel\n";
+  for (int n = 0; n < 200; ++n)
+    pairs += message(n, "\tWho is number ", n, " ?\t", n % 2 ? "It is " : "Nobody knows ", n, " .\t",
+                     n % 2 ? "entailment" : "not_entailment", "\n");
+  write_file(folder + "/glue/qnli-dev.tsv", pairs);
   return folder;
 }
 
@@ -254,6 +275,8 @@ TEST_CASE("the experiment on sentences runs to the polynomial model" * doctest::
   const Json result = result_of(run.options.out, "sentences");
   CHECK(result.at("finished", "sentences").truth("sentences"));
   CHECK(result.at("items", "sentences").dump().find("nan") == std::string::npos);
+  for (const char* part : {"sst2, polynomial, seed 1", "qnli, polynomial, seed 1"})
+    CHECK(result.at("parts", "sentences").at(part, "parts").at("scored", part).integer(part, 4, 4) == 4);
 }
 
 }  // namespace
