@@ -41,7 +41,10 @@ Record read_record(const std::string& path) {
     const auto whole = [&](const char* member) {
       return static_cast<size_t>(point.at(member, path).integer(path + ": " + member, 0, INT64_MAX));
     };
-    const auto norm = [&](const char* member) { return point.at(member, path).number(path + ": " + member); };
+    const auto norm = [&](const char* member) {
+      const Json& value = point.at(member, path);
+      return value.is_null() ? std::nan("") : value.number(path + ": " + member);
+    };
     record.curve[whole("step")] = {whole("step"), evaluation_from(point, path), whole("clipped"),
                                    norm("query_norm"), norm("key_norm")};
   }
@@ -56,8 +59,8 @@ void write_record(const std::string& path, const Record& record) {
     Json point = evaluation_json(at.held_out);
     point["step"] = static_cast<int64_t>(step);
     point["clipped"] = static_cast<int64_t>(at.clipped);
-    point["query_norm"] = at.query_norm;
-    point["key_norm"] = at.key_norm;
+    point["query_norm"] = std::isfinite(at.query_norm) ? Json(at.query_norm) : Json();
+    point["key_norm"] = std::isfinite(at.key_norm) ? Json(at.key_norm) : Json();
     json["curve"].push_back(std::move(point));
   }
   write_file(path, json.dump(1) + "\n");
