@@ -15,6 +15,8 @@ constexpr int kWidth = 64, kHeads = 2;
 constexpr int kLayers[] = {2, 4, 8};
 // Two of the models are trained on for half as many steps: softmax, and ours with range minimisation.
 constexpr double kFurther = 2, kFurtherShare = 0.5;
+// Of the polynomials' intervals: the default, and one for models trained as little as these.
+constexpr double kMargins[] = {1.25, 2};
 
 double perplexity(const train::Evaluation& evaluation) { return evaluation.perplexity(); }
 
@@ -22,6 +24,17 @@ attention::ModelConfig model_of(const TextStudy& text, const ComparedAttention& 
   attention::ModelConfig model = attention.in(text.model(attention.kind, layers, kWidth));
   model.heads = kHeads;
   return model;
+}
+
+std::vector<std::string> end_columns() {
+  std::vector<std::string> columns = {"layers", "softmax, going on", "after range minimisation",
+                                      "to softmax"};
+  for (const double margin : kMargins) {
+    columns.push_back(message("polynomial to softmax, margin ", margin));
+    columns.push_back("held-out values outside");
+  }
+  columns.push_back("max/min of a denominator");
+  return columns;
 }
 
 // softmax trained on, and PowerSoftmax taken to its polynomial form.
@@ -37,25 +50,30 @@ std::vector<std::string> end_row(StudyContext& context, const TextStudy& text, i
         return text.minimise_ranges(message("depth-", layers, "-ranges-s", seed), start.weights,
                                     train::text_range_losses(), further, seed, /*fixed_offset=*/true);
       });
-  PolynomialStage worst;
-  const Trainings polynomial =
-      follow_seeds(context, "polynomial", ranged, [&](const Trained& start, uint64_t seed) {
-        const PolynomialStage stage = polynomial_stage(
-            context, text, message("polynomial, ", layers, " layers, seed ", seed), start.weights);
-        worst.spread = std::max(worst.spread, stage.spread);
-        worst.values += stage.values, worst.outside += stage.outside;
-        Trained trained;
-        trained.final = stage.held_out;
-        if (!std::isfinite(stage.held_out.cross_entropy)) trained.diverged = "a value left its interval";
-        return trained;
-      });
-  return {std::to_string(layers),
-          final_text(longer, perplexity),
-          final_text(ranged, perplexity),
-          paired_ratio_text(ranged, longer, perplexity),
-          paired_ratio_text(polynomial, longer, perplexity),
-          format("%.0f", worst.spread),
-          message(worst.outside, " of ", worst.values)};
+  std::vector<std::string> row = {std::to_string(layers), final_text(longer, perplexity),
+                                  final_text(ranged, perplexity),
+                                  paired_ratio_text(ranged, longer, perplexity)};
+  double spread = 0;
+  for (const double margin : kMargins) {
+    PolynomialStage worst;
+    const Trainings polynomial =
+        follow_seeds(context, "polynomial", ranged, [&](const Trained& start, uint64_t seed) {
+          const PolynomialStage stage = polynomial_stage(
+              context, text, message("polynomial, ", layers, " layers, margin ", margin, ", seed ", seed),
+              start.weights, margin);
+          worst.spread = std::max(worst.spread, stage.spread);
+          worst.values += stage.values, worst.outside += stage.outside;
+          Trained trained;
+          trained.final = stage.held_out;
+          if (!std::isfinite(stage.held_out.cross_entropy)) trained.diverged = "a value left its interval";
+          return trained;
+        });
+    row.push_back(paired_ratio_text(polynomial, longer, perplexity));
+    row.push_back(message(worst.outside, " of ", worst.values));
+    spread = worst.spread;
+  }
+  row.push_back(format("%.0f", spread));
+  return row;
 }
 
 void run(StudyContext& context, StudyResult& result) {
@@ -74,9 +92,7 @@ void run(StudyContext& context, StudyResult& result) {
   for (const ComparedAttention& attention : compared) columns.push_back(attention.label);
   for (size_t other = 1; other < compared.size(); ++other)
     columns.push_back("perplexity, " + compared[other].label + " / softmax");
-  Table table(columns),
-      ends({"layers", "softmax, going on", "after range minimisation", "to softmax", "polynomial, to softmax",
-            "max/min of a denominator", "held-out values outside"});
+  Table table(columns), ends(end_columns());
   for (const int layers : kLayers) {
     SvgPanel panel;
     panel.title = std::to_string(layers) + " layers";

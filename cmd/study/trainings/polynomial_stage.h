@@ -15,8 +15,8 @@ struct PolynomialStage {
   int64_t values = 0, outside = 0;  // held-out values where an interval matters, and those that leave it
 };
 
-// Remembered as a part of the experiment.
+// With intervals `margin` times wider than training text needs. Remembered as a part of the experiment.
 PolynomialStage polynomial_stage(StudyContext& context, const TextStudy& text, const std::string& part,
-                                 const attention::ModelWeights& ranged);
+                                 const attention::ModelWeights& ranged, double margin);
 
 }  // namespace psm::cmd
