@@ -59,7 +59,9 @@ train::TrainerOptions TextStudy::training(size_t steps, uint64_t seed, bool fixe
 }
 
 train::TrainerOptions TextStudy::range_training(size_t steps, uint64_t seed, bool fixed_offset) const {
-  return with_study_settings(train::text_recipe(data_, 2 * steps, seed).range_training, seed, fixed_offset);
+  train::TrainerOptions options = train::text_recipe(data_, 2 * steps, seed).range_training;
+  options.ranges = {};
+  return with_study_settings(std::move(options), seed, fixed_offset);
 }
 
 Trained TextStudy::train(const std::string& name, const attention::ModelWeights& initial,

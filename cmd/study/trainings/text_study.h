@@ -30,9 +30,10 @@ class TextStudy {
   // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax as the paper has it: p = 4, no score
   // offset, in its training form with epsilon 1e-3.
   attention::ModelConfig model(attention::AttentionKind attention, int layers, int width) const;
-  // Settings of text_recipe (train/stages/recipe.h) for so many steps, of its training from random weights and of
-  // range minimisation; but for the batch, and for a warm-up of at most a tenth of the steps: the recipe's would take a
-  // short training to its end before it reached its rate. fixed_offset: score offsets stay as they are.
+  // Settings of text_recipe (train/stages/recipe.h) for so many steps: of its training from random weights, and of range
+  // minimisation without the losses on ranges. But for the batch, and for a warm-up of at most a tenth of the steps: the
+  // recipe's would take a short training to its end before it reached its rate. fixed_offset: score offsets stay as they
+  // are.
   train::TrainerOptions training(size_t steps, uint64_t seed, bool fixed_offset = false) const;
   train::TrainerOptions range_training(size_t steps, uint64_t seed, bool fixed_offset = false) const;
   // Trains for options.rate.total steps.
