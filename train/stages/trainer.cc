@@ -72,6 +72,7 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
       options_(options),
       values_(attention::flatten(initial)),
       grads_(values_.size()),
+      query_key_holder_(config_, values_, options.query_key_hold),
       adamw_(options.adamw, decaying(config_)),
       random_(options.seed) {
   initial.validate();
@@ -164,12 +165,13 @@ StepReport Trainer::step() {
     report.range_loss += part->range_loss;
   }
   const double loss = report.cross_entropy + report.range_loss;
-  report.gradient_norm =
-      std::isfinite(loss) ? adamw_.step(values_, grads_, options_.rate.at(adamw_.state().steps)) : loss;
+  const double rate = options_.rate.at(adamw_.state().steps);
+  report.gradient_norm = std::isfinite(loss) ? adamw_.step(values_, grads_, rate) : loss;
   if (!std::isfinite(report.gradient_norm)) {
     random_ = TrainingRandom::resume(random_before);
     report_divergence(loss, report.gradient_norm);
   }
+  query_key_holder_.apply(values_, rate);
   report.step = adamw_.state().steps;
   report.forward_seconds = forward_done - start;
   report.backward_seconds = backward_done - forward_done;

@@ -16,6 +16,7 @@
 #include "ckks/base/error.h"
 #include "nn/autograd/adamw.h"
 #include "train/data/data.h"
+#include "train/stages/query_key_norm.h"
 #include "train/stages/range_losses.h"
 
 namespace psm::train {
@@ -27,6 +28,7 @@ struct TrainerOptions {
   RangeLosses ranges;
   nn::Precision precision = nn::Precision::kFp32;  // of matrix products; weights and all else are fp32
   bool fixed_score_offset = false;                 // score offsets stay as they are
+  QueryKeyHold query_key_hold;
   size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
   uint64_t seed = 1;        // of the data
   // Not null: a language model whose distribution at each scored position takes the place of the target there
@@ -45,7 +47,7 @@ struct StepReport {
   size_t step = 0;           // of this training, from 1
   double cross_entropy = 0;  // against the teacher, where there is one
   double range_loss = 0;
-  double gradient_norm = 0;
+  double gradient_norm = 0;  // before clipping
   double forward_seconds = 0, backward_seconds = 0, optimiser_seconds = 0;
 };
 
@@ -87,6 +89,7 @@ class Trainer {
   TrainerOptions options_;
   std::vector<float> values_, grads_, teacher_values_;
   std::vector<attention::ParameterSlice> fixed_;  // parameters that are not trained
+  QueryKeyHolder query_key_holder_;
   nn::AdamW adamw_;
   TrainingRandom random_;
   Batch batch_;

@@ -47,6 +47,9 @@ Experiment power_experiment();
 Experiment epsilon_experiment();
 Experiment score_offset_experiment();
 Experiment head_width_experiment();
+Experiment controls_experiment();
+Experiment schedule_experiment();
+Experiment query_key_growth_experiment();
 Experiment continual_experiment();
 Experiment range_loss_experiment();
 Experiment attention_distance_experiment();
@@ -58,5 +61,6 @@ Experiment encrypted_agreement_experiment();
 Experiment tasks_experiment();
 Experiment vision_experiment();
 Experiment sentences_experiment();
+Experiment effective_entries_experiment();
 
 }  // namespace psm::cmd

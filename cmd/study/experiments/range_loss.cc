@@ -2,6 +2,7 @@
 // minimisation.
 #include <algorithm>
 
+#include "ckks/base/error.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/text_study.h"
 #include "train/stages/recipe.h"
@@ -11,26 +12,38 @@ namespace {
 
 constexpr int kSequences = 256;
 
+// What a layer's functions see with one seed, for the largest of the seeds'.
+struct LayerFigures {
+  double score = 0, lo = 0, hi = 0, denominator_ratio = 0, variance_ratio = 0, gelu_input = 0;
+
+  void take(const attention::LayerRanges& layer) {
+    score = std::max(score, layer.score);
+    lo = lo == 0 ? layer.denominator.lo : std::min(lo, layer.denominator.lo);
+    hi = std::max(hi, layer.denominator.hi);
+    denominator_ratio = std::max(denominator_ratio, layer.denominator.hi / layer.denominator.lo);
+    variance_ratio = std::max(variance_ratio, layer.variance.hi / layer.variance.lo);
+    gelu_input = std::max(gelu_input, layer.gelu_input);
+  }
+};
+
 void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
   const Trainings power = text.power(4);
-  if (!power.first().diverged.empty()) {
-    result.note("The model to begin with diverged: " + power.first().diverged);
-    return;
-  }
-  const attention::ModelWeights& start = power.first().weights;
-  struct Variant {
-    std::string label;
-    Trained trained;
+  const auto in_inference_form = [&](const char* label, bool scaled) {
+    return follow_seeds(context, label, power, [&](const Trained& start, uint64_t) {
+      Trained trained = start;
+      trained.weights = text.inference_form(start.weights, scaled);
+      return trained;
+    });
   };
-  std::vector<Variant> variants;
-  variants.push_back({"before", power.first()});
-  variants.back().trained.weights = text.inference_form(start, /*scaled=*/false);
-  variants.push_back({"scores scaled", power.first()});
-  variants.back().trained.weights = text.inference_form(start);
-  const size_t steps = text.range_steps();
+  std::vector<Trainings> variants = {in_inference_form("before", false),
+                                     in_inference_form("scores scaled", true)};
+  const size_t untrained = variants.size(), steps = text.range_steps();
   for (const RangeStage& stage : kRangeStages)
-    variants.push_back({stage.label, text.minimise_ranges(stage.name, start, stage.losses(), steps, 1)});
+    variants.push_back(follow_seeds(context, stage.label, power, [&](const Trained& start, uint64_t seed) {
+      return text.minimise_ranges(message(stage.name, "-s", seed), start.weights, stage.losses(), steps,
+                                  seed);
+    }));
 
   SvgPanel panel;
   panel.title = "range minimisation";
@@ -39,29 +52,32 @@ void run(StudyContext& context, StudyResult& result) {
   Table bits({"model", "bits a character"});
   Table table({"model", "layer", "largest |score|", "denominator from", "to", "ratio", "variance ratio",
                "largest |GELU input|"});
-  for (const Variant& variant : variants) {
-    const Trainings one{variant.label, {variant.trained}};
-    if (variant.trained.steps == steps)
-      panel.line(variant.label, mean_curve(one, bits_per_token, /*from=*/0));
-    bits.row({variant.label, final_text(one, bits_per_token)});
-    if (!variant.trained.diverged.empty()) continue;
-    const attention::Ranges ranges =
-        train::measure_ranges(variant.trained.weights, text.data(), context.examples(kSequences));
-    for (size_t n = 0; n < ranges.layers.size(); ++n) {
-      const attention::LayerRanges& layer = ranges.layers[n];
-      table.row({variant.label, std::to_string(n + 1), format("%.2f", layer.score),
-                 format("%.3g", layer.denominator.lo), format("%.3g", layer.denominator.hi),
-                 format("%.3g", layer.denominator.hi / layer.denominator.lo),
-                 format("%.3g", layer.variance.hi / layer.variance.lo), format("%.2f", layer.gelu_input)});
+  for (size_t v = 0; v < variants.size(); ++v) {
+    const Trainings& variant = variants[v];
+    if (v >= untrained) panel.line(variant.label, mean_curve(variant, bits_per_token, /*from=*/0));
+    bits.row({variant.label, final_text(variant, bits_per_token)});
+    std::vector<LayerFigures> layers;
+    for (const Trained& seed : variant.seeds) {
+      if (!seed.diverged.empty()) continue;
+      const attention::Ranges ranges =
+          train::measure_ranges(seed.weights, text.data(), context.examples(kSequences));
+      layers.resize(ranges.layers.size());
+      for (size_t n = 0; n < layers.size(); ++n) layers[n].take(ranges.layers[n]);
+    }
+    for (size_t n = 0; n < layers.size(); ++n) {
+      const LayerFigures& layer = layers[n];
+      table.row({variant.label, std::to_string(n + 1), format("%.2f", layer.score), format("%.3g", layer.lo),
+                 format("%.3g", layer.hi), format("%.3g", layer.denominator_ratio),
+                 format("%.3g", layer.variance_ratio), format("%.2f", layer.gelu_input)});
     }
   }
   result.plot(panel);
   result.table(message("ranges on ", context.examples(kSequences),
-                       " windows of the training text, in the form that runs encrypted"),
+                       " windows of the training text, in the form that runs encrypted; the largest of ",
+                       context.options().seeds, " seeds"),
                table);
-  result.table(message("held-out text; the first in its training form, the others ", steps,
-                       " steps later in the form that "
-                       "runs encrypted"),
+  result.table(message("held-out text; the first two in their training form, the others ", steps,
+                       " steps later in the form that runs encrypted"),
                bits);
   Table weights({"of the paper", "GPT 1.4B", "GPT 70M", "RoBERTa"});
   weights.row({"epsilon", "1e-4", "1e-3", "1e-4"});
@@ -77,7 +93,7 @@ Experiment range_loss_experiment() {
   return {.name = "range-loss",
           .title = "Range minimisation: what each function sees, by layer",
           .scaled_down =
-              "The model p = 4 of `power`, seed 1, and some hundred steps instead of 17,000 of Pythia's. The "
+              "The models p = 4 of `power`, and some hundred steps instead of 17,000 of Pythia's. The "
               "paper "
               "gives no ranges. Its losses move the peaks alone; the smooth ones beside them "
               "(train/stages/range_losses.h) act on every entry outside its interval.",

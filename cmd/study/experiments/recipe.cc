@@ -3,6 +3,7 @@
 
 #include "attention/batched/measure.h"
 #include "attention/reference/polynomial_model.h"
+#include "ckks/base/error.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/text_study.h"
 #include "cmd/training/training_run.h"
@@ -18,7 +19,8 @@ void run(StudyContext& context, StudyResult& result) {
   const RangeStage& smooth = kRangeStages[2];
   Trained ranged;
   if (power.diverged.empty())
-    ranged = text.minimise_ranges(smooth.name, power.weights, smooth.losses(), text.range_steps(), 1);
+    ranged = text.minimise_ranges(message(smooth.name, "-s", 1), power.weights, smooth.losses(),
+                                  text.range_steps(), 1);
   for (const Trained* trained : {&softmax, &power, &std::as_const(ranged)})
     if (!trained->diverged.empty()) {
       result.note("A stage diverged: " + trained->diverged);

@@ -9,6 +9,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/parallel.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/base/testing/shared_data.h"
 #include "doctest/doctest.h"
@@ -179,6 +180,42 @@ TEST_CASE(
   CHECK(read_file(run.options.out + "/index.html", 1 << 24).find("data:image/bmp") != std::string::npos);
 }
 
+TEST_CASE("the experiments on how PowerSoftmax learns run, and say something of every training") {
+  set_thread_count(1);  // trainings this small wait for threads longer than they compute
+  StudyRun run;
+  run.options = {
+      .minutes = 1e-4, .seeds = 1, .out = fresh_folder("learning"), .data = novels("learning data")};
+  for (const auto& [name, rows] : {std::pair("controls", 4 + 2 * 8), std::pair("schedule", 8),
+                                   std::pair("query-key-growth", 10), std::pair("head-width", 8)}) {
+    CAPTURE(name);
+    run_experiment(experiment_named(name), run);
+    const std::string what = name;
+    const Json result = result_of(run.options.out, what);
+    CHECK(result.at("finished", what).truth(what));
+    CHECK(result.at("items", what).dump().find("nan") == std::string::npos);
+    size_t found = 0;
+    for (const Json& item : result.at("items", what).array(what))
+      if (item.at("kind", what).string(what) == "table") found += item.at("rows", what).array(what).size();
+    CHECK(found == static_cast<size_t>(rows));
+  }
+}
+
+TEST_CASE("depth goes on to the polynomial model, and counts what leaves its intervals") {
+  set_thread_count(1);
+  StudyRun run;
+  run.options = {.minutes = 1e-4, .seeds = 1, .out = fresh_folder("depth"), .data = novels("depth data")};
+  run_experiment(experiment_named("depth"), run);
+  const Json result = result_of(run.options.out, "depth");
+  CHECK(result.at("items", "depth").dump().find("nan") == std::string::npos);
+  for (const char* part :
+       {"polynomial, 2 layers, margin 1.25, seed 1", "polynomial, 8 layers, margin 2, seed 1"}) {
+    CAPTURE(part);
+    const Json& found = result.at("parts", "depth").at(part, "parts");
+    CHECK(found.at("values", part).integer(part, 0, INT64_MAX) > 1000);
+    CHECK(found.at("spread", part).number(part) <= 1000);
+  }
+}
+
 TEST_CASE("--text takes the novels' place, and its last part is held out unless another is") {
   StudyRun run;
   const std::string folder = novels("text only");
@@ -211,6 +248,20 @@ std::string halves(const std::string& name) {
   return folder;
 }
 
+TEST_CASE("attention of classifiers is measured at the start and after training, by power and offset") {
+  StudyRun run;
+  run.options = {
+      .minutes = 0.002, .seeds = 2, .out = fresh_folder("entries"), .data = halves("entries data")};
+  run_experiment(experiment_named("effective-entries"), run);
+  const Json result = result_of(run.options.out, "effective-entries");
+  const auto& rows = result.at("items", "entries").array("items")[0].at("rows", "table").array("rows");
+  REQUIRE(rows.size() == 8);
+  const auto at_start = [&](size_t row) { return std::stod(rows[row].array("row")[1].string("cell")); };
+  for (size_t row = 2; row <= 4; ++row) CHECK(at_start(row) > 1.0 / 17);
+  CHECK(at_start(4) < at_start(2));      // p = 6, 2
+  CHECK(at_start(7) > 2 * at_start(4));  // p = 6 with and without an offset
+}
+
 TEST_CASE("the experiment on images runs to the polynomial model") {
   StudyRun run;
   run.options = {.minutes = 0.002, .seeds = 2, .out = fresh_folder("vision"), .data = halves("halves")};
@@ -222,8 +273,8 @@ TEST_CASE("the experiment on images runs to the polynomial model") {
   CHECK(result.at("items", "vision").dump().find("nan") == std::string::npos);
 }
 
-// Phrases of words that are all good or all bad, 12 words or 3, with GPT-2's tokenizer; nothing without the
-// latter.
+// Phrases of words that are all good or all bad, 12 words or 3, and pairs of a question and a sentence, with GPT-2's
+// tokenizer; nothing without the latter.
 std::optional<std::string> phrases(const std::string& name) {
   const std::string folder = fresh_folder(name);
   std::filesystem::create_directories(folder + "/glue");
@@ -242,6 +293,11 @@ std::optional<std::string> phrases(const std::string& name) {
     text += "\t" + std::to_string(label) + "\n";
   }
   write_file(folder + "/glue/sst2-train.tsv", text);
+  std::string pairs = "index\tquestion\tsentence\tlabel\n";
+  for (int n = 0; n < 200; ++n)
+    pairs += message(n, "\tWho is number ", n, " ?\t", n % 2 ? "It is " : "Nobody knows ", n, " .\t",
+                     n % 2 ? "entailment" : "not_entailment", "\n");
+  write_file(folder + "/glue/qnli-dev.tsv", pairs);
   return folder;
 }
 
@@ -254,6 +310,8 @@ TEST_CASE("the experiment on sentences runs to the polynomial model" * doctest::
   const Json result = result_of(run.options.out, "sentences");
   CHECK(result.at("finished", "sentences").truth("sentences"));
   CHECK(result.at("items", "sentences").dump().find("nan") == std::string::npos);
+  for (const char* part : {"sst2, polynomial, seed 1", "qnli, polynomial, seed 1"})
+    CHECK(result.at("parts", "sentences").at(part, "parts").at("scored", part).integer(part, 4, 4) == 4);
 }
 
 }  // namespace

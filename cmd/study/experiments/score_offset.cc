@@ -4,12 +4,11 @@
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/text_study.h"
 #include "cmd/terminal/table.h"
-#include "train/stages/recipe.h"
 
 namespace psm::cmd {
 namespace {
 
-constexpr int kLayers = 2, kWidth = 128, kHeads = 4, kRangeSequences = 128;
+constexpr int kLayers = 2, kWidth = 128, kHeads = 4;
 constexpr int kPowers[] = {4, 6};
 enum class Offset { kNone, kConstant, kLearned };
 constexpr std::pair<const char*, Offset> kOffsets[] = {
@@ -21,19 +20,6 @@ std::string offsets_text(const Trained& trained) {
   for (const attention::LayerWeights& layer : trained.weights.layers)
     for (const float c : layer.score_offset) seen = approx::hull(seen, {c, c});
   return seen.lo > seen.hi ? "" : format("%.2f to ", seen.lo) + format("%.2f", seen.hi);
-}
-
-// max/min of the denominators, the largest of all layers and seeds, after range minimisation.
-std::string spread_text(const StudyContext& context, const TextStudy& text, const Trainings& trainings) {
-  double spread = 0;
-  for (const Trained& seed : trainings.seeds) {
-    if (!seed.diverged.empty()) return "diverged";
-    const attention::Ranges ranges =
-        train::measure_ranges(seed.weights, text.data(), context.examples(kRangeSequences));
-    for (const attention::LayerRanges& layer : ranges.layers)
-      spread = std::max(spread, layer.denominator.hi / layer.denominator.lo);
-  }
-  return format("%.3g", spread);
 }
 
 void run(StudyContext& context, StudyResult& result) {
@@ -66,7 +52,7 @@ void run(StudyContext& context, StudyResult& result) {
       table.row({std::to_string(power), label, final_text(trained, perplexity),
                  format("%.4f", mean_final(trained, perplexity) / reference), offsets_text(trained.first()),
                  final_text(ranged, perplexity), format("%.4f", mean_final(ranged, perplexity) / reference),
-                 spread_text(context, text, ranged)});
+                 text.spread_text(ranged)});
     }
   result.table(message("held-out text after ", steps, " steps of ", TextStudy::kBatch, " x ",
                        TextStudy::kContext, " characters, and ", range_steps, " of range minimisation; ",

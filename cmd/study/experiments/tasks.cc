@@ -2,6 +2,7 @@
 // in its place, trained alike, and that one's polynomial form.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "attention/batched/measure.h"
@@ -110,74 +111,103 @@ class Tasks {
     const auto range_steps =
         std::max<size_t>(4, static_cast<size_t>(kRangeShare * static_cast<double>(steps)));
     const auto go_on = [&](const char* name, const attention::ModelWeights& from, size_t count,
-                           const train::RangeLosses& losses) {
+                           const train::RangeLosses& losses, uint64_t seed) {
       train::TrainerOptions options;
       options.batch = kBatch;
       options.rate = {kRate, count / 10 + 1, count, 0.05};
       options.ranges = losses;
-      options.seed = data_seed(1);
-      return train(context_, name, from, source, options, count);
+      options.seed = data_seed(seed);
+      return train(context_, message(name, "-s", seed), from, source, options, count);
     };
-    const Trained softmax = go_on("tasks-softmax", published_, steps + range_steps, {});
-    const Trained power = go_on("tasks-power", TextStudy::with_power_softmax(published_), steps, {});
+    const Trainings softmax = train_seeds(context_, "softmax, trained on", [&](uint64_t seed) {
+      return go_on("tasks-softmax", published_, steps + range_steps, {}, seed);
+    });
+    const Trainings power = train_seeds(context_, "PowerSoftmax, stable form", [&](uint64_t seed) {
+      return go_on("tasks-power", TextStudy::with_power_softmax(published_), steps, {}, seed);
+    });
     if (diverged(softmax) || diverged(power)) return;
-    const Trained ranged =
-        go_on("tasks-ranges", inference_form(power.weights, source), range_steps, train::text_range_losses());
+    const Trainings ranged =
+        follow_seeds(context_, "PowerSoftmax, encrypted form, after range minimisation", power,
+                     [&](const Trained& start, uint64_t seed) {
+                       return go_on("tasks-ranges", inference_form(start.weights, source), range_steps,
+                                    train::text_range_losses(), seed);
+                     });
     if (diverged(ranged)) return;
-    const attention::PolynomialModel polynomial = attention::make_polynomial(
-        ranged.weights,
-        attention::join(train::measure_ranges(ranged.weights, source, context_.examples(kRangeSequences)),
-                        attention::measure_ranges(ranged.weights, prompts(Part::kForRanges))),
-        {.margin = kMargin});
+    std::vector<attention::PolynomialModel> polynomials;
+    for (const Trained& seed : ranged.seeds)
+      polynomials.push_back(attention::make_polynomial(
+          seed.weights,
+          attention::join(train::measure_ranges(seed.weights, source, context_.examples(kRangeSequences)),
+                          attention::measure_ranges(seed.weights, prompts(Part::kForRanges))),
+          {.margin = kMargin}));
 
     const train::Batch held_out = source.validation(context_.examples(kHeldOut));
     Table models({"model", "steps", "nats a token"});
-    const auto model = [&](const char* name, const std::string& more, const train::Evaluation& evaluation) {
-      models.row({name, more, format("%.4f", evaluation.cross_entropy)});
+    const auto model = [&](const std::string& name, const std::string& more,
+                           const std::function<train::Evaluation(size_t seed)>& evaluation) {
+      std::vector<double> nats;
+      for (size_t i = 0; i < softmax.seeds.size(); ++i) nats.push_back(evaluation(i).cross_entropy);
+      models.row({name, more, interval_text(nats, "%.4f")});
+    };
+    const auto trained = [&](const Trainings& trainings, const std::string& more) {
+      model(trainings.label, more,
+            [&](size_t i) { return train::evaluate(trainings.seeds[i].weights, held_out); });
     };
     const std::string all_steps = message(steps, " + ", range_steps);
-    model("stories260K as published", "0", train::evaluate(published_, held_out));
-    model("softmax, trained on", std::to_string(steps + range_steps),
-          train::evaluate(softmax.weights, held_out));
-    model("PowerSoftmax, stable form", std::to_string(steps), train::evaluate(power.weights, held_out));
-    model("PowerSoftmax, encrypted form, after range minimisation", all_steps,
-          train::evaluate(ranged.weights, held_out));
-    model(
-        "polynomial", all_steps,
-        evaluation_from(
-            context_.once("polynomial",
-                          [&] { return evaluation_json(train::evaluate_polynomial(polynomial, held_out)); }),
-            "the polynomial model"));
-    result_.table("the models on held-out text", models);
+    models.row({"stories260K as published", "0",
+                format("%.4f", train::evaluate(published_, held_out).cross_entropy)});
+    trained(softmax, std::to_string(steps + range_steps));
+    trained(power, std::to_string(steps));
+    trained(ranged, all_steps);
+    model("polynomial", all_steps, [&](size_t i) {
+      const Json found = context_.once(message("polynomial, seed ", i + 1), [&] {
+        return evaluation_json(train::evaluate_polynomial(polynomials[i], held_out));
+      });
+      return evaluation_from(found, "the polynomial model");
+    });
+    result_.table("the models on held-out text; mean over the seeds and half of its 95% interval", models);
 
     size_t both = 0, agreed = 0;  // examples that PowerSoftmax and its polynomial form are scored on
     for (const Budget& budget : kBudgets) {
-      Table table(
-          {"task", "model", "n", "metric", "value", "+- stderr", "minus softmax", "+- stderr", "chance"});
+      Table table({"task", "model", "n", "metric", "value", "+- stderr", "minus softmax", "chance"});
       for (size_t t = 0; t < examples_.size(); ++t) {
-        const auto scored = [&](const char* name, train::ContinuationScorer& scorer, double a_minute) {
-          return score(name, scorer, t, budget.shots, a_minute);
-        };
-        const Scored base = scored("softmax", *train::trained_scorer(softmax.weights), budget.trained);
-        const Scored ours = scored("PowerSoftmax", *train::trained_scorer(ranged.weights), budget.trained);
-        const Scored replaced =
-            scored("polynomial", *train::polynomial_scorer(polynomial), budget.polynomial);
+        std::vector<Scored> base, ours, replaced;
+        for (size_t i = 0; i < softmax.seeds.size(); ++i) {
+          const auto scored = [&](const char* name, train::ContinuationScorer& scorer, double a_minute) {
+            return score(message(name, ", seed ", i + 1), scorer, t, budget.shots, a_minute);
+          };
+          base.push_back(scored("softmax", *train::trained_scorer(softmax.seeds[i].weights), budget.trained));
+          ours.push_back(
+              scored("PowerSoftmax", *train::trained_scorer(ranged.seeds[i].weights), budget.trained));
+          replaced.push_back(
+              scored("polynomial", *train::polynomial_scorer(polynomials[i]), budget.polynomial));
+          const std::string &own = ours.back().correct, &other = replaced.back().correct;
+          for (size_t k = 0; k < std::min(own.size(), other.size()); ++k)
+            ++both, agreed += own[k] == other[k];
+        }
         add(table, t, "softmax", base, nullptr);
         add(table, t, "PowerSoftmax", ours, &base);
         add(table, t, "polynomial", replaced, &base);
-        for (size_t i = 0; i < std::min(ours.correct.size(), replaced.correct.size()); ++i)
-          ++both, agreed += ours.correct[i] == replaced.correct[i];
       }
-      result_.table(message(budget.shots, "-shot; differences of acc on the same examples"), table);
+      result_.table(
+          message(budget.shots,
+                  "-shot; means over the seeds, of acc's differences on the same examples with half "
+                  "of a 95% interval over the seeds (with one seed the standard error)"),
+          table);
     }
     result_.note(message("Of the ", both,
                          " examples that both are scored on, the polynomial form is right or wrong "
                          "where PowerSoftmax is on ",
                          agreed, "."));
-    const Json outside = context_.once("outside", [&] { return count_outside(polynomial); });
+    int64_t outside = 0, values = 0;
+    for (size_t i = 0; i < polynomials.size(); ++i) {
+      const std::string part = message("outside, seed ", i + 1);
+      const Json counts = context_.once(part, [&] { return count_outside(polynomials[i]); });
+      outside += counts.at("outside", part).integer(part, 0, INT64_MAX);
+      values += counts.at("values", part).integer(part, 0, INT64_MAX);
+    }
     result_.note(
-        message(outside.at("outside", "outside").integer("outside", 0, INT64_MAX), " of ",
-                outside.at("values", "outside").integer("values", 0, INT64_MAX),
+        message(outside, " of ", values,
                 " values leave the polynomials' intervals on five-shot prompts of scored examples."));
   }
 
@@ -226,9 +256,13 @@ class Tasks {
     return all;
   }
 
-  bool diverged(const Trained& trained) {
-    if (!trained.diverged.empty()) result_.note("A training diverged: " + trained.diverged);
-    return !trained.diverged.empty();
+  bool diverged(const Trainings& trainings) {
+    for (const Trained& seed : trainings.seeds)
+      if (!seed.diverged.empty()) {
+        result_.note("A training diverged: " + seed.diverged);
+        return true;
+      }
+    return false;
   }
 
   // Examples at the end of a task's file that only intervals are measured on.
@@ -236,12 +270,12 @@ class Tasks {
     return std::min(static_cast<size_t>(context_.examples(kRangeExamples)), examples_[t].size() / 2);
   }
 
-  Scored score(const char* model, train::ContinuationScorer& scorer, size_t t, size_t shots,
+  Scored score(const std::string& model, train::ContinuationScorer& scorer, size_t t, size_t shots,
                double a_minute) {
     const train::HarnessTask& task = train::harness_tasks()[t];
     const std::string part = message(shots, "-shot ", task.name, ", ", model);
-    const int wanted =
-        context_.examples(static_cast<int>(a_minute * std::max(1.0, context_.options().minutes)));
+    const int wanted = context_.examples(
+        static_cast<int>(a_minute * std::max(1.0, context_.options().minutes) / context_.options().seeds));
     const size_t limit = std::min(static_cast<size_t>(wanted), examples_[t].size() - kept_for_ranges(t));
     const Json scored = context_.once(part, [&] {
       const train::HarnessScores scores = train::score_task(task, examples_[t], paths_[t], *tokenizer_,
@@ -263,20 +297,30 @@ class Tasks {
     return Json::Object{{"values", values}, {"outside", outside}};
   }
 
-  // A row for each metric; acc is compared with softmax's, if that is given.
-  void add(Table& table, size_t t, const char* model, const Scored& scored, const Scored* softmax) const {
-    const auto n =
-        std::count_if(scored.correct.begin(), scored.correct.end(), [](char c) { return c != '-'; });
-    for (const train::HarnessMetric& metric : scored.metrics) {
-      std::string less, error;
-      if (softmax && metric.name == "acc") {
-        const train::PairedDifference paired = difference(scored, *softmax);
-        less = figure("%+.4f", paired.difference), error = figure("%.4f", paired.standard_error);
+  // A row for each metric, of one scoring a seed; acc is compared with softmax's, if that is given.
+  void add(Table& table, size_t t, const char* model, const std::vector<Scored>& scored,
+           const std::vector<Scored>* softmax) const {
+    const std::string& correct = scored.front().correct;
+    const auto n = std::count_if(correct.begin(), correct.end(), [](char c) { return c != '-'; });
+    for (size_t m = 0; m < scored.front().metrics.size(); ++m) {
+      train::HarnessMetric mean = scored.front().metrics[m];
+      std::vector<double> differences;
+      std::string less;
+      mean.value = mean.standard_error = 0;
+      for (size_t i = 0; i < scored.size(); ++i) {
+        const auto count = static_cast<double>(scored.size());
+        mean.value += scored[i].metrics[m].value / count;
+        mean.standard_error += scored[i].metrics[m].standard_error / count;
+        if (!softmax || mean.name != "acc") continue;
+        const train::PairedDifference paired = difference(scored[i], (*softmax)[i]);
+        differences.push_back(paired.difference);
+        less = figure("%+.4f", paired.difference) + " +- " + figure("%.4f", paired.standard_error);
       }
-      const char* pattern = metric.name == "perplexity" ? "%.4g" : "%.4f";
-      table.row({std::string(train::harness_tasks()[t].name), model, std::to_string(n), metric.name,
-                 figure(pattern, metric.value), figure(pattern, metric.standard_error), less, error,
-                 figure(pattern, metric.chance)});
+      if (differences.size() > 1) less = interval_text(differences, "%+.4f");
+      const char* pattern = mean.name == "perplexity" ? "%.4g" : "%.4f";
+      table.row({std::string(train::harness_tasks()[t].name), model, std::to_string(n), mean.name,
+                 figure(pattern, mean.value), figure(pattern, mean.standard_error), less,
+                 figure(pattern, mean.chance)});
     }
   }
 
@@ -329,7 +373,8 @@ Experiment tasks_experiment() {
               "compared is "
               "PowerSoftmax and its polynomial form with softmax on the same examples, against the standard "
               "error of the "
-              "difference. 200 examples of each task for a minute, fewer where prompts are long or the model "
+              "difference. 200 examples of each task for a minute, shared by the seeds, fewer where prompts "
+              "are long or the model "
               "is polynomial. "
               "ARC-Challenge, SciQ and LogiQA are not at hand.",
           .run = run};

@@ -82,7 +82,7 @@ std::string data_folder() {
 
 TEST_CASE("softmax, PowerSoftmax and its polynomial form are scored on every task, with and without shots") {
   StudyRun run;
-  run.options.minutes = 1e-3;
+  run.options.minutes = 1e-3, run.options.seeds = 2;
   run.options.out = (std::filesystem::path(std::getenv("TEST_TMPDIR")) / "out").string();
   run.options.data = data_folder();
   const Experiment experiment = experiment_named("tasks");
@@ -93,7 +93,7 @@ TEST_CASE("softmax, PowerSoftmax and its polynomial form are scored on every tas
   int parts = 0;
   for (const train::HarnessTask& task : train::harness_tasks())
     for (const char* shots : {"0", "5"})
-      for (const char* model : {"softmax", "PowerSoftmax", "polynomial"}) {
+      for (const char* model : {"softmax, seed 1", "PowerSoftmax, seed 1", "polynomial, seed 2"}) {
         const std::string part = std::string(shots) + "-shot " + std::string(task.name) + ", " + model;
         CAPTURE(part);
         const std::string& correct =

@@ -1,26 +1,19 @@
 // Fig. powerVsbaseVision, Table comparison (images): ViT with softmax and with PowerSoftmax.
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/classifier_study.h"
-#include "train/data/image_data.h"
+#include "cmd/study/trainings/image_study.h"
 
 namespace psm::cmd {
 namespace {
 
-constexpr int kPatch = 7, kLayers = 4, kWidth = 64, kHeads = 4;
-
 void run(StudyContext& context, StudyResult& result) {
-  const train::ImageData images = train::ImageData::from_files(
-      context.data_file("image/mnist-t10k-images-idx3-ubyte.gz"),
-      context.data_file("image/mnist-t10k-labels-idx1-ubyte.gz"), {.patch = kPatch});
-  attention::ModelConfig model = attention::preset("vit");
-  model.context = images.context();
-  model.classes = images.classes();
-  model.patch_inputs = images.patch_inputs();
-  model.layers = kLayers, model.width = kWidth, model.heads = kHeads, model.ffn = 4 * kWidth;
-  compare_classifiers(
-      context,
-      {.name = "mnist", .source = images, .model = model, .range_losses = train::text_range_losses()},
-      result);
+  const train::ImageData images = study_images(context);
+  compare_classifiers(context,
+                      {.name = "mnist",
+                       .source = images,
+                       .model = study_vit(images),
+                       .range_losses = train::text_range_losses()},
+                      result);
 
   Table paper({"in the paper, % right", "softmax", "PowerSoftmax", "difference"});
   paper.row({"Tiny-ImageNet", "59.48", "59.58", "+0.10"});

@@ -23,11 +23,15 @@ constexpr double kMargin = 2.5;
 // ViT begin with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it was drawn.
 constexpr float kTableDeviation = 0.1f;
 
-attention::ModelWeights fresh_weights(const attention::ModelConfig& model, uint64_t seed) {
-  attention::ModelWeights weights = attention::random_weights(model, weight_seed(seed));
-  for (std::vector<float>* table : {&weights.embedding, &weights.position_embedding, &weights.class_token})
-    for (float& entry : *table) entry *= kTableDeviation;
-  return weights;
+train::TrainerOptions options_of(const ClassifierPlan& plan, uint64_t seed, double rate, size_t steps,
+                                 const train::RangeLosses& ranges) {
+  train::TrainerOptions options;
+  options.batch = plan.batch;
+  options.rate = {rate, std::max<size_t>(1, steps / 10), steps, 0.05};
+  options.ranges = ranges;
+  options.seed = data_seed(seed);
+  options.fixed_score_offset = true;  // where there is one
+  return options;
 }
 
 // "96.2% +- 0.6": a share of so many examples, and the standard error that drawing them gives it, sqrt(a (1 -
@@ -42,7 +46,7 @@ class Classifiers {
       : context_(context),
         plan_(plan),
         compared_(compared_attentions(plan.model.power)),
-        steps_(context.steps((static_cast<double>(compared_.size()) + kRangeShare) *
+        steps_(context.steps((static_cast<double>(compared_.size()) + kRangeShare) / plan.share *
                              training_step_flops(plan.model, plan.batch))),
         range_steps_(std::max<size_t>(4, static_cast<size_t>(kRangeShare * static_cast<double>(steps_)))),
         held_out_(plan.source.validation(context.examples(kHeldOut))) {}
@@ -54,7 +58,7 @@ class Classifiers {
     panel.y_label = "% right, held out";
     Trainings power;  // of the default recipe, which goes through the rest of it
     for (const ComparedAttention& attention : compared_) {
-      Trainings trainings = train(attention);
+      Trainings trainings = train_classifier(context_, plan_, attention, steps_);
       panel.line(attention.label, mean_curve(trainings, percent_correct));
       if (softmax_.seeds.empty()) softmax_ = trainings;
       add(attention.label, steps_, trainings);
@@ -74,7 +78,7 @@ class Classifiers {
         follow_seeds(context_, "after range minimisation", form, [&](const Trained& start, uint64_t seed) {
           return psm::cmd::train(
               context_, plan_.name + "-ranges-s" + std::to_string(seed), start.weights, plan_.source,
-              options(seed, plan_.range_rate, range_steps_, plan_.range_losses), range_steps_);
+              options_of(plan_, seed, plan_.range_rate, range_steps_, plan_.range_losses), range_steps_);
         });
     add(ranged.label, all_steps, ranged);
     const Trainings polynomial =
@@ -95,27 +99,6 @@ class Classifiers {
   }
 
  private:
-  train::TrainerOptions options(uint64_t seed, double rate, size_t steps,
-                                const train::RangeLosses& ranges) const {
-    train::TrainerOptions options;
-    options.batch = plan_.batch;
-    options.rate = {rate, std::max<size_t>(1, steps / 10), steps, 0.05};
-    options.ranges = ranges;
-    options.seed = data_seed(seed);
-    options.fixed_score_offset = true;  // where there is one
-    return options;
-  }
-
-  Trainings train(const ComparedAttention& attention) const {
-    const attention::ModelConfig model = attention.in(plan_.model);
-    const std::string name =
-        message(plan_.name, "-", attention::name_of(attention.kind), attention.offset ? "-offset" : "", "-s");
-    return train_seeds(context_, attention.label, [&](uint64_t seed) {
-      return psm::cmd::train(context_, name + std::to_string(seed), fresh_weights(model, seed), plan_.source,
-                             options(seed, plan_.rate, steps_, {}), steps_);
-    });
-  }
-
   // The polynomial model's evaluation, and "outside": {function: [values, those outside]}, over the layers.
   Json measure_polynomial(const attention::ModelWeights& weights) const {
     const attention::PolynomialModel model = attention::make_polynomial(
@@ -166,6 +149,24 @@ class Classifiers {
 };
 
 }  // namespace
+
+attention::ModelWeights fresh_classifier(const attention::ModelConfig& model, uint64_t seed) {
+  attention::ModelWeights weights = attention::random_weights(model, weight_seed(seed));
+  for (std::vector<float>* table : {&weights.embedding, &weights.position_embedding, &weights.class_token})
+    for (float& entry : *table) entry *= kTableDeviation;
+  return weights;
+}
+
+Trainings train_classifier(const StudyContext& context, const ClassifierPlan& plan,
+                           const ComparedAttention& attention, size_t steps) {
+  const attention::ModelConfig model = attention.in(plan.model);
+  const std::string name =
+      message(plan.name, "-", attention::name_of(attention.kind), attention.offset ? "-offset" : "", "-s");
+  return train_seeds(context, attention.label, [&](uint64_t seed) {
+    return train(context, name + std::to_string(seed), fresh_classifier(model, seed), plan.source,
+                 options_of(plan, seed, plan.rate, steps, {}), steps);
+  });
+}
 
 void compare_classifiers(StudyContext& context, const ClassifierPlan& plan, StudyResult& result) {
   Classifiers(context, plan).fill(result);

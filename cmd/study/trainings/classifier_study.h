@@ -16,8 +16,15 @@ struct ClassifierPlan {
   attention::ModelConfig model;     // the attention is set model by model
   int batch = 32;
   double rate = 2e-3, range_rate = 5e-4;  // of AdamW, the largest
-  train::RangeLosses range_losses;
+  train::RangeLosses range_losses = {};
+  double share = 1;  // of the experiment's minutes
 };
+
+// With each seed, from random weights; score offsets stay p.
+Trainings train_classifier(const StudyContext& context, const ClassifierPlan& plan,
+                           const ComparedAttention& attention, size_t steps);
+// As they begin: tables of tokens, positions and the class token have a small deviation.
+attention::ModelWeights fresh_classifier(const attention::ModelConfig& model, uint64_t seed);
 
 // Adds to the result: curves of held-out accuracy, a table of all stages with accuracies and their standard
 // errors, and how many values of held-out examples leave the polynomials' intervals.

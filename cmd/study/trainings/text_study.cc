@@ -4,21 +4,21 @@
 #include <iterator>
 
 #include "ckks/base/error.h"
+#include "cmd/terminal/table.h"
 #include "cmd/timing/train_suite.h"
 #include "train/stages/recipe.h"
 
 namespace psm::cmd {
 namespace {
 
-constexpr int kHeadDim = 16;
+constexpr int kHeadDim = 16, kSpreadSequences = 128;
 
-// For file names: "power_softmax-p4-stable-e0.001-l4-d64".
-std::string name_of(const attention::ModelConfig& model) {
-  std::string name(attention::name_of(model.attention));
-  if (model.attention == attention::AttentionKind::kPowerSoftmax)
-    name += message("-p", model.power, model.score_offset ? "-offset-" : "-", attention::name_of(model.form),
-                    "-e", model.epsilon);
-  return name + "-l" + std::to_string(model.layers) + "-d" + std::to_string(model.width);
+train::TrainerOptions with_study_settings(train::TrainerOptions options, uint64_t seed, bool fixed_offset) {
+  options.batch = TextStudy::kBatch;
+  options.seed = data_seed(seed);
+  options.rate.warmup = std::min(options.rate.warmup, std::max<size_t>(1, options.rate.total / 10));
+  options.fixed_score_offset = fixed_offset;
+  return options;
 }
 
 }  // namespace
@@ -46,15 +46,34 @@ attention::ModelConfig TextStudy::model(attention::AttentionKind attention, int 
   return model;
 }
 
+std::string TextStudy::name_of(const attention::ModelConfig& model) {
+  std::string name(attention::name_of(model.attention));
+  if (model.attention == attention::AttentionKind::kPowerSoftmax)
+    name += message("-p", model.power, model.score_offset ? "-offset-" : "-", attention::name_of(model.form),
+                    "-e", model.epsilon);
+  return name + "-l" + std::to_string(model.layers) + "-d" + std::to_string(model.width);
+}
+
+train::TrainerOptions TextStudy::training(size_t steps, uint64_t seed, bool fixed_offset) const {
+  return with_study_settings(train::text_recipe(data_, steps, seed).training, seed, fixed_offset);
+}
+
+train::TrainerOptions TextStudy::range_training(size_t steps, uint64_t seed, bool fixed_offset) const {
+  train::TrainerOptions options = train::text_recipe(data_, 2 * steps, seed).range_training;
+  options.ranges = {};
+  return with_study_settings(std::move(options), seed, fixed_offset);
+}
+
+Trained TextStudy::train(const std::string& name, const attention::ModelWeights& initial,
+                         const train::TrainerOptions& options) const {
+  return psm::cmd::train(context_, name, initial, data_, options, options.rate.total);
+}
+
 Trainings TextStudy::train(const std::string& label, const attention::ModelConfig& model, size_t steps,
                            bool fixed_offset) const {
   return train_seeds(context_, label, [&](uint64_t seed) {
-    train::TrainerOptions options = train::text_recipe(data_, steps, seed).training;
-    options.batch = kBatch;
-    options.seed = data_seed(seed);
-    options.fixed_score_offset = fixed_offset;
-    return psm::cmd::train(context_, name_of(model) + "-s" + std::to_string(seed),
-                           attention::random_weights(model, weight_seed(seed)), data_, options, steps);
+    return train(message(name_of(model), "-s", seed), attention::random_weights(model, weight_seed(seed)),
+                 training(steps, seed, fixed_offset));
   });
 }
 
@@ -98,10 +117,7 @@ attention::ModelWeights TextStudy::inference_form(attention::ModelWeights weight
 
 Trained TextStudy::train_on(const std::string& name, const attention::ModelWeights& weights, size_t steps,
                             uint64_t seed) const {
-  train::TrainerOptions options = train::text_recipe(data_, steps, seed).training;
-  options.batch = kBatch;
-  options.seed = data_seed(seed);
-  return psm::cmd::train(context_, name, weights, data_, options, steps);
+  return train(name, weights, training(steps, seed));
 }
 
 Trained TextStudy::replace_attention(const std::string& name, attention::ModelWeights weights, size_t steps,
@@ -114,12 +130,22 @@ size_t TextStudy::range_steps() const { return std::max<size_t>(4, family_steps(
 Trained TextStudy::minimise_ranges(const std::string& name, attention::ModelWeights weights,
                                    const train::RangeLosses& losses, size_t steps, uint64_t seed,
                                    bool fixed_offset) const {
-  train::TrainerOptions options = train::text_recipe(data_, 2 * steps, seed).range_training;
-  options.fixed_score_offset = fixed_offset;
-  options.batch = kBatch;
-  options.seed = data_seed(seed);
+  train::TrainerOptions options = range_training(steps, seed, fixed_offset);
   options.ranges = losses;
-  return psm::cmd::train(context_, name, inference_form(std::move(weights)), data_, options, steps);
+  return train(name, inference_form(std::move(weights)), options);
+}
+
+std::string TextStudy::spread_text(const Trainings& trainings) const {
+  double spread = 0;
+  for (const Trained& seed : trainings.seeds) {
+    if (!seed.diverged.empty()) return "diverged";
+    const bool inference = seed.weights.config.form == attention::PowerForm::kLengthAgnostic;
+    const attention::Ranges ranges = train::measure_ranges(
+        inference ? seed.weights : inference_form(seed.weights), data_, context_.examples(kSpreadSequences));
+    for (const attention::LayerRanges& layer : ranges.layers)
+      spread = std::max(spread, layer.denominator.hi / layer.denominator.lo);
+  }
+  return format("%.3g", spread);
 }
 
 }  // namespace psm::cmd

@@ -30,8 +30,19 @@ class TextStudy {
   // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax as the paper has it: p = 4, no score
   // offset, in its training form with epsilon 1e-3.
   attention::ModelConfig model(attention::AttentionKind attention, int layers, int width) const;
-  // From random weights, with the settings of text_recipe (train/stages/recipe.h) but for the batch.
-  // fixed_offset: score offsets stay p.
+  // Settings of text_recipe (train/stages/recipe.h) for so many steps: of its training from random weights, and of range
+  // minimisation without the losses on ranges. But for the batch, and for a warm-up of at most a tenth of the steps: the
+  // recipe's would take a short training to its end before it reached its rate. fixed_offset: score offsets stay as they
+  // are.
+  train::TrainerOptions training(size_t steps, uint64_t seed, bool fixed_offset = false) const;
+  train::TrainerOptions range_training(size_t steps, uint64_t seed, bool fixed_offset = false) const;
+  // Trains for options.rate.total steps.
+  Trained train(const std::string& name, const attention::ModelWeights& initial,
+                const train::TrainerOptions& options) const;
+  // For file names: "power_softmax-p4-stable-e0.001-l4-d64".
+  static std::string name_of(const attention::ModelConfig& model);
+
+  // From random weights, with each seed; score offsets begin with p.
   Trainings train(const std::string& label, const attention::ModelConfig& model, size_t steps,
                   bool fixed_offset = false) const;
   // Floating-point operations of one step.
@@ -62,6 +73,10 @@ class TextStudy {
   // psm::inference_form on the text.
   attention::ModelWeights inference_form(attention::ModelWeights weights, bool scaled = true) const;
   size_t range_steps() const;
+
+  // max/min of the denominators on training text, the largest of all layers and seeds; "diverged" if one did. In the
+  // form that runs encrypted, as inference_form makes it of a model that is in another.
+  std::string spread_text(const Trainings& trainings) const;
 
  private:
   const StudyContext& context_;

@@ -20,7 +20,7 @@ namespace psm::cmd {
 namespace {
 
 constexpr size_t kCurvePoints = 16;
-constexpr int kCurveSequences = 64, kFinalSequences = 512;  // windows of many tokens that are scored
+constexpr int kCurveSequences = 64;                         // windows of many tokens that are scored
 constexpr int kCurveExamples = 500, kFinalExamples = 1000;  // scored once each
 constexpr int kScaleSequences = 64;
 constexpr uint64_t kScaleSeed = 7;
@@ -28,7 +28,7 @@ constexpr uint64_t kMaxRecord = uint64_t{1} << 20;
 
 // What is known of a training beside its weights, in a file of its own: its state file has no room for it.
 struct Record {
-  std::map<size_t, train::Evaluation> curve;
+  std::map<size_t, CurvePoint> curve;
   std::string diverged;
 };
 
@@ -38,8 +38,15 @@ Record read_record(const std::string& path) {
   const Json json = parse_json(read_file(path, kMaxRecord), path);
   record.diverged = json.at("diverged", path).string(path + ": diverged");
   for (const Json& point : json.at("curve", path).array(path + ": curve")) {
-    const auto step = point.at("step", path).integer(path + ": step", 0, INT64_MAX);
-    record.curve[step] = evaluation_from(point, path);
+    const auto whole = [&](const char* member) {
+      return static_cast<size_t>(point.at(member, path).integer(path + ": " + member, 0, INT64_MAX));
+    };
+    const auto norm = [&](const char* member) {
+      const Json& value = point.at(member, path);
+      return value.is_null() ? std::nan("") : value.number(path + ": " + member);
+    };
+    record.curve[whole("step")] = {whole("step"), evaluation_from(point, path), whole("clipped"),
+                                   norm("query_norm"), norm("key_norm")};
   }
   return record;
 }
@@ -48,9 +55,12 @@ void write_record(const std::string& path, const Record& record) {
   Json json;
   json["diverged"] = record.diverged;
   json["curve"] = Json::Array{};
-  for (const auto& [step, evaluation] : record.curve) {
-    Json point = evaluation_json(evaluation);
+  for (const auto& [step, at] : record.curve) {
+    Json point = evaluation_json(at.held_out);
     point["step"] = static_cast<int64_t>(step);
+    point["clipped"] = static_cast<int64_t>(at.clipped);
+    point["query_norm"] = std::isfinite(at.query_norm) ? Json(at.query_norm) : Json();
+    point["key_norm"] = std::isfinite(at.key_norm) ? Json(at.key_norm) : Json();
     json["curve"].push_back(std::move(point));
   }
   write_file(path, json.dump(1) + "\n");
@@ -70,24 +80,23 @@ std::vector<double> paired(const Trainings& trainings, const Trainings& referenc
   return values;
 }
 
-// The mean, and half of its 95% interval.
-std::string mean_text(const std::vector<double>& values, const char* mean_format) {
-  if (values.empty()) return "diverged";
-  const auto count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-  std::string text = format(mean_format, mean);
-  if (values.size() == 1) return text;
-  double squares = 0;
-  for (const double value : values) squares += std::pow(value - mean, 2);
-  // 97.5% quantiles of Student's t by degrees of freedom; the normal distribution's beyond.
-  constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
-  const size_t freedom = values.size() - 1;
-  const double quantile = freedom <= std::size(kQuantiles) ? kQuantiles[freedom - 1] : 1.96;
-  const std::string half = format(mean_format, quantile * std::sqrt(squares / (count - 1) / count));
-  return text + " +- " + (half.front() == '+' ? half.substr(1) : half);
+}  // namespace
+
+CurvePoint with_query_key_norms(CurvePoint point, const attention::ModelWeights& weights) {
+  const auto norm = [](const std::vector<float>& matrix) {
+    return std::sqrt(std::inner_product(matrix.begin(), matrix.end(), matrix.begin(), 0.0));
+  };
+  const auto layers = static_cast<double>(weights.layers.size());
+  for (const attention::LayerWeights& layer : weights.layers)
+    point.query_norm += norm(layer.wq) / layers, point.key_norm += norm(layer.wk) / layers;
+  return point;
 }
 
-}  // namespace
+double clipped_share(const Trained& trained) {
+  size_t clipped = 0;
+  for (const CurvePoint& point : trained.curve) clipped += point.clipped;
+  return static_cast<double>(clipped) / static_cast<double>(trained.steps);
+}
 
 Trained train(const StudyContext& context, const std::string& name, const attention::ModelWeights& initial,
               const train::DataSource& source, const train::TrainerOptions& options, size_t steps) {
@@ -109,8 +118,17 @@ Trained train(const StudyContext& context, const std::string& name, const attent
       steps * static_cast<size_t>(options.batch) * static_cast<size_t>(classifier ? 1 : source.context());
   Record record = read_record(record_file);
   if (record.diverged.empty()) {
-    loop.evaluated = [&](size_t step, const train::Evaluation& evaluation) {
-      record.curve[step] = evaluation;
+    size_t clipped = 0;
+    loop.stepped = [&](const train::StepReport& report) {
+      if (report.gradient_norm > options.adamw.clip) ++clipped;
+    };
+    // A state is saved where a point is recorded, and after it, so that a resumed training counts every step once.
+    loop.save_every = loop.evaluate_every;
+    loop.evaluated = [&](size_t step, const train::Evaluation& evaluation,
+                         const attention::ModelWeights& weights) {
+      record.curve[step] =
+          with_query_key_norms({.step = step, .held_out = evaluation, .clipped = clipped}, weights);
+      clipped = 0;
       write_record(record_file, record);
     };
     try {
@@ -130,7 +148,7 @@ Trained train(const StudyContext& context, const std::string& name, const attent
     std::fflush(stdout);
   }
   trained.diverged = record.diverged;
-  for (const auto& [step, evaluation] : record.curve) trained.curve.push_back({step, evaluation});
+  for (const auto& [step, point] : record.curve) trained.curve.push_back(point);
   return trained;
 }
 
@@ -237,12 +255,28 @@ std::vector<ComparedAttention> compared_attentions(int paper_power) {
            power, true}};
 }
 
+std::string interval_text(const std::vector<double>& values, const char* mean_format) {
+  if (values.empty()) return "diverged";
+  const auto count = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
+  std::string text = format(mean_format, mean);
+  if (values.size() == 1) return text;
+  double squares = 0;
+  for (const double value : values) squares += std::pow(value - mean, 2);
+  // 97.5% quantiles of Student's t by degrees of freedom; the normal distribution's beyond.
+  constexpr double kQuantiles[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228};
+  const size_t freedom = values.size() - 1;
+  const double quantile = freedom <= std::size(kQuantiles) ? kQuantiles[freedom - 1] : 1.96;
+  const std::string half = format(mean_format, quantile * std::sqrt(squares / (count - 1) / count));
+  return text + " +- " + (half.front() == '+' ? half.substr(1) : half);
+}
+
 std::string paired_ratio_text(const Trainings& trainings, const Trainings& reference, Metric metric) {
-  return mean_text(paired(trainings, reference, metric, std::divides<double>{}), "%.3f");
+  return interval_text(paired(trainings, reference, metric, std::divides<double>{}), "%.3f");
 }
 
 std::string paired_difference_text(const Trainings& trainings, const Trainings& reference, Metric metric) {
-  return mean_text(paired(trainings, reference, metric, std::minus<double>{}), "%+.2f");
+  return interval_text(paired(trainings, reference, metric, std::minus<double>{}), "%+.2f");
 }
 
 uint64_t weight_seed(uint64_t seed) { return TrainingRandom(seed).split(0).state(); }

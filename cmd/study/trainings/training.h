@@ -15,9 +15,14 @@
 
 namespace psm::cmd {
 
+// Windows of a text that a training's last weights are scored on; fewer in runs of less than a minute.
+inline constexpr int kFinalSequences = 512;
+
 struct CurvePoint {
   size_t step = 0;
   train::Evaluation held_out;
+  size_t clipped = 0;                   // steps since the last point whose gradient was clipped
+  double query_norm = 0, key_norm = 0;  // Frobenius norms of W_q and W_k, means over the layers
 };
 
 struct Trained {
@@ -27,6 +32,11 @@ struct Trained {
   attention::ModelWeights weights;
   size_t steps = 0, seen = 0;  // asked for; seen: tokens, or examples of a classifier
 };
+
+// The norms of a point of the curve.
+CurvePoint with_query_key_norms(CurvePoint point, const attention::ModelWeights& weights);
+// Share of a training's steps whose gradient was clipped.
+double clipped_share(const Trained& trained);
 
 // Trains `initial`, or takes up what is saved. A divergence is a result; everything else that stops a
 // training is thrown as run_training does.
@@ -88,8 +98,10 @@ std::string seen_label(const std::string& unit);
 double mean_final(const Trainings& trainings, Metric metric);
 // "2.345", with several seeds "2.345 +- 0.012" (standard deviation), and how many diverged.
 std::string final_text(const Trainings& trainings, Metric metric);
+// "1.023", of several values "1.023 +- 0.004": the mean and half of its 95% interval (Student's t); "diverged" without any.
+std::string interval_text(const std::vector<double>& values, const char* mean_format);
 // The metric's ratio to that of `reference` with the same seed, over the seeds of which neither diverged:
-// "1.023", with several of them "1.023 +- 0.004", the mean and half of its 95% interval (Student's t).
+// as interval_text.
 std::string paired_ratio_text(const Trainings& trainings, const Trainings& reference, Metric metric);
 // The same of its difference: "-0.40 +- 0.31".
 std::string paired_difference_text(const Trainings& trainings, const Trainings& reference, Metric metric);
