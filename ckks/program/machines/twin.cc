@@ -241,7 +241,9 @@ class Twin {
     if (!options_.noise_std.empty() && options_.noise_std[id(value)] > 0) {
       const double sigma = options_.noise_std[id(value)];
       const uint64_t stream = mix(mix(options_.noise_seed) ^ id(value));
-      for_slots(x.size(), [&](size_t s) { x[s] += sigma * normal_pair(stream + s); });
+      const bool repeats = instruction_->opcode == Opcode::kBootstrap && instruction_->period > 0;
+      const size_t period = repeats ? instruction_->period : x.size();
+      for_slots(x.size(), [&](size_t s) { x[s] += sigma * normal_pair(stream + s % period); });
     }
     const Observation seen = observe_slots(x);
     if (!std::isfinite(seen.max_abs))

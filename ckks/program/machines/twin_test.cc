@@ -215,6 +215,11 @@ TEST_CASE("a sparse bootstrap returns the mean of the repetitions, and inputs mu
   CHECK(largest_difference(y, x) > 0);
   CHECK(largest_difference(y, x) < 1e-2);
   for (size_t s = 0; s < kSlots; ++s) CHECK(y[s] == y[s % 4]);
+  // Its own repeats.
+  noisy.noise_std = {0, 1e-2};
+  const SlotVector z = run_twin(program, {{"x", x}}, noisy).outputs.at("y");
+  CHECK(largest_difference(z, x) > 0);
+  for (size_t s = 0; s < kSlots; ++s) CHECK(z[s] - x[s] == z[s % 4] - x[s % 4]);
   x[5] += 0.1;
   CHECK_THROWS_WITH_AS(run_twin(program, {{"x", x}}), doctest::Contains("period 4"), Error);
 }
