@@ -133,8 +133,8 @@ class Decoder {
     Values halves;        // of what gelu reads, in stacks
   };
 
-  // r of the norm is the same in all slots: what is taken out of the projection's regions waits for nobody while
-  // r is computed.
+  // r of the norm is the same in all slots: what is taken out of the projection's regions waits for nobody
+  // while r is computed.
   Projections project(const Stream& stream, const FoldedLayer& folded,
                       const LayerApproximations& polynomials) {
     Builder::Scope scope(builder_, "query, key, value, up");

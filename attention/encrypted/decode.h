@@ -27,26 +27,26 @@
 // the powers comes replicated over the head, without the level of the pass's row sums; s stands in q~ and V
 // instead (its sign, where s < 0, in a negation of D).
 //
-// Weights are plaintexts, or inputs (nn/encrypted/weight_inputs.h): W, b, c, and the ranges of the features in
-// 1/sqrt's argument. Then the program follows from the model's outline alone (model_outline.h), and whoever has
-// the ciphertexts computes a token without knowing the model. Products of ciphertexts take the levels of products
-// with plaintexts, so plan and levels are the same; a layer of one ciphertext of heads has a relinearisation more
-// for each output of a map, and one for the norm.
+// Weights are plaintexts, or inputs (nn/encrypted/weight_inputs.h): W, b, c, and the ranges of the features
+// in 1/sqrt's argument. Then the program follows from the model's outline alone (model_outline.h), and
+// whoever has the ciphertexts computes a token without knowing the model. Products of ciphertexts take the
+// levels of products with plaintexts, so plan and levels are the same; a layer of one ciphertext of heads has
+// a relinearisation more for each output of a map, and one for the norm.
 //
 // Shapes: the caches have period T F = Packing::period(), of one sequence; what is in regions or spread all
 // slots; all else F. The program depends on t in constants alone (position_constants.h).
 //
-// Levels: to q, k, v and up 2 + products_depth() of 1/sqrt (1 for the matrix and 2 for masks pass in that time;
-// 3 where h' is given). Then through attention 2 (scores) + ceil(log2 p) + 1 (values) + 2 (output), and beside
-// it, from the powers, depth of 1/x + 2; through the hidden units depth of gelu + 1. A cache keeps its level:
-// what is added to it comes down to it. Which level that is, LevelBudget::carried says to the planner, for the
-// prompt's program as well.
+// Levels: to q, k, v and up 2 + products_depth() of 1/sqrt (1 for the matrix and 2 for masks pass in that
+// time; 3 where h' is given). Then through attention 2 (scores) + ceil(log2 p) + 1 (values) + 2 (output), and
+// beside it, from the powers, depth of 1/x + 2; through the hidden units depth of gelu + 1. A cache keeps its
+// level: what is added to it comes down to it. Which level that is, LevelBudget::carried says to the planner,
+// for the prompt's program as well.
 //
-// Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, with B and S
-// of each dense map, U and B' of the spread one: norm 3 + log2 F; a dense map 1 + 2 (B - 1) hoisted + log2 S;
-// query log2 P; cache 4 + 2 log2(P / T); hidden units log2 U + 1 and the spreading; scores 3 and
-// block_sum_map's; power ceil(log2 p) (where p is a power of two); sums 2 + 2 log2 T; output 2 log2 P + B' - 1
-// hoisted.
+// Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, with B and
+// S of each dense map, U and B' of the spread one: norm 3 + log2 F; a dense map 1 + 2 (B - 1) hoisted + log2
+// S; query log2 P; cache 4 + 2 log2(P / T); hidden units log2 U + 1 and the spreading; scores 3 and
+// block_sum_map's; power ceil(log2 p) (where p is a power of two); sums 2 + 2 log2 T; output 2 log2 P + B' -
+// 1 hoisted.
 //
 // Ranges: as the pass's. Errors: a bootstrap's wherever one is put; scores are no refresh candidates, all
 // others are those of the block.

@@ -54,8 +54,8 @@ TEST_CASE("tokens one by one after a prompt have the logits of one pass over the
   CHECK(tokens_against_pass(small_config(16, 2, 64, 1), 128, 1, true) < 1e-9);  // no place repeats
 }
 
-// The largest difference of logits between a text token by token from its first one, with weights as inputs and
-// empty caches, and one pass over it. Program and constants are those of whoever knows the outline alone.
+// The largest difference of logits between a text token by token from its first one, with weights as inputs
+// and empty caches, and one pass over it. Program and constants are those of whoever knows the outline alone.
 double encrypted_tokens_against_pass(const ModelConfig& config, size_t slots, bool client_norm) {
   const PolynomialModel model = lively_model(config, client_norm);
   const Packing packing = make_packing(config, kContext, slots, 1);

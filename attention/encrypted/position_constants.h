@@ -1,9 +1,9 @@
-// What of a decoding program (decode.h) depends on the token's position t. Its levels and instructions do not:
-// one plan serves all positions (with_constants in planner.h).
+// What of a decoding program (decode.h) depends on the token's position t. Its levels and instructions do
+// not: one plan serves all positions (with_constants in planner.h).
 //
 // For each ciphertext of heads: the query's mask, from its region of the projection; the two masks of the
-// caches' new place; the rotations from the regions of k and v to that place; biases of q, k and v as these masks
-// leave them, and score offsets, or what encrypted ones are multiplied by.
+// caches' new place; the rotations from the regions of k and v to that place; biases of q, k and v as these
+// masks leave them, and score offsets, or what encrypted ones are multiplied by.
 //
 // The way from a region to place t is a rotation by some number of places, any of the P that there are. It is
 // made of two, near + far, of G and P / G kinds, none of them zero, so that all positions have the same

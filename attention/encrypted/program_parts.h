@@ -1,5 +1,5 @@
-// The names under which the seconds of a model's programs are summed: what an instruction computes, by the labels
-// of encrypted_block.h, decode.h and decode_sequences.h, and what kind of operation it is.
+// The names under which the seconds of a model's programs are summed: what an instruction computes, by the
+// labels of encrypted_block.h, decode.h and decode_sequences.h, and what kind of operation it is.
 #pragma once
 
 #include "ckks/program/program.h"

@@ -21,8 +21,8 @@ using SparsePlans = std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>
 // How much longer than the fastest a token may take whose caches are smaller.
 constexpr double kWorthLessMemory = 1.03;
 
-// One for both programs if it can hold all that they refresh, else one of F slots, which holds all of the token's but
-// what GELU reads and makes, and one for that too if it is few values.
+// One for both programs if it can hold all that they refresh, else one of F slots, which holds all of the
+// token's but what GELU reads and makes, and one for that too if it is few values.
 SparsePlans offered(const ckks::Context& context, const attention::Packing& packing,
                     const std::optional<program::Program>& prompt, const program::Program& token) {
   SparsePlans plans;

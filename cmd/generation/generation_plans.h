@@ -1,19 +1,20 @@
-// How a text is computed on, one token after another: everything that a server and its client both know, and that
-// follows from programs and parameters alone. No model: what a server with encrypted weights has of one is its
-// outline (attention/encrypted/model_outline.h).
+// How a text is computed on, one token after another: everything that a server and its client both know, and
+// that follows from programs and parameters alone. No model: what a server with encrypted weights has of one
+// is its outline (attention/encrypted/model_outline.h).
 //
 // Two plans: the pass over the prompt, which hands out keys and values
 // (attention/encrypted/encrypted_cache.h), and one further token, which reads them and hands them on
 // (attention/encrypted/decode.h). The length of the prompt and the position of the token are constants of
-// theirs: neither levels nor keys depend on them. With encrypted weights there is no pass: a prompt comes token
-// by token, the first one to empty caches.
+// theirs: neither levels nor keys depend on them. With encrypted weights there is no pass: a prompt comes
+// token by token, the first one to empty caches.
 //
 // Levels. A cache is carried at one level from run to run: the level at which a token costs least, by nominal
 // costs, or the lowest at which it costs 3% more at most, among those that the prompt's pass can hand out.
 //
-// Bootstraps. All values that a token refreshes repeat with F at most, but for what GELU reads and makes, so that
-// sparse bootstraps of F slots are offered (ckks/bootstrap/sparse_bootstrapper.h). Where the prompt's pass repeats as
-// well (a small model in a large ring), those of its period serve both, and there are no others.
+// Bootstraps. All values that a token refreshes repeat with F at most, but for what GELU reads and makes, so
+// that sparse bootstraps of F slots are offered (ckks/bootstrap/sparse_bootstrapper.h). Where the prompt's
+// pass repeats as well (a small model in a large ring), those of its period serve both, and there are no
+// others.
 #pragma once
 
 #include <functional>
@@ -73,8 +74,8 @@ struct GenerationPlans {
   program::Constants token_constants(int position) const { return constants_(position); }
   ckks::Level highest_cache_level() const;
 
-  // What the client sends and gets, without the caches, which stay at the server, and the weights: the same for
-  // both plans.
+  // What the client sends and gets, without the caches, which stay at the server, and the weights: the same
+  // for both plans.
   std::vector<PlanEnd> prompt_inputs() const, token_inputs() const;
   // Of the run on tokens from `first` on, where the server keeps those from `window` on.
   std::vector<PlanEnd> outputs(int first, int window) const;
@@ -92,9 +93,9 @@ struct GenerationPlans {
   int layers_ = 0, tokens_ = 0;
 };
 
-// The plans of one token at every level of the caches at which there is one: the one to take first, the others from
-// the cheapest on. `caches`: their names, and by how many levels each stands below the highest. Throws Error if
-// there is none.
+// The plans of one token at every level of the caches at which there is one: the one to take first, the
+// others from the cheapest on. `caches`: their names, and by how many levels each stands below the highest.
+// Throws Error if there is none.
 std::vector<program::Plan> token_plans(const program::Program& token,
                                        const std::map<std::string, int>& caches, program::LevelBudget budget,
                                        const program::CostModel& costs);

@@ -1,5 +1,5 @@
-// GELU on ciphertexts whose slots hold two hidden units each, in re and im; or another function of reals, such
-// as the sigmoid of a classifier's head.
+// GELU on ciphertexts whose slots hold two hidden units each, in re and im; or another function of reals,
+// such as the sigmoid of a classifier's head.
 //
 // gelu is a function of reals: re and im are separated by 2 re = z + conj z and 2 im = -i z + conj(-i z), so
 // the input is half of what the approximation reads, input_scale * (hidden unit) / 2 (the factor goes into
@@ -24,8 +24,8 @@ std::vector<program::Value> encrypted_gelu(program::Builder&, std::span<const pr
                                            const approx::Approximation& gelu,
                                            const std::string& label = "gelu");
 
-// Of the real parts alone: what the imaginary ones hold counts nothing. Half the polynomials, with slots enough to
-// have all numbers side by side (spread_linear.h).
+// Of the real parts alone: what the imaginary ones hold counts nothing. Half the polynomials, with slots
+// enough to have all numbers side by side (spread_linear.h).
 std::vector<program::Value> encrypted_gelu_of_real(program::Builder&, std::span<const program::Value> half,
                                                    const approx::Approximation& gelu);
 

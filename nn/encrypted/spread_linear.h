@@ -1,20 +1,20 @@
-// A real matrix on the real parts of complex slots, whose result repeats without a mask: what dense_linear.h does,
-// for inputs that are arranged beforehand, by a level that need not be on the longest path. What is computed slot
-// by slot in between, such as GELU, takes real and imaginary parts at once.
+// A real matrix on the real parts of complex slots, whose result repeats without a mask: what dense_linear.h
+// does, for inputs that are arranged beforehand, by a level that need not be on the longest path. What is
+// computed slot by slot in between, such as GELU, takes real and imaginary parts at once.
 //
-// Packing. z is a stack (dense_linear.h) of R blocks of F complex features, period R F; its columns are the R F
-// real parts and then the R F imaginary ones. In n slots there are U = n / (2 R F) repetitions of them; spread,
-// repetition u is turned by u B columns:
+// Packing. z is a stack (dense_linear.h) of R blocks of F complex features, period R F; its columns are the R
+// F real parts and then the R F imaginary ones. In n slots there are U = n / (2 R F) repetitions of them;
+// spread, repetition u is turned by u B columns:
 //     s[j] = column c(j) of z,    c(j) = (j + B floor(j / (2 R F))) mod 2 R F,         B = max(F / U, 1).
 //
 // Equation. All slots sum, so block o of the rows is, with W[f, c] the complex number of the two entries,
 //     y_o[f] = sum over j = f mod F of  sum_{0 <= b < B}  W_o[f, c(j + b)] s[j + b].
-// Over all j and b every column comes, once where U <= F (the last columns of a repetition meet the next one's
-// first, and every repetition has a next one), and later comings count nothing. The sum over rotations by F leaves
-// y_o in all places of F slots.
+// Over all j and b every column comes, once where U <= F (the last columns of a repetition meet the next
+// one's first, and every repetition has a next one), and later comings count nothing. The sum over rotations
+// by F leaves y_o in all places of F slots.
 //
-// Levels: 1 to spread, 1 for the map. Key-switches: about U^(1/2) hoisted and as many full to spread, B - 1 hoisted
-// for each input, log2(n / F) for each output. Weights: B for each input and output.
+// Levels: 1 to spread, 1 for the map. Key-switches: about U^(1/2) hoisted and as many full to spread, B - 1
+// hoisted for each input, log2(n / F) for each output. Weights: B for each input and output.
 #pragma once
 
 #include <span>

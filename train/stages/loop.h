@@ -27,8 +27,8 @@ struct LoopOptions {
   std::function<void(size_t resumed_at)> started;
   // Told of every step; may be empty. A resumed training tells again of the steps after the saved state.
   std::function<void(const StepReport&)> stepped;
-  // Told of every evaluation on held-out examples, and of the weights then; may be empty. A resumed training tells again
-  // what it evaluates again.
+  // Told of every evaluation on held-out examples, and of the weights then; may be empty. A resumed training
+  // tells again what it evaluates again.
   std::function<void(size_t step, const Evaluation&, const attention::ModelWeights&)> evaluated;
 };
 

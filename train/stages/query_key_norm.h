@@ -1,10 +1,10 @@
-// What holds the matrices of queries and keys, beside the optimiser. PowerSoftmax without an offset or an epsilon does not
-// change when a head's W_q or W_k is multiplied by a number (score_scale.h), so a step along the gradient only ever
-// lengthens them, and weight decay alone shortens them.
+// What holds the matrices of queries and keys, beside the optimiser. PowerSoftmax without an offset or an
+// epsilon does not change when a head's W_q or W_k is multiplied by a number (score_scale.h), so a step along
+// the gradient only ever lengthens them, and weight decay alone shortens them.
 //
-// A fixed norm stands in for normalised queries and keys: it is free when the model runs encrypted, where those would
-// take two more inverse square roots a head and token and their levels. With a fixed norm a learned scale for each head
-// is what W_q's norm was.
+// A fixed norm stands in for normalised queries and keys: it is free when the model runs encrypted, where
+// those would take two more inverse square roots a head and token and their levels. With a fixed norm a
+// learned scale for each head is what W_q's norm was.
 #pragma once
 
 #include <span>

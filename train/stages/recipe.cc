@@ -11,6 +11,8 @@ enum : uint64_t { kInitialWeights, kTrainingData, kRangeData, kScaleData };
 
 constexpr uint64_t kMeasuredSeed = 20241012;  // seed of the examples on which ranges are measured
 constexpr int kScaleSequences = 64;           // on which scores get their scale
+// Bounding one layer's denominators moves those of later layers a little, and its margin mostly covers that.
+constexpr int kBoundRounds = 4;
 
 uint64_t derived_seed(uint64_t seed, uint64_t part) { return TrainingRandom(seed).split(part).state(); }
 
@@ -58,7 +60,9 @@ class Recipe {
                                                options_.range_steps, /*stop_accuracy=*/1.1));
     models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
     if (power_softmax && options_.largest_ratio > 0)
-      while (bound_denominators(models.final_model, models.ranges, options_.largest_ratio))
+      for (int round = 0; round < kBoundRounds &&
+                          bound_denominators(models.final_model, models.ranges, options_.largest_ratio);
+           ++round)
         models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
     models.stages = stages_;
   }

@@ -9,9 +9,10 @@
 //                     denominators that span more than `largest_ratio` after it are brought to that
 //
 // It begins with random weights (run_recipe), or with a trained model (continue_recipe): a softmax model
-// enters at stage 2, one of another attention at stage 3, with the scores as they are if it has been through it. With another attention than PowerSoftmax in stage 2
-// the same stages run, named after it, without its forms. Then the ranges are measured. Step 3 of the
-// algorithm, the polynomials, follows from weights and ranges (attention/reference/polynomial_model.h).
+// enters at stage 2, one of another attention at stage 3, with the scores as they are if it has been through
+// it. With another attention than PowerSoftmax in stage 2 the same stages run, named after it, without its
+// forms. Then the ranges are measured. Step 3 of the algorithm, the polynomials, follows from weights and
+// ranges (attention/reference/polynomial_model.h).
 #pragma once
 
 #include <functional>
@@ -47,8 +48,8 @@ struct RecipeOptions {
   // it begins with p and is learned, or as the model has it that is continued.
   std::optional<double> constant_score_offset = {};
   // What fresh tables of tokens, positions and the class token are multiplied by (random_weights: deviation
-  // 1). BERT and ViT begin with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it was
-  // drawn.
+  // 1). BERT and ViT begin with 0.02; from 1, a thousand steps of AdamW leave most of a word's vector as it
+  // was drawn.
   double table_scale = 1;
   double mean_denominator = 1;  // stage 3 begins with it (score_scale.h); 0: with the scores as they are
   double largest_ratio = 1e3;   // of the denominators after stage 3, max/min on training data; 0: none
@@ -73,9 +74,9 @@ std::string state_file(const std::string& folder, const std::string& stage);
 // Sets the lengths of the stages, and the learning rates' schedules with them.
 void set_steps(RecipeOptions& options, size_t steps, size_t range_steps);
 
-// The paper as printed: p = 4, epsilon of Pythia-70M (tab. pythia_params) everywhere, no score offset, eq. PWRoss
-// and the same peaks of GELU's inputs alone, the stable form to the end of training and no scale for the
-// scores.
+// The paper as printed: p = 4, epsilon of Pythia-70M (tab. pythia_params) everywhere, no score offset, eq.
+// PWRoss and the same peaks of GELU's inputs alone, the stable form to the end of training and no scale for
+// the scores.
 void follow_paper(RecipeOptions& options);
 
 // For stage 2 by continual training: a quarter of the steps. The learning rate stays: on the novels

@@ -11,8 +11,8 @@
 // model's perplexity) on the way there.
 //
 // After that training epsilon is what the largest denominator is measured against: D + epsilon spans at most
-// (max D + epsilon) / (min D + epsilon). Multiplying the scores of a layer by f^(1/p) multiplies D by f, which
-// is the same as dividing its epsilon by f; with
+// (max D + epsilon) / (min D + epsilon). Multiplying the scores of a layer by f^(1/p) multiplies D by f,
+// which is the same as dividing its epsilon by f; with
 //
 //     f = epsilon (r - 1) / (max D - r min D)
 //
@@ -30,8 +30,8 @@ namespace psm::train {
 attention::ModelWeights with_score_scale(attention::ModelWeights weights, const Batch& examples,
                                          double denominator);
 
-// Only for PowerSoftmax. Layers whose `measured` denominators span more than a factor of `ratio` > 1 get 0.99 of
-// it, whatever that does to the model, and the later ones read what comes out; false if there were none.
+// Only for PowerSoftmax. Layers whose `measured` denominators span more than a factor of `ratio` > 1 get 0.99
+// of it, whatever that does to the model, and the later ones read what comes out; false if there were none.
 bool bound_denominators(attention::ModelWeights& weights, const attention::Ranges& measured, double ratio);
 
 }  // namespace psm::train

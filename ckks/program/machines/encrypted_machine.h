@@ -34,8 +34,8 @@ struct MachineOptions {
   size_t encoded_bytes = kKeptPlaintextBytes;
   // One for each period of the plan's sparse bootstraps (bootstrap_periods); they outlive the machine.
   std::vector<const ckks::SparseBootstrapper*> sparse_bootstrappers{};
-  // Inputs by name that all runs share, such as encrypted weights: read where they are, neither copied nor part of
-  // a checkpoint. In the host's memory; they outlive the machine.
+  // Inputs by name that all runs share, such as encrypted weights: read where they are, neither copied nor
+  // part of a checkpoint. In the host's memory; they outlive the machine.
   const std::map<std::string, ckks::Ciphertext>* shared_inputs = nullptr;
 };
 
@@ -48,8 +48,8 @@ struct RunState {
 struct RunOptions {
   // Take the place of the plan's (program.h); their plaintexts are encoded for this run alone.
   Constants constants{};
-  // Whether seconds of an instruction are until its results are there; on a device they are until all of it is
-  // asked for otherwise.
+  // Whether seconds of an instruction are until its results are there; on a device they are until all of it
+  // is asked for otherwise.
   bool waits = false;
   // After every instruction.
   std::function<void(size_t done, size_t total)> progress{};

@@ -14,8 +14,8 @@
 // standard deviation noise_std[v]: what the instruction that makes v adds by itself, not what it inherits
 // (noise.h predicts it). The error depends on (noise_seed, v, slot) alone.
 //
-// A sparse bootstrap returns the mean over the repetitions, as it does on ciphertexts, and its error repeats with
-// them: what is summed over repetitions later averages nothing of it.
+// A sparse bootstrap returns the mean over the repetitions, as it does on ciphertexts, and its error repeats
+// with them: what is summed over repetitions later averages nothing of it.
 //
 // Results are bit-identical for every number of threads. Values are freed at their last use.
 #pragma once

@@ -21,8 +21,8 @@ struct TextSession {
   std::vector<double> prompt_seconds, token_seconds;
   // The server's, the encoding of weights apart: of passes, and of single tokens.
   std::vector<double> passes, tokens;
-  // Of the median token: seconds by what is computed and by operation (attention/encrypted/program_parts.h; linear
-  // maps whole). Null without tokens.
+  // Of the median token: seconds by what is computed and by operation (attention/encrypted/program_parts.h;
+  // linear maps whole). Null without tokens.
   Json computation, operation;
   int64_t peak_bytes = 0, cache_bytes = 0;  // of the server
 
@@ -38,8 +38,8 @@ std::vector<std::string> local_server(const char* name, const char* flag, const 
                                       const KeyFiles& files, const std::string& state, const RingFlags& ring,
                                       const std::string& device, int64_t threads);
 
-// Starts the server by `command`, and goes on until the text has `wanted` tokens. `ready` is told how long the
-// server took to greet.
+// Starts the server by `command`, and goes on until the text has `wanted` tokens. `ready` is told how long
+// the server took to greet.
 TextSession run_session(const std::vector<std::string>& command, const GenerationDeployment& deployment,
                         const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
                         int wanted, const std::function<void(double seconds)>& ready,

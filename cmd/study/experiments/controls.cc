@@ -1,6 +1,7 @@
-// What range minimisation owes to what. It continues a trained model at a fresh learning rate, with rescaled scores, in
-// the form that runs encrypted and with losses on the ranges; here each of these is taken alone, for as many steps. Beside
-// them every form from random weights for all the steps, under one schedule, and softmax for as many steps as the others.
+// What range minimisation owes to what. It continues a trained model at a fresh learning rate, with rescaled
+// scores, in the form that runs encrypted and with losses on the ranges; here each of these is taken alone,
+// for as many steps. Beside them every form from random weights for all the steps, under one schedule, and
+// softmax for as many steps as the others.
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/text_study.h"
 #include "cmd/terminal/table.h"

@@ -1,5 +1,6 @@
 // Figs. powerVssoftmaxrWikit and robertaWikitext, Table comparison: softmax, PowerSoftmax and scaled ReLU by
-// depth; and PowerSoftmax of p = 6 with a score offset, which the paper does not have, to the end of the recipe.
+// depth; and PowerSoftmax of p = 6 with a score offset, which the paper does not have, to the end of the
+// recipe.
 #include <algorithm>
 #include <cmath>
 

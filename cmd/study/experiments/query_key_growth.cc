@@ -1,5 +1,6 @@
-// W_q and W_k along training. An attention that does not change when scores are scaled (PowerSoftmax without an offset, but
-// for epsilon) has no gradient along them, so every step lengthens them and their directions turn ever more slowly.
+// W_q and W_k along training. An attention that does not change when scores are scaled (PowerSoftmax without
+// an offset, but for epsilon) has no gradient along them, so every step lengthens them and their directions
+// turn ever more slowly.
 #include <algorithm>
 #include <limits>
 

@@ -273,8 +273,8 @@ TEST_CASE("the experiment on images runs to the polynomial model") {
   CHECK(result.at("items", "vision").dump().find("nan") == std::string::npos);
 }
 
-// Phrases of words that are all good or all bad, 12 words or 3, and pairs of a question and a sentence, with GPT-2's
-// tokenizer; nothing without the latter.
+// Phrases of words that are all good or all bad, 12 words or 3, and pairs of a question and a sentence, with
+// GPT-2's tokenizer; nothing without the latter.
 std::optional<std::string> phrases(const std::string& name) {
   const std::string folder = fresh_folder(name);
   std::filesystem::create_directories(folder + "/glue");

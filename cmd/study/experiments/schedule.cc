@@ -1,5 +1,6 @@
-// Does PowerSoftmax want another schedule than softmax? The rate and the share of warm-up, each alone; and a power that
-// begins with 2, beside trainings whose schedule begins anew at the same step without a change of the power.
+// Does PowerSoftmax want another schedule than softmax? The rate and the share of warm-up, each alone; and a
+// power that begins with 2, beside trainings whose schedule begins anew at the same step without a change of
+// the power.
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/text_study.h"
 #include "cmd/terminal/table.h"

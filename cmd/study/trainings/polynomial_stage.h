@@ -1,5 +1,6 @@
-// The end of the recipe on a text: a model after range minimisation, its denominators brought under the recipe's bound
-// (train/stages/score_scale.h), and its polynomial form, scored on the held-out windows that trainings end with.
+// The end of the recipe on a text: a model after range minimisation, its denominators brought under the
+// recipe's bound (train/stages/score_scale.h), and its polynomial form, scored on the held-out windows that
+// trainings end with.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The character models of the study: GPT-NeoX blocks on seven novels or another text, and the ones that several experiments
-// share.
+// The character models of the study: GPT-NeoX blocks on seven novels or another text, and the ones that
+// several experiments share.
 #pragma once
 
 #include <string>
@@ -30,10 +30,10 @@ class TextStudy {
   // Heads of 16 dimensions, a feed-forward part of 4 d, PowerSoftmax as the paper has it: p = 4, no score
   // offset, in its training form with epsilon 1e-3.
   attention::ModelConfig model(attention::AttentionKind attention, int layers, int width) const;
-  // Settings of text_recipe (train/stages/recipe.h) for so many steps: of its training from random weights, and of range
-  // minimisation without the losses on ranges. But for the batch, and for a warm-up of at most a tenth of the steps: the
-  // recipe's would take a short training to its end before it reached its rate. fixed_offset: score offsets stay as they
-  // are.
+  // Settings of text_recipe (train/stages/recipe.h) for so many steps: of its training from random weights,
+  // and of range minimisation without the losses on ranges. But for the batch, and for a warm-up of at most a
+  // tenth of the steps: the recipe's would take a short training to its end before it reached its rate.
+  // fixed_offset: score offsets stay as they are.
   train::TrainerOptions training(size_t steps, uint64_t seed, bool fixed_offset = false) const;
   train::TrainerOptions range_training(size_t steps, uint64_t seed, bool fixed_offset = false) const;
   // Trains for options.rate.total steps.
@@ -74,8 +74,8 @@ class TextStudy {
   attention::ModelWeights inference_form(attention::ModelWeights weights, bool scaled = true) const;
   size_t range_steps() const;
 
-  // max/min of the denominators on training text, the largest of all layers and seeds; "diverged" if one did. In the
-  // form that runs encrypted, as inference_form makes it of a model that is in another.
+  // max/min of the denominators on training text, the largest of all layers and seeds; "diverged" if one did.
+  // In the form that runs encrypted, as inference_form makes it of a model that is in another.
   std::string spread_text(const Trainings& trainings) const;
 
  private:

@@ -122,7 +122,8 @@ Trained train(const StudyContext& context, const std::string& name, const attent
     loop.stepped = [&](const train::StepReport& report) {
       if (report.gradient_norm > options.adamw.clip) ++clipped;
     };
-    // A state is saved where a point is recorded, and after it, so that a resumed training counts every step once.
+    // A state is saved where a point is recorded, and after it, so that a resumed training counts every step
+    // once.
     loop.save_every = loop.evaluate_every;
     loop.evaluated = [&](size_t step, const train::Evaluation& evaluation,
                          const attention::ModelWeights& weights) {

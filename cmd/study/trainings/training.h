@@ -98,7 +98,8 @@ std::string seen_label(const std::string& unit);
 double mean_final(const Trainings& trainings, Metric metric);
 // "2.345", with several seeds "2.345 +- 0.012" (standard deviation), and how many diverged.
 std::string final_text(const Trainings& trainings, Metric metric);
-// "1.023", of several values "1.023 +- 0.004": the mean and half of its 95% interval (Student's t); "diverged" without any.
+// "1.023", of several values "1.023 +- 0.004": the mean and half of its 95% interval (Student's t);
+// "diverged" without any.
 std::string interval_text(const std::vector<double>& values, const char* mean_format);
 // The metric's ratio to that of `reference` with the same seed, over the seeds of which neither diverged:
 // as interval_text.
