@@ -127,8 +127,7 @@ class Decoder {
   }
 
   struct Projections {
-    Values
-        queries;  // half of q~ of each ciphertext of heads: twice the real part of its product is the score
+    Values queries;       // half of q~: twice the real part of its product is the score
     Values keys, values;  // what is added to the caches
     Values halves;        // of what gelu reads, in stacks
   };

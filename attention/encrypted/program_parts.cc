@@ -27,7 +27,8 @@ const char* operation_part(Opcode opcode) {
     case Opcode::kRotate:
     case Opcode::kConjugate:
       return "rotate";
-    case Opcode::kLinear:  // less its rotations
+    case Opcode::kLinear:
+      return "linear_maps";
     case Opcode::kMultiplyPlain:
       return "plaintext_products";
     case Opcode::kMultiply:

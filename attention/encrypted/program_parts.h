@@ -9,7 +9,7 @@ namespace psm::attention {
 // Bootstraps are a part of their own, wherever they stand.
 const char* computed_part(const program::Instruction&);
 
-// Of a linear map: its plaintext products, which the clock does not tell from its rotations.
+// A linear map whole, rotations and plaintext products.
 const char* operation_part(program::Opcode);
 
 }  // namespace psm::attention

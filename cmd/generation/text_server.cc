@@ -123,8 +123,7 @@ void TextServer::run(program::EncryptedMachine& machine, const TextNote& request
   for (size_t i = 0; i < instructions.size(); ++i) {
     const double seconds = result.seconds[i] - result.encode_seconds[i];
     computation[attention::computed_part(instructions[i])] += seconds;
-    const bool map = instructions[i].opcode == program::Opcode::kLinear;
-    operation[map ? "linear_maps" : attention::operation_part(instructions[i].opcode)] += seconds;
+    operation[attention::operation_part(instructions[i].opcode)] += seconds;
   }
   for (const auto& [name, seconds] : computation) times["computation"][name] = seconds;
   for (const auto& [name, seconds] : operation) times["operation"][name] = seconds;

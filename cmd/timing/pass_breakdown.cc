@@ -76,11 +76,13 @@ std::vector<PassPart> by_operation(const program::Plan& plan, const PassTimes& t
               "ciphertext_products", "polynomials", "other"};
   for (size_t i = 0; i < plan.program.instructions.size(); ++i) {
     const Instruction& instruction = plan.program.instructions[i];
-    PassPart &part = parts[attention::operation_part(instruction.opcode)], &encode = parts["encode"];
+    const bool is_map = instruction.opcode == Opcode::kLinear;  // split below
+    PassPart &part = parts[is_map ? "plaintext_products" : attention::operation_part(instruction.opcode)],
+             &encode = parts["encode"];
     double seconds = times.seconds[i] - times.encode_seconds[i], expected = predicted[i];
     encode.seconds += times.encode_seconds[i];
     encode.encoding += times.encode_seconds[i];
-    if (instruction.opcode == Opcode::kLinear) {
+    if (is_map) {
       const double products =
           times.kernels[i][static_cast<size_t>(KernelKind::kPlaintextProduct)] / times.threads;
       const double expected_products =

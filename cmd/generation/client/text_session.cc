@@ -7,11 +7,6 @@
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[(values.size() - 1) / 2];
-}
-
 namespace {
 
 void read_figures(const Json& figures, bool prompts_at_once, TextSession& session) {
@@ -36,6 +31,11 @@ void read_figures(const Json& figures, bool prompts_at_once, TextSession& sessio
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[(values.size() - 1) / 2];
+}
 
 void TextSession::add_to(Json& json, const GenerationPlans& plans) const {
   const auto or_null = [](const std::vector<double>& values, double value) {

@@ -14,13 +14,6 @@ constexpr int kContext = 48, kPairContext = 96, kLayers = 2, kWidth = 64, kHeads
 // Of the minutes; a step on pairs takes twice as long, and there are few of them.
 constexpr double kPairShare = 0.3;
 
-train::LabelledTextData data_of(const StudyContext& context, const train::LabelledSplit& split, int length,
-                                const char* what) {
-  const auto tokenizer = nn::load_tokenizer(context.data_file("tokenizer/gpt2-encoder.json"),
-                                            context.data_file("tokenizer/gpt2-vocab.bpe"));
-  return train::LabelledTextData(split.training, split.held_out, tokenizer, {.context = length}, what);
-}
-
 attention::ModelConfig model_of(const train::LabelledTextData& texts) {
   attention::ModelConfig model = attention::preset("roberta");
   model.vocab = texts.vocab();
@@ -35,8 +28,11 @@ void run(StudyContext& context, StudyResult& result) {
   const train::LabelledSplit phrases =
       train::split_phrases(train::read_sst2(context.data_file("glue/sst2-train.tsv")), kHeldOut, kLeastWords);
   const train::LabelledSplit pairs = train::read_labelled_split(context.data_file("glue/qnli-dev.tsv"));
-  const train::LabelledTextData texts = data_of(context, phrases, kContext, "SST-2"),
-                                both = data_of(context, pairs, kPairContext, "QNLI");
+  const auto tokenizer = nn::load_tokenizer(context.data_file("tokenizer/gpt2-encoder.json"),
+                                            context.data_file("tokenizer/gpt2-vocab.bpe"));
+  const train::LabelledTextData texts(phrases.training, phrases.held_out, tokenizer, {.context = kContext},
+                                      "SST-2"),
+      both(pairs.training, pairs.held_out, tokenizer, {.context = kPairContext}, "QNLI");
   compare_classifiers(context,
                       {.name = "sst2",
                        .source = texts,
