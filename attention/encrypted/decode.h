@@ -13,13 +13,13 @@
 // = value_range, weights as folded_weights.h has them), with r of the norm (nn/encrypted/encrypted_norm.h),
 // the same in all slots, so that what is in brackets is there when r is; b as the mask leaves it:
 //   project     z = (W; W_up) x'                                      a dense map: q, k, v / v_max, up
-//   query       q~ = r [|s|^{1/p} (t + 1)^{-1/p} e^{i theta t} z] + b a mask; log2 P rotations fill all places
+//   query       q~ = r [|s|^{1/p} (t + 1)^{-1/p} e^{i theta t} z] + b a mask; rotations fill all places
 //   cache       K <- K + r [[u = t] e^{i theta t} z] + b              two rotations to the place, and a mask
 //               V <- V + r [[u = t] z / |s|] + b
 //   scores      S[u, f] = sum over the head of f of Re(conj q~ K[u])  a product, a sum inside heads
 //               with score offsets c:   + |s|^{1/p} (t + 1)^{-1/p} c [u <= t]
 //   power       P = S^p
-//   sums        |s| D = sum_u P                                       log2 T rotations; period F again
+//   sums        |s| D = sum_u P                                       rotations; period F again
 //   attention   sum_u P (V / (D + epsilon))                           1/x of the one row sum of each head
 //   gelu        of Re(r [spread z] + b)                               a mask, rotations, a map
 //   output      x' <- x' + W_o attention + W_down gelu + b            a dense map and a mask; a spread map
@@ -42,11 +42,11 @@
 // level: what is added to it comes down to it. Which level that is, LevelBudget::carried says to the planner,
 // for the prompt's program as well.
 //
-// Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, with B and
-// S of each dense map, U and B' of the spread one: norm 3 + log2 F; a dense map 1 + 2 (B - 1) hoisted + log2
-// S; query log2 P; cache 4 + 2 log2(P / T); hidden units log2 U + 1 and the spreading; scores 3 and
-// block_sum_map's; power ceil(log2 p) (where p is a power of two); sums 2 + 2 log2 T; output 2 log2 P + B' -
-// 1 hoisted.
+// Key-switches of a layer with one ciphertext of heads, besides those inside 1/sqrt, 1/x and GELU, with B
+// and S of each dense map, U and B' of the spread one, and sigma of Builder::sum_of_rotations: norm 3 +
+// sigma(F); a dense map 1 + 2 (B - 1) hoisted + sigma(S); query sigma(P); cache 4 + 2 sigma(P / T); hidden
+// units sigma(U) + 1 and the spreading; scores 3 and block_sum_map's; power ceil(log2 p) (where p is a power
+// of two); sums 2 + 2 sigma(T); output 2 sigma(P) + B' - 1 hoisted.
 //
 // Ranges: as the pass's. Errors: a bootstrap's wherever one is put; scores are no refresh candidates, all
 // others are those of the block.

@@ -24,10 +24,10 @@
 // A cyclic rotation inside heads is two of all slots, by i and i - C, each masked. Those of the query are hoisted;
 // those of the output come after the sum over blocks, so that their number does not grow with T.
 //
-// Levels: entry 1; query 2 (e^{i theta t} depends on the position, the masks of the rotations do not), scores 1,
-// row sums 1, output 2. Key-switches for one ciphertext of heads: entries 2 (C - 1) hoisted; query 1 and
-// 2 (C - 1) hoisted; scores of a block 2 + log2 A; row sums those of encrypted_sum.h and log2 R; output I, 2 (C - 1)
-// hoisted by I inputs, log2 (A R).
+// Levels: entry 1; query 2 (e^{i theta t} depends on the position, the masks of the rotations do not),
+// scores 1, row sums 1, output 2. Key-switches for one ciphertext of heads: entries 2 (C - 1) hoisted; query
+// 1 and 2 (C - 1) hoisted; scores of a block 2 + sigma(A) (Builder::sum_of_rotations); row sums those of
+// encrypted_sum.h and sigma(R); output I, 2 (C - 1) hoisted by I inputs, sigma(A R).
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 // logits are in units of 1 and in the slots of every token, as packing.h has `classes`.
 //
 // Levels: 1 (the token) + 2 + depth of 1/sqrt + 1 (final norm) + 1 (D) + depth of the sigmoid + 1 (C).
-// Key-switches: log2 T rotations for each ciphertext of the state, and those of norm, maps and sigmoid.
+// Key-switches: sigma(T) rotations for each ciphertext of the state, and those of norm, maps and sigmoid.
 // Ranges: those of the final norm's variance and of the sigmoid's argument hold in every slot, since every
 // token is the first.
 #pragma once

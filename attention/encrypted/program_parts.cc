@@ -25,6 +25,7 @@ const char* operation_part(Opcode opcode) {
     case Opcode::kBootstrap:
       return "bootstrap";
     case Opcode::kRotate:
+    case Opcode::kSumOfRotations:
     case Opcode::kConjugate:
       return "rotate";
     case Opcode::kLinear:

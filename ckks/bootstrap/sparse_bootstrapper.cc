@@ -91,14 +91,27 @@ PlacedTransform SparseBootstrapPlan::recombination(Recombine recombine) const {
   return place(std::move(transform), context_, level, context_.scale(level), context_.scale(output_level()));
 }
 
+RotationSum SparseBootstrapPlan::trace() const {
+  return {slots(), joins_conjugation() ? repetitions() / 2 : repetitions()};
+}
+
+std::vector<GaloisElement> SparseBootstrapPlan::last_sum() const {
+  std::vector<GaloisElement> elements{galois_element(context_, 0), galois_element(context_, 0, true)};
+  if (joins_conjugation()) {
+    const int half = context_.slots() / 2;
+    elements.push_back(galois_element(context_, half));
+    elements.push_back(galois_element(context_, half, true));
+  }
+  return elements;
+}
+
 KeyRequest SparseBootstrapPlan::key_request() const {
   KeyRequest request;
   request.need_galois(galois_element(context_, pre_rotation_), entry_level());
   request_keys(slots_to_coeffs_, context_, request);
   request_keys(coeffs_to_slots_, context_, request);
-  first_sum().request_keys(context_, coeffs_to_slots_.back().level, request);
-  last_sum().request_keys(context_, context_.evalmod_level(), request);
-  request.need_galois(galois_element(context_, 0, true), context_.evalmod_level());
+  trace().request_keys(context_, coeffs_to_slots_.back().level, request);
+  for (const GaloisElement g : last_sum()) request.need_galois(g, context_.evalmod_level());
   eval_mod_.request_keys(request);
   request_keys(recombination(Recombine::kParts).schedule, context_.chain(), context_.compute_level(),
                request);
@@ -112,9 +125,9 @@ BootstrapCost SparseBootstrapPlan::cost() const {
   add_cost(coeffs_to_slots_, cost);
   const PlacedTransform last[] = {recombination(Recombine::kWhole)};
   add_cost(last, cost);
-  cost.giant_rotations += 4;  // pre-rotation, to and from the ephemeral secret, conjugation
-  first_sum().add_cost(context_, cost);
-  last_sum().add_cost(context_, cost);
+  cost.giant_rotations += 3;  // pre-rotation, to and from the ephemeral secret
+  trace().add_cost(context_, cost);
+  cost.hoisted_rotations += static_cast<int>(last_sum().size()) - 1;
   cost.relinearisations = eval_mod_.relinearisations();
   return cost;
 }
@@ -157,9 +170,8 @@ std::vector<Ciphertext> SparseBootstrapper::run(const Evaluator& evaluator, cons
   const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.raised_level(),
                          plan_.raised_scale()};
   Ciphertext x = raise.apply(evaluator, input, slots_to_coeffs_, clock);
-  x = plan_.first_sum().apply(evaluator, coeffs_to_slots_.apply(evaluator, std::move(x)));
-  x = plan_.last_sum().apply(evaluator, last_to_slots_.apply(evaluator, std::move(x)));
-  evaluator.add_inplace(x, evaluator.conjugate(x));
+  x = plan_.trace().apply(evaluator, coeffs_to_slots_.apply(evaluator, std::move(x)));
+  x = evaluator.sum_galois(last_to_slots_.apply(evaluator, std::move(x)), plan_.last_sum());
   clock.finished("CoeffsToSlots");
 
   x = plan_.eval_mod().apply(evaluator, x);

@@ -1,5 +1,5 @@
 // Bootstrapping of few values: n complex numbers, n a power of two up to N/4, repeated with period n over the
-// N/2 slots. With one EvalMod and shorter transforms it takes less than six tenths of the full bootstrap's
+// N/2 slots. With one EvalMod and shorter transforms it takes some half of the full bootstrap's
 // time.
 //
 // Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N coefficients count.
@@ -10,9 +10,11 @@
 //                     in Y by N/2n and makes every other power of X vanish, and its I with it. What is left,
 //                     N/2n (m + q_0 I), has the same |I| <= K; N/2n goes into the declared scale.
 //   4. CoeffsToSlots  on n slots. The trace commutes with its diagonals, whose period divides n, and is taken
-//                     where limbs are fewer. With v the slots then, and a = 1 in the first n of 2n slots and
-//                     -i in the others (a factor of the last transform's diagonals, which is why the rotation
-//                     by n comes before it), a v + conj(a v) is 2 Re v beside 2 Im v.
+//                     before the last factor: limbs are fewer there than at the top, and numbers larger than
+//                     behind it, for the errors before the trace count (N/2n)^{1/2} times. With v the slots
+//                     then, and a = 1 in the first n of 2n slots and -i in the others (a factor of the last
+//                     transform's diagonals), a v + conj(a v) is 2 Re v beside 2 Im v. The trace's last
+//                     doubling, a rotation by a multiple of 2n, shares a decomposition with the conjugation.
 //   5. EvalMod        once, on real and imaginary parts side by side in 2n slots.
 //   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level.
 //      Or, with
@@ -58,14 +60,17 @@ class SparseBootstrapPlan {
   // outputs.
   enum class Recombine { kWhole, kReal, kParts };
   PlacedTransform recombination(Recombine) const;
-  // The trace: its first half before the last factor of CoeffsToSlots, the rest after it.
-  RotationSum first_sum() const { return {slots(), 2}; }
-  RotationSum last_sum() const { return {2 * slots(), repetitions() / 2}; }
+  // The trace, before the last factor of CoeffsToSlots, but for its last doubling, which follows with the
+  // conjugation where that factor's period allows.
+  RotationSum trace() const;
+  std::vector<GaloisElement> last_sum() const;
   int pre_rotation() const { return pre_rotation_; }  // as in the full bootstrap
   const EvalModStage& eval_mod() const { return eval_mod_; }
   Scale raised_scale() const { return coeffs_to_slots_.front().input_scale; }
 
  private:
+  bool joins_conjugation() const { return repetitions() >= 4; }
+
   const Context& context_;
   int log_slots_;
   EvalModStage eval_mod_;

@@ -118,9 +118,9 @@ TEST_CASE(
   CHECK(plan.rare_multiple().log2_probability == doctest::Approx(-22.04 - 5).epsilon(1e-3));  // 2^11 of 2^16
   const BootstrapCost cost = plan.cost();
   CHECK(cost.relinearisations == 13);
-  CHECK(cost.hoisted_rotations == 15 + 7 + 7 + 7 + 7 + 1 + 3 + 3 + 1);
+  CHECK(cost.hoisted_rotations == 15 + 7 + 7 + 7 + 7 + 3 + 3 + 3 + 1);
   CHECK(cost.plaintext_products == 63 + 32 + 16 + 15 + 15 + 2);
-  CHECK(cost.giant_rotations == 3 + 3 + 1 + 1 + 1 + 4);
+  CHECK(cost.giant_rotations == 3 + 3 + 1 + 1 + 1 + 3);
   CHECK(plan.key_bytes() < size_t{6} << 30);
 }
 

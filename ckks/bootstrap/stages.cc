@@ -193,7 +193,9 @@ Ciphertext EvalModStage::apply(const Evaluator& evaluator, const Ciphertext& x) 
 }
 
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, Level level) {
-  return evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), level));
+  const Level highest = evaluator.context().max_level();
+  return evaluator.truncate_to_level(
+      evaluator.switch_from_ephemeral(evaluator.mod_raise(evaluator.switch_to_ephemeral(x), highest)), level);
 }
 
 Ciphertext RaiseStage::apply(const Evaluator& evaluator, const Ciphertext& input,

@@ -106,7 +106,8 @@ class EvalModStage {
   SeriesPlan series_;
 };
 
-// Level 0 -> `level`, by way of the ephemeral secret: m becomes m + q_0 I. Any scale.
+// Level 0 -> `level`, by way of the ephemeral secret and of the highest level, for which its key is: m becomes
+// m + q_0 I. Any scale.
 Ciphertext mod_raise(const Evaluator& evaluator, const Ciphertext& x, Level level);
 
 // The real and the imaginary part of every slot as two ciphertexts.

@@ -173,9 +173,32 @@ Value Builder::twice_real_part(Value a) { return add(a, conjugate(a)); }
 Value Builder::sum_over_rotations(Value a, size_t period) {
   if (period == 0 || !std::has_single_bit(period))
     throw Error(message("sum over rotations [", label_, "]: a period of ", period, "; give a power of two"));
-  for (size_t offset = this->period(a) / 2; offset >= period; offset /= 2) {
-    a = add(a, rotate(a, static_cast<int>(offset)));
-    program_.value_period[a.id] = offset;
+  if (period >= this->period(a)) return a;
+  a = sum_of_rotations(a, static_cast<int>(period), static_cast<int>(this->period(a) / period));
+  program_.value_period[a.id] = period;
+  return a;
+}
+
+Value Builder::sum_of_rotations(Value a, int step, int count) {
+  if (step < 1 || count < 1 || !std::has_single_bit(static_cast<unsigned>(count)))
+    throw Error(message("sum of rotations [", label_, "]: ", count, " of ", step,
+                        "; give a number that is a power of two"));
+  // Sums of four, whose rotations share a decomposition and a division; one of eight where a sum of two would
+  // be left over.
+  for (int left = count, stride = step; left > 1;) {
+    const int terms = std::countr_zero(static_cast<unsigned>(left)) % 2 == 0
+                          ? 4
+                          : std::min(left, static_cast<int>(kMostSummed));
+    if (terms == 2) {
+      a = add(a, rotate(a, stride));
+    } else {
+      Instruction sum{.opcode = Opcode::kSumOfRotations, .arguments = {a}};
+      for (int term = 1; term < terms; ++term)
+        sum.offsets.push_back(static_cast<int>(static_cast<size_t>(term * stride) % program_.slots));
+      a = append(std::move(sum), is_real(a));
+    }
+    left /= terms;
+    stride *= terms;
   }
   return a;
 }

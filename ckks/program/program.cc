@@ -31,6 +31,8 @@ const char* name(Opcode opcode) {
       return "sum of products";
     case Opcode::kRotate:
       return "rotate";
+    case Opcode::kSumOfRotations:
+      return "sum of rotations";
     case Opcode::kConjugate:
       return "conjugate";
     case Opcode::kLinear:
@@ -72,6 +74,7 @@ int depth(const Instruction& instruction) {
     case Opcode::kTimesI:
     case Opcode::kAddPlain:
     case Opcode::kRotate:
+    case Opcode::kSumOfRotations:
     case Opcode::kConjugate:
     case Opcode::kRefresh:
     case Opcode::kBootstrap:
@@ -135,6 +138,7 @@ Arity arity(Opcode opcode) {
     case Opcode::kTimesI:
     case Opcode::kAddPlain:
     case Opcode::kMultiplyPlain:
+    case Opcode::kSumOfRotations:
     case Opcode::kConjugate:
     case Opcode::kSeries:
       return {1, 1};
@@ -232,6 +236,11 @@ void validate(const Program& program) {
         if (instruction.offsets.size() != instruction.results.size())
           throw Error(message(where, ": ", instruction.offsets.size(), " offsets for ",
                               instruction.results.size(), " results"));
+        break;
+      case Opcode::kSumOfRotations:
+        if (const size_t terms = instruction.offsets.size() + 1;
+            terms < 2 || terms > kMostSummed || !std::has_single_bit(terms))
+          throw Error(message(where, ": a sum of ", terms, " rotations; it has 2, 4 or ", kMostSummed));
         break;
       case Opcode::kLinear:
         if (!instruction.linear) throw Error(message(where, ": the map is missing"));

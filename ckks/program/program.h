@@ -39,20 +39,21 @@ struct Value {
 };
 
 enum class Opcode {
-  kInput,          // () -> x                      a ciphertext of the client
-  kAdd,            // (a, b) -> a + b
-  kSubtract,       // (a, b) -> a - b
-  kNegate,         // (a) -> -a
-  kTimesI,         // (a) -> i a                   free: the monomial X^(N/2)
-  kAddPlain,       // (a; p) -> a + p
-  kMultiplyPlain,  // (a; p) -> p * a
-  kMultiply,       // (a, b) -> a * b
-  kSumOfProducts,  // (a1, b1, a2, b2, ...) -> sum_i a_i * b_i     one relinearisation, one rescale
-  kRotate,         // (a; k1, ..., kr) -> rot_k1(a), ..., rot_kr(a)   hoisted: one decomposition
-  kConjugate,      // (a) -> conj(a)
-  kLinear,         // (a1, ..., am; map) -> outputs of the transform  double-hoisted, one rescale
-  kSeries,         // (x; c) -> sum_k c_k T_k(x), x in [-1, 1]
-  kRefresh,        // (a1, ..., am) -> the same values; the planner may bootstrap any of them here
+  kInput,           // () -> x                      a ciphertext of the client
+  kAdd,             // (a, b) -> a + b
+  kSubtract,        // (a, b) -> a - b
+  kNegate,          // (a) -> -a
+  kTimesI,          // (a) -> i a                   free: the monomial X^(N/2)
+  kAddPlain,        // (a; p) -> a + p
+  kMultiplyPlain,   // (a; p) -> p * a
+  kMultiply,        // (a, b) -> a * b
+  kSumOfProducts,   // (a1, b1, a2, b2, ...) -> sum_i a_i * b_i     one relinearisation, one rescale
+  kRotate,          // (a; k1, ..., kr) -> rot_k1(a), ..., rot_kr(a)   hoisted: one decomposition
+  kSumOfRotations,  // (a; k1, ..., kr) -> a + rot_k1(a) + ...   one decomposition, one division by P
+  kConjugate,       // (a) -> conj(a)
+  kLinear,          // (a1, ..., am; map) -> outputs of the transform  double-hoisted, one rescale
+  kSeries,          // (x; c) -> sum_k c_k T_k(x), x in [-1, 1]
+  kRefresh,         // (a1, ..., am) -> the same values; the planner may bootstrap any of them here
   kBootstrap,  // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner); of all slots,
                // or a sparse one of `period` slots, for values that repeat with a divisor of that period
 };
@@ -61,12 +62,14 @@ const char* name(Opcode);
 // before anything compiles), and ends here for what is none of them. `reader` names it.
 [[noreturn]] void refuse_opcode(const char* reader, Opcode);
 
+constexpr size_t kMostSummed = 8;  // terms of kSumOfRotations: 2, 4 or 8
+
 struct Instruction {
   Opcode opcode{};
   std::vector<Value> arguments{};
   std::vector<Value> results{};
   ckks::Plain plain{};                                    // kAddPlain, kMultiplyPlain
-  std::vector<int> offsets{};                             // kRotate
+  std::vector<int> offsets{};                             // kRotate, kSumOfRotations
   std::shared_ptr<const ckks::LinearTransform> linear{};  // kLinear; offsets modulo the slots
   std::shared_ptr<const ckks::Series> series{};           // kSeries
   size_t period = 0;    // kBootstrap: of a sparse one, N/4 at most; 0: all slots
@@ -121,8 +124,8 @@ Program with_constants(Program, const Constants&);
 std::map<size_t, Instruction> exchanged(const Program&, const Constants&);
 
 // Builds a Program. Every member appends at most one instruction (add_all, twice_real_part,
-// sum_over_rotations: a few) and returns its results. A request that cannot be met (a value of another
-// builder, a period that does not divide n) throws psm::Error. Realness is inferred: sums, products,
+// sum_over_rotations, sum_of_rotations: a few) and returns its results. A request that cannot be met (a value
+// of another builder, a period that does not divide n) throws psm::Error. Realness is inferred: sums, products,
 // rotations, series and maps of real values with real weights are real, and so are x * conj(x) and x +
 // conj(x). Periods are inferred too: an operation keeps that of its argument, and of several values,
 // plaintexts among them, the longest counts.
@@ -150,9 +153,12 @@ class Builder {
   std::vector<Value> rotate_all(Value, std::span<const int> offsets);  // hoisted; an offset 0 is free
   Value conjugate(Value);                                              // a real value is its own conjugate
   Value twice_real_part(Value);                                        // a + conj(a), marked real
-  // sum_k rot_{k period}(a) over the repetitions of `period` in that of a: log2 of them rotations. The sum
+  // sum_k rot_{k period}(a) over the repetitions of `period` in that of a, sum_of_rotations() of them. The sum
   // repeats with `period`.
   Value sum_over_rotations(Value a, size_t period);
+  // sum over k < R of rot_{k step}(a), R a power of two: sigma(R) = 3/2 log2 R hoisted key switches, 5/2 more
+  // where log2 R is odd, but 1 of R = 2.
+  Value sum_of_rotations(Value a, int step, int count);
   std::vector<Value> linear(std::span<const Value> inputs, ckks::LinearTransform);
   Value series(Value, ckks::Series);
   std::vector<Value> refresh(std::span<const Value>);

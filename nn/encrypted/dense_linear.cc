@@ -110,9 +110,7 @@ ckks::LinearTransform dense_map(const SlotMatrix& w, const DenseShape& shape,
 }
 
 Value sum_over_places(Builder& builder, Value z, const DenseShape& shape) {
-  for (int count = 1; count < shape.places; count *= 2)
-    z = builder.add(z, builder.rotate(z, count * shape.stride()));
-  return z;
+  return builder.sum_of_rotations(z, shape.stride(), shape.places);
 }
 
 ckks::Plain in_regions(const DenseShape& shape, int output, std::span<const ckks::Plain> of_block) {

@@ -16,7 +16,7 @@
 //     y_o[f] = sum_{0 <= s < S}  z[c_o + f + s (F + B)]                  sum_over_places, S = max R F / B,
 // in the slots from c_o to c_o + F; in all others is what must be masked away.
 //
-// Levels: 1, and 1 for the mask. Key-switches: a conjugation and 2 (B - 1) hoisted for each input, log2 S for
+// Levels: 1, and 1 for the mask. Key-switches: a conjugation and 2 (B - 1) hoisted for each input, sigma(S) for
 // each output. Weights: 2 B for each input and output.
 #pragma once
 

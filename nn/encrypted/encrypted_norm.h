@@ -7,7 +7,7 @@
 // weight and offset hold 1/d, the ranges of the features, epsilon and the affine map of the approximation:
 // input_scale (variance + epsilon) + input_offset. So x r = x / sqrt(variance + epsilon) / output_scale.
 // The sum over a token comes replicated to all its slots (encrypted_sum.h). Where all tokens are one, so that
-// x repeats with F, log2 F rotations make it, and the weights may be encrypted (weight_inputs.h).
+// x repeats with F, sigma(F) rotations make it, and the weights may be encrypted (weight_inputs.h).
 //
 // A matrix behind the norm may go first, W h = (W x) r: then x and W wait for nobody while r is computed, and
 // the path through the norm is a level shorter, for a product with r of each output instead of each input. So

@@ -14,7 +14,7 @@
 // by F leaves y_o in all places of F slots.
 //
 // Levels: 1 to spread, 1 for the map. Key-switches: about U^(1/2) hoisted and as many full to spread, B - 1
-// hoisted for each input, log2(n / F) for each output. Weights: B for each input and output.
+// hoisted for each input, sigma(n / F) for each output. Weights: B for each input and output.
 #pragma once
 
 #include <span>

@@ -69,6 +69,11 @@ class Prediction {
       case Opcode::kRotate:
       case Opcode::kConjugate:
         return noise_.key_switch(level, context_.scale(level));
+      case Opcode::kSumOfRotations: {  // divided by P once
+        const ckks::Scale scale = context_.scale(level);
+        const auto others = static_cast<double>(instruction.offsets.size() - 1);
+        return std::hypot(noise_.key_switch(level, scale), std::sqrt(others) * noise_.digits(level, scale));
+      }
       case Opcode::kSeries:
         return series(instruction, level);
       case Opcode::kBootstrap:
@@ -235,6 +240,9 @@ std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& 
               variance += square(rms(term.weight, terms) * argument_error(static_cast<size_t>(term.input)));
           break;
         }
+        case Opcode::kSumOfRotations:
+          variance += static_cast<double>(instruction.offsets.size() + 1) * square(argument_error(0));
+          break;
         case Opcode::kSeries:
           variance += square(prediction.slope(instruction) * argument_error(0));
           break;

@@ -95,6 +95,11 @@ class Pass {
           set(value, {x.size, x.error + model_.key_switch(level, scale(level))});
         }
         return;
+      case Opcode::kSumOfRotations: {
+        const auto rotations = static_cast<double>(instruction.offsets.size());
+        return result({(1 + rotations) * x.size,
+                       (1 + rotations) * x.error + rotations * model_.key_switch(level, scale(level))});
+      }
       case Opcode::kLinear:
         return linear(instruction, level);
       case Opcode::kSeries:

@@ -263,6 +263,12 @@ class EncryptedMachine::Run {
       }
       case Opcode::kRotate:
         return rotate();
+      case Opcode::kSumOfRotations: {
+        std::vector<ckks::GaloisElement> elements{1};
+        for (const int offset : instruction_->offsets)
+          elements.push_back(ckks::galois_element(evaluator_.context(), offset));
+        return store(0, evaluator_.sum_galois(argument(0), elements));
+      }
       case Opcode::kConjugate:
         return store(0, evaluator_.conjugate(argument(0)));
       case Opcode::kLinear:

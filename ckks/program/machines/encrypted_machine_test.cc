@@ -123,6 +123,29 @@ TEST_CASE(
                        doctest::Contains("no such instruction"), Error);
 }
 
+TEST_CASE("sums over rotations, of two to 128 repetitions") {
+  for (const size_t repetitions : {2, 4, 8, 16, 32, 128}) {
+    CAPTURE(repetitions);
+    Builder b(kSlots);
+    b.output("y", b.sum_over_rotations(b.input("x"), kSlots / repetitions));
+    const Program program = std::move(b).finish();
+    const ckks::ParameterSpec spec = ckks::insecure_leveled(10, 2);
+    const ckks::Context context(spec);
+    const Plan made = plan(program, budget_of(context), CostModel(context.chain()));
+    ckks::TestParty party(spec, key_request(made, nullptr));
+    EncryptedMachine machine(made, party.encoder, *party.evaluator, nullptr);
+    std::map<std::string, ckks::Ciphertext> inputs;
+    inputs.emplace("x", party.encrypt(wave(0.1), made.input_levels[0]));
+    const SlotVector expected = run_twin(program, {{"x", wave(0.1)}}).outputs.at("y");
+    for (size_t s = 0; s < kSlots; ++s) {
+      ckks::Complex sum = 0;
+      for (size_t k = 0; k < repetitions; ++k) sum += wave(0.1)[(s + k * (kSlots / repetitions)) % kSlots];
+      REQUIRE(std::abs(expected[s] - sum) < 1e-12);
+    }
+    CHECK(ckks::max_error(party.decrypt(machine.run(inputs).outputs.at("y")), expected) < 1e-4);
+  }
+}
+
 Program deep_program() {
   Builder b(kSlots);
   Value x = b.input("x", true), y = b.input("y", true);

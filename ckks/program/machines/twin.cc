@@ -1,6 +1,7 @@
 #include "ckks/program/machines/twin.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -216,6 +217,7 @@ class Twin {
       case Opcode::kMultiply:
       case Opcode::kSumOfProducts:
       case Opcode::kRotate:
+      case Opcode::kSumOfRotations:
       case Opcode::kConjugate:
       case Opcode::kLinear:
         break;
@@ -318,6 +320,19 @@ class Twin {
           map_slots(result(i), [&](size_t s) { return a[(s + offset) & mask]; });
         }
         return;
+      }
+      case Opcode::kSumOfRotations: {
+        const SlotVector& a = argument(0);
+        const std::vector<int>& offsets = instruction_->offsets;
+        // By halves, so that slots whose terms are the same have the same bits.
+        return map_slots(result(), [&](size_t s) {
+          std::array<ckks::Complex, kMostSummed> terms{a[s]};
+          for (size_t i = 0; i < offsets.size(); ++i)
+            terms[i + 1] = a[(s + static_cast<size_t>(offsets[i])) & mask];
+          for (size_t left = offsets.size() + 1; left > 1; left /= 2)
+            for (size_t i = 0; i < left / 2; ++i) terms[i] += terms[i + left / 2];
+          return terms[0];
+        });
       }
       case Opcode::kConjugate: {
         const SlotVector& a = argument(0);

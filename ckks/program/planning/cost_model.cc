@@ -146,6 +146,9 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
     case Opcode::kRotate:
       sum.rotate(level, static_cast<int64_t>(instruction.offsets.size()));
       return sum.effort;
+    case Opcode::kSumOfRotations:
+      sum.sum_rotations(level, static_cast<int64_t>(instruction.offsets.size()) + 1);
+      return sum.effort;
     case Opcode::kConjugate:
       sum.conjugate(level);
       return sum.effort;
@@ -205,6 +208,7 @@ void CostModel::add_keys(const Instruction& instruction, ckks::Level level, ckks
       needs.need_relinearisation(level);
       return;
     case Opcode::kRotate:
+    case Opcode::kSumOfRotations:
       for (int offset : instruction.offsets) needs.need_galois(ckks::galois_element(chain_, offset), level);
       return;
     case Opcode::kConjugate:

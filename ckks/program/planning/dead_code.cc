@@ -63,6 +63,7 @@ bool keep_live_results(Instruction& instruction, const std::vector<char>& live) 
     case Opcode::kMultiplyPlain:
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:
+    case Opcode::kSumOfRotations:
     case Opcode::kConjugate:
     case Opcode::kSeries:
       break;  // one result, which is live

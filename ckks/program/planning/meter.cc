@@ -113,6 +113,7 @@ double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedu
     case Opcode::kMultiply:
     case Opcode::kSumOfProducts:
     case Opcode::kRotate:
+    case Opcode::kSumOfRotations:
     case Opcode::kConjugate:
       return (chain.digits(level) + 2) * extended;
     case Opcode::kSeries:

@@ -42,10 +42,12 @@ class BootstrapEffort {
     if (offset != 0) sum_.rotate(placed(level));
   }
   void rotation_sum(const ckks::RotationSum& rotations, ckks::Level level) {
-    for (const auto& elements : rotations.sums(context_))
-      sum_.sum_rotations(placed(level), static_cast<int64_t>(elements.size()));
+    for (const auto& elements : rotations.sums(context_)) sum_rotations(level, elements.size());
   }
-  void mod_raise(ckks::Level level) { sum_.mod_raise(placed(level)); }
+  void mod_raise() { sum_.mod_raise(chain_.max_level); }
+  void sum_rotations(ckks::Level level, size_t count) {
+    sum_.sum_rotations(placed(level), static_cast<int64_t>(count));
+  }
   void conjugate(ckks::Level level) { sum_.conjugate(placed(level)); }
   void eval_mod(const ckks::EvalModStage& stage) {
     sum_.series(stage.series().nodes, shift_);
@@ -101,7 +103,7 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan& plan, const ckks::Chain& 
   BootstrapEffort sum(context, chain);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
-  sum.mod_raise(context.max_level());
+  sum.mod_raise();
   sum.transforms(plan.coeffs_to_slots());
   sum.conjugate(context.evalmod_level());
   sum.add(context.evalmod_level(), 1);
@@ -142,12 +144,10 @@ SparseFigures figures_of(const ckks::SparseBootstrapPlan& plan, const KernelSeco
   BootstrapEffort sum(context, chain);
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
-  sum.mod_raise(plan.raised_level());
+  sum.mod_raise();
   sum.transforms(plan.coeffs_to_slots());
-  sum.rotation_sum(plan.first_sum(), plan.coeffs_to_slots().back().level);
-  sum.rotation_sum(plan.last_sum(), context.evalmod_level());
-  sum.conjugate(context.evalmod_level());
-  sum.add(context.evalmod_level(), 1);
+  sum.rotation_sum(plan.trace(), plan.coeffs_to_slots().back().level);
+  sum.sum_rotations(context.evalmod_level(), plan.last_sum().size());
   sum.eval_mod(plan.eval_mod());
 
   SparseFigures sparse{.period = static_cast<size_t>(plan.slots()),

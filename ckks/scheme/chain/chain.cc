@@ -7,7 +7,9 @@
 namespace psm::ckks {
 namespace {
 
-// The highest level of each band: where a part of the chain ends, and its middle if it is long.
+// The highest level of each band: where a part of the chain ends, and its middle if it is long. Apart are
+// the first level of EvalMod, where its series has one product, and every level of CoeffsToSlots, since no
+// two of its factors share a rotation.
 std::vector<Level> band_tops(const ParameterSpec& s) {
   constexpr int kLong = 8;
   std::vector<Level> tops;
@@ -18,6 +20,10 @@ std::vector<Level> band_tops(const ParameterSpec& s) {
     if (levels >= kLong) tops.push_back(top - levels / 2);
     tops.push_back(top);
   }
+  if (s.evalmod_levels > 1) tops.push_back(Level::at(s.stc_levels + s.compute_levels + s.evalmod_levels - 1));
+  for (int level = 1; level < s.cts_levels; ++level) tops.push_back(top - level);
+  std::sort(tops.begin(), tops.end());
+  tops.erase(std::unique(tops.begin(), tops.end()), tops.end());
   return tops;
 }
 

@@ -6,6 +6,7 @@ namespace {
 // The key switch's error is sqrt(N / 12) * 3.2 * (the digit's size, times up to its number of primes) / P a
 // coefficient; with digits so many bits below P it disappears under the rounding of the division by P.
 constexpr double kDigitMarginBits = 8;
+constexpr double kEqualBits = 1e-3;  // by which two sets of primes of the same nominal size may differ
 constexpr int kMaxDigitPrimes = 16;  // what a BasisConverter takes
 constexpr int kMaxSpecialPrimes = 15;
 
@@ -44,7 +45,8 @@ Gadget best_gadget(std::span<const double> log2_q, Level top, int most, double b
   double q_bits = 0;
   for (int i = 0; i <= top; ++i) q_bits += log2_q[i];
   Gadget best;
-  for (int k = 1; k <= most && k <= kMaxSpecialPrimes && q_bits + k * bits_each <= budget_bits; ++k) {
+  for (int k = 1; k <= most && k <= kMaxSpecialPrimes && q_bits + k * bits_each <= budget_bits + kEqualBits;
+       ++k) {
     Gadget gadget{top, k, partition_digits(log2_q, top, k * bits_each)};
     if (gadget.digits.empty()) continue;
     if (best.digits.empty() || cost(gadget) < cost(best)) best = std::move(gadget);

@@ -37,7 +37,7 @@ struct Gadget {
 std::vector<DigitRange> partition_digits(std::span<const double> log2_q, Level top, double p_bits);
 
 // The best gadget for a band with this top: at most `most` special primes of `bits_each` bits, and Q_top P
-// within `budget_bits`. Without digits if there is none.
+// within `budget_bits`, up to a thousandth of a bit. Without digits if there is none.
 Gadget best_gadget(std::span<const double> log2_q, Level top, int most, double bits_each, double budget_bits);
 
 }  // namespace psm::ckks
