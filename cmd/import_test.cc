@@ -134,7 +134,7 @@ TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place 
 
   const Json trained =
       run_for_json("self_train --from " + checkpoint + " --out " + path_of("powered") + " --text " + *text +
-                   " --sample-self 4000 --length 65 --steps 12 --batch 4 --threads 1");
+                   " --sample-self 4000 --length 65 --steps 40 --batch 4 --threads 1");
   const auto nats = [&](const char* name) { return trained.at(name, "").at("nats_a_token", "").number(""); };
   CHECK(nats("softmax") == doctest::Approx(1.27566).epsilon(1e-4));
   CHECK(nats("PowerSoftmax, trained") < nats("PowerSoftmax, c fitted"));

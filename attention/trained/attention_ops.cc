@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "attention/rows/power_softmax.h"
+#include "attention/rows/rounded_rows.h"
 #include "attention/rows/row_weights.h"
 #include "attention/trained/replaced_functions.h"
 #include "nn/kernels/gemm.h"
@@ -112,9 +114,11 @@ struct AttentionOp final : nn::Operation {
   nn::Tensor<Scalar> v, s, o;            // s.value == nullptr: scores are not kept
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
   const RowFunction* replaced;           // or nullptr
+  nn::Rounding rounding;
   AttentionOp(const AttentionShape& shape, const ModelConfig& config_, nn::Tensor<Scalar> q,
               nn::Tensor<Scalar> k, nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> v_, nn::Tensor<Scalar> s_,
-              nn::Tensor<Scalar> o_, Scalar* scratch, const RowFunction* replaced_, nn::Precision precision_)
+              nn::Tensor<Scalar> o_, Scalar* scratch, const RowFunction* replaced_, nn::Rounding rounding_,
+              nn::Precision precision_)
       : config(config_),
         products{shape, q, k, offsets, precision_},
         precision(precision_),
@@ -124,7 +128,25 @@ struct AttentionOp final : nn::Operation {
         scores(scratch),
         weights(scores + static_cast<size_t>(kQueries) * shape.length),
         gradients(weights + static_cast<size_t>(kQueries) * shape.length),
-        replaced(replaced_) {}
+        replaced(replaced_),
+        rounding(rounding_) {}
+
+  // What a row is rounded in, behind the gradients.
+  Scalar* rounded_row() const { return gradients + static_cast<size_t>(kQueries) * products.shape.length; }
+
+  void weights_of(const Scalar* x, int active, Scalar* w) const {
+    if constexpr (std::is_same_v<Scalar, float>)
+      if (rounding != nn::Rounding::kNone)
+        return rounded_row_weights(config, rounding, x, active, w, rounded_row());
+    row_weights(config, x, active, w);
+  }
+
+  void weights_vjp(const Scalar* x, const Scalar* w, int active, Scalar* g) const {
+    if constexpr (std::is_same_v<Scalar, float>)
+      if (rounding != nn::Rounding::kNone)
+        return rounded_row_weights_vjp(config, rounding, x, w, g, active, g, rounded_row());
+    row_weights_vjp(config, x, w, g, active, g);
+  }
 
   // The scores of a visit, its weights in `weights`.
   const Scalar* weigh(Block at, int first, int rows, int columns) const {
@@ -140,7 +162,7 @@ struct AttentionOp final : nn::Operation {
       if (replaced)
         apply_in_double(x + static_cast<size_t>(i) * T, static_cast<size_t>(active), w, *replaced);
       else
-        row_weights(config, x + static_cast<size_t>(i) * T, active, w);
+        weights_of(x + static_cast<size_t>(i) * T, active, w);
       std::fill(w + active, w + columns, Scalar(0));
     }
     return x;
@@ -170,7 +192,7 @@ struct AttentionOp final : nn::Operation {
         const size_t row = static_cast<size_t>(i) * T;
         const int active = products.shape.keys(at.sequence, first + i);
         Scalar* g = gradients + row;  // of the weights, then in place of the scores
-        row_weights_vjp(config, x + row, weights + row, g, active, g);
+        weights_vjp(x + row, weights + row, active, g);
         std::fill(g + active, g + columns, Scalar(0));
         if (!s.value) continue;
         Scalar* ds = s.grad + at.scores + static_cast<size_t>(first + i) * T;
@@ -229,11 +251,13 @@ template <typename Scalar>
 nn::Tensor<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
                              nn::Tensor<Scalar> q, nn::Tensor<Scalar> k, nn::Tensor<Scalar> v,
                              nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> scores,
-                             const RowFunction* replaced) {
+                             const RowFunction* replaced, nn::Rounding rounding) {
+  PSM_CHECK(rounding == nn::Rounding::kNone || (std::is_same_v<Scalar, float>));
   nn::Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
-  Scalar* scratch = tape.array(size_t{3} * kQueries * shape.length);
-  tape.record(
-      AttentionOp<Scalar>(shape, config, q, k, offsets, v, scores, o, scratch, replaced, tape.precision()));
+  const size_t rows = size_t{3} * kQueries + (rounding == nn::Rounding::kNone ? 0 : 3);
+  Scalar* scratch = tape.array(rows * shape.length);
+  tape.record(AttentionOp<Scalar>(shape, config, q, k, offsets, v, scores, o, scratch, replaced, rounding,
+                                  tape.precision()));
   return o;
 }
 
@@ -248,9 +272,9 @@ nn::Tensor<Scalar> attention_denominators(nn::Tape<Scalar>& tape, const Attentio
 #define PSM_INSTANTIATE(Scalar)                                                                              \
   template nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>&, const AttentionShape&, nn::Tensor<Scalar>, \
                                                nn::Tensor<Scalar>, nn::Tensor<Scalar>);                      \
-  template nn::Tensor<Scalar> attention(nn::Tape<Scalar>&, const AttentionShape&, const ModelConfig&,        \
-                                        nn::Tensor<Scalar>, nn::Tensor<Scalar>, nn::Tensor<Scalar>,          \
-                                        nn::Tensor<Scalar>, nn::Tensor<Scalar>, const RowFunction*);         \
+  template nn::Tensor<Scalar> attention(                                                                     \
+      nn::Tape<Scalar>&, const AttentionShape&, const ModelConfig&, nn::Tensor<Scalar>, nn::Tensor<Scalar>,  \
+      nn::Tensor<Scalar>, nn::Tensor<Scalar>, nn::Tensor<Scalar>, const RowFunction*, nn::Rounding);         \
   template nn::Tensor<Scalar> attention_denominators(nn::Tape<Scalar>&, const AttentionShape&,               \
                                                      const ModelConfig&, nn::Tensor<Scalar>);
 PSM_INSTANTIATE(float)

@@ -22,6 +22,7 @@
 
 #include "attention/shape/config.h"
 #include "nn/autograd/tape.h"
+#include "nn/kernels/rounding.h"
 
 namespace psm::attention {
 
@@ -48,14 +49,16 @@ nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>& tape, const AttentionShape
 
 // o. `scores` are those of attention_scores, whose gradient then passes through them; or a default Tensor,
 // and they are not kept. The same bits either way. With `replaced` the weights are what it makes of a row of
-// scores, in double precision; it outlives the tape's use, and there is no backward pass.
+// scores, in double precision; it outlives the tape's use, and there is no backward pass. With a rounding, of
+// float alone, rows are those of attention/rows/rounded_rows.h.
 //     dw = do v'    ds = the row's vector-Jacobian product, row_weights.h
 //     dv += w' do   dq, dk, dc as above
 template <typename Scalar>
 nn::Tensor<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
                              nn::Tensor<Scalar> q, nn::Tensor<Scalar> k, nn::Tensor<Scalar> v,
                              nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> scores,
-                             const RowFunction* replaced = nullptr);
+                             const RowFunction* replaced = nullptr,
+                             nn::Rounding rounding = nn::Rounding::kNone);
 
 // mean_i s_i^p + epsilon of every row of scores, what the encrypted form divides by, in a column of
 // sequences * heads * T.

@@ -114,7 +114,7 @@ nn::Tensor<Scalar> Model<Scalar>::attend(nn::Tape<Scalar>& tape, const Attention
                                                : nn::Tensor<Scalar>{};
   const auto mixed = past ? past->attend(tape, static_cast<size_t>(index), q, k, v, layer.score_offset)
                           : attention(tape, shape, config, q, k, v, layer.score_offset, scores,
-                                      replaced ? &replaced : nullptr);
+                                      replaced ? &replaced : nullptr, row_rounding);
   out.queries.push_back(q);
   out.keys.push_back(k);
   out.values.push_back(v);

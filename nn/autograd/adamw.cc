@@ -7,6 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
 namespace {
@@ -48,21 +49,19 @@ double AdamW::step(std::span<float> values, std::span<const float> grads, double
   if (!std::isfinite(norm)) return norm;
 
   const double n = static_cast<double>(++state_.steps);
-  const float b1 = static_cast<float>(options_.beta1), b2 = static_cast<float>(options_.beta2);
-  const float scale = static_cast<float>(norm > options_.clip ? options_.clip / norm : 1.0);
-  const float rate = static_cast<float>(learning_rate), epsilon = static_cast<float>(options_.epsilon);
-  const float correct_m = static_cast<float>(1 / (1 - std::pow(options_.beta1, n)));
-  const float correct_v = static_cast<float>(1 / (1 - std::pow(options_.beta2, n)));
+  const auto narrow = [](double x) { return static_cast<float>(x); };
+  const AdamWConstants constants = {.scale = narrow(norm > options_.clip ? options_.clip / norm : 1.0),
+                                    .b1 = narrow(options_.beta1),
+                                    .b2 = narrow(options_.beta2),
+                                    .correct_m = narrow(1 / (1 - std::pow(options_.beta1, n))),
+                                    .correct_v = narrow(1 / (1 - std::pow(options_.beta2, n))),
+                                    .epsilon = narrow(options_.epsilon),
+                                    .rate = narrow(learning_rate)};
   parallel_for(0, partial_norms_.size(), [&](size_t chunk) {
-    const size_t end = std::min(count, (chunk + 1) * kChunk);
-    float *w = values.data(), *m = state_.m.data(), *v = state_.v.data();
-#pragma omp simd
-    for (size_t i = chunk * kChunk; i < end; ++i) {
-      const float g = grads[i] * scale;
-      m[i] = b1 * m[i] + (1 - b1) * g;
-      v[i] = b2 * v[i] + (1 - b2) * g * g;
-      w[i] -= rate * (m[i] * correct_m / (std::sqrt(v[i] * correct_v) + epsilon) + decay_[i] * w[i]);
-    }
+    const size_t begin = chunk * kChunk;
+    simd_kernels().adamw(constants, decay_.data() + begin, grads.data() + begin,
+                         std::min(count - begin, kChunk), values.data() + begin, state_.m.data() + begin,
+                         state_.v.data() + begin);
   });
   return norm;
 }

@@ -12,7 +12,7 @@
 namespace psm::nn {
 namespace {
 
-constexpr int kColumnBlock = 512;          // columns of B packed at once: 512 KiB
+constexpr int kPackedBytes = 512 << 10;    // of B packed at once
 constexpr int kPanelBytes = 1024;          // of a column of a panel: 32 columns stay in the first-level cache
 constexpr int kRowBlock = 72;              // rows of C in one task
 constexpr double kParallelWork = 1 << 18;  // multiply-adds below which one thread is quicker
@@ -43,14 +43,6 @@ struct Factor {
     return {first + i * stride + l * step, stride, step};
   }
 };
-
-// Rows far apart in memory are asked for so many ahead of their packing: processors do not guess beyond a
-// page.
-constexpr int kAhead = 16;
-void prefetch(Factor from, int l, int end, int width) {
-  for (; l < end; ++l)
-    for (int i = 0; i < width; i += 16) __builtin_prefetch(from.first + l * from.step + i);
-}
 
 // What a kernel reads of some rows of op(A).
 template <typename Item>
@@ -95,84 +87,86 @@ struct Bf16Operands {
 
   static int pairs(int depth) { return (depth + 1) / 2; }
 
-  // to[l * to_row + i] <- elements (i, 2l) and (i, 2l + 1) of a factor whose stride is 1.
-  static void zip(const SimdKernels& kernels, Factor from, int width, int depth, uint32_t* to, int to_row) {
-    for (int l = 0; l < depth; l += 2, to += to_row) {
-      prefetch(from, l + kAhead, std::min(depth, l + kAhead + 2), width);
-      kernels.zip_bf16(from.first + l * from.step, l + 1 < depth ? from.first + (l + 1) * from.step : nullptr,
-                       static_cast<size_t>(width), to);
-    }
-  }
-
   static void pack_panel(const SimdKernels& kernels, Factor b, int depth, int width, int panel_width,
                          uint32_t* panel) {
     if (width < panel_width) std::fill_n(panel, static_cast<size_t>(pairs(depth)) * panel_width, 0u);
-    if (b.step != 1) return zip(kernels, b, width, depth, panel, panel_width);
+    if (b.step != 1) return kernels.zip_bf16(b.first, b.step, depth, width, panel, panel_width);
     auto* const rows = turned_buffer.at_least<uint32_t>(static_cast<size_t>(panel_width) * pairs(depth));
-    for (int j = 0; j < width; ++j)
-      kernels.pair_bf16(b.first + j * b.stride, static_cast<size_t>(depth),
-                        rows + static_cast<std::ptrdiff_t>(j) * pairs(depth));
+    kernels.pair_bf16(b.first, b.stride, width, depth, rows, pairs(depth));
     kernels.transpose(rows, pairs(depth), width, pairs(depth), panel, panel_width);
   }
 
   static Rows<uint32_t> pack_rows(const SimdKernels& kernels, Factor a, int rows, int depth, int) {
     auto* const packed = rows_buffer.at_least<uint32_t>(static_cast<size_t>(rows) * pairs(depth));
     if (a.step != 1) {
-      zip(kernels, a, rows, depth, packed, rows);
+      kernels.zip_bf16(a.first, a.step, depth, rows, packed, rows);
       return {packed, 1, rows};
     }
-    for (int i = 0; i < rows; ++i)
-      kernels.pair_bf16(a.first + i * a.stride, static_cast<size_t>(depth),
-                        packed + static_cast<std::ptrdiff_t>(i) * pairs(depth));
+    kernels.pair_bf16(a.first, a.stride, rows, depth, packed, pairs(depth));
     return {packed, pairs(depth), 1};
   }
 };
 
 template <typename Operands>
-void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, float* c, int c_row) {
+void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, const float* d, int d_row,
+              float* c, int c_row) {
   typedef typename Operands::Item Item;
   const SimdKernels& kernels = simd_kernels();
   const auto [m, n, k] = shape;
   constexpr int kDepthBlock = kPanelBytes / static_cast<int>(sizeof(Item)) * Operands::kDepth;
   const int width = kernels.tile_columns;
-  const bool parallel = !omp_in_parallel() && static_cast<double>(m) * n * k > kParallelWork;
+  const bool parallel =
+      !omp_in_parallel() && static_cast<double>(m) * n * k > kParallelWork && thread_count() > 1;
   const int tasks = (m + kRowBlock - 1) / kRowBlock;
   // Short and wide products (weight gradients) still give every thread something to do.
-  const int task_rows = tasks >= 8 ? kRowBlock : kernels.tile_rows * 2;
+  const int task_rows = tasks >= 8 || !parallel ? kRowBlock : kernels.tile_rows * 2;
   const int row_tasks = (m + task_rows - 1) / task_rows;
 
-  for (int column0 = 0; column0 < n; column0 += kColumnBlock) {
-    const int columns = std::min(kColumnBlock, n - column0);
+  const int column_bytes =
+      static_cast<int>(sizeof(Item)) * ((std::min(k, kDepthBlock) + Operands::kDepth - 1) / Operands::kDepth);
+  const int column_block = kPackedBytes / (column_bytes * width) * width;
+
+  for (int column0 = 0; column0 < n; column0 += column_block) {
+    const int columns = std::min(column_block, n - column0);
     const int panels = (columns + width - 1) / width;
     for (int depth0 = 0; depth0 < k; depth0 += kDepthBlock) {
       const int depth = std::min(kDepthBlock, k - depth0);
       const int steps = (depth + Operands::kDepth - 1) / Operands::kDepth;
       const size_t panel_size = static_cast<size_t>(width) * steps;
       Item* const packed = panels_buffer.at_least<Item>(panels * panel_size);
-      const float block_beta = depth0 == 0 ? beta : 1.0f;
-#pragma omp parallel num_threads(thread_count()) if (parallel)
-      {
-#pragma omp for schedule(static)
+      const bool first = depth0 == 0;
+      const float block_beta = first ? beta : 1.0f;
+      const float* const added = first ? d : c;
+      const std::ptrdiff_t added_row = first ? d_row : c_row;
+      const auto pack = [&](int p) {
+        const int column = column0 + p * width;
+        Operands::pack_panel(kernels, b.from(column, depth0), depth, std::min(width, n - column), width,
+                             packed + p * panel_size);
+      };
+      const auto multiply_rows = [&](int task) {
+        const int begin = task * task_rows, rows = std::min(task_rows, m - begin);
+        const Rows<Item> source = Operands::pack_rows(kernels, a.from(begin, depth0), rows, depth, panels);
         for (int p = 0; p < panels; ++p) {
           const int column = column0 + p * width;
-          Operands::pack_panel(kernels, b.from(column, depth0), depth, std::min(width, n - column), width,
-                               packed + p * panel_size);
+          for (int row = 0; row < rows; row += kernels.tile_rows)
+            (kernels.*Operands::tile)(std::min(kernels.tile_rows, rows - row), std::min(width, n - column),
+                                      steps, alpha, source.first + row * source.row_stride, source.row_stride,
+                                      source.step_stride, packed + p * panel_size, block_beta,
+                                      added + (begin + row) * added_row + column, added_row,
+                                      c + static_cast<std::ptrdiff_t>(begin + row) * c_row + column, c_row);
         }
+      };
+      if (!parallel) {  // a region of one thread would still cost microseconds
+        for (int p = 0; p < panels; ++p) pack(p);
+        for (int task = 0; task < row_tasks; ++task) multiply_rows(task);
+        continue;
+      }
+#pragma omp parallel num_threads(thread_count())
+      {
 #pragma omp for schedule(static)
-        for (int task = 0; task < row_tasks; ++task) {
-          const int begin = task * task_rows, rows = std::min(task_rows, m - begin);
-          const Rows<Item> source = Operands::pack_rows(kernels, a.from(begin, depth0), rows, depth, panels);
-          for (int p = 0; p < panels; ++p) {
-            const int column = column0 + p * width;
-            for (int row = 0; row < rows; row += kernels.tile_rows) {
-              (kernels.*Operands::tile)(std::min(kernels.tile_rows, rows - row), std::min(width, n - column),
-                                        steps, alpha, source.first + row * source.row_stride,
-                                        source.row_stride, source.step_stride, packed + p * panel_size,
-                                        block_beta,
-                                        c + static_cast<std::ptrdiff_t>(begin + row) * c_row + column, c_row);
-            }
-          }
-        }
+        for (int p = 0; p < panels; ++p) pack(p);
+#pragma omp for schedule(static)
+        for (int task = 0; task < row_tasks; ++task) multiply_rows(task);
       }
     }
   }
@@ -180,20 +174,22 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, floa
 
 }  // namespace
 
-void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a,
-          int a_row, const float* b, int b_row, float beta, float* c, int c_row) {
+void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a,
+               int a_row, const float* b, int b_row, float beta, const float* d, int d_row, float* c,
+               int c_row) {
   const Factor left = ta == Transpose::kNo ? Factor{a, a_row, 1} : Factor{a, 1, a_row};
   const Factor right = tb == Transpose::kNo ? Factor{b, 1, b_row} : Factor{b, b_row, 1};
   switch (precision) {
     case Precision::kFp32:
-      return multiply<Fp32Operands>(left, right, shape, alpha, beta, c, c_row);
+      return multiply<Fp32Operands>(left, right, shape, alpha, beta, d, d_row, c, c_row);
     case Precision::kBf16:
-      return multiply<Bf16Operands>(left, right, shape, alpha, beta, c, c_row);
+      return multiply<Bf16Operands>(left, right, shape, alpha, beta, d, d_row, c, c_row);
   }
 }
 
-void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha, const double* a,
-          int a_row, const double* b, int b_row, double beta, double* c, int c_row) {
+void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha,
+               const double* a, int a_row, const double* b, int b_row, double beta, const double* d,
+               int d_row, double* c, int c_row) {
   PSM_CHECK(precision == Precision::kFp32);
   for (int i = 0; i < shape.m; ++i)
     for (int j = 0; j < shape.n; ++j) {
@@ -203,8 +199,7 @@ void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, doub
         const double y = tb == Transpose::kNo ? b[l * b_row + j] : b[j * b_row + l];
         sum += x * y;
       }
-      double& out = c[i * c_row + j];
-      out = alpha * sum + (beta == 0 ? 0.0 : beta * out);
+      c[i * c_row + j] = alpha * sum + (beta == 0 ? 0.0 : beta * d[i * d_row + j]);
     }
 }
 

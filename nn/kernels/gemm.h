@@ -24,9 +24,19 @@ struct GemmShape {
   int m, n, k;
 };
 
-void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a,
-          int a_row, const float* b, int b_row, float beta, float* c, int c_row);
-void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha, const double* a,
-          int a_row, const double* b, int b_row, double beta, double* c, int c_row);
+// C <- alpha * op(A) op(B) + beta * D: D has C's shape, or with d_row 0 one row that is added to all. It may
+// be C.
+void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a,
+               int a_row, const float* b, int b_row, float beta, const float* d, int d_row, float* c,
+               int c_row);
+void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha,
+               const double* a, int a_row, const double* b, int b_row, double beta, const double* d,
+               int d_row, double* c, int c_row);
+
+template <typename Scalar>
+void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, Scalar alpha, const Scalar* a,
+          int a_row, const Scalar* b, int b_row, Scalar beta, Scalar* c, int c_row) {
+  gemm_plus(precision, ta, tb, shape, alpha, a, a_row, b, b_row, beta, c, c_row, c, c_row);
+}
 
 }  // namespace psm::nn

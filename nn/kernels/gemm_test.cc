@@ -48,11 +48,29 @@ TEST_CASE("every precision, transposition, size and beta agrees with the double 
             std::vector<double> cd(c.begin(), c.end());
             gemm(precision, ta, tb, {m, n, k}, 0.7f, a.data(), a_row, b.data(), b_row, beta, c.data(), n);
             gemm(Precision::kFp32, ta, tb, {m, n, k}, static_cast<double>(0.7f), rounded(a, precision).data(),
-                 a_row, rounded(b, precision).data(), b_row, beta, cd.data(), n);
+                 a_row, rounded(b, precision).data(), b_row, static_cast<double>(beta), cd.data(), n);
             double worst = 0;
             for (size_t i = 0; i < c.size(); ++i) worst = std::max(worst, std::abs(c[i] - cd[i]));
             CHECK(worst < 1e-6 * k + 1e-5);
           }
+}
+
+TEST_CASE(
+    "one row may be added to all rows, in every precision and however many blocks of the depth there are") {
+  for (Precision precision : {Precision::kFp32, Precision::kBf16})
+    for (const int k : {3, 1100}) {
+      const int m = 30, n = 45;
+      const auto a = random_matrix(static_cast<size_t>(m) * k, 1),
+                 b = random_matrix(static_cast<size_t>(n) * k, 2);
+      const auto row = random_matrix(n, 3);
+      std::vector<float> c(static_cast<size_t>(m) * n, NAN), expected;
+      for (int i = 0; i < m; ++i) expected.insert(expected.end(), row.begin(), row.end());
+      gemm_plus(precision, Transpose::kNo, Transpose::kYes, {m, n, k}, 1.0f, a.data(), k, b.data(), k, 1.0f,
+                row.data(), 0, c.data(), n);
+      gemm(precision, Transpose::kNo, Transpose::kYes, {m, n, k}, 1.0f, a.data(), k, b.data(), k, 1.0f,
+           expected.data(), n);
+      CHECK(c == expected);
+    }
 }
 
 TEST_CASE("beta zero does not read what was there") {

@@ -1,6 +1,6 @@
 // Where a row of scores is largest: vectorised for float (simd_kernels.h), loops for double (references and
-// gradient checks). The largest value, and the first place of the largest magnitude, are the same bits on
-// every instruction set.
+// gradient checks). The largest value, the largest magnitude and its first place are the same bits on every
+// instruction set.
 #pragma once
 
 #include <algorithm>
@@ -21,5 +21,9 @@ inline size_t peak(const double* x, size_t count) {
   const auto smaller = [](double a, double b) { return std::abs(a) < std::abs(b); };
   return static_cast<size_t>(std::max_element(x, x + count, smaller) - x);
 }
+
+// The largest |x_i|.
+inline float magnitude(const float* x, size_t count) { return simd_kernels().magnitude(x, count); }
+inline double magnitude(const double* x, size_t count) { return std::abs(x[peak(x, count)]); }
 
 }  // namespace psm::nn

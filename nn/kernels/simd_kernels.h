@@ -12,28 +12,38 @@
 
 namespace psm::nn {
 
+// Of a step of AdamW (nn/autograd/adamw.h): the gradient's factor, and the corrections of the moments' bias.
+struct AdamWConstants {
+  float scale, b1, b2, correct_m, correct_v, epsilon, rate;
+};
+
 struct SimdKernels {
   const char* name;
   int tile_rows;     // at most; rows of C that tile() computes at once
   int tile_columns;  // width of a packed panel of B
   bool bf16_unit;    // whether products of bf16 numbers have an instruction of their own
 
-  // C tile <- alpha * (A B) + beta * C, rows x columns with rows <= tile_rows, columns <= tile_columns.
-  // A element (i, l) is a[i * a_row + l * a_step]; the B panel is packed: row l holds tile_columns values,
-  // padded with zeros. beta == 0 does not read C.
+  // C tile <- alpha * (A B) + beta * D, rows x columns with rows <= tile_rows, columns <= tile_columns; D may
+  // be C. A element (i, l) is a[i * a_row + l * a_step]; the B panel is packed: row l holds tile_columns
+  // values, padded with zeros. beta == 0 does not read D.
   void (*tile)(int rows, int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
-               std::ptrdiff_t a_step, const float* panel, float beta, float* c, std::ptrdiff_t c_row);
+               std::ptrdiff_t a_step, const float* panel, float beta, const float* d, std::ptrdiff_t d_row,
+               float* c, std::ptrdiff_t c_row);
 
   // The same of pairs of bf16 numbers, each the one of even index in its lower half: step l multiplies and
   // adds two products. With the unit subnormal numbers count as zero, and how the two sums are rounded is its
   // own; without it they are added one after the other, the odd one first.
   void (*tile_bf16)(int rows, int columns, int steps, float alpha, const uint32_t* a, std::ptrdiff_t a_row,
-                    std::ptrdiff_t a_step, const uint32_t* panel, float beta, float* c, std::ptrdiff_t c_row);
-  // pairs[i] <- (low[i], high[i]) as bf16, rounded to nearest, ties to even; high == nullptr: zeros. The unit
-  // makes zeros of subnormal numbers.
-  void (*zip_bf16)(const float* low, const float* high, size_t count, uint32_t* pairs);
-  // pairs[i] <- (x[2i], x[2i + 1]), of `count` numbers; with zero for one beyond the last.
-  void (*pair_bf16)(const float* x, size_t count, uint32_t* pairs);
+                    std::ptrdiff_t a_step, const uint32_t* panel, float beta, const float* d,
+                    std::ptrdiff_t d_row, float* c, std::ptrdiff_t c_row);
+  // pairs[l * pairs_row + i] <- (x[2l * x_row + i], x[(2l + 1) * x_row + i]) as bf16, rounded to nearest, ties
+  // to even; with zero for a row beyond the last. The unit makes zeros of subnormal numbers.
+  void (*zip_bf16)(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
+                   std::ptrdiff_t pairs_row);
+  // pairs[r * pairs_row + i] <- (x[r * x_row + 2i], x[r * x_row + 2i + 1]); with zero for a column beyond the
+  // last.
+  void (*pair_bf16)(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
+                    std::ptrdiff_t pairs_row);
   // y[j * y_row + i] <- x[i * x_row + j] for i < rows, j < columns, any 32 bits.
   void (*transpose)(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* y,
                     std::ptrdiff_t y_row);
@@ -47,8 +57,38 @@ struct SimdKernels {
 
   // max_i x_i, count >= 1; NaN are passed over unless x_0 is one.
   float (*highest)(const float* x, size_t count);
-  // The first i with the largest |x_i|, count >= 1; NaN count as larger than all others.
+  // max_i |x_i|, and the first i that attains it, count >= 1; NaN count as larger than all others.
+  float (*magnitude)(const float* x, size_t count);
   size_t (*peak)(const float* x, size_t count);
+
+  // sum_i a_i b_i
+  float (*dot)(const float* a, const float* b, size_t count);
+  // x <- factor x
+  void (*scale)(float* x, float factor, size_t count);
+  // y_i <- e^{x_i - shift}, as exponentials(); their sum.
+  float (*exponentials_above)(const float* x, float shift, size_t count, float* y);
+  // y_i <- w_i (g_i - inner)
+  void (*softmax_vjp)(const float* w, const float* g, float inner, size_t count, float* y);
+  // y_i <- (stretch x_i)^p for even p, unless y == nullptr; their sum.
+  float (*powers)(const float* x, float stretch, int p, size_t count, float* y);
+  // y_i <- scale (stretch x_i)^(p - 1) (g_i - inner)
+  void (*powers_vjp)(const float* x, float stretch, int p, const float* g, float inner, float scale,
+                     size_t count, float* y);
+
+  // y <- y + x
+  void (*accumulate)(float* y, const float* x, size_t count);
+  // The mean of a row and the mean of (x - mean)^2.
+  void (*moments)(const float* x, size_t count, float* mean, float* variance);
+  // y <- (x - mean) * inverse * gamma + beta, beta == nullptr: nothing added.
+  void (*standardise)(const float* x, float mean, float inverse, const float* gamma, const float* beta,
+                      size_t count, float* y);
+  // Its vector-Jacobian product where mean and inverse follow x: LayerNorm's (nn/layers/layer_norm.h), or with
+  // dbeta == nullptr and mean 0 RMSNorm's (rms_norm.h). dx, dgamma and dbeta are added to.
+  void (*standardise_vjp)(const float* x, const float* dy, float mean, float inverse, const float* gamma,
+                          size_t count, float* dx, float* dgamma, float* dbeta);
+  // A step of the weights w with their moments m and v.
+  void (*adamw)(const AdamWConstants& constants, const float* decay, const float* gradient, size_t count,
+                float* w, float* m, float* v);
 
   // Independent multiply-adds on registers, nothing else: what benchmarks take for the processor's peak. Each
   // round is multiply_adds_flops operations; the result is positive.

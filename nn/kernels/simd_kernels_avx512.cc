@@ -2,7 +2,10 @@
 #include "nn/kernels/simd_kernels.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
+#include <immintrin.h>
+
 #define PSM_LANES 16
+#define PSM_MASKS
 #define PSM_TILE_ROWS 12
 #define PSM_SIMD_NAME "avx512"
 #include "nn/kernels/simd_kernels_impl.h"

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #define PSM_LANES 16
+#define PSM_MASKS
 #define PSM_TILE_ROWS 12
 #define PSM_BF16_UNIT
 #define PSM_SIMD_NAME "avx512bf16"

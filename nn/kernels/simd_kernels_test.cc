@@ -59,17 +59,26 @@ TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in
     CAPTURE(set->name);
     for (size_t n = 1; n <= x.size(); ++n) {
       CAPTURE(n);
-      std::vector<uint32_t> pairs(n, 1), zipped(n, 1);
-      set->pair_bf16(x.data(), n, pairs.data());
-      set->zip_bf16(x.data(), x.data() + x.size() - n, n, zipped.data());
+      const int columns = static_cast<int>(n);
+      constexpr int kRow = 80;
+      std::vector<float> rows(3 * kRow);  // x from its beginning, its end, its beginning again
       for (size_t i = 0; i < n; ++i) {
-        const uint32_t here = nearest_bf16(x[i]);
-        CHECK((pairs[i / 2] >> (i % 2 * 16) & 0xFFFF) == here);
-        CHECK(zipped[i] == (here | nearest_bf16(x[x.size() - n + i]) << 16));
+        rows[i] = rows[2 * kRow + i] = x[i];
+        rows[kRow + i] = x[x.size() - n + i];
+      }
+      std::vector<uint32_t> pairs(3 * kRow, 1), zipped(2 * kRow, 1);
+      set->pair_bf16(rows.data(), kRow, 3, columns, pairs.data(), kRow);
+      set->zip_bf16(rows.data(), kRow, 3, columns, zipped.data(), kRow);
+      for (size_t i = 0; i < n; ++i) {
+        const uint32_t first = nearest_bf16(rows[i]), second = nearest_bf16(rows[kRow + i]);
+        CHECK((pairs[i / 2] >> (i % 2 * 16) & 0xFFFF) == first);
+        CHECK((pairs[kRow + i / 2] >> (i % 2 * 16) & 0xFFFF) == second);
+        CHECK(zipped[i] == (first | second << 16));
+        CHECK(zipped[kRow + i] == first);
       }
       if (n % 2 == 1) CHECK((pairs[n / 2] >> 16) == 0);
-      set->zip_bf16(x.data(), nullptr, n, zipped.data());
-      for (size_t i = 0; i < n; ++i) CHECK(zipped[i] == nearest_bf16(x[i]));
+      CHECK(pairs[(n + 1) / 2] == 1);
+      CHECK(zipped[n] == 1);
     }
   }
 }
@@ -91,7 +100,8 @@ TEST_CASE("every instruction set transposes") {
   }
 }
 
-TEST_CASE("every instruction set finds a row's largest value and the first of its largest magnitudes") {
+TEST_CASE(
+    "every instruction set finds a row's largest value, its largest magnitude and where that is first") {
   TrainingRandom random(5);
   for (const SimdKernels* set : available()) {
     CAPTURE(set->name);
@@ -103,11 +113,13 @@ TEST_CASE("every instruction set finds a row's largest value and the first of it
       const auto by_magnitude = [](float a, float b) { return std::abs(a) < std::abs(b); };
       const auto first = std::max_element(x.begin(), x.end(), by_magnitude) - x.begin();
       CHECK(set->peak(x.data(), n) == static_cast<size_t>(first));
+      CHECK(set->magnitude(x.data(), n) == std::abs(x[first]));
       CHECK(set->highest(x.data(), n) == *std::max_element(x.begin(), x.end()));
       x[n / 2] = -INFINITY;
       CHECK(set->peak(x.data(), n) == n / 2);
       x[n - 1] = NAN;
       CHECK(set->peak(x.data(), n) == n - 1);
+      CHECK(std::isnan(set->magnitude(x.data(), n)));
     }
   }
 }

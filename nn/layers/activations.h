@@ -7,6 +7,7 @@
 
 #include "nn/autograd/tape.h"
 #include "nn/kernels/fast_exp.h"
+#include "nn/kernels/row_operations.h"
 
 namespace psm::nn {
 
@@ -107,9 +108,7 @@ struct AddOp final : Operation {
   void backward() override {
     const size_t n = y.size();
     for (Scalar* grad : {a.grad, b.grad, c.grad}) {
-      if (grad == nullptr) continue;
-#pragma omp simd
-      for (size_t i = 0; i < n; ++i) grad[i] += y.grad[i];
+      if (grad) accumulate(grad, y.grad, n);
     }
   }
 };

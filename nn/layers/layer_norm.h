@@ -9,24 +9,9 @@
 #include <cmath>
 
 #include "nn/autograd/tape.h"
+#include "nn/kernels/row_operations.h"
 
 namespace psm::nn {
-
-// m and v of one row.
-template <typename Scalar>
-struct Moments {
-  Scalar mean, variance;
-};
-template <typename Scalar>
-Moments<Scalar> moments(const Scalar* row, int d) {
-  Scalar sum = 0, squares = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int f = 0; f < d; ++f) sum += row[f];
-  const Scalar m = sum / d;
-#pragma omp simd reduction(+ : squares)
-  for (int f = 0; f < d; ++f) squares += (row[f] - m) * (row[f] - m);
-  return {m, squares / d};
-}
 
 template <typename Scalar>
 struct LayerNormOp final : Operation {
@@ -39,41 +24,19 @@ struct LayerNormOp final : Operation {
       : x(x_), gamma(gamma_), beta(beta_), y(y_), mean(mean_), inverse(inverse_), epsilon(epsilon_) {}
 
   void forward() {
-    const int d = x.columns;
+    const auto d = static_cast<size_t>(x.columns);
     for (int r = 0; r < x.rows; ++r) {
-      const Scalar* in = x.row(r);
-      Scalar* out = y.row(r);
-      const auto [m, v] = moments(in, d);
-      const Scalar s = 1 / std::sqrt(v + epsilon);
-#pragma omp simd
-      for (int f = 0; f < d; ++f) out[f] = (in[f] - m) * s * gamma.value[f] + beta.value[f];
-      mean[r] = m;
-      inverse[r] = s;
+      const Moments<Scalar> of_row = moments(x.row(r), d);
+      mean[r] = of_row.mean;
+      inverse[r] = 1 / std::sqrt(of_row.variance + epsilon);
+      standardise(x.row(r), mean[r], inverse[r], gamma.value, beta.value, d, y.row(r));
     }
   }
 
   void backward() override {
-    const int d = x.columns;
-    for (int r = 0; r < x.rows; ++r) {
-      const Scalar *in = x.row(r), *dy = y.grad_row(r);
-      Scalar* dx = x.grad_row(r);
-      const Scalar m = mean[r], s = inverse[r];
-      Scalar sum_h = 0, sum_hz = 0;
-#pragma omp simd reduction(+ : sum_h, sum_hz)
-      for (int f = 0; f < d; ++f) {
-        const Scalar z = (in[f] - m) * s, h = dy[f] * gamma.value[f];
-        sum_h += h;
-        sum_hz += h * z;
-        gamma.grad[f] += dy[f] * z;
-        beta.grad[f] += dy[f];
-      }
-      const Scalar mean_h = sum_h / d, mean_hz = sum_hz / d;
-#pragma omp simd
-      for (int f = 0; f < d; ++f) {
-        const Scalar z = (in[f] - m) * s;
-        dx[f] += (dy[f] * gamma.value[f] - mean_h - z * mean_hz) * s;
-      }
-    }
+    for (int r = 0; r < x.rows; ++r)
+      standardise_vjp(x.row(r), y.grad_row(r), mean[r], inverse[r], gamma.value,
+                      static_cast<size_t>(x.columns), x.grad_row(r), gamma.grad, beta.grad);
   }
 };
 
@@ -98,7 +61,7 @@ struct RowVarianceOp final : Operation {
 
   void forward() {
     for (int r = 0; r < x.rows; ++r) {
-      const Moments<Scalar> of_row = moments(x.row(r), x.columns);
+      const Moments<Scalar> of_row = moments(x.row(r), static_cast<size_t>(x.columns));
       mean[r] = of_row.mean;
       v.value[r] = of_row.variance + epsilon;
     }

@@ -5,6 +5,7 @@
 
 #include "nn/autograd/tape.h"
 #include "nn/kernels/gemm.h"
+#include "nn/kernels/row_operations.h"
 
 namespace psm::nn {
 
@@ -16,10 +17,8 @@ struct LinearOp final : Operation {
       : x(x_), w(w_), b(b_), y(y_), precision(precision_) {}
 
   void forward() {
-    if (b.value)
-      for (int r = 0; r < y.rows; ++r) std::memcpy(y.row(r), b.value, y.columns * sizeof(Scalar));
-    gemm(precision, Transpose::kNo, Transpose::kYes, {y.rows, y.columns, x.columns}, Scalar(1), x.value,
-         x.columns, w.value, x.columns, Scalar(b.value ? 1 : 0), y.value, y.columns);
+    gemm_plus(precision, Transpose::kNo, Transpose::kYes, {y.rows, y.columns, x.columns}, Scalar(1), x.value,
+              x.columns, w.value, x.columns, Scalar(b.value ? 1 : 0), b.value, 0, y.value, y.columns);
   }
 
   void backward() override {
@@ -28,11 +27,7 @@ struct LinearOp final : Operation {
     gemm(precision, Transpose::kYes, Transpose::kNo, {y.columns, x.columns, x.rows}, Scalar(1), y.grad,
          y.columns, x.value, x.columns, Scalar(1), w.grad, x.columns);
     if (!b.value) return;
-    for (int r = 0; r < y.rows; ++r) {
-      const Scalar* dy = y.grad_row(r);
-#pragma omp simd
-      for (int c = 0; c < y.columns; ++c) b.grad[c] += dy[c];
-    }
+    for (int r = 0; r < y.rows; ++r) accumulate(b.grad, y.grad_row(r), static_cast<size_t>(y.columns));
   }
 };
 

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "nn/autograd/tape.h"
+#include "nn/kernels/row_operations.h"
 
 namespace psm::nn {
 
@@ -20,37 +21,19 @@ struct RmsNormOp final : Operation {
       : x(x_), gamma(gamma_), y(y_), inverse(inverse_), epsilon(epsilon_) {}
 
   void forward() {
-    const int d = x.columns;
+    const auto d = static_cast<size_t>(x.columns);
     for (int r = 0; r < x.rows; ++r) {
-      const Scalar* in = x.row(r);
-      Scalar* out = y.row(r);
-      Scalar squares = 0;
-#pragma omp simd reduction(+ : squares)
-      for (int f = 0; f < d; ++f) squares += in[f] * in[f];
-      const Scalar s = 1 / std::sqrt(squares / d + epsilon);
-#pragma omp simd
-      for (int f = 0; f < d; ++f) out[f] = in[f] * s * gamma.value[f];
-      inverse[r] = s;
+      inverse[r] = 1 / std::sqrt(dot(x.row(r), x.row(r), d) / static_cast<Scalar>(d) + epsilon);
+      standardise(x.row(r), Scalar(0), inverse[r], gamma.value, static_cast<const Scalar*>(nullptr), d,
+                  y.row(r));
     }
   }
 
   void backward() override {
-    const int d = x.columns;
-    for (int r = 0; r < x.rows; ++r) {
-      const Scalar *in = x.row(r), *dy = y.grad_row(r);
-      Scalar* dx = x.grad_row(r);
-      const Scalar s = inverse[r];
-      Scalar sum_hz = 0;
-#pragma omp simd reduction(+ : sum_hz)
-      for (int f = 0; f < d; ++f) {
-        const Scalar z = in[f] * s;
-        sum_hz += dy[f] * gamma.value[f] * z;
-        gamma.grad[f] += dy[f] * z;
-      }
-      const Scalar mean_hz = sum_hz / d;
-#pragma omp simd
-      for (int f = 0; f < d; ++f) dx[f] += (dy[f] * gamma.value[f] - in[f] * s * mean_hz) * s;
-    }
+    for (int r = 0; r < x.rows; ++r)
+      standardise_vjp(x.row(r), y.grad_row(r), Scalar(0), inverse[r], gamma.value,
+                      static_cast<size_t>(x.columns), x.grad_row(r), gamma.grad,
+                      static_cast<Scalar*>(nullptr));
   }
 };
 

@@ -59,6 +59,7 @@ std::string describe_training(const attention::ModelWeights& initial, const Data
     json["teacher_values"] = std::to_string(checksum64(taught.data(), taught.size() * sizeof(float)));
   }
   if (training.precision != nn::Precision::kFp32) json["precision"] = nn::name_of(training.precision);
+  if (training.row_rounding != nn::Rounding::kNone) json["row_rounding"] = nn::name_of(training.row_rounding);
   if (training.fixed_score_offset) json["fixed_score_offset"] = true;
   const QueryKeyHold& hold = training.query_key_hold;
   if (hold.decay != 0 || hold.fixed) json["query_key_hold"] = Json::Array{hold.decay, hold.fixed};

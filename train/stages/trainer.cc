@@ -98,6 +98,7 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
     parts_.push_back(std::make_unique<Part>(config_, values_, options.precision));
+    parts_.back()->model.row_rounding = options.row_rounding;
     parts_.back()->out.keep_scores = options.ranges.act_on_scores();
     if (options.teacher)
       parts_.back()->teacher =

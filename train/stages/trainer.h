@@ -26,8 +26,9 @@ struct TrainerOptions {
   nn::LearningRate rate;
   nn::AdamWOptions adamw;
   RangeLosses ranges;
-  nn::Precision precision = nn::Precision::kFp32;  // of matrix products; weights and all else are fp32
-  bool fixed_score_offset = false;                 // score offsets stay as they are
+  nn::Precision precision = nn::Precision::kFp32;   // of matrix products; weights and all else are fp32
+  nn::Rounding row_rounding = nn::Rounding::kNone;  // of the trained model's rows of attention, emulated
+  bool fixed_score_offset = false;                  // score offsets stay as they are
   QueryKeyHold query_key_hold;
   size_t range_warmup = 0;  // steps over which the weights of `ranges` rise from zero, linearly
   uint64_t seed = 1;        // of the data

@@ -44,6 +44,7 @@ Experiment division_error_experiment();
 Experiment depth_experiment();
 Experiment stable_experiment();
 Experiment power_experiment();
+Experiment half_precision_experiment();
 Experiment epsilon_experiment();
 Experiment score_offset_experiment();
 Experiment head_width_experiment();

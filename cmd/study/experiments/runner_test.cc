@@ -185,8 +185,9 @@ TEST_CASE("the experiments on how PowerSoftmax learns run, and say something of 
   StudyRun run;
   run.options = {
       .minutes = 1e-4, .seeds = 1, .out = fresh_folder("learning"), .data = novels("learning data")};
-  for (const auto& [name, rows] : {std::pair("controls", 4 + 2 * 8), std::pair("schedule", 8),
-                                   std::pair("query-key-growth", 10), std::pair("head-width", 8)}) {
+  for (const auto& [name, rows] :
+       {std::pair("controls", 4 + 2 * 8), std::pair("schedule", 8), std::pair("query-key-growth", 10),
+        std::pair("head-width", 8), std::pair("half-precision", 14)}) {
     CAPTURE(name);
     run_experiment(experiment_named(name), run);
     const std::string what = name;
