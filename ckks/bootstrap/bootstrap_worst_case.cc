@@ -28,12 +28,11 @@ double worst_case_bootstrap(const WorstCaseModel& model, const BootstrapPlan& pl
   x = through(model, plan.slots_to_coeffs(), x);
 
   // t = m + q_0 I has coefficients of at most (K + 1/2) q_0, so slots of N times that.
-  const double k = eval_mod.spec().k;
   const Scale lowered = lowered_scale(context);
   const Scale raised = plan.eval_mod().raised_scale();
   x.error = (x.error + model.switch_to_ephemeral(lowered)) * lowered / raised +
             model.key_switch(context.max_level(), raised);
-  x.size = context.n() * (k + 0.5) / (2 * k);
+  x.size = context.n() * (eval_mod.spec().k + 0.5) / (2 * eval_mod.half_width());
   x = through(model, plan.coeffs_to_slots(), x);
 
   Level level = context.evalmod_level();

@@ -6,7 +6,7 @@
 //   EvalMod                           worst_case_series for d_0; d_{k+1} = d_k^2 - lambda doubles the error about
 //                                     twice, |d_k| <= lambda_k (1 + 2^-6) near the integers; then the gain
 //                                     q_0 / S_m
-//   the sine                          its error and that of the fit at every |I| <= K, of which only 12 bits are
+//   the sine                          its error and that of the fit at every |I| <= K, of which only 13 bits are
 //                                     promised at the largest: 129 points of each interval
 //                                     (EvalMod::max_error), doubled for what lies between them
 //

@@ -90,8 +90,8 @@ BootstrapParts Bootstrapper::run(const Evaluator& evaluator, const Ciphertext& i
   conjugate = Ciphertext();
   clock.finished("CoeffsToSlots");
 
-  re = plan_.eval_mod().apply(evaluator, re);
-  if (!real_only) im = plan_.eval_mod().apply(evaluator, im);
+  re = plan_.eval_mod().apply(evaluator, std::move(re));
+  if (!real_only) im = plan_.eval_mod().apply(evaluator, std::move(im));
   clock.finished("EvalMod");
   return {std::move(re), std::move(im)};
 }

@@ -59,23 +59,24 @@ class ErrorModel {
     slots += square(noise_.mod_raise(lowered_scale(context_)));
     const double coefficient = slots / (2 * n);
 
-    // In the scale that ModRaise declares, 2 K q_0.
+    // In the scale that ModRaise declares, 2 K' q_0, K' the half width.
     const EvalModSpec& spec = eval_mod_.spec();
+    const double width = eval_mod_.half_width();
     double variance = 0;
-    double raised = 2 * n * (spec.summands / 12.0) / square(2.0 * spec.k);
+    double raised = 2 * n * (spec.summands / 12.0) / square(2 * width);
     for (const PlacedTransform& t : plan_.coeffs_to_slots()) {
       const double growth = growth_of(t);
       variance = variance * growth + variance_of(t, noise_, raised);
       raised *= growth;
     }
     // v + conj v: twice the real part. What the key switch of conj v adds to re and i im has opposite signs.
-    return coefficient + 2 * variance * square(spec.k * spec.message_ratio);
+    return coefficient + 2 * variance * square(width * spec.message_ratio);
   }
 
   // What EvalMod adds, at u = i + z / R; its result in units of the message.
   double eval_mod_variance(double u) const {
     const SeriesPlan& series = plan_.eval_mod().series();
-    std::vector<double> values{u / eval_mod_.spec().k};
+    std::vector<double> values{(u - EvalMod::kShift) / eval_mod_.half_width()};
     for (size_t n = 1; n < series.nodes.size(); ++n) {
       const SeriesPlan::Node& node = series.nodes[n];
       double value = node.constant;

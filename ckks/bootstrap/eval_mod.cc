@@ -13,18 +13,20 @@ namespace {
 constexpr long double kPi = std::numbers::pi_v<long double>;
 constexpr int kSamplesPerInteger = 8;
 
-// How exact the fit must be around the integer i, relative to i = 0: its square is about the probability of i
-// for the normal distribution with the variance of a sum of `summands` uniform variables, but never less than
-// 2^-40, so that even integers that never occur are removed to a few bits.
+// How exact the fit must be around the integer i, relative to i = 0: up to six deviations of a sum of `summands`
+// uniform variables the cube root of i's probability, were they normal; beyond them, where integers all but
+// never occur, enough to remove them to a dozen bits.
 long double weight(int i, int summands) {
   const long double variance = summands / 12.0L;
-  return std::max(std::exp(-i * i / (4 * variance)), std::ldexp(1.0L, -20));
+  if (std::abs(i) > std::ceil(6 * std::sqrt(variance))) return std::ldexp(1.0L, -17);
+  return std::exp(-i * i / (6 * variance));
 }
 
 }  // namespace
 
 EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
-  PSM_CHECK(spec.k >= 1 && spec.degree >= 1 && spec.double_angles >= 0 && spec.message_ratio > 8);
+  PSM_CHECK(spec.k >= 1 && spec.degree >= 2 && spec.degree % 2 == 0 && spec.double_angles >= 0 &&
+            spec.message_ratio > 8);
   lambdas_.assign(spec.double_angles + 1, 0.0);
   long double lambda = 1 / (2 * kPi);
   for (int k = spec.double_angles; k >= 0; --k) {
@@ -37,30 +39,31 @@ EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
   const long double sine_error = std::pow(2 * kPi / spec.message_ratio, 2) / 6;
   output_gain_ = static_cast<double>(spec.message_ratio * (1 + 0.75L * sine_error));
 
-  const int columns = spec.degree + 1;
+  const int columns = spec.degree / 2 + 1;
   std::vector<long double> matrix, right;
   for (int i = -spec.k; i <= spec.k; ++i) {
     const long double w = weight(i, spec.summands);
     for (int s = 0; s < kSamplesPerInteger; ++s) {
       const long double node = std::cos(kPi * (s + 0.5L) / kSamplesPerInteger);
       const long double u = i + node / spec.message_ratio;
-      const long double x = u / spec.k;
-      long double before = 1, now = x;  // T_0, T_1
+      const long double x = (u - kShift) / half_width(), y = 2 * x * x - 1;
+      long double before = 1, now = y;  // T_0, T_2: T_{2c}(x) = T_c(T_2(x))
       for (int c = 0; c < columns; ++c) {
         matrix.push_back(w * before);
-        const long double next = 2 * x * now - before;
+        const long double next = 2 * y * now - before;
         before = now;
         now = next;
       }
-      right.push_back(w * lambda_0 * std::cos(2 * kPi * (u - 0.25L) / std::ldexp(1.0L, spec.double_angles)));
+      right.push_back(w * lambda_0 * std::cos(2 * kPi * (u - kShift) / std::ldexp(1.0L, spec.double_angles)));
     }
   }
   const std::vector<long double> solution = least_squares(std::move(matrix), std::move(right), columns);
-  series_.coefficients.assign(solution.begin(), solution.end());
+  series_.coefficients.assign(spec.degree + 1, 0.0);
+  for (int c = 0; c < columns; ++c) series_.coefficients[2 * c] = static_cast<double>(solution[c]);
 }
 
 long double EvalMod::evaluate(long double u) const {
-  long double d = psm::ckks::evaluate(series_, u / spec_.k);
+  long double d = psm::ckks::evaluate(series_, (u - kShift) / half_width());
   for (const double lambda : lambdas_) d = d * d - lambda;
   return d;
 }

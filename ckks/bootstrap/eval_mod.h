@@ -12,10 +12,13 @@
 // Scaled by lambda_k with lambda_r = 1/(2 pi) and lambda_{k-1} = sqrt(2 lambda_k), the recurrence needs no
 // doubling: d_k = lambda_k c_k, d_{k+1} = d_k^2 - lambda_{k+1}.
 //
-// d_0 is a Chebyshev series in x = u / K, of `degree`, fitted by weighted least squares only where u can be:
-// within 1/R of the integers (the idea of ePrint 2019/688, where Chebyshev nodes are moved there). Weights
-// fall off where |I| is improbable (overflow.h): up to exact_up_to() the fit is as good as the sine, and
-// beyond it the value keeps least_bits().
+// c_0 is even in u - 1/4, so d_0 is a Chebyshev series in x = (u - 1/4) / half_width() that has terms of even
+// degree alone: no power of odd degree is made, eight relinearisations for ten. It is fitted by weighted least
+// squares only where u can be: within 1/R of the integers (the idea of ePrint 2019/688, where Chebyshev nodes
+// are moved there). Weights fall off where |I| is improbable (overflow.h): up to exact_up_to() the fit is as
+// good as the sine, and beyond it the value keeps least_bits(). Half as many coefficients as with odd terms
+// are enough for that: mirrored at 1/4, the integers lie as close as half integers would, and of those 16
+// even terms serve as many as 32 terms serve integers.
 //
 // The sine's own error is (2 pi / R)^2 / 6 at |m| = q_0/R; a slope 1 + delta with delta = 3/4 of that value
 // leaves a quarter of it (the Chebyshev polynomial T_3 is the best cubic), so output_gain = R (1 + delta).
@@ -30,8 +33,8 @@
 namespace psm::ckks {
 
 struct EvalModSpec {
-  int k = 16;  // |I| <= K
-  int degree = 31;
+  int k = 16;                   // |I| <= K
+  int degree = 30;              // even
   int double_angles = 3;        // r
   double message_ratio = 2048;  // R
   int summands = 33;            // I is the sum of so many variables uniform in (-1/2, 1/2): h + 1
@@ -39,10 +42,14 @@ struct EvalModSpec {
 
 class EvalMod {
  public:
+  static constexpr double kShift = 0.25;  // x is 0 at u = kShift
+
   explicit EvalMod(const EvalModSpec& spec);
 
   const EvalModSpec& spec() const { return spec_; }
-  const Series& series() const { return series_; }                 // d_0 as a series in x = u / K
+  const Series& series() const { return series_; }  // d_0 as a series in x
+  // Of u - 1/4: K + 1/4 + 1/R, so that |x| <= 1.
+  double half_width() const { return spec_.k + kShift + 1 / spec_.message_ratio; }
   const std::vector<double>& lambdas() const { return lambdas_; }  // lambda_1 .. lambda_r
   double output_gain() const { return output_gain_; }              // R (1 + delta): m R / q_0 ~ gain * d_r
   int depth() const { return series_.depth() + spec_.double_angles; }

@@ -37,9 +37,10 @@ std::vector<Complex> halves(int n, Complex first, Complex second) {
 }
 
 const Context& require_sparse(const Context& context, int slots) {
-  if (slots < 2 || slots > context.slots() / 2 || !std::has_single_bit(static_cast<unsigned>(slots))) {
-    throw Error(message("a sparse bootstrap of ", slots, " slots; a power of two from 2 to ",
-                        context.slots() / 2, " is possible"));
+  if (slots < SparseBootstrapPlan::kLeastSlots || slots > context.slots() / 2 ||
+      !std::has_single_bit(static_cast<unsigned>(slots))) {
+    throw Error(message("a sparse bootstrap of ", slots, " slots; a power of two from ",
+                        SparseBootstrapPlan::kLeastSlots, " to ", context.slots() / 2, " is possible"));
   }
   return context;
 }
@@ -52,7 +53,8 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
       eval_mod_(context) {
   const ParameterSpec& spec = context.spec();
   const int down_levels = factor_count(log_slots_, kDownButterflies, spec.stc_levels);
-  const int up_levels = factor_count(log_slots_, kUpButterflies, spec.cts_levels);
+  const int up_levels =
+      std::min(std::max(2, factor_count(log_slots_, kUpButterflies, spec.cts_levels)), spec.cts_levels);
   const DftFactors down =
       on_slots(slots_to_coeffs_factors(log_slots_, split_butterflies(log_slots_, down_levels, false)),
                context.slots());
@@ -174,7 +176,7 @@ std::vector<Ciphertext> SparseBootstrapper::run(const Evaluator& evaluator, cons
   x = evaluator.sum_galois(last_to_slots_.apply(evaluator, std::move(x)), plan_.last_sum());
   clock.finished("CoeffsToSlots");
 
-  x = plan_.eval_mod().apply(evaluator, x);
+  x = plan_.eval_mod().apply(evaluator, std::move(x));
   clock.finished("EvalMod");
 
   const Ciphertext* const parts[] = {&x};

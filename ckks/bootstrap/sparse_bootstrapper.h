@@ -1,4 +1,4 @@
-// Bootstrapping of few values: n complex numbers, n a power of two up to N/4, repeated with period n over the
+// Bootstrapping of few values: n complex numbers, n a power of two from 4 to N/4, repeated with period n over the
 // N/2 slots. With one EvalMod and shorter transforms it takes some half of the full bootstrap's
 // time.
 //
@@ -15,6 +15,8 @@
 //                     then, and a = 1 in the first n of 2n slots and -i in the others (a factor of the last
 //                     transform's diagonals), a v + conj(a v) is 2 Re v beside 2 Im v. The trace's last
 //                     doubling, a rotation by a multiple of 2n, shares a decomposition with the conjugation.
+//                     There are two factors at least: the scale, N/2n times larger after the trace, comes down
+//                     over all of them, and what one alone would leave its diagonals of it costs bits.
 //   5. EvalMod        once, on real and imaginary parts side by side in 2n slots.
 //   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level.
 //      Or, with
@@ -39,7 +41,8 @@ namespace psm::ckks {
 // Levels, scales, transforms as data, keys: everything that needs no encoded plaintext.
 class SparseBootstrapPlan {
  public:
-  // Throws Error if the context cannot bootstrap, or unless `slots` is a power of two from 2 to N/4.
+  static constexpr int kLeastSlots = 4;
+  // Throws Error if the context cannot bootstrap, or unless `slots` is a power of two from kLeastSlots to N/4.
   SparseBootstrapPlan(const Context& context, int slots);
 
   const Context& context() const { return context_; }

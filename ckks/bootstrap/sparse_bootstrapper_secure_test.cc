@@ -42,5 +42,7 @@ TEST_CASE("at N = 2^16 2^10 complex values come back, with 21 bits") { check_pre
 
 TEST_CASE("at N = 2^16 2^6 complex values come back, with as many") { check_precision(1 << 6); }
 
+TEST_CASE("at N = 2^16 eight complex values come back, with as many") { check_precision(8); }
+
 }  // namespace
 }  // namespace psm::ckks

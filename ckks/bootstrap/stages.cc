@@ -156,7 +156,7 @@ void EvalModStage::request_keys(KeyRequest& request) const {
 }
 
 Scale EvalModStage::raised_scale() const {
-  return Scale(2.0 * eval_mod_.spec().k * static_cast<double>(context_.q(0)));
+  return Scale(2 * eval_mod_.half_width() * static_cast<double>(context_.q(0)));
 }
 
 std::string RareMultiple::text() const {
@@ -182,7 +182,8 @@ RareMultiple EvalModStage::rare_multiple(int log_coefficients) const {
           eval_mod_.least_bits()};
 }
 
-Ciphertext EvalModStage::apply(const Evaluator& evaluator, const Ciphertext& x) const {
+Ciphertext EvalModStage::apply(const Evaluator& evaluator, Ciphertext x) const {
+  evaluator.add_scalar_inplace(x, -EvalMod::kShift / eval_mod_.half_width());
   Ciphertext d = evaluate_series(evaluator, series_, x);
   for (const double lambda : eval_mod_.lambdas()) {
     d = evaluator.square_rescale(d);

@@ -80,7 +80,7 @@ struct RareMultiple {
 };
 
 // EvalMod (eval_mod.h) in its place, evalmod_level down to compute_level. With t = m + q_0 I and |I| <= K, it
-// takes t / (K q_0), as the real part of every slot, to m / S_m: no constant costs a level. The result d ~ m
+// takes t / (K' q_0), K' its half width, as the real part of every slot, to m / S_m: no constant costs a level. The result d ~ m
 // / q_0 is computed at the scale gain * S_c, c the compute level; the same ciphertext read at the scale S_c
 // holds gain * d ~ m / S_m.
 class EvalModStage {
@@ -91,14 +91,14 @@ class EvalModStage {
   const SeriesPlan& series() const { return series_; }
   int relinearisations() const { return series_.relinearisations() + eval_mod_.spec().double_angles; }
   void request_keys(KeyRequest& request) const;
-  // Declared after ModRaise, it makes slots of t / (2 K q_0): EvalMod's argument is such a slot plus its
+  // Declared after ModRaise, it makes slots of t / (2 K' q_0): EvalMod's argument is such a slot plus its
   // conjugate.
   Scale raised_scale() const;
   Scale input_scale() const { return series_.nodes[0].scale; }
   // For a bootstrap of 2^log_coefficients coefficients.
   RareMultiple rare_multiple(int log_coefficients) const;
 
-  Ciphertext apply(const Evaluator& evaluator, const Ciphertext& x) const;
+  Ciphertext apply(const Evaluator& evaluator, Ciphertext x) const;
 
  private:
   const Context& context_;

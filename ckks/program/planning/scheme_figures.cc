@@ -50,6 +50,7 @@ class BootstrapEffort {
   }
   void conjugate(ckks::Level level) { sum_.conjugate(placed(level)); }
   void eval_mod(const ckks::EvalModStage& stage) {
+    sum_.add(placed(context_.evalmod_level()), 1);
     sum_.series(stage.series().nodes, shift_);
     for (int k = stage.polynomial().spec().double_angles; k > 0; --k) {
       const ckks::Level level = placed(context_.compute_level()) + k;
