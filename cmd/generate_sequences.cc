@@ -23,6 +23,7 @@
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/random_model.h"
 
@@ -105,10 +106,12 @@ int generate_sequences(int argc, char** argv) {
   const std::string& keys_path = flags.text("keys", "", "folder of the keys; made if there are none");
   const bool& compare = flags.truth("compare", false, "set the clear model's logits beside it");
   const RingFlags ring(flags);
+  const DeviceFlag device(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
+  device.require_known();
   require_given(flags, {"keys"});
   if (flags.given("model") == flags.given("shape"))
     throw Error("exactly one of --model and --shape is needed");
@@ -173,7 +176,8 @@ int generate_sequences(int argc, char** argv) {
   const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
 
   std::vector<std::string> command =
-      local_server("serve", "--model", source.path, files, "", ring, "", common.threads);
+      local_server("serve", "--model", source.path, files, "", ring,
+                   flags.given("device") ? device.name : "", common.threads);
   command.insert(command.end(), {"--sequences", std::to_string(count.count)});
   const ServerProcess process(command);
   FrameChannel channel(process.from(), process.to(), "the server");

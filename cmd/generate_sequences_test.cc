@@ -48,6 +48,13 @@ TEST_CASE("one command goes on with several texts as the clear model does with e
   CHECK(one.at("texts", "one").array("texts")[0].string("text") == first);
 }
 
+TEST_CASE("the server may compute on a device: the same texts") {
+  const auto texts = [&](const std::string& rest) {
+    return run("--tokens 2" + rest).at("texts", "run").dump(0);
+  };
+  CHECK(texts(" --device emulated") == texts(""));
+}
+
 TEST_CASE("sampled texts are those of their seed, each its own") {
   write_file(path_of("twice.txt"), "k0 v1 k2\nk0 v1 k2\n");
   const auto texts = [&](const std::string& rest) {
@@ -69,6 +76,7 @@ TEST_CASE("what no server could do is refused in one line") {
   check_refused(of_model("--shape pythia-70m"), "exactly one");
   check_refused(of_model("--top-k 2"), "--temperature");
   check_refused(of_model("--sequences 2"), "3 prompts");
+  check_refused(of_model("--device gpu"), "--device gpu is not known");
   check_refused(of_model("--sequences 3"), "power of two");
   check_refused(of_model("--tokens 13"), "17 places");
   check_refused(of_model("", path_of("none.txt")), "none.txt");
