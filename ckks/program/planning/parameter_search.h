@@ -4,7 +4,7 @@
 // Enumerated: primes of q_0, of EvalMod and of CoeffsToSlots by their bits (at most 50), special primes by
 // number and bits, and with them the digits; SlotsToCoeffs in 2 to 4 factors and CoeffsToSlots in 3 to 5, a
 // level each; computing levels from those wanted to a few more. Fixed: N = 2^16 (the one ring for which a
-// source bounds the ephemeral secret), EvalMod of degree 31 with three double angles, 8 levels (eval_mod.h),
+// source bounds the ephemeral secret), EvalMod of degree 30 with three double angles, 8 levels (eval_mod.h),
 // the ephemeral weight 32 (so that |I| <= 16 always), and primes of SlotsToCoeffs and of the computing levels
 // as large as the scale.
 //
