@@ -57,6 +57,7 @@ struct Fp32Operands {
   static constexpr int kDepth = 1;  // of a step
   static constexpr auto tile = &SimdKernels::tile;
   static constexpr auto tile_rows = &SimdKernels::tile_rows;
+  static constexpr auto tile_columns = &SimdKernels::tile_columns;
 
   static int steps(const SimdKernels&, int depth) { return depth; }
 
@@ -88,6 +89,7 @@ struct Bf16Operands {
   static constexpr int kDepth = 2;
   static constexpr auto tile = &SimdKernels::tile_bf16;
   static constexpr auto tile_rows = &SimdKernels::bf16_tile_rows;
+  static constexpr auto tile_columns = &SimdKernels::bf16_tile_columns;
 
   static int pairs(int depth) { return (depth + 1) / 2; }
   static int padded(const SimdKernels& kernels, int count) {
@@ -133,7 +135,7 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
   const SimdKernels& kernels = simd_kernels();
   const auto [m, n, k] = shape;
   constexpr int kDepthBlock = kPanelBytes / static_cast<int>(sizeof(Item)) * Operands::kDepth;
-  const int width = kernels.tile_columns, tile_rows = kernels.*Operands::tile_rows;
+  const int width = kernels.*Operands::tile_columns, tile_rows = kernels.*Operands::tile_rows;
   const int row_block = kRowBlock / tile_rows * tile_rows;
   const bool parallel =
       !omp_in_parallel() && static_cast<double>(m) * n * k > kParallelWork && thread_count() > 1;

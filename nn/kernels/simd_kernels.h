@@ -22,12 +22,13 @@ struct SimdKernels {
   const char* name;
   int tile_rows;     // at most; rows of C that tile() computes at once
   int tile_columns;  // width of a packed panel of B
+  int bf16_tile_rows, bf16_tile_columns;  // the same of tile_bf16()
   bool bf16_unit;    // whether products of bf16 numbers have an instruction of their own
-  // tile_bf16 computes bf16_tile_rows rows of C at once. Its steps are a multiple of bf16_padding, and where that is
-  // more than 1 so many rows of A can be read, of which a_step is 1: operands are padded with zeros.
-  int bf16_tile_rows, bf16_padding;
+  // Steps of tile_bf16() are a multiple of it, and where it is more than 1, a_step is 1 and rows of A can be read up
+  // to a multiple of it: operands are padded with zeros.
+  int bf16_padding;
 
-  // C tile <- alpha * (A B) + beta * D, rows x columns with rows <= tile_rows, columns <= tile_columns; D may
+  // C tile <- alpha * (A B) + beta * D, rows x columns with 1 <= rows <= tile_rows, 1 <= columns <= tile_columns; D may
   // be C. A element (i, l) is a[i * a_row + l * a_step]; the B panel is packed: row l holds tile_columns
   // values, padded with zeros. beta == 0 does not read D.
   void (*tile)(int rows, int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,

@@ -25,7 +25,6 @@ namespace {
 constexpr int kEdge = 16;  // rows of a tile, and 32-bit numbers in each
 constexpr int kRowBytes = 4 * kEdge;
 constexpr int kSquare = 2 * kEdge;  // rows and columns of C computed at once
-static_assert(kSquare == kTileColumns);
 
 // All eight tiles are whole. A thread's configuration stays as it is: nothing else in this program uses tiles.
 void configure_tiles() {
@@ -71,12 +70,12 @@ inline void store_sums(bool low, bool right, float* to, std::ptrdiff_t row) {
 // sums += A B
 template <bool kLow, bool kRight>
 inline void add_products(int steps, const uint32_t* a, std::ptrdiff_t a_row, const uint32_t* panel) {
-  for (int l = 0; l < steps; l += kEdge, a += kEdge, panel += kEdge * kTileColumns) {
+  for (int l = 0; l < steps; l += kEdge, a += kEdge, panel += kEdge * kSquare) {
     _tile_loadd(4, a, 4 * a_row);
-    _tile_loadd(6, panel, 4 * kTileColumns);
+    _tile_loadd(6, panel, 4 * kSquare);
     _tile_dpbf16ps(0, 4, 6);
     if (kRight) {
-      _tile_loadd(7, panel + kEdge, 4 * kTileColumns);
+      _tile_loadd(7, panel + kEdge, 4 * kSquare);
       _tile_dpbf16ps(1, 4, 7);
     }
     if (kLow) {
@@ -165,7 +164,7 @@ float multiply_adds_amx(size_t rounds) {
 }
 
 constexpr SimdKernels with_tiles(SimdKernels kernels) {
-  kernels.bf16_tile_rows = kSquare;
+  kernels.bf16_tile_rows = kernels.bf16_tile_columns = kSquare;
   kernels.bf16_padding = kEdge;
   kernels.tile_bf16 = tile_amx;
   kernels.multiply_adds_bf16 = multiply_adds_amx;
