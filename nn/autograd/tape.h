@@ -8,7 +8,10 @@
 //     void backward() override;   inputs' gradients += (Jacobian transposed) * output's gradient
 //
 // Tape::record runs forward() at once and remembers the operation; Tape::backward runs the remembered
-// backward() in reverse. Gradients accumulate, so a tensor may be used many times; a fresh tensor's is zero.
+// backward() in reverse. Gradients accumulate, so a tensor may be used many times. That of a tape's tensor is
+// zero at first without being written: each backward() calls start_gradient() of an input before it adds, or
+// first_gradient() and writes. An operation's output is made behind the operation before it, so that the tape
+// finds outputs that nothing was added to.
 //
 // Operations and tensors live in the tape's arena: restart() forgets them and keeps the memory. Operations
 // must not own anything (they are never destroyed). Without gradients a tape runs operations and forgets
@@ -31,10 +34,22 @@ struct Tensor {
   Scalar* value = nullptr;
   Scalar* grad = nullptr;
   int rows = 0, columns = 0;
+  bool* started = nullptr;  // whether `grad` is defined; nullptr: it is
 
   size_t size() const { return static_cast<size_t>(rows) * columns; }
   Scalar* row(int r) const { return value + static_cast<size_t>(r) * columns; }
   Scalar* grad_row(int r) const { return grad + static_cast<size_t>(r) * columns; }
+
+  // Before the gradient is added to: makes it zero if it is not defined yet.
+  void start_gradient() const {
+    if (first_gradient()) std::memset(grad, 0, size() * sizeof(Scalar));
+  }
+  // Whether the caller has to write all of the gradient, in place of adding to it.
+  bool first_gradient() const {
+    if (started == nullptr || *started) return false;
+    *started = true;
+    return true;
+  }
 };
 
 struct Operation {
@@ -55,13 +70,14 @@ class Tape {
 
   Precision precision() const { return precision_; }
 
-  // A tensor with undefined value and zero gradient, or none.
+  // A tensor with undefined value and no gradient, or one that is not started.
   Tensor<Scalar> tensor(int rows, int columns) {
     Tensor<Scalar> t{nullptr, nullptr, rows, columns};
     t.value = array(t.size());
     if (gradients_ == Gradients::kNone) return t;
     t.grad = array(t.size());
-    std::memset(t.grad, 0, t.size() * sizeof(Scalar));
+    t.started = new (arena_.allocate(1)) bool(false);
+    made_.push_back({t, operations_.size()});
     return t;
   }
 
@@ -84,12 +100,18 @@ class Tape {
   // Back-propagates from a 1 x 1 tensor whose gradient becomes 1.
   void backward(const Tensor<Scalar>& loss) {
     PSM_CHECK(loss.size() == 1 && gradients_ == Gradients::kKept, loss.rows, " x ", loss.columns);
+    loss.start_gradient();
     loss.grad[0] = 1;
-    for (size_t i = operations_.size(); i-- > 0;) operations_[i]->backward();
+    size_t made = made_.size();
+    for (size_t i = operations_.size(); i-- > 0;) {
+      for (; made > 0 && made_[made - 1].before >= i; --made) made_[made - 1].tensor.start_gradient();
+      operations_[i]->backward();
+    }
   }
 
   void restart() {
     operations_.clear();
+    made_.clear();
     arena_.reset();
   }
 
@@ -100,6 +122,11 @@ class Tape {
   Precision precision_;
   Arena arena_;
   std::vector<Operation*> operations_;
+  struct Made {
+    Tensor<Scalar> tensor;
+    size_t before;  // the operation recorded next
+  };
+  std::vector<Made> made_;
 };
 
 }  // namespace psm::nn

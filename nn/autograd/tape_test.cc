@@ -41,5 +41,30 @@ TEST_CASE("a tensor used twice collects both gradients") {
   CHECK(grad == 7);
 }
 
+TEST_CASE(
+    "gradients begin at zero on every step: those added to, those used twice and those of outputs nobody "
+    "reads") {
+  Tape<double> tape;
+  const std::vector<double> x = {1, 2, 3};
+  for (int step = 0; step < 2; ++step) {
+    tape.restart();
+    const Tensor<double> in = tape.tensor(1, 3);
+    std::copy(x.begin(), x.end(), in.value);
+    const Tensor<double> twice = add(tape, in, in), unread = add(tape, twice, in);
+    const Tensor<double> square = multiply(tape, twice, twice);  // 4 x^2
+    std::vector<double> row = {1, 1, 1}, row_grad(3);
+    const Tensor<double> sum = linear<double>(tape, square, {row.data(), row_grad.data(), 1, 3}, {});
+    for (const Tensor<double>& t : {in, twice, unread, square})
+      std::fill_n(t.grad, 3, -7.0);  // of another step
+    tape.backward(sum);
+    for (size_t i = 0; i < 3; ++i) {
+      CHECK(unread.grad[i] == 0);
+      CHECK(square.grad[i] == 1);
+      CHECK(in.grad[i] == 8 * x[i]);
+      CHECK(row_grad[i] == square.value[i]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace psm::nn

@@ -20,10 +20,10 @@ struct AdamWConstants {
 
 struct SimdKernels {
   const char* name;
-  int tile_rows;     // at most; rows of C that tile() computes at once
-  int tile_columns;  // width of a packed panel of B
+  int tile_rows;                          // at most; rows of C that tile() computes at once
+  int tile_columns;                       // width of a packed panel of B
   int bf16_tile_rows, bf16_tile_columns;  // the same of tile_bf16()
-  bool bf16_unit;    // whether products of bf16 numbers have an instruction of their own
+  bool bf16_unit;                         // whether products of bf16 numbers have an instruction of their own
   // Steps of tile_bf16() are a multiple of it, and where it is more than 1, a_step is 1 and rows of A can be read up
   // to a multiple of it: operands are padded with zeros.
   int bf16_padding;
@@ -57,8 +57,8 @@ struct SimdKernels {
   void (*exponentials)(float* values, size_t count);
   // y <- z * sigmoid(slope z)
   void (*swish)(float slope, const float* z, float* y, size_t count);
-  // grad_z += grad_y * d swish / dz
-  void (*swish_vjp)(float slope, const float* z, const float* grad_y, float* grad_z, size_t count);
+  // grad_z += grad_y * d swish / dz; without `add` what was in grad_z is not read and counts as 0.
+  void (*swish_vjp)(float slope, const float* z, const float* grad_y, bool add, float* grad_z, size_t count);
 
   // max_i x_i, count >= 1; NaN are passed over unless x_0 is one.
   float (*highest)(const float* x, size_t count);

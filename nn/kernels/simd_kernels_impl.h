@@ -289,17 +289,18 @@ inline Floats swish_derivative(float slope, Floats z) {
   return s + slope * z * s * (1.0f - s);
 }
 
-void swish_vjp_array(float slope, const float* z, const float* grad_y, float* grad_z, size_t count) {
+void swish_vjp_array(float slope, const float* z, const float* grad_y, bool add, float* grad_z,
+                     size_t count) {
   for_vectors(
       count,
       [=](size_t i) {
-        store(grad_z + i, load(grad_z + i) + load(grad_y + i) * swish_derivative(slope, load(z + i)));
+        const Floats before = add ? load(grad_z + i) : Floats{};
+        store(grad_z + i, before + load(grad_y + i) * swish_derivative(slope, load(z + i)));
       },
       [=](size_t i, size_t n) {
+        const Floats before = add ? load_part(grad_z + i, n) : Floats{};
         store_part(grad_z + i,
-                   load_part(grad_z + i, n) +
-                       load_part(grad_y + i, n) * swish_derivative(slope, load_part(z + i, n)),
-                   n);
+                   before + load_part(grad_y + i, n) * swish_derivative(slope, load_part(z + i, n)), n);
       });
 }
 

@@ -26,6 +26,8 @@ struct PrependRowOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
+    token.start_gradient();
     for (int r = 0; r < y.rows; ++r) {
       const int b = r / (group + 1), i = r % (group + 1) - 1;
       const Scalar* dy = y.grad_row(r);
@@ -55,6 +57,7 @@ struct FirstRowsOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     for (int b = 0; b < y.rows; ++b) {
       const Scalar* dy = y.grad_row(b);
       Scalar* dx = x.grad_row(b * group);

@@ -77,6 +77,7 @@ struct PeakLossOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     for (int g = 0; g < x.rows / group; ++g)
       if (signs[g] != 0) *peaks[g] += signs[g] * scale * loss.grad[0];
   }
@@ -114,6 +115,7 @@ struct ExcessLossOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     const Scalar weight = 2 * scale * loss.grad[0];
     for_each_counted(x, marks, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
@@ -151,6 +153,7 @@ struct LogExcessLossOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     const Scalar weight = 2 * scale * loss.grad[0];
     for_each_counted(x, marks, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
@@ -192,6 +195,7 @@ struct LogWidthLossOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     const Scalar weight = 2 * scale * loss.grad[0];
     for (int r = 0; r < x.rows; ++r) x.grad[r] += weight * outside[r] / x.value[r];
   }
