@@ -168,15 +168,15 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
       const auto multiply_rows = [&](int task) {
         const int begin = task * task_rows, rows = std::min(task_rows, m - begin);
         const Rows<Item> source = Operands::pack_rows(kernels, a.from(begin, depth0), rows, depth, panels);
-        for (int p = 0; p < panels; ++p) {
-          const int column = column0 + p * width;
-          for (int row = 0; row < rows; row += tile_rows)
+        for (int row = 0; row < rows; row += tile_rows)
+          for (int p = 0; p < panels; ++p) {
+            const int column = column0 + p * width;
             (kernels.*Operands::tile)(std::min(tile_rows, rows - row), std::min(width, n - column), steps,
                                       alpha, source.first + row * source.row_stride, source.row_stride,
                                       source.step_stride, packed + p * panel_size, block_beta,
                                       added + (begin + row) * added_row + column, added_row,
                                       c + static_cast<std::ptrdiff_t>(begin + row) * c_row + column, c_row);
-        }
+          }
       };
       if (!parallel) {  // a region of one thread would still cost microseconds
         for (int p = 0; p < panels; ++p) pack(p);

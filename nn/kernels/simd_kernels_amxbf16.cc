@@ -67,10 +67,17 @@ inline void store_sums(bool low, bool right, float* to, std::ptrdiff_t row) {
   if (low && right) _tile_stored(3, below + kEdge, 4 * row);
 }
 
-// sums += A B
+// sums += A B. In the meantime the square to the right of C comes into the caches, where the caller goes on.
 template <bool kLow, bool kRight>
-inline void add_products(int steps, const uint32_t* a, std::ptrdiff_t a_row, const uint32_t* panel) {
+inline void add_products(int steps, const uint32_t* a, std::ptrdiff_t a_row, const uint32_t* panel,
+                         const float* c, std::ptrdiff_t c_row) {
+  const int rows_ahead = (kSquare * kEdge + steps - 1) / steps;
+  const float* ahead = c + kSquare;
   for (int l = 0; l < steps; l += kEdge, a += kEdge, panel += kEdge * kSquare) {
+    for (int i = 0; i < rows_ahead; ++i, ahead += c_row) {
+      __builtin_prefetch(ahead);
+      __builtin_prefetch(ahead + kEdge);
+    }
     _tile_loadd(4, a, 4 * a_row);
     _tile_loadd(6, panel, 4 * kSquare);
     _tile_dpbf16ps(0, 4, 6);
@@ -116,13 +123,13 @@ void tile_amx(int rows, int columns, int steps, float alpha, const uint32_t* a, 
   }
 
   if (low && right)
-    add_products<true, true>(steps, a, a_row, panel);
+    add_products<true, true>(steps, a, a_row, panel, c, c_row);
   else if (right)
-    add_products<false, true>(steps, a, a_row, panel);
+    add_products<false, true>(steps, a, a_row, panel, c, c_row);
   else if (low)
-    add_products<true, false>(steps, a, a_row, panel);
+    add_products<true, false>(steps, a, a_row, panel, c, c_row);
   else
-    add_products<false, false>(steps, a, a_row, panel);
+    add_products<false, false>(steps, a, a_row, panel, c, c_row);
 
   if (whole && (summed || alone)) return store_sums(low, right, c, c_row);
   store_sums(low, right, square, kSquare);
