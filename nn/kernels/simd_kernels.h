@@ -1,8 +1,8 @@
 // The inner loops of training, one set for each instruction set: baseline (4 lanes), AVX2 + FMA (8), AVX-512
-// (16), AVX-512 with products of bf16 pairs (16), and that with AMX's tiles for those products. The same source
-// (simd_kernels_impl.h, vector extensions) is compiled five times, each in its own file with its own compiler
-// flags; the set is chosen once, at run time, by what the processor has. Where there is no unit for bf16
-// pairs, fp32 does their products.
+// (16), AVX-512 with products of bf16 pairs (16), and that with AMX's tiles for those products. The same
+// source (simd_kernels_impl.h, vector extensions) is compiled five times, each in its own file with its own
+// compiler flags; the set is chosen once, at run time, by what the processor has. Where there is no unit for
+// bf16 pairs, fp32 does their products.
 //
 // Results differ between instruction sets in the last bits (fused or separate rounding), never between thread
 // counts: an element's operations and their order do not depend on how the work was divided.
@@ -24,13 +24,13 @@ struct SimdKernels {
   int tile_columns;                       // width of a packed panel of B
   int bf16_tile_rows, bf16_tile_columns;  // the same of tile_bf16()
   bool bf16_unit;                         // whether products of bf16 numbers have an instruction of their own
-  // Steps of tile_bf16() are a multiple of it, and where it is more than 1, a_step is 1 and rows of A can be read up
-  // to a multiple of it: operands are padded with zeros.
+  // Steps of tile_bf16() are a multiple of it, and where it is more than 1, a_step is 1 and rows of A can be
+  // read up to a multiple of it: operands are padded with zeros.
   int bf16_padding;
 
-  // C tile <- alpha * (A B) + beta * D, rows x columns with 1 <= rows <= tile_rows, 1 <= columns <= tile_columns; D may
-  // be C. A element (i, l) is a[i * a_row + l * a_step]; the B panel is packed: row l holds tile_columns
-  // values, padded with zeros. beta == 0 does not read D.
+  // C tile <- alpha * (A B) + beta * D, rows x columns with 1 <= rows <= tile_rows and
+  // 1 <= columns <= tile_columns; D may be C. A element (i, l) is a[i * a_row + l * a_step]; the B panel is
+  // packed: row l holds tile_columns values, padded with zeros. beta == 0 does not read D.
   void (*tile)(int rows, int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
                std::ptrdiff_t a_step, const float* panel, float beta, const float* d, std::ptrdiff_t d_row,
                float* c, std::ptrdiff_t c_row);

@@ -1,8 +1,9 @@
-// Kernels for AVX-512 with products of bf16 numbers by AMX's tiles; this file alone is compiled with those flags.
+// Kernels for AVX-512 with products of bf16 numbers by AMX's tiles; this file alone is compiled with those
+// flags.
 //
 // A tile is a register of 16 rows of 64 bytes. One instruction adds to 16 x 16 sums the products of 16 rows of
-// 16 pairs with 16 pairs of rows of 16 columns: panels are packed in just that order (VNNI). Four tiles of sums
-// hide the latency of the unit, and each factor that is loaded is used twice.
+// 16 pairs with 16 pairs of rows of 16 columns: panels are packed in just that order. Four tiles of sums hide
+// the latency of the unit, and each factor that is loaded is used twice.
 #include "nn/kernels/simd_kernels.h"
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__) && defined(__AVX512BW__) && defined(__AVX512BF16__) && \
@@ -26,7 +27,12 @@ constexpr int kEdge = 16;  // rows of a tile, and 32-bit numbers in each
 constexpr int kRowBytes = 4 * kEdge;
 constexpr int kSquare = 2 * kEdge;  // rows and columns of C computed at once
 
-// All eight tiles are whole. A thread's configuration stays as it is: nothing else in this program uses tiles.
+// What was written there is in memory from here on: instructions on tiles do not tell the compiler all that
+// they read.
+inline void in_memory(const void* written) { __asm__ volatile("" : : "r"(written) : "memory"); }
+
+// All eight tiles are whole. A thread's configuration stays as it is: nothing else in this program uses
+// tiles.
 void configure_tiles() {
   thread_local bool configured = false;
   if (configured) return;
@@ -36,6 +42,7 @@ void configure_tiles() {
     uint8_t rows[16] = {};
   } shape;
   for (int tile = 0; tile < 8; ++tile) shape.row_bytes[tile] = kRowBytes, shape.rows[tile] = kEdge;
+  in_memory(&shape);
   _tile_loadconfig(&shape);
   configured = true;
 }
@@ -50,8 +57,7 @@ inline void zero_sums() {
 }
 
 inline void load_sums(bool low, bool right, const float* from, std::ptrdiff_t row) {
-  // What was written there must be in memory: loads of tiles do not say that they read it.
-  __asm__ volatile("" ::: "memory");
+  in_memory(from);
   const float* const below = from + kEdge * row;
   _tile_loadd(0, from, 4 * row);
   if (right) _tile_loadd(1, from + kEdge, 4 * row);
@@ -93,8 +99,8 @@ inline void add_products(int steps, const uint32_t* a, std::ptrdiff_t a_row, con
   }
 }
 
-// Where C is neither scaled nor multiplied, sums begin with D; at edges too, through a whole square, so that the
-// bits of an element do not depend on where an edge is.
+// Where products and D only add up, sums begin with D; at edges too, through a whole square, so that the bits
+// of an element do not depend on where an edge is.
 void tile_amx(int rows, int columns, int steps, float alpha, const uint32_t* a, std::ptrdiff_t a_row,
               std::ptrdiff_t /* 1 */, const uint32_t* panel, float beta, const float* d, std::ptrdiff_t d_row,
               float* c, std::ptrdiff_t c_row) {
@@ -146,7 +152,7 @@ float multiply_adds_amx(size_t rounds) {
   alignas(64) uint32_t ones[kEdge * kEdge];
   alignas(64) float sums[kEdge * kEdge];
   for (uint32_t& pair : ones) pair = 0x3F803F80u;
-  __asm__ volatile("" ::: "memory");
+  in_memory(ones);
   configure_tiles();
   zero_sums();
   _tile_loadd(4, ones, kRowBytes);
@@ -185,8 +191,8 @@ bool processor_has_tiles() {
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) && (d >> 24 & 1);  // AMX-BF16, AMX-TILE
 }
 
-// Linux gives a process the memory to save tiles in when it asks for it, and refuses where a signal stack of the
-// process is too small for it.
+// Linux gives a process the memory to save tiles in when it asks for it, and refuses where a signal stack of
+// the process is too small for it.
 bool system_permits_tiles() {
   constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   static const bool permitted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

@@ -81,8 +81,8 @@ template <typename Format, int Rows>
 inline void tile_of(int columns, int steps, float alpha, const typename Format::Item* a, std::ptrdiff_t a_row,
                     std::ptrdiff_t a_step, const typename Format::Item* panel, float beta, const float* d,
                     std::ptrdiff_t d_row, float* c, std::ptrdiff_t c_row) {
-  // Three rows a pointer: a processor adds one or two row lengths to an address by itself, and the registers of
-  // more row lengths would be kept in memory.
+  // Three rows a pointer: a processor adds one or two row lengths to an address by itself, and the registers
+  // of more row lengths would be kept in memory.
   const typename Format::Item* first_of[(Rows + 2) / 3];
 #pragma GCC unroll 4
   for (int group = 0; group < (Rows + 2) / 3; ++group) {

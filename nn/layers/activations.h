@@ -17,7 +17,10 @@ struct SwishOp final : Operation {
   Scalar slope;
   SwishOp(Tensor<Scalar> z_, Tensor<Scalar> y_, double slope_) : z(z_), y(y_), slope(slope_) {}
   void forward() { swish_forward(slope, z.value, y.value, z.size()); }
-  void backward() override { swish_backward(slope, z.value, y.grad, !z.first_gradient(), z.grad, z.size()); }
+  void backward() override {
+    const bool add = !z.first_gradient();
+    swish_backward(slope, z.value, y.grad, add, z.grad, z.size());
+  }
 };
 
 template <typename Scalar>
@@ -111,7 +114,7 @@ struct AddOp final : Operation {
   void backward() override {
     const size_t n = y.size();
     for (const Tensor<Scalar>& term : {a, b, c}) {
-      if (term.grad == nullptr) continue;
+      if (term.value == nullptr) continue;
       if (term.first_gradient())
         std::memcpy(term.grad, y.grad, n * sizeof(Scalar));
       else

@@ -31,7 +31,7 @@ struct PrependRowOp final : Operation {
     for (int r = 0; r < y.rows; ++r) {
       const int b = r / (group + 1), i = r % (group + 1) - 1;
       const Scalar* dy = y.grad_row(r);
-      Scalar* grad = i < 0 ? token.grad : x.grad_row(b * group + i);
+      Scalar* grad = i < 0 ? token.grad_row(0) : x.grad_row(b * group + i);
 #pragma omp simd
       for (int f = 0; f < y.columns; ++f) grad[f] += dy[f];
     }

@@ -51,8 +51,8 @@ template <typename Scalar>
 struct PeakLossOp final : Operation {
   Tensor<Scalar> x, loss;
   const int* marks;
-  Scalar** peaks;  // per group, the gradient's place ...
-  Scalar* signs;   // ... and the sign of the entry of largest |x|; 0 if no row of the group counts
+  size_t* peaks;  // per group, the place ...
+  Scalar* signs;  // ... and the sign of the entry of largest |x|; 0 if no row of the group counts
   int group;
   Scalar scale;
 
@@ -67,7 +67,7 @@ struct PeakLossOp final : Operation {
         for (int i = 0; i < x.columns; ++i) {
           if (!(std::abs(row[i]) > peak)) continue;
           peak = std::abs(row[i]);
-          peaks[g] = x.grad_row(r) + i;
+          peaks[g] = static_cast<size_t>(r) * x.columns + i;
           signs[g] = row[i] < 0 ? -1 : 1;
         }
       }
@@ -79,7 +79,7 @@ struct PeakLossOp final : Operation {
   void backward() override {
     x.start_gradient();
     for (int g = 0; g < x.rows / group; ++g)
-      if (signs[g] != 0) *peaks[g] += signs[g] * scale * loss.grad[0];
+      if (signs[g] != 0) x.grad[peaks[g]] += signs[g] * scale * loss.grad[0];
   }
 };
 
@@ -88,7 +88,7 @@ template <typename Scalar>
 Tensor<Scalar> peak_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, int group, double scale) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   PeakLossOp<Scalar> op;
-  op.peaks = tape.template array_of<Scalar*>(x.rows / group);
+  op.peaks = tape.template array_of<size_t>(x.rows / group);
   op.signs = tape.array(x.rows / group);
   op.group = group;
   return record_range_loss(tape, op, x, marks, scale);
