@@ -63,10 +63,18 @@ struct ScoreProducts {
       for (int j = 0; j < columns; ++j) s[static_cast<size_t>(i) * shape.length + j] += offset;
   }
 
+  // What was in q's gradient counts times `before`: every real query is visited once.
+  Scalar start_gradients() const {
+    k.start_gradient();
+    offsets.start_gradient();
+    if (shape.lengths) q.start_gradient();
+    return q.first_gradient() ? 0 : 1;
+  }
+
   // ds is zero where the mask is.
-  void backward(Block at, int first, int rows, int columns, const Scalar* ds) const {
+  void backward(Block at, int first, int rows, int columns, const Scalar* ds, Scalar before) const {
     nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, shape.head_dim, columns}, scale(), ds,
-             shape.length, k.value + at.keys, k.columns, Scalar(1), q.grad + queries(at, first), q.columns);
+             shape.length, k.value + at.keys, k.columns, before, q.grad + queries(at, first), q.columns);
     nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds,
              shape.length, q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.keys, k.columns);
     if (!offsets.value) return;
@@ -99,9 +107,10 @@ struct ScoresOp final : nn::Operation {
 
   // Whoever uses s leaves the gradient of the masked entries at zero.
   void backward() override {
+    const Scalar before = products.start_gradients();
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       products.backward(at, first, rows, columns,
-                        s.grad + at.scores + static_cast<size_t>(first) * products.shape.length);
+                        s.grad + at.scores + static_cast<size_t>(first) * products.shape.length, before);
     });
   }
 };
@@ -181,6 +190,9 @@ struct AttentionOp final : nn::Operation {
   void backward() override {
     PSM_CHECK(!replaced, "attention with replaced weights has no backward pass");
     const int T = products.shape.length, dims = products.shape.head_dim;
+    v.start_gradient();
+    s.start_gradient();
+    const Scalar before = s.value ? 1 : products.start_gradients();
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       const Scalar* x = weigh(at, first, rows, columns);
       const Scalar* grad_o = o.grad + products.queries(at, first);
@@ -199,7 +211,7 @@ struct AttentionOp final : nn::Operation {
 #pragma omp simd
         for (int j = 0; j < active; ++j) ds[j] += g[j];
       }
-      if (!s.value) products.backward(at, first, rows, columns, gradients);
+      if (!s.value) products.backward(at, first, rows, columns, gradients, before);
     });
   }
 };
@@ -221,6 +233,7 @@ struct DenominatorsOp final : nn::Operation {
   }
 
   void backward() override {
+    s.start_gradient();
     const int p = parameters.power;
     for (int r = 0; r < s.rows; ++r) {
       const int active = keys(r);

@@ -8,11 +8,14 @@
 //     void backward() override;   inputs' gradients += (Jacobian transposed) * output's gradient
 //
 // Tape::record runs forward() at once and remembers the operation; Tape::backward runs the remembered
-// backward() in reverse. Gradients accumulate, so a tensor may be used many times; a fresh tensor's is zero.
+// backward() in reverse. Gradients accumulate, so a tensor may be used many times. That of a tape's tensor is
+// zero at first without being written: each backward() calls start_gradient() of an input before it adds, or
+// first_gradient() and writes. It has memory from then on until the tensor's own operation has run
+// (gradient.h): an operation's output is made after the operation before it was recorded.
 //
 // Operations and tensors live in the tape's arena: restart() forgets them and keeps the memory. Operations
 // must not own anything (they are never destroyed). Without gradients a tape runs operations and forgets
-// them: half the memory, and no backward(). Scalar is float for training, double for gradient checks. Not
+// them: there is no backward(). Scalar is float for training, double for gradient checks. Not
 // thread-safe: training gives every thread its own tape.
 #pragma once
 
@@ -22,6 +25,7 @@
 #include <vector>
 
 #include "nn/autograd/arena.h"
+#include "nn/autograd/gradient.h"
 #include "nn/kernels/precision.h"
 
 namespace psm::nn {
@@ -29,12 +33,19 @@ namespace psm::nn {
 template <typename Scalar>
 struct Tensor {
   Scalar* value = nullptr;
-  Scalar* grad = nullptr;
+  Gradient<Scalar> grad;
   int rows = 0, columns = 0;
 
   size_t size() const { return static_cast<size_t>(rows) * columns; }
   Scalar* row(int r) const { return value + static_cast<size_t>(r) * columns; }
   Scalar* grad_row(int r) const { return grad + static_cast<size_t>(r) * columns; }
+
+  // Before the gradient is added to: makes it zero if it is not defined yet.
+  void start_gradient() const {
+    if (first_gradient()) std::memset(grad, 0, size() * sizeof(Scalar));
+  }
+  // Whether the caller has to write all of the gradient, in place of adding to it. `grad` may be null before.
+  bool first_gradient() const { return grad.take(size()); }
 };
 
 struct Operation {
@@ -52,16 +63,19 @@ class Tape {
   // `precision` is that of the operations' matrix products, which ask for it.
   explicit Tape(Gradients gradients = Gradients::kKept, Precision precision = Precision::kFp32)
       : gradients_(gradients), precision_(precision) {}
+  Tape(const Tape&) = delete;  // tensors point into it
+  Tape& operator=(const Tape&) = delete;
 
   Precision precision() const { return precision_; }
 
-  // A tensor with undefined value and zero gradient, or none.
+  // A tensor with undefined value and no gradient, or one that is not started.
   Tensor<Scalar> tensor(int rows, int columns) {
     Tensor<Scalar> t{nullptr, nullptr, rows, columns};
     t.value = array(t.size());
     if (gradients_ == Gradients::kNone) return t;
-    t.grad = array(t.size());
-    std::memset(t.grad, 0, t.size() * sizeof(Scalar));
+    typedef LentGradient<Scalar> Lent;
+    t.grad = Gradient<Scalar>(new (arena_.allocate(sizeof(Lent))) Lent{&arena_, &gradient_memory_});
+    made_.push_back({t, operations_.size()});
     return t;
   }
 
@@ -84,12 +98,21 @@ class Tape {
   // Back-propagates from a 1 x 1 tensor whose gradient becomes 1.
   void backward(const Tensor<Scalar>& loss) {
     PSM_CHECK(loss.size() == 1 && gradients_ == Gradients::kKept, loss.rows, " x ", loss.columns);
+    loss.start_gradient();
     loss.grad[0] = 1;
-    for (size_t i = operations_.size(); i-- > 0;) operations_[i]->backward();
+    size_t made = made_.size();
+    for (size_t i = operations_.size(); i-- > 0;) {
+      const size_t end = made;
+      for (; made > 0 && made_[made - 1].before >= i; --made) made_[made - 1].tensor.start_gradient();
+      operations_[i]->backward();
+      for (size_t t = made; t < end; ++t) made_[t].tensor.grad.give_back(made_[t].tensor.size());
+    }
   }
 
   void restart() {
     operations_.clear();
+    made_.clear();
+    gradient_memory_.forget();
     arena_.reset();
   }
 
@@ -100,6 +123,12 @@ class Tape {
   Precision precision_;
   Arena arena_;
   std::vector<Operation*> operations_;
+  struct Made {
+    Tensor<Scalar> tensor;
+    size_t before;  // the operation recorded next
+  };
+  std::vector<Made> made_;
+  GradientMemory<Scalar> gradient_memory_;
 };
 
 }  // namespace psm::nn

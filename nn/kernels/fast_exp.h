@@ -22,15 +22,17 @@ inline void swish_forward(double slope, const double* z, double* y, size_t count
   for (size_t i = 0; i < count; ++i) y[i] = z[i] / (1 + std::exp(-slope * z[i]));
 }
 
-// grad_z += grad_y * (s + slope z s (1 - s)), s = sigmoid(slope z)
-inline void swish_backward(float slope, const float* z, const float* grad_y, float* grad_z, size_t count) {
-  simd_kernels().swish_vjp(slope, z, grad_y, grad_z, count);
+// grad_z += grad_y * (s + slope z s (1 - s)), s = sigmoid(slope z); without `add` what was in grad_z counts
+// as 0.
+inline void swish_backward(float slope, const float* z, const float* grad_y, bool add, float* grad_z,
+                           size_t count) {
+  simd_kernels().swish_vjp(slope, z, grad_y, add, grad_z, count);
 }
-inline void swish_backward(double slope, const double* z, const double* grad_y, double* grad_z,
+inline void swish_backward(double slope, const double* z, const double* grad_y, bool add, double* grad_z,
                            size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const double s = 1 / (1 + std::exp(-slope * z[i]));
-    grad_z[i] += grad_y[i] * (s + slope * z[i] * s * (1 - s));
+    grad_z[i] = (add ? grad_z[i] : 0) + grad_y[i] * (s + slope * z[i] * s * (1 - s));
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kPackedBytes = 512 << 10;    // of B packed at once
 constexpr int kPanelBytes = 1024;          // of a column of a panel: 32 columns stay in the first-level cache
-constexpr int kRowBlock = 72;              // rows of C in one task
+constexpr int kRowBlock = 72;              // rows of C in one task at most
 constexpr double kParallelWork = 1 << 18;  // multiply-adds below which one thread is quicker
 
 // Memory that only grows.
@@ -56,6 +56,10 @@ struct Fp32Operands {
   typedef float Item;
   static constexpr int kDepth = 1;  // of a step
   static constexpr auto tile = &SimdKernels::tile;
+  static constexpr auto tile_rows = &SimdKernels::tile_rows;
+  static constexpr auto tile_columns = &SimdKernels::tile_columns;
+
+  static int steps(const SimdKernels&, int depth) { return depth; }
 
   // panel[l * panel_width + j] <- element (j, l), zero for j >= width.
   static void pack_panel(const SimdKernels& kernels, Factor b, int depth, int width, int panel_width,
@@ -84,12 +88,20 @@ struct Bf16Operands {
   typedef uint32_t Item;
   static constexpr int kDepth = 2;
   static constexpr auto tile = &SimdKernels::tile_bf16;
+  static constexpr auto tile_rows = &SimdKernels::bf16_tile_rows;
+  static constexpr auto tile_columns = &SimdKernels::bf16_tile_columns;
 
   static int pairs(int depth) { return (depth + 1) / 2; }
+  static int padded(const SimdKernels& kernels, int count) {
+    return (count + kernels.bf16_padding - 1) / kernels.bf16_padding * kernels.bf16_padding;
+  }
+  static int steps(const SimdKernels& kernels, int depth) { return padded(kernels, pairs(depth)); }
 
   static void pack_panel(const SimdKernels& kernels, Factor b, int depth, int width, int panel_width,
                          uint32_t* panel) {
-    if (width < panel_width) std::fill_n(panel, static_cast<size_t>(pairs(depth)) * panel_width, 0u);
+    const size_t whole = static_cast<size_t>(steps(kernels, depth)) * panel_width,
+                 written = width < panel_width ? 0 : static_cast<size_t>(pairs(depth)) * panel_width;
+    std::fill(panel + written, panel + whole, 0u);
     if (b.step != 1) return kernels.zip_bf16(b.first, b.step, depth, width, panel, panel_width);
     auto* const rows = turned_buffer.at_least<uint32_t>(static_cast<size_t>(panel_width) * pairs(depth));
     kernels.pair_bf16(b.first, b.stride, width, depth, rows, pairs(depth));
@@ -97,13 +109,22 @@ struct Bf16Operands {
   }
 
   static Rows<uint32_t> pack_rows(const SimdKernels& kernels, Factor a, int rows, int depth, int) {
-    auto* const packed = rows_buffer.at_least<uint32_t>(static_cast<size_t>(rows) * pairs(depth));
-    if (a.step != 1) {
+    const int row_steps = steps(kernels, depth), all_rows = padded(kernels, rows);
+    auto* const packed = rows_buffer.at_least<uint32_t>(static_cast<size_t>(all_rows) * row_steps);
+    if (a.step == 1) {
+      kernels.pair_bf16(a.first, a.stride, rows, depth, packed, row_steps);
+    } else if (kernels.bf16_padding == 1) {
       kernels.zip_bf16(a.first, a.step, depth, rows, packed, rows);
       return {packed, 1, rows};
+    } else {
+      auto* const turned = turned_buffer.at_least<uint32_t>(static_cast<size_t>(rows) * pairs(depth));
+      kernels.zip_bf16(a.first, a.step, depth, rows, turned, rows);
+      kernels.transpose(turned, rows, pairs(depth), rows, packed, row_steps);
     }
-    kernels.pair_bf16(a.first, a.stride, rows, depth, packed, pairs(depth));
-    return {packed, pairs(depth), 1};
+    for (int row = 0; row < rows; ++row)
+      std::fill(packed + row * row_steps + pairs(depth), packed + (row + 1) * row_steps, 0u);
+    std::fill(packed + rows * row_steps, packed + all_rows * row_steps, 0u);
+    return {packed, row_steps, 1};
   }
 };
 
@@ -114,16 +135,17 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
   const SimdKernels& kernels = simd_kernels();
   const auto [m, n, k] = shape;
   constexpr int kDepthBlock = kPanelBytes / static_cast<int>(sizeof(Item)) * Operands::kDepth;
-  const int width = kernels.tile_columns;
+  const int width = kernels.*Operands::tile_columns, tile_rows = kernels.*Operands::tile_rows;
+  const int row_block = kRowBlock / tile_rows * tile_rows;
   const bool parallel =
       !omp_in_parallel() && static_cast<double>(m) * n * k > kParallelWork && thread_count() > 1;
-  const int tasks = (m + kRowBlock - 1) / kRowBlock;
+  const int tasks = (m + row_block - 1) / row_block;
   // Short and wide products (weight gradients) still give every thread something to do.
-  const int task_rows = tasks >= 8 || !parallel ? kRowBlock : kernels.tile_rows * 2;
+  const int task_rows = tasks >= 8 || !parallel ? row_block : tile_rows * 2;
   const int row_tasks = (m + task_rows - 1) / task_rows;
 
   const int column_bytes =
-      static_cast<int>(sizeof(Item)) * ((std::min(k, kDepthBlock) + Operands::kDepth - 1) / Operands::kDepth);
+      static_cast<int>(sizeof(Item)) * Operands::steps(kernels, std::min(k, kDepthBlock));
   const int column_block = kPackedBytes / (column_bytes * width) * width;
 
   for (int column0 = 0; column0 < n; column0 += column_block) {
@@ -131,7 +153,7 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
     const int panels = (columns + width - 1) / width;
     for (int depth0 = 0; depth0 < k; depth0 += kDepthBlock) {
       const int depth = std::min(kDepthBlock, k - depth0);
-      const int steps = (depth + Operands::kDepth - 1) / Operands::kDepth;
+      const int steps = Operands::steps(kernels, depth);
       const size_t panel_size = static_cast<size_t>(width) * steps;
       Item* const packed = panels_buffer.at_least<Item>(panels * panel_size);
       const bool first = depth0 == 0;
@@ -146,15 +168,15 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
       const auto multiply_rows = [&](int task) {
         const int begin = task * task_rows, rows = std::min(task_rows, m - begin);
         const Rows<Item> source = Operands::pack_rows(kernels, a.from(begin, depth0), rows, depth, panels);
-        for (int p = 0; p < panels; ++p) {
-          const int column = column0 + p * width;
-          for (int row = 0; row < rows; row += kernels.tile_rows)
-            (kernels.*Operands::tile)(std::min(kernels.tile_rows, rows - row), std::min(width, n - column),
-                                      steps, alpha, source.first + row * source.row_stride, source.row_stride,
+        for (int row = 0; row < rows; row += tile_rows)
+          for (int p = 0; p < panels; ++p) {
+            const int column = column0 + p * width;
+            (kernels.*Operands::tile)(std::min(tile_rows, rows - row), std::min(width, n - column), steps,
+                                      alpha, source.first + row * source.row_stride, source.row_stride,
                                       source.step_stride, packed + p * panel_size, block_beta,
                                       added + (begin + row) * added_row + column, added_row,
                                       c + static_cast<std::ptrdiff_t>(begin + row) * c_row + column, c_row);
-        }
+          }
       };
       if (!parallel) {  // a region of one thread would still cost microseconds
         for (int p = 0; p < panels; ++p) pack(p);

@@ -6,8 +6,8 @@
 // thread does it all.
 //
 // Precision kBf16 rounds both factors to bf16 while they are packed (A is packed too) and sums products in
-// fp32, with the processor's unit for it where there is one (simd_kernels.h): twice the rate there. alpha,
-// beta and C are fp32 always.
+// fp32, with the processor's unit for it where there is one: AMX's tiles or AVX512_BF16 (simd_kernels.h).
+// alpha, beta and C are fp32 always.
 //
 // Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused
 // multiply-adds inside), whatever the number of threads. Packing buffers are kept per thread and only grow.

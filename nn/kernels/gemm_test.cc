@@ -1,5 +1,6 @@
 #include "nn/kernels/gemm.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -33,7 +34,13 @@ std::vector<double> rounded(const std::vector<float>& factor, Precision precisio
 }
 
 TEST_CASE("every precision, transposition, size and beta agrees with the double loop") {
-  for (auto [m, n, k] : {GemmShape{1, 1, 1}, {3, 5, 7}, {65, 33, 1100}, {130, 70, 17}, {9, 600, 20}})
+  for (auto [m, n, k] : {GemmShape{1, 1, 1},
+                         {3, 5, 7},
+                         {65, 33, 1100},
+                         {130, 70, 17},
+                         {9, 600, 20},
+                         {33, 47, 65},
+                         {16, 32, 64}})
     for (Precision precision : {Precision::kFp32, Precision::kBf16})
       for (Transpose ta : {Transpose::kNo, Transpose::kYes})
         for (Transpose tb : {Transpose::kNo, Transpose::kYes})
@@ -78,6 +85,25 @@ TEST_CASE("beta zero does not read what was there") {
   gemm(Precision::kFp32, Transpose::kNo, Transpose::kNo, {1, 1, 2}, 1.0f, a.data(), 2, b.data(), 1, 0.0f,
        c.data(), 1);
   CHECK(c[0] == 11);
+}
+
+TEST_CASE("an element's bits do not depend on how many rows there are") {
+  const int n = 77, k = 203, whole = 150;
+  const auto a = random_matrix(static_cast<size_t>(whole) * k, 1),
+             b = random_matrix(static_cast<size_t>(n) * k, 2);
+  for (Precision precision : {Precision::kFp32, Precision::kBf16})
+    for (float beta : {0.0f, 1.0f}) {
+      const auto before = random_matrix(static_cast<size_t>(whole) * n, 3);
+      std::vector<float> c = before;
+      gemm(precision, Transpose::kNo, Transpose::kYes, {whole, n, k}, 1.0f, a.data(), k, b.data(), k, beta,
+           c.data(), n);
+      for (int m : {1, 15, 16, 17, 33, 64, 100}) {
+        std::vector<float> part(before.begin(), before.begin() + m * n);
+        gemm(precision, Transpose::kNo, Transpose::kYes, {m, n, k}, 1.0f, a.data(), k, b.data(), k, beta,
+             part.data(), n);
+        CHECK(std::equal(part.begin(), part.end(), c.begin()));
+      }
+    }
 }
 
 TEST_CASE("one thread and several give the same bits") {

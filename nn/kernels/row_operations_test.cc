@@ -11,7 +11,8 @@ namespace {
 
 std::vector<const SimdKernels*> available() {
   std::vector<const SimdKernels*> sets = {&simd_kernels_scalar()};
-  for (const SimdKernels* set : {simd_kernels_avx2(), simd_kernels_avx512(), simd_kernels_avx512bf16()})
+  for (const SimdKernels* set :
+       {simd_kernels_avx2(), simd_kernels_avx512(), simd_kernels_avx512bf16(), simd_kernels_amxbf16()})
     if (set) sets.push_back(set);
   return sets;
 }

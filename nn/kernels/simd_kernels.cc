@@ -8,19 +8,27 @@
 namespace psm::nn {
 namespace {
 
+const SimdKernels* scalar() { return &simd_kernels_scalar(); }
+
 const SimdKernels& choose() {
+  struct Set {
+    std::string_view name;
+    const SimdKernels* (*kernels)();
+  };
+  constexpr Set kBestFirst[] = {{"amxbf16", simd_kernels_amxbf16},
+                                {"avx512bf16", simd_kernels_avx512bf16},
+                                {"avx512", simd_kernels_avx512},
+                                {"avx2", simd_kernels_avx2},
+                                {"scalar", scalar}};
   const char* asked = std::getenv("PSM_SIMD");
-  const std::string_view highest = asked ? asked : "avx512bf16";
-  if (highest != "avx512bf16" && highest != "avx512" && highest != "avx2" && highest != "scalar")
-    throw Error(
-        message("PSM_SIMD=", highest, " is no instruction set; use scalar, avx2, avx512 or avx512bf16"));
-  if (highest == "avx512bf16")
-    if (const SimdKernels* kernels = simd_kernels_avx512bf16()) return *kernels;
-  if (highest.starts_with("avx512"))
-    if (const SimdKernels* kernels = simd_kernels_avx512()) return *kernels;
-  if (highest != "scalar")
-    if (const SimdKernels* kernels = simd_kernels_avx2()) return *kernels;
-  return simd_kernels_scalar();
+  bool reached = asked == nullptr;
+  for (const Set& set : kBestFirst) {
+    reached = reached || set.name == asked;
+    const SimdKernels* kernels = reached ? set.kernels() : nullptr;
+    if (kernels) return *kernels;
+  }
+  throw Error(
+      message("PSM_SIMD=", asked, " is no instruction set; use scalar, avx2, avx512, avx512bf16 or amxbf16"));
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // The inner loops of training, one set for each instruction set: baseline (4 lanes), AVX2 + FMA (8), AVX-512
-// (16) and AVX-512 with products of bf16 pairs (16). The same source (simd_kernels_impl.h, vector extensions)
-// is compiled four times, each in its own file with its own compiler flags; the set is chosen once, at run
-// time, by what the processor has. Where there is no unit for bf16 pairs, fp32 does their products.
+// (16), AVX-512 with products of bf16 pairs (16), and that with AMX's tiles for those products. The same
+// source (simd_kernels_impl.h, vector extensions) is compiled five times, each in its own file with its own
+// compiler flags; the set is chosen once, at run time, by what the processor has. Where there is no unit for
+// bf16 pairs, fp32 does their products.
 //
 // Results differ between instruction sets in the last bits (fused or separate rounding), never between thread
 // counts: an element's operations and their order do not depend on how the work was divided.
@@ -19,13 +20,17 @@ struct AdamWConstants {
 
 struct SimdKernels {
   const char* name;
-  int tile_rows;     // at most; rows of C that tile() computes at once
-  int tile_columns;  // width of a packed panel of B
-  bool bf16_unit;    // whether products of bf16 numbers have an instruction of their own
+  int tile_rows;                          // at most; rows of C that tile() computes at once
+  int tile_columns;                       // width of a packed panel of B
+  int bf16_tile_rows, bf16_tile_columns;  // the same of tile_bf16()
+  bool bf16_unit;                         // whether products of bf16 numbers have an instruction of their own
+  // Steps of tile_bf16() are a multiple of it, and where it is more than 1, a_step is 1 and rows of A can be
+  // read up to a multiple of it: operands are padded with zeros.
+  int bf16_padding;
 
-  // C tile <- alpha * (A B) + beta * D, rows x columns with rows <= tile_rows, columns <= tile_columns; D may
-  // be C. A element (i, l) is a[i * a_row + l * a_step]; the B panel is packed: row l holds tile_columns
-  // values, padded with zeros. beta == 0 does not read D.
+  // C tile <- alpha * (A B) + beta * D, rows x columns with 1 <= rows <= tile_rows and
+  // 1 <= columns <= tile_columns; D may be C. A element (i, l) is a[i * a_row + l * a_step]; the B panel is
+  // packed: row l holds tile_columns values, padded with zeros. beta == 0 does not read D.
   void (*tile)(int rows, int columns, int depth, float alpha, const float* a, std::ptrdiff_t a_row,
                std::ptrdiff_t a_step, const float* panel, float beta, const float* d, std::ptrdiff_t d_row,
                float* c, std::ptrdiff_t c_row);
@@ -52,8 +57,8 @@ struct SimdKernels {
   void (*exponentials)(float* values, size_t count);
   // y <- z * sigmoid(slope z)
   void (*swish)(float slope, const float* z, float* y, size_t count);
-  // grad_z += grad_y * d swish / dz
-  void (*swish_vjp)(float slope, const float* z, const float* grad_y, float* grad_z, size_t count);
+  // grad_z += grad_y * d swish / dz; without `add` what was in grad_z is not read and counts as 0.
+  void (*swish_vjp)(float slope, const float* z, const float* grad_y, bool add, float* grad_z, size_t count);
 
   // max_i x_i, count >= 1; NaN are passed over unless x_0 is one.
   float (*highest)(const float* x, size_t count);
@@ -99,8 +104,8 @@ struct SimdKernels {
   int multiply_adds_bf16_flops;
 };
 
-// The best set that this processor runs; PSM_SIMD=scalar|avx2|avx512 in the environment asks for a lower one
-// than avx512bf16.
+// The best set that this processor runs; PSM_SIMD=scalar|avx2|avx512|avx512bf16 in the environment asks for a
+// lower one than amxbf16.
 const SimdKernels& simd_kernels();
 
 const SimdKernels& simd_kernels_scalar();
@@ -108,5 +113,7 @@ const SimdKernels& simd_kernels_scalar();
 const SimdKernels* simd_kernels_avx2();
 const SimdKernels* simd_kernels_avx512();
 const SimdKernels* simd_kernels_avx512bf16();
+// Asks the system for the use of tiles, once; nullptr also where it refuses.
+const SimdKernels* simd_kernels_amxbf16();
 
 }  // namespace psm::nn

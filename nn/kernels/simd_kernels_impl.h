@@ -81,6 +81,14 @@ template <typename Format, int Rows>
 inline void tile_of(int columns, int steps, float alpha, const typename Format::Item* a, std::ptrdiff_t a_row,
                     std::ptrdiff_t a_step, const typename Format::Item* panel, float beta, const float* d,
                     std::ptrdiff_t d_row, float* c, std::ptrdiff_t c_row) {
+  // Three rows a pointer: a processor adds one or two row lengths to an address by itself, and the registers
+  // of more row lengths would be kept in memory.
+  const typename Format::Item* first_of[(Rows + 2) / 3];
+#pragma GCC unroll 4
+  for (int group = 0; group < (Rows + 2) / 3; ++group) {
+    first_of[group] = a + 3 * group * a_row;
+    __asm__("" : "+r"(first_of[group]));
+  }
   Floats sum[Rows][kTileVectors] = {};
   for (int l = 0; l < steps; ++l) {
     typename Format::Vector b[kTileVectors];
@@ -88,12 +96,13 @@ inline void tile_of(int columns, int steps, float alpha, const typename Format::
     for (int v = 0; v < kTileVectors; ++v) b[v] = Format::load_items(panel + v * kLanes);
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i) {
-      const typename Format::Vector x = Format::repeated(a[i * a_row]);
+      const typename Format::Vector x = Format::repeated(first_of[i / 3][i % 3 * a_row]);
 #pragma GCC unroll 4
       for (int v = 0; v < kTileVectors; ++v) Format::accumulate(sum[i][v], x, b[v]);
     }
     panel += kTileColumns;
-    a += a_step;
+#pragma GCC unroll 4
+    for (int group = 0; group < (Rows + 2) / 3; ++group) first_of[group] += a_step;
   }
   if (columns == kTileColumns) {
 #pragma GCC unroll 16
@@ -280,17 +289,18 @@ inline Floats swish_derivative(float slope, Floats z) {
   return s + slope * z * s * (1.0f - s);
 }
 
-void swish_vjp_array(float slope, const float* z, const float* grad_y, float* grad_z, size_t count) {
+void swish_vjp_array(float slope, const float* z, const float* grad_y, bool add, float* grad_z,
+                     size_t count) {
   for_vectors(
       count,
       [=](size_t i) {
-        store(grad_z + i, load(grad_z + i) + load(grad_y + i) * swish_derivative(slope, load(z + i)));
+        const Floats before = add ? load(grad_z + i) : Floats{};
+        store(grad_z + i, before + load(grad_y + i) * swish_derivative(slope, load(z + i)));
       },
       [=](size_t i, size_t n) {
+        const Floats before = add ? load_part(grad_z + i, n) : Floats{};
         store_part(grad_z + i,
-                   load_part(grad_z + i, n) +
-                       load_part(grad_y + i, n) * swish_derivative(slope, load_part(z + i, n)),
-                   n);
+                   before + load_part(grad_y + i, n) * swish_derivative(slope, load_part(z + i, n)), n);
       });
 }
 
@@ -605,7 +615,10 @@ constexpr int kBf16Flops = 2 * kChains * kLanes;
 constexpr SimdKernels kKernels = {.name = PSM_SIMD_NAME,
                                   .tile_rows = kTileRows,
                                   .tile_columns = kTileColumns,
+                                  .bf16_tile_rows = kTileRows,
+                                  .bf16_tile_columns = kTileColumns,
                                   .bf16_unit = kBf16Unit,
+                                  .bf16_padding = 1,
                                   .tile = tile_dispatch<Fp32>,
                                   .tile_bf16 = tile_dispatch<Bf16Pairs>,
                                   .zip_bf16 = zip_bf16_of,

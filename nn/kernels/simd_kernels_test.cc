@@ -13,7 +13,8 @@ namespace {
 
 std::vector<const SimdKernels*> available() {
   std::vector<const SimdKernels*> sets = {&simd_kernels_scalar()};
-  for (const SimdKernels* set : {simd_kernels_avx2(), simd_kernels_avx512(), simd_kernels_avx512bf16()})
+  for (const SimdKernels* set :
+       {simd_kernels_avx2(), simd_kernels_avx512(), simd_kernels_avx512bf16(), simd_kernels_amxbf16()})
     if (set) sets.push_back(set);
   return sets;
 }
@@ -83,6 +84,64 @@ TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in
   }
 }
 
+float from_bf16(uint32_t half) { return std::bit_cast<float>(half << 16); }
+
+TEST_CASE(
+    "every instruction set's tiles of bf16 pairs agree with double sums at every edge, and scale and add as "
+    "asked") {
+  TrainingRandom random(7);
+  for (const SimdKernels* set : available()) {
+    CAPTURE(set->name);
+    const int padding = set->bf16_padding, width = set->bf16_tile_columns;
+    for (int steps : {padding, 2 * padding, 9 * padding}) {
+      const int all_rows = (set->bf16_tile_rows + padding - 1) / padding * padding;
+      std::vector<uint32_t> a(static_cast<size_t>(all_rows) * steps),
+          panel(static_cast<size_t>(steps) * width);
+      for (std::vector<uint32_t>* pairs : {&a, &panel})
+        for (uint32_t& pair : *pairs)
+          pair = nearest_bf16(static_cast<float>(random.normal())) |
+                 nearest_bf16(static_cast<float>(random.normal())) << 16;
+      for (int rows = 1; rows <= set->bf16_tile_rows; rows += rows < 3 ? 1 : 5)
+        for (int columns = 1; columns <= width; columns += columns < 3 ? 1 : 6)
+          for (auto [alpha, beta] :
+               {std::pair{1.0f, 0.0f}, {1.0f, 1.0f}, {0.25f, 0.0f}, {-2.0f, 1.0f}, {1.0f, 0.5f}}) {
+            CAPTURE(rows);
+            CAPTURE(columns);
+            const int c_row = width + 3;
+            std::vector<float> d(static_cast<size_t>(c_row) * (rows + 1)), c(d.size(), 7.0f);
+            for (float& x : d) x = static_cast<float>(random.normal());
+            set->tile_bf16(rows, columns, steps, alpha, a.data(), steps, 1, panel.data(), beta,
+                           beta == 0 ? nullptr : d.data(), c_row, c.data(), c_row);
+            bool right = true, untouched = true;
+            for (int i = 0; i <= rows; ++i)
+              for (int j = 0; j < c_row; ++j) {
+                const size_t place = static_cast<size_t>(i) * c_row + j;
+                if (i == rows || j >= columns) {
+                  untouched = untouched && c[place] == 7.0f;
+                  continue;
+                }
+                double sum = 0, magnitude = 0;
+                for (int l = 0; l < steps; ++l)
+                  for (int half : {0, 16}) {
+                    const double product =
+                        static_cast<double>(from_bf16(a[i * steps + l] >> half & 0xFFFF)) *
+                        static_cast<double>(from_bf16(panel[l * width + j] >> half & 0xFFFF));
+                    sum += product, magnitude += std::abs(product);
+                  }
+                const double added = static_cast<double>(beta) * static_cast<double>(d[place]);
+                // Products of bf16 numbers are exact in fp32; each of the 2 steps sums, the scaling and the last
+                // sum round to 2^-24 of what they are part of, and those of the unit may be cut off at 2^-23.
+                const double bound = std::ldexp(2.0 * steps + 3, -23) *
+                                     (std::abs(static_cast<double>(alpha)) * magnitude + std::abs(added));
+                right = right && std::abs(c[place] - (static_cast<double>(alpha) * sum + added)) <= bound;
+              }
+            CHECK(right);
+            CHECK(untouched);
+          }
+    }
+  }
+}
+
 TEST_CASE("every instruction set transposes") {
   for (const SimdKernels* set : available()) {
     CAPTURE(set->name);
@@ -135,11 +194,14 @@ TEST_CASE(
         std::vector<float> z(n), y(n), g(n), grad(n, 1.0f);
         for (size_t i = 0; i < n; ++i) z[i] = static_cast<float>(4 * random.normal()), g[i] = 0.5f;
         set->swish(slope, z.data(), y.data(), n);
-        set->swish_vjp(slope, z.data(), g.data(), grad.data(), n);
+        std::vector<float> alone(n, NAN);
+        set->swish_vjp(slope, z.data(), g.data(), true, grad.data(), n);
+        set->swish_vjp(slope, z.data(), g.data(), false, alone.data(), n);
         for (size_t i = 0; i < n; ++i) {
           const double s = 1 / (1 + std::exp(-slope * z[i]));
           CHECK(y[i] == doctest::Approx(z[i] * s).epsilon(1e-5));
           CHECK(grad[i] == doctest::Approx(1 + 0.5 * (s + slope * z[i] * s * (1 - s))).epsilon(1e-5));
+          CHECK(alone[i] == doctest::Approx(0.5 * (s + slope * z[i] * s * (1 - s))).epsilon(1e-5).scale(0.1));
         }
       }
     }

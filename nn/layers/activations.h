@@ -17,7 +17,10 @@ struct SwishOp final : Operation {
   Scalar slope;
   SwishOp(Tensor<Scalar> z_, Tensor<Scalar> y_, double slope_) : z(z_), y(y_), slope(slope_) {}
   void forward() { swish_forward(slope, z.value, y.value, z.size()); }
-  void backward() override { swish_backward(slope, z.value, y.grad, z.grad, z.size()); }
+  void backward() override {
+    const bool add = !z.first_gradient();
+    swish_backward(slope, z.value, y.grad, add, z.grad, z.size());
+  }
 };
 
 template <typename Scalar>
@@ -47,6 +50,7 @@ struct SigmoidOp final : Operation {
     for (size_t i = 0; i < z.size(); ++i) y.value[i] = 1 / (1 + std::exp(-z.value[i]));
   }
   void backward() override {
+    z.start_gradient();
     for (size_t i = 0; i < z.size(); ++i) z.grad[i] += y.grad[i] * y.value[i] * (1 - y.value[i]);
   }
 };
@@ -72,6 +76,8 @@ struct MultiplyOp final : Operation {
 
   void backward() override {
     const size_t n = y.size();
+    a.start_gradient();
+    b.start_gradient();
 #pragma omp simd
     for (size_t i = 0; i < n; ++i) a.grad[i] += y.grad[i] * b.value[i];
 #pragma omp simd
@@ -107,8 +113,12 @@ struct AddOp final : Operation {
 
   void backward() override {
     const size_t n = y.size();
-    for (Scalar* grad : {a.grad, b.grad, c.grad}) {
-      if (grad) accumulate(grad, y.grad, n);
+    for (const Tensor<Scalar>& term : {a, b, c}) {
+      if (term.value == nullptr) continue;
+      if (term.first_gradient())
+        std::memcpy(term.grad, y.grad, n * sizeof(Scalar));
+      else
+        accumulate(term.grad, y.grad, n);
     }
   }
 };
@@ -130,6 +140,8 @@ struct AddScaledOp final : Operation {
       : total(total_), term(term_), y(y_), weight(weight_) {}
   void forward() { y.value[0] = total.value[0] + weight * term.value[0]; }
   void backward() override {
+    total.start_gradient();
+    term.start_gradient();
     total.grad[0] += y.grad[0];
     term.grad[0] += weight * y.grad[0];
   }

@@ -26,10 +26,12 @@ struct PrependRowOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
+    token.start_gradient();
     for (int r = 0; r < y.rows; ++r) {
       const int b = r / (group + 1), i = r % (group + 1) - 1;
       const Scalar* dy = y.grad_row(r);
-      Scalar* grad = i < 0 ? token.grad : x.grad_row(b * group + i);
+      Scalar* grad = i < 0 ? token.grad_row(0) : x.grad_row(b * group + i);
 #pragma omp simd
       for (int f = 0; f < y.columns; ++f) grad[f] += dy[f];
     }
@@ -55,6 +57,7 @@ struct FirstRowsOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     for (int b = 0; b < y.rows; ++b) {
       const Scalar* dy = y.grad_row(b);
       Scalar* dx = x.grad_row(b * group);

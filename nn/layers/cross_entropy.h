@@ -48,6 +48,7 @@ struct RowsLossOp : Operation {
   }
 
   void backward() override {
+    logits.start_gradient();
     const int n = logits.columns;
     const Scalar weight = loss.grad[0] * scale;
     for (int r = 0; r < logits.rows; ++r) {

@@ -19,6 +19,7 @@ struct EmbeddingOp final : Operation {
   }
 
   void backward() override {
+    table.start_gradient();
     for (int r = 0; r < x.rows; ++r) {
       Scalar* grad = table.grad_row(tokens[r]);
       const Scalar* dx = x.grad_row(r);

@@ -28,6 +28,7 @@ struct GeluErfOp final : Operation {
   }
 
   void backward() override {
+    z.start_gradient();
     constexpr Scalar kDensity = std::numbers::inv_sqrtpi_v<Scalar> / std::numbers::sqrt2_v<Scalar>;
     for (size_t i = 0; i < z.size(); ++i) {
       const Scalar x = z.value[i];

@@ -29,6 +29,7 @@ struct GeluTanhOp final : Operation {
   }
 
   void backward() override {
+    z.start_gradient();
     for (size_t i = 0; i < z.size(); ++i) {
       const Scalar x = z.value[i], s = gate[i];
       z.grad[i] += y.grad[i] * (s + x * s * (1 - s) * kSlope * (1 + 3 * kCubic * x * x));

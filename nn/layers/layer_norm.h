@@ -34,6 +34,7 @@ struct LayerNormOp final : Operation {
   }
 
   void backward() override {
+    for (const Tensor<Scalar>& input : {x, gamma, beta}) input.start_gradient();
     for (int r = 0; r < x.rows; ++r)
       standardise_vjp(x.row(r), y.grad_row(r), mean[r], inverse[r], gamma.value,
                       static_cast<size_t>(x.columns), x.grad_row(r), gamma.grad, beta.grad);
@@ -68,6 +69,7 @@ struct RowVarianceOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     for (int r = 0; r < x.rows; ++r) {
       const Scalar* in = x.row(r);
       Scalar* dx = x.grad_row(r);

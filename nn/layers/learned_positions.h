@@ -23,6 +23,8 @@ struct LearnedPositionsOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
+    table.start_gradient();
     for (int r = 0; r < x.rows; ++r) {
       const Scalar* dy = y.grad_row(r);
       Scalar *dx = x.grad_row(r), *position = table.grad_row(r % length);

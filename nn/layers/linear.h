@@ -22,11 +22,14 @@ struct LinearOp final : Operation {
   }
 
   void backward() override {
-    gemm(precision, Transpose::kNo, Transpose::kNo, {x.rows, x.columns, y.columns}, Scalar(1), y.grad,
-         y.columns, w.value, x.columns, Scalar(1), x.grad, x.columns);
-    gemm(precision, Transpose::kYes, Transpose::kNo, {y.columns, x.columns, x.rows}, Scalar(1), y.grad,
-         y.columns, x.value, x.columns, Scalar(1), w.grad, x.columns);
+    const Scalar before = x.first_gradient() ? 0 : 1;  // what was in x's gradient counts
+    gemm<Scalar>(precision, Transpose::kNo, Transpose::kNo, {x.rows, x.columns, y.columns}, Scalar(1), y.grad,
+                 y.columns, w.value, x.columns, before, x.grad, x.columns);
+    w.start_gradient();
+    gemm<Scalar>(precision, Transpose::kYes, Transpose::kNo, {y.columns, x.columns, x.rows}, Scalar(1),
+                 y.grad, y.columns, x.value, x.columns, Scalar(1), w.grad, x.columns);
     if (!b.value) return;
+    b.start_gradient();
     for (int r = 0; r < y.rows; ++r) accumulate(b.grad, y.grad_row(r), static_cast<size_t>(y.columns));
   }
 };

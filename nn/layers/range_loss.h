@@ -51,8 +51,8 @@ template <typename Scalar>
 struct PeakLossOp final : Operation {
   Tensor<Scalar> x, loss;
   const int* marks;
-  Scalar** peaks;  // per group, the gradient's place ...
-  Scalar* signs;   // ... and the sign of the entry of largest |x|; 0 if no row of the group counts
+  size_t* peaks;  // per group, the place ...
+  Scalar* signs;  // ... and the sign of the entry of largest |x|; 0 if no row of the group counts
   int group;
   Scalar scale;
 
@@ -67,7 +67,7 @@ struct PeakLossOp final : Operation {
         for (int i = 0; i < x.columns; ++i) {
           if (!(std::abs(row[i]) > peak)) continue;
           peak = std::abs(row[i]);
-          peaks[g] = x.grad_row(r) + i;
+          peaks[g] = static_cast<size_t>(r) * x.columns + i;
           signs[g] = row[i] < 0 ? -1 : 1;
         }
       }
@@ -77,8 +77,9 @@ struct PeakLossOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     for (int g = 0; g < x.rows / group; ++g)
-      if (signs[g] != 0) *peaks[g] += signs[g] * scale * loss.grad[0];
+      if (signs[g] != 0) x.grad[peaks[g]] += signs[g] * scale * loss.grad[0];
   }
 };
 
@@ -87,7 +88,7 @@ template <typename Scalar>
 Tensor<Scalar> peak_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, int group, double scale) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   PeakLossOp<Scalar> op;
-  op.peaks = tape.template array_of<Scalar*>(x.rows / group);
+  op.peaks = tape.template array_of<size_t>(x.rows / group);
   op.signs = tape.array(x.rows / group);
   op.group = group;
   return record_range_loss(tape, op, x, marks, scale);
@@ -114,6 +115,7 @@ struct ExcessLossOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     const Scalar weight = 2 * scale * loss.grad[0];
     for_each_counted(x, marks, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i) {
@@ -151,6 +153,7 @@ struct LogExcessLossOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     const Scalar weight = 2 * scale * loss.grad[0];
     for_each_counted(x, marks, [&](size_t begin, size_t end) {
       for (size_t i = begin; i < end; ++i)
@@ -192,6 +195,7 @@ struct LogWidthLossOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     const Scalar weight = 2 * scale * loss.grad[0];
     for (int r = 0; r < x.rows; ++r) x.grad[r] += weight * outside[r] / x.value[r];
   }

@@ -30,6 +30,8 @@ struct RmsNormOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
+    gamma.start_gradient();
     for (int r = 0; r < x.rows; ++r)
       standardise_vjp(x.row(r), y.grad_row(r), Scalar(0), inverse[r], gamma.value,
                       static_cast<size_t>(x.columns), x.grad_row(r), gamma.grad,
@@ -63,6 +65,7 @@ struct RowMeanSquareOp final : Operation {
   }
 
   void backward() override {
+    x.start_gradient();
     for (int r = 0; r < x.rows; ++r) {
       const Scalar* in = x.row(r);
       Scalar* dx = x.grad_row(r);

@@ -60,7 +60,10 @@ struct RotaryOp final : Operation {
     for (int r = 0; r < x.rows; ++r) turn<false>(x.row(r), y.row(r), r, 1);
   }
   void backward() override {
-    for (int r = 0; r < x.rows; ++r) turn<true>(y.grad_row(r), x.grad_row(r), r, -1);
+    if (x.first_gradient())
+      for (int r = 0; r < x.rows; ++r) turn<false>(y.grad_row(r), x.grad_row(r), r, -1);
+    else
+      for (int r = 0; r < x.rows; ++r) turn<true>(y.grad_row(r), x.grad_row(r), r, -1);
   }
 };
 

@@ -22,6 +22,7 @@ struct WeightedSumOp final : Operation {
     for (size_t i = 0; i < x.size(); ++i) loss.value[0] += weights[i] * x.value[i];
   }
   void backward() override {
+    x.start_gradient();
     for (size_t i = 0; i < x.size(); ++i) x.grad[i] += weights[i] * loss.grad[0];
   }
 };
