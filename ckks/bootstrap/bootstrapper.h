@@ -8,9 +8,9 @@
 //   4. EvalMod        on both halves: q_0 I vanishes (eval_mod.h).
 //   5. Recombine      re + i im.
 //
-// No constant costs a level. With t = m + q_0 I the raised ciphertext is declared to have scale 2 K q_0, so
-// its slots after CoeffsToSlots are w / (2 K q_0), and v + conj v = Re(w) / (K q_0) is EvalMod's argument
-// (stages.h).
+// No constant costs a level. With t = m + q_0 I the raised ciphertext is declared to have scale 2 K' q_0, K'
+// EvalMod's half width, so its slots after CoeffsToSlots are w / (2 K' q_0), and v + conj v =
+// Re(w) / (K' q_0) is EvalMod's argument (stages.h).
 //
 // Message range: |re|, |im| <= 1 in every slot; beyond it the error grows like the cube.
 // Error: the sine's 2^-19.3 at most, plus rounding noise (README.md has measurements). It is absolute.

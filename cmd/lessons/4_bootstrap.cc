@@ -34,7 +34,7 @@ int main() {
   const BootstrapPlan plan(context);
   party.add_keys(plan.key_request());
   const Evaluator& server = *party.evaluator;
-  const int bound = plan.eval_mod().polynomial().spec().k;
+  const EvalMod& sine = plan.eval_mod().polynomial();
   const TransformChain down(context, party.encoder, plan.slots_to_coeffs()),
       up(context, party.encoder, plan.coeffs_to_slots());
   const auto slots = [&](const Ciphertext& c, double unit = 1) {
@@ -60,17 +60,17 @@ int main() {
   for (size_t k = 0; k < t.n(); ++k) largest = std::max(largest, std::abs(i_of(t, k)));
   stage("ModRaise: m becomes m + q_0 I; this is I", c,
         [&](size_t j) { return pair(i_of, t, at[j]); });
-  line("largest |I|, and its bound K", largest, bound);
-  c.declare_scale(plan.eval_mod().raised_scale());  // 2 K q_0: no level
+  line("largest |I|, and its bound K", largest, sine.spec().k);
+  c.declare_scale(plan.eval_mod().raised_scale());  // 2 K' q_0, K' > K: no level
   c = up.apply(server, std::move(c));
   const Ciphertext turned = server.conjugate(c);
   Ciphertext re = server.add(c, turned);
   Ciphertext im = server.multiply_by_i(server.sub(c, turned), 3);  // -i (c - turned)
   c = server.add(re, server.multiply_by_i(im));
-  stage("CoeffsToSlots: slots of (I + m / q_0) / K, shown times K", c, slots(c, bound));
-
-  re = plan.eval_mod().apply(server, re), im = plan.eval_mod().apply(server, im);
-  c = server.add(re, server.multiply_by_i(im));
+  const auto times_width = slots(c, sine.half_width());
+  stage("CoeffsToSlots: slots of (I + m / q_0) / K', shown times K'", c, times_width);
+  im = server.multiply_by_i(plan.eval_mod().apply(server, std::move(im)));
+  c = server.add(plan.eval_mod().apply(server, std::move(re)), im);
   stage("EvalMod: a sine, which does not see I; thirteen levels are back", c, slots(c));
   const Slots out = party.decrypt(c);
   const Ciphertext whole = Bootstrapper(context, party.encoder).apply(server, input);
