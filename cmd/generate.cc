@@ -288,15 +288,14 @@ int generate(int argc, char** argv) {
   if (record->keys != secret->fingerprint().key)
     throw Error(message("the text in ", state_path, " is under another key pair than ", files.secret));
 
-  const std::string server_state = state_path.empty() ? "" : folder.path() + "/server",
-                    server_device = flags.given("device") ? device.name : "";
+  const std::string server_state = state_path.empty() ? "" : folder.path() + "/server";
   const std::vector<std::string> with_model =
-      local_server("serve", "--model", source.path, files, encrypted ? "" : server_state, ring, server_device,
+      local_server("serve", "--model", source.path, files, encrypted ? "" : server_state, ring, device.name,
                    common.threads);
   std::vector<std::string> command = with_model;
   if (encrypted)
     command = local_server("serve_encrypted", "--weights", files.weights, files, server_state, ring,
-                           server_device, common.threads);
+                           device.name, common.threads);
   if (!server_command.empty()) command = {"/bin/sh", "-c", server_command};
   const int wanted = record->prompt + static_cast<int>(tokens);
   const auto show = [&](const TextClient::Step& step) {

@@ -175,8 +175,8 @@ int generate_sequences(int argc, char** argv) {
   std::fflush(stdout);
   const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
 
-  std::vector<std::string> command = local_server("serve", "--model", source.path, files, "", ring,
-                                                  flags.given("device") ? device.name : "", common.threads);
+  std::vector<std::string> command =
+      local_server("serve", "--model", source.path, files, "", ring, device.name, common.threads);
   command.insert(command.end(), {"--sequences", std::to_string(count.count)});
   const ServerProcess process(command);
   FrameChannel channel(process.from(), process.to(), "the server");

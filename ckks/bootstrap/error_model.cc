@@ -76,7 +76,7 @@ class ErrorModel {
   // What EvalMod adds, at u = i + z / R; its result in units of the message.
   double eval_mod_variance(double u) const {
     const SeriesPlan& series = plan_.eval_mod().series();
-    std::vector<double> values{(u - EvalMod::kShift) / eval_mod_.half_width()};
+    std::vector<double> values{static_cast<double>(eval_mod_.argument(u))};
     for (size_t n = 1; n < series.nodes.size(); ++n) {
       const SeriesPlan::Node& node = series.nodes[n];
       double value = node.constant;

@@ -46,7 +46,7 @@ EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
     for (int s = 0; s < kSamplesPerInteger; ++s) {
       const long double node = std::cos(kPi * (s + 0.5L) / kSamplesPerInteger);
       const long double u = i + node / spec.message_ratio;
-      const long double x = (u - kShift) / half_width(), y = 2 * x * x - 1;
+      const long double x = argument(u), y = 2 * x * x - 1;
       long double before = 1, now = y;  // T_0, T_2: T_{2c}(x) = T_c(T_2(x))
       for (int c = 0; c < columns; ++c) {
         matrix.push_back(w * before);
@@ -63,7 +63,7 @@ EvalMod::EvalMod(const EvalModSpec& spec) : spec_(spec) {
 }
 
 long double EvalMod::evaluate(long double u) const {
-  long double d = psm::ckks::evaluate(series_, (u - kShift) / half_width());
+  long double d = psm::ckks::evaluate(series_, argument(u));
   for (const double lambda : lambdas_) d = d * d - lambda;
   return d;
 }

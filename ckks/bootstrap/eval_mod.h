@@ -50,8 +50,9 @@ class EvalMod {
   const Series& series() const { return series_; }  // d_0 as a series in x
   // Of u - 1/4: K + 1/4 + 1/R, so that |x| <= 1.
   double half_width() const { return spec_.k + kShift + 1 / spec_.message_ratio; }
-  const std::vector<double>& lambdas() const { return lambdas_; }  // lambda_1 .. lambda_r
-  double output_gain() const { return output_gain_; }              // R (1 + delta): m R / q_0 ~ gain * d_r
+  long double argument(long double u) const { return (u - kShift) / half_width(); }  // x
+  const std::vector<double>& lambdas() const { return lambdas_; }                    // lambda_1 .. lambda_r
+  double output_gain() const { return output_gain_; }  // R (1 + delta): m R / q_0 ~ gain * d_r
   int depth() const { return series_.depth() + spec_.double_angles; }
 
   // What the ciphertext computes, in plain arithmetic: d_r(u).

@@ -12,8 +12,8 @@ namespace {
 // Butterflies in one factor: more would cost more rotations than a level saves.
 constexpr int kDownButterflies = 8, kUpButterflies = 4;
 
-int factor_count(int butterflies, int at_most, int levels) {
-  return std::min((butterflies + at_most - 1) / at_most, levels);
+int factor_count(int butterflies, int at_most, int least, int levels) {
+  return std::min(std::max(least, (butterflies + at_most - 1) / at_most), levels);
 }
 
 // A giant step takes the time of three hoisted rotations.
@@ -52,9 +52,8 @@ SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
       log_slots_(std::bit_width(static_cast<unsigned>(slots)) - 1),
       eval_mod_(context) {
   const ParameterSpec& spec = context.spec();
-  const int down_levels = factor_count(log_slots_, kDownButterflies, spec.stc_levels);
-  const int up_levels =
-      std::min(std::max(2, factor_count(log_slots_, kUpButterflies, spec.cts_levels)), spec.cts_levels);
+  const int down_levels = factor_count(log_slots_, kDownButterflies, 1, spec.stc_levels);
+  const int up_levels = factor_count(log_slots_, kUpButterflies, 2, spec.cts_levels);
   const DftFactors down =
       on_slots(slots_to_coeffs_factors(log_slots_, split_butterflies(log_slots_, down_levels, false)),
                context.slots());

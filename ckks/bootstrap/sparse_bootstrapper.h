@@ -1,5 +1,5 @@
-// Bootstrapping of few values: n complex numbers, n a power of two from 4 to N/4, repeated with period n over the
-// N/2 slots. With one EvalMod and shorter transforms it takes some half of the full bootstrap's
+// Bootstrapping of few values: n complex numbers, n a power of two from 4 to N/4, repeated with period n over
+// the N/2 slots. With one EvalMod and shorter transforms it takes some half of the full bootstrap's
 // time.
 //
 // Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N coefficients count.

@@ -183,7 +183,7 @@ RareMultiple EvalModStage::rare_multiple(int log_coefficients) const {
 }
 
 Ciphertext EvalModStage::apply(const Evaluator& evaluator, Ciphertext x) const {
-  evaluator.add_scalar_inplace(x, -EvalMod::kShift / eval_mod_.half_width());
+  evaluator.add_scalar_inplace(x, static_cast<double>(eval_mod_.argument(0)));
   Ciphertext d = evaluate_series(evaluator, series_, x);
   for (const double lambda : eval_mod_.lambdas()) {
     d = evaluator.square_rescale(d);

@@ -80,8 +80,8 @@ struct RareMultiple {
 };
 
 // EvalMod (eval_mod.h) in its place, evalmod_level down to compute_level. With t = m + q_0 I and |I| <= K, it
-// takes t / (K' q_0), K' its half width, as the real part of every slot, to m / S_m: no constant costs a level. The result d ~ m
-// / q_0 is computed at the scale gain * S_c, c the compute level; the same ciphertext read at the scale S_c
+// takes t / (K' q_0), K' its half width, as the real part of every slot, to m / S_m: no constant costs a
+// level. The result d ~ m / q_0 is computed at the scale gain * S_c, c the compute level; the same ciphertext read at the scale S_c
 // holds gain * d ~ m / S_m.
 class EvalModStage {
  public:

@@ -182,10 +182,10 @@ namespace {
 
 // The values of a sparse bootstrap repeat with its period.
 void validate_sparse(const Instruction& instruction, const Program& program, const std::string& where) {
-  if (instruction.period < 4 || instruction.period > program.slots / 2 ||
+  if (instruction.period < kLeastPeriod || instruction.period > program.slots / 2 ||
       !std::has_single_bit(instruction.period))
     throw Error(message(where, ": a sparse bootstrap of ", instruction.period, " of ", program.slots,
-                        " slots; a power of two from 4 to half of them is possible"));
+                        " slots; a power of two from ", kLeastPeriod, " to half of them is possible"));
   for (Value argument : instruction.arguments) {
     const size_t period = program.value_period[argument.id];
     if (period > instruction.period)

@@ -62,7 +62,8 @@ const char* name(Opcode);
 // before anything compiles), and ends here for what is none of them. `reader` names it.
 [[noreturn]] void refuse_opcode(const char* reader, Opcode);
 
-constexpr size_t kMostSummed = 8;  // terms of kSumOfRotations: 2, 4 or 8
+constexpr size_t kMostSummed = 8;   // terms of kSumOfRotations: 2, 4 or 8
+constexpr size_t kLeastPeriod = 4;  // of a sparse bootstrap (bootstrap/sparse_bootstrapper.h)
 
 struct Instruction {
   Opcode opcode{};

@@ -32,7 +32,7 @@ SparsePlans offered(const ckks::Context& context, const attention::Packing& pack
                of_both = prompt ? std::max(of_token, program::longest_refreshed(*prompt)) : of_token;
   const size_t period = of_both <= most ? of_both : of_token;
   std::set<size_t> periods;
-  if (period >= ckks::SparseBootstrapPlan::kLeastSlots && period <= most) periods.insert(period);
+  if (period >= program::kLeastPeriod && period <= most) periods.insert(period);
   if (of_both > most && F <= most) periods.insert(F);
   for (const size_t slots : periods)
     plans.push_back(std::make_unique<const ckks::SparseBootstrapPlan>(context, static_cast<int>(slots)));

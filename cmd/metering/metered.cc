@@ -16,7 +16,7 @@ Metered Machine::meter(const program::Program& program, const std::map<std::stri
   std::vector<program::SparseFigures> sparse;
   periods.insert(program::longest_refreshed(program));
   for (const size_t period : periods)
-    if (period >= ckks::SparseBootstrapPlan::kLeastSlots && period <= program.slots / 2)
+    if (period >= program::kLeastPeriod && period <= program.slots / 2)
       sparse.push_back(
           program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(period)), kernels));
   const program::CostModel costs(context.chain(), kernels, bootstrap, sparse);

@@ -6,24 +6,20 @@
 #include "ckks/base/error.h"
 
 namespace psm::nn {
+
+const SimdSet simd_sets[kSimdSets] = {{"amxbf16", simd_kernels_amxbf16},
+                                      {"avx512bf16", simd_kernels_avx512bf16},
+                                      {"avx512", simd_kernels_avx512},
+                                      {"avx2", simd_kernels_avx2},
+                                      {"scalar", simd_kernels_scalar}};
+
 namespace {
 
-const SimdKernels* scalar() { return &simd_kernels_scalar(); }
-
 const SimdKernels& choose() {
-  struct Set {
-    std::string_view name;
-    const SimdKernels* (*kernels)();
-  };
-  constexpr Set kBestFirst[] = {{"amxbf16", simd_kernels_amxbf16},
-                                {"avx512bf16", simd_kernels_avx512bf16},
-                                {"avx512", simd_kernels_avx512},
-                                {"avx2", simd_kernels_avx2},
-                                {"scalar", scalar}};
   const char* asked = std::getenv("PSM_SIMD");
   bool reached = asked == nullptr;
-  for (const Set& set : kBestFirst) {
-    reached = reached || set.name == asked;
+  for (const SimdSet& set : simd_sets) {
+    reached = reached || std::string_view(set.name) == asked;
     const SimdKernels* kernels = reached ? set.kernels() : nullptr;
     if (kernels) return *kernels;
   }

@@ -108,8 +108,15 @@ struct SimdKernels {
 // lower one than amxbf16.
 const SimdKernels& simd_kernels();
 
-const SimdKernels& simd_kernels_scalar();
-// nullptr where the build or the processor lacks the instructions.
+// Of all sets, the best first; kernels() gives nullptr where the build, the processor or the system lacks it.
+struct SimdSet {
+  const char* name;
+  const SimdKernels* (*kernels)();
+};
+constexpr int kSimdSets = 5;
+extern const SimdSet simd_sets[kSimdSets];
+
+const SimdKernels* simd_kernels_scalar();
 const SimdKernels* simd_kernels_avx2();
 const SimdKernels* simd_kernels_avx512();
 const SimdKernels* simd_kernels_avx512bf16();

@@ -5,5 +5,5 @@
 #include "nn/kernels/simd_kernels_impl.h"
 
 namespace psm::nn {
-const SimdKernels& simd_kernels_scalar() { return kKernels; }
+const SimdKernels* simd_kernels_scalar() { return &kKernels; }
 }  // namespace psm::nn

@@ -11,34 +11,27 @@
 namespace psm::nn {
 namespace {
 
-std::vector<const SimdKernels*> available() {
-  std::vector<const SimdKernels*> sets = {&simd_kernels_scalar()};
-  for (const SimdKernels* set :
-       {simd_kernels_avx2(), simd_kernels_avx512(), simd_kernels_avx512bf16(), simd_kernels_amxbf16()})
-    if (set) sets.push_back(set);
-  return sets;
-}
-
 TEST_CASE("every instruction set's exponential is accurate to 2^-21 and saturates where it says") {
-  for (const SimdKernels* set : available()) {
-    CAPTURE(set->name);
-    std::vector<float> x;
-    for (double v = -86.9; v <= 88; v += 0.0137) x.push_back(static_cast<float>(v));
-    std::vector<float> y = x;
-    set->exponentials(y.data(), y.size());
-    double worst = 0;
-    for (size_t i = 0; i < x.size(); ++i) {
-      const double exact = std::exp(static_cast<double>(x[i]));
-      worst = std::max(worst, std::abs(y[i] - exact) / exact);
+  for (const SimdSet& each : simd_sets)
+    if (const SimdKernels* const set = each.kernels()) {
+      CAPTURE(set->name);
+      std::vector<float> x;
+      for (double v = -86.9; v <= 88; v += 0.0137) x.push_back(static_cast<float>(v));
+      std::vector<float> y = x;
+      set->exponentials(y.data(), y.size());
+      double worst = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double exact = std::exp(static_cast<double>(x[i]));
+        worst = std::max(worst, std::abs(y[i] - exact) / exact);
+      }
+      CHECK(worst < std::ldexp(1, -21));
+      float edges[] = {-88.0f, -1000.0f, 0.0f, 1000.0f};
+      set->exponentials(edges, 4);
+      CHECK(edges[0] == 0);
+      CHECK(edges[1] == 0);
+      CHECK(edges[2] == 1);
+      CHECK(edges[3] == doctest::Approx(std::exp(88.0)));
     }
-    CHECK(worst < std::ldexp(1, -21));
-    float edges[] = {-88.0f, -1000.0f, 0.0f, 1000.0f};
-    set->exponentials(edges, 4);
-    CHECK(edges[0] == 0);
-    CHECK(edges[1] == 0);
-    CHECK(edges[2] == 1);
-    CHECK(edges[3] == doctest::Approx(std::exp(88.0)));
-  }
 }
 
 uint32_t bits_of(float x) { return std::bit_cast<uint32_t>(x); }
@@ -56,32 +49,33 @@ TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in
   for (uint32_t high : {0x3F80u, 0x3F81u, 0xC123u})  // between two numbers, and one bit beside that
     for (uint32_t low : {0x7FFFu, 0x8000u, 0x8001u}) x.push_back(std::bit_cast<float>(high << 16 | low));
   while (x.size() < 75) x.push_back(static_cast<float>(random.normal()));
-  for (const SimdKernels* set : available()) {
-    CAPTURE(set->name);
-    for (size_t n = 1; n <= x.size(); ++n) {
-      CAPTURE(n);
-      const int columns = static_cast<int>(n);
-      constexpr int kRow = 80;
-      std::vector<float> rows(3 * kRow);  // x from its beginning, its end, its beginning again
-      for (size_t i = 0; i < n; ++i) {
-        rows[i] = rows[2 * kRow + i] = x[i];
-        rows[kRow + i] = x[x.size() - n + i];
+  for (const SimdSet& each : simd_sets)
+    if (const SimdKernels* const set = each.kernels()) {
+      CAPTURE(set->name);
+      for (size_t n = 1; n <= x.size(); ++n) {
+        CAPTURE(n);
+        const int columns = static_cast<int>(n);
+        constexpr int kRow = 80;
+        std::vector<float> rows(3 * kRow);  // x from its beginning, its end, its beginning again
+        for (size_t i = 0; i < n; ++i) {
+          rows[i] = rows[2 * kRow + i] = x[i];
+          rows[kRow + i] = x[x.size() - n + i];
+        }
+        std::vector<uint32_t> pairs(3 * kRow, 1), zipped(2 * kRow, 1);
+        set->pair_bf16(rows.data(), kRow, 3, columns, pairs.data(), kRow);
+        set->zip_bf16(rows.data(), kRow, 3, columns, zipped.data(), kRow);
+        for (size_t i = 0; i < n; ++i) {
+          const uint32_t first = nearest_bf16(rows[i]), second = nearest_bf16(rows[kRow + i]);
+          CHECK((pairs[i / 2] >> (i % 2 * 16) & 0xFFFF) == first);
+          CHECK((pairs[kRow + i / 2] >> (i % 2 * 16) & 0xFFFF) == second);
+          CHECK(zipped[i] == (first | second << 16));
+          CHECK(zipped[kRow + i] == first);
+        }
+        if (n % 2 == 1) CHECK((pairs[n / 2] >> 16) == 0);
+        CHECK(pairs[(n + 1) / 2] == 1);
+        CHECK(zipped[n] == 1);
       }
-      std::vector<uint32_t> pairs(3 * kRow, 1), zipped(2 * kRow, 1);
-      set->pair_bf16(rows.data(), kRow, 3, columns, pairs.data(), kRow);
-      set->zip_bf16(rows.data(), kRow, 3, columns, zipped.data(), kRow);
-      for (size_t i = 0; i < n; ++i) {
-        const uint32_t first = nearest_bf16(rows[i]), second = nearest_bf16(rows[kRow + i]);
-        CHECK((pairs[i / 2] >> (i % 2 * 16) & 0xFFFF) == first);
-        CHECK((pairs[kRow + i / 2] >> (i % 2 * 16) & 0xFFFF) == second);
-        CHECK(zipped[i] == (first | second << 16));
-        CHECK(zipped[kRow + i] == first);
-      }
-      if (n % 2 == 1) CHECK((pairs[n / 2] >> 16) == 0);
-      CHECK(pairs[(n + 1) / 2] == 1);
-      CHECK(zipped[n] == 1);
     }
-  }
 }
 
 float from_bf16(uint32_t half) { return std::bit_cast<float>(half << 16); }
@@ -90,121 +84,127 @@ TEST_CASE(
     "every instruction set's tiles of bf16 pairs agree with double sums at every edge, and scale and add as "
     "asked") {
   TrainingRandom random(7);
-  for (const SimdKernels* set : available()) {
-    CAPTURE(set->name);
-    const int padding = set->bf16_padding, width = set->bf16_tile_columns;
-    for (int steps : {padding, 2 * padding, 9 * padding}) {
-      const int all_rows = (set->bf16_tile_rows + padding - 1) / padding * padding;
-      std::vector<uint32_t> a(static_cast<size_t>(all_rows) * steps),
-          panel(static_cast<size_t>(steps) * width);
-      for (std::vector<uint32_t>* pairs : {&a, &panel})
-        for (uint32_t& pair : *pairs)
-          pair = nearest_bf16(static_cast<float>(random.normal())) |
-                 nearest_bf16(static_cast<float>(random.normal())) << 16;
-      for (int rows = 1; rows <= set->bf16_tile_rows; rows += rows < 3 ? 1 : 5)
-        for (int columns = 1; columns <= width; columns += columns < 3 ? 1 : 6)
-          for (auto [alpha, beta] :
-               {std::pair{1.0f, 0.0f}, {1.0f, 1.0f}, {0.25f, 0.0f}, {-2.0f, 1.0f}, {1.0f, 0.5f}}) {
-            CAPTURE(rows);
-            CAPTURE(columns);
-            const int c_row = width + 3;
-            std::vector<float> d(static_cast<size_t>(c_row) * (rows + 1)), c(d.size(), 7.0f);
-            for (float& x : d) x = static_cast<float>(random.normal());
-            set->tile_bf16(rows, columns, steps, alpha, a.data(), steps, 1, panel.data(), beta,
-                           beta == 0 ? nullptr : d.data(), c_row, c.data(), c_row);
-            bool right = true, untouched = true;
-            for (int i = 0; i <= rows; ++i)
-              for (int j = 0; j < c_row; ++j) {
-                const size_t place = static_cast<size_t>(i) * c_row + j;
-                if (i == rows || j >= columns) {
-                  untouched = untouched && c[place] == 7.0f;
-                  continue;
-                }
-                double sum = 0, magnitude = 0;
-                for (int l = 0; l < steps; ++l)
-                  for (int half : {0, 16}) {
-                    const double product =
-                        static_cast<double>(from_bf16(a[i * steps + l] >> half & 0xFFFF)) *
-                        static_cast<double>(from_bf16(panel[l * width + j] >> half & 0xFFFF));
-                    sum += product, magnitude += std::abs(product);
+  for (const SimdSet& each : simd_sets)
+    if (const SimdKernels* const set = each.kernels()) {
+      CAPTURE(set->name);
+      const int padding = set->bf16_padding, width = set->bf16_tile_columns;
+      for (int steps : {padding, 2 * padding, 9 * padding}) {
+        const int all_rows = (set->bf16_tile_rows + padding - 1) / padding * padding;
+        std::vector<uint32_t> a(static_cast<size_t>(all_rows) * steps),
+            panel(static_cast<size_t>(steps) * width);
+        for (std::vector<uint32_t>* pairs : {&a, &panel})
+          for (uint32_t& pair : *pairs)
+            pair = nearest_bf16(static_cast<float>(random.normal())) |
+                   nearest_bf16(static_cast<float>(random.normal())) << 16;
+        for (int rows = 1; rows <= set->bf16_tile_rows; rows += rows < 3 ? 1 : 5)
+          for (int columns = 1; columns <= width; columns += columns < 3 ? 1 : 6)
+            for (auto [alpha, beta] :
+                 {std::pair{1.0f, 0.0f}, {1.0f, 1.0f}, {0.25f, 0.0f}, {-2.0f, 1.0f}, {1.0f, 0.5f}}) {
+              CAPTURE(rows);
+              CAPTURE(columns);
+              const int c_row = width + 3;
+              std::vector<float> d(static_cast<size_t>(c_row) * (rows + 1)), c(d.size(), 7.0f);
+              for (float& x : d) x = static_cast<float>(random.normal());
+              set->tile_bf16(rows, columns, steps, alpha, a.data(), steps, 1, panel.data(), beta,
+                             beta == 0 ? nullptr : d.data(), c_row, c.data(), c_row);
+              bool right = true, untouched = true;
+              for (int i = 0; i <= rows; ++i)
+                for (int j = 0; j < c_row; ++j) {
+                  const size_t place = static_cast<size_t>(i) * c_row + j;
+                  if (i == rows || j >= columns) {
+                    untouched = untouched && c[place] == 7.0f;
+                    continue;
                   }
-                const double added = static_cast<double>(beta) * static_cast<double>(d[place]);
-                // Products of bf16 numbers are exact in fp32; each of the 2 steps sums, the scaling and the last
-                // sum round to 2^-24 of what they are part of, and those of the unit may be cut off at 2^-23.
-                const double bound = std::ldexp(2.0 * steps + 3, -23) *
-                                     (std::abs(static_cast<double>(alpha)) * magnitude + std::abs(added));
-                right = right && std::abs(c[place] - (static_cast<double>(alpha) * sum + added)) <= bound;
-              }
-            CHECK(right);
-            CHECK(untouched);
-          }
+                  double sum = 0, magnitude = 0;
+                  for (int l = 0; l < steps; ++l)
+                    for (int half : {0, 16}) {
+                      const double product =
+                          static_cast<double>(from_bf16(a[i * steps + l] >> half & 0xFFFF)) *
+                          static_cast<double>(from_bf16(panel[l * width + j] >> half & 0xFFFF));
+                      sum += product, magnitude += std::abs(product);
+                    }
+                  const double added = static_cast<double>(beta) * static_cast<double>(d[place]);
+                  // Products of bf16 numbers are exact in fp32; each of the 2 steps sums, the scaling and the last
+                  // sum round to 2^-24 of what they are part of, and those of the unit may be cut off at 2^-23.
+                  const double bound = std::ldexp(2.0 * steps + 3, -23) *
+                                       (std::abs(static_cast<double>(alpha)) * magnitude + std::abs(added));
+                  right = right && std::abs(c[place] - (static_cast<double>(alpha) * sum + added)) <= bound;
+                }
+              CHECK(right);
+              CHECK(untouched);
+            }
+      }
     }
-  }
 }
 
 TEST_CASE("every instruction set transposes") {
-  for (const SimdKernels* set : available()) {
-    CAPTURE(set->name);
-    for (auto [rows, columns] : {std::pair{1, 1}, {16, 16}, {5, 33}, {32, 17}, {35, 50}}) {
-      const int x_row = columns + 3, y_row = rows + 2;
-      std::vector<uint32_t> x(static_cast<size_t>(rows) * x_row), y(static_cast<size_t>(columns) * y_row, 7);
-      for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint32_t>(i);
-      set->transpose(x.data(), x_row, rows, columns, y.data(), y_row);
-      bool right = true;
-      for (int j = 0; j < columns; ++j)
-        for (int i = 0; i < y_row; ++i)
-          right = right && y[j * y_row + i] == (i < rows ? x[i * x_row + j] : 7);
-      CHECK(right);
+  for (const SimdSet& each : simd_sets)
+    if (const SimdKernels* const set = each.kernels()) {
+      CAPTURE(set->name);
+      for (auto [rows, columns] : {std::pair{1, 1}, {16, 16}, {5, 33}, {32, 17}, {35, 50}}) {
+        const int x_row = columns + 3, y_row = rows + 2;
+        std::vector<uint32_t> x(static_cast<size_t>(rows) * x_row),
+            y(static_cast<size_t>(columns) * y_row, 7);
+        for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint32_t>(i);
+        set->transpose(x.data(), x_row, rows, columns, y.data(), y_row);
+        bool right = true;
+        for (int j = 0; j < columns; ++j)
+          for (int i = 0; i < y_row; ++i)
+            right = right && y[j * y_row + i] == (i < rows ? x[i * x_row + j] : 7);
+        CHECK(right);
+      }
     }
-  }
 }
 
 TEST_CASE(
     "every instruction set finds a row's largest value, its largest magnitude and where that is first") {
   TrainingRandom random(5);
-  for (const SimdKernels* set : available()) {
-    CAPTURE(set->name);
-    for (size_t n = 1; n <= 70; ++n) {
-      CAPTURE(n);
-      std::vector<float> x(n);
-      // Of few values, so that most rows have equal ones.
-      for (float& v : x) v = static_cast<float>(static_cast<int>(random.next_u64() % 9) - 4);
-      const auto by_magnitude = [](float a, float b) { return std::abs(a) < std::abs(b); };
-      const auto first = std::max_element(x.begin(), x.end(), by_magnitude) - x.begin();
-      CHECK(set->peak(x.data(), n) == static_cast<size_t>(first));
-      CHECK(set->magnitude(x.data(), n) == std::abs(x[first]));
-      CHECK(set->highest(x.data(), n) == *std::max_element(x.begin(), x.end()));
-      x[n / 2] = -INFINITY;
-      CHECK(set->peak(x.data(), n) == n / 2);
-      x[n - 1] = NAN;
-      CHECK(set->peak(x.data(), n) == n - 1);
-      CHECK(std::isnan(set->magnitude(x.data(), n)));
+  for (const SimdSet& each : simd_sets)
+    if (const SimdKernels* const set = each.kernels()) {
+      CAPTURE(set->name);
+      for (size_t n = 1; n <= 70; ++n) {
+        CAPTURE(n);
+        std::vector<float> x(n);
+        // Of few values, so that most rows have equal ones.
+        for (float& v : x) v = static_cast<float>(static_cast<int>(random.next_u64() % 9) - 4);
+        const auto by_magnitude = [](float a, float b) { return std::abs(a) < std::abs(b); };
+        const auto first = std::max_element(x.begin(), x.end(), by_magnitude) - x.begin();
+        CHECK(set->peak(x.data(), n) == static_cast<size_t>(first));
+        CHECK(set->magnitude(x.data(), n) == std::abs(x[first]));
+        CHECK(set->highest(x.data(), n) == *std::max_element(x.begin(), x.end()));
+        x[n / 2] = -INFINITY;
+        CHECK(set->peak(x.data(), n) == n / 2);
+        x[n - 1] = NAN;
+        CHECK(set->peak(x.data(), n) == n - 1);
+        CHECK(std::isnan(set->magnitude(x.data(), n)));
+      }
     }
-  }
 }
 
 TEST_CASE(
     "every instruction set's swish and its derivative agree with double precision at every length and "
     "slope") {
   TrainingRandom random(4);
-  for (const SimdKernels* set : available())
-    for (const float slope : {1.702f, 1.0f}) {
-      CAPTURE(set->name);
-      for (size_t n : {1, 3, 16, 37}) {
-        std::vector<float> z(n), y(n), g(n), grad(n, 1.0f);
-        for (size_t i = 0; i < n; ++i) z[i] = static_cast<float>(4 * random.normal()), g[i] = 0.5f;
-        set->swish(slope, z.data(), y.data(), n);
-        std::vector<float> alone(n, NAN);
-        set->swish_vjp(slope, z.data(), g.data(), true, grad.data(), n);
-        set->swish_vjp(slope, z.data(), g.data(), false, alone.data(), n);
-        for (size_t i = 0; i < n; ++i) {
-          const double s = 1 / (1 + std::exp(-slope * z[i]));
-          CHECK(y[i] == doctest::Approx(z[i] * s).epsilon(1e-5));
-          CHECK(grad[i] == doctest::Approx(1 + 0.5 * (s + slope * z[i] * s * (1 - s))).epsilon(1e-5));
-          CHECK(alone[i] == doctest::Approx(0.5 * (s + slope * z[i] * s * (1 - s))).epsilon(1e-5).scale(0.1));
+  for (const SimdSet& each : simd_sets)
+    if (const SimdKernels* const set = each.kernels())
+      for (const float slope : {1.702f, 1.0f}) {
+        CAPTURE(set->name);
+        for (size_t n : {1, 3, 16, 37}) {
+          std::vector<float> z(n), y(n), g(n), grad(n, 1.0f);
+          for (size_t i = 0; i < n; ++i) z[i] = static_cast<float>(4 * random.normal()), g[i] = 0.5f;
+          set->swish(slope, z.data(), y.data(), n);
+          std::vector<float> alone(n, NAN);
+          set->swish_vjp(slope, z.data(), g.data(), true, grad.data(), n);
+          set->swish_vjp(slope, z.data(), g.data(), false, alone.data(), n);
+          for (size_t i = 0; i < n; ++i) {
+            const double s = 1 / (1 + std::exp(-slope * z[i]));
+            CHECK(y[i] == doctest::Approx(z[i] * s).epsilon(1e-5));
+            CHECK(grad[i] == doctest::Approx(1 + 0.5 * (s + slope * z[i] * s * (1 - s))).epsilon(1e-5));
+            CHECK(alone[i] ==
+                  doctest::Approx(0.5 * (s + slope * z[i] * s * (1 - s))).epsilon(1e-5).scale(0.1));
+          }
         }
       }
-    }
 }
 
 }  // namespace

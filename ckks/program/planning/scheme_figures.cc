@@ -9,6 +9,8 @@
 
 namespace psm::program {
 
+static_assert(kLeastPeriod == ckks::SparseBootstrapPlan::kLeastSlots);
+
 LevelBudget budget_of(const ckks::Context& context) {
   return {.max_level = context.compute_level(),
           .entry_level = context.entry_level(),

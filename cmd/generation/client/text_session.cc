@@ -79,11 +79,11 @@ std::string TextSession::breakdown_table() const {
 std::vector<std::string> local_server(const char* name, const char* flag, const std::string& file,
                                       const KeyFiles& files, const std::string& state, const RingFlags& ring,
                                       const std::string& device, int64_t threads) {
-  std::vector<std::string> command{
-      sibling_command(name), flag, file, "--keys", files.evaluation, "--threads", std::to_string(threads)};
+  std::vector<std::string> command{sibling_command(name),  flag,       file,   "--keys",
+                                   files.evaluation,       "--device", device, "--threads",
+                                   std::to_string(threads)};
   if (!state.empty()) command.insert(command.end(), {"--state", state});
   if (ring.insecure) command.push_back("--insecure");
-  if (!device.empty()) command.insert(command.end(), {"--device", device});
   if (!ring.backend.empty()) command.insert(command.end(), {"--backend", ring.backend});
   return command;
 }

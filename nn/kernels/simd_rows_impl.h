@@ -1,0 +1,314 @@
+// What is done with rows of numbers. For simd_kernels_impl.h, which says how it is compiled.
+#pragma once
+
+#include "nn/kernels/simd_kernels.h"
+#include "nn/kernels/simd_vectors_impl.h"
+
+namespace psm::nn {
+namespace {
+
+// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln(2)/2; e^r by its Taylor polynomial of degree 6 (remainder
+// below 2^-23 relative there). n is rounded by adding and subtracting 1.5 * 2^23; ln 2 is split in two so
+// that n * ln 2 is exact in its leading part.
+inline Floats exponential(Floats x) {
+  constexpr float kRound = 12582912.0f;
+  const Ints tiny = x < all(-87.0f);
+  x = x > all(88.0f) ? all(88.0f) : x;
+  x = x < all(-87.0f) ? all(-87.0f) : x;
+  const Floats shifted = x * 1.44269504f + kRound;
+  const Floats n = shifted - kRound;
+  const Floats r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  Floats e = r * (1.0f / 720) + 1.0f / 120;
+  e = e * r + 1.0f / 24;
+  e = e * r + 1.0f / 6;
+  e = e * r + 0.5f;
+  e = e * r + 1.0f;
+  e = e * r + 1.0f;
+  const Ints exponent = ((Ints)shifted - 0x4B400000 + 127) << 23;
+  return tiny ? Floats{} : e * (Floats)exponent;
+}
+
+inline Floats sigmoid(Floats z) { return 1.0f / (1.0f + exponential(-z)); }
+
+void exponentials_of(float* values, size_t count) {
+  for_vectors(
+      count, [=](size_t i) { store(values + i, exponential(load(values + i))); },
+      [=](size_t i, size_t n) { store_part(values + i, exponential(load_part(values + i, n)), n); });
+}
+
+inline Floats swish_of(float slope, Floats z) { return z * sigmoid(slope * z); }
+
+void swish_array(float slope, const float* z, float* y, size_t count) {
+  for_vectors(
+      count, [=](size_t i) { store(y + i, swish_of(slope, load(z + i))); },
+      [=](size_t i, size_t n) { store_part(y + i, swish_of(slope, load_part(z + i, n)), n); });
+}
+
+// With s = sigmoid(slope z):  d swish / dz = s + slope z s (1 - s).
+inline Floats swish_derivative(float slope, Floats z) {
+  const Floats s = sigmoid(slope * z);
+  return s + slope * z * s * (1.0f - s);
+}
+
+void swish_vjp_array(float slope, const float* z, const float* grad_y, bool add, float* grad_z,
+                     size_t count) {
+  for_vectors(
+      count,
+      [=](size_t i) {
+        const Floats before = add ? load(grad_z + i) : Floats{};
+        store(grad_z + i, before + load(grad_y + i) * swish_derivative(slope, load(z + i)));
+      },
+      [=](size_t i, size_t n) {
+        const Floats before = add ? load_part(grad_z + i, n) : Floats{};
+        store_part(grad_z + i,
+                   before + load_part(grad_y + i, n) * swish_derivative(slope, load_part(z + i, n)), n);
+      });
+}
+
+float highest_of(const float* x, size_t count) {
+  const auto higher = [](Floats a, Floats b) { return b > a ? b : a; };
+  Floats best = all(x[0]);
+  for_vectors(
+      count, [&](size_t i) { best = higher(best, load(x + i)); },
+      [&](size_t i, size_t n) {
+        Floats part = load_part(x + i, n);
+        for (size_t lane = n; lane < kLanes; ++lane) part[lane] = x[i];
+        best = higher(best, part);
+      });
+  return highest_lane(best);
+}
+
+// |x|'s bits, as integers: in the order of |x|, NaN above all.
+inline Ints magnitudes(Floats x) { return (Ints)x & 0x7FFFFFFF; }
+inline Ints larger(Ints a, Ints b) { return b > a ? b : a; }
+inline int32_t largest_magnitude(const float* x, size_t count) {
+  Ints best{};
+  for_vectors(
+      count, [&](size_t i) { best = larger(best, magnitudes(load(x + i))); },
+      [&](size_t i, size_t n) { best = larger(best, magnitudes(load_part(x + i, n))); });
+  return largest_lane(best);
+}
+
+float magnitude_of(const float* x, size_t count) {
+  return ((Floats)(Ints{} + largest_magnitude(x, count)))[0];
+}
+
+size_t peak_of(const float* x, size_t count) {
+  constexpr int32_t kNowhere = 0x7FFFFFFF;
+  static constexpr int32_t kIndices[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const Ints best = Ints{} + largest_magnitude(x, count);
+  Ints first = Ints{} + kNowhere, index = (Ints)load_words(kIndices);
+  const auto smaller = [](Ints a, Ints b) { return b < a ? b : a; };
+  const auto look = [&](Floats v) {
+    first = smaller(first, magnitudes(v) == best ? index : Ints{} + kNowhere);
+    index += kLanes;
+  };
+  for_vectors(
+      count, [&](size_t i) { look(load(x + i)); },
+      [&](size_t i, size_t n) { look(load_part(x + i, n)); });  // of zeros behind the row the first is in it
+  return static_cast<size_t>(smallest_lane(first));
+}
+
+float dot_of(const float* a, const float* b, size_t count) {
+  Floats sum{};
+  for_vectors(
+      count, [&](size_t i) { sum += load(a + i) * load(b + i); },
+      [&](size_t i, size_t n) { sum += load_part(a + i, n) * load_part(b + i, n); });
+  return sum_of_lanes(sum);
+}
+
+void scale_of(float* x, float factor, size_t count) {
+  for_vectors(
+      count, [=](size_t i) { store(x + i, load(x + i) * factor); },
+      [=](size_t i, size_t n) { store_part(x + i, load_part(x + i, n) * factor, n); });
+}
+
+float exponentials_above(const float* x, float shift, size_t count, float* y) {
+  Floats sum{};
+  for_vectors(
+      count,
+      [&](size_t i) {
+        const Floats e = exponential(load(x + i) - shift);
+        store(y + i, e);
+        sum += e;
+      },
+      [&](size_t i, size_t n) {
+        store_part(y + i, exponential(load_part(x + i, n) - shift), n);
+        sum += load_part(y + i, n);
+      });
+  return sum_of_lanes(sum);
+}
+
+void softmax_vjp_of(const float* w, const float* g, float inner, size_t count, float* y) {
+  for_vectors(
+      count, [=](size_t i) { store(y + i, load(w + i) * (load(g + i) - inner)); },
+      [=](size_t i, size_t n) { store_part(y + i, load_part(w + i, n) * (load_part(g + i, n) - inner), n); });
+}
+
+// x^n by repeated squaring.
+inline Floats integer_power(Floats x, int n) {
+  Floats power = all(1.0f);
+#pragma GCC unroll 8
+  for (; n > 0; n >>= 1, x *= x)
+    if (n & 1) power *= x;
+  return power;
+}
+
+// visit(p) with an even p that the compiler knows, where it is one of the usual ones.
+template <typename Visit>
+inline float with_power(int p, Visit visit) {
+  switch (p) {
+    case 2:
+      return visit(2);
+    case 4:
+      return visit(4);
+    case 6:
+      return visit(6);
+    case 8:
+      return visit(8);
+    case 12:
+      return visit(12);
+    default:
+      return visit(p);
+  }
+}
+
+float powers_of(const float* x, float stretch, int p, size_t count, float* y) {
+  return with_power(
+      p, [=](int power) __attribute__((always_inline)) {
+        Floats sum{};
+        const auto powers = [=](Floats v) __attribute__((always_inline)) {
+          v *= stretch;
+          return integer_power(v * v, power / 2);
+        };
+        for_vectors(
+            count,
+            [&](size_t i) {
+              const Floats v = powers(load(x + i));
+              if (y) store(y + i, v);
+              sum += v;
+            },
+            [&](size_t i, size_t n) {
+              const Floats v = powers(load_part(x + i, n));
+              if (y) store_part(y + i, v, n);
+              sum += v;
+            });
+        return sum_of_lanes(sum);
+      });
+}
+
+void powers_vjp_of(const float* x, float stretch, int p, const float* g, float inner, float scale,
+                   size_t count, float* y) {
+  with_power(
+      p, [=](int power) __attribute__((always_inline)) {
+        const auto vjp = [=](Floats v, Floats grad) __attribute__((always_inline)) {
+          return integer_power(v * stretch, power - 1) * (grad - inner) * scale;
+        };
+        for_vectors(
+            count, [=](size_t i) { store(y + i, vjp(load(x + i), load(g + i))); },
+            [=](size_t i, size_t n) { store_part(y + i, vjp(load_part(x + i, n), load_part(g + i, n)), n); });
+        return 0.0f;
+      });
+}
+
+void accumulate_of(float* y, const float* x, size_t count) {
+  for_vectors(
+      count, [=](size_t i) { store(y + i, load(y + i) + load(x + i)); },
+      [=](size_t i, size_t n) { store_part(y + i, load_part(y + i, n) + load_part(x + i, n), n); });
+}
+
+void moments_of(const float* x, size_t count, float* mean, float* variance) {
+  Floats sum{}, squares{};
+  for_vectors(
+      count, [&](size_t i) { sum += load(x + i); }, [&](size_t i, size_t n) { sum += load_part(x + i, n); });
+  const float m = sum_of_lanes(sum) / static_cast<float>(count);
+  const auto square = [=](Floats v) { return (v - m) * (v - m); };
+  for_vectors(
+      count, [&](size_t i) { squares += square(load(x + i)); },
+      [&](size_t i, size_t n) {
+        float part[kLanes] = {};
+        store(part, square(load_part(x + i, n)));
+        squares += load_part(part, n);  // lanes behind the row count nothing
+      });
+  *mean = m;
+  *variance = sum_of_lanes(squares) / static_cast<float>(count);
+}
+
+void standardise_of(const float* x, float mean, float inverse, const float* gamma, const float* beta,
+                    size_t count, float* y) {
+  for_vectors(
+      count,
+      [=](size_t i) {
+        const Floats z = (load(x + i) - mean) * inverse * load(gamma + i);
+        store(y + i, beta ? z + load(beta + i) : z);
+      },
+      [=](size_t i, size_t n) {
+        const Floats z = (load_part(x + i, n) - mean) * inverse * load_part(gamma + i, n);
+        store_part(y + i, beta ? z + load_part(beta + i, n) : z, n);
+      });
+}
+
+void standardise_vjp_of(const float* x, const float* dy, float mean, float inverse, const float* gamma,
+                        size_t count, float* dx, float* dgamma, float* dbeta) {
+  Floats sum_h{}, sum_hz{};
+  const auto first = [&](Floats x_, Floats dy_, Floats gamma_, Floats dgamma_) {
+    const Floats z = (x_ - mean) * inverse, h = dy_ * gamma_;
+    sum_h += h;
+    sum_hz += h * z;
+    return dgamma_ + dy_ * z;
+  };
+  for_vectors(
+      count,
+      [&](size_t i) {
+        store(dgamma + i, first(load(x + i), load(dy + i), load(gamma + i), load(dgamma + i)));
+      },
+      [&](size_t i, size_t n) {
+        store_part(dgamma + i,
+                   first(load_part(x + i, n), load_part(dy + i, n), load_part(gamma + i, n),
+                         load_part(dgamma + i, n)),
+                   n);
+      });
+  if (dbeta) accumulate_of(dbeta, dy, count);
+  const float mean_h = dbeta ? sum_of_lanes(sum_h) / static_cast<float>(count) : 0.0f;
+  const float mean_hz = sum_of_lanes(sum_hz) / static_cast<float>(count);
+  const auto second = [&](Floats x_, Floats dy_, Floats gamma_) {
+    return (dy_ * gamma_ - mean_h - (x_ - mean) * inverse * mean_hz) * inverse;
+  };
+  for_vectors(
+      count,
+      [&](size_t i) { store(dx + i, load(dx + i) + second(load(x + i), load(dy + i), load(gamma + i))); },
+      [&](size_t i, size_t n) {
+        store_part(
+            dx + i,
+            load_part(dx + i, n) + second(load_part(x + i, n), load_part(dy + i, n), load_part(gamma + i, n)),
+            n);
+      });
+}
+
+inline Floats root(Floats x) {
+#if defined(PSM_MASKS)
+  return (Floats)_mm512_sqrt_ps((__m512)x);
+#else
+  for (int lane = 0; lane < kLanes; ++lane) x[lane] = __builtin_sqrtf(x[lane]);
+  return x;
+#endif
+}
+
+void adamw_of(const AdamWConstants& c, const float* decay, const float* gradient, size_t count, float* w,
+              float* m, float* v) {
+  for (size_t i = 0; i < count; i += kLanes) {
+    const size_t n = count - i < kLanes ? count - i : kLanes;
+    const bool whole = n == kLanes;
+    const auto take = [=](const float* p) { return whole ? load(p + i) : load_part(p + i, n); };
+    const auto put = [=](float* p, Floats x) { whole ? store(p + i, x) : store_part(p + i, x, n); };
+    const Floats g = take(gradient) * c.scale, weight = take(w);
+    const Floats mean = c.b1 * take(m) + (1 - c.b1) * g, square = c.b2 * take(v) + (1 - c.b2) * g * g;
+    put(m, mean);
+    put(v, square);
+    put(w, weight - c.rate * (mean * c.correct_m / (root(square * c.correct_v) + c.epsilon) +
+                              take(decay) * weight));
+  }
+}
+
+}  // namespace
+}  // namespace psm::nn

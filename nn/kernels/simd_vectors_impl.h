@@ -1,0 +1,85 @@
+// Vectors of PSM_LANES floats: loads and stores, whole and in part, loops over a row, what all lanes give
+// together. For simd_kernels_impl.h, which says how it is compiled.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace psm::nn {
+namespace {
+
+constexpr int kLanes = PSM_LANES;
+
+typedef float Floats __attribute__((vector_size(4 * PSM_LANES)));
+typedef int32_t Ints __attribute__((vector_size(4 * PSM_LANES)));
+typedef uint32_t Words __attribute__((vector_size(4 * PSM_LANES)));
+
+inline Floats load(const float* p) {
+  Floats v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void store(float* p, Floats v) { __builtin_memcpy(p, &v, sizeof v); }
+inline Floats all(float x) { return x - Floats{}; }
+inline Words load_words(const void* p) {
+  Words v;
+  __builtin_memcpy(&v, p, sizeof v);
+  return v;
+}
+inline void store_words(uint32_t* p, Words v) { __builtin_memcpy(p, &v, sizeof v); }
+
+// The first `count` lanes, with zeros behind them.
+#if defined(PSM_MASKS)
+inline __mmask16 first_lanes(size_t count) { return static_cast<__mmask16>((1u << count) - 1); }
+inline Floats load_part(const float* p, size_t count) {
+  return (Floats)_mm512_maskz_loadu_ps(first_lanes(count), p);
+}
+inline void store_part(float* p, Floats v, size_t count) {
+  _mm512_mask_storeu_ps(p, first_lanes(count), (__m512)v);
+}
+#else
+inline Floats load_part(const float* p, size_t count) {
+  Floats v{};
+  __builtin_memcpy(&v, p, count * sizeof(float));
+  return v;
+}
+inline void store_part(float* p, Floats v, size_t count) { __builtin_memcpy(p, &v, count * sizeof(float)); }
+#endif
+
+// Calls body(offset, lanes) on whole vectors and once on what is left.
+template <typename Whole, typename Rest>
+inline void for_vectors(size_t count, Whole whole, Rest rest) {
+  size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) whole(i);
+  if (i < count) rest(i, count - i);
+}
+
+// All lanes put together, by halves: of the lanes i and i + w first.
+template <typename Vector, typename Op>
+inline auto of_all_lanes(Vector v, Op op) {
+  for (int w = kLanes / 2; w > 0; w /= 2)
+    for (int lane = 0; lane < w; ++lane) v[lane] = op(v[lane], v[lane + w]);
+  return v[0];
+}
+#if defined(PSM_MASKS)
+inline float sum_of_lanes(Floats v) { return _mm512_reduce_add_ps((__m512)v); }
+inline float highest_lane(Floats v) { return _mm512_reduce_max_ps((__m512)v); }
+inline int32_t largest_lane(Ints v) { return _mm512_reduce_max_epi32((__m512i)v); }
+inline int32_t smallest_lane(Ints v) { return _mm512_reduce_min_epi32((__m512i)v); }
+#else
+inline float sum_of_lanes(Floats v) {
+  return of_all_lanes(v, [](float a, float b) { return a + b; });
+}
+inline float highest_lane(Floats v) {
+  return of_all_lanes(v, [](float a, float b) { return b > a ? b : a; });
+}
+inline int32_t largest_lane(Ints v) {
+  return of_all_lanes(v, [](int32_t a, int32_t b) { return b > a ? b : a; });
+}
+inline int32_t smallest_lane(Ints v) {
+  return of_all_lanes(v, [](int32_t a, int32_t b) { return b < a ? b : a; });
+}
+#endif
+
+}  // namespace
+}  // namespace psm::nn
