@@ -85,7 +85,7 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
 struct ToMeter {
   program::Program program;
   std::map<std::string, int> caches;
-  std::set<size_t> periods;
+  std::set<ckks::BootstrapKind> kinds;
 };
 
 int plan_command(int argc, char** argv) {
@@ -192,7 +192,7 @@ int plan_command(int argc, char** argv) {
         model ? attention::build_decode_program(*model, packing, weights)
               : attention::build_decode_shape_program(config, packing, {}, options, weights);
     alone.program = decode.at(static_cast<int>(position));
-    alone.periods = {static_cast<size_t>(packing.features)};  // as //cmd:generate does
+    alone.kinds = {{static_cast<size_t>(packing.features)}};  // as //cmd:generate does
     for (const std::string& name : attention::cache_names(packing, config.layers)) alone.caches[name] = 0;
     for (const nn::WeightInput& weight : decode.weights) weight_names.insert(weight.name);
   } else {
@@ -215,10 +215,10 @@ int plan_command(int argc, char** argv) {
   const program::KernelSeconds kernels = program::calibrate(context);
   Machine machine{context, kernels, program::figures_of(ckks::BootstrapPlan(context), kernels)};
   if (bootstrap_seconds > 0) machine.bootstrap.seconds = bootstrap_seconds;
-  const Metered one = machine.meter(alone.program, alone.caches, alone.periods, weight_names);
+  const Metered one = machine.meter(alone.program, alone.caches, alone.kinds, weight_names);
   std::map<int, Metered> together;
   for (const auto& [count, each] : in_step)
-    together[count] = machine.meter(each.program, each.caches, each.periods);
+    together[count] = machine.meter(each.program, each.caches, each.kinds);
   const Metered& metered = together.empty() ? one : together.rbegin()->second;
   const program::Plan& plan = metered.plan;
   const program::MeterReading& reading = metered.reading;
@@ -238,11 +238,12 @@ int plan_command(int argc, char** argv) {
     const auto count =
         std::count_if(plan.program.instructions.begin(), plan.program.instructions.end(),
                       [&](const program::Instruction& i) {
-                        return i.opcode == program::Opcode::kBootstrap && i.period == of.period;
+                        return i.opcode == program::Opcode::kBootstrap && i.bootstrap == of.kind;
                       });
     if (count > 0)
-      std::printf("  %-24s %lld of them, of %zu slots, each %s\n", "sparse bootstraps",
-                  static_cast<long long>(count), of.period, seconds_text(of.figures.seconds).c_str());
+      std::printf("  %-24s %lld of them, of %s, each %s\n", "sparse bootstraps",
+                  static_cast<long long>(count), of.kind.text().c_str(),
+                  seconds_text(of.figures.seconds).c_str());
     sparsely += count;
   }
   if (one_token) {

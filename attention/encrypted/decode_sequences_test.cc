@@ -121,8 +121,8 @@ void run_on_ciphertexts(const ModelConfig& config, int sequences, int steps) {
     for (const auto& [name, drop] : decoder(t).cache_drops) carried[name] = ckks::Level(kKeyLevel) - drop;
     programs.push_back(decoder(t).at(t));
   }
-  const int sparse = std::min(static_cast<int>(packing.period()), 256);
-  const TokenServer server(spec, programs, carried, sparse);
+  const size_t sparse = std::min(packing.period(), size_t{256});
+  const TokenServer server(spec, programs, carried, {{sparse}});
   const ckks::NoiseModel noise(server.context);
   const double bootstrap_std = ckks::predict_error(server.full).rms();
   std::map<std::string, ckks::Ciphertext> state;
@@ -130,8 +130,8 @@ void run_on_ciphertexts(const ModelConfig& config, int sequences, int steps) {
   for (int t = 0; t < steps; ++t) {
     CAPTURE(t);
     const program::Plan& plan = server.plans[t];
-    CHECK(program::bootstrap_periods(plan) ==
-          std::set<size_t>{packing.period() < 512 ? packing.period() : 0});
+    CHECK(program::bootstrap_kinds(plan) ==
+          std::set<ckks::BootstrapKind>{{packing.period() < 512 ? packing.period() : 0}});
     const auto tokens = tokens_at(texts, t);
     SlotVectors inputs = client_inputs(model, packing, tokens);
     for (const std::string& name : opened_at(decoder(t), t)) inputs[name].resize(512);

@@ -76,9 +76,11 @@ Values add(Builder& builder, const Values& x, const Values& y) {
 }  // namespace
 
 Values invert_row_sums(Builder& builder, Values row_sums, const FoldedLayer& folded,
-                       const approx::Approximation& inverse) {
+                       const approx::Approximation& inverse, size_t block) {
   Builder::Scope scope(builder, "denominator");
-  Values denominators = builder.refresh(add_biases(builder, row_sums, folded.denominator_offset));
+  Values denominators = add_biases(builder, row_sums, folded.denominator_offset);
+  for (const Value& denominator : denominators) builder.mark_blocks(denominator, block);
+  denominators = builder.refresh(denominators);
   for (Value& denominator : denominators) denominator = inverse.build(builder, denominator, "denominator");
   return builder.refresh(denominators);
 }

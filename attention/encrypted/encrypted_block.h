@@ -102,8 +102,10 @@ std::vector<program::Value> attention_of_scores(program::Builder&, size_t count,
                                                 const FoldedLayer&, const approx::Approximation& inverse,
                                                 const ScoreReader&);
 
-// 1 / (D + epsilon) as out of the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads.
+// 1 / (D + epsilon) as out of the polynomial of 1/x, from row_sum_factor * D of each ciphertext of heads. `block`:
+// adjacent slots with one D, where there are few enough of them for a bootstrap of blocks (bootstrap_kind.h).
 std::vector<program::Value> invert_row_sums(program::Builder&, std::vector<program::Value> row_sums,
-                                            const FoldedLayer&, const approx::Approximation& inverse);
+                                            const FoldedLayer&, const approx::Approximation& inverse,
+                                            size_t block = 1);
 
 }  // namespace psm::attention

@@ -193,8 +193,8 @@ TEST_CASE(
   for (const size_t period : program.value_period) CHECK(period <= 2048);
   program::BootstrapFigures figures;
   figures.seconds = figures.real_seconds = 12;
-  const program::CostModel costs(ckks::nominal_chain(ckks::secure_n16()), {}, {}, {{2048, 3, 14, figures}});
-  CHECK(program::bootstrap_periods(program::plan(program, {}, costs)) == std::set<size_t>{2048});
+  const program::CostModel costs(ckks::nominal_chain(ckks::secure_n16()), {}, {}, {{{2048}, 3, 14, figures}});
+  CHECK(program::bootstrap_kinds(program::plan(program, {}, costs)) == std::set<ckks::BootstrapKind>{{2048}});
 }
 
 TEST_CASE("prompts that do not fit, and tokens that the model lacks, are refused") {

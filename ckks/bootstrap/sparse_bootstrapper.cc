@@ -36,39 +36,100 @@ std::vector<Complex> halves(int n, Complex first, Complex second) {
   return out;
 }
 
-const Context& require_sparse(const Context& context, int slots) {
-  if (slots < SparseBootstrapPlan::kLeastSlots || slots > context.slots() / 2 ||
-      !std::has_single_bit(static_cast<unsigned>(slots))) {
-    throw Error(message("a sparse bootstrap of ", slots, " slots; a power of two from ",
-                        SparseBootstrapPlan::kLeastSlots, " to ", context.slots() / 2, " is possible"));
+// U of dft_factors.h, n x n.
+std::vector<std::vector<Complex>> slots_of_unit_vectors(int n) {
+  std::vector<std::vector<Complex>> columns;
+  for (int k = 0; k < n; ++k) {
+    std::vector<Complex> unit(n);
+    unit[k] = 1;
+    columns.push_back(slots_of_coefficients(unit));
+  }
+  return columns;
+}
+
+const Context& require_possible(const Context& context, const BootstrapKind& kind) {
+  if (!kind.sparse() || !kind.possible(static_cast<size_t>(context.slots()))) {
+    throw Error(message("a sparse bootstrap of ", kind.text(), " of ", context.slots(),
+                        "; possible are powers of two from ", BootstrapKind::kLeastPeriod,
+                        " to half of them, and ", BootstrapKind::kLeastBlocks, " to ",
+                        BootstrapKind::kMostBlocks, " blocks"));
   }
   return context;
 }
 
+// n: two real values are one complex number.
+int log_slots_of(const BootstrapKind& kind) {
+  return std::bit_width(kind.of_blocks() ? kind.blocks() / 2 : kind.period) - 1;
+}
+
 }  // namespace
 
-SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, int slots)
-    : context_(require_sparse(context, slots)),
-      log_slots_(std::bit_width(static_cast<unsigned>(slots)) - 1),
+SparseBootstrapPlan::SparseBootstrapPlan(const Context& context, BootstrapKind kind)
+    : context_(require_possible(context, kind)),
+      kind_(kind),
+      log_slots_(log_slots_of(kind)),
       eval_mod_(context) {
-  const ParameterSpec& spec = context.spec();
+  if (kind.of_blocks()) {
+    place_blocks();
+  } else {
+    place_periods();
+  }
+}
+
+void SparseBootstrapPlan::place_periods() {
+  const ParameterSpec& spec = context_.spec();
   const int down_levels = factor_count(log_slots_, kDownButterflies, 1, spec.stc_levels);
   const int up_levels = factor_count(log_slots_, kUpButterflies, 2, spec.cts_levels);
   const DftFactors down =
       on_slots(slots_to_coeffs_factors(log_slots_, split_butterflies(log_slots_, down_levels, false)),
-               context.slots());
+               context_.slots());
   DftFactors up = on_slots(
-      coeffs_to_slots_factors(log_slots_, split_butterflies(log_slots_, up_levels, true)), context.slots());
+      coeffs_to_slots_factors(log_slots_, split_butterflies(log_slots_, up_levels, true)), context_.slots());
   DiagonalMatrix& last = up.factors.back().matrix;
-  last = last.rows_scaled(halves(slots, 1, Complex(0, -1)));
+  last = last.rows_scaled(halves(slots(), 1, Complex(0, -1)));
   pre_rotation_ = -(down.shift + up.shift);
 
   const auto entry = Level::at(down_levels);
-  slots_to_coeffs_ = place(down, context, entry, lowering_scales(context, entry), baby_count);
-  coeffs_to_slots_ =
-      place(up, context, context.evalmod_level() + up_levels,
-            even_scales(Scale(eval_mod_.raised_scale() * repetitions()), eval_mod_.input_scale(), up_levels),
-            baby_count);
+  slots_to_coeffs_ = place(down, context_, entry, lowering_scales(context_, entry), baby_count);
+  coeffs_to_slots_ = place(up, context_, context_.evalmod_level() + up_levels,
+                           even_scales(raised_scale(), eval_mod_.input_scale(), up_levels), baby_count);
+}
+
+void SparseBootstrapPlan::place_blocks() {
+  const int n = slots(), period = static_cast<int>(kind_.period), block = static_cast<int>(kind_.block);
+  const std::vector<std::vector<Complex>> u = slots_of_unit_vectors(n);  // u[k][j]
+  DiagonalMatrix down(period, period), up(period, period);
+  for (int m = 0; m < 2 * n; ++m) {
+    std::vector<Complex> diagonal(period);
+    for (int s = 0; s < period; ++s) {
+      const int h = (s / block + m) % (2 * n);
+      diagonal[s] = u[h % n][s % n] * (h < n ? Complex(1) : Complex(0, 1));
+    }
+    down.add(m * block, diagonal);
+  }
+  for (int m = 0; m < n; ++m) {
+    std::vector<Complex> diagonal(period);
+    for (int s = 0; s < period; ++s) {
+      const int h = s / block;
+      diagonal[s] =
+          std::conj(u[h % n][(s + m) % n]) / static_cast<double>(n) * (h < n ? Complex(1) : Complex(0, -1));
+    }
+    up.add(m, diagonal);
+  }
+  const auto whole = [&](const DiagonalMatrix& matrix, int step, int span) {
+    return baby_step_giant_step(matrix.on_slots(context_.slots()), step, baby_count(span), true);
+  };
+  const auto entry = Level::at(1), last = context_.evalmod_level() + 1;
+  const std::vector<Scale> to_coeffs = lowering_scales(context_, entry),
+                           to_slots = even_scales(raised_scale(), eval_mod_.input_scale(), 2);
+  slots_to_coeffs_ = {place(whole(down, block, 2 * n), context_, entry, to_coeffs[0], to_coeffs[1])};
+  coeffs_to_slots_ = {place(whole(up, 1, n), context_, last, to_slots[1], to_slots[2])};
+}
+
+// A rotation by half of the slots leaves the last factor as it is.
+bool SparseBootstrapPlan::joins_conjugation() const {
+  const int period = kind_.of_blocks() ? static_cast<int>(kind_.period) : 2 * slots();
+  return 2 * period <= context_.slots();
 }
 
 PlacedTransform SparseBootstrapPlan::recombination(Recombine recombine) const {
@@ -114,8 +175,9 @@ KeyRequest SparseBootstrapPlan::key_request() const {
   trace().request_keys(context_, coeffs_to_slots_.back().level, request);
   for (const GaloisElement g : last_sum()) request.need_galois(g, context_.evalmod_level());
   eval_mod_.request_keys(request);
-  request_keys(recombination(Recombine::kParts).schedule, context_.chain(), context_.compute_level(),
-               request);
+  if (!kind_.of_blocks())
+    request_keys(recombination(Recombine::kParts).schedule, context_.chain(), context_.compute_level(),
+                 request);
   request.encapsulation = true;
   return request;
 }
@@ -124,8 +186,10 @@ BootstrapCost SparseBootstrapPlan::cost() const {
   BootstrapCost cost;
   add_cost(slots_to_coeffs_, cost);
   add_cost(coeffs_to_slots_, cost);
-  const PlacedTransform last[] = {recombination(Recombine::kWhole)};
-  add_cost(last, cost);
+  if (!kind_.of_blocks()) {
+    const PlacedTransform last[] = {recombination(Recombine::kWhole)};
+    add_cost(last, cost);
+  }
   cost.giant_rotations += 3;  // pre-rotation, to and from the ephemeral secret
   trace().add_cost(context_, cost);
   cost.hoisted_rotations += static_cast<int>(last_sum().size()) - 1;
@@ -133,53 +197,73 @@ BootstrapCost SparseBootstrapPlan::cost() const {
   return cost;
 }
 
-SparseBootstrapper::SparseBootstrapper(const Context& context, const Encoder& encoder, int slots)
-    : plan_(context, slots),
+SparseBootstrapper::SparseBootstrapper(const Context& context, const Encoder& encoder, BootstrapKind kind)
+    : plan_(context, kind),
       slots_to_coeffs_(context, encoder, plan_.slots_to_coeffs()),
       coeffs_to_slots_(context, encoder,
                        std::span(plan_.coeffs_to_slots()).first(plan_.coeffs_to_slots().size() - 1)),
-      last_to_slots_(context, encoder, std::span(plan_.coeffs_to_slots()).last(1)),
-      whole_(encode(context, encoder, plan_.recombination(SparseBootstrapPlan::Recombine::kWhole))),
-      real_(encode(context, encoder, plan_.recombination(SparseBootstrapPlan::Recombine::kReal))),
-      parts_(encode(context, encoder, plan_.recombination(SparseBootstrapPlan::Recombine::kParts))) {}
+      last_to_slots_(context, encoder, std::span(plan_.coeffs_to_slots()).last(1)) {
+  if (kind.of_blocks()) return;
+  for (const Recombine recombine : {Recombine::kWhole, Recombine::kReal, Recombine::kParts})
+    recombinations_.push_back(encode(context, encoder, plan_.recombination(recombine)));
+}
 
 size_t SparseBootstrapper::bytes() const {
-  return slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes() + last_to_slots_.bytes() + whole_.bytes() +
-         real_.bytes() + parts_.bytes();
+  size_t sum = slots_to_coeffs_.bytes() + coeffs_to_slots_.bytes() + last_to_slots_.bytes();
+  for (const EncodedTransform& recombination : recombinations_) sum += recombination.bytes();
+  return sum;
 }
 
 Ciphertext SparseBootstrapper::apply(const Evaluator& evaluator, const Ciphertext& input,
                                      std::vector<BootstrapStep>* steps) const {
-  return std::move(run(evaluator, input, whole_, steps)[0]);
+  if (plan_.kind().of_blocks()) return apply_real(evaluator, input, steps);
+  return std::move(run(evaluator, input, Recombine::kWhole, steps)[0]);
 }
 
 BootstrapParts SparseBootstrapper::apply_parts(const Evaluator& evaluator, const Ciphertext& input,
                                                std::vector<BootstrapStep>* steps) const {
-  std::vector<Ciphertext> parts = run(evaluator, input, parts_, steps);
+  std::vector<Ciphertext> parts = run(evaluator, input, Recombine::kParts, steps);
   return {std::move(parts[0]), std::move(parts[1])};
 }
 
 Ciphertext SparseBootstrapper::apply_real(const Evaluator& evaluator, const Ciphertext& input,
                                           std::vector<BootstrapStep>* steps) const {
-  return std::move(run(evaluator, input, real_, steps)[0]);
+  if (!plan_.kind().of_blocks()) return std::move(run(evaluator, input, Recombine::kReal, steps)[0]);
+  StepClock clock(steps);
+  return parts(evaluator, input, clock);
 }
 
-std::vector<Ciphertext> SparseBootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
-                                                const EncodedTransform& recombination,
-                                                std::vector<BootstrapStep>* steps) const {
-  StepClock clock(steps);
+Ciphertext SparseBootstrapper::rescaled(const Evaluator& evaluator, const Ciphertext& raised) const {
+  const Scale to = plan_.coeffs_to_slots().front().input_scale;
+  const Scale before(before_rescale(to, plan_.context().q(raised.level())));
+  Ciphertext x = evaluator.rescale(evaluator.multiply_scalar(raised, 1, Scale(before / raised.scale())));
+  x.settle_scale(to);
+  return x;
+}
+
+Ciphertext SparseBootstrapper::parts(const Evaluator& evaluator, const Ciphertext& input,
+                                     StepClock& clock) const {
   const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.raised_level(),
                          plan_.raised_scale()};
   Ciphertext x = raise.apply(evaluator, input, slots_to_coeffs_, clock);
+  if (plan_.kind().of_blocks()) x = rescaled(evaluator, x);
   x = plan_.trace().apply(evaluator, coeffs_to_slots_.apply(evaluator, std::move(x)));
   x = evaluator.sum_galois(last_to_slots_.apply(evaluator, std::move(x)), plan_.last_sum());
   clock.finished("CoeffsToSlots");
 
   x = plan_.eval_mod().apply(evaluator, std::move(x));
   clock.finished("EvalMod");
+  return x;
+}
 
-  const Ciphertext* const parts[] = {&x};
-  std::vector<Ciphertext> out = recombination.apply(evaluator, parts);
+std::vector<Ciphertext> SparseBootstrapper::run(const Evaluator& evaluator, const Ciphertext& input,
+                                                Recombine recombine,
+                                                std::vector<BootstrapStep>* steps) const {
+  PSM_CHECK(!plan_.kind().of_blocks(), "of blocks the real part alone");
+  StepClock clock(steps);
+  const Ciphertext x = parts(evaluator, input, clock);
+  const Ciphertext* const inputs[] = {&x};
+  std::vector<Ciphertext> out = recombinations_[static_cast<size_t>(recombine)].apply(evaluator, inputs);
   clock.finished("Recombine");
   return out;
 }

@@ -1,6 +1,6 @@
 // Bootstrapping of few values: n complex numbers, n a power of two from 4 to N/4, repeated with period n over
-// the N/2 slots. With one EvalMod and shorter transforms it takes some half of the full bootstrap's
-// time.
+// the N/2 slots; or 2n real ones in blocks (bootstrap_kind.h). With one EvalMod and shorter transforms it takes
+// some half of the full bootstrap's time, and of blocks less.
 //
 // Such a plaintext is a polynomial in Y = X^(N/2n): 2n of its N coefficients count.
 //
@@ -23,6 +23,16 @@
 //                     e = 1 and 0 on them, e u + rot_n(e u) is the real part, and with 0 and 1 the imaginary
 //                     one.
 //
+// Blocks of b slots: v_h, h < 2n, in the slots s with floor(s / b) mod 2n = h, enter as the n complex numbers
+// w_k = v_k + i v_{n+k}, and transforms read and write blocks. With U as in dft_factors.h and U^{-1} = U* / n,
+//
+//   SlotsToCoeffs  z_s = sum_h U[s mod n, h mod n] i^{[h >= n]} v_h: 2n diagonals, at multiples of b.
+//   CoeffsToSlots  u_s = sum_j U^{-1}[h mod n, j] (-i)^{[h >= n]} z_j, h the block of s: n diagonals, at 0 .. n-1,
+//                  behind a rescaling that brings down the scale. u + conj u is twice v_h in all of the block:
+//                  what EvalMod gives is the result, at the compute level, and step 6 falls away.
+//
+// Slots that are not equal in a block: their result is a mixture.
+//
 // |I| <= K with certainty, as in the full bootstrap; the union bound of overflow.h on rare, large I is over
 // 2n coefficients instead of N.
 //
@@ -34,6 +44,7 @@
 
 #include <vector>
 
+#include "ckks/bootstrap/kind/bootstrap_kind.h"
 #include "ckks/bootstrap/stages.h"
 
 namespace psm::ckks {
@@ -41,16 +52,18 @@ namespace psm::ckks {
 // Levels, scales, transforms as data, keys: everything that needs no encoded plaintext.
 class SparseBootstrapPlan {
  public:
-  static constexpr int kLeastSlots = 4;
-  // Throws Error if the context cannot bootstrap, or unless `slots` is a power of two from kLeastSlots to N/4.
-  SparseBootstrapPlan(const Context& context, int slots);
+  // Throws Error if the context cannot bootstrap, or not of this kind, or unless the kind is sparse.
+  SparseBootstrapPlan(const Context& context, BootstrapKind kind);
 
   const Context& context() const { return context_; }
-  int slots() const { return 1 << log_slots_; }
+  const BootstrapKind& kind() const { return kind_; }
+  int slots() const { return 1 << log_slots_; }                       // n
   int repetitions() const { return context_.slots() >> log_slots_; }  // N/2n
   Level entry_level() const { return Level::at(static_cast<int>(slots_to_coeffs_.size())); }
-  Level output_level() const { return context_.compute_level() - 1; }
-  Level raised_level() const { return context_.evalmod_level() + static_cast<int>(coeffs_to_slots_.size()); }
+  Level output_level() const { return context_.compute_level() - (kind_.of_blocks() ? 0 : 1); }
+  Level raised_level() const {
+    return coeffs_to_slots_.front().level + (kind_.of_blocks() ? 1 : 0);  // the rescaling
+  }
   RareMultiple rare_multiple() const { return eval_mod_.rare_multiple(log_slots_ + 1); }
 
   KeyRequest key_request() const;
@@ -59,8 +72,8 @@ class SparseBootstrapPlan {
 
   const std::vector<PlacedTransform>& slots_to_coeffs() const { return slots_to_coeffs_; }
   const std::vector<PlacedTransform>& coeffs_to_slots() const { return coeffs_to_slots_; }
-  // Step 6, from the compute level to the output level: re + i im, the real part alone, or both as two
-  // outputs.
+  // Step 6, where there are no blocks, from the compute level to the output level: re + i im, the real part
+  // alone, or both as two outputs.
   enum class Recombine { kWhole, kReal, kParts };
   PlacedTransform recombination(Recombine) const;
   // The trace, before the last factor of CoeffsToSlots, but for its last doubling, which follows with the
@@ -69,12 +82,15 @@ class SparseBootstrapPlan {
   std::vector<GaloisElement> last_sum() const;
   int pre_rotation() const { return pre_rotation_; }  // as in the full bootstrap
   const EvalModStage& eval_mod() const { return eval_mod_; }
-  Scale raised_scale() const { return coeffs_to_slots_.front().input_scale; }
+  Scale raised_scale() const { return Scale(eval_mod_.raised_scale() * repetitions()); }
 
  private:
-  bool joins_conjugation() const { return repetitions() >= 4; }
+  void place_periods();
+  void place_blocks();
+  bool joins_conjugation() const;
 
   const Context& context_;
+  BootstrapKind kind_;
   int log_slots_;
   EvalModStage eval_mod_;
   std::vector<PlacedTransform> slots_to_coeffs_, coeffs_to_slots_;
@@ -84,14 +100,15 @@ class SparseBootstrapPlan {
 class SparseBootstrapper {
  public:
   // Encodes the transforms' diagonals: a few megabytes.
-  SparseBootstrapper(const Context& context, const Encoder& encoder, int slots);
+  SparseBootstrapper(const Context& context, const Encoder& encoder, BootstrapKind kind);
 
   const SparseBootstrapPlan& plan() const { return plan_; }
   size_t bytes() const;
 
   // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(),
   // canonical scale. Throws Error where a key is missing or the level is too low. `steps`, if given, receives
-  // the time of each step.
+  // the time of each step. Of blocks
+  // apply() is apply_real().
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
                    std::vector<BootstrapStep>* steps = nullptr) const;
   // Two real vectors a, b travel as a + i b.
@@ -102,12 +119,17 @@ class SparseBootstrapper {
                         std::vector<BootstrapStep>* steps = nullptr) const;
 
  private:
-  std::vector<Ciphertext> run(const Evaluator& evaluator, const Ciphertext& input,
-                              const EncodedTransform& recombination, std::vector<BootstrapStep>* steps) const;
+  using Recombine = SparseBootstrapPlan::Recombine;
+
+  Ciphertext rescaled(const Evaluator& evaluator, const Ciphertext& raised) const;  // of blocks
+  // Steps 1 to 5.
+  Ciphertext parts(const Evaluator& evaluator, const Ciphertext& input, StepClock& clock) const;
+  std::vector<Ciphertext> run(const Evaluator& evaluator, const Ciphertext& input, Recombine,
+                              std::vector<BootstrapStep>* steps) const;
 
   SparseBootstrapPlan plan_;
   TransformChain slots_to_coeffs_, coeffs_to_slots_, last_to_slots_;
-  EncodedTransform whole_, real_, parts_;
+  std::vector<EncodedTransform> recombinations_;  // by Recombine; none of blocks
 };
 
 }  // namespace psm::ckks

@@ -13,8 +13,8 @@ namespace psm::ckks {
 namespace {
 
 struct Machine {
-  explicit Machine(int log_n, int slots)
-      : context(insecure_bootstrappable(log_n)), encoder(context), bootstrapper(context, encoder, slots) {}
+  Machine(int log_n, BootstrapKind kind)
+      : context(insecure_bootstrappable(log_n)), encoder(context), bootstrapper(context, encoder, kind) {}
 
   Ciphertext encrypt(const std::vector<Complex>& z, Level level) {
     return expand(encryptor.encrypt(encoder.encode(z, level)));
@@ -36,9 +36,9 @@ struct Machine {
 };
 
 TEST_CASE("n uniform complex values come back in every repetition, for n from 4 to N/4") {
-  for (const int slots : {4, 16, 32, 256}) {
+  for (const size_t slots : {4, 16, 32, 256}) {
     CAPTURE(slots);
-    Machine m(10, slots);
+    Machine m(10, {slots});
     const SparseBootstrapPlan& plan = m.bootstrapper.plan();
     const std::vector<Complex> z = uniform_vector(slots, 1);
     const Ciphertext out = m.bootstrapper.apply(m.evaluator, m.encrypt(z, plan.entry_level()));
@@ -52,7 +52,7 @@ TEST_CASE("n uniform complex values come back in every repetition, for n from 4 
 }
 
 TEST_CASE("two real vectors come back apart, and of real slots the real part alone") {
-  Machine m(10, 32);
+  Machine m(10, {32});
   const std::vector<Complex> z = uniform_vector(32, 5);
   std::vector<Complex> re, im;
   for (const Complex& value : z) re.push_back(value.real()), im.push_back(value.imag());
@@ -68,8 +68,46 @@ TEST_CASE("two real vectors come back apart, and of real slots the real part alo
   }
 }
 
+// Real values, equal in blocks.
+std::vector<Complex> in_blocks(const BootstrapKind& kind, int seed) {
+  std::vector<Complex> z(kind.period);
+  const std::vector<Complex> values = uniform_vector(static_cast<int>(kind.blocks()), seed);
+  for (size_t s = 0; s < z.size(); ++s) z[s] = values[s / kind.block].real();
+  return z;
+}
+
+TEST_CASE("real values in blocks come back in theirs, a level higher, in periods up to all slots") {
+  for (const BootstrapKind kind : {BootstrapKind{16, 2}, {64, 8}, {256, 32}, {128, 8}, {512, 64}, {512, 8}}) {
+    CAPTURE(kind.text());
+    Machine m(10, kind);
+    const SparseBootstrapPlan& plan = m.bootstrapper.plan();
+    const std::vector<Complex> z = in_blocks(kind, 1);
+    const Ciphertext out = m.bootstrapper.apply_real(m.evaluator, m.encrypt(z, plan.entry_level()));
+    CHECK(plan.entry_level() == 1);
+    CHECK(out.level() == m.context.compute_level());
+    CHECK(out.scale() == m.context.scale(out.level()));
+    const Precision p = m.precision_of(out, z);
+    MESSAGE(kind.text(), ": mean ", p.mean, " bits, worst ", p.worst, " bits");
+    CHECK(p.mean > 19);
+    CHECK(p.worst > 18);
+    // Again, from the level where the first ended.
+    CHECK(m.precision_of(m.bootstrapper.apply_real(m.evaluator, out), z).mean > 18.5);
+  }
+}
+
+TEST_CASE("a bootstrap of blocks of constants, zero and the ends of the range included") {
+  Machine m(10, {64, 8});
+  for (const double value : {0.0, 1.0, -1.0, 0.3}) {
+    const std::vector<Complex> z(64, value);
+    const Precision p = m.precision_of(
+        m.bootstrapper.apply_real(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level())), z);
+    CHECK(p.mean > 19);
+    CHECK(p.worst > 18);
+  }
+}
+
 TEST_CASE("a sparse bootstrap of constants, zero and the ends of the range included") {
-  Machine m(11, 64);
+  Machine m(11, {64});
   for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {
     const std::vector<Complex> z(64, value);
     const Precision p = m.precision_of(
@@ -80,14 +118,14 @@ TEST_CASE("a sparse bootstrap of constants, zero and the ends of the range inclu
 }
 
 TEST_CASE("inputs above the entry level are brought down, and results bootstrap again") {
-  Machine m(10, 32);
+  Machine m(10, {32});
   const std::vector<Complex> z = uniform_vector(32, 2);
   const Ciphertext once = m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.context.compute_level()));
   CHECK(m.precision_of(m.bootstrapper.apply(m.evaluator, once), z).mean > 18.5);
 }
 
 TEST_CASE("of slots without the period their mean over the repetitions comes out") {
-  Machine m(10, 32);
+  Machine m(10, {32});
   const std::vector<Complex> z = uniform_vector(m.context.slots(), 3);
   std::vector<Complex> mean(32);
   for (size_t j = 0; j < z.size(); ++j) mean[j % 32] += z[j] * 32.0 / static_cast<double>(z.size());
@@ -97,10 +135,12 @@ TEST_CASE("of slots without the period their mean over the repetitions comes out
 
 TEST_CASE("sparse bootstraps of impossible sizes, levels and keys are refused") {
   const Context context(insecure_bootstrappable(10));
-  for (const int slots : {-4, 0, 1, 2, 3, 48, 512})
-    CHECK_THROWS_AS(SparseBootstrapPlan(context, slots), Error);
-  CHECK_THROWS_AS(SparseBootstrapPlan(Context(insecure_leveled(10, 4)), 16), Error);
-  Machine m(10, 64);
+  for (const size_t slots : {0, 1, 2, 3, 48, 512})
+    CHECK_THROWS_AS(SparseBootstrapPlan(context, {slots}), Error);
+  for (const BootstrapKind kind : {BootstrapKind{0, 8}, {64, 16}, {256, 2}, {96, 12}, {1024, 16}})
+    CHECK_THROWS_AS(SparseBootstrapPlan(context, kind), Error);
+  CHECK_THROWS_AS(SparseBootstrapPlan(Context(insecure_leveled(10, 4)), {16}), Error);
+  Machine m(10, {64});
   const std::vector<Complex> z = uniform_vector(64, 4);
   CHECK_THROWS_AS(m.bootstrapper.apply(m.evaluator, m.encrypt(z, m.bootstrapper.plan().entry_level() - 1)),
                   Error);
@@ -112,7 +152,7 @@ TEST_CASE("sparse bootstraps of impossible sizes, levels and keys are refused") 
 TEST_CASE(
     "the sparse plan of the default parameters: twelve levels, no overflow, half the work of the full one") {
   const Context context(secure_n16());
-  const SparseBootstrapPlan plan(context, 1 << 10);
+  const SparseBootstrapPlan plan(context, {1 << 10});
   CHECK(plan.entry_level() == 2);
   CHECK(plan.output_level() - plan.entry_level() == 12);
   CHECK(plan.raised_level() == context.max_level() - 1);
@@ -127,9 +167,10 @@ TEST_CASE(
 
 TEST_CASE("up to 2^8 slots come to coefficients in one level") {
   const Context context(secure_n16());
-  for (const auto& [slots, levels] : {std::pair(1 << 14, 12), {1 << 9, 12}, {1 << 8, 13}, {1 << 4, 13}}) {
+  for (const auto& [slots, levels] :
+       {std::pair(size_t{1} << 14, 12), {size_t{1} << 9, 12}, {size_t{1} << 8, 13}, {size_t{1} << 4, 13}}) {
     CAPTURE(slots);
-    const SparseBootstrapPlan plan(context, slots);
+    const SparseBootstrapPlan plan(context, {slots});
     CHECK(plan.output_level() - plan.entry_level() == levels);
   }
 }

@@ -14,9 +14,10 @@ Builder::Builder(size_t slots) {
   program_.slots = slots;
 }
 
-Value Builder::new_value(bool real, size_t period) {
+Value Builder::new_value(bool real, size_t period, size_t block) {
   program_.value_is_real.push_back(real);
   program_.value_period.push_back(period);
+  program_.value_block.push_back(block);
   conjugate_of_.push_back(-1);
   return Value{program_.value_count() - 1};
 }
@@ -249,7 +250,7 @@ std::vector<Value> Builder::refresh(std::span<const Value> values) {
   for (Value value : values) {
     auto [found, is_new] = refreshed.try_emplace(value.id);
     if (is_new) {
-      found->second = new_value(is_real(value), period(value));
+      found->second = new_value(is_real(value), period(value), program_.value_block[value.id]);
       instruction.arguments.push_back(value);
       instruction.results.push_back(found->second);
     }
@@ -272,6 +273,15 @@ void Builder::check_range(Value value, double lo, double hi, std::string what, c
 Value Builder::mark_real(Value value) {
   require(value);
   program_.value_is_real[value.id] = 1;
+  return value;
+}
+
+Value Builder::mark_blocks(Value value, size_t block) {
+  require(value);
+  if (!std::has_single_bit(block) || block > period(value))
+    throw Error(message("[", label_, "]: blocks of ", block, " slots in a period of ", period(value),
+                        "; give a power of two that divides it"));
+  program_.value_block[value.id] = block;
   return value;
 }
 

@@ -180,17 +180,20 @@ void validate_linear(const ckks::LinearTransform& map, const Instruction& instru
 
 namespace {
 
-// The values of a sparse bootstrap repeat with its period.
-void validate_sparse(const Instruction& instruction, const Program& program, const std::string& where) {
-  if (instruction.period < kLeastPeriod || instruction.period > program.slots / 2 ||
-      !std::has_single_bit(instruction.period))
-    throw Error(message(where, ": a sparse bootstrap of ", instruction.period, " of ", program.slots,
-                        " slots; a power of two from ", kLeastPeriod, " to half of them is possible"));
+// A bootstrap keeps what its values repeat.
+void validate_bootstrap(const Instruction& instruction, const Program& program, const std::string& where) {
+  const ckks::BootstrapKind& kind = instruction.bootstrap;
+  if (!kind.possible(program.slots))
+    throw Error(message(where, ": a bootstrap of ", kind.text(), " of ", program.slots, " is not possible"));
+  if (kind.of_blocks() && instruction.arguments.size() > 1)
+    throw Error(message(where, ": ", instruction.arguments.size(), " values; one of blocks takes one"));
   for (Value argument : instruction.arguments) {
-    const size_t period = program.value_period[argument.id];
-    if (period > instruction.period)
-      throw Error(message(where, ": value ", argument.id, " repeats with period ", period,
-                          ", which a sparse bootstrap of ", instruction.period, " slots would lose"));
+    const size_t period = program.value_period[argument.id], block = program.value_block[argument.id];
+    const bool real = program.value_is_real[argument.id] != 0;
+    if (!kind.keeps(period, block, real))
+      throw Error(message(where, ": value ", argument.id, ", ", real ? "real" : "complex",
+                          ", repeats with period ", period, " in blocks of ", block,
+                          ", which a bootstrap of ", kind.text(), " would lose"));
   }
 }
 
@@ -200,9 +203,11 @@ void validate(const Program& program) {
   if (program.slots < 2 || !std::has_single_bit(program.slots))
     throw Error(
         message("a program on ", program.slots, " slots: their number must be a power of two, at least 2"));
-  if (program.value_period.size() != program.value_is_real.size())
-    throw Error(message("a program with periods for ", program.value_period.size(), " of ",
-                        program.value_count(), " values; give one to each"));
+  if (program.value_period.size() != program.value_is_real.size() ||
+      program.value_block.size() != program.value_is_real.size())
+    throw Error(message("a program with periods for ", program.value_period.size(), " and blocks for ",
+                        program.value_block.size(), " of ", program.value_count(),
+                        " values; give one to each"));
   std::vector<char> defined(program.value_is_real.size(), 0);
   auto is_defined = [&](Value value) {
     return value.id >= 0 && value.id < program.value_count() && defined[value.id];
@@ -267,7 +272,7 @@ void validate(const Program& program) {
             if (!program.value_is_real[argument.id])
               throw Error(message(where, ": value ", argument.id,
                                   " is complex; only two real values share a bootstrap"));
-        if (instruction.period != 0) validate_sparse(instruction, program, where);
+        if (instruction.opcode == Opcode::kBootstrap) validate_bootstrap(instruction, program, where);
         break;
       case Opcode::kInput:
       case Opcode::kAdd:

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "ckks/bootstrap/kind/bootstrap_kind.h"
 #include "ckks/linalg/linear_transform.h"
 #include "ckks/poly/series.h"
 
@@ -54,16 +55,15 @@ enum class Opcode {
   kLinear,          // (a1, ..., am; map) -> outputs of the transform  double-hoisted, one rescale
   kSeries,          // (x; c) -> sum_k c_k T_k(x), x in [-1, 1]
   kRefresh,         // (a1, ..., am) -> the same values; the planner may bootstrap any of them here
-  kBootstrap,  // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner); of all slots,
-               // or a sparse one of `period` slots, for values that repeat with a divisor of that period
+  kBootstrap,  // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner); of a kind
+               // that keeps what they repeat (one of blocks takes one value)
 };
 const char* name(Opcode);
 // Every reader of programs switches over all opcodes, without a default (a new one must be decided everywhere
 // before anything compiles), and ends here for what is none of them. `reader` names it.
 [[noreturn]] void refuse_opcode(const char* reader, Opcode);
 
-constexpr size_t kMostSummed = 8;   // terms of kSumOfRotations: 2, 4 or 8
-constexpr size_t kLeastPeriod = 4;  // of a sparse bootstrap (bootstrap/sparse_bootstrapper.h)
+constexpr size_t kMostSummed = 8;  // terms of kSumOfRotations: 2, 4 or 8
 
 struct Instruction {
   Opcode opcode{};
@@ -73,7 +73,7 @@ struct Instruction {
   std::vector<int> offsets{};                             // kRotate, kSumOfRotations
   std::shared_ptr<const ckks::LinearTransform> linear{};  // kLinear; offsets modulo the slots
   std::shared_ptr<const ckks::Series> series{};           // kSeries
-  size_t period = 0;    // kBootstrap: of a sparse one, N/4 at most; 0: all slots
+  ckks::BootstrapKind bootstrap{};                        // kBootstrap
   std::string label{};  // "layer 0 / attention / scores", for ledger and errors
 };
 
@@ -99,6 +99,8 @@ struct Program {
   std::vector<char> value_is_real;  // by value id: imaginary parts are zero (up to noise)
   // By value id: the slots repeat with this period, a power of two; `slots` where nothing is known.
   std::vector<size_t> value_period;
+  // By value id: so many adjacent slots are equal, a power of two; 1 where nothing is known.
+  std::vector<size_t> value_block;
 
   int value_count() const { return static_cast<int>(value_is_real.size()); }
 };
@@ -168,6 +170,8 @@ class Builder {
   void check_range(Value, double lo, double hi, std::string what, ckks::Plain where = {});
   // The imaginary part is known to vanish although the rules of inference cannot see it.
   Value mark_real(Value);
+  // Slots are known to be equal in blocks of so many, a power of two; no rule infers it, refresh() keeps it.
+  Value mark_blocks(Value, size_t block);
 
   size_t slots() const { return program_.slots; }
   bool is_real(Value) const;
@@ -189,7 +193,7 @@ class Builder {
 
  private:
   Value append(Instruction, bool real, size_t least_period = 1);
-  Value new_value(bool real, size_t period);
+  Value new_value(bool real, size_t period, size_t block = 1);
   void require(Value) const;
   bool conjugates(Value, Value) const;
   Program program_;

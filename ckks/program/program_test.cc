@@ -129,12 +129,41 @@ TEST_CASE("a sparse bootstrap is valid where its values repeat with its period")
     Program sparse = program;
     sparse.value_is_real.push_back(1);
     sparse.value_period.push_back(4);
+    sparse.value_block.push_back(1);
     sparse.instructions.push_back(
-        {.opcode = Opcode::kBootstrap, .arguments = {{1}}, .results = {{2}}, .period = period});
+        {.opcode = Opcode::kBootstrap, .arguments = {{1}}, .results = {{2}}, .bootstrap = {period}});
     return sparse;
   };
   for (const size_t period : {0, 4, 8, 16}) CHECK_NOTHROW(validate(with(period)));
   for (const size_t period : {1, 2, 12, 32}) CHECK_THROWS_AS(validate(with(period)), Error);
+}
+
+TEST_CASE("a bootstrap of blocks is valid for one real value whose slots are known to be equal in them") {
+  Builder b(64);
+  const Value real = b.mark_blocks(b.negate(b.input("x", true, 32)), 4);
+  CHECK_THROWS_AS(b.mark_blocks(real, 3), Error);
+  CHECK_THROWS_AS(b.mark_blocks(real, 64), Error);
+  const Value complex = b.mark_blocks(b.negate(b.input("z", false, 32)), 4);
+  b.output("x", b.refresh(real));
+  b.output("z", complex);
+  const Program program = std::move(b).finish();
+  const auto with = [&](const std::vector<Value>& arguments, ckks::BootstrapKind kind) {
+    Program one = program;
+    one.instructions.back() = {.opcode = Opcode::kBootstrap, .arguments = arguments, .bootstrap = kind};
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      one.instructions.back().results.push_back({one.value_count()});
+      one.value_is_real.push_back(1), one.value_period.push_back(32), one.value_block.push_back(4);
+    }
+    one.outputs.clear();
+    return one;
+  };
+  for (const ckks::BootstrapKind kind : {ckks::BootstrapKind{32, 4}, {32, 2}, {64, 4}, {32, 1}, {0, 1}})
+    CHECK_NOTHROW(validate(with({real}, kind)));
+  // Longer blocks, a shorter period, too few blocks, none; a complex value; two.
+  for (const ckks::BootstrapKind kind : {ckks::BootstrapKind{64, 8}, {16, 2}, {32, 8}, {0, 4}})
+    CHECK_THROWS_AS(validate(with({real}, kind)), Error);
+  CHECK_THROWS_AS(validate(with({complex}, {32, 4})), Error);
+  CHECK_THROWS_AS(validate(with({real, real}, {32, 4})), Error);
 }
 
 TEST_CASE("a program that uses a value before its definition, or pairs complex values, is not valid") {
@@ -151,6 +180,7 @@ TEST_CASE("a program that uses a value before its definition, or pairs complex v
   Program paired = good;
   paired.value_is_real.insert(paired.value_is_real.end(), 2, 0);
   paired.value_period.insert(paired.value_period.end(), 2, 8);
+  paired.value_block.insert(paired.value_block.end(), 2, 1);
   paired.instructions.push_back(
       {.opcode = Opcode::kBootstrap, .arguments = {{0}, {1}}, .results = {{3}, {4}}});
   CHECK_THROWS_AS(validate(paired), Error);

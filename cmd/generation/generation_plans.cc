@@ -22,7 +22,8 @@ using SparsePlans = std::vector<std::unique_ptr<const ckks::SparseBootstrapPlan>
 constexpr double kWorthLessMemory = 1.03;
 
 // One for both programs if it can hold all that they refresh, else one of F slots, which holds all of the
-// token's but what GELU reads and makes, and one for that too if it is few values.
+// token's but what GELU reads and makes, and one for that too if it is few values; and of blocks for the
+// token's denominators.
 SparsePlans offered(const ckks::Context& context, const attention::Packing& packing,
                     const std::optional<program::Program>& prompt, const program::Program& token) {
   SparsePlans plans;
@@ -31,11 +32,12 @@ SparsePlans offered(const ckks::Context& context, const attention::Packing& pack
   const size_t of_token = program::longest_refreshed(token),
                of_both = prompt ? std::max(of_token, program::longest_refreshed(*prompt)) : of_token;
   const size_t period = of_both <= most ? of_both : of_token;
-  std::set<size_t> periods;
-  if (period >= program::kLeastPeriod && period <= most) periods.insert(period);
-  if (of_both > most && F <= most) periods.insert(F);
-  for (const size_t slots : periods)
-    plans.push_back(std::make_unique<const ckks::SparseBootstrapPlan>(context, static_cast<int>(slots)));
+  std::set<ckks::BootstrapKind> kinds = program::refreshed_blocks(token);
+  if (period > 0) kinds.insert({period});
+  if (of_both > most) kinds.insert({F});
+  for (const ckks::BootstrapKind& kind : kinds)
+    if (kind.possible(static_cast<size_t>(context.slots())))
+      plans.push_back(std::make_unique<const ckks::SparseBootstrapPlan>(context, kind));
   return plans;
 }
 
@@ -148,11 +150,10 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
 
   for (const int position : decode.all_rotations)
     token.keys = program::with_constants(token, constants_(position), costs).keys;
-  std::set<size_t> periods = program::bootstrap_periods(token);
-  if (prompt_program) periods.merge(program::bootstrap_periods(prompt));
-  if (!periods.contains(0)) bootstrap.reset();
-  std::erase_if(sparse,
-                [&](const auto& plan) { return !periods.contains(static_cast<size_t>(plan->slots())); });
+  std::set<ckks::BootstrapKind> kinds = program::bootstrap_kinds(token);
+  if (prompt_program) kinds.merge(program::bootstrap_kinds(prompt));
+  if (!kinds.contains({})) bootstrap.reset();
+  std::erase_if(sparse, [&](const auto& plan) { return !kinds.contains(plan->kind()); });
   const std::vector<const ckks::SparseBootstrapPlan*> used = pointers(sparse);
   token_keys = program::key_request(token, bootstrap.get(), used);
   token_reading = program::meter(token, costs, 2, {weight_names.begin(), weight_names.end()});
@@ -162,7 +163,7 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
   }
   keys = token_keys;
   keys.merge(prompt_keys);
-  if (!periods.empty()) bootstrap_error_std = ckks::predict_error(ckks::BootstrapPlan(*context)).rms();
+  if (!kinds.empty()) bootstrap_error_std = ckks::predict_error(ckks::BootstrapPlan(*context)).rms();
 }
 
 GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint64_t id,

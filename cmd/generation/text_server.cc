@@ -69,7 +69,7 @@ TextServer::TextServer(const GenerationPlans& plans, HeldKeys& keys, KeptText& k
       evaluator_(chosen_.engine(), chosen_.keys()) {
   if (d_.bootstrap) bootstrapper_ = std::make_unique<const ckks::Bootstrapper>(*d_.context, encoder_);
   for (const auto& plan : d_.sparse)
-    sparse_.push_back(std::make_unique<const ckks::SparseBootstrapper>(*d_.context, encoder_, plan->slots()));
+    sparse_.push_back(std::make_unique<const ckks::SparseBootstrapper>(*d_.context, encoder_, plan->kind()));
 }
 
 Greeting TextServer::greeting() const {

@@ -12,13 +12,13 @@
 namespace psm::cmd {
 
 Metered Machine::meter(const program::Program& program, const std::map<std::string, int>& caches,
-                       std::set<size_t> periods, const std::set<std::string>& weight_names) const {
+                       std::set<ckks::BootstrapKind> kinds, const std::set<std::string>& weight_names) const {
   std::vector<program::SparseFigures> sparse;
-  periods.insert(program::longest_refreshed(program));
-  for (const size_t period : periods)
-    if (period >= program::kLeastPeriod && period <= program.slots / 2)
-      sparse.push_back(
-          program::figures_of(ckks::SparseBootstrapPlan(context, static_cast<int>(period)), kernels));
+  kinds.insert({program::longest_refreshed(program)});
+  kinds.merge(program::refreshed_blocks(program));
+  for (const ckks::BootstrapKind& kind : kinds)
+    if (kind.sparse() && kind.possible(program.slots))
+      sparse.push_back(program::figures_of(ckks::SparseBootstrapPlan(context, kind), kernels));
   const program::CostModel costs(context.chain(), kernels, bootstrap, sparse);
   const program::LevelBudget budget = program::budget_of(context);
   program::Plan plan = caches.empty() ? program::plan(program, budget, costs)

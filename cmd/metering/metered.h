@@ -24,9 +24,9 @@ struct Machine {
   program::BootstrapFigures bootstrap;
 
   // `caches`: of a further token (token_plans in generation_plans.h); none: a whole pass. Sparse bootstraps are
-  // offered for the longest values and for `periods`.
+  // offered for the longest values, for those of blocks and for `kinds`.
   Metered meter(const program::Program& program, const std::map<std::string, int>& caches,
-                std::set<size_t> periods, const std::set<std::string>& weight_names = {}) const;
+                std::set<ckks::BootstrapKind> kinds, const std::set<std::string>& weight_names = {}) const;
 };
 
 // What keys and values take in memory, and how they are kept: "12 ciphertexts at level 10, 138.41 MB".

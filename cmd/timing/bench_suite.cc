@@ -290,7 +290,7 @@ class Suite {
   void sparse_bootstrap() {
     if (options_.starting) options_.starting("bootstrap_sparse");
     const int n = std::min(kSparseSlots, context_.slots() / 4);
-    const ckks::SparseBootstrapper bootstrapper(context_, encoder_, n);
+    const ckks::SparseBootstrapper bootstrapper(context_, encoder_, {static_cast<size_t>(n)});
     const ckks::SparseBootstrapPlan& plan = bootstrapper.plan();
     const ckks::EvaluationKeys keys = generator_.evaluation_keys(plan.key_request());
     const ckks::Evaluator evaluator(context_, keys);
@@ -362,7 +362,8 @@ std::vector<BenchRow> ckks_suite(const ckks::Context& context, const BenchOption
 size_t ckks_suite_bytes(const ckks::Context& context) {
   const ckks::BootstrapPlan plan(context);
   const program::BootstrapFigures figures = program::figures_of(plan, {});
-  const ckks::SparseBootstrapPlan sparse(context, std::min(kSparseSlots, context.slots() / 4));
+  const ckks::SparseBootstrapPlan sparse(context,
+                                         {static_cast<size_t>(std::min(kSparseSlots, context.slots() / 4))});
   return std::max(plan.key_bytes() + static_cast<size_t>(figures.memory_bytes), sparse.key_bytes()) +
          static_cast<size_t>(figures.scratch_bytes);
 }

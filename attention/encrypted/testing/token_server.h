@@ -17,22 +17,22 @@ namespace psm::attention {
 
 class TokenServer {
  public:
-  // `carried`: levels of what is handed on. Sparse bootstraps of `sparse` slots are offered.
+  // `carried`: levels of what is handed on. These sparse bootstraps are offered.
   TokenServer(const ckks::ParameterSpec&, const std::vector<program::Program>&,
-              const std::map<std::string, ckks::Level>& carried, int sparse);
+              const std::map<std::string, ckks::Level>& carried,
+              const std::vector<ckks::BootstrapKind>& sparse);
 
   // `inputs` are encrypted; all others come from `state`, which takes what the run gives.
   void run(size_t program, const SlotVectors& inputs, std::map<std::string, ckks::Ciphertext>& state) const;
 
   const ckks::Context context;
   const ckks::BootstrapPlan full;
-  const ckks::SparseBootstrapPlan few;
   std::vector<program::Plan> plans;
   std::unique_ptr<ckks::TestParty> party;
 
  private:
   std::unique_ptr<ckks::Bootstrapper> bootstrapper_;
-  std::unique_ptr<ckks::SparseBootstrapper> sparse_bootstrapper_;
+  std::vector<std::unique_ptr<ckks::SparseBootstrapper>> sparse_bootstrappers_;
 };
 
 }  // namespace psm::attention

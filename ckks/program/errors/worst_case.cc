@@ -142,7 +142,7 @@ class Pass {
   }
 
   void bootstrap(const Instruction& instruction) {
-    if (instruction.period != 0)
+    if (instruction.bootstrap.sparse())
       throw Error(message(describe(instruction),
                           ": a sparse bootstrap's errors have no bound here; plan with full ones alone"));
     PSM_CHECK(bootstrap_ != nullptr, "a plan with bootstraps needs their bound");

@@ -334,7 +334,8 @@ class EncryptedMachine::Run {
     const auto keep = [&](size_t i, const ckks::Ciphertext& fresh) {
       store(i, evaluator_.drop_to_level(fresh, plan_.level[id(instruction_->results[i])]));
     };
-    if (instruction_->period != 0) return bootstrap(*machine_.find_sparse(instruction_->period), keep);
+    const ckks::BootstrapKind& kind = instruction_->bootstrap;
+    if (kind.sparse()) return bootstrap(*machine_.find_sparse(kind), keep);
     bootstrap(*machine_.bootstrapper_, keep);
   }
 
@@ -397,17 +398,16 @@ void EncryptedMachine::require_levels() const {
   for (size_t i = 0; i < plan_.program.instructions.size(); ++i) {
     const Instruction& instruction = plan_.program.instructions[i];
     if (instruction.opcode != Opcode::kBootstrap) continue;
-    const ckks::SparseBootstrapper* sparse = find_sparse(instruction.period);
-    const bool offered = instruction.period == 0 ? bootstrapper_ != nullptr : sparse != nullptr;
+    const ckks::SparseBootstrapper* sparse = find_sparse(instruction.bootstrap);
+    const bool offered = instruction.bootstrap.sparse() ? sparse != nullptr : bootstrapper_ != nullptr;
     ckks::Level entry = context.entry_level(), output = context.compute_level();
     if (sparse != nullptr) entry = sparse->plan().entry_level(), output = sparse->plan().output_level();
     ckks::Level highest = 0;
     for (Value result : instruction.results) highest = std::max(highest, plan_.level[id(result)]);
     if (!offered || plan_.argument_level[i] != entry || highest > output)
       throw Error(message("the plan has ", plan_.bootstraps, " bootstraps, one of ",
-                          instruction.period == 0 ? plan_.program.slots : instruction.period,
-                          " slots from level ", plan_.argument_level[i], " to ", highest,
-                          ", which these parameters do not offer; plan for them"));
+                          instruction.bootstrap.text(), " from level ", plan_.argument_level[i], " to ",
+                          highest, ", which these parameters do not offer; plan for them"));
   }
 }
 
@@ -420,16 +420,16 @@ void EncryptedMachine::require_keys() const {
       for (const ckks::Level level : levels) evaluator_.require_galois_key(element, level);
   };
   require(plan_.keys);
-  for (const size_t period : bootstrap_periods(plan_))
-    require(period == 0 ? bootstrapper_->plan().key_request() : find_sparse(period)->plan().key_request());
+  for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_))
+    require(kind.sparse() ? find_sparse(kind)->plan().key_request() : bootstrapper_->plan().key_request());
   const ckks::EvaluationKeys& keys = evaluator_.keys();
   if (plan_.bootstraps > 0 && (!keys.to_ephemeral || !keys.from_ephemeral))
     throw Error("the two keys around ModRaise are missing; generate the keys that the plan asks for");
 }
 
-const ckks::SparseBootstrapper* EncryptedMachine::find_sparse(size_t period) const {
+const ckks::SparseBootstrapper* EncryptedMachine::find_sparse(const ckks::BootstrapKind& kind) const {
   for (const ckks::SparseBootstrapper* sparse : options_.sparse_bootstrappers)
-    if (static_cast<size_t>(sparse->plan().slots()) == period) return sparse;
+    if (sparse->plan().kind() == kind) return sparse;
   return nullptr;
 }
 

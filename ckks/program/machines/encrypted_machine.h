@@ -32,7 +32,7 @@ namespace psm::program {
 
 struct MachineOptions {
   size_t encoded_bytes = kKeptPlaintextBytes;
-  // One for each period of the plan's sparse bootstraps (bootstrap_periods); they outlive the machine.
+  // One for each kind of the plan's sparse bootstraps (bootstrap_kinds); they outlive the machine.
   std::vector<const ckks::SparseBootstrapper*> sparse_bootstrappers{};
   // Inputs by name that all runs share, such as encrypted weights: read where they are, neither copied nor
   // part of a checkpoint. In the host's memory; they outlive the machine.
@@ -89,7 +89,7 @@ class EncryptedMachine {
   struct Cache;
   void require_levels() const;
   void require_keys() const;
-  const ckks::SparseBootstrapper* find_sparse(size_t period) const;
+  const ckks::SparseBootstrapper* find_sparse(const ckks::BootstrapKind&) const;
   const Plan& plan_;
   const ckks::Encoder& encoder_;
   const ckks::Evaluator& evaluator_;

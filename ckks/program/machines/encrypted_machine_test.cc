@@ -205,59 +205,67 @@ double rms_error(const SlotVector& a, const SlotVector& b) {
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
-// Values that repeat with a period, squared and mixed; a candidate after each step.
-Program periodic_program(bool real, size_t period) {
+// Values that repeat with a period and in blocks, squared and mixed; a candidate after each step.
+Program periodic_program(bool real, const ckks::BootstrapKind& kind) {
   Builder b(kSlots);
-  Value x = b.input("x", real, period), y = b.input("y", true, period);
+  Value x = b.input("x", real, kind.period), y = b.input("y", true, kind.period);
   for (int i = 0; i < 10; ++i) {
-    x = b.multiply_constant(b.multiply(x, b.rotate(y, 3)), 0.9);
+    x = b.multiply_constant(b.multiply(x, b.rotate(y, 3 * static_cast<int>(kind.block))), 0.9);
+    b.mark_blocks(x, kind.block), b.mark_blocks(y, kind.block);
     const std::vector<Value> both = b.refresh(std::vector<Value>{x, y});
-    x = b.add_constant(both[0], 0.4), y = both[1];
+    x = b.add_constant(both[0], 0.3), y = both[1];
   }
   b.output("x", x);
   b.output("y", y);
   return std::move(b).finish();
 }
 
+void check_sparse(const ckks::BootstrapKind& kind, bool real) {
+  TestMachine setting(ckks::insecure_bootstrappable(10), periodic_program(real, kind), {kind});
+  REQUIRE(setting.plan_.bootstraps > 0);
+  CHECK(bootstrap_kinds(setting.plan_) == std::set<ckks::BootstrapKind>{kind});
+  CHECK(setting.bootstrapper == nullptr);
+  std::map<std::string, SlotVector> inputs{{"x", wave(0.1, real)}, {"y", wave(0.3, true)}};
+  for (auto& [name, slots] : inputs)
+    for (size_t s = 0; s < kSlots; ++s) slots[s] = slots[s % kind.period / kind.block * kind.block];
+  const TwinResult twin = run_twin(setting.plan_.program, inputs);
+  const ckks::NoiseModel noise(setting.party.context);
+  const double bootstrap_std = ckks::predict_error(ckks::BootstrapPlan(setting.party.context)).rms();
+  // On all its ways: y and its error come into x again and again.
+  TwinOptions options{.slack = 1e-2};
+  options.noise_std = predicted_noise(setting.plan_, noise, bootstrap_std, twin.observations);
+  const TwinResult noisy = run_twin(setting.plan_.program, inputs, options);
+  for (const auto& [name, slots] : setting.run(inputs)) {
+    const SlotVector& exact = twin.outputs.at(name);
+    const double measured = rms_error(slots, exact), predicted = rms_error(noisy.outputs.at(name), exact);
+    CAPTURE(name);
+    CAPTURE(predicted);
+    CHECK(measured < 2 * predicted);
+    CHECK(measured > predicted / 4);
+  }
+  const MeterReading reading = meter(setting.plan_, setting.model);
+  CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
+  CHECK(reading.counts.bootstraps == setting.plan_.bootstraps);
+  CHECK(reading.bootstrap_bytes == static_cast<double>(setting.sparse_bootstrappers[0]->bytes()));
+  // Without the bootstrapper, and with one of another period.
+  CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr),
+                  Error);
+  const ckks::SparseBootstrapper other(setting.party.context, setting.party.encoder, {kind.period / 2});
+  CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr,
+                                   {.sparse_bootstrappers = {&other}}),
+                  Error);
+  CHECK_THROWS_AS(key_request(setting.plan_, nullptr), Error);
+}
+
 TEST_CASE(
     "periodic values take sparse bootstraps, and what comes out is the twin's within the predicted error") {
-  constexpr int kPeriod = 32;
-  for (const bool real : {true, false}) {
-    CAPTURE(real);
-    TestMachine setting(ckks::insecure_bootstrappable(10), periodic_program(real, kPeriod), {kPeriod});
-    REQUIRE(setting.plan_.bootstraps > 0);
-    CHECK(bootstrap_periods(setting.plan_) == std::set<size_t>{kPeriod});
-    CHECK(setting.bootstrapper == nullptr);
-    std::map<std::string, SlotVector> inputs{{"x", wave(0.1, real)}, {"y", wave(0.3, true)}};
-    for (auto& [name, slots] : inputs)
-      for (size_t s = kPeriod; s < kSlots; ++s) slots[s] = slots[s % kPeriod];
-    const TwinResult twin = run_twin(setting.plan_.program, inputs);
-    const ckks::NoiseModel noise(setting.party.context);
-    const double bootstrap_std = ckks::predict_error(ckks::BootstrapPlan(setting.party.context)).rms();
-    // On all its ways: y and its error come into x again and again.
-    TwinOptions options{.slack = 1e-2};
-    options.noise_std = predicted_noise(setting.plan_, noise, bootstrap_std, twin.observations);
-    const TwinResult noisy = run_twin(setting.plan_.program, inputs, options);
-    for (const auto& [name, slots] : setting.run(inputs)) {
-      const SlotVector& exact = twin.outputs.at(name);
-      const double measured = rms_error(slots, exact), predicted = rms_error(noisy.outputs.at(name), exact);
-      CAPTURE(name);
-      CAPTURE(predicted);
-      CHECK(measured < 2 * predicted);
-      CHECK(measured > predicted / 4);
+  for (const ckks::BootstrapKind kind : {ckks::BootstrapKind{32, 1}, {32, 4}}) {
+    for (const bool real : {true, false}) {
+      if (kind.of_blocks() && !real) continue;
+      CAPTURE(kind.text());
+      CAPTURE(real);
+      check_sparse(kind, real);
     }
-    const MeterReading reading = meter(setting.plan_, setting.model);
-    CHECK(reading.key_bytes() == static_cast<double>(setting.party.keys.bytes()));
-    CHECK(reading.counts.bootstraps == setting.plan_.bootstraps);
-    CHECK(reading.bootstrap_bytes == static_cast<double>(setting.sparse_bootstrappers[0]->bytes()));
-    // Without the bootstrapper, and with one of another period.
-    CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr),
-                    Error);
-    const ckks::SparseBootstrapper other(setting.party.context, setting.party.encoder, kPeriod / 2);
-    CHECK_THROWS_AS(EncryptedMachine(setting.plan_, setting.party.encoder, *setting.party.evaluator, nullptr,
-                                     {.sparse_bootstrappers = {&other}}),
-                    Error);
-    CHECK_THROWS_AS(key_request(setting.plan_, nullptr), Error);
   }
 }
 

@@ -54,10 +54,10 @@ CostModel model_of(const ckks::Context& context) {
 // Runs a program twice, so that the second run finds all plaintexts encoded, and holds every instruction of
 // that one against the model. Returns the bootstraps that it met.
 std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
-                              const std::vector<int>& sparse_periods = {}) {
-  TestMachine setting(spec, std::move(program), sparse_periods);
+                              const std::vector<ckks::BootstrapKind>& sparse = {}) {
+  TestMachine setting(spec, std::move(program), sparse);
   const ckks::Context& context = setting.party.context;
-  const CostModel model = sparse_periods.empty() ? model_of(context) : setting.model;
+  const CostModel model = sparse.empty() ? model_of(context) : setting.model;
   const Plan& plan = setting.plan_;
   std::map<std::string, SlotVector> inputs;
   for (const NamedValue& input : plan.program.inputs) inputs[input.name] = SlotVector(kSlots, 0.5);
@@ -86,7 +86,7 @@ std::vector<Measured> compare(const ckks::ParameterSpec& spec, Program program,
     for (Value result : instruction.results) {
       const ckks::Level at = levels[result.id];
       CHECK(at == plan.level[result.id]);
-      if (is_bootstrap && at < model.output_level(instruction.period)) effort += model.drop_effort(at);
+      if (is_bootstrap && at < model.output_level(instruction.bootstrap)) effort += model.drop_effort(at);
       if (!is_bootstrap) CHECK(at == level - depth(instruction));
     }
     const Measured measured = in_limbs(counter.take());
@@ -157,11 +157,12 @@ TEST_CASE("a linear map does what the cost model counts, whatever its sources, g
 }
 
 // Squares until a bootstrap is needed.
-Program deep(bool real, int values, size_t period = 0) {
+Program deep(bool real, int values, size_t period = 0, size_t block = 1) {
   Builder b(kSlots);
   std::vector<Value> x;
   for (int v = 0; v < values; ++v) x.push_back(b.input("x" + std::to_string(v), real, period));
   for (int i = 0; i < 18; ++i) {
+    for (Value& value : x) b.mark_blocks(value, block);
     if (i == 9) x = b.refresh(x);
     for (Value& value : x) value = b.square(value);
   }
@@ -188,19 +189,29 @@ TEST_CASE("bootstraps of a complex value, of a real one and of two real ones do 
 TEST_CASE(
     "sparse bootstraps of a complex value, of a real one and of two real ones do what the cost model "
     "counts") {
-  for (const int period : {16, 128}) {
+  for (const size_t period : {16, 128}) {
     CAPTURE(period);
     const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(kLogN);
-    const auto at = static_cast<size_t>(period);
-    const auto complex = compare(spec, deep(false, 1, at), {period}),
-               real = compare(spec, deep(true, 1, at), {period}),
-               pair = compare(spec, deep(true, 2, at), {period}), full = compare(spec, deep(false, 1));
+    const auto complex = compare(spec, deep(false, 1, period), {{period}}),
+               real = compare(spec, deep(true, 1, period), {{period}}),
+               pair = compare(spec, deep(true, 2, period), {{period}}), full = compare(spec, deep(false, 1));
     REQUIRE(complex.size() == 1);
     REQUIRE(real.size() == 1);
     REQUIRE(pair.size() == 1);
     CHECK(real[0].key_switches == complex[0].key_switches);
     CHECK(pair[0].key_switches == complex[0].key_switches);
     CHECK(complex[0].work[WorkKind::kNtt] < 0.75 * full[0].work[WorkKind::kNtt]);
+  }
+}
+
+TEST_CASE("bootstraps of blocks do what the cost model counts") {
+  for (const ckks::BootstrapKind kind : {ckks::BootstrapKind{64, 8}, {kSlots, kSlots / 16}}) {
+    CAPTURE(kind.text());
+    const ckks::ParameterSpec spec = ckks::insecure_bootstrappable(kLogN);
+    const auto blocks = compare(spec, deep(true, 1, kind.period, kind.block), {kind}),
+               full = compare(spec, deep(true, 1));
+    REQUIRE(blocks.size() == 1);
+    CHECK(blocks[0].work[WorkKind::kNtt] < full[0].work[WorkKind::kNtt]);
   }
 }
 

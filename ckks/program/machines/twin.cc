@@ -206,6 +206,7 @@ class Twin {
         for (Value a : instruction_->arguments)
           if (!inside(a, -1, 1, true))
             check(a, "|re| <= 1 and |im| <= 1 of a refreshed value", -1, 1, true, everywhere);
+        for (Value a : instruction_->arguments) check_blocks(a);
         break;
       case Opcode::kInput:
       case Opcode::kAdd:
@@ -237,15 +238,28 @@ class Twin {
     report(std::move(violation));
   }
 
+  void check_blocks(Value value) {
+    const size_t block = program_.value_block[id(value)];
+    const double allowed = options_.slack * std::max(1.0, result_.observations[id(value)].max_abs);
+    RangeViolation violation{.instruction = index_, .value = value, .what = "slots are equal in blocks"};
+    const SlotVector& x = values_[id(value)];
+    for (size_t s = 0; s < x.size(); ++s) {
+      const double difference = std::abs(x[s] - x[s - s % block]);
+      if (difference > allowed) ++violation.slots;
+      if (difference > violation.worst) violation.slot = s, violation.worst = difference;
+    }
+    if (violation.slots > 0) report(std::move(violation));
+  }
+
   // Noise, observation and the checks of a new value.
   void finish_value(Value value) {
     SlotVector& x = values_[id(value)];
     if (!options_.noise_std.empty() && options_.noise_std[id(value)] > 0) {
       const double sigma = options_.noise_std[id(value)];
       const uint64_t stream = mix(mix(options_.noise_seed) ^ id(value));
-      const bool repeats = instruction_->opcode == Opcode::kBootstrap && instruction_->period > 0;
-      const size_t period = repeats ? instruction_->period : x.size();
-      for_slots(x.size(), [&](size_t s) { x[s] += sigma * normal_pair(stream + s % period); });
+      const ckks::BootstrapKind& kind = instruction_->bootstrap;
+      const size_t period = kind.sparse() ? kind.period : x.size();
+      for_slots(x.size(), [&](size_t s) { x[s] += sigma * normal_pair(stream + s % period / kind.block); });
     }
     const Observation seen = observe_slots(x);
     if (!std::isfinite(seen.max_abs))
@@ -401,16 +415,26 @@ class Twin {
       map_slots(result(0), [&](size_t s) { return ckks::Complex(a[s].real() - b[s].imag(), 0); });
       map_slots(result(1), [&](size_t s) { return ckks::Complex(b[s].real() + a[s].imag(), 0); });
     }
-    if (instruction_->period == 0) return;
+    if (!instruction_->bootstrap.sparse()) return;
     for (size_t r = 0; r < instruction_->results.size(); ++r) average_repetitions(result(r));
+    if (instruction_->bootstrap.of_blocks()) average_blocks(result(0));
   }
 
   // Halved again and again: where the repetitions are equal their mean is exact.
   void average_repetitions(SlotVector& x) const {
-    const size_t period = instruction_->period;
+    const size_t period = instruction_->bootstrap.period;
     for (size_t half = x.size() / 2; half >= period; half /= 2)
       for (size_t s = 0; s < half; ++s) x[s] = (x[s] + x[s + half]) / 2.0;
     for (size_t s = period; s < x.size(); ++s) x[s] = x[s & (period - 1)];
+  }
+
+  // In the same way.
+  void average_blocks(SlotVector& x) const {
+    const size_t block = instruction_->bootstrap.block;
+    for (size_t half = block / 2; half > 0; half /= 2)
+      for (size_t s = 0; s < x.size(); ++s)
+        if (s % block < half) x[s] = (x[s] + x[s + half]) / 2.0;
+    for (size_t s = 0; s < x.size(); ++s) x[s] = x[s - s % block];
   }
 
   const Program& program_;

@@ -189,6 +189,7 @@ TEST_CASE("two real values bootstrapped as one come back each in its place") {
   program.slots = kSlots;
   program.value_is_real = {1, 1, 1, 1};
   program.value_period.assign(4, kSlots);
+  program.value_block.assign(4, 1);
   program.inputs = {{"a", {0}}, {"b", {1}}};
   program.outputs = {{"c", {2}}, {"d", {3}}};
   program.instructions = {{.opcode = Opcode::kInput, .results = {{0}}},
@@ -205,7 +206,7 @@ TEST_CASE("a sparse bootstrap returns the mean of the repetitions, and inputs mu
   b.output("y", b.refresh(b.input("x", true, 4)));
   Program program = std::move(b).finish();
   program.instructions[1].opcode = Opcode::kBootstrap;
-  program.instructions[1].period = 4;
+  program.instructions[1].bootstrap = {4};
   SlotVector x(kSlots);
   for (size_t s = 0; s < kSlots; ++s) x[s] = 0.1 * static_cast<double>(s % 4 + 1);
   CHECK(run_twin(program, {{"x", x}}).outputs.at("y") == x);
@@ -222,6 +223,30 @@ TEST_CASE("a sparse bootstrap returns the mean of the repetitions, and inputs mu
   for (size_t s = 0; s < kSlots; ++s) CHECK(z[s] - x[s] == z[s % 4] - x[s % 4]);
   x[5] += 0.1;
   CHECK_THROWS_WITH_AS(run_twin(program, {{"x", x}}), doctest::Contains("period 4"), Error);
+}
+
+TEST_CASE("a bootstrap of blocks returns their means, and slots that are not equal in them are told") {
+  constexpr size_t kBlock = kSlots / 16;
+  Builder b(kSlots);
+  b.output("y", b.refresh(b.mark_blocks(b.input("x", true), kBlock)));
+  Program program = std::move(b).finish();
+  program.instructions[1].opcode = Opcode::kBootstrap;
+  program.instructions[1].bootstrap = {kSlots, kBlock};
+  SlotVector x(kSlots);
+  for (size_t s = 0; s < kSlots; ++s) x[s] = 0.05 * static_cast<double>(s / kBlock);
+  const TwinResult exact = run_twin(program, {{"x", x}});
+  CHECK(exact.outputs.at("y") == x);
+  CHECK(exact.violations.empty());
+  // Its error is one of the block.
+  const SlotVector z = run_twin(program, {{"x", x}}, {.slack = 1, .noise_std = {0, 1e-2}}).outputs.at("y");
+  CHECK(largest_difference(z, x) > 0);
+  for (size_t s = 0; s < kSlots; ++s) CHECK(z[s] == z[s / kBlock * kBlock]);
+  x[kBlock + 1] += 0.1;
+  CHECK_THROWS_WITH_AS(run_twin(program, {{"x", x}}), doctest::Contains("equal in blocks"), Error);
+  const TwinResult unequal = run_twin(program, {{"x", x}}, {.on_range = TwinOptions::OnRange::kCount});
+  REQUIRE(unequal.violations.size() == 1);
+  CHECK(unequal.violations[0].slot == kBlock + 1);
+  CHECK(unequal.outputs.at("y")[kBlock].real() == doctest::Approx(0.05 + 0.1 / kBlock));
 }
 
 TEST_CASE("missing inputs, wrong lengths, shapes without values and infinities are refused") {

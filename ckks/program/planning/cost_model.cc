@@ -100,23 +100,23 @@ CostModel::CostModel(ckks::Chain chain, KernelSeconds kernels, BootstrapFigures 
       bootstrap_(std::move(bootstrap)),
       sparse_(std::move(sparse)) {}
 
-const SparseFigures& CostModel::sparse(size_t period) const {
+const SparseFigures& CostModel::sparse(const ckks::BootstrapKind& kind) const {
   const auto found = std::find_if(sparse_.begin(), sparse_.end(),
-                                  [&](const SparseFigures& figures) { return figures.period == period; });
-  PSM_CHECK(found != sparse_.end(), "no sparse bootstrap of ", period, " slots is offered");
+                                  [&](const SparseFigures& figures) { return figures.kind == kind; });
+  PSM_CHECK(found != sparse_.end(), "no bootstrap of ", kind.text(), " is offered");
   return *found;
 }
 
-const BootstrapFigures& CostModel::bootstrap(size_t period) const {
-  return period == 0 ? bootstrap_ : sparse(period).figures;
+const BootstrapFigures& CostModel::bootstrap(const ckks::BootstrapKind& kind) const {
+  return kind.sparse() ? sparse(kind).figures : bootstrap_;
 }
 
-ckks::Level CostModel::entry_level(size_t period) const {
-  return period == 0 ? chain_.entry_level : sparse(period).entry_level;
+ckks::Level CostModel::entry_level(const ckks::BootstrapKind& kind) const {
+  return kind.sparse() ? sparse(kind).entry_level : chain_.entry_level;
 }
 
-ckks::Level CostModel::output_level(size_t period) const {
-  return period == 0 ? chain_.compute_level : sparse(period).output_level;
+ckks::Level CostModel::output_level(const ckks::BootstrapKind& kind) const {
+  return kind.sparse() ? sparse(kind).output_level : chain_.compute_level;
 }
 
 Effort CostModel::effort(const Instruction& instruction, const Program& program, ckks::Level level) const {
@@ -159,9 +159,9 @@ Effort CostModel::effort(const Instruction& instruction, const Program& program,
       sum.series(plan_on_powers_of_two(*instruction.series, level).nodes);
       return sum.effort;
     case Opcode::kBootstrap:
-      sum.effort = instruction.arguments.size() == 2      ? bootstrap(instruction.period).pair_effort
-                   : is_single_real(instruction, program) ? bootstrap(instruction.period).real_effort
-                                                          : bootstrap(instruction.period).effort;
+      sum.effort = instruction.arguments.size() == 2      ? bootstrap(instruction.bootstrap).pair_effort
+                   : is_single_real(instruction, program) ? bootstrap(instruction.bootstrap).real_effort
+                                                          : bootstrap(instruction.bootstrap).effort;
       sum.effort.counts.bootstraps = 1;
       return sum.effort;
   }
@@ -179,8 +179,8 @@ Effort CostModel::drop_effort(ckks::Level target) const {
 
 double CostModel::seconds(const Instruction& instruction, const Program& program, ckks::Level level) const {
   if (instruction.opcode == Opcode::kBootstrap)
-    return is_single_real(instruction, program) ? bootstrap(instruction.period).real_seconds
-                                                : bootstrap(instruction.period).seconds;
+    return is_single_real(instruction, program) ? bootstrap(instruction.bootstrap).real_seconds
+                                                : bootstrap(instruction.bootstrap).seconds;
   return kernels_.of(effort(instruction, program, level).work);
 }
 

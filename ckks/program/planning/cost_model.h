@@ -83,9 +83,9 @@ struct BootstrapFigures {
   double scratch_bytes = 0;  // at its peak
 };
 
-// A sparse bootstrap that is offered: of values that repeat with this period or one that divides it.
+// A sparse bootstrap that is offered, of blocks or not.
 struct SparseFigures {
-  size_t period = 0;
+  ckks::BootstrapKind kind;
   ckks::Level entry_level = 0, output_level = 0;
   BootstrapFigures figures;  // one real value costs what a complex one does
 };
@@ -97,10 +97,10 @@ class CostModel {
 
   const ckks::Chain& chain() const { return chain_; }
   const KernelSeconds& kernels() const { return kernels_; }
-  // Of the full bootstrap, or of the sparse one of this period, which is offered (PSM_CHECK).
-  const BootstrapFigures& bootstrap(size_t period = 0) const;
-  ckks::Level entry_level(size_t period) const;   // where it starts
-  ckks::Level output_level(size_t period) const;  // and ends
+  // Of the full bootstrap, or of a sparse one, which is offered (PSM_CHECK).
+  const BootstrapFigures& bootstrap(const ckks::BootstrapKind& = {}) const;
+  ckks::Level entry_level(const ckks::BootstrapKind&) const;   // where it starts
+  ckks::Level output_level(const ckks::BootstrapKind&) const;  // and ends
   // Keys of a sparse bootstrap pay where many take it; whoever makes the model decides which are offered.
   const std::vector<SparseFigures>& sparse() const { return sparse_; }
 
@@ -116,7 +116,7 @@ class CostModel {
   void add_keys(const Instruction&, ckks::Level level, ckks::KeyRequest&) const;
 
  private:
-  const SparseFigures& sparse(size_t period) const;
+  const SparseFigures& sparse(const ckks::BootstrapKind&) const;
 
   ckks::Chain chain_;
   KernelSeconds kernels_;

@@ -123,7 +123,7 @@ double scratch_bytes(const Instruction& instruction, const ckks::TransformSchedu
       return (chain.digits(level) * schedule.hoisted_inputs() + 2 * accumulators) * extended;
     }
     case Opcode::kBootstrap:
-      return model.bootstrap(instruction.period).scratch_bytes;
+      return model.bootstrap(instruction.bootstrap).scratch_bytes;
     case Opcode::kInput:
     case Opcode::kAdd:
     case Opcode::kSubtract:
@@ -142,9 +142,9 @@ void count_keys(const Plan& plan, const CostModel& model, MeterReading& reading)
   reading.keys = plan.keys;
   reading.program_rotation_keys = static_cast<int>(plan.keys.galois_levels.size());
   reading.program_key_bytes = static_cast<double>(plan.keys.bytes(chain));
-  for (const size_t period : bootstrap_periods(plan)) {
-    reading.keys.merge(model.bootstrap(period).keys);
-    reading.bootstrap_bytes += model.bootstrap(period).memory_bytes;
+  for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan)) {
+    reading.keys.merge(model.bootstrap(kind).keys);
+    reading.bootstrap_bytes += model.bootstrap(kind).memory_bytes;
   }
   reading.bootstrap_key_bytes = static_cast<double>(reading.keys.bytes(chain)) - reading.program_key_bytes;
   const auto count = [&](ckks::Level level) {
@@ -211,7 +211,8 @@ MeterReading meter(const Plan& plan, const CostModel& model, int block_parts,
       for (Value result : instruction.results) memory.store(result);
     if (bootstrap)
       for (Value result : instruction.results)
-        if (plan.level[id(result)] < model.output_level(instruction.period)) drop_to(plan.level[id(result)]);
+        if (plan.level[id(result)] < model.output_level(instruction.bootstrap))
+          drop_to(plan.level[id(result)]);
     ckks::TransformSchedule schedule;
     if (instruction.linear) schedule = ckks::transform_schedule(*instruction.linear, plan.program.slots);
     const double bytes = memory.live() + scratch_bytes(instruction, schedule, level, model);

@@ -20,6 +20,7 @@ constexpr size_t kSingles = 500;
 constexpr size_t kNearbyGroups = 3;
 constexpr size_t kGroupSearches = 2;
 constexpr int kThresholdStep = 4;
+constexpr size_t kMostKinds = 3;  // of a candidate
 
 size_t id(Value value) { return static_cast<size_t>(value.id); }
 
@@ -33,10 +34,13 @@ uint32_t size32(const std::vector<T>& vector) {
 Placement::Placement(const Program& program, const LevelBudget& budget, const CostModel& model)
     : program_(program),
       budget_(budget),
-      kinds_{{0, budget.entry_level, budget.max_level, model.bootstrap().seconds,
+      kinds_{{{},
+              budget.entry_level,
+              budget.max_level,
+              model.bootstrap().seconds,
               model.bootstrap().real_seconds}} {
   for (const SparseFigures& sparse : model.sparse())
-    kinds_.push_back({sparse.period, sparse.entry_level, std::min(sparse.output_level, budget.max_level),
+    kinds_.push_back({sparse.kind, sparse.entry_level, std::min(sparse.output_level, budget.max_level),
                       sparse.figures.seconds, sparse.figures.real_seconds});
   const ckks::Level top = std::max(budget.max_level, budget.input_level);
   for (ckks::Level level = 0; level < top; ++level) drop_seconds_.push_back(model.drop_seconds(level));
@@ -60,9 +64,8 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
       groups_.emplace_back();
       for (size_t k = 0; k < instruction.arguments.size(); ++k) {
         groups_.back().push_back(candidates_.size());
-        const size_t argument = id(instruction.arguments[k]);
-        candidates_.push_back(
-            {i, k, program.value_is_real[argument] != 0, sparse_kind(program.value_period[argument])});
+        const Value argument = instruction.arguments[k];
+        candidates_.push_back({i, k, program.value_is_real[id(argument)] != 0, kinds_of(argument.id)});
       }
     } else if (step.depth <= top) {
       const std::vector<double> seconds =
@@ -83,16 +86,27 @@ Placement::Placement(const Program& program, const LevelBudget& budget, const Co
   find_units();
 }
 
-size_t Placement::sparse_kind(size_t period) const {
-  size_t best = 0;
-  for (size_t k = 1; k < kinds_.size(); ++k)
-    if (kinds_[k].period >= period && (best == 0 || kinds_[k].seconds < kinds_[best].seconds)) best = k;
-  return best;
+std::vector<size_t> Placement::kinds_of(int value) const {
+  std::vector<size_t> kinds{0};
+  for (const bool of_blocks : {false, true}) {
+    size_t best = 0;
+    for (size_t k = 1; k < kinds_.size(); ++k) {
+      if (kinds_[k].kind.of_blocks() != of_blocks ||
+          !kinds_[k].kind.keeps(program_.value_period[value], program_.value_block[value],
+                                program_.value_is_real[value] != 0))
+        continue;
+      if (best == 0 || kinds_[k].seconds < kinds_[best].seconds) best = k;
+    }
+    if (best != 0) kinds.push_back(best);
+  }
+  return kinds;
 }
 
 char Placement::on(size_t candidate) const {
-  const size_t sparse = candidates_[candidate].sparse;
-  return sparse != 0 && kinds_[sparse].seconds < kinds_[0].seconds ? kSparse : kFull;
+  const std::vector<size_t>& kinds = candidates_[candidate].kinds;
+  const auto cheapest = std::min_element(
+      kinds.begin(), kinds.end(), [&](size_t a, size_t b) { return kinds_[a].seconds < kinds_[b].seconds; });
+  return static_cast<char>(1 + (cheapest - kinds.begin()));
 }
 
 void Placement::find_units() {
@@ -134,8 +148,10 @@ double Placement::bootstrap_seconds(const Choice& choice) {
     ++(candidates_[c].real ? reals_[rank_[c] * kinds_.size() + kind] : whole[kind]);
   }
   for (size_t i = 0; i < reals_.size(); ++i) {
-    whole[i % kinds_.size()] += reals_[i] / 2;
-    single_reals[i % kinds_.size()] += reals_[i] % 2;
+    const size_t kind = i % kinds_.size();
+    const int pairs = kinds_[kind].takes_two() ? reals_[i] / 2 : 0;
+    whole[kind] += pairs;
+    single_reals[kind] += reals_[i] - 2 * pairs;
   }
   double seconds = 0;
   for (size_t k = 0; k < kinds_.size(); ++k)
@@ -154,6 +170,10 @@ std::vector<std::vector<size_t>> Placement::bootstraps(const Choice& choice) con
       if (choice[c] && !candidates_[c].real) result.push_back({c});
     }
     for (size_t k = 0; k < kinds_.size(); ++k) {
+      if (!kinds_[k].takes_two()) {
+        for (const size_t c : reals[k]) result.push_back({c});
+        continue;
+      }
       for (size_t i = 0; i + 1 < reals[k].size(); i += 2) result.push_back({reals[k][i], reals[k][i + 1]});
       if (reals[k].size() % 2 != 0)
         left_over[rank_[reals[k].back()] * kinds_.size() + k].push_back(reals[k].back());
@@ -247,12 +267,18 @@ bool Placement::try_flips(Choice& choice, Outcome& outcome, std::initializer_lis
   return keep_if_better(changed, choice, outcome);
 }
 
-// Full bootstraps become sparse and sparse ones full.
+// Other kinds of bootstraps for the same candidates.
 bool Placement::try_kinds(Choice& choice, Outcome& outcome, std::span<const size_t> exchanged) {
-  Choice changed = choice;
-  for (size_t c : exchanged)
-    if (changed[c] != kNone && candidates_[c].sparse != 0) changed[c] = changed[c] == kFull ? kSparse : kFull;
-  return changed != choice && keep_if_better(changed, choice, outcome);
+  bool improved = false;
+  for (size_t by = 1; by < kMostKinds; ++by) {
+    Choice changed = choice;
+    for (size_t c : exchanged)
+      if (changed[c] != kNone)
+        changed[c] =
+            static_cast<char>(1 + (static_cast<size_t>(changed[c]) - 1 + by) % candidates_[c].kinds.size());
+    improved |= changed != choice && keep_if_better(changed, choice, outcome);
+  }
+  return improved;
 }
 
 // Drops one group and adds another; the same index twice toggles it as a whole.
@@ -332,7 +358,7 @@ Placement::Choice Placement::everything() const {
 uint64_t Placement::choices() const {
   uint64_t count = 1;
   for (const Candidate& candidate : candidates_)
-    if (count <= kExhaustive) count *= candidate.sparse != 0 ? 3 : 2;
+    if (count <= kExhaustive) count *= 1 + candidate.kinds.size();
   return count;
 }
 
@@ -343,7 +369,7 @@ Placement::Choice Placement::exhaustive() {
     Choice choice(candidates_.size());
     uint64_t rest = number;
     for (size_t c = 0; c < choice.size(); ++c) {
-      const uint64_t ways = candidates_[c].sparse != 0 ? 3 : 2;
+      const uint64_t ways = 1 + candidates_[c].kinds.size();
       choice[c] = static_cast<char>(rest % ways);
       rest /= ways;
     }

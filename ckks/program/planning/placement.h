@@ -19,17 +19,20 @@ class Placement {
     size_t instruction;
     size_t position;  // in the group
     bool real;
-    size_t sparse;  // the kind of the cheapest sparse bootstrap that keeps its period; 0: none
+    // What may bootstrap it: the full one, then the cheapest sparse one and the cheapest of blocks that keep
+    // what it repeats.
+    std::vector<size_t> kinds;
   };
-  // By candidate: not bootstrapped, by a full bootstrap, or by the candidate's sparse one.
-  enum : char { kNone = 0, kFull = 1, kSparse = 2 };
+  // By candidate: kNone, not bootstrapped, or 1 + the place of a kind among its own.
   using Choice = std::vector<char>;
+  static constexpr char kNone = 0;
 
   // What a bootstrap is to the search.
   struct Kind {
-    size_t period;  // 0: all slots
+    ckks::BootstrapKind kind;
     ckks::Level entry_level, output_level;
     double seconds, real_seconds;
+    bool takes_two() const { return !kind.of_blocks(); }
   };
 
   struct Outcome {
@@ -81,10 +84,8 @@ class Placement {
   bool try_group(Choice&, Outcome&, size_t dropped, size_t added);
   bool keep_if_better(const Choice& changed, Choice&, Outcome&);
   double bootstrap_seconds(const Choice&);
-  size_t kind_index(size_t candidate, char choice) const {
-    return choice == kSparse ? candidates_[candidate].sparse : 0;
-  }
-  size_t sparse_kind(size_t period) const;
+  size_t kind_index(size_t candidate, char choice) const { return candidates_[candidate].kinds[choice - 1]; }
+  std::vector<size_t> kinds_of(int value) const;
   char on(size_t candidate) const;  // the cheaper way to bootstrap it, by itself
   void find_ranks();
   void find_units();

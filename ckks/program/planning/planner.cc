@@ -99,7 +99,7 @@ std::vector<Instruction> emit(const Program& program, const Placement& placement
       bootstrap.results.push_back(of_candidate[c].second);
       latest = std::max(latest, placement.candidates()[c].instruction);
     }
-    bootstrap.period = placement.kind(choice, members[0]).period;
+    bootstrap.bootstrap = placement.kind(choice, members[0]).kind;
     bootstrap.label = program.instructions[placement.candidates()[members[0]].instruction].label;
     nodes.push_back(std::move(bootstrap));
     place.push_back(latest);
@@ -196,6 +196,7 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
   result.program.slots = live.slots;
   result.program.value_is_real = live.value_is_real;
   result.program.value_period = live.value_period;
+  result.program.value_block = live.value_block;
   std::vector<Value> stands_for;
   result.program.instructions = emit(live, placement, choice, stands_for);
   result.program.inputs = live.inputs;
@@ -212,7 +213,7 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
     for (Value value : instruction.results) result.level[id(value)] = level;
     const bool bootstrap = instruction.opcode == Opcode::kBootstrap;
     const ckks::Level entry =
-        instruction.period == 0 ? budget.entry_level : model.entry_level(instruction.period);
+        instruction.bootstrap.sparse() ? model.entry_level(instruction.bootstrap) : budget.entry_level;
     result.argument_level.push_back(bootstrap ? entry : level + depth(instruction));
     model.add_keys(instruction, result.argument_level.back(), result.keys);
     result.bootstraps += bootstrap;
@@ -239,11 +240,24 @@ size_t longest_refreshed(const Program& program) {
   return longest;
 }
 
-std::set<size_t> bootstrap_periods(const Plan& plan) {
-  std::set<size_t> periods;
+std::set<ckks::BootstrapKind> refreshed_blocks(const Program& program) {
+  std::set<ckks::BootstrapKind> kinds;
+  for (const Instruction& instruction : program.instructions) {
+    if (instruction.opcode != Opcode::kRefresh) continue;
+    for (const Value value : instruction.arguments) {
+      const ckks::BootstrapKind kind{program.value_period[id(value)], program.value_block[id(value)]};
+      if (kind.of_blocks() && program.value_is_real[id(value)] && kind.possible(program.slots))
+        kinds.insert(kind);
+    }
+  }
+  return kinds;
+}
+
+std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan& plan) {
+  std::set<ckks::BootstrapKind> kinds;
   for (const Instruction& instruction : plan.program.instructions)
-    if (instruction.opcode == Opcode::kBootstrap) periods.insert(instruction.period);
-  return periods;
+    if (instruction.opcode == Opcode::kBootstrap) kinds.insert(instruction.bootstrap);
+  return kinds;
 }
 
 std::vector<Value> live_after(const Plan& plan, size_t instruction) {

@@ -16,7 +16,8 @@
 //      backward pass that decides as it goes;
 //   2. moves, taken while they improve: drop or add one candidate, drop or add a whole group, move a
 //      bootstrap from one candidate or group to a nearby one, exchange one for two; a full bootstrap for a
-//      sparse one or back, where the value's period allows one that the cost model offers: the cheapest such;
+//      sparse one or one of blocks or back, where what the value repeats allows one that the cost model
+//      offers: the cheapest such;
 //   3. infeasible choices are compared by the levels they lack, so that the search finds its way out of them.
 // With at most 2^12 choices all are tried instead. Deterministic.
 //
@@ -70,8 +71,11 @@ Plan with_constants(Plan, const Constants&, const CostModel&);
 // The longest period among the values that may be refreshed: what a sparse bootstrap has to hold.
 size_t longest_refreshed(const Program&);
 
-// The periods of the plan's sparse bootstraps; 0 among them if it has full ones.
-std::set<size_t> bootstrap_periods(const Plan&);
+// The bootstraps of blocks that may refresh a value of the program.
+std::set<ckks::BootstrapKind> refreshed_blocks(const Program&);
+
+// Which bootstraps the plan has.
+std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan&);
 
 // Encoded plaintexts that a machine keeps for further runs, unless it is told another number of bytes.
 constexpr size_t kKeptPlaintextBytes = size_t{1} << 31;

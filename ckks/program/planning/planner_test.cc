@@ -26,7 +26,7 @@ CostModel model_with_sparse(double seconds) {
   const auto figures = [&](size_t period, double share) {
     BootstrapFigures cost;
     cost.seconds = cost.real_seconds = seconds * share;
-    return SparseFigures{period, 2, 14, cost};
+    return SparseFigures{{period}, 2, 14, cost};
   };
   return CostModel(model().chain(), {}, {}, {figures(64, 1.1), figures(16, 1)});
 }
@@ -57,8 +57,9 @@ void check_levels(const Plan& plan, const std::map<int, ckks::Level>& output_lev
     for (Value result : instruction.results) {
       const ckks::Level level = plan.level[result.id];
       if (instruction.opcode == Opcode::kBootstrap) {
-        CHECK(at == (instruction.period == 0 ? plan.budget.entry_level : ckks::Level(2)));
-        CHECK(level <= (instruction.period == 0 ? plan.budget.max_level : ckks::Level(14)));
+        const bool sparse = instruction.bootstrap.sparse();
+        CHECK(at == (sparse ? ckks::Level(2) : plan.budget.entry_level));
+        CHECK(level <= (sparse ? ckks::Level(14) : plan.budget.max_level));
       } else if (instruction.opcode == Opcode::kInput) {
         CHECK(level <= plan.budget.input_level);
       } else {
@@ -159,7 +160,7 @@ TEST_CASE("a sparse bootstrap is taken where the period allows one that is offer
     check_levels(p);
     std::vector<size_t> taken;
     for (const Instruction& instruction : p.program.instructions)
-      if (instruction.opcode == Opcode::kBootstrap) taken.push_back(instruction.period);
+      if (instruction.opcode == Opcode::kBootstrap) taken.push_back(instruction.bootstrap.period);
     return taken;
   };
   using Periods = std::vector<size_t>;
@@ -177,6 +178,41 @@ TEST_CASE("a sparse bootstrap is taken where the period allows one that is offer
   CHECK(periods(8, true, 1, 12, model_with_sparse(16)) == Periods{0});  // 14 for one real value
   CHECK(periods(8, false, 1, 12, model_with_sparse(16)) == Periods{16});
   CHECK_THROWS_WITH_AS(periods(8, false, 1, 16, cheap), doctest::Contains("1 more"), Error);
+}
+
+TEST_CASE(
+    "of blocks a bootstrap is taken for one real value, and for two where that is cheaper than a shared "
+    "one") {
+  const auto kinds = [](int values, bool marked, double seconds) {
+    CostModel costs = model_with_sparse(10);
+    std::vector<SparseFigures> offered = costs.sparse();
+    BootstrapFigures figures;
+    figures.seconds = figures.real_seconds = seconds;
+    offered.push_back({{16, 2}, 2, 14, figures});
+    costs = CostModel(costs.chain(), {}, {}, offered);
+    Builder b(kSlots);
+    std::vector<Value> x;
+    for (int v = 0; v < values; ++v) {
+      x.push_back(squares(b, b.input("x" + std::to_string(v), true, 16), 12));
+      if (marked) b.mark_blocks(x.back(), 2);
+    }
+    x = b.refresh(x);
+    for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), squares(b, x[v], 12));
+    const Program program = std::move(b).finish();
+    CHECK(refreshed_blocks(program).size() == (marked ? 1 : 0));
+    const Plan p = plan(program, {}, costs);
+    check_levels(p);
+    std::vector<size_t> blocks;
+    for (const Instruction& instruction : p.program.instructions)
+      if (instruction.opcode == Opcode::kBootstrap) blocks.push_back(instruction.bootstrap.block);
+    return blocks;
+  };
+  using Blocks = std::vector<size_t>;
+  CHECK(kinds(1, true, 8) == Blocks{2});
+  CHECK(kinds(1, true, 11) == Blocks{1});
+  CHECK(kinds(1, false, 8) == Blocks{1});
+  CHECK(kinds(2, true, 8) == Blocks{1});  // both in one
+  CHECK(kinds(2, true, 4) == Blocks{2, 2});
 }
 
 TEST_CASE("only the branch of a diamond that needs it is refreshed") {
@@ -222,14 +258,12 @@ TEST_CASE("the search finds what trying every choice finds, on programs of fourt
     const Program program = without_dead_code(std::move(b).finish());
     Placement placement(program, {}, costs);
     const size_t n = placement.candidates().size();
-    Placement::Outcome best = placement.evaluate(Placement::Choice(n, Placement::kFull));
+    Placement::Outcome best = placement.evaluate(Placement::Choice(n, 1));
     Placement::Choice choice(n, Placement::kNone);
     for (size_t c = 0; c < n;) {  // counts through all choices, the first candidate fastest
       const Placement::Outcome outcome = placement.evaluate(choice);
       if (outcome.better_than(best)) best = outcome;
-      const auto last = [&] {
-        return placement.candidates()[c].sparse != 0 ? Placement::kSparse : Placement::kFull;
-      };
+      const auto last = [&] { return static_cast<char>(placement.candidates()[c].kinds.size()); };
       for (c = 0; c < n && choice[c] == last(); ++c) choice[c] = Placement::kNone;
       if (c < n) ++choice[c];
     }

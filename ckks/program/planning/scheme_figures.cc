@@ -9,8 +9,6 @@
 
 namespace psm::program {
 
-static_assert(kLeastPeriod == ckks::SparseBootstrapPlan::kLeastSlots);
-
 LevelBudget budget_of(const ckks::Context& context) {
   return {.max_level = context.compute_level(),
           .entry_level = context.entry_level(),
@@ -60,6 +58,10 @@ class BootstrapEffort {
       sum_.relinearise_rescale(level);
       sum_.add(level - 1, 1);
     }
+  }
+  void rescale(ckks::Level level) {
+    sum_.add(placed(level));
+    sum_.rescale(placed(level));
   }
   void add(ckks::Level level, int times) { sum_.add(placed(level), 2, times); }
 
@@ -148,21 +150,24 @@ SparseFigures figures_of(const ckks::SparseBootstrapPlan& plan, const KernelSeco
   sum.rotation(plan.pre_rotation(), plan.entry_level());
   sum.transforms(plan.slots_to_coeffs());
   sum.mod_raise();
+  if (plan.kind().of_blocks()) sum.rescale(plan.raised_level());
   sum.transforms(plan.coeffs_to_slots());
   sum.rotation_sum(plan.trace(), plan.coeffs_to_slots().back().level);
   sum.sum_rotations(context.evalmod_level(), plan.last_sum().size());
   sum.eval_mod(plan.eval_mod());
 
-  SparseFigures sparse{.period = static_cast<size_t>(plan.slots()),
+  SparseFigures sparse{.kind = plan.kind(),
                        .entry_level = plan.entry_level(),
                        .output_level = plan.output_level(),
                        .figures = {}};
   BootstrapFigures& figures = sparse.figures;
   figures.memory_bytes =
       sum.diagonal_bytes(plan.slots_to_coeffs()) + sum.diagonal_bytes(plan.coeffs_to_slots());
+  figures.effort = figures.real_effort = figures.pair_effort = sum.effort();
   for (const auto& [recombine, effort] :
        {std::pair(Recombine::kWhole, &figures.effort), std::pair(Recombine::kReal, &figures.real_effort),
         std::pair(Recombine::kParts, &figures.pair_effort)}) {
+    if (plan.kind().of_blocks()) break;
     const ckks::PlacedTransform last[] = {plan.recombination(recombine)};
     BootstrapEffort whole = sum;
     if (recombine == Recombine::kParts) whole.add(plan.entry_level(), 2);  // a + i b
@@ -182,8 +187,8 @@ SparseFigures figures_of(const ckks::SparseBootstrapPlan& plan, const KernelSeco
 ckks::KeyRequest key_request(const Plan& plan, const ckks::BootstrapPlan* bootstrap,
                              std::span<const ckks::SparseBootstrapPlan* const> sparse) {
   ckks::KeyRequest request = plan.keys;
-  for (const size_t period : bootstrap_periods(plan)) {
-    if (period == 0) {
+  for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan)) {
+    if (!kind.sparse()) {
       if (bootstrap == nullptr)
         throw Error(
             message("the plan has ", plan.bootstraps, " bootstraps, and these parameters none; take others"));
@@ -191,12 +196,11 @@ ckks::KeyRequest key_request(const Plan& plan, const ckks::BootstrapPlan* bootst
       continue;
     }
     const auto found =
-        std::find_if(sparse.begin(), sparse.end(), [&](const ckks::SparseBootstrapPlan* offered) {
-          return static_cast<size_t>(offered->slots()) == period;
-        });
+        std::find_if(sparse.begin(), sparse.end(),
+                     [&](const ckks::SparseBootstrapPlan* offered) { return offered->kind() == kind; });
     if (found == sparse.end())
-      throw Error(message("the plan has sparse bootstraps of ", period,
-                          " slots, which are not among those given; offer the planner the same"));
+      throw Error(message("the plan has bootstraps of ", kind.text(),
+                          ", which are not among those given; offer the planner the same"));
     request.merge((*found)->key_request());
   }
   return request;

@@ -26,7 +26,7 @@ BootstrapFigures figures_of(const ckks::BootstrapPlan&, const ckks::Chain&, cons
 SparseFigures figures_of(const ckks::SparseBootstrapPlan&, const KernelSeconds&);
 
 // Every key that running the plan takes; `bootstrap` may be null if the plan has no full ones, and `sparse`
-// has a plan for each period of its sparse ones (bootstrap_periods). Throws Error where one is missing.
+// has a plan for each kind of its sparse ones (bootstrap_kinds). Throws Error where one is missing.
 ckks::KeyRequest key_request(const Plan&, const ckks::BootstrapPlan* bootstrap,
                              std::span<const ckks::SparseBootstrapPlan* const> sparse = {});
 

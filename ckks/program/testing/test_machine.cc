@@ -9,15 +9,15 @@ namespace psm::program {
 namespace {
 
 // Without sparse bootstraps full ones have nominal seconds, so that plans do not hang on calibration.
-CostModel model_for(const ckks::ParameterSpec& spec, const std::vector<int>& sparse_periods) {
+CostModel model_for(const ckks::ParameterSpec& spec, const std::vector<ckks::BootstrapKind>& sparse) {
   const ckks::Context context(spec);
-  if (sparse_periods.empty()) return CostModel(context.chain());
+  if (sparse.empty()) return CostModel(context.chain());
   const KernelSeconds kernels;
-  std::vector<SparseFigures> sparse;
-  for (const int period : sparse_periods)
-    sparse.push_back(figures_of(ckks::SparseBootstrapPlan(context, period), kernels));
+  std::vector<SparseFigures> offered;
+  for (const ckks::BootstrapKind& kind : sparse)
+    offered.push_back(figures_of(ckks::SparseBootstrapPlan(context, kind), kernels));
   return CostModel(context.chain(), kernels, figures_of(ckks::BootstrapPlan(context), kernels),
-                   std::move(sparse));
+                   std::move(offered));
 }
 
 Plan plan_for(const ckks::ParameterSpec& spec, const Program& program, const CostModel& model) {
@@ -29,8 +29,8 @@ ckks::KeyRequest keys_for(const ckks::ParameterSpec& spec, const Plan& plan) {
   if (plan.bootstraps == 0) return key_request(plan, nullptr);
   const ckks::BootstrapPlan bootstrap(context);
   std::vector<ckks::SparseBootstrapPlan> sparse;
-  for (const size_t period : bootstrap_periods(plan))
-    if (period != 0) sparse.emplace_back(context, static_cast<int>(period));
+  for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan))
+    if (kind.sparse()) sparse.emplace_back(context, kind);
   std::vector<const ckks::SparseBootstrapPlan*> pointers;
   for (const ckks::SparseBootstrapPlan& each : sparse) pointers.push_back(&each);
   return key_request(plan, &bootstrap, pointers);
@@ -39,19 +39,19 @@ ckks::KeyRequest keys_for(const ckks::ParameterSpec& spec, const Plan& plan) {
 }  // namespace
 
 TestMachine::TestMachine(const ckks::ParameterSpec& spec, Program source,
-                         const std::vector<int>& sparse_periods)
+                         const std::vector<ckks::BootstrapKind>& sparse)
     : program(std::move(source)),
-      model(model_for(spec, sparse_periods)),
+      model(model_for(spec, sparse)),
       plan_(plan_for(spec, program, model)),
       party(spec, keys_for(spec, plan_)) {
   MachineOptions options;
-  for (const size_t period : bootstrap_periods(plan_)) {
-    if (period == 0) {
+  for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_)) {
+    if (!kind.sparse()) {
       bootstrapper = std::make_unique<ckks::Bootstrapper>(party.context, party.encoder);
       continue;
     }
     sparse_bootstrappers.push_back(
-        std::make_unique<ckks::SparseBootstrapper>(party.context, party.encoder, static_cast<int>(period)));
+        std::make_unique<ckks::SparseBootstrapper>(party.context, party.encoder, kind));
     options.sparse_bootstrappers.push_back(sparse_bootstrappers.back().get());
   }
   machine = std::make_unique<EncryptedMachine>(plan_, party.encoder, *party.evaluator, bootstrapper.get(),

@@ -13,8 +13,9 @@
 namespace psm::program {
 
 struct TestMachine {
-  // The planner is offered sparse bootstraps of these periods.
-  TestMachine(const ckks::ParameterSpec& spec, Program source, const std::vector<int>& sparse_periods = {});
+  // The planner is offered these sparse bootstraps.
+  TestMachine(const ckks::ParameterSpec& spec, Program source,
+              const std::vector<ckks::BootstrapKind>& sparse = {});
 
   std::map<std::string, ckks::Ciphertext> encrypt(const std::map<std::string, SlotVector>& inputs);
   // What the machine makes of an input, decrypted.

@@ -123,11 +123,15 @@ class Check {
     bootstrap(bootstrapper, plan, slots_);
   }
 
-  // What repeats with its period comes back.
+  // What repeats as it asks comes back.
   void bootstrap(const ckks::SparseBootstrapPlan& plan) {
-    const ckks::SparseBootstrapper bootstrapper(context_, encoder_, plan.slots());
+    const ckks::SparseBootstrapper bootstrapper(context_, encoder_, plan.kind());
+    const ckks::BootstrapKind& kind = plan.kind();
     Slots slots = slots_;
-    for (size_t j = 0; j < slots.size(); ++j) slots[j] = slots_[j % static_cast<size_t>(plan.slots())];
+    for (size_t j = 0; j < slots.size(); ++j) {
+      const ckks::Complex first = slots_[j % kind.period / kind.block * kind.block];
+      slots[j] = kind.of_blocks() ? first.real() : first;
+    }
     bootstrap(bootstrapper, plan, slots);
   }
 

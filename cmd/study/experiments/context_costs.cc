@@ -85,7 +85,7 @@ void run(StudyContext& context, StudyResult& result) {
   const ckks::BootstrapPlan bootstrap(crypto);
   const program::KernelSeconds kernels = kernel_seconds(context, crypto);
   const program::CostModel costs(crypto.chain(), kernels, program::figures_of(bootstrap, kernels));
-  const double unit = costs.bootstrap(0).seconds;
+  const double unit = costs.bootstrap().seconds;
   const auto reading_of = [&](const char* shape, int tokens) {
     return context.once(message(shape, " at ", tokens),
                         [&] { return metered(published_shape(shape), tokens, crypto, costs); });
