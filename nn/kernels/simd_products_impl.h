@@ -38,6 +38,10 @@ struct Bf16Pairs {
 #endif
 };
 
+// Steps from which on C's places are asked for first: they come into the caches meanwhile. Shorter products
+// are of attention, whose scores are there already.
+constexpr int kLongProduct = 128;
+
 template <typename Format, int Rows>
 inline void tile_of(int columns, int steps, float alpha, const typename Format::Item* a, std::ptrdiff_t a_row,
                     std::ptrdiff_t a_step, const typename Format::Item* panel, float beta, const float* d,
@@ -50,6 +54,11 @@ inline void tile_of(int columns, int steps, float alpha, const typename Format::
     first_of[group] = a + 3 * group * a_row;
     __asm__("" : "+r"(first_of[group]));
   }
+  if (steps >= kLongProduct)
+    for (int i = 0; i < Rows; ++i) {
+      __builtin_prefetch(c + i * c_row, 1);
+      __builtin_prefetch(c + i * c_row + columns - 1, 1);
+    }
   Floats sum[Rows][kTileVectors] = {};
   for (int l = 0; l < steps; ++l) {
     typename Format::Vector b[kTileVectors];
