@@ -44,11 +44,12 @@ struct Factor {
   }
 };
 
-// What a kernel reads of some rows of op(A).
+// What kernels read of op(A): element (i, l) is first[i / block * block_stride + i % block * row_stride +
+// l * step_stride], for blocks of rows.
 template <typename Item>
 struct Rows {
   const Item* first;
-  std::ptrdiff_t row_stride, step_stride;
+  std::ptrdiff_t row_stride, step_stride, block_stride;
 };
 
 // Products of fp32 numbers.
@@ -61,25 +62,39 @@ struct Fp32Operands {
 
   static int steps(const SimdKernels&, int depth) { return depth; }
 
-  // panel[l * panel_width + j] <- element (j, l), zero for j >= width.
-  static void pack_panel(const SimdKernels& kernels, Factor b, int depth, int width, int panel_width,
-                         float* panel) {
-    if (width < panel_width) std::fill_n(panel, static_cast<size_t>(depth) * panel_width, 0.0f);
-    if (b.step == 1)
-      return kernels.transpose(reinterpret_cast<const uint32_t*>(b.first), b.stride, width, depth,
-                               reinterpret_cast<uint32_t*>(panel), panel_width);
-    for (int l = 0; l < depth; ++l)
-      std::copy_n(b.first + l * b.step, width, panel + static_cast<std::ptrdiff_t>(l) * panel_width);
+  // Panels of `width` columns, one behind the other: panel[l * width + j] <- element (j, l), zero behind the
+  // last column.
+  static void pack_panels(const SimdKernels& kernels, Factor b, int depth, int columns, int width,
+                          float* packed) {
+    const std::ptrdiff_t panel = static_cast<std::ptrdiff_t>(depth) * width;
+    if (columns % width != 0) std::fill_n(packed + columns / width * panel, panel, 0.0f);
+    if (b.step == 1) {
+      for (int j = 0; j < columns; j += width, packed += panel)
+        kernels.transpose(reinterpret_cast<const uint32_t*>(b.first + j * b.stride), b.stride,
+                          std::min(width, columns - j), depth, reinterpret_cast<uint32_t*>(packed), width);
+      return;
+    }
+    copy_rows(b, depth, columns, width, packed);
   }
 
-  // A is read in place; A' is read once for all panels: in place each step would touch another line and,
-  // where A's rows are a power of two long, the same few sets of the cache.
-  static Rows<float> pack_rows(const SimdKernels&, Factor a, int rows, int depth, int panels) {
-    if (a.step == 1 || panels == 1) return {a.first, a.stride, a.step};
-    float* const packed = rows_buffer.at_least<float>(static_cast<size_t>(rows) * depth);
+  // A is read in place, and A' for one panel. For more it is packed: in place each step would touch another
+  // line and, where A's rows are a power of two long, the same few sets of the cache.
+  static bool in_place(Factor a, int panels) { return a.step == 1 || panels == 1; }
+  static Rows<float> rows(const SimdKernels&, Factor a, int depth, int block, const float* packed) {
+    if (packed == nullptr) return {a.first, a.stride, a.step, block * a.stride};
+    return {packed, 1, block, static_cast<std::ptrdiff_t>(block) * depth};
+  }
+  static void pack_rows(const SimdKernels&, Factor a, int depth, int rows, int block, float* packed) {
+    copy_rows(a, depth, rows, block, packed);
+  }
+
+ private:
+  // Of a factor whose columns are contiguous, in panels of `width` columns.
+  static void copy_rows(Factor x, int depth, int columns, int width, float* packed) {
     for (int l = 0; l < depth; ++l)
-      std::copy_n(a.first + l * a.step, rows, packed + static_cast<std::ptrdiff_t>(l) * rows);
-    return {packed, 1, rows};
+      for (int j = 0; j < columns; j += width)
+        std::copy_n(x.first + l * x.step + j, std::min(width, columns - j),
+                    packed + static_cast<std::ptrdiff_t>(j) * depth + static_cast<std::ptrdiff_t>(l) * width);
   }
 };
 
@@ -97,34 +112,48 @@ struct Bf16Operands {
   }
   static int steps(const SimdKernels& kernels, int depth) { return padded(kernels, pairs(depth)); }
 
-  static void pack_panel(const SimdKernels& kernels, Factor b, int depth, int width, int panel_width,
-                         uint32_t* panel) {
-    const size_t whole = static_cast<size_t>(steps(kernels, depth)) * panel_width,
-                 written = width < panel_width ? 0 : static_cast<size_t>(pairs(depth)) * panel_width;
-    std::fill(panel + written, panel + whole, 0u);
-    if (b.step != 1) return kernels.zip_bf16(b.first, b.step, depth, width, panel, panel_width);
-    auto* const rows = turned_buffer.at_least<uint32_t>(static_cast<size_t>(panel_width) * pairs(depth));
-    kernels.pair_bf16(b.first, b.stride, width, depth, rows, pairs(depth));
-    kernels.transpose(rows, pairs(depth), width, pairs(depth), panel, panel_width);
+  static void pack_panels(const SimdKernels& kernels, Factor b, int depth, int columns, int width,
+                          uint32_t* packed) {
+    const std::ptrdiff_t panel = static_cast<std::ptrdiff_t>(steps(kernels, depth)) * width;
+    for (int j = 0; j < columns; j += width) {
+      uint32_t* const begin = packed + j / width * panel;
+      std::fill(begin + (columns - j < width ? 0 : pairs(depth) * width), begin + panel, 0u);
+    }
+    if (b.step != 1) return kernels.zip_bf16(b.first, b.step, depth, columns, packed, width, panel);
+    auto* const paired = turned_buffer.at_least<uint32_t>(static_cast<size_t>(width) * pairs(depth));
+    for (int j = 0; j < columns; j += width, packed += panel) {
+      const int here = std::min(width, columns - j);
+      kernels.pair_bf16(b.first + j * b.stride, b.stride, here, depth, paired, pairs(depth));
+      kernels.transpose(paired, pairs(depth), here, pairs(depth), packed, width);
+    }
   }
 
-  static Rows<uint32_t> pack_rows(const SimdKernels& kernels, Factor a, int rows, int depth, int) {
+  static bool in_place(Factor, int) { return false; }
+  // Where operands are padded a kernel takes rows of pairs alone.
+  static bool turned(const SimdKernels& kernels, Factor a) { return a.step != 1 && kernels.bf16_padding > 1; }
+  static Rows<uint32_t> rows(const SimdKernels& kernels, Factor a, int depth, int block,
+                             const uint32_t* packed) {
+    const std::ptrdiff_t row_steps = steps(kernels, depth), whole = block * row_steps;
+    if (a.step == 1 || turned(kernels, a)) return {packed, row_steps, 1, whole};
+    return {packed, 1, block, whole};
+  }
+
+  static void pack_rows(const SimdKernels& kernels, Factor a, int depth, int rows, int block,
+                        uint32_t* packed) {
     const int row_steps = steps(kernels, depth), all_rows = padded(kernels, rows);
-    auto* const packed = rows_buffer.at_least<uint32_t>(static_cast<size_t>(all_rows) * row_steps);
     if (a.step == 1) {
       kernels.pair_bf16(a.first, a.stride, rows, depth, packed, row_steps);
-    } else if (kernels.bf16_padding == 1) {
-      kernels.zip_bf16(a.first, a.step, depth, rows, packed, rows);
-      return {packed, 1, rows};
+    } else if (!turned(kernels, a)) {
+      return kernels.zip_bf16(a.first, a.step, depth, rows, packed, block,
+                              static_cast<std::ptrdiff_t>(block) * row_steps);
     } else {
-      auto* const turned = turned_buffer.at_least<uint32_t>(static_cast<size_t>(rows) * pairs(depth));
-      kernels.zip_bf16(a.first, a.step, depth, rows, turned, rows);
-      kernels.transpose(turned, rows, pairs(depth), rows, packed, row_steps);
+      auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(rows) * pairs(depth));
+      kernels.zip_bf16(a.first, a.step, depth, rows, zipped, rows, 0);
+      kernels.transpose(zipped, rows, pairs(depth), rows, packed, row_steps);
     }
     for (int row = 0; row < rows; ++row)
       std::fill(packed + row * row_steps + pairs(depth), packed + (row + 1) * row_steps, 0u);
     std::fill(packed + rows * row_steps, packed + all_rows * row_steps, 0u);
-    return {packed, row_steps, 1};
   }
 };
 
@@ -147,46 +176,56 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
   const int column_bytes =
       static_cast<int>(sizeof(Item)) * Operands::steps(kernels, std::min(k, kDepthBlock));
   const int column_block = kPackedBytes / (column_bytes * width) * width;
+  const bool in_place = Operands::in_place(a, (n + width - 1) / width);
 
-  for (int column0 = 0; column0 < n; column0 += column_block) {
-    const int columns = std::min(column_block, n - column0);
-    const int panels = (columns + width - 1) / width;
-    for (int depth0 = 0; depth0 < k; depth0 += kDepthBlock) {
-      const int depth = std::min(kDepthBlock, k - depth0);
-      const int steps = Operands::steps(kernels, depth);
+  for (int depth0 = 0; depth0 < k; depth0 += kDepthBlock) {
+    const int depth = std::min(kDepthBlock, k - depth0);
+    const int steps = Operands::steps(kernels, depth);
+    Item* const packed_rows =
+        in_place ? nullptr : rows_buffer.at_least<Item>(static_cast<size_t>(row_tasks) * task_rows * steps);
+    const Rows<Item> rows = Operands::rows(kernels, a.from(0, depth0), depth, task_rows, packed_rows);
+    const bool first = depth0 == 0;
+    const float block_beta = first ? beta : 1.0f;
+    const float* const added = first ? d : c;
+    const std::ptrdiff_t added_row = first ? d_row : c_row;
+    for (int column0 = 0; column0 < n; column0 += column_block) {
+      const int columns = std::min(column_block, n - column0);
+      const int panels = (columns + width - 1) / width;
       const size_t panel_size = static_cast<size_t>(width) * steps;
       Item* const packed = panels_buffer.at_least<Item>(panels * panel_size);
-      const bool first = depth0 == 0;
-      const float block_beta = first ? beta : 1.0f;
-      const float* const added = first ? d : c;
-      const std::ptrdiff_t added_row = first ? d_row : c_row;
-      const auto pack = [&](int p) {
-        const int column = column0 + p * width;
-        Operands::pack_panel(kernels, b.from(column, depth0), depth, std::min(width, n - column), width,
-                             packed + p * panel_size);
+      // Whole rows of memory as far as possible: those of a transposed factor are cut into panels as they are
+      // read.
+      const auto pack = [&](int part, int parts) {
+        const int begin = panels * part / parts * width, end = panels * (part + 1) / parts * width;
+        if (begin < end)
+          Operands::pack_panels(kernels, b.from(column0 + begin, depth0), depth,
+                                std::min(end, columns) - begin, width, packed + begin * std::ptrdiff_t(steps));
+        const int top = row_tasks * part / parts * task_rows, low = row_tasks * (part + 1) / parts * task_rows;
+        if (column0 == 0 && !in_place && top < low)
+          Operands::pack_rows(kernels, a.from(top, depth0), depth, std::min(low, m) - top, task_rows,
+                              packed_rows + top * std::ptrdiff_t(steps));
       };
       const auto multiply_rows = [&](int task) {
-        const int begin = task * task_rows, rows = std::min(task_rows, m - begin);
-        const Rows<Item> source = Operands::pack_rows(kernels, a.from(begin, depth0), rows, depth, panels);
-        for (int row = 0; row < rows; row += tile_rows)
+        const int begin = task * task_rows, end = std::min(begin + task_rows, m);
+        const Item* source = rows.first + task * rows.block_stride;
+        for (int row = begin; row < end; row += tile_rows, source += tile_rows * rows.row_stride)
           for (int p = 0; p < panels; ++p) {
             const int column = column0 + p * width;
-            (kernels.*Operands::tile)(std::min(tile_rows, rows - row), std::min(width, n - column), steps,
-                                      alpha, source.first + row * source.row_stride, source.row_stride,
-                                      source.step_stride, packed + p * panel_size, block_beta,
-                                      added + (begin + row) * added_row + column, added_row,
-                                      c + static_cast<std::ptrdiff_t>(begin + row) * c_row + column, c_row);
+            (kernels.*Operands::tile)(std::min(tile_rows, end - row), std::min(width, n - column), steps, alpha,
+                                      source, rows.row_stride, rows.step_stride, packed + p * panel_size,
+                                      block_beta, added + row * added_row + column, added_row,
+                                      c + static_cast<std::ptrdiff_t>(row) * c_row + column, c_row);
           }
       };
       if (!parallel) {  // a region of one thread would still cost microseconds
-        for (int p = 0; p < panels; ++p) pack(p);
+        pack(0, 1);
         for (int task = 0; task < row_tasks; ++task) multiply_rows(task);
         continue;
       }
 #pragma omp parallel num_threads(thread_count())
       {
 #pragma omp for schedule(static)
-        for (int p = 0; p < panels; ++p) pack(p);
+        for (int part = 0; part < thread_count(); ++part) pack(part, thread_count());
 #pragma omp for schedule(static)
         for (int task = 0; task < row_tasks; ++task) multiply_rows(task);
       }

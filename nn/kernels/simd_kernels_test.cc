@@ -63,7 +63,7 @@ TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in
         }
         std::vector<uint32_t> pairs(3 * kRow, 1), zipped(2 * kRow, 1);
         set->pair_bf16(rows.data(), kRow, 3, columns, pairs.data(), kRow);
-        set->zip_bf16(rows.data(), kRow, 3, columns, zipped.data(), kRow);
+        set->zip_bf16(rows.data(), kRow, 3, columns, zipped.data(), kRow, 0);
         for (size_t i = 0; i < n; ++i) {
           const uint32_t first = nearest_bf16(rows[i]), second = nearest_bf16(rows[kRow + i]);
           CHECK((pairs[i / 2] >> (i % 2 * 16) & 0xFFFF) == first);

@@ -137,22 +137,30 @@ inline Words neighbours(Words first, Words last) {
 #endif
 }
 
-// Rows far apart in memory are asked for so many ahead: processors do not guess beyond a page.
-constexpr int kAhead = 16;
+// Rows far apart in memory are asked for ahead, so many at most and so many numbers: processors do not guess
+// beyond a page.
+constexpr int kRowsAhead = 16, kNumbersAhead = 4096;
 
-void zip_bf16_of(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
-                 std::ptrdiff_t pairs_row) {
-  const int whole = columns / kLanes * kLanes, rest = columns - whole;
-  for (int l = 0; l < rows; l += 2, x += 2 * x_row, pairs += pairs_row) {
-    for (int ahead = l + kAhead; ahead < l + kAhead + 2 && ahead < rows; ++ahead)
-      for (int i = 0; i < columns; i += 16) __builtin_prefetch(x + (ahead - l) * x_row + i);
+void zip_bf16_of(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs, int width,
+                 std::ptrdiff_t panel) {
+  const int fitting = kNumbersAhead / columns & ~1;
+  const int ahead = fitting < 2 ? 2 : fitting < kRowsAhead ? fitting : kRowsAhead;
+  for (int l = 0; l < rows; l += 2, x += 2 * x_row, pairs += width) {
+    for (int next = ahead; next < ahead + 2 && l + next < rows; ++next)
+      for (int i = 0; i < columns; i += 16) __builtin_prefetch(x + next * x_row + i);
     const float* const high = l + 1 < rows ? x + x_row : nullptr;
-    for (int i = 0; i < whole; i += kLanes)
-      store_words(pairs + i, paired(load_words(x + i), high ? load_words(high + i) : Words{}));
-    if (rest == 0) continue;
-    const Words last =
-        paired((Words)load_part(x + whole, rest), high ? (Words)load_part(high + whole, rest) : Words{});
-    store_part(reinterpret_cast<float*>(pairs + whole), (Floats)last, rest);
+    uint32_t* to = pairs;
+    for (int first = 0; first < columns; first += width, to += panel) {
+      const int count = columns - first < width ? columns - first : width;
+      const int whole = count / kLanes * kLanes, rest = count - whole;
+      for (int i = 0; i < whole; i += kLanes)
+        store_words(to + i,
+                    paired(load_words(x + first + i), high ? load_words(high + first + i) : Words{}));
+      if (rest == 0) continue;
+      const Words last = paired((Words)load_part(x + first + whole, rest),
+                                high ? (Words)load_part(high + first + whole, rest) : Words{});
+      store_part(reinterpret_cast<float*>(to + whole), (Floats)last, rest);
+    }
   }
 }
 
