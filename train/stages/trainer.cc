@@ -30,7 +30,7 @@ bool all_finite(const nn::Tensor<float>& x) {
 
 // What a part's teacher says of it.
 struct Teacher {
-  Teacher(const attention::ModelConfig& config, std::vector<float>& values, nn::Precision precision)
+  Teacher(const attention::ModelConfig& config, nn::FlatArray& values, nn::Precision precision)
       : model(config, values.data(), nullptr), tape(nn::Gradients::kNone, precision) {
     out.keep_scores = false;
   }
@@ -50,13 +50,13 @@ struct Teacher {
 
 // A part of the batch: sequences first .. first + count of it.
 struct Trainer::Part {
-  Part(const attention::ModelConfig& config, std::vector<float>& values, nn::Precision precision)
+  Part(const attention::ModelConfig& config, nn::FlatArray& values, nn::Precision precision)
       : grads(values.size()),
         model(config, values.data(), grads.data()),
         tape(nn::Gradients::kKept, precision) {}
 
   int first = 0, count = 0;
-  std::vector<float> grads;
+  nn::FlatArray grads;
   attention::Model<float> model;
   nn::Tape<float> tape;
   attention::ForwardTensors<float> out;
@@ -72,7 +72,7 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
       options_(options),
       values_(attention::flatten(initial)),
       grads_(values_.size()),
-      query_key_holder_(config_, values_, options.query_key_hold),
+      query_key_holder_(config_, values_.all(), options.query_key_hold),
       adamw_(options.adamw, decaying(config_)),
       random_(options.seed) {
   initial.validate();
@@ -93,7 +93,7 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
       throw Error(message("the teacher has a vocabulary of ", teacher.vocab, " and a context of ",
                           teacher.context, ", the model and its data ", config_.vocab, " and ",
                           source.context(), "; distil language models of the same tokens"));
-    teacher_values_ = attention::flatten(*options.teacher);
+    teacher_values_ = nn::FlatArray(attention::flatten(*options.teacher));
   }
   if (options.batch < 1) throw Error(message("a batch of ", options.batch, " sequences: give at least 1"));
   for (int p = 0; p < kParts; ++p) {
@@ -111,7 +111,7 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
 Trainer::~Trainer() = default;
 
 void Trainer::forward(Part& part, double cross_entropy_scale) {
-  std::fill(part.grads.begin(), part.grads.end(), 0.0f);
+  std::ranges::fill(part.grads.all(), 0.0f);
   part.cross_entropy = part.range_loss = 0;
   part.tape.restart();
   part.out.clear();
@@ -152,13 +152,13 @@ StepReport Trainer::step() {
     const size_t end = std::min(grads_.size(), (chunk + 1) * kChunk);
     for (size_t i = chunk * kChunk; i < end; ++i) {
       float sum = 0;
-      for (const auto& part : parts_) sum += part->grads[i];
-      grads_[i] = sum;
+      for (const auto& part : parts_) sum += part->grads.data()[i];
+      grads_.data()[i] = sum;
     }
   });
 
   for (const attention::ParameterSlice& slice : fixed_)
-    std::fill_n(grads_.begin() + static_cast<std::ptrdiff_t>(slice.begin), slice.size(), 0.0f);
+    std::ranges::fill(grads_.all().subspan(slice.begin, slice.size()), 0.0f);
 
   StepReport report;
   for (const auto& part : parts_) {
@@ -167,12 +167,12 @@ StepReport Trainer::step() {
   }
   const double loss = report.cross_entropy + report.range_loss;
   const double rate = options_.rate.at(adamw_.state().steps);
-  report.gradient_norm = std::isfinite(loss) ? adamw_.step(values_, grads_, rate) : loss;
+  report.gradient_norm = std::isfinite(loss) ? adamw_.step(values_.all(), grads_.all(), rate) : loss;
   if (!std::isfinite(report.gradient_norm)) {
     random_ = TrainingRandom::resume(random_before);
     report_divergence(loss, report.gradient_norm);
   }
-  query_key_holder_.apply(values_, rate);
+  query_key_holder_.apply(values_.all(), rate);
   report.step = adamw_.state().steps;
   report.forward_seconds = forward_done - start;
   report.backward_seconds = backward_done - forward_done;
@@ -200,9 +200,14 @@ void Trainer::report_divergence(double loss, double norm) const {
                          loss, ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
 }
 
-attention::ModelWeights Trainer::weights() const { return attention::unflatten(config_, values_); }
+attention::ModelWeights Trainer::weights() const {
+  return attention::unflatten(config_, values_.all());
+}
 
-TrainerState Trainer::state() const { return {values_, adamw_.state(), random_.state()}; }
+TrainerState Trainer::state() const {
+  const std::span<const float> values = values_.all();
+  return {{values.begin(), values.end()}, adamw_.state(), random_.state()};
+}
 
 void Trainer::set_state(TrainerState state) {
   if (state.values.size() != values_.size() || state.optimiser.m.size() != values_.size() ||
@@ -210,7 +215,7 @@ void Trainer::set_state(TrainerState state) {
     throw Error(message("the saved training has ", state.values.size(), " parameters but this model has ",
                         values_.size(), "; resume with the same options as it was started with"));
   std::copy(state.values.begin(), state.values.end(),
-            values_.begin());  // the parts' models point into values_
+            values_.data());  // the parts' models point into values_
   adamw_.set_state(std::move(state.optimiser));
   random_ = TrainingRandom::resume(state.random);
 }

@@ -15,6 +15,7 @@
 #include "attention/trained/model.h"
 #include "ckks/base/error.h"
 #include "nn/autograd/adamw.h"
+#include "nn/autograd/flat_array.h"
 #include "train/data/data.h"
 #include "train/stages/query_key_norm.h"
 #include "train/stages/range_losses.h"
@@ -88,7 +89,7 @@ class Trainer {
   attention::ModelConfig config_;
   const DataSource& source_;
   TrainerOptions options_;
-  std::vector<float> values_, grads_, teacher_values_;
+  nn::FlatArray values_, grads_, teacher_values_;
   std::vector<attention::ParameterSlice> fixed_;  // parameters that are not trained
   QueryKeyHolder query_key_holder_;
   nn::AdamW adamw_;
