@@ -140,20 +140,22 @@ struct Bf16Operands {
 
   static void pack_rows(const SimdKernels& kernels, Factor a, int depth, int rows, int block,
                         uint32_t* packed) {
-    const int row_steps = steps(kernels, depth), all_rows = padded(kernels, rows);
+    const std::ptrdiff_t row_steps = steps(kernels, depth);
     if (a.step == 1) {
       kernels.pair_bf16(a.first, a.stride, rows, depth, packed, row_steps);
     } else if (!turned(kernels, a)) {
-      return kernels.zip_bf16(a.first, a.step, depth, rows, packed, block,
-                              static_cast<std::ptrdiff_t>(block) * row_steps);
+      return kernels.zip_bf16(a.first, a.step, depth, rows, packed, block, block * row_steps);
     } else {
-      auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(rows) * pairs(depth));
-      kernels.zip_bf16(a.first, a.step, depth, rows, zipped, rows, 0);
-      kernels.transpose(zipped, rows, pairs(depth), rows, packed, row_steps);
+      auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(block) * pairs(depth));
+      for (int i = 0; i < rows; i += block) {
+        const int here = std::min(block, rows - i);
+        kernels.zip_bf16(a.first + i, a.step, depth, here, zipped, here, 0);
+        kernels.transpose(zipped, here, pairs(depth), here, packed + i * row_steps, row_steps);
+      }
     }
     for (int row = 0; row < rows; ++row)
       std::fill(packed + row * row_steps + pairs(depth), packed + (row + 1) * row_steps, 0u);
-    std::fill(packed + rows * row_steps, packed + all_rows * row_steps, 0u);
+    std::fill(packed + rows * row_steps, packed + padded(kernels, rows) * row_steps, 0u);
   }
 };
 
@@ -199,8 +201,10 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
         const int begin = panels * part / parts * width, end = panels * (part + 1) / parts * width;
         if (begin < end)
           Operands::pack_panels(kernels, b.from(column0 + begin, depth0), depth,
-                                std::min(end, columns) - begin, width, packed + begin * std::ptrdiff_t(steps));
-        const int top = row_tasks * part / parts * task_rows, low = row_tasks * (part + 1) / parts * task_rows;
+                                std::min(end, columns) - begin, width,
+                                packed + begin * std::ptrdiff_t(steps));
+        const int top = row_tasks * part / parts * task_rows,
+                  low = row_tasks * (part + 1) / parts * task_rows;
         if (column0 == 0 && !in_place && top < low)
           Operands::pack_rows(kernels, a.from(top, depth0), depth, std::min(low, m) - top, task_rows,
                               packed_rows + top * std::ptrdiff_t(steps));
@@ -211,10 +215,11 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
         for (int row = begin; row < end; row += tile_rows, source += tile_rows * rows.row_stride)
           for (int p = 0; p < panels; ++p) {
             const int column = column0 + p * width;
-            (kernels.*Operands::tile)(std::min(tile_rows, end - row), std::min(width, n - column), steps, alpha,
-                                      source, rows.row_stride, rows.step_stride, packed + p * panel_size,
-                                      block_beta, added + row * added_row + column, added_row,
-                                      c + static_cast<std::ptrdiff_t>(row) * c_row + column, c_row);
+            (kernels.*Operands::tile)(std::min(tile_rows, end - row), std::min(width, n - column), steps,
+                                      alpha, source, rows.row_stride, rows.step_stride,
+                                      packed + p * panel_size, block_beta, added + row * added_row + column,
+                                      added_row, c + static_cast<std::ptrdiff_t>(row) * c_row + column,
+                                      c_row);
           }
       };
       if (!parallel) {  // a region of one thread would still cost microseconds

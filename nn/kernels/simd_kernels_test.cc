@@ -71,6 +71,14 @@ TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in
           CHECK(zipped[i] == (first | second << 16));
           CHECK(zipped[kRow + i] == first);
         }
+        // In panels: the same words, a panel's columns beside each other.
+        constexpr int kWidth = 3;
+        const int panels = (columns + kWidth - 1) / kWidth, panel = 2 * kWidth + 1;
+        std::vector<uint32_t> cut(static_cast<size_t>(panels) * panel, 1);
+        set->zip_bf16(rows.data(), kRow, 3, columns, cut.data(), kWidth, panel);
+        for (int l = 0; l < 2; ++l)
+          for (int i = 0; i < columns; ++i)
+            CHECK(cut[i / kWidth * panel + l * kWidth + i % kWidth] == zipped[l * kRow + i]);
         if (n % 2 == 1) CHECK((pairs[n / 2] >> 16) == 0);
         CHECK(pairs[(n + 1) / 2] == 1);
         CHECK(zipped[n] == 1);

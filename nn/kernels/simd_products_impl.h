@@ -154,8 +154,7 @@ void zip_bf16_of(const float* x, std::ptrdiff_t x_row, int rows, int columns, ui
       const int count = columns - first < width ? columns - first : width;
       const int whole = count / kLanes * kLanes, rest = count - whole;
       for (int i = 0; i < whole; i += kLanes)
-        store_words(to + i,
-                    paired(load_words(x + first + i), high ? load_words(high + first + i) : Words{}));
+        store_words(to + i, paired(load_words(x + first + i), high ? load_words(high + first + i) : Words{}));
       if (rest == 0) continue;
       const Words last = paired((Words)load_part(x + first + whole, rest),
                                 high ? (Words)load_part(high + first + whole, rest) : Words{});

@@ -200,9 +200,7 @@ void Trainer::report_divergence(double loss, double norm) const {
                          loss, ", gradient norm ", norm, "); lower the learning rate or raise epsilon"));
 }
 
-attention::ModelWeights Trainer::weights() const {
-  return attention::unflatten(config_, values_.all());
-}
+attention::ModelWeights Trainer::weights() const { return attention::unflatten(config_, values_.all()); }
 
 TrainerState Trainer::state() const {
   const std::span<const float> values = values_.all();
