@@ -17,7 +17,7 @@ constexpr int kLayers[] = {2, 4, 8};
 // Two of the models are trained on for half as many steps: softmax, and ours with range minimisation.
 constexpr double kFurther = 2, kFurtherShare = 0.5;
 // Of the polynomials' intervals: the default, and one for models trained as little as these.
-constexpr double kMargins[] = {1.25, 2};
+constexpr double kMargins[] = {1.25, 2, 3};
 
 double perplexity(const train::Evaluation& evaluation) { return evaluation.perplexity(); }
 
