@@ -190,7 +190,7 @@ BootstrapCost SparseBootstrapPlan::cost() const {
     const PlacedTransform last[] = {recombination(Recombine::kWhole)};
     add_cost(last, cost);
   }
-  cost.giant_rotations += 3;  // pre-rotation, to and from the ephemeral secret
+  cost.giant_rotations += pre_rotation_ == 0 ? 2 : 3;  // to and from the ephemeral secret, and this
   trace().add_cost(context_, cost);
   cost.hoisted_rotations += static_cast<int>(last_sum().size()) - 1;
   cost.relinearisations = eval_mod_.relinearisations();
@@ -230,7 +230,7 @@ Ciphertext SparseBootstrapper::apply_real(const Evaluator& evaluator, const Ciph
                                           std::vector<BootstrapStep>* steps) const {
   if (!plan_.kind().of_blocks()) return std::move(run(evaluator, input, Recombine::kReal, steps)[0]);
   StepClock clock(steps);
-  return parts(evaluator, input, clock);
+  return before_recombining(evaluator, input, clock);
 }
 
 Ciphertext SparseBootstrapper::rescaled(const Evaluator& evaluator, const Ciphertext& raised) const {
@@ -241,8 +241,8 @@ Ciphertext SparseBootstrapper::rescaled(const Evaluator& evaluator, const Cipher
   return x;
 }
 
-Ciphertext SparseBootstrapper::parts(const Evaluator& evaluator, const Ciphertext& input,
-                                     StepClock& clock) const {
+Ciphertext SparseBootstrapper::before_recombining(const Evaluator& evaluator, const Ciphertext& input,
+                                                  StepClock& clock) const {
   const RaiseStage raise{plan_.entry_level(), plan_.pre_rotation(), plan_.raised_level(),
                          plan_.raised_scale()};
   Ciphertext x = raise.apply(evaluator, input, slots_to_coeffs_, clock);
@@ -261,7 +261,7 @@ std::vector<Ciphertext> SparseBootstrapper::run(const Evaluator& evaluator, cons
                                                 std::vector<BootstrapStep>* steps) const {
   PSM_CHECK(!plan_.kind().of_blocks(), "of blocks the real part alone");
   StepClock clock(steps);
-  const Ciphertext x = parts(evaluator, input, clock);
+  const Ciphertext x = before_recombining(evaluator, input, clock);
   const Ciphertext* const inputs[] = {&x};
   std::vector<Ciphertext> out = recombinations_[static_cast<size_t>(recombine)].apply(evaluator, inputs);
   clock.finished("Recombine");

@@ -18,10 +18,9 @@
 //                     There are two factors at least: the scale, N/2n times larger after the trace, comes down
 //                     over all of them, and what one alone would leave its diagonals of it costs bits.
 //   5. EvalMod        once, on real and imaginary parts side by side in 2n slots.
-//   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level.
-//      Or, with
-//                     e = 1 and 0 on them, e u + rot_n(e u) is the real part, and with 0 and 1 the imaginary
-//                     one.
+//   6. Recombine      with b = 1 and i on the two halves, u -> b u + rot_n(b u) has period n again: a level. Or,
+//                     with e = 1 and 0 on them, e u + rot_n(e u) is the real part, and with 0 and 1 the
+//                     imaginary one.
 //
 // Blocks of b slots: v_h, h < 2n, in the slots s with floor(s / b) mod 2n = h, enter as the n complex numbers
 // w_k = v_k + i v_{n+k}, and transforms read and write blocks. With U as in dft_factors.h and U^{-1} = U* / n,
@@ -107,8 +106,7 @@ class SparseBootstrapper {
 
   // Input: any level >= plan().entry_level(), at its canonical scale. Result: plan().output_level(),
   // canonical scale. Throws Error where a key is missing or the level is too low. `steps`, if given, receives
-  // the time of each step. Of blocks
-  // apply() is apply_real().
+  // the time of each step. Of blocks apply() is apply_real(), and there is no apply_parts() (PSM_CHECK).
   Ciphertext apply(const Evaluator& evaluator, const Ciphertext& input,
                    std::vector<BootstrapStep>* steps = nullptr) const;
   // Two real vectors a, b travel as a + i b.
@@ -123,7 +121,7 @@ class SparseBootstrapper {
 
   Ciphertext rescaled(const Evaluator& evaluator, const Ciphertext& raised) const;  // of blocks
   // Steps 1 to 5.
-  Ciphertext parts(const Evaluator& evaluator, const Ciphertext& input, StepClock& clock) const;
+  Ciphertext before_recombining(const Evaluator& evaluator, const Ciphertext& input, StepClock& clock) const;
   std::vector<Ciphertext> run(const Evaluator& evaluator, const Ciphertext& input, Recombine,
                               std::vector<BootstrapStep>* steps) const;
 

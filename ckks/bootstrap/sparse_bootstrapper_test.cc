@@ -165,6 +165,20 @@ TEST_CASE(
   CHECK(plan.key_bytes() < size_t{6} << 30);
 }
 
+TEST_CASE("eight blocks at the default parameters: fourteen levels and twelve diagonals") {
+  const Context context(secure_n16());
+  const SparseBootstrapPlan blocks(context, {256, 32}), slots(context, {256});
+  CHECK(blocks.slots() == 4);
+  CHECK(blocks.output_level() - blocks.entry_level() == 14);
+  CHECK(blocks.raised_level() == slots.raised_level());
+  CHECK(blocks.pre_rotation() == 0);
+  const BootstrapCost cost = blocks.cost();
+  CHECK(cost.relinearisations == slots.cost().relinearisations);
+  CHECK(cost.plaintext_products == 8 + 4);
+  CHECK(cost.giant_rotations == 1 + 2);
+  CHECK(cost.hoisted_rotations == 3 + 3 + 6 * 3 + 3);
+}
+
 TEST_CASE("up to 2^8 slots come to coefficients in one level") {
   const Context context(secure_n16());
   for (const auto& [slots, levels] :
