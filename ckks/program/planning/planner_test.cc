@@ -148,20 +148,33 @@ TEST_CASE(
   CHECK(bootstraps(true, false, true) == 2);
 }
 
+// Real or complex values in slots that repeat, with so many squarings before and behind a candidate each.
+Program refreshed_squares(int values, bool real, const ckks::BootstrapKind& repeats, int after) {
+  Builder b(kSlots);
+  std::vector<Value> x;
+  for (int v = 0; v < values; ++v)
+    x.push_back(
+        b.mark_blocks(squares(b, b.input("x" + std::to_string(v), real, repeats.period), 12), repeats.block));
+  x = b.refresh(x);
+  for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), squares(b, x[v], after));
+  return std::move(b).finish();
+}
+
+std::vector<ckks::BootstrapKind> taken_for(const Program& program, const CostModel& costs) {
+  const Plan p = plan(program, {}, costs);
+  check_levels(p);
+  std::vector<ckks::BootstrapKind> taken;
+  for (const Instruction& instruction : p.program.instructions)
+    if (instruction.opcode == Opcode::kBootstrap) taken.push_back(instruction.bootstrap);
+  return taken;
+}
+
 TEST_CASE("a sparse bootstrap is taken where the period allows one that is offered and cheaper") {
   const auto periods = [](size_t period, bool real, int values, int after, const CostModel& costs) {
-    Builder b(kSlots);
-    std::vector<Value> x;
-    for (int v = 0; v < values; ++v)
-      x.push_back(squares(b, b.input("x" + std::to_string(v), real, period), 12));
-    x = b.refresh(x);
-    for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), squares(b, x[v], after));
-    const Plan p = plan(std::move(b).finish(), {}, costs);
-    check_levels(p);
-    std::vector<size_t> taken;
-    for (const Instruction& instruction : p.program.instructions)
-      if (instruction.opcode == Opcode::kBootstrap) taken.push_back(instruction.bootstrap.period);
-    return taken;
+    std::vector<size_t> periods;
+    for (const auto& kind : taken_for(refreshed_squares(values, real, {period}, after), costs))
+      periods.push_back(kind.period);
+    return periods;
   };
   using Periods = std::vector<size_t>;
   const CostModel cheap = model_with_sparse(10);  // a full one takes 20, of one real value 14
@@ -190,21 +203,10 @@ TEST_CASE(
     figures.seconds = figures.real_seconds = seconds;
     offered.push_back({{16, 2}, 2, 14, figures});
     costs = CostModel(costs.chain(), {}, {}, offered);
-    Builder b(kSlots);
-    std::vector<Value> x;
-    for (int v = 0; v < values; ++v) {
-      x.push_back(squares(b, b.input("x" + std::to_string(v), true, 16), 12));
-      if (marked) b.mark_blocks(x.back(), 2);
-    }
-    x = b.refresh(x);
-    for (int v = 0; v < values; ++v) b.output("y" + std::to_string(v), squares(b, x[v], 12));
-    const Program program = std::move(b).finish();
+    const Program program = refreshed_squares(values, true, {16, marked ? size_t{2} : 1}, 12);
     CHECK(refreshed_blocks(program).size() == (marked ? 1 : 0));
-    const Plan p = plan(program, {}, costs);
-    check_levels(p);
     std::vector<size_t> blocks;
-    for (const Instruction& instruction : p.program.instructions)
-      if (instruction.opcode == Opcode::kBootstrap) blocks.push_back(instruction.bootstrap.block);
+    for (const auto& kind : taken_for(program, costs)) blocks.push_back(kind.block);
     return blocks;
   };
   using Blocks = std::vector<size_t>;
