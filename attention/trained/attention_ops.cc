@@ -55,7 +55,7 @@ struct ScoreProducts {
 
   void forward(Block at, int first, int rows, int columns, Scalar* s) const {
     nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, shape.head_dim}, scale(),
-             q.value + queries(at, first), q.columns, k.value + at.keys, k.columns, Scalar(0), s,
+             {q.value + queries(at, first), q.columns}, {k.value + at.keys, k.columns}, Scalar(0), s,
              shape.length);
     if (!offsets.value) return;
     const Scalar offset = offsets.value[at.head];
@@ -73,10 +73,12 @@ struct ScoreProducts {
 
   // ds is zero where the mask is.
   void backward(Block at, int first, int rows, int columns, const Scalar* ds, Scalar before) const {
-    nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, shape.head_dim, columns}, scale(), ds,
-             shape.length, k.value + at.keys, k.columns, before, q.grad + queries(at, first), q.columns);
-    nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, shape.head_dim, rows}, scale(), ds,
-             shape.length, q.value + queries(at, first), q.columns, Scalar(1), k.grad + at.keys, k.columns);
+    nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, shape.head_dim, columns}, scale(),
+             {ds, shape.length}, {k.value + at.keys, k.columns}, before, q.grad + queries(at, first),
+             q.columns);
+    nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, shape.head_dim, rows}, scale(),
+             {ds, shape.length}, {q.value + queries(at, first), q.columns}, Scalar(1), k.grad + at.keys,
+             k.columns);
     if (!offsets.value) return;
     Scalar sum = 0;
     for (int i = 0; i < rows; ++i)
@@ -182,8 +184,9 @@ struct AttentionOp final : nn::Operation {
     if (products.shape.lengths) std::fill_n(o.value, o.size(), Scalar(0));  // the rows that no visit comes to
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       weigh(at, first, rows, columns);
-      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, dims, columns}, Scalar(1), weights,
-               T, v.value + at.keys, v.columns, Scalar(0), o.value + products.queries(at, first), o.columns);
+      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, dims, columns}, Scalar(1),
+               {weights, T}, {v.value + at.keys, v.columns}, Scalar(0), o.value + products.queries(at, first),
+               o.columns);
     });
   }
 
@@ -196,10 +199,10 @@ struct AttentionOp final : nn::Operation {
     for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
       const Scalar* x = weigh(at, first, rows, columns);
       const Scalar* grad_o = o.grad + products.queries(at, first);
-      nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows}, Scalar(1), weights,
-               T, grad_o, o.columns, Scalar(1), v.grad + at.keys, v.columns);
-      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, dims}, Scalar(1), grad_o,
-               o.columns, v.value + at.keys, v.columns, Scalar(0), gradients, T);
+      nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows}, Scalar(1),
+               {weights, T}, {grad_o, o.columns}, Scalar(1), v.grad + at.keys, v.columns);
+      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, dims}, Scalar(1),
+               {grad_o, o.columns}, {v.value + at.keys, v.columns}, Scalar(0), gradients, T);
       for (int i = 0; i < rows; ++i) {
         const size_t row = static_cast<size_t>(i) * T;
         const int active = products.shape.keys(at.sequence, first + i);

@@ -53,11 +53,37 @@ ModelWeights unflatten(const ModelConfig& config, std::span<const float> values)
 template <typename Scalar>
 Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
     : config(shape), layers(shape.layers), rotary_(shape.context, shape.rotary_dims(), shape.rotary_base) {
-  size_t begin = 0;
-  for_each_parameter(*this, [&](const std::string&, nn::Tensor<Scalar>& tensor, int rows, int columns) {
-    tensor = {values + begin, grads ? grads + begin : nullptr, rows, columns};
+  size_t begin = 0, parameters = 0;
+  const auto each = [&](auto visit) {
+    for_each_parameter(*this, [&](const std::string&, nn::Tensor<Scalar>& tensor, int rows, int columns) {
+      visit(tensor, rows, columns);
+    });
+  };
+  each([&](nn::Tensor<Scalar>&, int, int) { ++parameters; });
+  gradients_.reserve(grads ? parameters : 0);
+  each([&](nn::Tensor<Scalar>& tensor, int rows, int columns) {
+    tensor = {values + begin, nullptr, rows, columns};
+    if (grads) {
+      gradients_.push_back({.fixed = grads + begin, .place = grads + begin});
+      tensor.grad = nn::Gradient<Scalar>(&gradients_.back());
+      sizes_.push_back(tensor.size());
+    }
     begin += tensor.size();
   });
+}
+
+template <typename Scalar>
+void Model<Scalar>::begin_gradients() {
+  for (nn::PlacedGradient<Scalar>& gradient : gradients_) gradient.place = nullptr;
+}
+
+template <typename Scalar>
+void Model<Scalar>::end_gradients() {
+  for (size_t i = 0; i < gradients_.size(); ++i) {
+    if (gradients_[i].place) continue;
+    gradients_[i].place = gradients_[i].fixed;
+    std::fill_n(gradients_[i].fixed, sizes_[i], Scalar(0));
+  }
 }
 
 template <typename Scalar>
@@ -72,10 +98,10 @@ nn::Tensor<Scalar> Model<Scalar>::embedded(nn::Tape<Scalar>& tape, const ModelIn
     x = nn::embed(tape, input.tokens, embedding);
   }
   if (config.positions == PositionKind::kLearned) {
-    const nn::Tensor<Scalar> rows{position_embedding.row(first),
-                                  position_embedding.grad ? position_embedding.grad_row(first) : nullptr,
-                                  position_embedding.rows - first, position_embedding.columns};
-    x = nn::add_positions(tape, x, rows, input.length);
+    // Later positions are read on tapes without gradients.
+    const nn::Tensor<Scalar> rows{
+        position_embedding.row(first), {}, position_embedding.rows - first, position_embedding.columns};
+    x = nn::add_positions(tape, x, first == 0 ? position_embedding : rows, input.length);
   }
   if (config.block == BlockKind::kPostNorm) x = norm(tape, x, embedding_gamma, embedding_beta);
   return x;

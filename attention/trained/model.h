@@ -77,12 +77,20 @@ class Model {
   // on tapes without gradients.
   Model(const ModelConfig& shape, Scalar* values, Scalar* grads);
 
+  // Around a backward pass. What grads held before is forgotten, without being written; behind it the
+  // gradients of parameters that nothing added to are zero. Without these two, gradients are added to grads.
+  void begin_gradients();
+  void end_gradients();
+
   // Records the forward pass and fills `out`, whose vectors keep their capacity from step to step.
   void forward(nn::Tape<Scalar>& tape, const ModelInput& input, ForwardTensors<Scalar>& out) const;
   // Reads the next token of each sequence of a causal model of tokens: the row of logits behind each of them.
   // Has no backward pass.
   void read_next(nn::Tape<Scalar>& tape, std::span<const int> tokens, KeyValueCache<Scalar>& past,
                  ForwardTensors<Scalar>& out) const;
+
+  Model(const Model&) = delete;  // tensors point into it
+  Model& operator=(const Model&) = delete;
 
   ModelConfig config;
   // Not null: functions in place of exact ones, in the forward pass of a tape without gradients. They outlive
@@ -116,6 +124,8 @@ class Model {
                           ForwardTensors<Scalar>& out) const;
 
   nn::RotaryTable<Scalar> rotary_;
+  std::vector<nn::PlacedGradient<Scalar>> gradients_;  // of each parameter, in their order; not moved
+  std::vector<size_t> sizes_;                          // of each parameter
 };
 
 }  // namespace psm::attention

@@ -1,10 +1,14 @@
 #include "attention/trained/model.h"
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 
 #include "attention/reference/reference_forward.h"
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
+#include "nn/layers/class_token.h"
+#include "nn/layers/linear.h"
 #include "nn/testing/gradient_check.h"
 
 namespace psm::attention {
@@ -117,6 +121,35 @@ TEST_CASE("flatten and unflatten are inverse and the slices cover the array in o
     expected += slice.size();
   }
   CHECK(expected == values.size());
+}
+
+TEST_CASE(
+    "between begin_gradients and end_gradients what lay there does not count, and what nothing adds to is "
+    "zero") {
+  ModelConfig config = small(AttentionKind::kPowerSoftmax, PowerForm::kStable);
+  std::vector<float> values = flatten(random_weights(config, 5));
+  const std::vector<int> tokens = {0, 2, 1, 1};
+  const auto gradients = [&](float before, bool begun) {
+    std::vector<float> grads(values.size(), before);
+    Model<float> model(config, values.data(), grads.data());
+    nn::Tape<float> tape;
+    ForwardTensors<float> out;
+    if (begun) model.begin_gradients();
+    model.forward(tape, {.length = 4, .tokens = tokens}, out);
+    // Logits are not reached, nor what is behind the first layer's queries.
+    const nn::Tensor<float> one = nn::first_rows(tape, out.queries[0], 4);
+    std::vector<float> row(one.columns, 1.0f);
+    std::vector<float> row_grads(one.columns);
+    tape.backward(nn::linear<float>(tape, one, {row.data(), row_grads.data(), 1, one.columns}, {}));
+    if (begun) model.end_gradients();
+    return grads;
+  };
+  const std::vector<float> expected = gradients(0, false);
+  CHECK(std::ranges::count(expected, 0.0f) > 100);
+  CHECK(std::ranges::count_if(expected, [](float g) { return g != 0; }) > 10);
+  CHECK(gradients(NAN, true) == expected);
+  const std::vector<float> added = gradients(1, false);
+  for (size_t i = 0; i < added.size(); ++i) CHECK(added[i] == doctest::Approx(1 + expected[i]));
 }
 
 TEST_CASE("the gradient of the whole model agrees with finite differences") {

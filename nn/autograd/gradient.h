@@ -1,6 +1,7 @@
 // Where the gradient of a tensor lies: at a fixed place for parameters, and for a tape's tensors in memory
 // lent from the first that adds to it until the tensor's own operation has passed it on. Between the two lies
-// a small part of a backward pass, so that a few blocks serve a whole model and stay in the caches.
+// a small part of a backward pass, so that a few blocks serve a whole model and stay in the caches. Either is
+// undefined until the first that adds to it, which writes it: nothing is set to zero beforehand.
 #pragma once
 
 #include <cstddef>
@@ -36,35 +37,36 @@ class GradientMemory {
 };
 
 template <typename Scalar>
-struct LentGradient {
-  Arena* arena;
-  GradientMemory<Scalar>* memory;
-  Scalar* place = nullptr;  // null: not lent now
+struct PlacedGradient {
+  Arena* arena = nullptr;
+  GradientMemory<Scalar>* memory = nullptr;
+  Scalar* fixed = nullptr;  // in place of memory that is lent
+  Scalar* place = nullptr;  // null: undefined now
 };
 
-// A pointer to it: null where there is none, or none yet.
+// A pointer to it: null where there is none, or none yet. One made of a pointer alone is defined, and added to.
 template <typename Scalar>
 class Gradient {
  public:
-  Gradient(Scalar* fixed = nullptr) : fixed_(fixed) {}
-  explicit Gradient(LentGradient<Scalar>* lent) : lent_(lent) {}
+  Gradient(Scalar* defined = nullptr) : defined_(defined) {}
+  explicit Gradient(PlacedGradient<Scalar>* placed) : placed_(placed) {}
 
-  operator Scalar*() const { return lent_ ? lent_->place : fixed_; }
+  operator Scalar*() const { return placed_ ? placed_->place : defined_; }
 
-  // Whether there is no memory behind a tape's gradient yet: there is, undefined, afterwards.
+  // Whether the gradient was undefined: it has a place afterwards, with any contents.
   bool take(size_t count) const {
-    if (lent_ == nullptr || lent_->place) return false;
-    lent_->place = lent_->memory->take(*lent_->arena, count);
+    if (placed_ == nullptr || placed_->place) return false;
+    placed_->place = placed_->fixed ? placed_->fixed : placed_->memory->take(*placed_->arena, count);
     return true;
   }
   void give_back(size_t count) const {
-    lent_->memory->give_back(lent_->place, count);
-    lent_->place = nullptr;
+    placed_->memory->give_back(placed_->place, count);
+    placed_->place = nullptr;
   }
 
  private:
-  Scalar* fixed_ = nullptr;
-  LentGradient<Scalar>* lent_ = nullptr;
+  Scalar* defined_ = nullptr;
+  PlacedGradient<Scalar>* placed_ = nullptr;
 };
 
 }  // namespace psm::nn

@@ -26,6 +26,7 @@
 
 #include "nn/autograd/arena.h"
 #include "nn/autograd/gradient.h"
+#include "nn/kernels/bf16_copy.h"
 #include "nn/kernels/precision.h"
 
 namespace psm::nn {
@@ -35,6 +36,7 @@ struct Tensor {
   Scalar* value = nullptr;
   Gradient<Scalar> grad;
   int rows = 0, columns = 0;
+  Bf16Copy* copy = nullptr;  // of a tape's tensor that products in bf16 may read: its values', once one did
 
   size_t size() const { return static_cast<size_t>(rows) * columns; }
   Scalar* row(int r) const { return value + static_cast<size_t>(r) * columns; }
@@ -70,11 +72,12 @@ class Tape {
 
   // A tensor with undefined value and no gradient, or one that is not started.
   Tensor<Scalar> tensor(int rows, int columns) {
-    Tensor<Scalar> t{nullptr, nullptr, rows, columns};
+    Tensor<Scalar> t{nullptr, nullptr, rows, columns, nullptr};
     t.value = array(t.size());
+    if (precision_ == Precision::kBf16) t.copy = new (arena_.allocate(sizeof(Bf16Copy))) Bf16Copy;
     if (gradients_ == Gradients::kNone) return t;
-    typedef LentGradient<Scalar> Lent;
-    t.grad = Gradient<Scalar>(new (arena_.allocate(sizeof(Lent))) Lent{&arena_, &gradient_memory_});
+    typedef PlacedGradient<Scalar> Placed;
+    t.grad = Gradient<Scalar>(new (arena_.allocate(sizeof(Placed))) Placed{&arena_, &gradient_memory_});
     made_.push_back({t, operations_.size()});
     return t;
   }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "ckks/base/buffer.h"
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
+#include "nn/kernels/growing_buffer.h"
 #include "nn/kernels/simd_kernels.h"
 
 namespace psm::nn {
@@ -17,30 +17,27 @@ constexpr int kPanelBytes = 1024;          // of a column of a panel: 32 columns
 constexpr int kRowBlock = 72;              // rows of C in one task at most
 constexpr double kParallelWork = 1 << 18;  // multiply-adds below which one thread is quicker
 
-// Memory that only grows.
-class PackingBuffer {
- public:
-  template <typename Item>
-  Item* at_least(size_t count) {
-    const size_t words = (count * sizeof(Item) + sizeof(uint64_t) - 1) / sizeof(uint64_t);
-    if (words > buffer_.size()) buffer_ = Buffer(words);
-    return reinterpret_cast<Item*>(buffer_.data());
-  }
-
- private:
-  Buffer buffer_;
-};
-
-thread_local PackingBuffer panels_buffer, rows_buffer, turned_buffer;
+thread_local GrowingBuffer panels_buffer, rows_buffer, turned_buffer;
 
 // A factor: element (i, l) of op(A) or (j, l) of op(B)', l the index that is summed over, is
 // first[i * stride + l * step]; one of the two is 1.
 struct Factor {
   const float* first;
   std::ptrdiff_t stride, step;
+  Bf16Copy copy;  // rows in it are those of memory
 
+  // Of a matrix that is read along its rows as the sum goes on, or across them.
+  static Factor along(Matrix<float> x) { return {x.values, x.row, 1, x.copy}; }
+  static Factor across(Matrix<float> x) {
+    // Of one number a row it cannot be told from `along` hereafter.
+    return {x.values, 1, x.row, x.row == 1 ? Bf16Copy{} : x.copy};
+  }
+
+  // Where there is a copy the one of i and l that goes along a row is even.
   Factor from(std::ptrdiff_t i, std::ptrdiff_t l) const {
-    return {first + i * stride + l * step, stride, step};
+    const std::ptrdiff_t pairs = step == 1 ? i * copy.row + l / 2 : l * copy.row + i / 2;
+    return {first + i * stride + l * step, stride, step,
+            copy.pairs ? Bf16Copy{copy.pairs + pairs, copy.row} : Bf16Copy{}};
   }
 };
 
@@ -77,15 +74,18 @@ struct Fp32Operands {
     copy_rows(b, depth, columns, width, packed);
   }
 
-  // A is read in place, and A' for one panel. For more it is packed: in place each step would touch another
-  // line and, where A's rows are a power of two long, the same few sets of the cache.
-  static bool in_place(Factor a, int panels) { return a.step == 1 || panels == 1; }
+  // For several panels A is packed: in place its rows, where they are a power of two long, would lie in the
+  // same few sets of the cache, and each step of A' in another line.
+  static bool in_place(Factor, int panels) { return panels == 1; }
   static Rows<float> rows(const SimdKernels&, Factor a, int depth, int block, const float* packed) {
     if (packed == nullptr) return {a.first, a.stride, a.step, block * a.stride};
-    return {packed, 1, block, static_cast<std::ptrdiff_t>(block) * depth};
+    const std::ptrdiff_t whole = static_cast<std::ptrdiff_t>(block) * depth;
+    if (a.step == 1) return {packed, depth, 1, whole};
+    return {packed, 1, block, whole};
   }
   static void pack_rows(const SimdKernels&, Factor a, int depth, int rows, int block, float* packed) {
-    copy_rows(a, depth, rows, block, packed);
+    if (a.step != 1) return copy_rows(a, depth, rows, block, packed);
+    for (int i = 0; i < rows; ++i, packed += depth) std::copy_n(a.first + i * a.stride, depth, packed);
   }
 
  private:
@@ -119,7 +119,7 @@ struct Bf16Operands {
       uint32_t* const begin = packed + j / width * panel;
       std::fill(begin + (columns - j < width ? 0 : pairs(depth) * width), begin + panel, 0u);
     }
-    if (b.step != 1) return kernels.zip_bf16(b.first, b.step, depth, columns, packed, width, panel);
+    if (b.step != 1) return zip(kernels, b, depth, columns, packed, width, panel);
     auto* const paired = turned_buffer.at_least<uint32_t>(static_cast<size_t>(width) * pairs(depth));
     for (int j = 0; j < columns; j += width, packed += panel) {
       const int here = std::min(width, columns - j);
@@ -128,11 +128,12 @@ struct Bf16Operands {
     }
   }
 
-  static bool in_place(Factor, int) { return false; }
+  static bool in_place(Factor a, int) { return a.step == 1 && a.copy.pairs; }
   // Where operands are padded a kernel takes rows of pairs alone.
   static bool turned(const SimdKernels& kernels, Factor a) { return a.step != 1 && kernels.bf16_padding > 1; }
   static Rows<uint32_t> rows(const SimdKernels& kernels, Factor a, int depth, int block,
                              const uint32_t* packed) {
+    if (packed == nullptr) return {a.copy.pairs, a.copy.row, 1, block * a.copy.row};
     const std::ptrdiff_t row_steps = steps(kernels, depth), whole = block * row_steps;
     if (a.step == 1 || turned(kernels, a)) return {packed, row_steps, 1, whole};
     return {packed, 1, block, whole};
@@ -144,18 +145,28 @@ struct Bf16Operands {
     if (a.step == 1) {
       kernels.pair_bf16(a.first, a.stride, rows, depth, packed, row_steps);
     } else if (!turned(kernels, a)) {
-      return kernels.zip_bf16(a.first, a.step, depth, rows, packed, block, block * row_steps);
+      return zip(kernels, a, depth, rows, packed, block, block * row_steps);
     } else {
       auto* const zipped = turned_buffer.at_least<uint32_t>(static_cast<size_t>(block) * pairs(depth));
       for (int i = 0; i < rows; i += block) {
         const int here = std::min(block, rows - i);
-        kernels.zip_bf16(a.first + i, a.step, depth, here, zipped, here, 0);
-        kernels.transpose(zipped, here, pairs(depth), here, packed + i * row_steps, row_steps);
+        zip(kernels, a.from(i, 0), depth, here, zipped, block, 0);
+        kernels.transpose(zipped, block, pairs(depth), here, packed + i * row_steps, row_steps);
       }
     }
     for (int row = 0; row < rows; ++row)
       std::fill(packed + row * row_steps + pairs(depth), packed + (row + 1) * row_steps, 0u);
     std::fill(packed + rows * row_steps, packed + padded(kernels, rows) * row_steps, 0u);
+  }
+
+ private:
+  // Rows of a factor that is read across them, two by two, in panels of `width` columns.
+  static void zip(const SimdKernels& kernels, Factor x, int depth, int columns, uint32_t* packed, int width,
+                  std::ptrdiff_t panel) {
+    if (x.copy.pairs)
+      kernels.zip_pairs(x.copy.pairs, x.copy.row, depth, columns, packed, width, panel);
+    else
+      kernels.zip_bf16(x.first, x.step, depth, columns, packed, width, panel);
   }
 };
 
@@ -240,11 +251,10 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
 
 }  // namespace
 
-void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a,
-               int a_row, const float* b, int b_row, float beta, const float* d, int d_row, float* c,
-               int c_row) {
-  const Factor left = ta == Transpose::kNo ? Factor{a, a_row, 1} : Factor{a, 1, a_row};
-  const Factor right = tb == Transpose::kNo ? Factor{b, 1, b_row} : Factor{b, b_row, 1};
+void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, Matrix<float> a,
+               Matrix<float> b, float beta, const float* d, int d_row, float* c, int c_row) {
+  const Factor left = ta == Transpose::kNo ? Factor::along(a) : Factor::across(a);
+  const Factor right = tb == Transpose::kNo ? Factor::across(b) : Factor::along(b);
   switch (precision) {
     case Precision::kFp32:
       return multiply<Fp32Operands>(left, right, shape, alpha, beta, d, d_row, c, c_row);
@@ -254,15 +264,15 @@ void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape,
 }
 
 void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha,
-               const double* a, int a_row, const double* b, int b_row, double beta, const double* d,
-               int d_row, double* c, int c_row) {
+               Matrix<double> a, Matrix<double> b, double beta, const double* d, int d_row, double* c,
+               int c_row) {
   PSM_CHECK(precision == Precision::kFp32);
   for (int i = 0; i < shape.m; ++i)
     for (int j = 0; j < shape.n; ++j) {
       double sum = 0;
       for (int l = 0; l < shape.k; ++l) {
-        const double x = ta == Transpose::kNo ? a[i * a_row + l] : a[l * a_row + i];
-        const double y = tb == Transpose::kNo ? b[l * b_row + j] : b[j * b_row + l];
+        const double x = ta == Transpose::kNo ? a.values[i * a.row + l] : a.values[l * a.row + i];
+        const double y = tb == Transpose::kNo ? b.values[l * b.row + j] : b.values[j * b.row + l];
         sum += x * y;
       }
       c[i * c_row + j] = alpha * sum + (beta == 0 ? 0.0 : beta * d[i * d_row + j]);

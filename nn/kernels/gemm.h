@@ -1,19 +1,22 @@
 // Matrix products, the bulk of training:  C <- alpha * op(A) op(B) + beta * C,  op(X) = X or X'.
 //
 // op(A) is m x k, op(B) is k x n, C is m x n, all row-major with the given row lengths. B is packed in blocks
-// of kDepthBlock rows into panels as wide as the kernel's tile (read contiguously, reused by all rows of A);
-// A is read in place, A' packed too, once for all panels. OpenMP divides the rows of C; inside a parallel
-// region the calling thread does it all.
+// of kDepthBlock rows into panels as wide as the kernel's tile (read contiguously, reused by all rows of A),
+// and A once for all panels. OpenMP divides the rows of C; inside a parallel region the calling thread does it
+// all.
 //
-// Precision kBf16 rounds both factors to bf16 while they are packed (A is packed too) and sums products in
-// fp32, with the processor's unit for it where there is one: AMX's tiles or AVX512_BF16 (simd_kernels.h).
-// alpha, beta and C are fp32 always.
+// Precision kBf16 rounds both factors to bf16 while they are packed and sums products in fp32, with the
+// processor's unit for it where there is one: AMX's tiles or AVX512_BF16 (simd_kernels.h). A factor of several
+// products may come with a copy that is rounded already. alpha, beta and C are fp32 always.
 //
 // Deterministic: each element of C is summed by one thread in the same order (depth blocks in sequence, fused
 // multiply-adds inside), whatever the number of threads. Packing buffers are kept per thread and only grow.
 // The double version is a plain triple loop for gradient checks.
 #pragma once
 
+#include <type_traits>
+
+#include "nn/kernels/bf16_copy.h"
 #include "nn/kernels/precision.h"
 
 namespace psm::nn {
@@ -24,19 +27,27 @@ struct GemmShape {
   int m, n, k;
 };
 
+// A factor as it lies in memory, its rows `row` numbers apart.
+template <typename Scalar>
+struct Matrix {
+  const Scalar* values;
+  int row;
+  Bf16Copy copy = {};  // of these numbers, read in their place by products of kBf16
+};
+
 // C <- alpha * op(A) op(B) + beta * D: D has C's shape, or with d_row 0 one row that is added to all. It may
 // be C.
-void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, const float* a,
-               int a_row, const float* b, int b_row, float beta, const float* d, int d_row, float* c,
-               int c_row);
+void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, float alpha, Matrix<float> a,
+               Matrix<float> b, float beta, const float* d, int d_row, float* c, int c_row);
 void gemm_plus(Precision precision, Transpose ta, Transpose tb, GemmShape shape, double alpha,
-               const double* a, int a_row, const double* b, int b_row, double beta, const double* d,
-               int d_row, double* c, int c_row);
+               Matrix<double> a, Matrix<double> b, double beta, const double* d, int d_row, double* c,
+               int c_row);
 
 template <typename Scalar>
-void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, Scalar alpha, const Scalar* a,
-          int a_row, const Scalar* b, int b_row, Scalar beta, Scalar* c, int c_row) {
-  gemm_plus(precision, ta, tb, shape, alpha, a, a_row, b, b_row, beta, c, c_row, c, c_row);
+void gemm(Precision precision, Transpose ta, Transpose tb, GemmShape shape, Scalar alpha,
+          std::type_identity_t<Matrix<Scalar>> a, std::type_identity_t<Matrix<Scalar>> b, Scalar beta,
+          Scalar* c, int c_row) {
+  gemm_plus(precision, ta, tb, shape, alpha, a, b, beta, c, c_row, c, c_row);
 }
 
 }  // namespace psm::nn

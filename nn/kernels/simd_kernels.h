@@ -46,6 +46,10 @@ struct SimdKernels {
   // beyond the last. The unit makes zeros of subnormal numbers.
   void (*zip_bf16)(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs, int width,
                    std::ptrdiff_t panel);
+  // The same panels of rows that are pairs already, as pair_bf16() writes them; `width` is even. x_row counts
+  // pairs, `columns` numbers.
+  void (*zip_pairs)(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
+                    int width, std::ptrdiff_t panel);
   // pairs[r * pairs_row + i] <- (x[r * x_row + 2i], x[r * x_row + 2i + 1]); with zero for a column beyond the
   // last.
   void (*pair_bf16)(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,

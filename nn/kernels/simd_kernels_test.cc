@@ -79,6 +79,16 @@ TEST_CASE("every instruction set rounds to bf16 to the nearest, ties to even, in
         for (int l = 0; l < 2; ++l)
           for (int i = 0; i < columns; ++i)
             CHECK(cut[i / kWidth * panel + l * kWidth + i % kWidth] == zipped[l * kRow + i]);
+        // Of rows that are pairs already: the same words.
+        for (const int width : {2, 6, kRow}) {
+          const int cuts = (columns + width - 1) / width, apart = 2 * width + 1;
+          std::vector<uint32_t> rezipped(static_cast<size_t>(cuts) * apart, 1);
+          set->zip_pairs(pairs.data(), kRow, 3, columns, rezipped.data(), width, apart);
+          for (int l = 0; l < 2; ++l)
+            for (int i = 0; i < cuts * width; ++i)
+              CHECK(rezipped[i / width * apart + l * width + i % width] ==
+                    (i < columns ? zipped[l * kRow + i] : 1));
+        }
         if (n % 2 == 1) CHECK((pairs[n / 2] >> 16) == 0);
         CHECK(pairs[(n + 1) / 2] == 1);
         CHECK(zipped[n] == 1);

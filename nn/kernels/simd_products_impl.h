@@ -137,28 +137,76 @@ inline Words neighbours(Words first, Words last) {
 #endif
 }
 
+// What zip_rows() reads: fp32 numbers, or pairs of them that are rounded already. zip() makes of `count` numbers
+// of two rows so many words; a row that is not there is null, and counts as zeros.
+struct Fp32Rows {
+  typedef float Item;
+  static constexpr int kNumbers = 1;  // of an item
+  static void zip(const Item* low, const Item* high, int count, uint32_t* to) {
+    const int whole = count / kLanes * kLanes, rest = count - whole;
+    for (int i = 0; i < whole; i += kLanes)
+      store_words(to + i, paired(load_words(low + i), high ? load_words(high + i) : Words{}));
+    if (rest == 0) return;
+    const Words last =
+        paired((Words)load_part(low + whole, rest), high ? (Words)load_part(high + whole, rest) : Words{});
+    store_part(reinterpret_cast<float*>(to + whole), (Floats)last, rest);
+  }
+};
+
+struct PairRows {
+  typedef uint32_t Item;
+  static constexpr int kNumbers = 2;
+  static void zip(const Item* low, const Item* high, int count, uint32_t* to) {
+    const int whole = count / (2 * kLanes) * (2 * kLanes), rest = count - whole;
+    Words first, last;
+    for (int i = 0; i < whole; i += 2 * kLanes) {
+      interleave(load_words(low + i / 2), high ? load_words(high + i / 2) : Words{}, first, last);
+      store_words(to + i, first);
+      store_words(to + i + kLanes, last);
+    }
+    if (rest == 0) return;
+    const auto tail = [&](const Item* row) {
+      return row ? (Words)load_part(reinterpret_cast<const float*>(row + whole / 2), (rest + 1) / 2)
+                 : Words{};
+    };
+    interleave(tail(low), tail(high), first, last);
+    auto* const end = reinterpret_cast<float*>(to + whole);
+    store_part(end, (Floats)first, rest < kLanes ? rest : kLanes);
+    if (rest > kLanes) store_part(end + kLanes, (Floats)last, rest - kLanes);
+  }
+
+ private:
+  // Numbers of two rows one above the other: those of the first half of the pairs, and of the last.
+  static void interleave(Words low, Words high, Words& first, Words& last) {
+    const Words even = (low & 0xFFFFu) | high << 16, odd = low >> 16 | (high & 0xFFFF0000u);
+    Words lower, upper;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lower[lane] = lane / 2 + lane % 2 * kLanes;
+      upper[lane] = lower[lane] + kLanes / 2;
+    }
+    first = __builtin_shuffle(even, odd, lower);
+    last = __builtin_shuffle(even, odd, upper);
+  }
+};
+
 // Rows far apart in memory are asked for ahead, so many at most and so many numbers: processors do not guess
 // beyond a page.
 constexpr int kRowsAhead = 16, kNumbersAhead = 4096;
 
-void zip_bf16_of(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs, int width,
-                 std::ptrdiff_t panel) {
-  const int fitting = kNumbersAhead / columns & ~1;
+template <typename Rows>
+void zip_rows(const typename Rows::Item* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
+              int width, std::ptrdiff_t panel) {
+  const int items = (columns + Rows::kNumbers - 1) / Rows::kNumbers;
+  const int fitting = kNumbersAhead / items & ~1;
   const int ahead = fitting < 2 ? 2 : fitting < kRowsAhead ? fitting : kRowsAhead;
   for (int l = 0; l < rows; l += 2, x += 2 * x_row, pairs += width) {
     for (int next = ahead; next < ahead + 2 && l + next < rows; ++next)
-      for (int i = 0; i < columns; i += 16) __builtin_prefetch(x + next * x_row + i);
-    const float* const high = l + 1 < rows ? x + x_row : nullptr;
+      for (int i = 0; i < items; i += 16) __builtin_prefetch(x + next * x_row + i);
     uint32_t* to = pairs;
     for (int first = 0; first < columns; first += width, to += panel) {
-      const int count = columns - first < width ? columns - first : width;
-      const int whole = count / kLanes * kLanes, rest = count - whole;
-      for (int i = 0; i < whole; i += kLanes)
-        store_words(to + i, paired(load_words(x + first + i), high ? load_words(high + first + i) : Words{}));
-      if (rest == 0) continue;
-      const Words last = paired((Words)load_part(x + first + whole, rest),
-                                high ? (Words)load_part(high + first + whole, rest) : Words{});
-      store_part(reinterpret_cast<float*>(to + whole), (Floats)last, rest);
+      const typename Rows::Item* const low = x + first / Rows::kNumbers;
+      Rows::zip(low, l + 1 < rows ? low + x_row : nullptr, columns - first < width ? columns - first : width,
+                to);
     }
   }
 }

@@ -111,7 +111,7 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
 Trainer::~Trainer() = default;
 
 void Trainer::forward(Part& part, double cross_entropy_scale) {
-  std::ranges::fill(part.grads.all(), 0.0f);
+  part.model.begin_gradients();
   part.cross_entropy = part.range_loss = 0;
   part.tape.restart();
   part.out.clear();
@@ -144,6 +144,7 @@ StepReport Trainer::step() {
   const double forward_done = seconds_now();
   parallel_for(0, parts_.size(), [&](size_t p) {
     if (parts_[p]->count > 0) parts_[p]->tape.backward(parts_[p]->loss);
+    parts_[p]->model.end_gradients();
   });
   const double backward_done = seconds_now();
 

@@ -1,0 +1,26 @@
+// A matrix rounded to bf16 once, for the products of Precision::kBf16 that read it (gemm.h): they take it in
+// place of the fp32 numbers, half the bytes, with the same bits as a result.
+//
+// A word is a pair of neighbours in a row, the one of even index in the lower half; what is beyond the last
+// column is zero. Kernels read some rows side by side, 1 KiB of each: the distance of rows is such that these
+// lie in different sets of a first-level cache, and that tiles of 16 rows and 16 words can be read at the
+// edges.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace psm::nn {
+
+struct Bf16Copy {
+  const uint32_t* pairs = nullptr;  // null: there is none
+  std::ptrdiff_t row = 0;           // words from one row to the next
+};
+
+// Words of memory that a copy takes.
+size_t bf16_copy_words(int rows, int columns);
+
+// Of x, rows x columns without gaps, rounded to nearest, ties to even, into `memory`, aligned to 64 bytes.
+Bf16Copy bf16_copy(const float* x, int rows, int columns, uint32_t* memory);
+
+}  // namespace psm::nn
