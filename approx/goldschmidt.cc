@@ -13,6 +13,7 @@ namespace psm::approx {
 namespace {
 
 constexpr int kMaxLevels = 30;
+constexpr double kWidest = 1e15;  // hi / lo that check_positive() accepts
 
 // Constants of the folded iteration; index i belongs to u_i.
 struct Folded {
@@ -84,6 +85,9 @@ Scaling best_scaling(const Relaxation& s) {
   return best;
 }
 
+// Each of the 2n stored constants and operations moves r_i by 2^-53, the result by that over e.
+long double rounding_of(int levels, long double e) { return levels * 0x1p-50L / e; }
+
 }  // namespace
 
 Approximation goldschmidt_inverse_levels(Interval domain, int levels, int relaxed_levels) {
@@ -121,8 +125,7 @@ Approximation goldschmidt_inverse_levels(Interval domain, int levels, int relaxe
                                            : "(T_n(t) / T_n(t_0))^m, n = 2^start, n m = 2^levels");
   facts.domain = domain;
   facts.error_kind = ErrorKind::kRelative;
-  // Rounding: each of the 2n stored constants and operations moves r_i by 2^-53, the result by that over e.
-  facts.error_bound = static_cast<double>(s.rho[levels] + levels * 0x1p-50L / e);
+  facts.error_bound = static_cast<double>(s.rho[levels] + rounding_of(levels, e));
   facts.input_scale = static_cast<double>(-scaling.lambda[0] * s.k[0] / domain.hi);
   facts.input_offset = folded.lambda[0];
   const double top = static_cast<double>(scaling.lambda[0] * s.rho[0]);
@@ -137,6 +140,24 @@ Approximation goldschmidt_inverse(Interval domain, int iterations) {
 
 Approximation relaxed_goldschmidt_inverse(Interval domain, int levels) {
   return goldschmidt_inverse_levels(domain, levels, levels);
+}
+
+double relaxed_goldschmidt_reach(int levels, double relative_error) {
+  check_error(relative_error, "1/x");
+  PSM_CHECK(1 <= levels && levels <= kMaxLevels, "levels ", levels);
+  const auto holds = [&](double ratio) {
+    return relaxation(1 / static_cast<long double>(ratio), levels, levels).rho[levels] +
+               rounding_of(levels, 1 / static_cast<long double>(ratio)) <=
+           relative_error;
+  };
+  double low = 1, high = kWidest;
+  if (holds(high)) return high;
+  while (high > low * (1 + 1e-10)) {
+    const double middle = std::sqrt(low * high);
+    (holds(middle) ? low : high) = middle;
+  }
+  // A hair less, so that the ends of an interval may be rounded.
+  return std::max(1.0, low * (1 - 1e-10));
 }
 
 }  // namespace psm::approx

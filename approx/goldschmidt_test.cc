@@ -27,6 +27,21 @@ TEST_CASE("levels for relative error 2^-12 are those of the table for ranges 1e2
   }
 }
 
+TEST_CASE("the reach of so many levels is the widest interval on which they have the error") {
+  for (const double error : {0x1p-4, 0x1p-8, 0x1p-12, 0x1p-20})
+    for (const int levels : {1, 2, 4, 7, 8, 12, 20}) {
+      CAPTURE(error);
+      CAPTURE(levels);
+      const double reach = relaxed_goldschmidt_reach(levels, error);
+      CHECK(relaxed_goldschmidt_inverse({0.2, 0.2 * reach}, levels).error_bound() <= error);
+      CHECK(relaxed_goldschmidt_inverse({0.2, 0.2 * reach * (1 + 1e-7)}, levels).error_bound() > error);
+    }
+  // What attention/reference/polynomial_model.h says.
+  const std::vector<int> reaches{26, 105, 421, 1684, 6736};
+  for (int levels = 4; levels <= 8; ++levels)
+    CHECK(static_cast<int>(relaxed_goldschmidt_reach(levels, 0x1p-8)) == reaches[levels - 4]);
+}
+
 TEST_CASE("the folded plain iteration is the textbook's x <- x (2 - b), b <- b (2 - b)") {
   const Interval domain{0.02, 4};
   for (const int iterations : {0, 1, 5, 9}) {

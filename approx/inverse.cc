@@ -106,6 +106,11 @@ Approximation design_inverse(Interval domain, double relative_error) {
   return *best;
 }
 
+Interval inverse_reach(Interval domain, double relative_error) {
+  const int levels = std::max(1, design_inverse(domain, relative_error).depth());  // an affine one takes none
+  return {domain.lo, std::max(domain.hi, domain.lo * relaxed_goldschmidt_reach(levels, relative_error))};
+}
+
 Approximation design_inverse_sqrt(Interval domain, double relative_error) {
   check_positive(domain, "1/sqrt(x)");
   check_error(relative_error, "1/sqrt(x)");

@@ -18,6 +18,11 @@ Approximation design_inverse(Interval domain, double relative_error);
 // The minimax series, a minimax start with relaxed iterations, or relaxed iterations alone.
 Approximation design_inverse_sqrt(Interval domain, double relative_error);
 
+// The widest interval from the same lo on which design_inverse() takes no more levels than on `domain`: a
+// level quadruples hi / lo, so hi grows by a factor of up to about 4. Upwards, since that is where the
+// polynomial leaves 1/x fast: 2% above hi it is wrong by orders of magnitude, 25% below lo by 1%.
+Interval inverse_reach(Interval domain, double relative_error);
+
 // The paper's plain iteration alone, the fewest that have the error.
 Approximation design_goldschmidt_inverse_sqrt(Interval domain, double relative_error);
 

@@ -19,6 +19,29 @@ TEST_CASE("a designed inverse has the error asked for, with the fewest levels") 
   CHECK(design_inverse({0.9, 1}, 0.1).depth() == 0);
 }
 
+TEST_CASE("an inverse reaches upwards as far as its levels hold, and no further") {
+  for (const double error : {0x1p-8, 0x1p-12})
+    for (const double ratio : {1.1, 2.0, 7.0, 14.2, 420.0, 422.0, 1000.0, 1684.0, 1e6}) {
+      CAPTURE(error);
+      CAPTURE(ratio);
+      const Interval domain{0.2, 0.2 * ratio}, wide = inverse_reach(domain, error);
+      const Approximation inverse = design_inverse(wide, error);
+      CHECK(wide.lo == domain.lo);
+      CHECK(wide.hi >= domain.hi);
+      CHECK(inverse.depth() == design_inverse(domain, error).depth());
+      CHECK(design_inverse({wide.lo, wide.hi * 1.0001}, error).depth() > inverse.depth());
+      CHECK(inverse.error_bound() > 0.999 * error);
+      CHECK(worst_error(inverse, 10001) <= inverse.error_bound());
+    }
+}
+
+TEST_CASE("beyond its interval an inverse is a little wrong below, and by orders of magnitude above") {
+  const Interval domain{0.2, 200};
+  const Approximation inverse = design_inverse(domain, 0x1p-8);
+  CHECK(inverse.error_at(domain.lo / 1.25) < 0.02);
+  CHECK(inverse.error_at(domain.hi * 1.02) > 1e6);
+}
+
 TEST_CASE("a designed inverse square root has the error asked for, with the fewest levels") {
   struct Case {
     double ratio, error;
