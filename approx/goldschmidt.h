@@ -42,9 +42,8 @@ Approximation goldschmidt_inverse(Interval domain, int iterations);
 // The optimum of its depth.
 Approximation relaxed_goldschmidt_inverse(Interval domain, int levels);
 
-// The largest hi / lo on which relaxed_goldschmidt_inverse(domain, levels) has the relative error in (0, 1),
-// rounding included, to 9 digits; e_0 runs from 1 / (hi / lo) to e_n = (1 - error) / (1 + error), and a level more
-// quadruples it.
+// The largest hi / lo, to nine digits and at most 1e15, on which relaxed_goldschmidt_inverse(domain, levels)
+// has the relative error in (0, 1), rounding included: about four times as large for each level.
 double relaxed_goldschmidt_reach(int levels, double relative_error);
 
 }  // namespace psm::approx

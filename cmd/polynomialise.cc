@@ -36,15 +36,16 @@ int polynomialise(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:polynomialise -- --model MODEL --out FILE [flags]",
       "Makes a trained model (final.safetensors of //cmd:train) polynomial: chooses for each function the\n"
-      "polynomial of fewest levels that keeps the error bound on the model's measured range, widened by a "
-      "margin,\n"
-      "and prints its certificate and how often unseen data leaves the interval.");
+      "polynomial of fewest levels that keeps the error bound on the model's measured range, widened, and\n"
+      "prints its certificate and how often unseen data leaves the interval.");
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
   const std::string& out = flags.text("out", "", "file for the polynomial model");
   const TaskFlags data(flags);
   const attention::PolynomialOptions defaults;
   const double& margin =
-      flags.number("margin", defaults.margin, 1, 10, "factor by which measured ranges are widened");
+      flags.number("margin", 0, 0, 10,
+                   "factor by which all measured ranges are widened on both sides; 0: 1.25, and those of "
+                   "the relaxed 1/x above as far as the levels that they take hold");
   const double& norm_error =
       flags.number("norm-error", defaults.norm_error, 1e-9, 0.1, "relative error of 1/sqrt(x)");
   const double& inverse_error =
@@ -80,7 +81,7 @@ int polynomialise(int argc, char** argv) {
   }
   if (paper && flags.given("division")) throw Error("--paper says how to divide; leave --division out");
   attention::PolynomialOptions options = paper ? attention::paper_polynomials() : defaults;
-  options.margin = margin;
+  if (margin != 0) options.margin = margin;
   options.norm_error = norm_error;
   options.inverse_error = inverse_error;
   options.gelu_error = gelu_error;
@@ -88,10 +89,12 @@ int polynomialise(int argc, char** argv) {
   options.softmax = attention::softmax_form_from(softmax);
   const attention::PolynomialModel model =
       attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, options);
-  std::printf("intervals: as measured on training data, %.4g times wider\n%s", margin,
+  std::printf("intervals: as measured on training data, %.4g times wider%s\n%s",
+              options.margin.value_or(attention::kMargin),
+              options.margin ? "" : ", those of the relaxed 1/x above as far as their levels hold",
               approximations_table(model).c_str());
   Json json;
-  json["margin"] = margin;
+  json["margin"] = options.margin ? Json(*options.margin) : Json();
   json["approximations"] = approximations_json(model);
   const attention::ModelConfig& config = checkpoint.weights.config;
   if (const std::string why = without_encrypted_form(config); !why.empty()) {
@@ -109,7 +112,7 @@ int polynomialise(int argc, char** argv) {
     const std::vector<attention::RangeUse> uses = attention::count_range_leaves(
         model, task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX).examples());
     std::printf("on unseen data:\n%s%s", range_use_table(uses, config.layers).c_str(),
-                range_use_advice(uses, margin).c_str());
+                range_use_advice(uses).c_str());
     json["unseen"] = range_use_json(uses);
     TaskScores scores = read_scores(checkpoint);
     static_cast<train::Evaluation&>(scores.polynomial) = train::evaluate_polynomial(model, test);

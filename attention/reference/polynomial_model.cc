@@ -12,21 +12,25 @@ namespace psm::attention {
 namespace {
 
 Ranges widened(Ranges ranges, const PolynomialOptions& options, const ModelConfig& config) {
+  const double margin = options.margin.value_or(kMargin);
   auto widen = [&](approx::Interval x, double least) {
-    return approx::Interval{std::max(least, x.lo / options.margin), x.hi * options.margin};
+    return approx::Interval{std::max(least, x.lo / margin), x.hi * margin};
   };
+  const bool reaches = !options.margin && options.division == DivisionForm::kRelaxed &&
+                       config.attention == AttentionKind::kPowerSoftmax;
   const double largest = *std::max_element(ranges.residual.begin(), ranges.residual.end());
   // A feature that hardly moved when it was measured gets a floor.
-  for (double& x : ranges.residual) x = std::max(x, largest / 16) * options.margin;
+  for (double& x : ranges.residual) x = std::max(x, largest / 16) * margin;
   for (LayerRanges& layer : ranges.layers) {
     layer.variance = widen(layer.variance, config.norm_epsilon);
     layer.denominator = widen(layer.denominator, config.epsilon);
-    layer.score *= options.margin;
-    layer.gelu_input *= options.margin;
+    if (reaches) layer.denominator = approx::inverse_reach(layer.denominator, options.inverse_error);
+    layer.score *= margin;
+    layer.gelu_input *= margin;
     layer.second_variance = widen(layer.second_variance, config.norm_epsilon);
   }
   ranges.final_variance = widen(ranges.final_variance, config.norm_epsilon);
-  ranges.pooler_input *= options.margin;
+  ranges.pooler_input *= margin;
   return ranges;
 }
 
@@ -118,26 +122,31 @@ ReplacedFunctions polynomial_functions(const PolynomialModel& model) {
 RangeUseCounter::RangeUseCounter(const PolynomialModel& model) : model_(model) {
   const ModelConfig& config = model.weights.config;
   const bool divides = config.attention == AttentionKind::kPowerSoftmax;
-  const auto add = [&](Site site, int layer, const char* function, approx::Interval interval) {
+  const auto add = [&](Site site, int layer, const char* function, approx::Interval interval,
+                       approx::Interval measured) {
     index_[{site, layer}] = uses_.size();
-    uses_.push_back({.layer = layer, .function = function, .interval = interval});
+    uses_.push_back({.layer = layer, .function = function, .interval = interval, .measured = measured});
   };
   const auto around_zero = [](double radius) { return approx::Interval{-radius, radius}; };
   for (int n = 0; n < config.layers; ++n) {
-    const LayerRanges& ranges = model.ranges.layers[n];
-    add(Site::kVariance, n, "1/sqrt(variance)", ranges.variance);
+    const LayerRanges &ranges = model.ranges.layers[n], &measured = model.measured.layers[n];
+    add(Site::kVariance, n, "1/sqrt(variance)", ranges.variance, measured.variance);
     if (divides)
-      add(Site::kDenominator, n, "1/denominator", ranges.denominator);
+      add(Site::kDenominator, n, "1/denominator", ranges.denominator, measured.denominator);
     else
-      add(Site::kScores, n, "score", around_zero(ranges.score));
+      add(Site::kScores, n, "score", around_zero(ranges.score), around_zero(measured.score));
     if (config.block != BlockKind::kParallel)
-      add(Site::kSecondVariance, n, "1/sqrt(second variance)", ranges.second_variance);
+      add(Site::kSecondVariance, n, "1/sqrt(second variance)", ranges.second_variance,
+          measured.second_variance);
     add(Site::kGeluInput, n, config.feed_forward == FeedForwardKind::kSwiGlu ? "silu" : "gelu",
-        around_zero(ranges.gelu_input));
+        around_zero(ranges.gelu_input), around_zero(measured.gelu_input));
   }
   if (model.final_inverse_sqrt)
-    add(Site::kVariance, config.layers, "1/sqrt(variance)", model.ranges.final_variance);
-  if (model.pooler) add(Site::kPoolerInput, config.layers, "sigmoid", around_zero(model.ranges.pooler_input));
+    add(Site::kVariance, config.layers, "1/sqrt(variance)", model.ranges.final_variance,
+        model.measured.final_variance);
+  if (model.pooler)
+    add(Site::kPoolerInput, config.layers, "sigmoid", around_zero(model.ranges.pooler_input),
+        around_zero(model.measured.pooler_input));
 }
 
 void RangeUseCounter::see(Site site, int layer, std::span<const double> values) {
@@ -155,7 +164,8 @@ void RangeUseCounter::add(const RangeUseCounter& other) {
 }
 
 PolynomialOptions paper_polynomials() {
-  return {.division = DivisionForm::kGoldschmidt, .inverse_sqrt = DivisionForm::kGoldschmidt};
+  return {
+      .margin = kMargin, .division = DivisionForm::kGoldschmidt, .inverse_sqrt = DivisionForm::kGoldschmidt};
 }
 
 approx::Approximation inverse_sqrt_of(approx::Interval variance, const PolynomialOptions& options) {
@@ -180,9 +190,9 @@ PolynomialModel make_polynomial(const ModelWeights& weights, const Ranges& measu
     throw Error(message("a model with attention ", name_of(config.attention), ", form ", name_of(config.form),
                         " is no polynomial; train its last stage as power-softmax, length-agnostic"));
   check_shape(measured, config);
-  if (!(options.margin >= 1))
-    throw Error(message("a margin of ", options.margin, " shrinks the ranges; give 1 or more"));
-  PolynomialModel model{weights, widened(measured, options, config), options, {}};
+  if (options.margin && !(*options.margin >= 1))
+    throw Error(message("a margin of ", *options.margin, " shrinks the ranges; give 1 or more"));
+  PolynomialModel model{weights, measured, widened(measured, options, config), options, {}};
   for (const LayerRanges& layer : model.ranges.layers)
     model.layers.push_back(layer_polynomials(config, layer, options));
   if (config.classes > 0 && config.has_final_norm())
@@ -239,7 +249,7 @@ Ranges ranges_from_json(const Json& json, const ModelConfig& config) {
 
 Json options_to_json(const PolynomialOptions& options) {
   Json json;
-  json["margin"] = options.margin;
+  if (options.margin) json["margin"] = *options.margin;
   json["norm_error"] = options.norm_error;
   json["inverse_error"] = options.inverse_error;
   json["gelu_error"] = options.gelu_error;
@@ -254,11 +264,11 @@ Json options_to_json(const PolynomialOptions& options) {
 
 PolynomialOptions options_from_json(const Json& json) {
   const std::string what = "options of the polynomials";
-  // Missing in checkpoints of before there was a choice.
+  // Missing in checkpoints of before there was a choice; a margin they all have.
   const Json *division = json.find("division"), *softmax = json.find("softmax"),
-             *root = json.find("inverse_sqrt");
+             *root = json.find("inverse_sqrt"), *margin = json.find("margin");
   return {
-      .margin = json.at("margin", what).number(what),
+      .margin = margin == nullptr ? std::nullopt : std::optional(margin->number(what)),
       .norm_error = json.at("norm_error", what).number(what),
       .inverse_error = json.at("inverse_error", what).number(what),
       .gelu_error = json.at("gelu_error", what).number(what),

@@ -7,8 +7,17 @@
 // exact: the norm of the embedding (kPostNorm), the first layer's first norm, and a language model's final
 // norm. A classifier is polynomial to its end: 1/sqrt of its final norm, and the sigmoid of its head.
 //
-// Intervals: measured ranges, widened by a margin. They, not the polynomials, are what is stored with a
-// checkpoint; the polynomials follow from them.
+// Intervals: measured ranges, widened. Beyond the upper end of its interval a polynomial is wrong by orders of
+// magnitude, and all of a sequence that reads such a value is lost. Variances and GELU's inputs hardly exceed
+// what was measured. Denominators do, and above alone: epsilon bounds them below, and a score a quarter larger
+// than any measured one makes D = mean_i s_i^p + epsilon 1.25^p times larger. The relaxed 1/x has room for
+// that: a level quadruples hi / lo, so with n levels it holds for any
+//
+//     hi <= reach(n) lo,        reach(n) = 26, 105, 421, 1684, 6736 for n = 4 .. 8 and an error of 2^-8
+//
+// (approx/goldschmidt.h), and unless a margin is given its interval ends there. Measured: train/README.md, "The
+// margin". Ranges as measured and options, not the polynomials, are what is stored with a checkpoint; the
+// polynomials follow from them.
 #pragma once
 
 #include <map>
@@ -26,8 +35,12 @@
 
 namespace psm::attention {
 
+inline constexpr double kMargin = 1.25;
+
 struct PolynomialOptions {
-  double margin = 1.25;           // lo / margin, hi * margin of each interval
+  // lo / margin, hi * margin of each interval. None: kMargin, and hi of a relaxed 1/x as large as its levels
+  // allow.
+  std::optional<double> margin = {};
   double norm_error = 0x1p-10;    // relative, of 1/sqrt
   double inverse_error = 0x1p-8;  // relative, of 1/x: scales a row of attention, one level less than at 2^-12
   double gelu_error = 0x1p-10;    // absolute; of SiLU and of the head's sigmoid too
@@ -60,7 +73,8 @@ LayerApproximations layer_polynomials(const ModelConfig&, const LayerRanges&, co
 
 struct PolynomialModel {
   ModelWeights weights;
-  Ranges ranges;  // with the margin
+  Ranges measured;
+  Ranges ranges;  // of the intervals: widened
   PolynomialOptions options;
   std::vector<LayerApproximations> layers;
   std::optional<approx::Approximation> final_inverse_sqrt = {}, pooler = {};  // of a classifier
@@ -89,6 +103,7 @@ struct RangeUse {
   std::string function;  // "1/sqrt(variance)", "1/sqrt(second variance)", "1/denominator" or "score" (all but
                          // PowerSoftmax), "gelu" or "silu", "sigmoid"
   approx::Interval interval;
+  approx::Interval measured{};  // what the interval was widened from
   approx::Interval seen{};
   long long values = 0, outside = 0;
 };

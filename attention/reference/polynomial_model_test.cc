@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "approx/inverse.h"
 #include "attention/batched/measure.h"
 #include "ckks/base/error.h"
 #include "doctest/doctest.h"
@@ -103,6 +104,44 @@ TEST_CASE("values that leave their intervals are counted, layer by layer and fun
     CHECK((use.outside > 0) == (use.layer == 1 && use.function == "gelu"));
 }
 
+TEST_CASE("without a margin 1/x takes no more levels than 1.25 times wider, and holds as much as they do") {
+  const ModelWeights weights = random_weights(small(), 5);
+  const Ranges measured = measure_ranges(weights, sequences(64, 1));
+  const PolynomialModel model = make_polynomial(weights, measured),
+                        plain = make_polynomial(weights, measured, {.margin = kMargin});
+  for (size_t n = 0; n < 2; ++n) {
+    const LayerRanges &wide = model.ranges.layers[n], &narrow = plain.ranges.layers[n];
+    CHECK(narrow.denominator.hi == measured.layers[n].denominator.hi * kMargin);
+    CHECK(wide.denominator.lo == narrow.denominator.lo);
+    CHECK(wide.denominator.hi > narrow.denominator.hi);
+    CHECK(wide.denominator == approx::inverse_reach(narrow.denominator, PolynomialOptions{}.inverse_error));
+    CHECK(model.layers[n].inverse().depth() == plain.layers[n].inverse().depth());
+    // All else is as with the margin.
+    CHECK(wide.variance == narrow.variance);
+    CHECK(wide.gelu_input == narrow.gelu_input);
+  }
+  CHECK(model.ranges.residual == plain.ranges.residual);
+  CHECK(model.measured.layers[1].denominator == measured.layers[1].denominator);
+  // The paper's iterations are as many whatever the interval, which only costs them precision.
+  const PolynomialModel paper = make_polynomial(weights, measured, paper_polynomials()),
+                        iterated =
+                            make_polynomial(weights, measured, {.division = DivisionForm::kGoldschmidt});
+  for (const PolynomialModel* each : {&paper, &iterated})
+    CHECK(each->ranges.layers[1].denominator == plain.ranges.layers[1].denominator);
+}
+
+TEST_CASE("a count of values outside the intervals says what was measured before they were widened") {
+  const ModelWeights weights = random_weights(small(), 5);
+  const auto seen = sequences(8, 1);
+  for (const RangeUse& use :
+       count_range_leaves(make_polynomial(weights, measure_ranges(weights, seen)), seen)) {
+    if (use.values == 0) continue;
+    CHECK(use.measured.hi ==
+          doctest::Approx(std::max(use.seen.hi, use.function == "gelu" ? -use.seen.lo : 0)).epsilon(0.01));
+    CHECK(use.interval.hi >= kMargin * use.measured.hi);
+  }
+}
+
 TEST_CASE("ranges and options survive their JSON bit by bit") {
   const ModelWeights weights = random_weights(small(), 5);
   const Ranges ranges = measure_ranges(weights, sequences(4, 1));
@@ -128,6 +167,13 @@ TEST_CASE("ranges and options survive their JSON bit by bit") {
   CHECK(read.gelu_error == options.gelu_error);
   CHECK(read.softmax == options.softmax);
   CHECK(read.client_norm == options.client_norm);
+  // None is written as such; those of before it could be left out have it, and keep their polynomials.
+  CHECK(options_to_json({}).find("margin") == nullptr);
+  CHECK(!options_from_json(options_to_json({})).margin);
+  CHECK(options_from_json(parse_json(R"({"margin": 1.25, "norm_error": 0.1, "inverse_error": 0.1,
+      "gelu_error": 0.1, "client_norm": true})",
+                                     "test"))
+            .margin == 1.25);
 }
 
 TEST_CASE("the paper's polynomials are Goldschmidt's plain iterations, and come back from JSON") {

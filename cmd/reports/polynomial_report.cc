@@ -131,20 +131,19 @@ std::string range_use_table(const std::vector<attention::RangeUse>& uses, int la
   return table.text();
 }
 
-std::string range_use_advice(const std::vector<attention::RangeUse>& uses, double margin) {
+std::string range_use_advice(const std::vector<attention::RangeUse>& uses) {
   const auto left =
       std::find_if(uses.begin(), uses.end(), [](const attention::RangeUse& use) { return use.outside > 0; });
   if (left == uses.end()) return "";
-  const approx::Interval &domain = left->interval, &seen = left->seen;
+  const approx::Interval &measured = left->measured, &seen = left->seen;
   // Intervals of positive arguments are widened to both sides by the factor, others are symmetric.
-  const double wider =
-      std::max(seen.hi / domain.hi, domain.lo > 0 ? domain.lo / seen.lo : seen.lo / domain.lo);
+  const double margin =
+      std::max(seen.hi / measured.hi, measured.lo > 0 ? measured.lo / seen.lo : seen.lo / measured.lo);
   std::string advice =
       message("values leave their interval, and what follows in their sequence is lost: first ",
               left->function, " of layer ", left->layer, ", seen in ", interval_text(seen));
-  if (std::isfinite(wider))
-    advice +=
-        "; --margin " + format("%.2f", std::ceil(margin * wider * 100 + 1) / 100) + " would have held it";
+  if (std::isfinite(margin))
+    advice += "; --margin " + format("%.2f", std::ceil(margin * 100 + 1) / 100) + " would have held it";
   return advice + "\n";
 }
 

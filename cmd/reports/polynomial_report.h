@@ -30,7 +30,7 @@ Json path_json(const std::vector<attention::LayerPath>& paths);
 std::string range_use_table(const std::vector<attention::RangeUse>& uses, int layers);
 // What to do where values leave: the first function of the network that one leaves (what follows it in that
 // sequence is lost, and leaves too) and the margin that would have held it. Empty where none does.
-std::string range_use_advice(const std::vector<attention::RangeUse>& uses, double margin);
+std::string range_use_advice(const std::vector<attention::RangeUse>& uses);
 Json range_use_json(const std::vector<attention::RangeUse>& uses);
 
 }  // namespace psm::cmd

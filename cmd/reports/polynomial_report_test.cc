@@ -121,15 +121,23 @@ TEST_CASE("the tables tell a layer's two norms apart and put a classifier's end 
 
 TEST_CASE("where values leave, the first function is named with the margin that would have held it") {
   using attention::RangeUse;
-  const RangeUse held{.layer = 0, .function = "gelu", .interval = {-8, 8}, .seen = {-6, 7}, .values = 9};
-  RangeUse left{.layer = 1, .function = "1/denominator", .interval = {0.2, 125}, .seen = {0.2, 150}};
+  const RangeUse held{
+      .layer = 0, .function = "gelu", .interval = {-8, 8}, .measured = {-7, 7}, .seen = {-6, 7}, .values = 9};
+  RangeUse left{.layer = 1,
+                .function = "1/denominator",
+                .interval = {0.2, 125},
+                .measured = {0.2, 100},
+                .seen = {0.2, 150}};
   left.values = 9, left.outside = 1;
-  CHECK(range_use_advice({held}, 1.25).empty());
-  const std::string advice = range_use_advice({held, left}, 1.25);
+  CHECK(range_use_advice({held}).empty());
+  const std::string advice = range_use_advice({held, left});
   CHECK(advice.find("1/denominator of layer 1, seen in [0.2, 150]") != std::string::npos);
   CHECK(advice.find("--margin 1.51 ") != std::string::npos);
-  left.interval = {4, 125}, left.seen = {3.2, 100};
-  CHECK(range_use_advice({left}, 1.25).find("--margin 1.58 ") != std::string::npos);
+  // However far the interval was: the margin widens what was measured.
+  left.interval = {0.2, 149};
+  CHECK(range_use_advice({left}).find("--margin 1.51 ") != std::string::npos);
+  left.interval = {4, 125}, left.measured = {5, 100}, left.seen = {3.2, 100};
+  CHECK(range_use_advice({left}).find("--margin 1.58 ") != std::string::npos);
 }
 
 }  // namespace

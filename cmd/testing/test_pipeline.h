@@ -18,7 +18,8 @@ inline Outcome run(const std::string& command, const std::string& arguments) {
 }
 
 // A recall model of random weights whose ranges were measured on the prompts that it will be given.
-// `denominators` scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts.
+// `denominators` scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts,
+// as their margin is a plain factor.
 inline void make_model(const std::string& path, uint64_t seed, double denominators = 1) {
   train::RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
@@ -34,7 +35,7 @@ inline void make_model(const std::string& path, uint64_t seed, double denominato
     layer.denominator.hi =
         layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
   }
-  checkpoint.polynomial = attention::PolynomialOptions{};
+  checkpoint.polynomial = attention::PolynomialOptions{.margin = attention::kMargin};
   codec.write_notes(checkpoint);
   attention::save_checkpoint(path, checkpoint);
 }
