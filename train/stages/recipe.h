@@ -56,8 +56,8 @@ struct RecipeOptions {
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
   int validation_sequences = 128;
-  int range_sequences = 512;  // training examples on which ranges are measured
-  std::string state_folder;   // running trainings are saved there and resumed; empty: nowhere
+  int range_sequences = 2048;  // training examples on which ranges are measured
+  std::string state_folder;    // running trainings are saved there and resumed; empty: nowhere
   // Told before each training: its stage, its steps at most, and the step at which a saved state was taken up
   // (0: none was). May be empty.
   std::function<void(const std::string& stage, size_t steps, size_t resumed_at)> started = {};

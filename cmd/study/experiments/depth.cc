@@ -3,6 +3,7 @@
 // recipe.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/study/trainings/polynomial_stage.h"
@@ -16,8 +17,12 @@ constexpr int kWidth = 64, kHeads = 2;
 constexpr int kLayers[] = {2, 4, 8};
 // Two of the models are trained on for half as many steps: softmax, and ours with range minimisation.
 constexpr double kFurther = 2, kFurtherShare = 0.5;
-// Of the polynomials' intervals: the default, and one for models trained as little as these.
-constexpr double kMargins[] = {1.25, 2, 3};
+// Of the polynomials' intervals: the default, and plain factors beside it.
+constexpr std::optional<double> kMargins[] = {std::nullopt, 1.25, 2, 3};
+
+std::string name_of(std::optional<double> margin) {
+  return margin ? message("margin ", *margin) : "default intervals";
+}
 
 double perplexity(const train::Evaluation& evaluation) { return evaluation.perplexity(); }
 
@@ -30,8 +35,8 @@ attention::ModelConfig model_of(const TextStudy& text, const ComparedAttention& 
 std::vector<std::string> end_columns() {
   std::vector<std::string> columns = {"layers", "softmax, going on", "after range minimisation",
                                       "to softmax"};
-  for (const double margin : kMargins) {
-    columns.push_back(message("polynomial to softmax, margin ", margin));
+  for (const std::optional<double> margin : kMargins) {
+    columns.push_back("polynomial to softmax, " + name_of(margin));
     columns.push_back("held-out values outside");
   }
   columns.push_back("max/min of a denominator");
@@ -55,12 +60,12 @@ std::vector<std::string> end_row(StudyContext& context, const TextStudy& text, i
                                   final_text(ranged, perplexity),
                                   paired_ratio_text(ranged, longer, perplexity)};
   double spread = 0;
-  for (const double margin : kMargins) {
+  for (const std::optional<double> margin : kMargins) {
     PolynomialStage worst;
     const Trainings polynomial =
         follow_seeds(context, "polynomial", ranged, [&](const Trained& start, uint64_t seed) {
           const PolynomialStage stage = polynomial_stage(
-              context, text, message("polynomial, ", layers, " layers, margin ", margin, ", seed ", seed),
+              context, text, message("polynomial, ", layers, " layers, ", name_of(margin), ", seed ", seed),
               start.weights, margin);
           worst.spread = std::max(worst.spread, stage.spread);
           worst.values += stage.values, worst.outside += stage.outside;

@@ -11,7 +11,7 @@
 namespace psm::cmd {
 namespace {
 
-constexpr int kSequences = 128, kRangeSequences = 512;
+constexpr int kSequences = 128;
 
 void run(StudyContext& context, StudyResult& result) {
   const TextStudy text(context);
@@ -28,7 +28,8 @@ void run(StudyContext& context, StudyResult& result) {
     }
   const train::Batch held_out = text.data().validation(context.examples(kSequences));
   const attention::PolynomialModel polynomial = attention::make_polynomial(
-      ranged.weights, train::measure_ranges(ranged.weights, text.data(), context.examples(kRangeSequences)));
+      ranged.weights, train::measure_ranges(ranged.weights, text.data(),
+                                            context.examples(train::RecipeOptions{}.range_sequences)));
 
   Table table({"stage", "steps", "bits a character", "perplexity", "of softmax's", "next character right"});
   double reference = 0;

@@ -11,16 +11,14 @@
 namespace psm::cmd {
 namespace {
 
-constexpr int kRangeSequences = 512;
-
 Json measure(const StudyContext& context, const TextStudy& text, attention::ModelWeights weights,
-             double margin) {
+             std::optional<double> margin) {
+  const train::RecipeOptions recipe;
   const auto ranges_of = [&](const attention::ModelWeights& model) {
-    return train::measure_ranges(model, text.data(), context.examples(kRangeSequences));
+    return train::measure_ranges(model, text.data(), context.examples(recipe.range_sequences));
   };
   attention::Ranges ranges = ranges_of(weights);
-  while (train::bound_denominators(weights, ranges, train::RecipeOptions{}.largest_ratio))
-    ranges = ranges_of(weights);
+  while (train::bound_denominators(weights, ranges, recipe.largest_ratio)) ranges = ranges_of(weights);
   const attention::PolynomialModel model = attention::make_polynomial(weights, ranges, {.margin = margin});
   const train::Batch held_out = text.data().validation(context.examples(kFinalSequences));
   Json measured = evaluation_json(train::evaluate_polynomial(model, held_out));
@@ -37,7 +35,7 @@ Json measure(const StudyContext& context, const TextStudy& text, attention::Mode
 }  // namespace
 
 PolynomialStage polynomial_stage(StudyContext& context, const TextStudy& text, const std::string& part,
-                                 const attention::ModelWeights& ranged, double margin) {
+                                 const attention::ModelWeights& ranged, std::optional<double> margin) {
   const Json found = context.once(part, [&] { return measure(context, text, ranged, margin); });
   return {evaluation_from(found, part), found.at("spread", part).number(part),
           found.at("values", part).integer(part, 0, INT64_MAX),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "cmd/study/trainings/text_study.h"
@@ -16,8 +17,9 @@ struct PolynomialStage {
   int64_t values = 0, outside = 0;  // held-out values where an interval matters, and those that leave it
 };
 
-// With intervals `margin` times wider than training text needs. Remembered as a part of the experiment.
+// With intervals `margin` times wider than training text needs; none: as PolynomialOptions has it. Remembered
+// as a part of the experiment.
 PolynomialStage polynomial_stage(StudyContext& context, const TextStudy& text, const std::string& part,
-                                 const attention::ModelWeights& ranged, double margin);
+                                 const attention::ModelWeights& ranged, std::optional<double> margin);
 
 }  // namespace psm::cmd
