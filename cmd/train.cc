@@ -111,7 +111,7 @@ int train(int argc, char** argv) {
     scores.trained = {};
     // Softmax can be made polynomial as it is (//cmd:polynomialise --softmax), which takes its ranges.
     save_stage(run.models.softmax,
-               train::measure_ranges(run.models.softmax, *task.source, recipe.range_sequences));
+               train::measure_ranges(run.models.softmax, *task.source, recipe.range_sequences()));
   }
   const attention::Ranges &before = run.models.ranges_before, &after = run.models.ranges;
   std::printf(

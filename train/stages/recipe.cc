@@ -44,7 +44,7 @@ class Recipe {
     };
     const bool again = models.trained.config.form == attention::PowerForm::kLengthAgnostic;
     attention::ModelWeights start = in_inference_form(models.trained);
-    models.ranges_before = measure_ranges(start, source_, options_.range_sequences);
+    models.ranges_before = measure_ranges(start, source_, options_.range_sequences());
     const bool power_softmax = start.config.attention == attention::AttentionKind::kPowerSoftmax;
     if (power_softmax && !again && options_.mean_denominator > 0) {
       start = with_score_scale(
@@ -58,12 +58,12 @@ class Recipe {
     }
     models.final_model = in_inference_form(run("ranges", start, options_.range_training, kRangeData,
                                                options_.range_steps, /*stop_accuracy=*/1.1));
-    models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
+    models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences());
     if (power_softmax && options_.largest_ratio > 0)
       for (int round = 0; round < kBoundRounds &&
                           bound_denominators(models.final_model, models.ranges, options_.largest_ratio);
            ++round)
-        models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences);
+        models.ranges = measure_ranges(models.final_model, source_, options_.range_sequences());
     models.stages = stages_;
   }
 

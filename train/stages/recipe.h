@@ -15,6 +15,7 @@
 // ranges (attention/reference/polynomial_model.h).
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <string>
@@ -56,11 +57,17 @@ struct RecipeOptions {
   bool ranges_in_training_form = false;  // stage 3 trains stage 2's form, and c is left out after it
   size_t evaluate_every = 25;
   int validation_sequences = 128;
-  int range_sequences = 2048;  // training examples on which ranges are measured
-  std::string state_folder;    // running trainings are saved there and resumed; empty: nowhere
+  std::string state_folder;  // running trainings are saved there and resumed; empty: nowhere
   // Told before each training: its stage, its steps at most, and the step at which a saved state was taken up
   // (0: none was). May be empty.
   std::function<void(const std::string& stage, size_t steps, size_t resumed_at)> started = {};
+
+  // Training examples on which ranges are measured: 2048, which a forward pass reads in less time than stage 3
+  // takes; after a short stage 3 as many as it reads, at least 512.
+  int range_sequences() const {
+    const size_t read = range_steps * static_cast<size_t>(range_training.batch);
+    return static_cast<int>(std::clamp<size_t>(read, 512, 2048));
+  }
 };
 
 // Measured settings: 95% recall in well under a minute on two cores.

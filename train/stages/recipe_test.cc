@@ -43,6 +43,16 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("ranges are measured on as many examples as stage 3 reads, 512 at least and 2048 at most") {
+  RecipeOptions options;
+  options.range_training.batch = 32;
+  for (auto [steps, examples] :
+       {std::pair<size_t, int>{0, 512}, {8, 512}, {24, 768}, {64, 2048}, {100000, 2048}}) {
+    options.range_steps = steps;
+    CHECK(options.range_sequences() == examples);
+  }
+}
+
 TEST_CASE("score offsets begin with p and are learned, or stay what they were set to") {
   const RecallTask task({3, 4, 2, 12});
   RecipeOptions options = recall_recipe(task, 1);

@@ -29,7 +29,7 @@ void run(StudyContext& context, StudyResult& result) {
   const train::Batch held_out = text.data().validation(context.examples(kSequences));
   const attention::PolynomialModel polynomial = attention::make_polynomial(
       ranged.weights, train::measure_ranges(ranged.weights, text.data(),
-                                            context.examples(train::RecipeOptions{}.range_sequences)));
+                                            context.examples(train::RecipeOptions{}.range_sequences())));
 
   Table table({"stage", "steps", "bits a character", "perplexity", "of softmax's", "next character right"});
   double reference = 0;

@@ -15,7 +15,7 @@ Json measure(const StudyContext& context, const TextStudy& text, attention::Mode
              std::optional<double> margin) {
   const train::RecipeOptions recipe;
   const auto ranges_of = [&](const attention::ModelWeights& model) {
-    return train::measure_ranges(model, text.data(), context.examples(recipe.range_sequences));
+    return train::measure_ranges(model, text.data(), context.examples(recipe.range_sequences()));
   };
   attention::Ranges ranges = ranges_of(weights);
   while (train::bound_denominators(weights, ranges, recipe.largest_ratio)) ranges = ranges_of(weights);
