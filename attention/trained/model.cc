@@ -53,21 +53,12 @@ ModelWeights unflatten(const ModelConfig& config, std::span<const float> values)
 template <typename Scalar>
 Model<Scalar>::Model(const ModelConfig& shape, Scalar* values, Scalar* grads)
     : config(shape), layers(shape.layers), rotary_(shape.context, shape.rotary_dims(), shape.rotary_base) {
-  size_t begin = 0, parameters = 0;
-  const auto each = [&](auto visit) {
-    for_each_parameter(*this, [&](const std::string&, nn::Tensor<Scalar>& tensor, int rows, int columns) {
-      visit(tensor, rows, columns);
-    });
-  };
-  each([&](nn::Tensor<Scalar>&, int, int) { ++parameters; });
-  gradients_.reserve(grads ? parameters : 0);
-  each([&](nn::Tensor<Scalar>& tensor, int rows, int columns) {
+  size_t begin = 0;
+  for_each_parameter(*this, [&](const std::string&, nn::Tensor<Scalar>& tensor, int rows, int columns) {
     tensor = {values + begin, nullptr, rows, columns};
-    if (grads) {
-      gradients_.push_back({.fixed = grads + begin, .place = grads + begin});
-      tensor.grad = nn::Gradient<Scalar>(&gradients_.back());
-      sizes_.push_back(tensor.size());
-    }
+    if (grads)
+      tensor.grad = nn::Gradient<Scalar>(&gradients_.emplace_back(
+          nn::PlacedGradient<Scalar>{.fixed = grads + begin, .place = grads + begin}));
     begin += tensor.size();
   });
 }
@@ -79,11 +70,8 @@ void Model<Scalar>::begin_gradients() {
 
 template <typename Scalar>
 void Model<Scalar>::end_gradients() {
-  for (size_t i = 0; i < gradients_.size(); ++i) {
-    if (gradients_[i].place) continue;
-    gradients_[i].place = gradients_[i].fixed;
-    std::fill_n(gradients_[i].fixed, sizes_[i], Scalar(0));
-  }
+  for_each_parameter(
+      *this, [](const std::string&, const nn::Tensor<Scalar>& tensor, int, int) { tensor.start_gradient(); });
 }
 
 template <typename Scalar>

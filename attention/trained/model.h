@@ -6,6 +6,7 @@
 // each with gradients of its own.
 #pragma once
 
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -124,8 +125,7 @@ class Model {
                           ForwardTensors<Scalar>& out) const;
 
   nn::RotaryTable<Scalar> rotary_;
-  std::vector<nn::PlacedGradient<Scalar>> gradients_;  // of each parameter, in their order; not moved
-  std::vector<size_t> sizes_;                          // of each parameter
+  std::deque<nn::PlacedGradient<Scalar>> gradients_;  // of each parameter, which points to it
 };
 
 }  // namespace psm::attention

@@ -209,7 +209,8 @@ TEST_CASE("depth goes on to the polynomial model, and counts what leaves its int
   const Json result = result_of(run.options.out, "depth");
   CHECK(result.at("items", "depth").dump().find("nan") == std::string::npos);
   for (const char* part :
-       {"polynomial, 2 layers, default intervals, seed 1", "polynomial, 8 layers, margin 2, seed 1"}) {
+       {"polynomial, 2 layers, default intervals, seed 1", "polynomial, 2 layers, margin 1.25, seed 1",
+        "polynomial, 8 layers, margin 2, seed 1"}) {
     CAPTURE(part);
     const Json& found = result.at("parts", "depth").at(part, "parts");
     CHECK(found.at("values", part).integer(part, 0, INT64_MAX) > 1000);
