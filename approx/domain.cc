@@ -7,8 +7,6 @@
 namespace psm::approx {
 namespace {
 
-constexpr double kMaxRatio = 1e15;
-
 std::string text(const Interval& domain) { return message("[", domain.lo, ", ", domain.hi, "]"); }
 
 }  // namespace

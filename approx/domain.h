@@ -7,7 +7,10 @@
 
 namespace psm::approx {
 
-// Throws psm::Error unless 0 < lo < hi < infinity, and hi / lo is at most 1e15.
+// The widest hi / lo of a positive interval: beyond it double precision resolves nothing.
+inline constexpr double kMaxRatio = 1e15;
+
+// Throws psm::Error unless 0 < lo < hi < infinity, and hi / lo is at most kMaxRatio.
 void check_positive(const Interval& domain, const std::string& function);
 // Throws psm::Error unless lo < hi, both finite.
 void check_interval(const Interval& domain, const std::string& function);

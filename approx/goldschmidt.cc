@@ -13,7 +13,6 @@ namespace psm::approx {
 namespace {
 
 constexpr int kMaxLevels = 30;
-constexpr double kWidest = 1e15;  // hi / lo that check_positive() accepts
 
 // Constants of the folded iteration; index i belongs to u_i.
 struct Folded {
@@ -150,7 +149,7 @@ double relaxed_goldschmidt_reach(int levels, double relative_error) {
                rounding_of(levels, 1 / static_cast<long double>(ratio)) <=
            relative_error;
   };
-  double low = 1, high = kWidest;
+  double low = 1, high = kMaxRatio;
   if (holds(high)) return high;
   while (high > low * (1 + 1e-10)) {
     const double middle = std::sqrt(low * high);
