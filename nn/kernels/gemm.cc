@@ -65,13 +65,10 @@ struct Fp32Operands {
                           float* packed) {
     const std::ptrdiff_t panel = static_cast<std::ptrdiff_t>(depth) * width;
     if (columns % width != 0) std::fill_n(packed + columns / width * panel, panel, 0.0f);
-    if (b.step == 1) {
-      for (int j = 0; j < columns; j += width, packed += panel)
-        kernels.transpose(reinterpret_cast<const uint32_t*>(b.first + j * b.stride), b.stride,
-                          std::min(width, columns - j), depth, reinterpret_cast<uint32_t*>(packed), width);
-      return;
-    }
-    copy_rows(b, depth, columns, width, packed);
+    if (b.step != 1) return copy_panels(kernels, b, depth, columns, width, packed);
+    for (int j = 0; j < columns; j += width, packed += panel)
+      kernels.transpose(reinterpret_cast<const uint32_t*>(b.first + j * b.stride), b.stride,
+                        std::min(width, columns - j), depth, reinterpret_cast<uint32_t*>(packed), width);
   }
 
   // For several panels A is packed: in place its rows, where they are a power of two long, would lie in the
@@ -83,18 +80,18 @@ struct Fp32Operands {
     if (a.step == 1) return {packed, depth, 1, whole};
     return {packed, 1, block, whole};
   }
-  static void pack_rows(const SimdKernels&, Factor a, int depth, int rows, int block, float* packed) {
-    if (a.step != 1) return copy_rows(a, depth, rows, block, packed);
+  static void pack_rows(const SimdKernels& kernels, Factor a, int depth, int rows, int block, float* packed) {
+    if (a.step != 1) return copy_panels(kernels, a, depth, rows, block, packed);
     for (int i = 0; i < rows; ++i, packed += depth) std::copy_n(a.first + i * a.stride, depth, packed);
   }
 
  private:
-  // Of a factor whose columns are contiguous, in panels of `width` columns.
-  static void copy_rows(Factor x, int depth, int columns, int width, float* packed) {
-    for (int l = 0; l < depth; ++l)
-      for (int j = 0; j < columns; j += width)
-        std::copy_n(x.first + l * x.step + j, std::min(width, columns - j),
-                    packed + static_cast<std::ptrdiff_t>(j) * depth + static_cast<std::ptrdiff_t>(l) * width);
+  // Of a factor whose columns are contiguous.
+  static void copy_panels(const SimdKernels& kernels, Factor x, int depth, int columns, int width,
+                          float* packed) {
+    kernels.copy_panels(reinterpret_cast<const uint32_t*>(x.first), x.step, depth, columns,
+                        reinterpret_cast<uint32_t*>(packed), width,
+                        static_cast<std::ptrdiff_t>(depth) * width);
   }
 };
 

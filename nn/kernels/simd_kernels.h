@@ -41,7 +41,11 @@ struct SimdKernels {
   void (*tile_bf16)(int rows, int columns, int steps, float alpha, const uint32_t* a, std::ptrdiff_t a_row,
                     std::ptrdiff_t a_step, const uint32_t* panel, float beta, const float* d,
                     std::ptrdiff_t d_row, float* c, std::ptrdiff_t c_row);
-  // Panels of `width` columns, `panel` words apart: pairs[i / width * panel + l * width + i % width] <-
+  // Panels of `width` columns, `panel` words apart: copies[i / width * panel + l * width + i % width] <-
+  // x[l * x_row + i], any 32 bits.
+  void (*copy_panels)(const uint32_t* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* copies,
+                      int width, std::ptrdiff_t panel);
+  // Such panels of pairs: pairs[i / width * panel + l * width + i % width] <-
   // (x[2l * x_row + i], x[(2l + 1) * x_row + i]) as bf16, rounded to nearest, ties to even; with zero for a row
   // beyond the last. The unit makes zeros of subnormal numbers.
   void (*zip_bf16)(const float* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs, int width,

@@ -155,6 +155,29 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("every instruction set cuts rows into panels") {
+  for (const SimdSet& each : simd_sets)
+    if (const SimdKernels* const set = each.kernels()) {
+      CAPTURE(set->name);
+      for (const int rows : {1, 2, 37})
+        for (const int columns : {1, 15, 16, 33, 100})
+          for (const int width : {1, 5, 32, 72}) {
+            CAPTURE(columns);
+            CAPTURE(width);
+            const int x_row = columns + 3, panels = (columns + width - 1) / width, panel = rows * width + 2;
+            std::vector<uint32_t> x(static_cast<size_t>(rows) * x_row);
+            for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint32_t>(i);
+            constexpr uint32_t kBefore = 0xFFFFFFFF;
+            std::vector<uint32_t> copies(static_cast<size_t>(panels) * panel, kBefore), expected = copies;
+            for (int l = 0; l < rows; ++l)
+              for (int i = 0; i < columns; ++i)
+                expected[i / width * panel + l * width + i % width] = x[l * x_row + i];
+            set->copy_panels(x.data(), x_row, rows, columns, copies.data(), width, panel);
+            CHECK(copies == expected);
+          }
+    }
+}
+
 TEST_CASE("every instruction set transposes") {
   for (const SimdSet& each : simd_sets)
     if (const SimdKernels* const set = each.kernels()) {

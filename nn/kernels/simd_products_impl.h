@@ -137,11 +137,26 @@ inline Words neighbours(Words first, Words last) {
 #endif
 }
 
-// What zip_rows() reads: fp32 numbers, or pairs of them that are rounded already. zip() makes of `count` numbers
-// of two rows so many words; a row that is not there is null, and counts as zeros.
+// What zip_rows() reads: numbers that are copied, fp32 numbers to be rounded, or pairs that are rounded already.
+// zip() makes of `count` numbers of one row, or of two, so many words; a second row that is not there is null,
+// and counts as zeros.
+struct CopiedRows {
+  typedef uint32_t Item;
+  static constexpr int kRows = 1;     // that become one
+  static constexpr int kNumbers = 1;  // of an item
+  static void zip(const Item* row, const Item*, int count, uint32_t* to) {
+    const int whole = count / kLanes * kLanes, rest = count - whole;
+    for (int i = 0; i < whole; i += kLanes) store_words(to + i, load_words(row + i));
+    if (rest == 0) return;
+    const Floats last = load_part(reinterpret_cast<const float*>(row + whole), rest);
+    store_part(reinterpret_cast<float*>(to + whole), last, rest);
+  }
+};
+
 struct Fp32Rows {
   typedef float Item;
-  static constexpr int kNumbers = 1;  // of an item
+  static constexpr int kRows = 2;
+  static constexpr int kNumbers = 1;
   static void zip(const Item* low, const Item* high, int count, uint32_t* to) {
     const int whole = count / kLanes * kLanes, rest = count - whole;
     for (int i = 0; i < whole; i += kLanes)
@@ -155,6 +170,7 @@ struct Fp32Rows {
 
 struct PairRows {
   typedef uint32_t Item;
+  static constexpr int kRows = 2;
   static constexpr int kNumbers = 2;
   static void zip(const Item* low, const Item* high, int count, uint32_t* to) {
     const int whole = count / (2 * kLanes) * (2 * kLanes), rest = count - whole;
@@ -194,19 +210,20 @@ struct PairRows {
 constexpr int kRowsAhead = 16, kNumbersAhead = 4096;
 
 template <typename Rows>
-void zip_rows(const typename Rows::Item* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* pairs,
+void zip_rows(const typename Rows::Item* x, std::ptrdiff_t x_row, int rows, int columns, uint32_t* zipped,
               int width, std::ptrdiff_t panel) {
+  constexpr int kRows = Rows::kRows;
   const int items = (columns + Rows::kNumbers - 1) / Rows::kNumbers;
   const int fitting = kNumbersAhead / items & ~1;
   const int ahead = fitting < 2 ? 2 : fitting < kRowsAhead ? fitting : kRowsAhead;
-  for (int l = 0; l < rows; l += 2, x += 2 * x_row, pairs += width) {
-    for (int next = ahead; next < ahead + 2 && l + next < rows; ++next)
+  for (int l = 0; l < rows; l += kRows, x += kRows * x_row, zipped += width) {
+    for (int next = ahead; next < ahead + kRows && l + next < rows; ++next)
       for (int i = 0; i < items; i += 16) __builtin_prefetch(x + next * x_row + i);
-    uint32_t* to = pairs;
+    uint32_t* to = zipped;
     for (int first = 0; first < columns; first += width, to += panel) {
       const typename Rows::Item* const low = x + first / Rows::kNumbers;
-      Rows::zip(low, l + 1 < rows ? low + x_row : nullptr, columns - first < width ? columns - first : width,
-                to);
+      Rows::zip(low, kRows == 2 && l + 1 < rows ? low + x_row : nullptr,
+                columns - first < width ? columns - first : width, to);
     }
   }
 }
