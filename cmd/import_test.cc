@@ -142,6 +142,20 @@ TEST_CASE("stories260K: 1.276 nats a token, and PowerSoftmax in softmax's place 
       attention::load_checkpoint(path_of("powered") + "/power_softmax.safetensors");
   CHECK(powered.weights.config.attention == attention::AttentionKind::kPowerSoftmax);
   CHECK(tokenizer_of(powered) != nullptr);
+  CHECK_FALSE(powered.ranges);
+  const attention::Checkpoint final_model =
+      attention::load_checkpoint(path_of("powered") + "/final.safetensors");
+  CHECK(final_model.weights.config.form == attention::PowerForm::kLengthAgnostic);
+  CHECK(tokenizer_of(final_model) != nullptr);
+  REQUIRE(final_model.ranges);
+  for (const attention::LayerRanges& layer : final_model.ranges->layers)
+    CHECK(layer.denominator.hi <= 1000 * layer.denominator.lo);
+  CHECK(nats("after range minimisation") < nats("PowerSoftmax, c fitted"));
+  const auto samples = [&](const char* name) {
+    return trained.at(name, "").at("samples_nats_a_token", "").number("");
+  };
+  CHECK(samples("polynomial") == doctest::Approx(samples("after range minimisation")).epsilon(1e-3));
+  CHECK_FALSE(std::filesystem::exists(path_of("powered") + "/ranges.training"));
   check_refused(
       "self_train --from " + path_of("powered") + "/power_softmax.safetensors --out " + path_of("again"),
       "has no softmax to replace");

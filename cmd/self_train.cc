@@ -1,15 +1,20 @@
 // Continual training without the model's text: a softmax language model writes its own, and is trained on it
-// with PowerSoftmax in softmax's place (the paper's section "Continual Training", with samples for data).
+// with PowerSoftmax in softmax's place (the paper's section "Continual Training", with samples for data); then
+// its ranges are minimised on the same text, and what it loses as a polynomial model is told.
 #include <climits>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
 
+#include "attention/batched/measure.h"
+#include "attention/reference/polynomial_model.h"
 #include "attention/trained/generate.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "cmd/deployment/model_tokenizer.h"
+#include "cmd/reports/polynomial_report.h"
+#include "cmd/reports/range_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "train/data/sequence_data.h"
@@ -21,8 +26,9 @@
 namespace psm::cmd {
 namespace {
 
-constexpr int kValidation = 64;  // held-out samples that models are compared on
-constexpr int kFitted = 32;      // samples on which score offsets are fitted
+constexpr int kValidation = 64;         // held-out samples that models are compared on
+constexpr int kFitted = 32;             // samples on which score offsets are fitted
+constexpr size_t kEvaluateEvery = 100;  // steps
 // Rows of a trained softmax are sharper than those that a power learns from random weights: of the powers with
 // as many levels as train::kPower the highest (train/README.md).
 constexpr int kSharpPower = 8;
@@ -46,15 +52,82 @@ std::string name_of(Positions at) {
   return at.end == INT_MAX ? message("from ", at.first) : message(at.first, " to ", at.end - 1);
 }
 
+// Losses of models on held-out samples and, if there are any, on documents, there by position too.
+class Report {
+ public:
+  Report(train::Batch samples, const std::optional<train::Batch>& documents)
+      : samples_(std::move(samples)), documents_(documents), losses_(columns(documents.has_value())) {}
+
+  void trained(const char* name, const attention::ModelWeights& weights) {
+    row(name, [&](const train::Batch& examples) { return train::evaluate(weights, examples); });
+  }
+  // And how often values leave the intervals there.
+  void polynomial(const char* name, const attention::PolynomialModel& model) {
+    row(name, [&](const train::Batch& examples) { return train::evaluate_polynomial(model, examples); });
+    leaves("held-out samples", model, samples_);
+    if (documents_) leaves("the documents", model, *documents_);
+  }
+
+  std::string text() const { return leaves_ + losses_.text(); }
+  const Json& json() const { return json_; }
+
+ private:
+  static std::vector<std::string> columns(bool with_documents) {
+    std::vector<std::string> names = {"model", "nats a token of held-out samples", "of the documents",
+                                      "tokens"};
+    if (with_documents)
+      for (const Positions at : kPositions) names.push_back("tokens " + name_of(at));
+    return names;
+  }
+
+  template <typename Score>
+  void row(const char* name, const Score& score) {
+    const train::Evaluation samples = score(samples_);
+    json_[name]["samples_nats_a_token"] = samples.cross_entropy;
+    std::vector<std::string> cells = {name, format("%.4f", samples.cross_entropy)};
+    if (documents_) {
+      const train::Evaluation real = score(*documents_);
+      cells.insert(cells.end(), {format("%.4f", real.cross_entropy), std::to_string(real.scored)});
+      json_[name]["nats_a_token"] = real.cross_entropy;
+      json_[name]["tokens"] = static_cast<int64_t>(real.scored);
+      for (const Positions at : kPositions) {
+        const train::Evaluation there = score(only(*documents_, at));
+        cells.push_back(there.scored > 0 ? format("%.4f", there.cross_entropy) : "-");
+        Json& json_there = json_[name]["nats_by_position"][name_of(at)];
+        json_there["nats_a_token"] = there.cross_entropy;
+        json_there["tokens"] = static_cast<int64_t>(there.scored);
+      }
+    } else {
+      cells.insert(cells.end(), {"-", "-"});
+    }
+    losses_.row(cells);
+  }
+
+  void leaves(const char* where, const attention::PolynomialModel& model, const train::Batch& examples) {
+    const auto uses = attention::count_range_leaves(model, examples.examples());
+    leaves_ += message("on ", where, ":\n", range_use_table(uses, model.weights.config.layers),
+                       range_use_advice(uses));
+    json_["unseen"][where] = range_use_json(uses);
+  }
+
+  const train::Batch samples_;
+  const std::optional<train::Batch>& documents_;
+  Table losses_;
+  std::string leaves_;
+  Json json_;
+};
+
 int self_train(int argc, char** argv) {
   Flags flags("bazel run //cmd:self_train -- --from SOFTMAX.safetensors --out FOLDER [--text FILE] [flags]",
               "Turns a softmax language model into one with PowerSoftmax by continual training on text "
               "sampled from the\n"
               "model itself: towards its distribution of each next token, from score offsets fitted to its "
-              "attention.\n"
-              "Prints the losses of both on held-out samples and on the documents of --text, there by "
-              "position too.\n"
-              "Writes power_softmax.safetensors. An interrupted training goes on where it was.");
+              "attention. Then\n"
+              "minimises its ranges on the same text. Prints the losses of all models, the polynomial one "
+              "too, on held-out\n"
+              "samples and on the documents of --text, there by position. Writes power_softmax.safetensors "
+              "and\n"
+              "final.safetensors (for //cmd:polynomialise). An interrupted training goes on where it was.");
   const std::string& from = flags.text("from", "", "a softmax model with its tokenizer (//cmd:import)");
   const std::string& out = flags.text("out", "", "folder for the model; made if it is missing");
   const std::string& text = flags.text("text", "", "documents on which both models are scored");
@@ -67,7 +140,9 @@ int self_train(int argc, char** argv) {
       flags.integer("top-k", 0, 0, 1 << 20, "sample among so many of the likeliest tokens; 0: all");
   const int64_t& steps = flags.integer("steps", 600, 1, 10'000'000, "training steps");
   const int64_t& batch = flags.integer("batch", 16, 1, 65536, "samples a step");
-  const double& rate = flags.number("rate", 2e-3, 1e-9, 1, "peak learning rate");
+  const int64_t& given_range_steps =
+      flags.integer("range-steps", 0, 0, 10'000'000, "steps of range minimisation; 0: half of --steps");
+  const double& rate = flags.number("rate", 2e-3, 1e-9, 1, "peak learning rate, of both trainings");
   const int64_t& power = flags.integer("power", kSharpPower, 2, 16, "p of PowerSoftmax (s + c)^p, even");
   const double& epsilon =
       flags.number("epsilon", 1e-3, 0, 1e3, "added to a row's sum after division by its largest score");
@@ -114,6 +189,10 @@ int self_train(int argc, char** argv) {
   data.draw(kFitted, random, examples);
   const attention::ModelWeights fitted = train::with_fitted_offsets(softmax, replaced, examples);
 
+  const auto started = [](size_t resumed_at) {
+    if (resumed_at == 0) return;
+    std::printf("goes on from step %zu, which was saved\n", resumed_at);
+  };
   train::TrainerOptions training;
   training.teacher = &softmax;
   training.batch = static_cast<int>(batch);
@@ -122,58 +201,58 @@ int self_train(int argc, char** argv) {
   train::LoopOptions loop;
   loop.name = "power_softmax";
   loop.steps = static_cast<size_t>(steps);
-  loop.evaluate_every = 100;
+  loop.evaluate_every = kEvaluateEvery;
   loop.validation_sequences = kValidation;
   loop.state_file = train::state_file(folder, loop.name);
-  loop.started = [](size_t resumed_at) {
-    if (resumed_at == 0) return;
-    std::printf("goes on from step %zu, which was saved\n", resumed_at);
-  };
+  loop.started = started;
   const train::LoopResult result = train::run_training(fitted, data, training, loop);
   checkpoint.weights = result.weights;
   checkpoint.ranges.reset();
   checkpoint.polynomial.reset();
   attention::save_checkpoint(folder + "/power_softmax.safetensors", checkpoint);
 
+  train::RecipeOptions recipe;
+  recipe.model = result.weights.config;
+  recipe.seed = static_cast<uint64_t>(seed);
+  recipe.range_training = training;
+  recipe.range_training.ranges = train::text_range_losses();
+  recipe.range_steps = static_cast<size_t>(given_range_steps > 0 ? given_range_steps : (steps + 1) / 2);
+  recipe.range_training.rate = {rate, recipe.range_steps / 10 + 1, recipe.range_steps, 0.05};
+  recipe.mean_denominator = train::kTextMeanDenominator;
+  recipe.evaluate_every = kEvaluateEvery;
+  recipe.validation_sequences = kValidation;
+  recipe.state_folder = folder;
+  recipe.started = [&](const std::string&, size_t, size_t resumed_at) { started(resumed_at); };
+  const train::TrainedModels models = train::continue_recipe(result.weights, recipe, data);
+  checkpoint.weights = models.final_model;
+  checkpoint.ranges = models.ranges;
+  attention::save_checkpoint(folder + "/final.safetensors", checkpoint);
   std::filesystem::remove(loop.state_file);
+  for (const train::StageReport& stage : models.stages)
+    std::filesystem::remove(train::state_file(folder, stage.name));
 
-  const train::Batch held_out = data.validation(kValidation);
-  std::vector<std::string> columns = {"model", "nats a token of held-out samples", "of the documents",
-                                      "tokens"};
-  if (documents)
-    for (const Positions at : kPositions) columns.push_back("tokens " + name_of(at));
-  Table table(columns);
-  Json json;
-  const auto row = [&](const char* name, const attention::ModelWeights& weights) {
-    const train::Evaluation samples = train::evaluate(weights, held_out);
-    const train::Evaluation real = documents ? train::evaluate(weights, *documents) : train::Evaluation{};
-    std::vector<std::string> cells = {name, format("%.4f", samples.cross_entropy),
-                                      documents ? format("%.4f", real.cross_entropy) : "-",
-                                      documents ? std::to_string(real.scored) : "-"};
-    if (documents)
-      for (const Positions at : kPositions) {
-        const train::Evaluation there = train::evaluate(weights, only(*documents, at));
-        cells.push_back(there.scored > 0 ? format("%.4f", there.cross_entropy) : "-");
-        Json& json_there = json[name]["nats_by_position"][name_of(at)];
-        json_there["nats_a_token"] = there.cross_entropy;
-        json_there["tokens"] = static_cast<int64_t>(there.scored);
-      }
-    table.row(cells);
-    json[name]["samples_nats_a_token"] = samples.cross_entropy;
-    if (documents) json[name]["nats_a_token"] = real.cross_entropy;
-    if (documents) json[name]["tokens"] = static_cast<int64_t>(real.scored);
-  };
-  row("softmax", softmax);
-  row("PowerSoftmax, c = p", replaced);
-  row("PowerSoftmax, c fitted", fitted);
-  row("PowerSoftmax, trained", result.weights);
-  std::printf("%s%zu steps in %s (%.0f tokens/s); wrote power_softmax.safetensors to %s\n",
-              table.text().c_str(), result.steps, seconds_text(result.seconds).c_str(),
-              result.tokens_per_second, out.c_str());
+  Report report(data.validation(kValidation), documents);
+  report.trained("softmax", softmax);
+  report.trained("PowerSoftmax, c = p", replaced);
+  report.trained("PowerSoftmax, c fitted", fitted);
+  report.trained("PowerSoftmax, trained", result.weights);
+  report.trained("after range minimisation", models.final_model);
+  report.polynomial("polynomial", attention::make_polynomial(models.final_model, models.ranges, {}));
+  const attention::ModelConfig& config = models.final_model.config;
+  std::printf("ranges on samples before and after range minimisation, in the form that runs encrypted:\n%s%s",
+              range_table(config, models.ranges_before, models.ranges).c_str(), report.text().c_str());
+  const double training_seconds = result.seconds + models.stages.back().seconds;
+  std::printf(
+      "%zu + %zu steps in %s (%.0f tokens/s); wrote power_softmax.safetensors, final.safetensors to %s\n",
+      result.steps, recipe.range_steps, seconds_text(training_seconds).c_str(), result.tokens_per_second,
+      out.c_str());
+  Json json = report.json();
+  json["ranges"] = range_json(config, models.ranges_before, models.ranges);
   json["steps"] = static_cast<int64_t>(result.steps);
   json["sampled_tokens"] = static_cast<int64_t>(prompts.size()) * length;
   json["sampling_seconds"] = sampling_seconds;
-  json["training_seconds"] = result.seconds;
+  json["range_steps"] = static_cast<int64_t>(recipe.range_steps);
+  json["training_seconds"] = training_seconds;
   common.write_json(json);
   return 0;
 }

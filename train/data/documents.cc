@@ -61,6 +61,7 @@ Batch document_batch(std::span<const std::vector<int>> documents, int context) {
   batch.length = static_cast<int>(longest);
   batch.tokens.assign(windows.size() * longest, 0);
   batch.targets.assign(windows.size() * longest, -1);
+  for (const Window& window : windows) batch.lengths.push_back(static_cast<int>(window.length));
   for (size_t s = 0; s < windows.size(); ++s) {
     const auto from = windows[s].document->begin() + static_cast<std::ptrdiff_t>(windows[s].begin);
     const auto to = static_cast<std::ptrdiff_t>(s * longest);

@@ -21,8 +21,8 @@ std::vector<std::string_view> split_documents(std::string_view text);
 // Throws psm::Error if the tokenizer cannot encode a document.
 std::vector<std::vector<int>> encode_documents(std::string_view text, const nn::Tokenizer& tokenizer);
 
-// One batch for evaluate(): windows are filled up at their end with tokens that no target follows, which
-// causal models do not see. Throws psm::Error if nothing is to be predicted.
+// One batch for evaluate(): what fills windows up is no part of them (Batch::lengths). Throws psm::Error if
+// nothing is to be predicted.
 Batch document_batch(std::span<const std::vector<int>> documents, int context);
 
 }  // namespace psm::train

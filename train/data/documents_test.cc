@@ -45,10 +45,12 @@ TEST_CASE("every token but the first of a document is predicted once, whatever t
   CHECK(batch.length == 6);
   CHECK(batch.tokens == std::vector<int>{0, 1, 2, 3, 4, 5, 8, 0, 0, 0, 0, 0});
   CHECK(batch.targets == std::vector<int>{1, 2, 3, 4, 5, 6, 9, -1, -1, -1, -1, -1});
+  CHECK(batch.lengths == std::vector<int>{6, 1});
   batch = document_batch(documents, 4);
   CHECK(batch.sequences == 3);
   CHECK(batch.tokens == std::vector<int>{0, 1, 2, 3, 4, 5, 0, 0, 8, 0, 0, 0});
   CHECK(batch.targets == std::vector<int>{1, 2, 3, 4, 5, 6, -1, -1, 9, -1, -1, -1});
+  CHECK(batch.lengths == std::vector<int>{4, 2, 1});
   CHECK(document_batch(documents, 3).scored() == 7);
   CHECK(document_batch(documents, 1).scored() == 7);
 }

@@ -163,7 +163,7 @@ RecipeOptions text_recipe(const TextData& data, size_t steps, uint64_t seed) {
                                     /*batch=*/32, steps, steps / 2, seed);
   options.stop_accuracy = 1.1;
   options.range_training.ranges = text_range_losses();
-  options.mean_denominator = 4;
+  options.mean_denominator = kTextMeanDenominator;
   options.evaluate_every = 100;
   take_default_attention(options);
   return options;

@@ -33,6 +33,9 @@ namespace psm::train {
 // at 2 to 8 layers, those of the paper's form with p = 4 are 4 to 6% behind (train/README.md).
 inline constexpr int kPower = 6;
 
+// RecipeOptions::mean_denominator of a text.
+inline constexpr double kTextMeanDenominator = 4;
+
 struct RecipeOptions {
   attention::ModelConfig
       model;  // with the attention of stages 2 and 3; form and epsilon are set stage by stage
