@@ -88,211 +88,153 @@ struct ScoreProducts {
 };
 
 template <typename Scalar>
-struct ScoresOp final : nn::Operation {
-  ScoreProducts<Scalar> products;
-  nn::Tensor<Scalar> s;
-  ScoresOp(const AttentionShape& shape, nn::Tensor<Scalar> q, nn::Tensor<Scalar> k,
-           nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> s_, nn::Precision precision)
-      : products{shape, q, k, offsets, precision}, s(s_) {}
-
-  void forward() {
-    const AttentionShape& shape = products.shape;
-    const int T = shape.length;
-    if (shape.lengths) std::fill_n(s.value, s.size(), Scalar(0));  // the rows that no visit comes to
-    for_each_block(shape, [&](Block at, int first, int rows, int columns) {
-      Scalar* out = s.value + at.scores + static_cast<size_t>(first) * T;
-      products.forward(at, first, rows, columns, out);
-      for (int i = 0; i < rows; ++i)
-        std::fill(out + i * T + shape.keys(at.sequence, first + i), out + (i + 1) * T, Scalar(0));
-    });
-  }
-
-  // Whoever uses s leaves the gradient of the masked entries at zero.
-  void backward() override {
-    const Scalar before = products.start_gradients();
-    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
-      products.backward(at, first, rows, columns,
-                        s.grad + at.scores + static_cast<size_t>(first) * products.shape.length, before);
-    });
-  }
-};
-
-template <typename Scalar>
 struct AttentionOp final : nn::Operation {
   ModelConfig config;
   ScoreProducts<Scalar> products;
   nn::Precision precision;
-  nn::Tensor<Scalar> v, s, o;            // s.value == nullptr: scores are not kept
+  nn::Tensor<Scalar> v;
+  AttentionTensors<Scalar> out;
+  AttentionOptions options;
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
-  const RowFunction* replaced;           // or nullptr
-  nn::Rounding rounding;
-  AttentionOp(const AttentionShape& shape, const ModelConfig& config_, nn::Tensor<Scalar> q,
-              nn::Tensor<Scalar> k, nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> v_, nn::Tensor<Scalar> s_,
-              nn::Tensor<Scalar> o_, Scalar* scratch, const RowFunction* replaced_, nn::Rounding rounding_,
-              nn::Precision precision_)
-      : config(config_),
-        products{shape, q, k, offsets, precision_},
-        precision(precision_),
-        v(v_),
-        s(s_),
-        o(o_),
-        scores(scratch),
-        weights(scores + static_cast<size_t>(kQueries) * shape.length),
-        gradients(weights + static_cast<size_t>(kQueries) * shape.length),
-        replaced(replaced_),
-        rounding(rounding_) {}
+  Scalar* rows;              // [kScratchRows][T]: what a row is rounded in; the gradient of its losses
+  ScorePeak<Scalar>* peaks;  // of each sequence, where there are losses
 
-  // What a row is rounded in, behind the gradients.
-  Scalar* rounded_row() const { return gradients + static_cast<size_t>(kQueries) * products.shape.length; }
+  static constexpr int kScratchRows = 3;
 
   void weights_of(const Scalar* x, int active, Scalar* w) const {
     if constexpr (std::is_same_v<Scalar, float>)
-      if (rounding != nn::Rounding::kNone)
-        return rounded_row_weights(config, rounding, x, active, w, rounded_row());
+      if (options.rounding != nn::Rounding::kNone)
+        return rounded_row_weights(config, options.rounding, x, active, w, rows);
     row_weights(config, x, active, w);
   }
 
   void weights_vjp(const Scalar* x, const Scalar* w, int active, Scalar* g) const {
     if constexpr (std::is_same_v<Scalar, float>)
-      if (rounding != nn::Rounding::kNone)
-        return rounded_row_weights_vjp(config, rounding, x, w, g, active, g, rounded_row());
+      if (options.rounding != nn::Rounding::kNone)
+        return rounded_row_weights_vjp(config, options.rounding, x, w, g, active, g, rows);
     row_weights_vjp(config, x, w, g, active, g);
   }
 
+  // Where the scores of row `first` and those after it are.
+  size_t place(Block at, int first) const {
+    return at.scores + static_cast<size_t>(first) * products.shape.length;
+  }
+
   // The scores of a visit, its weights in `weights`.
-  const Scalar* weigh(Block at, int first, int rows, int columns) const {
+  const Scalar* weigh(Block at, int first, int rows_here, int columns) const {
     const int T = products.shape.length;
-    const Scalar* x = scores;
-    if (s.value)
-      x = s.value + at.scores + static_cast<size_t>(first) * T;
-    else
-      products.forward(at, first, rows, columns, scores);
-    for (int i = 0; i < rows; ++i) {
+    Scalar* const x = out.scores.value ? out.scores.value + place(at, first) : scores;
+    products.forward(at, first, rows_here, columns, x);
+    for (int i = 0; i < rows_here; ++i) {
       const int active = products.shape.keys(at.sequence, first + i);
-      Scalar* w = weights + static_cast<size_t>(i) * T;
-      if (replaced)
-        apply_in_double(x + static_cast<size_t>(i) * T, static_cast<size_t>(active), w, *replaced);
+      Scalar *const row = x + static_cast<size_t>(i) * T, *const w = weights + static_cast<size_t>(i) * T;
+      if (options.replaced)
+        apply_in_double(row, static_cast<size_t>(active), w, *options.replaced);
       else
-        weights_of(x + static_cast<size_t>(i) * T, active, w);
+        weights_of(row, active, w);
       std::fill(w + active, w + columns, Scalar(0));
+      if (out.scores.value) std::fill(row + active, row + T, Scalar(0));
     }
     return x;
   }
 
   void forward() {
     const int T = products.shape.length, dims = products.shape.head_dim;
-    if (products.shape.lengths) std::fill_n(o.value, o.size(), Scalar(0));  // the rows that no visit comes to
-    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
-      weigh(at, first, rows, columns);
-      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, dims, columns}, Scalar(1),
-               {weights, T}, {v.value + at.keys, v.columns}, Scalar(0), o.value + products.queries(at, first),
-               o.columns);
+    if (products.shape.lengths) {  // the rows that no visit comes to
+      std::fill_n(out.o.value, out.o.size(), Scalar(0));
+      if (out.scores.value) std::fill_n(out.scores.value, out.scores.size(), Scalar(0));
+    }
+    if (options.losses) std::fill_n(peaks, products.shape.sequences, ScorePeak<Scalar>{});
+    Scalar loss = 0;
+    for_each_block(products.shape, [&](Block at, int first, int rows_here, int columns) {
+      const Scalar* const x = weigh(at, first, rows_here, columns);
+      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows_here, dims, columns}, Scalar(1),
+               {weights, T}, {v.value + at.keys, v.columns}, Scalar(0),
+               out.o.value + products.queries(at, first), out.o.columns);
+      if (!options.losses) return;
+      for (int i = 0; i < rows_here; ++i)
+        loss += score_losses(*options.losses, x + static_cast<size_t>(i) * T,
+                             products.shape.keys(at.sequence, first + i), place(at, first + i),
+                             peaks[at.sequence]);
     });
+    if (!options.losses) return;
+    for (int b = 0; b < products.shape.sequences; ++b)
+      loss += static_cast<Scalar>(options.losses->peak) * peaks[b].magnitude;
+    out.loss.value[0] = loss;
   }
 
   void backward() override {
-    PSM_CHECK(!replaced, "attention with replaced weights has no backward pass");
+    PSM_CHECK(!options.replaced, "attention with replaced weights has no backward pass");
     const int T = products.shape.length, dims = products.shape.head_dim;
     v.start_gradient();
-    s.start_gradient();
-    const Scalar before = s.value ? 1 : products.start_gradients();
-    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
-      const Scalar* x = weigh(at, first, rows, columns);
-      const Scalar* grad_o = o.grad + products.queries(at, first);
-      nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows}, Scalar(1),
-               {weights, T}, {grad_o, o.columns}, Scalar(1), v.grad + at.keys, v.columns);
-      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, dims}, Scalar(1),
-               {grad_o, o.columns}, {v.value + at.keys, v.columns}, Scalar(0), gradients, T);
-      for (int i = 0; i < rows; ++i) {
+    const Scalar before = products.start_gradients();
+    for_each_block(products.shape, [&](Block at, int first, int rows_here, int columns) {
+      const Scalar* x = weigh(at, first, rows_here, columns);
+      const Scalar* grad_o = out.o.grad + products.queries(at, first);
+      nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows_here}, Scalar(1),
+               {weights, T}, {grad_o, out.o.columns}, Scalar(1), v.grad + at.keys, v.columns);
+      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows_here, columns, dims}, Scalar(1),
+               {grad_o, out.o.columns}, {v.value + at.keys, v.columns}, Scalar(0), gradients, T);
+      for (int i = 0; i < rows_here; ++i) {
         const size_t row = static_cast<size_t>(i) * T;
         const int active = products.shape.keys(at.sequence, first + i);
         Scalar* g = gradients + row;  // of the weights, then in place of the scores
         weights_vjp(x + row, weights + row, active, g);
+        if (options.losses) add_losses_vjp(x + row, active, peaks[at.sequence], place(at, first + i), g);
         std::fill(g + active, g + columns, Scalar(0));
-        if (!s.value) continue;
-        Scalar* ds = s.grad + at.scores + static_cast<size_t>(first + i) * T;
-#pragma omp simd
-        for (int j = 0; j < active; ++j) ds[j] += g[j];
       }
-      if (!s.value) products.backward(at, first, rows, columns, gradients, before);
+      products.backward(at, first, rows_here, columns, gradients, before);
     });
   }
-};
 
-template <typename Scalar>
-struct DenominatorsOp final : nn::Operation {
-  AttentionShape shape;
-  PowerParameters parameters;
-  nn::Tensor<Scalar> s, denominators;
-  DenominatorsOp(const AttentionShape& shape_, const ModelConfig& config, nn::Tensor<Scalar> s_,
-                 nn::Tensor<Scalar> denominators_)
-      : shape(shape_), parameters(PowerParameters::of(config)), s(s_), denominators(denominators_) {}
-
-  int keys(int r) const { return shape.keys(r / (shape.heads * shape.length), r % shape.length); }
-
-  void forward() {
-    for (int r = 0; r < s.rows; ++r)
-      denominators.value[r] = length_agnostic_denominator(s.row(r), keys(r), parameters);
-  }
-
-  void backward() override {
-    s.start_gradient();
-    const int p = parameters.power;
-    for (int r = 0; r < s.rows; ++r) {
-      const int active = keys(r);
-      const Scalar scale = denominators.grad[r] * p / active;
-      if (scale == 0) continue;
-      const Scalar* x = s.row(r);
-      Scalar* ds = s.grad_row(r);
-      for (int j = 0; j < active; ++j) ds[j] += scale * x[j] * even_power(x[j], p - 2);
-    }
+  void add_losses_vjp(const Scalar* x, int active, const ScorePeak<Scalar>& peak, size_t begin,
+                      Scalar* g) const {
+    const Scalar weight = out.loss.grad[0];
+    score_losses_vjp(*options.losses, x, active, weight, rows, g);
+    if (peak.place >= begin && peak.place < begin + static_cast<size_t>(active))
+      g[peak.place - begin] += weight * static_cast<Scalar>(options.losses->peak) * peak.sign;
   }
 };
 
 }  // namespace
 
 template <typename Scalar>
-nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> q,
-                                    nn::Tensor<Scalar> k, nn::Tensor<Scalar> offsets) {
+AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape,
+                                   const ModelConfig& config, nn::Tensor<Scalar> q, nn::Tensor<Scalar> k,
+                                   nn::Tensor<Scalar> v, nn::Tensor<Scalar> offsets,
+                                   const AttentionOptions& options) {
   PSM_CHECK(q.rows == shape.sequences * shape.length && q.columns == shape.heads * shape.head_dim &&
                 k.columns == shape.key_heads() * shape.head_dim &&
                 (!offsets.value || static_cast<int>(offsets.size()) == shape.heads),
             q.rows, " ", k.columns);
-  nn::Tensor<Scalar> s = tape.tensor(shape.sequences * shape.heads * shape.length, shape.length);
-  tape.record(ScoresOp<Scalar>(shape, q, k, offsets, s, tape.precision()));
-  return s;
+  PSM_CHECK(options.rounding == nn::Rounding::kNone || (std::is_same_v<Scalar, float>));
+  typedef AttentionOp<Scalar> Op;
+  const size_t length = shape.length;
+  Op op;
+  op.config = config;
+  op.products = {shape, q, k, offsets, tape.precision()};
+  op.precision = tape.precision();
+  op.v = v;
+  op.options = options;
+  op.out.o = tape.tensor(q.rows, q.columns);
+  if (options.keep_scores) {
+    const int rows = shape.sequences * shape.heads * shape.length;
+    op.out.scores = {tape.array(static_cast<size_t>(rows) * length), nullptr, rows, shape.length, nullptr};
+  }
+  if (options.losses) op.out.loss = tape.tensor(1, 1);
+  op.scores = tape.array((3 * kQueries + Op::kScratchRows) * length);
+  op.weights = op.scores + kQueries * length;
+  op.gradients = op.weights + kQueries * length;
+  op.rows = op.gradients + kQueries * length;
+  op.peaks = tape.template array_of<ScorePeak<Scalar>>(options.losses ? shape.sequences : 0);
+  tape.record(op);
+  return op.out;
 }
 
-template <typename Scalar>
-nn::Tensor<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                             nn::Tensor<Scalar> q, nn::Tensor<Scalar> k, nn::Tensor<Scalar> v,
-                             nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> scores,
-                             const RowFunction* replaced, nn::Rounding rounding) {
-  PSM_CHECK(rounding == nn::Rounding::kNone || (std::is_same_v<Scalar, float>));
-  nn::Tensor<Scalar> o = tape.tensor(q.rows, q.columns);
-  const size_t rows = size_t{3} * kQueries + (rounding == nn::Rounding::kNone ? 0 : 3);
-  Scalar* scratch = tape.array(rows * shape.length);
-  tape.record(AttentionOp<Scalar>(shape, config, q, k, offsets, v, scores, o, scratch, replaced, rounding,
-                                  tape.precision()));
-  return o;
-}
-
-template <typename Scalar>
-nn::Tensor<Scalar> attention_denominators(nn::Tape<Scalar>& tape, const AttentionShape& shape,
-                                          const ModelConfig& config, nn::Tensor<Scalar> scores) {
-  nn::Tensor<Scalar> denominators = tape.tensor(scores.rows, 1);
-  tape.record(DenominatorsOp<Scalar>(shape, config, scores, denominators));
-  return denominators;
-}
-
-#define PSM_INSTANTIATE(Scalar)                                                                              \
-  template nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>&, const AttentionShape&, nn::Tensor<Scalar>, \
-                                               nn::Tensor<Scalar>, nn::Tensor<Scalar>);                      \
-  template nn::Tensor<Scalar> attention(                                                                     \
-      nn::Tape<Scalar>&, const AttentionShape&, const ModelConfig&, nn::Tensor<Scalar>, nn::Tensor<Scalar>,  \
-      nn::Tensor<Scalar>, nn::Tensor<Scalar>, nn::Tensor<Scalar>, const RowFunction*, nn::Rounding);         \
-  template nn::Tensor<Scalar> attention_denominators(nn::Tape<Scalar>&, const AttentionShape&,               \
-                                                     const ModelConfig&, nn::Tensor<Scalar>);
+#define PSM_INSTANTIATE(Scalar)                                                                             \
+  template AttentionTensors<Scalar> attention(nn::Tape<Scalar>&, const AttentionShape&, const ModelConfig&, \
+                                              nn::Tensor<Scalar>, nn::Tensor<Scalar>, nn::Tensor<Scalar>,   \
+                                              nn::Tensor<Scalar>, const AttentionOptions&);
 PSM_INSTANTIATE(float)
 PSM_INSTANTIATE(double)
 #undef PSM_INSTANTIATE

@@ -13,14 +13,15 @@
 // head h in columns h d_k .. (h+1) d_k; k and v have kv heads, of which head h reads number h kv / heads
 // (grouped-query attention); s and w are (sequences * heads * T) x T. A few queries of one head are computed
 // at a time, with no key after the last that they see. The weights are never kept, nor need the scores be:
-// the backward pass computes both again while they are in the cache. With several heads the products are
-// small, so a caller's thread does them all.
+// losses that act on them (score_losses.h) are taken on the way, and the backward pass computes both again while
+// they are in the cache. With several heads the products are small, so a caller's thread does them all.
 #pragma once
 
 #include <functional>
 #include <span>
 
 #include "attention/shape/config.h"
+#include "attention/trained/score_losses.h"
 #include "nn/autograd/tape.h"
 #include "nn/kernels/rounding.h"
 
@@ -41,30 +42,29 @@ struct AttentionShape {
 // From a row of scores to its weights, in place.
 using RowFunction = std::function<void(std::span<double> row)>;
 
-// The scores as a tensor, for losses that act on them.
-//     dq += ds k / sqrt(d_k)      dk += ds' q / sqrt(d_k)      dc += sum of ds
-template <typename Scalar>
-nn::Tensor<Scalar> attention_scores(nn::Tape<Scalar>& tape, const AttentionShape& shape, nn::Tensor<Scalar> q,
-                                    nn::Tensor<Scalar> k, nn::Tensor<Scalar> offsets);
+// What attention is asked for beside o, which it does not change by a bit, and what makes weights of scores in
+// place of row_weights.h: `replaced`, in double precision and without a backward pass, or with a rounding, of
+// float alone, attention/rows/rounded_rows.h. Pointers outlive the tape's use.
+struct AttentionOptions {
+  bool keep_scores = false;
+  const ScoreLosses* losses = nullptr;
+  const RowFunction* replaced = nullptr;
+  nn::Rounding rounding = nn::Rounding::kNone;
+};
 
-// o. `scores` are those of attention_scores, whose gradient then passes through them; or a default Tensor,
-// and they are not kept. The same bits either way. With `replaced` the weights are what it makes of a row of
-// scores, in double precision; it outlives the tape's use, and there is no backward pass. With a rounding, of
-// float alone, rows are those of attention/rows/rounded_rows.h.
-//     dw = do v'    ds = the row's vector-Jacobian product, row_weights.h
-//     dv += w' do   dq, dk, dc as above
 template <typename Scalar>
-nn::Tensor<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape, const ModelConfig& config,
-                             nn::Tensor<Scalar> q, nn::Tensor<Scalar> k, nn::Tensor<Scalar> v,
-                             nn::Tensor<Scalar> offsets, nn::Tensor<Scalar> scores,
-                             const RowFunction* replaced = nullptr,
-                             nn::Rounding rounding = nn::Rounding::kNone);
+struct AttentionTensors {
+  nn::Tensor<Scalar> o;
+  nn::Tensor<Scalar> scores;  // if they are kept; they pass no gradient on
+  nn::Tensor<Scalar> loss;    // 1 x 1, where there are losses
+};
 
-// mean_i s_i^p + epsilon of every row of scores, what the encrypted form divides by, in a column of
-// sequences * heads * T.
-//     ds_j += dD p s_j^{p-1} / L
+//     dw = do v'    ds = the row's vector-Jacobian product (row_weights.h) + dloss times the losses' gradient
+//     dv += w' do   dq += ds k / sqrt(d_k)      dk += ds' q / sqrt(d_k)      dc += sum of ds
 template <typename Scalar>
-nn::Tensor<Scalar> attention_denominators(nn::Tape<Scalar>& tape, const AttentionShape& shape,
-                                          const ModelConfig& config, nn::Tensor<Scalar> scores);
+AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape& shape,
+                                   const ModelConfig& config, nn::Tensor<Scalar> q, nn::Tensor<Scalar> k,
+                                   nn::Tensor<Scalar> v, nn::Tensor<Scalar> offsets,
+                                   const AttentionOptions& options = {});
 
 }  // namespace psm::attention

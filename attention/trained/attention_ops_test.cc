@@ -1,9 +1,11 @@
 #include "attention/trained/attention_ops.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "ckks/base/random/training_random.h"
 #include "doctest/doctest.h"
+#include "nn/layers/activations.h"
 #include "nn/layers/range_loss.h"
 #include "nn/testing/gradient_check.h"
 
@@ -29,12 +31,9 @@ TEST_CASE("the gradient of attention with every kind of weights agrees with fini
       CAPTURE(name_of(form));
       const ModelConfig config = with(kind, form);
       nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}})
-          .run(
-              [&](nn::Tape<double>& tape, const Inputs& in) {
-                const nn::Tensor<double> scores = attention_scores(tape, kShape, in[0], in[1], {});
-                return attention(tape, kShape, config, in[0], in[1], in[2], {}, scores);
-              },
-              1e-5);
+          .run([&](nn::Tape<double>& tape,
+                   const Inputs& in) { return attention(tape, kShape, config, in[0], in[1], in[2], {}).o; },
+               1e-5);
     }
 }
 
@@ -43,22 +42,25 @@ TEST_CASE(
     "roots") {
   for (PowerForm form :
        {PowerForm::kPlain, PowerForm::kLipschitz, PowerForm::kStable, PowerForm::kLengthAgnostic})
-    for (const int power : {4, 6})
-      for (const bool kept : {false, true}) {
-        CAPTURE(name_of(form));
-        CAPTURE(power);
-        CAPTURE(kept);
-        ModelConfig config = with(AttentionKind::kPowerSoftmax, form);
-        config.power = power;
-        nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
-            .run(
-                [&](nn::Tape<double>& tape, const Inputs& in) {
-                  const nn::Tensor<double> scores =
-                      kept ? attention_scores(tape, kShape, in[0], in[1], in[3]) : nn::Tensor<double>{};
-                  return attention(tape, kShape, config, in[0], in[1], in[2], in[3], scores);
-                },
-                1e-5);
-      }
+    for (const int power : {4, 6}) {
+      CAPTURE(name_of(form));
+      CAPTURE(power);
+      ModelConfig config = with(AttentionKind::kPowerSoftmax, form);
+      config.power = power;
+      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
+          .run(
+              [&](nn::Tape<double>& tape, const Inputs& in) {
+                return attention(tape, kShape, config, in[0], in[1], in[2], in[3]).o;
+              },
+              1e-5);
+    }
+}
+
+nn::Tensor<float> scores_of(nn::Tape<float>& tape, const AttentionShape& shape, nn::Tensor<float> q,
+                            nn::Tensor<float> k, nn::Tensor<float> offsets) {
+  return attention(tape, shape, with(AttentionKind::kSoftmax, PowerForm::kStable), q, k, k, offsets,
+                   {.keep_scores = true})
+      .scores;
 }
 
 TEST_CASE("offsets are added to the scores that the mask leaves, each head's own") {
@@ -66,52 +68,58 @@ TEST_CASE("offsets are added to the scores that the mask leaves, each head's own
   nn::Tape<float> tape;
   const AttentionShape shape{1, 3, 2, 2};
   const nn::Tensor<float> queries{q.data(), grad.data(), 3, 4}, keys{k.data(), grad.data(), 3, 4};
-  const nn::Tensor<float> plain = attention_scores(tape, shape, queries, keys, {});
-  const nn::Tensor<float> moved =
-      attention_scores(tape, shape, queries, keys, {offsets.data(), grad.data(), 1, 2});
+  const nn::Tensor<float> plain = scores_of(tape, shape, queries, keys, {});
+  const nn::Tensor<float> moved = scores_of(tape, shape, queries, keys, {offsets.data(), grad.data(), 1, 2});
   for (int head = 0; head < 2; ++head)
     for (int t = 0; t < 3; ++t)
       for (int j = 0; j < 3; ++j)
         CHECK(moved.row(head * 3 + t)[j] == (j <= t ? plain.row(head * 3 + t)[j] + offsets[head] : 0));
 }
 
-TEST_CASE("the gradient of the denominators agrees with finite differences") {
+// Losses of which only one is on.
+std::vector<ScoreLosses> each_loss(const ModelConfig& config) {
+  ScoreLosses peak{.peak = 0.7}, excess{.excess = 0.3, .limit = 0.6},
+      denominators{.denominator_excess = 0.4, .denominator_limit = 0.5};
+  for (ScoreLosses* losses : {&peak, &excess, &denominators}) losses->power = PowerParameters::of(config);
+  return {peak, excess, denominators};
+}
+
+TEST_CASE("the gradient of every loss of scores agrees with finite differences") {
   for (int power : {2, 4, 6}) {
     ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
     config.power = power;
-    nn::GradientCheck({{6, 4}, {6, 4}, {1, 2}})
-        .run(
-            [&](nn::Tape<double>& tape, const Inputs& in) {
-              return attention_denominators(tape, kShape, config,
-                                            attention_scores(tape, kShape, in[0], in[1], in[2]));
-            },
-            1e-5);
+    for (const ScoreLosses& losses : each_loss(config))
+      nn::GradientCheck({{6, 4}, {6, 4}, {6, 4}, {1, 2}})
+          .run(
+              [&](nn::Tape<double>& tape, const Inputs& in) {
+                const auto [o, scores, loss] =
+                    attention(tape, kShape, config, in[0], in[1], in[2], in[3], {.losses = &losses});
+                return nn::add_scaled(tape, nn::excess_loss(tape, o, nullptr, 0.1, 1.0), loss, 0.9);
+              },
+              1e-5);
   }
 }
 
-TEST_CASE("the gradients of grouped, bidirectional and padded attention agree with finite differences") {
+TEST_CASE(
+    "the gradients of grouped, bidirectional and padded attention and of its losses agree with finite "
+    "differences") {
   const int lengths[] = {3, 2};
   for (const bool causal : {true, false})
-    for (const bool padded : {false, true})
-      for (const bool kept : {false, true}) {
-        const AttentionShape shape{2, 3, 4, 2, 2, causal, padded ? lengths : nullptr};
-        const ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
+    for (const bool padded : {false, true}) {
+      const AttentionShape shape{2, 3, 4, 2, 2, causal, padded ? lengths : nullptr};
+      const ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
+      nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
+          .run([&](nn::Tape<double>& tape,
+                   const Inputs& in) { return attention(tape, shape, config, in[0], in[1], in[2], {}).o; },
+               1e-5);
+      for (const ScoreLosses& losses : each_loss(config))
         nn::GradientCheck({{6, 8}, {6, 4}, {6, 4}})
             .run(
                 [&](nn::Tape<double>& tape, const Inputs& in) {
-                  const nn::Tensor<double> scores =
-                      kept ? attention_scores(tape, shape, in[0], in[1], {}) : nn::Tensor<double>{};
-                  return attention(tape, shape, config, in[0], in[1], in[2], {}, scores);
+                  return attention(tape, shape, config, in[0], in[1], in[2], {}, {.losses = &losses}).loss;
                 },
                 1e-5);
-        nn::GradientCheck({{6, 8}, {6, 4}})
-            .run(
-                [&](nn::Tape<double>& tape, const Inputs& in) {
-                  return attention_denominators(tape, shape, config,
-                                                attention_scores(tape, shape, in[0], in[1], {}));
-                },
-                1e-5);
-      }
+    }
 }
 
 // Length 150: several blocks of queries, the last one not whole.
@@ -124,28 +132,75 @@ std::vector<float> random_values(size_t count, uint64_t seed) {
   return values;
 }
 
-TEST_CASE("scores that are kept and scores that are not give the same bits, forward and backward") {
+TEST_CASE("scores that are kept and losses of weight zero do not change a bit, forward or backward") {
   const size_t size = size_t{2} * 150 * 8;
+  const ScoreLosses losses{
+      .peak = 1, .excess = 1, .denominator_excess = 1, .limit = 0.5, .denominator_limit = 0.5};
   for (AttentionKind kind : {AttentionKind::kSoftmax, AttentionKind::kPowerSoftmax}) {
-    std::vector<float> results[2];
-    for (const bool kept : {false, true}) {
+    std::vector<std::vector<float>> results;
+    for (const AttentionOptions& options :
+         {AttentionOptions{}, AttentionOptions{.keep_scores = true}, AttentionOptions{.losses = &losses}}) {
       std::vector<float> values = random_values(3 * size, 5), grads(3 * size, 0.0f);
       nn::Tensor<float> in[3];
       for (size_t i = 0; i < 3; ++i) in[i] = {values.data() + i * size, grads.data() + i * size, 300, 8};
       std::vector<float> offset_values = {0.7f, -1.3f}, offset_grads(2, 0.0f);
       const nn::Tensor<float> offsets{offset_values.data(), offset_grads.data(), 1, 2};
       nn::Tape<float> tape;
-      const nn::Tensor<float> scores =
-          kept ? attention_scores(tape, kLong, in[0], in[1], offsets) : nn::Tensor<float>{};
-      const nn::Tensor<float> o =
-          attention(tape, kLong, with(kind, PowerForm::kStable), in[0], in[1], in[2], offsets, scores);
-      tape.backward(nn::excess_loss(tape, o, nullptr, 0.1, 1.0));
-      results[kept] = grads;
-      results[kept].insert(results[kept].end(), o.value, o.value + o.size());
-      results[kept].insert(results[kept].end(), offset_grads.begin(), offset_grads.end());
+      const auto [o, scores, loss] =
+          attention(tape, kLong, with(kind, PowerForm::kStable), in[0], in[1], in[2], offsets, options);
+      nn::Tensor<float> total = nn::excess_loss(tape, o, nullptr, 0.1, 1.0);
+      if (options.losses) total = nn::add_scaled(tape, total, loss, 0.0);
+      tape.backward(total);
+      results.push_back(grads);
+      results.back().insert(results.back().end(), o.value, o.value + o.size());
+      results.back().insert(results.back().end(), offset_grads.begin(), offset_grads.end());
     }
     CHECK(results[0] == results[1]);
+    CHECK(results[0] == results[2]);
     CHECK(results[0][size - 1] != 0);
+  }
+}
+
+TEST_CASE("losses of scores are those of their definition, over what the mask and the padding leave") {
+  const int lengths[] = {150, 70};
+  for (const bool causal : {true, false}) {
+    const AttentionShape shape{2, 150, 2, 4, 0, causal, lengths};
+    ModelConfig config = with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic);
+    const ScoreLosses losses{.peak = 0.3,
+                             .excess = 0.02,
+                             .denominator_excess = 0.5,
+                             .limit = 1.5,
+                             .denominator_limit = 0.9,
+                             .power = PowerParameters::of(config)};
+    const size_t size = size_t{2} * 150 * 8;
+    std::vector<float> q = random_values(size, 1), k = random_values(size, 2), grad(size);
+    const nn::Tensor<float> queries{q.data(), grad.data(), 300, 8}, keys{k.data(), grad.data(), 300, 8};
+    nn::Tape<float> tape;
+    const auto [o, scores, loss] =
+        attention(tape, shape, config, queries, keys, keys, {}, {.keep_scores = true, .losses = &losses});
+    double expected = 0;
+    for (int b = 0; b < 2; ++b) {
+      double peak = 0;
+      for (int h = 0; h < 2; ++h)
+        for (int t = 0; t < 150; ++t) {
+          const float* const row = scores.row((b * 2 + h) * 150 + t);
+          const int active = t < lengths[b] ? shape.keys(b, t) : 0;
+          double sum = 0;
+          for (int j = 0; j < 150; ++j) {
+            if (j >= active) CHECK(row[j] == 0);
+            const double s = std::abs(static_cast<double>(row[j]));
+            peak = std::max(peak, s);
+            expected += losses.excess * std::pow(std::max(s - losses.limit, 0.0), 2);
+            sum += std::pow(s, config.power);
+          }
+          if (active == 0) continue;
+          const double excess = std::log((sum / active + config.epsilon) / losses.denominator_limit);
+          expected += losses.denominator_excess * std::pow(std::max(excess, 0.0), 2);
+        }
+      expected += losses.peak * peak;
+    }
+    CHECK(expected > 1);
+    CHECK(loss.value[0] == doctest::Approx(expected).epsilon(1e-5));
   }
 }
 
@@ -158,9 +213,11 @@ TEST_CASE("what comes after a query does not reach it, and a softmax row's weigh
     for (int b = 0; b < 2 && change; ++b)
       for (int i = (b * 150 + t) * 8; i < (b + 1) * 150 * 8; ++i) keys[i] = values[i] = to;
     nn::Tape<float> tape;
-    const nn::Tensor<float> o = attention<float>(
-        tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable), {queries.data(), grad.data(), 300, 8},
-        {keys.data(), grad.data(), 300, 8}, {values.data(), grad.data(), 300, 8}, {}, {});
+    const nn::Tensor<float> o =
+        attention<float>(tape, kLong, with(AttentionKind::kSoftmax, PowerForm::kStable),
+                         {queries.data(), grad.data(), 300, 8}, {keys.data(), grad.data(), 300, 8},
+                         {values.data(), grad.data(), 300, 8}, {})
+            .o;
     return std::vector<float>(o.value, o.value + o.size());
   };
   const std::vector<float> whole = output(0, 0, false);
@@ -183,10 +240,12 @@ TEST_CASE(
                      grad(2 * size);
   const auto output = [&](int length, const int* lengths) {
     nn::Tape<float> tape;
-    const nn::Tensor<float> o = attention<float>(
-        tape, {1, length, 4, 4, 2, false, lengths},
-        with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic), {q.data(), grad.data(), length, 16},
-        {k.data(), grad.data(), length, 8}, {v.data(), grad.data(), length, 8}, {}, {});
+    const nn::Tensor<float> o =
+        attention<float>(tape, {1, length, 4, 4, 2, false, lengths},
+                         with(AttentionKind::kPowerSoftmax, PowerForm::kLengthAgnostic),
+                         {q.data(), grad.data(), length, 16}, {k.data(), grad.data(), length, 8},
+                         {v.data(), grad.data(), length, 8}, {})
+            .o;
     return std::vector<float>(o.value, o.value + o.size());
   };
   const int real = 90;

@@ -124,17 +124,19 @@ nn::Tensor<Scalar> Model<Scalar>::attend(nn::Tape<Scalar>& tape, const Attention
   const auto q = rotated(layer.wq, layer.bq, config.heads),
              k = rotated(layer.wk, layer.bk, config.key_heads());
   const auto v = nn::linear(tape, n, layer.wv, layer.bv);
-  const auto scores = out.keep_scores && !past ? attention_scores(tape, shape, q, k, layer.score_offset)
-                                               : nn::Tensor<Scalar>{};
-  const auto mixed = past ? past->attend(tape, static_cast<size_t>(index), q, k, v, layer.score_offset)
-                          : attention(tape, shape, config, q, k, v, layer.score_offset, scores,
-                                      replaced ? &replaced : nullptr, row_rounding);
+  AttentionTensors<Scalar> mixture;
+  if (past)
+    mixture.o = past->attend(tape, static_cast<size_t>(index), q, k, v, layer.score_offset);
+  else
+    mixture = attention(tape, shape, config, q, k, v, layer.score_offset,
+                        {out.keep_scores, out.score_losses, replaced ? &replaced : nullptr, row_rounding});
   out.queries.push_back(q);
   out.keys.push_back(k);
   out.values.push_back(v);
-  out.scores.push_back(scores);
-  out.mixed.push_back(mixed);
-  return nn::linear(tape, mixed, layer.wo, layer.bo);
+  out.scores.push_back(mixture.scores);
+  out.score_loss.push_back(mixture.loss);
+  out.mixed.push_back(mixture.o);
+  return nn::linear(tape, mixture.o, layer.wo, layer.bo);
 }
 
 template <typename Scalar>

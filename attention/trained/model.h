@@ -44,21 +44,25 @@ struct ModelInput {
 // sequences * length.
 template <typename Scalar>
 struct ForwardTensors {
-  bool keep_scores = true;  // asked of the forward pass: without it `scores` are empty tensors
+  // Asked of the forward pass: without them `scores`, or `score_loss`, are empty tensors. The losses outlive the
+  // backward pass.
+  bool keep_scores = false;
+  const ScoreLosses* score_losses = nullptr;
   nn::Tensor<Scalar>
       logits;  // a row for each token and column for each word, or the classes of each sequence
   std::vector<nn::Tensor<Scalar>> residual;  // x entering the layer, and leaving the last: layers + 1
   std::vector<nn::Tensor<Scalar>> norm1_inputs, norm2_inputs;  // what the layer's norms are taken of
   std::vector<nn::Tensor<Scalar>> queries, keys, values;       // after the rotation
-  std::vector<nn::Tensor<Scalar>> scores;                      // (sequences * heads * length) x length
-  std::vector<nn::Tensor<Scalar>> mixed;                       // weights * values, before W_o
-  std::vector<nn::Tensor<Scalar>> gelu_inputs;                 // the argument of GELU or SiLU, ffn columns
+  std::vector<nn::Tensor<Scalar>> scores;       // (sequences * heads * length) x length, without gradients
+  std::vector<nn::Tensor<Scalar>> score_loss;   // 1 x 1
+  std::vector<nn::Tensor<Scalar>> mixed;        // weights * values, before W_o
+  std::vector<nn::Tensor<Scalar>> gelu_inputs;  // the argument of GELU or SiLU, ffn columns
   nn::Tensor<Scalar> final_norm_input;  // a row for each row of logits; empty where there is no final norm
   nn::Tensor<Scalar> pooler_inputs;     // the argument of the head's sigmoid; empty without a pooler
 
   void clear() {
-    for (auto* list :
-         {&residual, &norm1_inputs, &norm2_inputs, &queries, &keys, &values, &scores, &mixed, &gelu_inputs})
+    for (auto* list : {&residual, &norm1_inputs, &norm2_inputs, &queries, &keys, &values, &scores,
+                       &score_loss, &mixed, &gelu_inputs})
       list->clear();
     logits = final_norm_input = pooler_inputs = {};
   }

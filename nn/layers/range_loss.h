@@ -2,14 +2,13 @@
 // (Algorithm 1, step 2). `scale` is the loss's weight times what makes it a mean over the whole batch.
 //
 //   peak_loss        scale * sum over groups of max |x|
-//                    eq. PWRoss for scores (a group holds one example's heads of one layer); the same for
-//                    GELU's inputs
+//                    eq. PWRoss's for GELU's inputs (a group holds one example's tokens of one layer)
 //   excess_loss      scale * sum of max(0, |x| - limit)^2
 //                    smooth: every entry outside is pushed, where the peak alone moves one entry a step
-//   log_excess_loss  scale * sum of max(0, ln x - ln limit)^2
-//                    for positive x over orders of magnitude: the denominators of PowerSoftmax
 //   log_width_loss   scale * sum of max(0, |ln x - c| - half_width)^2, c the mean of ln x, held constant
 //                    the ratio max/min of the norms' variances, wherever they lie
+//
+// The losses of scores are taken where scores are, in attention/trained/score_losses.h.
 //
 // All sums, maxima and means are over the rows that count: row r does unless marks[r] < 0, and every row does
 // where `marks` is nullptr. Tokens that only fill up a batch do not count. Marks outlive the backward pass.
@@ -130,42 +129,6 @@ template <typename Scalar>
 Tensor<Scalar> excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double limit,
                            double scale) {
   ExcessLossOp<Scalar> op;
-  op.limit = static_cast<Scalar>(limit);
-  return record_range_loss(tape, op, x, marks, scale);
-}
-
-template <typename Scalar>
-struct LogExcessLossOp final : Operation {
-  Tensor<Scalar> x, loss;
-  const int* marks = nullptr;
-  Scalar limit = 0, scale = 0;
-
-  void forward() {
-    Scalar total = 0;
-    for_each_counted(x, marks, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i)
-        if (x.value[i] > limit) {
-          const Scalar excess = std::log(x.value[i] / limit);
-          total += excess * excess;
-        }
-    });
-    loss.value[0] = scale * total;
-  }
-
-  void backward() override {
-    x.start_gradient();
-    const Scalar weight = 2 * scale * loss.grad[0];
-    for_each_counted(x, marks, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i)
-        if (x.value[i] > limit) x.grad[i] += weight * std::log(x.value[i] / limit) / x.value[i];
-    });
-  }
-};
-
-template <typename Scalar>
-Tensor<Scalar> log_excess_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, double limit,
-                               double scale) {
-  LogExcessLossOp<Scalar> op;
   op.limit = static_cast<Scalar>(limit);
   return record_range_loss(tape, op, x, marks, scale);
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "attention/trained/attention_ops.h"
 #include "nn/layers/activations.h"
 #include "nn/layers/layer_norm.h"
 #include "nn/layers/range_loss.h"
@@ -12,17 +11,17 @@ namespace psm::train {
 
 namespace {
 
-// Marks (nn/layers/range_loss.h) of `blocks` blocks of rows for each sequence, a row for each token: -1 where
-// none is. nullptr if all are real. Scores are zero there: only what is made of them needs marks.
-const int* marks_of_real_rows(nn::Tape<float>& tape, const BatchPart& part, int blocks) {
+// Marks (nn/layers/range_loss.h) of rows for each token: -1 where none is. nullptr if all are real.
+const int* marks_of_real_rows(nn::Tape<float>& tape, const BatchPart& part) {
   if (part.lengths == nullptr) return nullptr;
-  int* marks = tape.array_of<int>(static_cast<size_t>(part.sequences) * blocks * part.length);
+  int* marks = tape.array_of<int>(static_cast<size_t>(part.sequences) * part.length);
   int* next = marks;
   for (int s = 0; s < part.sequences; ++s)
-    for (int block = 0; block < blocks; ++block)
-      for (int t = 0; t < part.length; ++t) *next++ = t < part.lengths[s] ? 0 : -1;
+    for (int t = 0; t < part.length; ++t) *next++ = t < part.lengths[s] ? 0 : -1;
   return marks;
 }
+
+double per_token_of(const BatchPart& part) { return 1.0 / static_cast<double>(part.tokens); }
 
 }  // namespace
 
@@ -58,18 +57,28 @@ RangeLosses text_range_losses() {
   return losses;
 }
 
+attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attention::ModelConfig& config,
+                                       const BatchPart& part) {
+  const double per_example = 1.0 / part.batch;
+  attention::ScoreLosses losses;
+  losses.peak = ranges.score_peak * per_example;
+  losses.excess = ranges.score_excess * per_example;
+  losses.limit = ranges.score_limit;
+  if (config.attention == attention::AttentionKind::kPowerSoftmax)
+    losses.denominator_excess = ranges.denominator_excess * per_token_of(part) / config.heads;
+  losses.denominator_limit = ranges.denominator_limit;
+  losses.power = attention::PowerParameters::of(config);
+  return losses;
+}
+
 nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
                                    double share, const attention::ModelConfig& config,
                                    const attention::ForwardTensors<float>& out, const BatchPart& part) {
   const double per_example = 1.0 / part.batch;
-  const double per_token = 1.0 / static_cast<double>(part.tokens);
-  const double per_row = per_token / config.heads;
+  const double per_token = per_token_of(part);
   const double per_scored = 1.0 / static_cast<double>(std::max<size_t>(1, part.scored));
   const int T = part.length;
-  const int* const tokens = marks_of_real_rows(tape, part, 1);
-  const int* const score_rows = marks_of_real_rows(tape, part, config.heads);
-  const attention::AttentionShape shape{part.sequences,  part.length,   config.heads, config.head_dim(),
-                                        config.kv_heads, config.causal, part.lengths};
+  const int* const tokens = marks_of_real_rows(tape, part);
   auto add = [&](double weight, auto term) {
     if (weight > 0) loss = nn::add_scaled(tape, loss, term(), share * weight);
   };
@@ -79,15 +88,8 @@ nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss
   };
 
   for (int n = 0; n < config.layers; ++n) {
-    const nn::Tensor<float>&s = out.scores[n], &u = out.gelu_inputs[n], &x = out.residual[n];
-    add(ranges.score_peak, [&] { return nn::peak_loss(tape, s, nullptr, config.heads * T, per_example); });
-    add(ranges.score_excess,
-        [&] { return nn::excess_loss(tape, s, nullptr, ranges.score_limit, per_example); });
-    if (config.attention == attention::AttentionKind::kPowerSoftmax)
-      add(ranges.denominator_excess, [&] {
-        return nn::log_excess_loss(tape, attention::attention_denominators(tape, shape, config, s),
-                                   score_rows, ranges.denominator_limit, per_row);
-      });
+    const nn::Tensor<float>&u = out.gelu_inputs[n], &x = out.residual[n];
+    if (out.score_losses) loss = nn::add_scaled(tape, loss, out.score_loss[n], share);
     add(ranges.gelu_peak, [&] { return nn::peak_loss(tape, u, tokens, T, per_example); });
     add(ranges.gelu_excess, [&] { return nn::excess_loss(tape, u, tokens, ranges.gelu_limit, per_example); });
     const auto add_width = [&](nn::Tensor<float> y) {

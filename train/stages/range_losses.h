@@ -28,7 +28,6 @@ struct RangeLosses {
          final_residual_limit = 6;
   double variance_half_width = 0.15, final_variance_half_width = 0.5;
 
-  bool act_on_scores() const { return score_peak > 0 || score_excess > 0 || denominator_excess > 0; }
   bool operator==(const RangeLosses&) const = default;
 };
 
@@ -50,7 +49,11 @@ struct BatchPart {
   const int* lengths = nullptr;  // [sequences] real tokens of this part; nullptr: all of `length`
 };
 
-// loss + share * all range losses, recorded on the tape.
+// Those of scores, which the forward pass over a part takes on its way (attention/trained/score_losses.h).
+attention::ScoreLosses score_losses_of(const RangeLosses& ranges, const attention::ModelConfig& config,
+                                       const BatchPart& part);
+
+// loss + share * all range losses, recorded on the tape; of scores those that the forward pass took.
 nn::Tensor<float> add_range_losses(nn::Tape<float>& tape, nn::Tensor<float> loss, const RangeLosses& ranges,
                                    double share, const attention::ModelConfig& config,
                                    const attention::ForwardTensors<float>& out, const BatchPart& part);

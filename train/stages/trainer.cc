@@ -31,9 +31,7 @@ bool all_finite(const nn::Tensor<float>& x) {
 // What a part's teacher says of it.
 struct Teacher {
   Teacher(const attention::ModelConfig& config, nn::FlatArray& values, nn::Precision precision)
-      : model(config, values.data(), nullptr), tape(nn::Gradients::kNone, precision) {
-    out.keep_scores = false;
-  }
+      : model(config, values.data(), nullptr), tape(nn::Gradients::kNone, precision) {}
 
   nn::Tensor<float> logits(const attention::ModelInput& input) {
     tape.restart();
@@ -61,6 +59,7 @@ struct Trainer::Part {
   nn::Tape<float> tape;
   attention::ForwardTensors<float> out;
   std::unique_ptr<Teacher> teacher;  // or null
+  attention::ScoreLosses score_losses;
   nn::Tensor<float> loss;
   double cross_entropy = 0, range_loss = 0;
 };
@@ -99,7 +98,6 @@ Trainer::Trainer(const attention::ModelWeights& initial, const DataSource& sourc
   for (int p = 0; p < kParts; ++p) {
     parts_.push_back(std::make_unique<Part>(config_, values_, options.precision));
     parts_.back()->model.row_rounding = options.row_rounding;
-    parts_.back()->out.keep_scores = options.ranges.act_on_scores();
     if (options.teacher)
       parts_.back()->teacher =
           std::make_unique<Teacher>(options.teacher->config, teacher_values_, options.precision);
@@ -119,6 +117,15 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
   const attention::ModelInput input = batch_.input(part.first, part.count);
   const std::span<const int> targets = batch_.scored_by(part.first, part.count);
   nn::Tape<float>& tape = part.tape;
+  const BatchPart place{part.count,
+                        batch_.length,
+                        options_.batch,
+                        batch_.real_tokens(),
+                        targets.data(),
+                        batch_.scored(),
+                        input.lengths.empty() ? nullptr : input.lengths.data()};
+  part.score_losses = score_losses_of(options_.ranges, config_, place);
+  part.out.score_losses = part.score_losses.any() ? &part.score_losses : nullptr;
   part.model.forward(tape, input, part.out);
   const nn::Tensor<float> entropy =
       part.teacher
@@ -126,10 +133,7 @@ void Trainer::forward(Part& part, double cross_entropy_scale) {
           : nn::cross_entropy(tape, part.out.logits, targets, cross_entropy_scale);
   const double rise = static_cast<double>(adamw_.state().steps + 1) /
                       static_cast<double>(std::max<size_t>(1, options_.range_warmup));
-  part.loss =
-      add_range_losses(tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out,
-                       {part.count, batch_.length, options_.batch, batch_.real_tokens(), targets.data(),
-                        batch_.scored(), input.lengths.empty() ? nullptr : input.lengths.data()});
+  part.loss = add_range_losses(tape, entropy, options_.ranges, std::min(1.0, rise), config_, part.out, place);
   part.cross_entropy = entropy.value[0];
   part.range_loss = part.loss.value[0] - entropy.value[0];
 }
@@ -184,7 +188,12 @@ StepReport Trainer::step() {
 void Trainer::report_divergence(double loss, double norm) const {
   std::string where = "the gradient, behind a finite forward pass";
   for (const auto& part : parts_) {
-    const attention::ForwardTensors<float>& out = part->out;
+    if (part->count == 0) continue;
+    // Once more, with the scores.
+    nn::Tape<float> tape(nn::Gradients::kNone, options_.precision);
+    attention::ForwardTensors<float> out;
+    out.keep_scores = true;
+    part->model.forward(tape, batch_.input(part->first, part->count), out);
     for (size_t n = 0; n < out.residual.size(); ++n) {
       const bool final = n == out.scores.size();
       const char* what = !all_finite(out.residual[n])                ? "its input"
