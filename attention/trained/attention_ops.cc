@@ -96,8 +96,8 @@ struct AttentionOp final : nn::Operation {
   AttentionTensors<Scalar> out;
   AttentionOptions options;
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
-  Scalar* rows;              // [kScratchRows][T]: what a row is rounded in; the gradient of its losses
-  ScorePeak<Scalar>* peaks;  // of each sequence, where there are losses
+  Scalar* rows;             // [kScratchRows][T]: what a row is rounded in; the gradient of its losses
+  nn::Peak<Scalar>* peaks;  // of each sequence, where there are losses
 
   static constexpr int kScratchRows = 3;
 
@@ -144,7 +144,7 @@ struct AttentionOp final : nn::Operation {
       std::fill_n(out.o.value, out.o.size(), Scalar(0));
       if (out.scores.value) std::fill_n(out.scores.value, out.scores.size(), Scalar(0));
     }
-    if (options.losses) std::fill_n(peaks, products.shape.sequences, ScorePeak<Scalar>{});
+    if (options.losses) std::fill_n(peaks, products.shape.sequences, nn::Peak<Scalar>{});
     Scalar loss = 0;
     for_each_block(products.shape, [&](Block at, int first, int rows_here, int columns) {
       const Scalar* const x = weigh(at, first, rows_here, columns);
@@ -180,19 +180,13 @@ struct AttentionOp final : nn::Operation {
         const int active = products.shape.keys(at.sequence, first + i);
         Scalar* g = gradients + row;  // of the weights, then in place of the scores
         weights_vjp(x + row, weights + row, active, g);
-        if (options.losses) add_losses_vjp(x + row, active, peaks[at.sequence], place(at, first + i), g);
+        if (options.losses)
+          score_losses_vjp(*options.losses, x + row, active, place(at, first + i), peaks[at.sequence],
+                           out.loss.grad[0], rows, g);
         std::fill(g + active, g + columns, Scalar(0));
       }
       products.backward(at, first, rows_here, columns, gradients, before);
     });
-  }
-
-  void add_losses_vjp(const Scalar* x, int active, const ScorePeak<Scalar>& peak, size_t begin,
-                      Scalar* g) const {
-    const Scalar weight = out.loss.grad[0];
-    score_losses_vjp(*options.losses, x, active, weight, rows, g);
-    if (peak.place >= begin && peak.place < begin + static_cast<size_t>(active))
-      g[peak.place - begin] += weight * static_cast<Scalar>(options.losses->peak) * peak.sign;
   }
 };
 
@@ -226,7 +220,7 @@ AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape&
   op.weights = op.scores + kQueries * length;
   op.gradients = op.weights + kQueries * length;
   op.rows = op.gradients + kQueries * length;
-  op.peaks = tape.template array_of<ScorePeak<Scalar>>(options.losses ? shape.sequences : 0);
+  op.peaks = tape.template array_of<nn::Peak<Scalar>>(options.losses ? shape.sequences : 0);
   tape.record(op);
   return op.out;
 }

@@ -19,8 +19,8 @@
 #include <cstddef>
 
 #include "attention/rows/power_softmax.h"
-#include "nn/kernels/row_maxima.h"
 #include "nn/kernels/row_operations.h"
+#include "nn/layers/row_extremes.h"
 
 namespace psm::attention {
 
@@ -32,35 +32,15 @@ struct ScoreLosses {
   bool any() const { return peak > 0 || excess > 0 || denominator_excess > 0; }
 };
 
-// The largest |s| of a sequence so far: its place among all scores, and its sign; 0 before the first row.
-template <typename Scalar>
-struct ScorePeak {
-  size_t place;
-  Scalar magnitude, sign;
-};
-
 // Adds the row that begins at `place` to its sequence's peak, and returns the sum of the other losses.
 template <typename Scalar>
 Scalar score_losses(const ScoreLosses& losses, const Scalar* s, int length, size_t place,
-                    ScorePeak<Scalar>& peak) {
+                    nn::Peak<Scalar>& peak) {
+  const auto count = static_cast<size_t>(length);
   Scalar sum = 0;
-  if (losses.peak > 0 || losses.excess > 0) {
-    const Scalar largest = nn::magnitude(s, static_cast<size_t>(length));
-    if (peak.sign == 0 || largest > peak.magnitude) {
-      const size_t at = nn::peak(s, static_cast<size_t>(length));
-      peak = {place + at, largest, s[at] < 0 ? Scalar(-1) : Scalar(1)};
-    }
-    const auto limit = static_cast<Scalar>(losses.limit);
-    if (losses.excess > 0 && !(largest <= limit)) {
-      Scalar squares = 0;
-#pragma omp simd reduction(+ : squares)
-      for (int j = 0; j < length; ++j) {
-        const Scalar beyond = std::max(std::abs(s[j]) - limit, Scalar(0));
-        squares += beyond * beyond;
-      }
-      sum += static_cast<Scalar>(losses.excess) * squares;
-    }
-  }
+  if (losses.peak > 0) peak.take(s, count, place);
+  if (losses.excess > 0)
+    sum += static_cast<Scalar>(losses.excess) * nn::excess(s, count, static_cast<Scalar>(losses.limit));
   if (losses.denominator_excess > 0) {
     const Scalar ratio =
         length_agnostic_denominator(s, length, losses.power) / static_cast<Scalar>(losses.denominator_limit);
@@ -70,19 +50,17 @@ Scalar score_losses(const ScoreLosses& losses, const Scalar* s, int length, size
   return sum;
 }
 
-// ds += weight * the gradient of what score_losses() returned for this row. scratch: [length].
+// ds += weight * the gradient of what score_losses() returned for this row, and of its peak if it has it.
+// scratch: [length].
 template <typename Scalar>
-void score_losses_vjp(const ScoreLosses& losses, const Scalar* s, int length, Scalar weight, Scalar* scratch,
-                      Scalar* ds) {
-  const auto limit = static_cast<Scalar>(losses.limit);
-  if (losses.excess > 0 && !(nn::magnitude(s, static_cast<size_t>(length)) <= limit)) {
-    const Scalar slope = 2 * weight * static_cast<Scalar>(losses.excess);
-#pragma omp simd
-    for (int j = 0; j < length; ++j) {
-      const Scalar beyond = std::max(std::abs(s[j]) - limit, Scalar(0));
-      ds[j] += std::copysign(slope * beyond, s[j]);
-    }
-  }
+void score_losses_vjp(const ScoreLosses& losses, const Scalar* s, int length, size_t place,
+                      const nn::Peak<Scalar>& peak, Scalar weight, Scalar* scratch, Scalar* ds) {
+  const auto count = static_cast<size_t>(length);
+  if (peak.place >= place && peak.place < place + count)
+    ds[peak.place - place] += weight * static_cast<Scalar>(losses.peak) * peak.sign;
+  if (losses.excess > 0)
+    nn::excess_vjp(s, count, static_cast<Scalar>(losses.limit), weight * static_cast<Scalar>(losses.excess),
+                   ds);
   if (losses.denominator_excess > 0) {
     const Scalar denominator = length_agnostic_denominator(s, length, losses.power);
     const Scalar ratio = denominator / static_cast<Scalar>(losses.denominator_limit);
@@ -90,7 +68,6 @@ void score_losses_vjp(const ScoreLosses& losses, const Scalar* s, int length, Sc
     const int p = losses.power.power;
     const Scalar slope = 2 * weight * static_cast<Scalar>(losses.denominator_excess) * std::log(ratio) *
                          static_cast<Scalar>(p) / (static_cast<Scalar>(length) * denominator);
-    const auto count = static_cast<size_t>(length);
     std::fill_n(scratch, count, Scalar(1));
     nn::powers_vjp(s, Scalar(1), p, scratch, Scalar(0), slope, count, scratch);
     nn::accumulate(ds, scratch, count);

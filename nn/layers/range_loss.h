@@ -20,19 +20,11 @@
 #include <cmath>
 
 #include "nn/autograd/tape.h"
+#include "nn/layers/row_extremes.h"
 
 namespace psm::nn {
 
 inline bool row_counts(const int* marks, int row) { return marks == nullptr || marks[row] >= 0; }
-
-// visit(begin, end) for the stretches of entries of the rows that count, in order.
-template <typename Scalar, typename Visit>
-void for_each_counted(const Tensor<Scalar>& x, const int* marks, Visit visit) {
-  if (marks == nullptr) return visit(size_t{0}, x.size());
-  const size_t columns = x.columns;
-  for (int r = 0; r < x.rows; ++r)
-    if (row_counts(marks, r)) visit(r * columns, (r + 1) * columns);
-}
 
 // Records a loss with what all of them have.
 template <typename Op, typename Scalar>
@@ -50,27 +42,18 @@ template <typename Scalar>
 struct PeakLossOp final : Operation {
   Tensor<Scalar> x, loss;
   const int* marks;
-  size_t* peaks;  // per group, the place ...
-  Scalar* signs;  // ... and the sign of the entry of largest |x|; 0 if no row of the group counts
+  Peak<Scalar>* peaks;  // of each group
   int group;
   Scalar scale;
 
   void forward() {
     Scalar total = 0;
     for (int g = 0; g < x.rows / group; ++g) {
-      Scalar peak = -1;
-      signs[g] = 0;
-      for (int r = g * group; r < (g + 1) * group; ++r) {
-        if (!row_counts(marks, r)) continue;
-        const Scalar* row = x.row(r);
-        for (int i = 0; i < x.columns; ++i) {
-          if (!(std::abs(row[i]) > peak)) continue;
-          peak = std::abs(row[i]);
-          peaks[g] = static_cast<size_t>(r) * x.columns + i;
-          signs[g] = row[i] < 0 ? -1 : 1;
-        }
-      }
-      if (signs[g] != 0) total += peak;
+      peaks[g] = {};
+      for (int r = g * group; r < (g + 1) * group; ++r)
+        if (row_counts(marks, r))
+          peaks[g].take(x.row(r), static_cast<size_t>(x.columns), static_cast<size_t>(r) * x.columns);
+      total += peaks[g].magnitude;
     }
     loss.value[0] = scale * total;
   }
@@ -78,7 +61,7 @@ struct PeakLossOp final : Operation {
   void backward() override {
     x.start_gradient();
     for (int g = 0; g < x.rows / group; ++g)
-      if (signs[g] != 0) x.grad[peaks[g]] += signs[g] * scale * loss.grad[0];
+      if (peaks[g].sign != 0) x.grad[peaks[g].place] += peaks[g].sign * scale * loss.grad[0];
   }
 };
 
@@ -87,8 +70,7 @@ template <typename Scalar>
 Tensor<Scalar> peak_loss(Tape<Scalar>& tape, Tensor<Scalar> x, const int* marks, int group, double scale) {
   PSM_CHECK(group > 0 && x.rows % group == 0, x.rows, " ", group);
   PeakLossOp<Scalar> op;
-  op.peaks = tape.template array_of<size_t>(x.rows / group);
-  op.signs = tape.array(x.rows / group);
+  op.peaks = tape.template array_of<Peak<Scalar>>(x.rows / group);
   op.group = group;
   return record_range_loss(tape, op, x, marks, scale);
 }
@@ -101,27 +83,16 @@ struct ExcessLossOp final : Operation {
 
   void forward() {
     Scalar total = 0;
-    for_each_counted(x, marks, [&](size_t begin, size_t end) {
-      Scalar sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (size_t i = begin; i < end; ++i) {
-        const Scalar excess = std::max(std::abs(x.value[i]) - limit, Scalar(0));
-        sum += excess * excess;
-      }
-      total += sum;
-    });
+    for (int r = 0; r < x.rows; ++r)
+      if (row_counts(marks, r)) total += excess(x.row(r), static_cast<size_t>(x.columns), limit);
     loss.value[0] = scale * total;
   }
 
   void backward() override {
     x.start_gradient();
-    const Scalar weight = 2 * scale * loss.grad[0];
-    for_each_counted(x, marks, [&](size_t begin, size_t end) {
-      for (size_t i = begin; i < end; ++i) {
-        const Scalar excess = std::abs(x.value[i]) - limit;
-        if (excess > 0) x.grad[i] += x.value[i] < 0 ? -weight * excess : weight * excess;
-      }
-    });
+    for (int r = 0; r < x.rows; ++r)
+      if (row_counts(marks, r))
+        excess_vjp(x.row(r), static_cast<size_t>(x.columns), limit, scale * loss.grad[0], x.grad_row(r));
   }
 };
 

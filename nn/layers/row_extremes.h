@@ -1,0 +1,56 @@
+// What range losses take of a row of numbers, of scores (attention/trained/score_losses.h) and of activations
+// (range_loss.h): the entry of largest magnitude among many rows, and how far entries lie beyond a limit. A row
+// that lies inside is only looked at once.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "nn/kernels/row_maxima.h"
+
+namespace psm::nn {
+
+// The first entry of largest |x| of all rows so far: its place among all entries, and its sign, 0 before the first.
+// A row's NaN hides its other entries, and is passed over where rows before it had an entry.
+template <typename Scalar>
+struct Peak {
+  size_t place = 0;
+  Scalar magnitude = 0, sign = 0;
+
+  // The row that begins at `begin`.
+  void take(const Scalar* x, size_t count, size_t begin) {
+    const Scalar largest = nn::magnitude(x, count);
+    if (sign != 0 && !(largest > magnitude)) return;
+    const size_t at = nn::peak(x, count);
+    place = begin + at;
+    magnitude = largest;
+    sign = x[at] < 0 ? Scalar(-1) : Scalar(1);
+  }
+};
+
+// sum of max(0, |x_i| - limit)^2
+template <typename Scalar>
+Scalar excess(const Scalar* x, size_t count, Scalar limit) {
+  if (magnitude(x, count) <= limit) return 0;
+  Scalar sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < count; ++i) {
+    const Scalar beyond = std::max(std::abs(x[i]) - limit, Scalar(0));
+    sum += beyond * beyond;
+  }
+  return sum;
+}
+
+// dx_i += dy * 2 sign(x_i) max(0, |x_i| - limit)
+template <typename Scalar>
+void excess_vjp(const Scalar* x, size_t count, Scalar limit, Scalar dy, Scalar* dx) {
+  if (magnitude(x, count) <= limit) return;
+#pragma omp simd
+  for (size_t i = 0; i < count; ++i) {
+    const Scalar beyond = std::max(std::abs(x[i]) - limit, Scalar(0));
+    dx[i] += 2 * dy * std::copysign(beyond, x[i]);
+  }
+}
+
+}  // namespace psm::nn
