@@ -27,8 +27,7 @@ struct PowerParameters {
 };
 
 // x^p for even p by repeated squaring: the multiplications that the encrypted form makes too.
-template <typename Scalar>
-Scalar even_power(Scalar x, int power);
+double even_power(double x, int power);
 
 // eq. PolyAttention:  w_j = x_j^p / sum_i x_i^p.  Undefined (NaN) where all scores are zero.
 template <typename Scalar>

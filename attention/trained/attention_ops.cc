@@ -91,12 +91,11 @@ template <typename Scalar>
 struct AttentionOp final : nn::Operation {
   ModelConfig config;
   ScoreProducts<Scalar> products;
-  nn::Precision precision;
   nn::Tensor<Scalar> v;
   AttentionTensors<Scalar> out;
   AttentionOptions options;
   Scalar *scores, *weights, *gradients;  // [kQueries][T] each: those of one visit
-  Scalar* rows;             // [kScratchRows][T]: what a row is rounded in; the gradient of its losses
+  Scalar* row_scratch;      // [kScratchRows][T]: what a row is rounded in; the gradient of its losses
   nn::Peak<Scalar>* peaks;  // of each sequence, where there are losses
 
   static constexpr int kScratchRows = 3;
@@ -104,14 +103,14 @@ struct AttentionOp final : nn::Operation {
   void weights_of(const Scalar* x, int active, Scalar* w) const {
     if constexpr (std::is_same_v<Scalar, float>)
       if (options.rounding != nn::Rounding::kNone)
-        return rounded_row_weights(config, options.rounding, x, active, w, rows);
+        return rounded_row_weights(config, options.rounding, x, active, w, row_scratch);
     row_weights(config, x, active, w);
   }
 
   void weights_vjp(const Scalar* x, const Scalar* w, int active, Scalar* g) const {
     if constexpr (std::is_same_v<Scalar, float>)
       if (options.rounding != nn::Rounding::kNone)
-        return rounded_row_weights_vjp(config, options.rounding, x, w, g, active, g, rows);
+        return rounded_row_weights_vjp(config, options.rounding, x, w, g, active, g, row_scratch);
     row_weights_vjp(config, x, w, g, active, g);
   }
 
@@ -121,11 +120,11 @@ struct AttentionOp final : nn::Operation {
   }
 
   // The scores of a visit, its weights in `weights`.
-  const Scalar* weigh(Block at, int first, int rows_here, int columns) const {
+  const Scalar* weigh(Block at, int first, int rows, int columns) const {
     const int T = products.shape.length;
     Scalar* const x = out.scores.value ? out.scores.value + place(at, first) : scores;
-    products.forward(at, first, rows_here, columns, x);
-    for (int i = 0; i < rows_here; ++i) {
+    products.forward(at, first, rows, columns, x);
+    for (int i = 0; i < rows; ++i) {
       const int active = products.shape.keys(at.sequence, first + i);
       Scalar *const row = x + static_cast<size_t>(i) * T, *const w = weights + static_cast<size_t>(i) * T;
       if (options.replaced)
@@ -146,13 +145,13 @@ struct AttentionOp final : nn::Operation {
     }
     if (options.losses) std::fill_n(peaks, products.shape.sequences, nn::Peak<Scalar>{});
     Scalar loss = 0;
-    for_each_block(products.shape, [&](Block at, int first, int rows_here, int columns) {
-      const Scalar* const x = weigh(at, first, rows_here, columns);
-      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows_here, dims, columns}, Scalar(1),
+    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
+      const Scalar* const x = weigh(at, first, rows, columns);
+      nn::gemm(products.precision, nn::Transpose::kNo, nn::Transpose::kNo, {rows, dims, columns}, Scalar(1),
                {weights, T}, {v.value + at.keys, v.columns}, Scalar(0),
                out.o.value + products.queries(at, first), out.o.columns);
       if (!options.losses) return;
-      for (int i = 0; i < rows_here; ++i)
+      for (int i = 0; i < rows; ++i)
         loss += score_losses(*options.losses, x + static_cast<size_t>(i) * T,
                              products.shape.keys(at.sequence, first + i), place(at, first + i),
                              peaks[at.sequence]);
@@ -168,24 +167,24 @@ struct AttentionOp final : nn::Operation {
     const int T = products.shape.length, dims = products.shape.head_dim;
     v.start_gradient();
     const Scalar before = products.start_gradients();
-    for_each_block(products.shape, [&](Block at, int first, int rows_here, int columns) {
-      const Scalar* x = weigh(at, first, rows_here, columns);
+    for_each_block(products.shape, [&](Block at, int first, int rows, int columns) {
+      const Scalar* x = weigh(at, first, rows, columns);
       const Scalar* grad_o = out.o.grad + products.queries(at, first);
-      nn::gemm(precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows_here}, Scalar(1),
+      nn::gemm(products.precision, nn::Transpose::kYes, nn::Transpose::kNo, {columns, dims, rows}, Scalar(1),
                {weights, T}, {grad_o, out.o.columns}, Scalar(1), v.grad + at.keys, v.columns);
-      nn::gemm(precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows_here, columns, dims}, Scalar(1),
+      nn::gemm(products.precision, nn::Transpose::kNo, nn::Transpose::kYes, {rows, columns, dims}, Scalar(1),
                {grad_o, out.o.columns}, {v.value + at.keys, v.columns}, Scalar(0), gradients, T);
-      for (int i = 0; i < rows_here; ++i) {
+      for (int i = 0; i < rows; ++i) {
         const size_t row = static_cast<size_t>(i) * T;
         const int active = products.shape.keys(at.sequence, first + i);
         Scalar* g = gradients + row;  // of the weights, then in place of the scores
         weights_vjp(x + row, weights + row, active, g);
         if (options.losses)
           score_losses_vjp(*options.losses, x + row, active, place(at, first + i), peaks[at.sequence],
-                           out.loss.grad[0], rows, g);
+                           out.loss.grad[0], row_scratch, g);
         std::fill(g + active, g + columns, Scalar(0));
       }
-      products.backward(at, first, rows_here, columns, gradients, before);
+      products.backward(at, first, rows, columns, gradients, before);
     });
   }
 };
@@ -207,7 +206,6 @@ AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape&
   Op op;
   op.config = config;
   op.products = {shape, q, k, offsets, tape.precision()};
-  op.precision = tape.precision();
   op.v = v;
   op.options = options;
   op.out.o = tape.tensor(q.rows, q.columns);
@@ -219,7 +217,7 @@ AttentionTensors<Scalar> attention(nn::Tape<Scalar>& tape, const AttentionShape&
   op.scores = tape.array((3 * kQueries + Op::kScratchRows) * length);
   op.weights = op.scores + kQueries * length;
   op.gradients = op.weights + kQueries * length;
-  op.rows = op.gradients + kQueries * length;
+  op.row_scratch = op.gradients + kQueries * length;
   op.peaks = tape.template array_of<nn::Peak<Scalar>>(options.losses ? shape.sequences : 0);
   tape.record(op);
   return op.out;

@@ -16,7 +16,6 @@
 // A maximum passes its gradient to the first entry that attains it.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 
 #include "nn/autograd/tape.h"

@@ -12,7 +12,7 @@
 namespace psm::nn {
 
 // The first entry of largest |x| of all rows so far: its place among all entries, and its sign, 0 before the first.
-// A row's NaN hides its other entries, and is passed over where rows before it had an entry.
+// In float a row's NaN hides its other entries, and is passed over where rows before it had an entry.
 template <typename Scalar>
 struct Peak {
   size_t place = 0;
