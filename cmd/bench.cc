@@ -298,7 +298,6 @@ int bench(int argc, char** argv) {
   const int64_t& bootstraps =
       flags.integer("bootstrap-repetitions", 3, 1, 100,
                     "runs of the bootstrap and of making its keys; of --suite model after each pass");
-  const std::string& commit = flags.text("commit", "", "name of the version that is timed, printed as it is");
   const ModelFlags model(flags);
   const RingFlags ring(flags);
   const DeviceFlag device(flags);
@@ -337,7 +336,6 @@ int bench(int argc, char** argv) {
   require_memory(ckks_suite_bytes(context));
   std::printf("%s\n%s\nbackend %s, %d threads\n", processor_name().c_str(), context.describe().c_str(),
               ckks::kernels().name, thread_count());
-  if (!commit.empty()) std::printf("version %s\n", commit.c_str());
   const Machine machine = measure_machine(context.ring());
   std::printf("memory read at %s/s, %.3g modular multiply-accumulates a second\n",
               bytes_text(machine.bytes_per_second).c_str(), machine.macs_per_second);
@@ -365,5 +363,5 @@ int bench(int argc, char** argv) {
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::bench(argc, argv); });
+  return psm::run_secret_command([&] { return psm::cmd::bench(argc, argv); });
 }

@@ -1,6 +1,5 @@
 // The command as its users call it, in a small ring that offers no security: names and members of its rows.
 
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -111,8 +111,7 @@ TEST_CASE("the suite kernels times each kernel of each backend, with primes of t
 }
 
 TEST_CASE("the suite model times the passes of a trained model, and its answer is the twin's") {
-  const std::string model =
-      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const std::string model = runfile("testdata/recall.safetensors");
   const std::string json_path = path_of("model.json"), page = path_of("model.html");
   const int exit_code = run("--suite model --threads 1 --model " + model + " --ledger " + page + " --json " +
                             json_path + kSmall);
@@ -130,8 +129,7 @@ TEST_CASE("the suite model times the passes of a trained model, and its answer i
 }
 
 TEST_CASE("the suite device counts operations and a pass of a model without a device") {
-  const std::string model =
-      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const std::string model = runfile("testdata/recall.safetensors");
   const std::string json_path = path_of("device.json");
   const int exit_code = run("--suite device --model " + model + " --json " + json_path + kSmall);
   INFO(read_file(path_of("err"), 1 << 20));

@@ -6,13 +6,14 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "ckks/base/testing/runfile.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
@@ -22,11 +23,10 @@ namespace {
 // What /proc/PID/limits says of core files of a command that waits for its model, a pipe that nobody writes
 // to.
 std::string core_limit_of(const std::string& command, const std::string& arguments) {
-  const std::string pipe = path_of(command + ".pipe");
+  const std::string pipe = path_of(std::filesystem::path(command).filename().string() + ".pipe");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + std::string(std::getenv("TEST_SRCDIR")) +
-                           "/powersoftmax/cmd/" + command + " --model " + pipe + " " + arguments + " >" +
-                           path_of("out") + " 2>" + path_of("err");
+  const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + runfile("cmd/") + command + " --model " +
+                           pipe + " " + arguments + " >" + path_of("out") + " 2>" + path_of("err");
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -58,11 +58,16 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
     return;
   }
   const std::string nowhere = path_of("nowhere"), both = "--keys " + nowhere;
-  for (const auto& [command, arguments] :
-       std::vector<std::pair<std::string, std::string>>{{"keygen", "--out " + nowhere},
-                                                        {"encrypt", both + " --out " + nowhere},
-                                                        {"decrypt", both + " --in " + nowhere},
-                                                        {"demo", ""}}) {
+  for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
+           {"keygen", "--out " + nowhere},
+           {"encrypt", both + " --out " + nowhere},
+           {"decrypt", both + " --in " + nowhere},
+           {"demo", ""},
+           {"generate", "--prompt x"},
+           {"generate_sequences", both + " --prompts " + nowhere},
+           {"record", "--prompt x --out " + nowhere},
+           {"bench", "--suite model"},
+           {"study/study", "run encrypted-agreement --out " + nowhere}}) {
     CAPTURE(command);
     std::istringstream words(core_limit_of(command, arguments).substr(18));
     std::string soft, hard;

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ckks/base/files/json.h"
+#include "ckks/base/testing/runfile.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 
@@ -29,8 +30,8 @@ std::string arguments(const std::string& rest, const std::string& keys = kKeys) 
 }
 
 std::string server(const std::string& rest = "") {
-  return std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/serve --insecure --model " + kModel +
-         " --keys " + kKeys + "/evaluation.keys " + rest;
+  return runfile("cmd/serve") + " --insecure --model " + kModel + " --keys " + kKeys + "/evaluation.keys " +
+         rest;
 }
 
 std::string text_of(const std::string& rest) { return text_in(output_of(arguments(rest))); }
@@ -94,9 +95,8 @@ TEST_CASE("a client and a server that are killed between and within tokens lose 
     // Kills one of the two once three tokens were generated; both, in the end.
     const std::string script =
         ": >" + path_of("victim.out") + "; " +  // the one before had tokens
-        "(exec " + std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/" +
-        arguments("--tokens 10" + kPrompt + " --state " + state) + " >" + path_of("victim.out") + " 2>" +
-        path_of("victim.err") + ") & client=$!; " +
+        "(exec " + runfile("cmd/") + arguments("--tokens 10" + kPrompt + " --state " + state) + " >" +
+        path_of("victim.out") + " 2>" + path_of("victim.err") + ") & client=$!; " +
         "while kill -0 $client 2>/dev/null && [ $(grep -c '^  token' " + path_of("victim.out") +
         ") -lt 3 ]; do sleep 0.02; done; " +
         (std::string(victim) == "generate" ? "kill -9 $client; "

@@ -28,7 +28,7 @@ trap 'rm -rf "$logs"' EXIT
 small="--log-n 12 --insecure --repetitions 1"
 size=$small
 [ "$device" = cuda ] && size=
-export PSM_DEVICE=$device TEST_SRCDIR=$here LD_LIBRARY_PATH=$here/lib
+export PSM_DEVICE=$device TEST_SRCDIR=$here TEST_WORKSPACE=powersoftmax LD_LIBRARY_PATH=$here/lib
 # One line where the device is not known or not there.
 "$here/bench" --suite device --device "$device" --log-n 11 --insecure --repetitions 1 > "$logs/first" 2>&1 || {
   grep -m 1 '^error: ' "$logs/first" >&2 || tail -n 1 "$logs/first" >&2

@@ -9,6 +9,7 @@
 
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/runfile.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 
@@ -36,7 +37,7 @@ std::string infer(const std::string& out, const std::string& model = kModel) {
 
 // Whether the command was killed after so many seconds; else it succeeded before.
 bool killed(const std::string& command, double seconds) {
-  const std::string folder = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/";
+  const std::string folder = runfile("cmd/");
   const int status = std::system(("timeout -s KILL " + std::to_string(seconds) + " " + folder + command +
                                   " >" + path_of("out") + " 2>&1")
                                      .c_str());

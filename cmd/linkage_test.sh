@@ -2,7 +2,7 @@
 # What the servers run must link neither the secret key nor what clients know of their prompts. Two queries of the build graph
 # each: the path from a server's command must not exist; the one from a client's must, or the first query would prove nothing.
 set -eu
-cd "$TEST_SRCDIR/powersoftmax/cmd"
+cd "$TEST_SRCDIR/$TEST_WORKSPACE/cmd"
 check() {  # server, client, query, label
   if [ -s "$1_to_$3" ]; then
     echo "//cmd:$1 depends on $4:"

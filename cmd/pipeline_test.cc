@@ -14,6 +14,7 @@
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/testing/test_pipeline.h"
@@ -128,7 +129,7 @@ TEST_CASE("under a dense secret, too, an answer through four processes is the tw
   CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
 }
 
-TEST_CASE("the secret key is its owner's alone, and the server's file does not hold it") {
+TEST_CASE("the secret key's file is its owner's alone") {
   const auto mode = std::filesystem::status(keys() + "/secret.key").permissions();
   CHECK((mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all)) ==
         std::filesystem::perms::none);
@@ -232,7 +233,7 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
   keys();
   const std::string state = path_of("state");
   // Killed by a time limit somewhere in the middle; if it was done before, nothing is left to resume.
-  const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/infer";
+  const std::string binary = runfile("cmd/infer");
   const int status = std::system(("timeout -s KILL 3 " + binary + " " + infer_arguments("resumed.ct") +
                                   " --state " + state + " >/dev/null 2>&1")
                                      .c_str());
@@ -354,7 +355,7 @@ TEST_CASE("too little memory is said before the work starts") {
   // One arena: each further one reserves 64 MB of address space, and how many there are depends on which
   // thread is first.
   keys();
-  const std::string binary = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/infer";
+  const std::string binary = runfile("cmd/infer");
   const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 OMP_NUM_THREADS=1 " + binary + " " +
                                   infer_arguments("x.ct") + " >/dev/null 2>" + path_of("err"))
                                      .c_str());

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "ckks/base/files/json.h"
+#include "ckks/base/testing/runfile.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
@@ -31,8 +32,7 @@ TEST_CASE("100 tokens take 128 places, and the parts of the memory add up to its
 }
 
 TEST_CASE("sequences in step are faster than one after the other, and each of them has as large a cache") {
-  const std::string model =
-                        std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors",
+  const std::string model = runfile("testdata/recall.safetensors"),
                     small = "plan --insecure --log-n 12 --model " + model;
   const std::string text =
       output_of(small + " --position 40 --sequences 8 --json " + path_of("plan.json") + " 2>/dev/null");

@@ -15,6 +15,7 @@
 #include "ckks/base/parallel.h"
 #include "ckks/base/random/sha256.h"
 #include "ckks/base/testing/repeatable_random.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/device/testing/test_device.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/ring/kernels/backend.h"
@@ -62,8 +63,7 @@ TEST_CASE(
     "device") {
   const char* full = std::getenv("PSM_FULL_SIZE");
   const ckks::ParameterSpec spec = full ? ckks::secure_n16() : ckks::insecure_version(ckks::secure_n16(), 12);
-  const std::string model =
-      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const std::string model = runfile("testdata/recall.safetensors");
   const std::string expected = digest_of_run(model, spec);
   std::printf("%s: %s\n", spec.name.c_str(), expected.c_str());
   CHECK(digest_of_run(model, spec) == expected);

@@ -16,6 +16,7 @@
 #include "attention/encrypted/decode.h"
 #include "attention/files/checkpoint.h"
 #include "ckks/base/files/json.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/scheme/chain/context.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/testing/test_pipeline.h"
@@ -85,8 +86,7 @@ TEST_CASE(
   fs::copy(kKeys, mixed);
   fs::copy(other + "/weights.ct", mixed + "/weights.ct", fs::copy_options::overwrite_existing);
   check_refused(arguments(more, mixed), "another party's model is not run");
-  const std::string serve =
-      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/serve_encrypted --insecure ";
+  const std::string serve = runfile("cmd/serve_encrypted") + " --insecure ";
   check_refused(arguments(more + " --server \"" + serve + "--weights " + other + "/weights.ct --keys " +
                           kKeys + "/evaluation.keys\""),
                 "one party must own model and data");
@@ -186,9 +186,8 @@ size_t count_in_server(const std::string& rest, const std::vector<std::string>& 
                     code = path_of("watched.code");
   fs::remove(out);
   fs::remove(code);
-  const std::string command = "(" + std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/" +
-                              arguments(rest) + " >" + out + " 2>/dev/null & echo $! >" + pid +
-                              "; wait $!; echo $? >" + code + ") &";
+  const std::string command = "(" + runfile("cmd/") + arguments(rest) + " >" + out +
+                              " 2>/dev/null & echo $! >" + pid + "; wait $!; echo $? >" + code + ") &";
   REQUIRE(std::system(command.c_str()) == 0);
   const auto tokens = [&] {
     std::ifstream file(out);

@@ -5,13 +5,14 @@
 
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
 
 TEST_CASE("the demo's answers on ciphertexts at 128-bit security are the twin's") {
-  const std::string root = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/";
+  const std::string root = runfile("");
   const std::string report = std::string(std::getenv("TEST_TMPDIR")) + "/demo.json";
   const std::string command =
       root + "cmd/demo --model " + root + "testdata/recall.safetensors --json " + report + " </dev/null";

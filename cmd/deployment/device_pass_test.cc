@@ -1,9 +1,9 @@
 #include "cmd/deployment/device_pass.h"
 
-#include <cstdlib>
 #include <string>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/runfile.h"
 #include "ckks/device/emulated_device.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/deployment/client/client.h"
@@ -14,8 +14,7 @@ namespace psm::cmd {
 namespace {
 
 TEST_CASE("a pass that is counted asks for what a pass on the emulated device asks for") {
-  const std::string model =
-      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/testdata/recall.safetensors";
+  const std::string model = runfile("testdata/recall.safetensors");
   const Deployment deployment(attention::load_checkpoint(model),
                               ckks::insecure_version(ckks::secure_n16(), 11));
   const DevicePass counted = count_pass(deployment);

@@ -1,6 +1,7 @@
 // bazel run //cmd:study -- list | run NAME|all [flags]: the paper's figures and tables about models, measured
 // here.
 #include <cstdio>
+#include <utility>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -88,8 +89,14 @@ int study(int argc, char** argv) {
     std::printf("== %s: %s\n", experiment.name.c_str(), experiment.title.c_str());
     std::fflush(stdout);
     run.command = "bazel run //cmd:study -- run " + experiment.name +
-                  message(" --minutes ", minutes, " --seeds ", seeds) +
-                  (text.empty() ? "" : " --text " + text) + (valid.empty() ? "" : " --valid " + valid);
+                  message(" --minutes ", minutes, " --seeds ", seeds);
+    for (const auto& [name, value] : {std::pair<const char*, std::string>{"out", out},
+                                      {"data", data},
+                                      {"text", text},
+                                      {"valid", valid},
+                                      {"model", model},
+                                      {"samples", std::to_string(samples)}})
+      if (flags.given(name)) run.command += message(" --", name, " ", value);
     try {
       run_experiment(experiment, run);
     } catch (const Error& error) {
@@ -110,5 +117,5 @@ int study(int argc, char** argv) {
 }  // namespace psm::cmd
 
 int main(int argc, char** argv) {
-  return psm::run_command([&] { return psm::cmd::study(argc, argv); });
+  return psm::run_secret_command([&] { return psm::cmd::study(argc, argv); });
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/runfile.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
@@ -27,7 +28,7 @@ struct Outcome {
 // Runs "train --out ..." and the like, after `before` in the same shell, with nothing to read.
 inline Outcome run_command_line(const std::string& command, const std::string& before = "") {
   constexpr uint64_t kMaxOutput = 1 << 20;
-  const std::string folder = std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/cmd/";
+  const std::string folder = runfile("cmd/");
   const int status = std::system(
       (before + folder + command + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str());
   return {WEXITSTATUS(status), read_file(path_of("out"), kMaxOutput), read_file(path_of("err"), kMaxOutput)};

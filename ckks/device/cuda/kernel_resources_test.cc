@@ -2,12 +2,12 @@
 // most 80 registers a thread, so that three blocks of 256 threads run on a multiprocessor at a time.
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <string>
 
+#include "ckks/base/testing/runfile.h"
 #include "ckks/device/programs/all_programs.h"
 #include "doctest/doctest.h"
 
@@ -15,8 +15,7 @@ namespace psm::ckks {
 namespace {
 
 TEST_CASE("kernels take at most 80 registers and spill none") {
-  const std::string path =
-      std::string(std::getenv("TEST_SRCDIR")) + "/powersoftmax/ckks/device/cuda/kernels.resources";
+  const std::string path = runfile("ckks/device/cuda/kernels.resources");
   if (!std::filesystem::exists(path)) {
     std::printf("skipped: no CUDA toolkit compiled the kernels here\n");
     return;

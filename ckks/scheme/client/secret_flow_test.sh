@@ -2,7 +2,7 @@
 # No branch and no address depends on a secret, seen by valgrind's memcheck in the compiled code
 # (secret_flow.cc). The two programs that leak on purpose must be caught first.
 set -u
-program="$TEST_SRCDIR/powersoftmax/ckks/scheme/client/secret_flow"
+program="$TEST_SRCDIR/$TEST_WORKSPACE/ckks/scheme/client/secret_flow"
 if ! command -v valgrind >/dev/null; then
   echo "skipped: valgrind is not installed"
   exit 0

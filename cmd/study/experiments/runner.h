@@ -15,7 +15,7 @@ namespace psm::cmd {
 
 struct StudyRun {
   StudyOptions options;
-  std::string command;  // as it was typed, for the record
+  std::string command;  // that runs it again, for the record
   std::string commit;   // name of the version; may be empty
 };
 
