@@ -142,7 +142,7 @@ int decrypt(int argc, char** argv) {
   const double& precision = flags.number(
       "precision", 0, -100, 50, "with --share: bits after the binary point that the answers must keep");
   const PromptFlags prompt_flags(flags);
-  const RingFlags ring(flags);
+  const FileRingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -220,7 +220,7 @@ int decrypt(int argc, char** argv) {
   }
   if (!sharing) {
     std::printf(
-        "Do not share decrypted values: they carry the error of the encryption (see README, threat model; "
+        "Do not share decrypted values: they carry the error of the encryption (ckks/scheme/SECURITY.md; "
         "--share).\n");
   }
   common.write_json(json, AtomicFile::Access::kOwnerOnly);

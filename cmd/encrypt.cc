@@ -74,7 +74,7 @@ int encrypt(int argc, char** argv) {
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& out = flags.text("out", "", "file for the ciphertexts");
   const PromptFlags prompt_flags(flags);
-  const RingFlags ring(flags);
+  const FileRingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
@@ -116,8 +116,8 @@ int encrypt(int argc, char** argv) {
   }
   AtomicFile record(files.prompts(note.request), AtomicFile::Access::kOwnerOnly);
   record.write(PromptRecord::of(groups).text());
+  record.commit();  // first: //cmd:decrypt needs it
   writer.commit();
-  record.commit();
   const double seconds = seconds_now() - start;
   std::printf("%s in %s (%s), %s after %s of checking their ranges; wrote %s\n",
               counted(prompts.size(), "prompt").c_str(), counted(ciphertexts, "ciphertext").c_str(),

@@ -128,8 +128,8 @@ int evaluate_command(int argc, char** argv) {
   }
   if (logits.empty() && (prompt_flags.given() || !ids.empty()))
     throw Error("--prompt, --prompts, --sample and --ids are for --logits; give both or neither");
-  if (!logits.empty() && (data.any() || flags.given("windows")))
-    throw Error("--logits computes no score; leave out the data of one");
+  if (!logits.empty() && (data.any() || flags.given("windows") || flags.given("json")))
+    throw Error("--logits computes no score; leave out the data of one, and --json");
   const std::vector<train::HarnessTask> wanted =
       tasks.empty() ? std::vector<train::HarnessTask>{} : tasks_from(tasks);
 

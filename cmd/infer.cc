@@ -162,7 +162,7 @@ int infer(int argc, char** argv) {
   const std::string& state_path =
       flags.text("state", "", "folder to save the run in after every block, and to resume it from");
   const LedgerFlag ledger_file(flags);
-  const RingFlags ring(flags);
+  const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);

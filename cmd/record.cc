@@ -85,9 +85,9 @@ int record(int argc, char** argv) {
   const std::string& out = flags.text("out", "", "folder for the record; it must not be there");
   const int64_t& tokens = flags.integer("tokens", 3, 1, 1024, "tokens to generate");
   const RingFlags ring(flags);
-  const CommonFlags common(flags);
+  const ThreadsFlag threads(flags);
   flags.parse(argc, argv);
-  common.apply();
+  threads.apply();
   ring.apply();
   require_given(flags, {"model", "prompt", "out"});
 

@@ -52,7 +52,7 @@ int replay(int argc, char** argv) {
       "Computes a record of //cmd:record again, instruction by instruction. If every result has the bits "
       "that were\nrecorded it exits with 0; else it names the first that differs and exits with 1.");
   const std::string& record_path = flags.text("record", "", "folder of the record");
-  const RingFlags ring(flags);
+  const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);

@@ -21,10 +21,10 @@ ServerFlags::ServerFlags(Flags& flags)
       state_(flags.text("state", "", "folder to keep the text in, encrypted, after every token")),
       ring_(flags),
       device_flag_(flags),
-      common_(flags) {}
+      threads_(flags) {}
 
 void ServerFlags::apply() {
-  common_.apply();
+  threads_.apply();
   ring_.apply();
   if (!is_pipe(STDIN_FILENO))
     throw Error(

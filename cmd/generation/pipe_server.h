@@ -29,9 +29,9 @@ class ServerFlags {
 
  private:
   const std::string &keys_, &state_;
-  RingFlags ring_;
+  FileRingFlags ring_;
   DeviceFlag device_flag_;
-  CommonFlags common_;
+  ThreadsFlag threads_;
   std::unique_ptr<ckks::Device> device_;
 };
 

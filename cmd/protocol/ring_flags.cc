@@ -21,16 +21,19 @@ program::CostModel nominal_costs(const ckks::Context& context, const ckks::Boots
       bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{}, std::move(offered));
 }
 
-RingFlags::RingFlags(Flags& flags)
-    : log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
-      insecure(
+FileRingFlags::FileRingFlags(Flags& flags)
+    : insecure(
           flags.truth("insecure", false, "allow a ring that offers no security (for trying things out)")),
-      secret(
-          flags.text("secret", "sparse", "where keys are made: a sparse secret (weight 192) or a dense one")),
       backend(flags.text("backend", "",
                          "kernels of the ring: scalar, avx2 or avx512ifma; the fastest unless given")) {}
 
-void RingFlags::apply() const {
+RingFlags::RingFlags(Flags& flags)
+    : FileRingFlags(flags),
+      log_n(flags.integer("log-n", 16, 11, 16, "log2 of the ring degree; below 16 nothing is secure")),
+      secret(flags.text("secret", "sparse",
+                        "where keys are made: a sparse secret (weight 192) or a dense one")) {}
+
+void FileRingFlags::apply() const {
   if (!backend.empty()) ckks::select_backend(backend);
 }
 
@@ -47,7 +50,7 @@ ckks::ParameterSpec RingFlags::spec() const {
   return ckks::insecure_version(spec, static_cast<int>(log_n));
 }
 
-void RingFlags::require_security(const ckks::Context& context) const {
+void FileRingFlags::require_security(const ckks::Context& context) const {
   if (!context.spec().insecure) return;
   if (!insecure) {
     throw Error(message("these files are of the ring ", context.spec().name,

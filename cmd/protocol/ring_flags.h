@@ -18,22 +18,26 @@ namespace psm::cmd {
 program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
                                  std::span<const ckks::SparseBootstrapPlan* const> sparse = {});
 
-// The parameters that a command's flags ask for: a secure set or, with --insecure, its chain in a smaller
-// ring.
-struct RingFlags {
-  explicit RingFlags(Flags& flags);
+// What a command is told of a ring that comes with its files.
+struct FileRingFlags {
+  explicit FileRingFlags(Flags& flags);
   // After parse(): selects the kernels that --backend names; throws Error for one that this processor lacks.
   void apply() const;
-  // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
-  ckks::ParameterSpec spec() const;
-  // Throws Error if a context that came from a file is insecure and --insecure was not given; warns if it
-  // was.
+  // Throws Error if a context is insecure and --insecure was not given; warns if it was.
   void require_security(const ckks::Context& context) const;
 
-  const int64_t& log_n;
   const bool& insecure;
-  const std::string& secret;
   const std::string& backend;
+};
+
+// Where keys may be made also the parameters: a secure set or, with --insecure, its chain in a smaller ring.
+struct RingFlags : FileRingFlags {
+  explicit RingFlags(Flags& flags);
+  // Throws Error for a smaller ring without --insecure, and for a secret that is not offered.
+  ckks::ParameterSpec spec() const;
+
+  const int64_t& log_n;
+  const std::string& secret;
 };
 
 // Refuses to start what will not fit: "error: needs 11.2 GB of memory, 7.9 GB are available; ...".

@@ -9,12 +9,18 @@
 
 namespace psm::cmd {
 
+ThreadsFlag::ThreadsFlag(Flags& flags)
+    : threads(flags.integer("threads", 0, 0, 256, "threads to compute with; 0: one for each processor")) {}
+
+void ThreadsFlag::apply() const {
+  if (threads > 0) set_thread_count(static_cast<int>(threads));
+}
+
 CommonFlags::CommonFlags(Flags& flags)
-    : json_path(flags.text("json", "", "write all figures to this file")),
-      threads(flags.integer("threads", 0, 0, 256, "threads to compute with; 0: one for each processor")) {}
+    : ThreadsFlag(flags), json_path(flags.text("json", "", "write all figures to this file")) {}
 
 void CommonFlags::apply() const {
-  if (threads > 0) set_thread_count(static_cast<int>(threads));
+  ThreadsFlag::apply();
   // A long run must not end with a file that cannot be written.
   if (!json_path.empty()) AtomicFile probe(resolve_user_path(json_path));
 }

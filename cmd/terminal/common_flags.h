@@ -1,4 +1,4 @@
-// What every command takes: --json, --threads; and the checks that all of them make.
+// What every command takes: --threads and, where it has figures, --json; and the checks that all of them make.
 #pragma once
 
 #include <initializer_list>
@@ -10,15 +10,22 @@
 
 namespace psm::cmd {
 
-struct CommonFlags {
+struct ThreadsFlag {
+  explicit ThreadsFlag(Flags& flags);
+  // After parse(): sets the number of threads.
+  void apply() const;
+
+  const int64_t& threads;
+};
+
+struct CommonFlags : ThreadsFlag {
   explicit CommonFlags(Flags& flags);
-  // After parse(): sets the number of threads, and refuses a --json file that could not be written.
+  // After parse(): refuses a --json file that could not be written, too.
   void apply() const;
   // Writes all figures if --json was given; what tells of somebody's text is for the owner of the file only.
   void write_json(const Json& json, AtomicFile::Access access = AtomicFile::Access::kDefault) const;
 
   const std::string& json_path;
-  const int64_t& threads;
 };
 
 // Throws Error naming the first of these flags that was not given.

@@ -67,7 +67,6 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
   record["model"] = hex(deployment.model_fingerprint);
   AtomicFile owner(files.weights_owner, AtomicFile::Access::kOwnerOnly);
   owner.write(record.dump());
-  owner.commit();
   const WeightNote note{deployment.model_id, attention::outline_of(deployment.model), names_of(ends)};
   wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note.text());
   Progress progress("encrypting weights", static_cast<double>(ends.size()));
@@ -77,6 +76,7 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
     writer.write(encryptor.encrypt(encoder.encode(slots, ends[i].level)));
     progress.set(static_cast<double>(i + 1));
   }
+  owner.commit();
   writer.commit();
   return {ends.size(), std::filesystem::file_size(files.weights), seconds_now() - begin};
 }
