@@ -1,5 +1,5 @@
 // The server's part: ciphertexts in, ciphertexts out. It depends on no secret key, and a test of the build
-// asserts that (//cmd:infer_links_no_secret_key_test).
+// asserts that (//cmd:linkage_test).
 #pragma once
 
 #include <functional>
