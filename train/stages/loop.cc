@@ -112,33 +112,36 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
 
   if (loop.started) loop.started(result.resumed_at);
   Progress progress(loop.name, static_cast<double>(loop.steps));
-  double step_seconds = 0, tokens = 0;
+  double step_seconds = 0;
+  uint64_t tokens = 0;     // of this process
+  bool evaluated = false;  // the weights as they are
   while (!finished && trainer.steps() < loop.steps) {
     const auto before = Clock::now();
     const StepReport report = or_last_good_state([&] { return trainer.step(); });
     step_seconds += seconds_since(before);
-    tokens += static_cast<double>(training.batch) * source.context();
+    tokens += report.tokens;
+    evaluated = false;
     if (loop.stepped) loop.stepped(report);
     if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {
       const attention::ModelWeights weights = trainer.weights();
       result.validation = evaluate(weights, validation);
+      evaluated = true;
       if (loop.evaluated) loop.evaluated(report.step, result.validation, weights);
       progress.note(
           message("loss ", report.cross_entropy, ", held-out accuracy ", result.validation.accuracy()));
       if (result.validation.accuracy() >= loop.stop_accuracy) break;
     }
     progress.set(static_cast<double>(report.step));
-    if (report.step % loop.save_every == 0) save(false);
+    if (report.step % loop.save_every == 0 && report.step < loop.steps) save(false);
   }
-  if (!finished)
-    save(true);
-  else
-    result.validation = evaluate(trainer.weights(), validation);
+  if (!finished) save(true);
+  if (!evaluated) result.validation = evaluate(trainer.weights(), validation);
   result.weights = trainer.weights();
   result.steps = trainer.steps();
+  result.tokens = trainer.tokens();
   result.stopped_early = result.steps < loop.steps;
   result.seconds = seconds_since(start);
-  result.tokens_per_second = step_seconds > 0 ? tokens / step_seconds : 0;
+  result.tokens_per_second = step_seconds > 0 ? static_cast<double>(tokens) / step_seconds : 0;
   return result;
 }
 

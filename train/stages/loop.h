@@ -37,6 +37,7 @@ struct LoopResult {
   size_t steps = 0;
   size_t resumed_at = 0;  // the step at which a saved state was taken up, 0 if none was
   Evaluation validation;  // at the last step
+  uint64_t tokens = 0;    // read in all steps, without padding
   bool stopped_early = false;
   double seconds = 0;            // of this process, evaluations included
   double tokens_per_second = 0;  // in training steps alone, of this process

@@ -74,7 +74,15 @@ TEST_CASE("a training that was killed and resumed ends with the same bits") {
   CHECK(resumed.steps == 30);
   CHECK(attention::flatten(resumed.weights) == attention::flatten(whole.weights));
   CHECK(resumed.validation.cross_entropy == whole.validation.cross_entropy);
+  CHECK(whole.tokens == 30u * 8 * static_cast<uint64_t>(kTask.context()));
+  CHECK(resumed.tokens == whole.tokens);
 
+  // And of a kill after the last step, before the loop has said that it ended.
+  SavedTraining last = *load_training(file, description);
+  last.finished = false;
+  save_training(file, description, last);
+  CHECK(run_training(start(), kTask, training(), loop_of(30, file)).validation.cross_entropy ==
+        whole.validation.cross_entropy);
   const LoopResult again = run_training(start(), kTask, training(), loop_of(30, file));
   CHECK(again.resumed_at == 30);
   CHECK(attention::flatten(again.weights) == attention::flatten(whole.weights));

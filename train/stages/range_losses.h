@@ -13,6 +13,7 @@
 
 namespace psm::train {
 
+// The mean ln v is that of the tokens in one part of the batch (trainer.h).
 struct RangeLosses {
   double score_peak = 0;             // mean over examples of max |s|, each layer (eq. PWRoss)
   double gelu_peak = 0;              // mean over examples of max |u|, each layer

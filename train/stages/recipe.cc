@@ -88,9 +88,8 @@ class Recipe {
     if (options_.started)
       loop.started = [&](size_t resumed_at) { options_.started(name, steps, resumed_at); };
     LoopResult result = run_training(initial, source_, training, loop);
-    const size_t tokens =
-        result.steps * static_cast<size_t>(training.batch) * static_cast<size_t>(source_.context());
-    add({name, result.validation, result.steps, tokens, result.seconds, result.tokens_per_second});
+    add({name, result.validation, result.steps, static_cast<size_t>(result.tokens), result.seconds,
+         result.tokens_per_second});
     return std::move(result.weights);
   }
 

@@ -179,6 +179,8 @@ StepReport Trainer::step() {
   }
   query_key_holder_.apply(values_.all(), rate);
   report.step = adamw_.state().steps;
+  report.tokens = batch_.real_tokens();
+  tokens_ += report.tokens;
   report.forward_seconds = forward_done - start;
   report.backward_seconds = backward_done - forward_done;
   report.optimiser_seconds = seconds_now() - backward_done;
@@ -187,6 +189,8 @@ StepReport Trainer::step() {
 
 void Trainer::report_divergence(double loss, double norm) const {
   std::string where = "the gradient, behind a finite forward pass";
+  size_t fault =
+      config_.layers + size_t{1};  // the first layer of any part; behind the last one the final norm
   for (const auto& part : parts_) {
     if (part->count == 0) continue;
     // Once more, with the scores.
@@ -194,7 +198,7 @@ void Trainer::report_divergence(double loss, double norm) const {
     attention::ForwardTensors<float> out;
     out.keep_scores = true;
     part->model.forward(tape, batch_.input(part->first, part->count), out);
-    for (size_t n = 0; n < out.residual.size(); ++n) {
+    for (size_t n = 0; n < fault; ++n) {
       const bool final = n == out.scores.size();
       const char* what = !all_finite(out.residual[n])                ? "its input"
                          : !final && !all_finite(out.scores[n])      ? "the attention scores"
@@ -202,6 +206,7 @@ void Trainer::report_divergence(double loss, double norm) const {
                          : !final && !all_finite(out.gelu_inputs[n]) ? "the GELU inputs"
                                                                      : nullptr;
       if (what == nullptr) continue;
+      fault = n;
       where = final ? std::string("the final norm, ") + what : message("layer ", n, ", ", what);
       break;
     }
@@ -214,7 +219,7 @@ attention::ModelWeights Trainer::weights() const { return attention::unflatten(c
 
 TrainerState Trainer::state() const {
   const std::span<const float> values = values_.all();
-  return {{values.begin(), values.end()}, adamw_.state(), random_.state()};
+  return {{values.begin(), values.end()}, adamw_.state(), random_.state(), tokens_};
 }
 
 void Trainer::set_state(TrainerState state) {
@@ -226,6 +231,7 @@ void Trainer::set_state(TrainerState state) {
             values_.data());  // the parts' models point into values_
   adamw_.set_state(std::move(state.optimiser));
   random_ = TrainingRandom::resume(state.random);
+  tokens_ = state.tokens;
 }
 
 size_t Trainer::memory_growths() const {

@@ -43,10 +43,12 @@ struct TrainerState {
   std::vector<float> values;
   nn::AdamWState optimiser;
   uint64_t random = 0;
+  uint64_t tokens = 0;  // read in all steps, without padding
 };
 
 struct StepReport {
   size_t step = 0;           // of this training, from 1
+  size_t tokens = 0;         // read in it, without padding
   double cross_entropy = 0;  // against the teacher, where there is one
   double range_loss = 0;
   double gradient_norm = 0;  // before clipping
@@ -74,6 +76,7 @@ class Trainer {
 
   attention::ModelWeights weights() const;
   size_t steps() const { return adamw_.state().steps; }
+  uint64_t tokens() const { return tokens_; }  // read in all of them, without padding
   TrainerState state() const;
   // Throws psm::Error if the state is of another model.
   void set_state(TrainerState state);
@@ -94,6 +97,7 @@ class Trainer {
   QueryKeyHolder query_key_holder_;
   nn::AdamW adamw_;
   TrainingRandom random_;
+  uint64_t tokens_ = 0;
   Batch batch_;
   std::vector<std::unique_ptr<Part>> parts_;
 };

@@ -31,6 +31,7 @@ void save_training(const std::string& path, const std::string& description, cons
   file.metadata = {{"training", description},
                    {"steps", std::to_string(state.optimiser.steps)},
                    {"random", std::to_string(state.random)},
+                   {"tokens", std::to_string(state.tokens)},
                    {"finished", saved.finished ? "1" : "0"}};
   file.tensors = {{"values", {count}, state.values},
                   {"first_moment", {count}, state.optimiser.m},
@@ -60,6 +61,7 @@ SavedTraining training_from(nn::Safetensors file, const std::string& description
       throw Error(message(path, " holds a value that is not finite; delete it to begin anew"));
   saved.state.optimiser.steps = number_at(file, "steps", path);
   saved.state.random = number_at(file, "random", path);
+  saved.state.tokens = number_at(file, "tokens", path);
   saved.finished = number_at(file, "finished", path) != 0;
   return saved;
 }
