@@ -30,9 +30,10 @@ TEST_CASE("it comes back from its text, and damaged ones are refused") {
   CHECK(back->to_string() == text);
   CHECK(back->encode("cab") == Tokens{3, 5, 4, 2});
   CHECK(tokenizer_from_string(SentenceTokenizer(base, {}, "test").to_string(), "file")->vocab() == 3);
-  for (const char* bad : {"sentences", "sentences ", "sentences 1,0 alphabet 2061",
-                          "sentences 0,9 alphabet 2061", "sentences 0,,1 alphabet 2061",
-                          "sentences 0, alphabet 2061", "sentences 0 nothing", "sentences x alphabet 2061"}) {
+  for (const char* bad :
+       {"sentences", "sentences ", "sentences 1,0 alphabet 2061", "sentences 0,9 alphabet 2061",
+        "sentences 0,,1 alphabet 2061", "sentences 0, alphabet 2061", "sentences 0 nothing",
+        "sentences x alphabet 2061", "sentences 0 sentences 0 alphabet 2061"}) {
     CAPTURE(bad);
     CHECK_THROWS_WITH_AS(tokenizer_from_string(bad, "file"), doctest::Contains("file"), Error);
   }

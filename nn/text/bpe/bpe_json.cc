@@ -12,7 +12,6 @@ namespace {
 
 constexpr JsonLimits kLimits{
     .max_bytes = kMaxTokenizerBytes, .max_depth = 12, .max_values = uint64_t{1} << 21};
-constexpr const char* kWithout = "; import the model with --tokenizer none to go on without";
 
 AddedToken read_added(const Json& json, const std::string& file) {
   const std::string what = file + ": an added token";
@@ -236,17 +235,18 @@ Json added_tokens_json(const std::vector<AddedToken>& added) {
   return tokens;
 }
 
-std::string added_text(const std::vector<AddedToken>& added, int id) {
+std::optional<std::string> added_text(const std::vector<AddedToken>& added, int id) {
   const auto found =
       std::find_if(added.begin(), added.end(), [&](const AddedToken& token) { return token.id == id; });
-  return found == added.end() ? "" : found->text;
+  if (found == added.end()) return std::nullopt;
+  return found->text;
 }
 
-Json ends_json(const TextEnds& ends, const std::vector<AddedToken>& added) {
+Json ends_json(const TextEnds& ends, const std::function<std::string(int id)>& text_of) {
   if (!ends.start && !(ends.end && ends.end_is_added)) return Json();
   Json single = Json(Json::Array{}), special = Json(Json::Object{});
   const auto add = [&](int id) {
-    const std::string text = added_text(added, id);
+    const std::string text = text_of(id);
     Json token, place;
     place["id"] = text;
     place["type_id"] = 0;

@@ -5,6 +5,7 @@
 // `file`.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@
 namespace psm::nn {
 
 inline constexpr size_t kMaxTokenizerBytes = size_t{32} << 20;
+// The end of an error about what is not supported.
+inline constexpr const char* kWithout = "; import the model with --tokenizer none to go on without";
 
 Json parse_tokenizer_json(std::string_view text, const std::string& file);
 
@@ -53,9 +56,9 @@ std::vector<AddedToken> read_added_tokens(const Json& json, const TokenIds& ids,
 TextEnds read_ends(const Json& json, const std::vector<AddedToken>& added, const std::string& file);
 
 Json added_tokens_json(const std::vector<AddedToken>& added);
-// A TemplateProcessing; null if nothing is added at the ends.
-Json ends_json(const TextEnds& ends, const std::vector<AddedToken>& added);
-// The text of an added token, or an empty one.
-std::string added_text(const std::vector<AddedToken>& added, int id);
+// A TemplateProcessing; null if nothing is added at the ends. `text` says how a token is written.
+Json ends_json(const TextEnds& ends, const std::function<std::string(int id)>& text);
+// The text of an added token; nothing if it is none.
+std::optional<std::string> added_text(const std::vector<AddedToken>& added, int id);
 
 }  // namespace psm::nn

@@ -31,10 +31,7 @@ void read_normaliser(const Json* json, ByteBpeSpec& spec, const std::string& fil
   const std::string what = file + ": the normalizer";
   for (const Json* part : parts_of(json, "normalizers", what)) {
     const std::string type = type_of(*part, what);
-    if (type != "NFC")
-      throw Error(
-          message(what, " is ", type,
-                  "; only NFC is supported; import the model with --tokenizer none to go on without"));
+    if (type != "NFC") throw Error(message(what, " is ", type, "; only NFC is supported", kWithout));
     spec.nfc = true;
   }
 }
@@ -48,8 +45,7 @@ WordRule read_split(const Json& json, const std::string& what) {
   const std::optional<WordRule> rule = rule_of(expression->string(what + "'s expression"));
   if (!rule)
     throw Error(message(what, " has the expression ", printable(expression->string(what)),
-                        "; only those of GPT-2, Llama 3 and Qwen 2 are supported; import the model with "
-                        "--tokenizer none to go on without"));
+                        "; only those of GPT-2, Llama 3 and Qwen 2 are supported", kWithout));
   return *rule;
 }
 
@@ -59,10 +55,8 @@ void read_pre_tokeniser(const Json* json, ByteBpeSpec& spec, const std::string& 
   if (parts.empty()) throw Error(what + " is missing; only ByteLevel is supported");
   const Json& last = *parts.back();
   if (type_of(last, what) != "ByteLevel" || parts.size() > 2)
-    throw Error(
-        message(what, " is ", type_of(*parts[0], what),
-                "; only ByteLevel, alone or behind one Split or Digits, is supported; import the model "
-                "with --tokenizer none to go on without"));
+    throw Error(message(what, " is ", type_of(*parts[0], what),
+                        "; only ByteLevel, alone or behind one Split or Digits, is supported", kWithout));
   const Json* own = last.find("use_regex");
   const bool own_expression = own == nullptr || own->truth(what + "'s \"use_regex\"");
   spec.prefix_space = required_flag(last, "add_prefix_space", what);
@@ -88,9 +82,7 @@ void read_decoder(const Json* json, const std::string& file) {
   if (!is_given(json)) return;
   const std::string what = file + ": the decoder";
   if (const std::string type = type_of(*json, what); type != "ByteLevel")
-    throw Error(
-        message(what, " is ", type,
-                "; only ByteLevel is supported; import the model with --tokenizer none to go on without"));
+    throw Error(message(what, " is ", type, "; only ByteLevel is supported", kWithout));
   for (const char* name : {"add_prefix_space", "trim_offsets"}) required_flag(*json, name, what);
   flag(*json, "use_regex", what);
 }
@@ -126,14 +118,15 @@ Json pre_tokeniser_json(const ByteBpeSpec& spec) {
 
 Json post_processor_json(const ByteBpeSpec& spec) {
   const TextEnds& ends = spec.ends;
+  const auto text = [&](int id) {
+    const std::optional<std::string> added = added_text(spec.added, id);
+    return added ? *added : bytes_to_characters(spec.tokens[id]);
+  };
   if (!ends.start || !ends.end || !ends.end_is_added) {
-    Json json = ends_json(ends, spec.added);
+    Json json = ends_json(ends, text);
     return json.is_null() ? byte_level_json(spec.prefix_space, true) : json;
   }
-  const auto token = [&](int id) {
-    const std::string added = added_text(spec.added, id);
-    return Json::Array{added.empty() ? bytes_to_characters(spec.tokens[id]) : added, id};
-  };
+  const auto token = [&](int id) { return Json::Array{text(id), id}; };
   Json json;
   json["type"] = "RobertaProcessing";
   json["sep"] = token(*ends.end);

@@ -8,8 +8,6 @@
 namespace psm::nn {
 namespace {
 
-constexpr std::string_view kSpace = "\u2581";
-
 std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -29,7 +27,8 @@ CharacterBpe::CharacterBpe(CharacterBpeSpec spec, const std::string& what)
     : spec_(std::move(spec)),
       added_(spec_.added,
              spec_.prefix == SpacePrefix::kAlways ? AddedTokens::Normalise([](std::string_view piece) {
-               return piece.empty() ? std::string() : std::string(kSpace) + replaced(piece, " ", kSpace);
+               return piece.empty() ? std::string()
+                                    : std::string(kMetaspace) + replaced(piece, " ", kMetaspace);
              })
                                                   : nullptr,
              what),
@@ -87,10 +86,10 @@ std::vector<int> CharacterBpe::encode(std::string_view text) const {
       text, [&](int token) { tokens.push_back(token); },
       [&](std::string_view piece, bool first) {
         std::string spaced =
-            spec_.prefix == SpacePrefix::kAlways ? std::string(piece) : replaced(piece, " ", kSpace);
+            spec_.prefix == SpacePrefix::kAlways ? std::string(piece) : replaced(piece, " ", kMetaspace);
         const bool wanted =
             spec_.prefix == SpacePrefix::kPieces || (spec_.prefix == SpacePrefix::kFirst && first);
-        if (wanted && !spaced.starts_with(kSpace)) spaced.insert(0, kSpace);
+        if (wanted && !spaced.starts_with(kMetaspace)) spaced.insert(0, kMetaspace);
         row.clear();
         append_characters(spaced, row);
         merger.run(row, [&](int left, int right) { return merges_.merge(left, right); });
@@ -104,7 +103,7 @@ std::string CharacterBpe::bytes(int token) const {
   if (const std::string* added = added_.find(token)) return *added;
   if (byte_of_[token] >= 0) return std::string(1, static_cast<char>(byte_of_[token]));
   if (static_cast<size_t>(token) >= spec_.tokens.size()) return "";
-  return replaced(spec_.tokens[token], kSpace, " ");
+  return replaced(spec_.tokens[token], kMetaspace, " ");
 }
 
 std::string CharacterBpe::decode(std::span<const int> tokens) const {

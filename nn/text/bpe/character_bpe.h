@@ -32,6 +32,9 @@ enum class SpacePrefix {
   kAlways,  // in front of every piece ("Prepend")
 };
 
+// What stands for a space in tokens.
+inline constexpr const char* kMetaspace = "\u2581";
+
 struct CharacterBpeSpec {
   std::vector<std::string>
       tokens;     // as the file has them, by id: U+2581 for spaces; empty where there is none

@@ -7,22 +7,19 @@
 namespace psm::nn {
 namespace {
 
-constexpr const char* kSpace = "\u2581";
-constexpr const char* kWithout = "; import the model with --tokenizer none to go on without";
-
-// The Replace of spaces; `prefixed`: behind a Prepend.
+// The Replace of spaces.
 bool is_replace(const Json& json, const std::string& what) {
   const Json* pattern = type_of(json, what) == "Replace" ? json.at("pattern", what).find("String") : nullptr;
   return pattern != nullptr && pattern->string(what) == " " &&
-         json.at("content", what).string(what) == kSpace;
+         json.at("content", what).string(what) == kMetaspace;
 }
 
 bool is_prepend(const Json& json, const std::string& what) {
-  return type_of(json, what) == "Prepend" && json.at("prepend", what).string(what) == kSpace;
+  return type_of(json, what) == "Prepend" && json.at("prepend", what).string(what) == kMetaspace;
 }
 
 SpacePrefix metaspace_prefix(const Json& json, const std::string& what) {
-  if (json.at("replacement", what).string(what) != kSpace)
+  if (json.at("replacement", what).string(what) != kMetaspace)
     throw Error(message(what, " is a Metaspace of another character than U+2581", kWithout));
   const Json* split = json.find("split");
   if (split == nullptr || split->truth(what + "'s \"split\""))
@@ -73,7 +70,7 @@ Json sequence(const char* list, Json::Array parts) {
 
 Json metaspace_json(SpacePrefix prefix) {
   Json json = typed("Metaspace");
-  json["replacement"] = kSpace;
+  json["replacement"] = kMetaspace;
   json["prepend_scheme"] = prefix == SpacePrefix::kFirst    ? "first"
                            : prefix == SpacePrefix::kPieces ? "always"
                                                             : "never";
@@ -82,7 +79,7 @@ Json metaspace_json(SpacePrefix prefix) {
 }
 
 Json decoder_json(SpacePrefix prefix) {
-  Json::Array parts{replace_json(kSpace, " "), typed("ByteFallback"), typed("Fuse")};
+  Json::Array parts{replace_json(kMetaspace, " "), typed("ByteFallback"), typed("Fuse")};
   if (prefix != SpacePrefix::kNever) {
     Json strip = typed("Strip");
     strip["content"] = " ";
@@ -136,11 +133,14 @@ std::string tokenizer_json(const CharacterBpeSpec& spec, int indent) {
   json["added_tokens"] = added_tokens_json(spec.added);
   const bool prepend = spec.prefix == SpacePrefix::kAlways;
   Json prepended = typed("Prepend");
-  prepended["prepend"] = kSpace;
+  prepended["prepend"] = kMetaspace;
   json["normalizer"] =
-      prepend ? sequence("normalizers", {std::move(prepended), replace_json(" ", kSpace)}) : Json();
+      prepend ? sequence("normalizers", {std::move(prepended), replace_json(" ", kMetaspace)}) : Json();
   json["pre_tokenizer"] = prepend ? Json() : metaspace_json(spec.prefix);
-  json["post_processor"] = ends_json(spec.ends, spec.added);
+  json["post_processor"] = ends_json(spec.ends, [&](int id) {
+    const std::optional<std::string> added = added_text(spec.added, id);
+    return added ? *added : spec.tokens[id];
+  });
   json["decoder"] = decoder_json(spec.prefix);
   Json& model = json["model"];
   model["type"] = "BPE";

@@ -105,6 +105,17 @@ TEST_CASE("a tokenizer survives its file") {
   }
 }
 
+TEST_CASE("so do ends that are no added tokens") {
+  CharacterBpeSpec spec = small_spec();
+  spec.added.clear();
+  spec.ends.end_is_added = true;
+  const std::string file = tokenizer_json(spec, 1);
+  const CharacterBpe again(character_spec_from_tokenizer_json(parse_tokenizer_json(file, "test"), "test"),
+                           "test");
+  CHECK(again.start() == 1);
+  CHECK(again.end() == 2);
+}
+
 TEST_CASE("files that are damaged or ask for what is not supported are refused") {
   const std::string good = tokenizer_json(small_spec(), 2);
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {

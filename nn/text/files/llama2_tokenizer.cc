@@ -63,6 +63,8 @@ Llama2Tokenizer::Llama2Tokenizer(std::string_view file, const std::string& what)
     if (t <= kEnd) continue;
     token.byte = named_byte(token.text);
     if (token.byte >= 0) {
+      if (byte_token_[token.byte] >= 0)
+        refuse("tokens ", byte_token_[token.byte], " and ", t, " are the same byte");
       byte_token_[token.byte] = t;
     } else if (!index_.emplace(token.text, t).second) {
       refuse("tokens ", find(token.text), " and ", t, " are the same");

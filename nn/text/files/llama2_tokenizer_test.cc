@@ -76,6 +76,7 @@ TEST_CASE("files that are truncated or hold what no tokenizer has are refused") 
   refused(file_of(kEntries, std::numeric_limits<int32_t>::max()));
   refused(file_of({{"<unk>"}, {"<s>"}, {"</s>"}, {""}}));
   refused(file_of({{"<unk>"}, {"<s>"}, {"</s>"}, {"a"}, {"a"}}));
+  refused(file_of({{"<unk>"}, {"<s>"}, {"</s>"}, {"<0x0A>"}, {"<0x0A>"}}));
   refused(file_of({{"<unk>"}, {"<s>"}, {"</s>"}, {"a", std::numeric_limits<float>::quiet_NaN()}}));
 }
 

@@ -48,8 +48,12 @@ std::shared_ptr<const Tokenizer> tokenizer_from_string(const std::string& text, 
     return std::make_shared<const Llama2Tokenizer>(*file, what);
   }
   if (kind == "sentences")
-    return std::make_shared<const SentenceTokenizer>(SentenceTokenizer::from_string(
-        body, what, [&](const std::string& base) { return tokenizer_from_string(base, what); }));
+    return std::make_shared<const SentenceTokenizer>(
+        SentenceTokenizer::from_string(body, what, [&](const std::string& base) {
+          if (base.starts_with(kind))
+            throw Error(message(what, ": sentences of sentences; the file is damaged"));
+          return tokenizer_from_string(base, what);
+        }));
   throw Error(message(what, " names no kind of tokenizer (alphabet, bpe, llama2 or sentences)"));
 }
 

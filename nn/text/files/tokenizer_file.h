@@ -8,7 +8,7 @@
 
 namespace psm::nn {
 
-// A tokenizer.json (byte-level BPE), a file of llama2.c, or GPT-2's vocabulary, which needs the path of its
+// A tokenizer.json (BPE of bytes or of characters), a file of llama2.c, or GPT-2's vocabulary, which needs the path of its
 // merges too. Throws psm::Error on a file that is missing, larger than 32 MiB or none of these.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const std::string& merges_path = "");
 
