@@ -70,14 +70,6 @@ struct GeluRecipe {
   }
 };
 
-struct SigmoidRecipe {
-  std::vector<double> coefficients;
-  template <typename Arithmetic>
-  typename Arithmetic::Value run(Arithmetic& a, typename Arithmetic::Value v) const {
-    return a.series(v, coefficients);
-  }
-};
-
 const char* name_of(Fit fit) { return fit == Fit::kMinimax ? "minimax" : "Chebyshev interpolation"; }
 
 // The first 2^k - 1 whose approximation has the error. The interpolant's error is at most 1 + Lambda times
@@ -197,7 +189,7 @@ Approximation sigmoid_series(double radius, int degree, Fit fit) {
   Coefficients c = fit_series(f, degree, fit);
   c[0] = 0.5L;
   for (size_t k = 2; k < c.size(); k += 2) c[k] = 0;  // sigmoid - 1/2 is odd, and so is its best fit
-  SigmoidRecipe recipe{to_double(c)};
+  SeriesRecipe recipe{to_double(c)};
   const double error =
       certified_error(recipe.coefficients, f, {.rho = ellipse_rho(radius, kPi / 2), .bound = 1});
 

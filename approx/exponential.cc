@@ -17,13 +17,14 @@ namespace {
 constexpr int kMaxDegree = 63;
 constexpr int kMaxSquarings = 20;
 constexpr double kMaxArgument = 32;   // of the series: beyond it no degree allowed here is of use
-constexpr double kMaxExponent = 700;  // exp(hi) must be a finite double
+constexpr double kMaxExponent = 700;  // beyond it, either way, exp is no normal double much further
 
 void check_exponent(Interval domain) {
   check_interval(domain, "exp");
-  if (domain.hi <= kMaxExponent) return;
-  throw Error(
-      message("exp: exp(", domain.hi, ") is beyond double precision; give an interval below ", kMaxExponent));
+  if (domain.lo >= -kMaxExponent && domain.hi <= kMaxExponent) return;
+  throw Error(message("exp on [", domain.lo, ", ", domain.hi,
+                      "] is beyond double precision; give an interval within [", -kMaxExponent, ", ",
+                      kMaxExponent, "]"));
 }
 
 struct TaylorRecipe {

@@ -18,7 +18,8 @@
 
 namespace psm::approx {
 
-// 1 <= degree <= 63, 0 <= squarings <= 20. Throws psm::Error on a bad interval and where a > 32.
+// 1 <= degree <= 63, 0 <= squarings <= 20. Throws psm::Error on a bad interval, one that is not within [-700, 700],
+// and where a > 32.
 Approximation taylor_exp(Interval domain, int degree, int squarings);
 
 // The fewest levels, then the fewest products, among degrees 2^k - 1 <= 31. Throws psm::Error on a bad

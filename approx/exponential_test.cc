@@ -51,8 +51,9 @@ TEST_CASE("a design has the error asked for") {
   CHECK_THROWS_AS(design_exp({0, 0}, 1e-3), Error);
   CHECK_THROWS_AS(design_exp({0, 1}, 2), Error);
   CHECK_THROWS_AS(design_exp({0, 1e3}, 1e-3), Error);
-  CHECK_THROWS_WITH_AS(taylor_exp({-1e3, 0}, 8, 2), doctest::Contains("more squarings"), Error);
-  CHECK_THROWS_WITH_AS(design_exp({-1e9, 0}, 1e-3), doctest::Contains("narrow the interval"), Error);
+  CHECK_THROWS_WITH_AS(taylor_exp({-600, 0}, 8, 2), doctest::Contains("more squarings"), Error);
+  CHECK_THROWS_WITH_AS(design_exp({-690, 0}, 1e-14), doctest::Contains("narrow the interval"), Error);
+  CHECK_THROWS_WITH_AS(design_exp({-740, 0}, 1e-3), doctest::Contains("beyond double precision"), Error);
 }
 
 }  // namespace

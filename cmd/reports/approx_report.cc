@@ -93,11 +93,6 @@ std::vector<approx::Approximation> find_activation(const ApproxRequest& r, const
 }
 
 std::vector<approx::Approximation> find_exp(const ApproxRequest& r) {
-  constexpr double kLeastExponent = -700;  // exp is no normal double much below
-  if (r.domain.lo < kLeastExponent)
-    throw Error(message("exp: exp(", r.domain.lo,
-                        ") is too small for a relative error in double precision; give an interval above ",
-                        kLeastExponent));
   if (r.method == "series") {
     if (r.degree == 0)
       throw Error("exp by series needs a degree; give --degree, and --iterations for its squarings");

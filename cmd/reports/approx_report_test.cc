@@ -101,8 +101,8 @@ TEST_CASE("what cannot be answered is refused in one line") {
   }
   CHECK_THROWS_WITH_AS(find_approximations(request("inverse", {1e-300, 1e300}, 1e-3)),
                        doctest::Contains("beyond what double precision resolves"), Error);
-  CHECK_THROWS_WITH_AS(find_approximations(request("exp", {-1e5, 0}, 1e-3)), doctest::Contains("too small"),
-                       Error);
+  CHECK_THROWS_WITH_AS(find_approximations(request("exp", {-1e5, 0}, 1e-3)),
+                       doctest::Contains("beyond double precision"), Error);
   ApproxRequest r = request("inverse_sqrt", {1e-6, 1}, 1e-3);
   r.method = "series";
   r.degree = 2;
