@@ -58,7 +58,7 @@ uint64_t table_values(const ModelConfig& config) {
 uint64_t values_before_tables(const ModelConfig& config, const std::string& path) {
   const uint64_t d = config.width, ffn = config.ffn, kv = config.key_width();
   const uint64_t layer = 2 * d + 2 * d * d + 2 * kv * d + 3 * ffn * d;
-  if (layer > kMaxBytes / static_cast<uint64_t>(config.layers))
+  if (layer > kMaxBytes / sizeof(float) / static_cast<uint64_t>(config.layers))
     refuse(path, "its header asks for more than 64 GiB");
   return static_cast<uint64_t>(config.vocab) * d + static_cast<uint64_t>(config.layers) * layer + d;
 }

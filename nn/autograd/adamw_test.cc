@@ -28,7 +28,17 @@ TEST_CASE("decay shrinks matrices and leaves the others") {
   CHECK(w[1] == 1);
 }
 
-TEST_CASE("a quadratic is minimised and a long gradient is clipped") {
+TEST_CASE("a gradient that is longer than the clip counts with its length cut to it") {
+  AdamWOptions options;
+  options.clip = 1;
+  AdamW adamw(options, {false, false});
+  std::vector<float> w = {0, 0}, g = {30, -40};
+  CHECK(adamw.step(w, g, 0.1) == doctest::Approx(50));
+  CHECK(adamw.state().m[0] == doctest::Approx((1 - options.beta1) * 0.6));
+  CHECK(adamw.state().m[1] == doctest::Approx((1 - options.beta1) * -0.8));
+}
+
+TEST_CASE("a quadratic is minimised") {
   AdamWOptions options;
   options.decay = 0;
   AdamW adamw(options, std::vector<bool>(3, false));

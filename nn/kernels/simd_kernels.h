@@ -23,7 +23,6 @@ struct SimdKernels {
   int tile_rows;                          // at most; rows of C that tile() computes at once
   int tile_columns;                       // width of a packed panel of B
   int bf16_tile_rows, bf16_tile_columns;  // the same of tile_bf16()
-  bool bf16_unit;                         // whether products of bf16 numbers have an instruction of their own
   // Steps of tile_bf16() are a multiple of it, and where it is more than 1, a_step is 1 and rows of A can be
   // read up to a multiple of it: operands are padded with zeros.
   int bf16_padding;

@@ -301,7 +301,6 @@ float chains_fp32(size_t rounds) {
 }
 
 #if defined(PSM_BF16_UNIT)
-constexpr bool kBf16Unit = true;
 float chains_bf16(size_t rounds) {
   const Words ones = Words{} + 0x3F803F80u;
   return chains_of_multiply_adds(ones, ones, rounds, [](Floats sum, Words a, Words b) {
@@ -311,7 +310,6 @@ float chains_bf16(size_t rounds) {
 }
 constexpr int kBf16Flops = 4 * kChains * kLanes;
 #else
-constexpr bool kBf16Unit = false;
 constexpr auto chains_bf16 = chains_fp32;
 constexpr int kBf16Flops = 2 * kChains * kLanes;
 #endif
