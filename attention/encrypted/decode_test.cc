@@ -93,28 +93,63 @@ TEST_CASE("with weights as inputs the outline alone makes the program, and the l
   CHECK(encrypted_tokens_against_pass(offset, 256, true) < 1e-8);
 }
 
+bool same(const ckks::Plain& a, const ckks::Plain& b) {
+  if (a.period() != b.period()) return false;
+  for (size_t slot = 0; slot < a.period(); ++slot)
+    if (a.at(slot) != b.at(slot)) return false;
+  return true;
+}
+
 TEST_CASE("an outline holds nothing that a model with other weights does not") {
   const ModelConfig config = small_config(16, 2, 32, 0.25);
   const PolynomialModel model = lively_model(config, true);
   PolynomialModel other = model;
-  for (LayerWeights& layer : other.weights.layers)
-    for (auto* weights :
-         {&layer.wq, &layer.bq, &layer.wo, &layer.b_down, &layer.norm1_gamma, &layer.norm1_beta})
-      for (float& x : *weights) x = x / 2 + 0.25f;
+  for_each_parameter(other.weights, [](const std::string&, std::vector<float>& weights, int, int) {
+    for (float& x : weights) x = x / 2 + 0.25f;
+  });
   for (double& range : other.ranges.residual) range *= 1.5;
   CHECK(outline_to_json(outline_of(model)).dump() == outline_to_json(outline_of(other)).dump());
   const Packing packing = make_packing(config, kContext, 512, 1);
   const DecodeProgram ours = build_decode_program(model, packing, Weights::kEncrypted),
                       theirs = build_decode_program(other, packing, Weights::kEncrypted);
   // Constants as well: all plaintexts of the two programs are the same, and all weights differ somewhere.
+  REQUIRE(ours.program.instructions.size() == theirs.program.instructions.size());
   for (size_t i = 0; i < ours.program.instructions.size(); ++i) {
-    const ckks::Plain &a = ours.program.instructions[i].plain, &b = theirs.program.instructions[i].plain;
-    REQUIRE(a.period() == b.period());
-    for (size_t slot = 0; slot < a.period(); ++slot) REQUIRE(a.at(slot) == b.at(slot));
+    const program::Instruction &a = ours.program.instructions[i], &b = theirs.program.instructions[i];
+    CAPTURE(program::describe(a));
+    REQUIRE(a.opcode == b.opcode);
+    REQUIRE(same(a.plain, b.plain));
+    if (a.linear) {
+      REQUIRE(a.linear->terms.size() == b.linear->terms.size());
+      for (size_t t = 0; t < a.linear->terms.size(); ++t)
+        REQUIRE(same(a.linear->terms[t].weight, b.linear->terms[t].weight));
+    }
+    if (a.series) REQUIRE(a.series->coefficients == b.series->coefficients);
   }
   CHECK(ours.weights.size() > 10);
-  CHECK_THROWS_WITH_AS(outline_from_json(parse_json("{}", "outline"), "outline"),
-                       doctest::Contains("outline"), Error);
+  REQUIRE(ours.weights.size() == theirs.weights.size());
+  for (size_t i = 0; i < ours.weights.size(); ++i) {
+    CAPTURE(ours.weights[i].name);
+    CHECK(ours.weights[i].name == theirs.weights[i].name);
+    CHECK_FALSE(same(ours.weights[i].weight, theirs.weights[i].weight));
+  }
+}
+
+TEST_CASE("what is no outline is refused in words that begin with the file") {
+  const ModelOutline good = outline_of(lively_model(small_config(16, 2, 32, 0.25), true));
+  const auto refused = [](const Json& json, const char* why) {
+    CHECK_THROWS_WITH_AS(outline_from_json(json, "a.weights"), why, Error);
+  };
+  refused(Json::Object{}, "a.weights lacks 'config'");
+  ModelOutline bad = good;
+  bad.ranges.layers[1].denominator = {2, 1};
+  refused(outline_to_json(bad),
+          "a.weights: ranges of the model: an interval from 2 to 1; give the lesser end first");
+  bad = good;
+  bad.config.power = 3;
+  refused(outline_to_json(bad),
+          "a.weights, config: model configuration: power = 3 is not an even number from 2 to 16; the paper "
+          "uses 4");
 }
 
 TEST_CASE("so do models of several ciphertexts of heads, and with places for heads that are none") {

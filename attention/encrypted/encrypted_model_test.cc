@@ -6,24 +6,15 @@
 #include <set>
 
 #include "attention/batched/measure.h"
+#include "attention/encrypted/testing/small_models.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/planning/planner.h"
+#include "ckks/program/testing/longest_path.h"
 #include "doctest/doctest.h"
 
 namespace psm::attention {
 namespace {
-
-ModelConfig small(int width, int heads, int ffn) {
-  return {.vocab = 13,
-          .context = 16,
-          .layers = 2,
-          .width = width,
-          .heads = heads,
-          .ffn = ffn,
-          .rotary_fraction = 0.5,
-          .norm_epsilon = 1e-5};
-}
 
 // Random weights with biases, gammas and betas that are not neutral.
 ModelWeights lively_weights(const ModelConfig& config, uint64_t seed) {
@@ -40,15 +31,6 @@ ModelWeights lively_weights(const ModelConfig& config, uint64_t seed) {
   return weights;
 }
 
-std::vector<std::vector<int>> sequences(int count, int length, int vocab, uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::vector<std::vector<int>> result(static_cast<size_t>(count));
-  for (auto& sequence : result)
-    for (int t = 0; t < length; ++t)
-      sequence.push_back(static_cast<int>(random() % static_cast<unsigned>(vocab)));
-  return result;
-}
-
 double worst_difference(std::span<const double> a, std::span<const double> b) {
   REQUIRE(a.size() == b.size());
   double worst = 0;
@@ -63,10 +45,10 @@ double twin_against_polynomial(const ModelConfig& config, size_t slots, bool cli
   options.margin = 2;
   options.norm_error = options.inverse_error = options.gelu_error = 1e-3;
   options.client_norm = client_norm;
-  const PolynomialModel model = make_polynomial(
-      weights, measure_ranges(weights, sequences(64, config.context, config.vocab, 1)), options);
+  const PolynomialModel model =
+      make_polynomial(weights, measure_ranges(weights, random_texts(64, config, 1)), options);
   const Packing packing = make_packing(config, config.context, slots, prompts_at_once);
-  std::vector<std::vector<int>> prompts = sequences(packing.prompts, config.context, config.vocab, 2);
+  std::vector<std::vector<int>> prompts = random_texts(packing.prompts, config, 2);
   for (size_t p = 1; p < prompts.size(); ++p) prompts[p].resize(prompts[p].size() / (p + 1) + 1);
   const auto result =
       program::run_twin(build_program(model, packing), client_inputs(model, packing, prompts));
@@ -78,46 +60,34 @@ double twin_against_polynomial(const ModelConfig& config, size_t slots, bool cli
 }
 
 TEST_CASE("the slot program computes the polynomial model, for several prompts of different lengths") {
-  CHECK(twin_against_polynomial(small(16, 2, 32), 512, true) < 1e-9);  // 4 prompts
-  CHECK(twin_against_polynomial(small(16, 2, 32), 512, false, {}, 2) <
+  CHECK(twin_against_polynomial(small_config(16, 2, 32), 512, true) < 1e-9);  // 4 prompts
+  CHECK(twin_against_polynomial(small_config(16, 2, 32), 512, false, {}, 2) <
         1e-9);  // 2 of them, each in two places
-  CHECK(twin_against_polynomial(small(16, 2, 32), 512, false) <
+  CHECK(twin_against_polynomial(small_config(16, 2, 32), 512, false) <
         1e-9);  // the server normalises the first layer too
-  ModelConfig square = small(16, 2, 32), sixth = square;
+  ModelConfig square = small_config(16, 2, 32), sixth = square;
   square.power = 2, sixth.power = 6;
   CHECK(twin_against_polynomial(square, 512, true) < 1e-9);
   CHECK(twin_against_polynomial(sixth, 512, true) < 1e-8);  // the wider division is rounded more
-  CHECK(twin_against_polynomial(small(16, 2, 32), 512, false, paper_polynomials()) < 1e-8);  // 22 levels
+  CHECK(twin_against_polynomial(small_config(16, 2, 32), 512, false, paper_polynomials()) <
+        1e-8);  // 22 levels
 }
 
 TEST_CASE("a model wider than a ciphertext spreads over several, and padded heads and units do no harm") {
-  CHECK(twin_against_polynomial(small(32, 4, 48), 128, true) < 1e-9);   // F = 8: 2 ciphertexts, ffn 3
-  CHECK(twin_against_polynomial(small(24, 3, 40), 128, false) < 1e-9);  // three heads in places for four
+  CHECK(twin_against_polynomial(small_config(32, 4, 48), 128, true) < 1e-9);  // F = 8: 2 ciphertexts, ffn 3
+  CHECK(twin_against_polynomial(small_config(24, 3, 40), 128, false) <
+        1e-9);  // three heads in places for four
 }
 
 TEST_CASE("score offsets are added without a level, to the scores of tokens that a query sees alone") {
   for (const int power : {4, 6}) {
-    ModelConfig config = small(16, 2, 32), wide = small(32, 4, 48), padded = small(24, 3, 40);
+    ModelConfig config = small_config(16, 2, 32), wide = small_config(32, 4, 48),
+                padded = small_config(24, 3, 40);
     for (ModelConfig* each : {&config, &wide, &padded}) each->power = power, each->score_offset = true;
     CHECK(twin_against_polynomial(config, 512, true) < 1e-8);
     CHECK(twin_against_polynomial(wide, 128, true) < 1e-8);     // two ciphertexts of heads
     CHECK(twin_against_polynomial(padded, 128, false) < 1e-8);  // a place for a head that is none
   }
-}
-
-// Levels on the longest way from an input to each value, nothing refreshed.
-std::vector<int> depths(const program::Program& program) {
-  std::vector<int> depth(static_cast<size_t>(program.value_count()), 0);
-  const auto of = [&](program::Value value) -> int& { return depth[value.id]; };
-  for (const program::Instruction& instruction : program.instructions) {
-    int deepest = 0;
-    for (program::Value a : instruction.arguments) deepest = std::max(deepest, of(a));
-    for (size_t i = 0; i < instruction.results.size(); ++i)
-      of(instruction.results[i]) = instruction.opcode == program::Opcode::kRefresh
-                                       ? of(instruction.arguments[i])
-                                       : deepest + program::depth(instruction);
-  }
-  return depth;
 }
 
 ModelConfig demonstration(int layers) {
@@ -130,9 +100,8 @@ constexpr ShapeRanges kNarrow{.variance = {1, 4}, .denominator = {0.05, 1}, .gel
 TEST_CASE("a layer is 12 levels deep through attention, and 4 more where the server normalises") {
   const Packing packing = make_packing(demonstration(1), 64, 1 << 15);
   const auto deepest = [&](bool client_norm) {
-    const program::Program program =
-        build_shape_program(demonstration(1), packing, kNarrow, {.client_norm = client_norm});
-    return depths(program)[program.outputs[0].value.id];
+    return program::longest_path(
+        build_shape_program(demonstration(1), packing, kNarrow, {.client_norm = client_norm}));
   };
   // q, k, v 1; skew and masks 1; scores 1; power 2; row sums 1; 1/x 4; division 1; output 1.
   CHECK(deepest(true) == 12);
@@ -198,10 +167,9 @@ TEST_CASE(
 }
 
 TEST_CASE("prompts that do not fit, and tokens that the model lacks, are refused") {
-  const ModelConfig config = small(16, 2, 32);
+  const ModelConfig config = small_config(16, 2, 32);
   const ModelWeights weights = random_weights(config, 1);
-  const PolynomialModel model =
-      make_polynomial(weights, measure_ranges(weights, sequences(8, config.context, config.vocab, 1)));
+  const PolynomialModel model = make_polynomial(weights, measure_ranges(weights, random_texts(8, config, 1)));
   const Packing packing = make_packing(config, config.context, 128);
   REQUIRE(packing.prompts == 1);
   using Prompts = std::vector<std::vector<int>>;

@@ -17,6 +17,7 @@
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/error_model.h"
 #include "ckks/program/errors/noise.h"
+#include "ckks/program/testing/longest_path.h"
 #include "ckks/program/testing/test_machine.h"
 #include "ckks/scheme/errors/noise.h"
 #include "doctest/doctest.h"
@@ -194,23 +195,6 @@ TEST_CASE("on ciphertexts of a small ring every family errs from its twin by wha
   }
 }
 
-// Levels on the longest way to an output, nothing refreshed.
-int depth_of(const program::Program& program) {
-  std::vector<int> depth(static_cast<size_t>(program.value_count()), 0);
-  int deepest_output = 0;
-  for (const program::Instruction& instruction : program.instructions) {
-    int deepest = 0;
-    for (program::Value a : instruction.arguments) deepest = std::max(deepest, depth[a.id]);
-    for (size_t i = 0; i < instruction.results.size(); ++i)
-      depth[instruction.results[i].id] = instruction.opcode == program::Opcode::kRefresh
-                                             ? depth[instruction.arguments[i].id]
-                                             : deepest + program::depth(instruction);
-  }
-  for (const program::NamedValue& output : program.outputs)
-    deepest_output = std::max(deepest_output, depth[output.value.id]);
-  return deepest_output;
-}
-
 TEST_CASE("levels of one layer and of a head are those of their headers") {
   for (const char* family : {"gpt-neox", "gpt2", "llama", "roberta", "vit"}) {
     CAPTURE(family);
@@ -233,7 +217,7 @@ TEST_CASE("levels of one layer and of a head are those of their headers") {
       if (config.pooler)
         expected += 1 + approx::design_sigmoid(ranges.pooler_input, options.gelu_error).depth();
     }
-    CHECK(depth_of(build_shape_program(config, packing, ranges, options)) == expected);
+    CHECK(program::longest_path(build_shape_program(config, packing, ranges, options)) == expected);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attention/shape/config_json.h"
+#include "ckks/base/error.h"
 
 namespace psm::attention {
 
@@ -25,8 +26,13 @@ Json outline_to_json(const ModelOutline& outline) {
 ModelOutline outline_from_json(const Json& json, const std::string& what) {
   ModelOutline outline;
   outline.config = config_from_json(json.at("config", what).string(what + ", config"), what + ", config");
-  outline.ranges = ranges_from_json(json.at("ranges", what), outline.config);
-  outline.options = options_from_json(json.at("options", what));
+  const Json &ranges = json.at("ranges", what), &options = json.at("options", what);
+  try {
+    outline.ranges = ranges_from_json(ranges, outline.config);
+    outline.options = options_from_json(options);
+  } catch (const Error& error) {
+    throw Error(message(what, ": ", error.what()));
+  }
   return outline;
 }
 

@@ -7,6 +7,7 @@
 
 #include "attention/encrypted/encrypted_cache.h"
 #include "attention/encrypted/encrypted_model.h"
+#include "ckks/base/error.h"
 
 namespace psm::attention {
 
@@ -44,7 +45,8 @@ ckks::Plain PositionConstants::bias_factor(const Factors& factors, Bias which, i
     case Bias::kValue:
       return cache_value_mask(packing_, factors.value_mask, position, position + 1);
   }
-  throw Error("no such bias");
+  PSM_CHECK(false, "unknown bias ", static_cast<int>(which));
+  return {};
 }
 
 ckks::Plain PositionConstants::bias(const Factors& factors, Bias which, size_t ciphertext,

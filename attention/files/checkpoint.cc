@@ -43,10 +43,18 @@ Checkpoint checkpoint_from(nn::Safetensors file, const std::string& path) {
   nn::require_finite(file, path);
   take_stored_tensors(file, weights, path);
   weights.validate(path);
-  if (const auto ranges = file.metadata.find("ranges"); ranges != file.metadata.end())
-    checkpoint.ranges = ranges_from_json(parse_json(ranges->second, path + ", ranges"), weights.config);
-  if (const auto options = file.metadata.find("polynomial"); options != file.metadata.end())
-    checkpoint.polynomial = options_from_json(parse_json(options->second, path + ", polynomial"));
+  const auto read = [&](const char* key, const auto& from_json) {
+    const auto text = file.metadata.find(key);
+    if (text == file.metadata.end()) return;
+    const Json json = parse_json(text->second, message(path, ", ", key));
+    try {
+      from_json(json);
+    } catch (const Error& error) {
+      throw Error(message(path, ": ", error.what()));
+    }
+  };
+  read("ranges", [&](const Json& json) { checkpoint.ranges = ranges_from_json(json, weights.config); });
+  read("polynomial", [&](const Json& json) { checkpoint.polynomial = options_from_json(json); });
   checkpoint.notes = std::move(file.metadata);
   for (const char* key : {"config", "ranges", "polynomial"}) checkpoint.notes.erase(key);
   return checkpoint;

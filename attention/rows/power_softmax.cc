@@ -65,24 +65,8 @@ void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const S
 }
 
 template <typename Scalar>
-void power_softmax_plain(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w) {
-  power_softmax(PowerForm::kPlain, x, length, parameters, w);
-}
-
-template <typename Scalar>
-void power_softmax_lipschitz(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w) {
-  power_softmax(PowerForm::kLipschitz, x, length, parameters, w);
-}
-
-template <typename Scalar>
 void power_softmax_stable(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w) {
   power_softmax(PowerForm::kStable, x, length, parameters, w);
-}
-
-template <typename Scalar>
-void power_softmax_length_agnostic(const Scalar* x, int length, const PowerParameters& parameters,
-                                   Scalar* w) {
-  power_softmax(PowerForm::kLengthAgnostic, x, length, parameters, w);
 }
 
 template <typename Scalar>
@@ -93,14 +77,11 @@ Scalar length_agnostic_denominator(const Scalar* x, int length, const PowerParam
                                                        static_cast<Scalar>(length);
 }
 
-#define PSM_INSTANTIATE(Scalar)                                                                             \
-  template void power_softmax_plain<Scalar>(const Scalar*, int, const PowerParameters&, Scalar*);           \
-  template void power_softmax_lipschitz<Scalar>(const Scalar*, int, const PowerParameters&, Scalar*);       \
-  template void power_softmax_stable<Scalar>(const Scalar*, int, const PowerParameters&, Scalar*);          \
-  template void power_softmax_length_agnostic<Scalar>(const Scalar*, int, const PowerParameters&, Scalar*); \
-  template void power_softmax<Scalar>(PowerForm, const Scalar*, int, const PowerParameters&, Scalar*);      \
-  template void power_softmax_vjp<Scalar>(PowerForm, const Scalar*, const Scalar*, const Scalar*, int,      \
-                                          const PowerParameters&, Scalar*);                                 \
+#define PSM_INSTANTIATE(Scalar)                                                                        \
+  template void power_softmax_stable<Scalar>(const Scalar*, int, const PowerParameters&, Scalar*);     \
+  template void power_softmax<Scalar>(PowerForm, const Scalar*, int, const PowerParameters&, Scalar*); \
+  template void power_softmax_vjp<Scalar>(PowerForm, const Scalar*, const Scalar*, const Scalar*, int, \
+                                          const PowerParameters&, Scalar*);                            \
   template Scalar length_agnostic_denominator<Scalar>(const Scalar*, int, const PowerParameters&);
 PSM_INSTANTIATE(float)
 PSM_INSTANTIATE(double)

@@ -29,31 +29,27 @@ struct PowerParameters {
 // x^p for even p by repeated squaring: the multiplications that the encrypted form makes too.
 double even_power(double x, int power);
 
-// eq. PolyAttention:  w_j = x_j^p / sum_i x_i^p.  Undefined (NaN) where all scores are zero.
-template <typename Scalar>
-void power_softmax_plain(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
-
-// eq. LipschitzPolyAttention:  w_j = x_j^p / (epsilon + sum_i x_i^p); 1/D is 1/epsilon^2-Lipschitz.
-template <typename Scalar>
-void power_softmax_lipschitz(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
-
-// eq. stableeVariant with the Lipschitz denominator, the form of the first training stage:
+// The forms (PowerForm, attention/shape/config.h):
+//
+// kPlain, eq. PolyAttention:  w_j = x_j^p / sum_i x_i^p.  Undefined (NaN) where all scores are zero.
+//
+// kLipschitz, eq. LipschitzPolyAttention:  w_j = x_j^p / (epsilon + sum_i x_i^p); 1/D is 1/epsilon^2-Lipschitz.
+//
+// kStable, eq. stableeVariant with the Lipschitz denominator, the form of the first training stage:
 //     y = x / c,  c = max_i |x_i| + delta,  w_j = y_j^p / (epsilon + sum_i y_i^p).
 // c is differentiated, not held constant: with epsilon = 0 the form does not depend on c and both give the
 // same, with epsilon > 0 only the full derivative is the gradient of what is computed. Where several |x_i|
 // are the largest, the first of them gets c's share (a subgradient).
-template <typename Scalar>
-void power_softmax_stable(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
-
-// eq. LengthAgnosticAttention with the Lipschitz epsilon, the form that runs encrypted and in the last
+//
+// kLengthAgnostic, eq. LengthAgnosticAttention with the Lipschitz epsilon, the form that runs encrypted and in the last
 // training stage:  w_j = (x_j^p / L) / (epsilon + mean_i x_i^p).  Epsilon is added to the mean: no constant
 // in the stable form equals it, because there it is divided by c^p of the row.
 template <typename Scalar>
-void power_softmax_length_agnostic(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
-
-// The form chosen at run time, and its vector-Jacobian product (*) from x, w and g: grad_x <- dL/dx.
-template <typename Scalar>
 void power_softmax(PowerForm form, const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
+template <typename Scalar>
+void power_softmax_stable(const Scalar* x, int length, const PowerParameters& parameters, Scalar* w);
+
+// The vector-Jacobian product (*) of a form from x, w and g: grad_x <- dL/dx.
 template <typename Scalar>
 void power_softmax_vjp(PowerForm form, const Scalar* x, const Scalar* w, const Scalar* g, int length,
                        const PowerParameters& parameters, Scalar* grad_x);

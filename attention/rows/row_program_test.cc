@@ -11,6 +11,7 @@
 #include "attention/rows/row_weights.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
+#include "ckks/program/testing/longest_path.h"
 #include "ckks/program/testing/test_machine.h"
 #include "doctest/doctest.h"
 
@@ -91,28 +92,11 @@ TEST_CASE(
   }
 }
 
-// The longest path from an input to an output.
-int levels_of(const Program& program) {
-  std::vector<int> level(static_cast<size_t>(program.value_count()));
-  for (const program::Instruction& instruction : program.instructions) {
-    if (instruction.opcode == program::Opcode::kRefresh) {  // each result is its own argument's
-      for (size_t i = 0; i < instruction.results.size(); ++i)
-        level[instruction.results[i].id] = level[instruction.arguments[i].id];
-      continue;
-    }
-    int deepest = 0;
-    for (program::Value argument : instruction.arguments) deepest = std::max(deepest, level[argument.id]);
-    for (program::Value result : instruction.results)
-      level[result.id] = deepest + program::depth(instruction);
-  }
-  return level[program.outputs.front().value.id];
-}
-
 TEST_CASE("a program takes the levels that it says") {
   const RowPacking packing = causal(64);
   for (const Form& form : all_forms(packing)) {
     CAPTURE(form.name);
-    CHECK(levels_of(program_of(form.rows, packing.slots)) == form.rows.levels);
+    CHECK(program::longest_path(program_of(form.rows, packing.slots)) == form.rows.levels);
   }
 }
 
@@ -124,7 +108,7 @@ TEST_CASE("softmax of rows of one place has no maximum to take, and weighs its s
   const auto result = program::run_twin(program_of(rows, packing.slots),
                                         {{"scores", pack_rows(packing, rows.input_scale, scores)[0]}});
   CHECK(difference(result.outputs.at("weights"), weights, packing, scores) < 1e-9);
-  CHECK(levels_of(program_of(rows, packing.slots)) == rows.levels);
+  CHECK(program::longest_path(program_of(rows, packing.slots)) == rows.levels);
   CHECK(std::abs(result.outputs.at("weights")[0] - 1.0) <= weights.error_bound);
 }
 

@@ -7,39 +7,10 @@
 #include "ckks/base/files/json.h"
 
 namespace psm::attention {
+namespace {
 
-std::string config_to_json(const ModelConfig& config) {
-  Json json(Json::Object{{"vocab", Json(config.vocab)},
-                         {"context", Json(config.context)},
-                         {"layers", Json(config.layers)},
-                         {"width", Json(config.width)},
-                         {"heads", Json(config.heads)},
-                         {"ffn", Json(config.ffn)},
-                         {"rotary_fraction", Json(config.rotary_fraction)},
-                         {"rotary_base", Json(config.rotary_base)},
-                         {"attention", Json(std::string(name_of(config.attention)))},
-                         {"form", Json(std::string(name_of(config.form)))},
-                         {"power", Json(config.power)},
-                         {"epsilon", Json(config.epsilon)},
-                         {"stable_delta", Json(config.stable_delta)},
-                         {"norm_epsilon", Json(config.norm_epsilon)},
-                         {"block", Json(std::string(name_of(config.block)))},
-                         {"norm", Json(std::string(name_of(config.norm)))},
-                         {"feed_forward", Json(std::string(name_of(config.feed_forward)))},
-                         {"positions", Json(std::string(name_of(config.positions)))},
-                         {"causal", Json(config.causal)},
-                         {"biases", Json(config.biases)},
-                         {"kv_heads", Json(config.kv_heads)},
-                         {"classes", Json(config.classes)},
-                         {"pooler", Json(config.pooler)},
-                         {"patch_inputs", Json(config.patch_inputs)}});
-  // Written where it says something: the fingerprints of models are of this text.
-  if (config.score_offset) json["score_offset"] = true;
-  return json.dump(0);
-}
-
-ModelConfig config_from_json(const std::string& text, const std::string& what) {
-  const Json json = parse_json(text, what);
+ModelConfig read_config(const Json& json) {
+  const std::string what = "model configuration";
   auto whole = [&](const char* key) {
     return static_cast<int>(json.at(key, what).integer(what + ", " + key, 0, 1 << 20));
   };
@@ -80,6 +51,47 @@ ModelConfig config_from_json(const std::string& text, const std::string& what) {
     if_there(key, [&](const Json& j, Text at) { *field = static_cast<int>(j.integer(at, 0, 1 << 20)); });
   config.validate();
   return config;
+}
+
+}  // namespace
+
+std::string config_to_json(const ModelConfig& config) {
+  Json json(Json::Object{{"vocab", Json(config.vocab)},
+                         {"context", Json(config.context)},
+                         {"layers", Json(config.layers)},
+                         {"width", Json(config.width)},
+                         {"heads", Json(config.heads)},
+                         {"ffn", Json(config.ffn)},
+                         {"rotary_fraction", Json(config.rotary_fraction)},
+                         {"rotary_base", Json(config.rotary_base)},
+                         {"attention", Json(std::string(name_of(config.attention)))},
+                         {"form", Json(std::string(name_of(config.form)))},
+                         {"power", Json(config.power)},
+                         {"epsilon", Json(config.epsilon)},
+                         {"stable_delta", Json(config.stable_delta)},
+                         {"norm_epsilon", Json(config.norm_epsilon)},
+                         {"block", Json(std::string(name_of(config.block)))},
+                         {"norm", Json(std::string(name_of(config.norm)))},
+                         {"feed_forward", Json(std::string(name_of(config.feed_forward)))},
+                         {"positions", Json(std::string(name_of(config.positions)))},
+                         {"causal", Json(config.causal)},
+                         {"biases", Json(config.biases)},
+                         {"kv_heads", Json(config.kv_heads)},
+                         {"classes", Json(config.classes)},
+                         {"pooler", Json(config.pooler)},
+                         {"patch_inputs", Json(config.patch_inputs)}});
+  // Written where it says something: the fingerprints of models are of this text.
+  if (config.score_offset) json["score_offset"] = true;
+  return json.dump(0);
+}
+
+ModelConfig config_from_json(const std::string& text, const std::string& what) {
+  const Json json = parse_json(text, what);
+  try {
+    return read_config(json);
+  } catch (const Error& error) {
+    throw Error(message(what, ": ", error.what()));
+  }
 }
 
 }  // namespace psm::attention

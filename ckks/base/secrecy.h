@@ -1,7 +1,7 @@
 // Marks of what is secret, for a tool that follows secrets through the compiled code. Under valgrind's
 // memcheck secret memory counts as undefined, and so does all that is computed from it; memcheck then reports
 // every branch and every address that depends on it (the idea is A. Langley's, "ctgrind", 2010). Without that
-// tool a mark is a few instructions that change nothing. //ckks/scheme:secret_flow_test runs it.
+// tool a mark is a few instructions that change nothing. //ckks/scheme/client:secret_flow_test runs it.
 #pragma once
 
 #include <cstddef>

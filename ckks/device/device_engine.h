@@ -3,7 +3,7 @@
 // Operands and results are in the device's memory, keys and plaintexts as well (Engine::memory). An operation
 // is eight launches at most for each polynomial it switches; README.md counts them.
 //
-// Rings of 2^10 to 2^16 coefficients, at most 64 primes and 32 digits.
+// Rings of 2^10 to 2^16 coefficients, at most 64 primes and 32 digits; the constructor throws Error for others.
 #pragma once
 
 #include <vector>

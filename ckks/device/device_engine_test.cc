@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
+#include "ckks/base/error.h"
 #include "ckks/device/testing/test_device.h"
 #include "ckks/engine/host_engine.h"
 #include "ckks/linalg/apply_transform.h"
@@ -252,6 +254,22 @@ TEST_CASE("plaintexts of every period are the host's, and their coefficients go 
     CHECK(device.take_log().uploaded_bytes == 16 * values.size());
     CHECK(same(encoded.in(nullptr).expand(), expected.expand()));
   }
+}
+
+TEST_CASE("a ring, primes or digits beyond a device's limits are refused") {
+  const auto refused = [](const ParameterSpec& spec, const std::string& why) {
+    CAPTURE(why);
+    const Context context(spec);
+    EmulatedDevice device;
+    CHECK_THROWS_WITH_AS(DeviceEngine(context, device), doctest::Contains(why.c_str()), Error);
+  };
+  const std::string rings = "in rings of 2^10 to 2^16 coefficients, and this one has 2^";
+  refused(insecure_leveled(9, 2), rings + "9; compute without --device");
+  refused(insecure_leveled(17, 1), rings + "17; compute without --device");
+  refused(insecure_leveled(10, 56), "with at most 64 primes, and these parameters have ");
+  ParameterSpec digits = insecure_leveled(10, 40);
+  digits.p_count = 1;
+  refused(digits, "with at most 32 digits, and these parameters have 41; compute without --device");
 }
 
 }  // namespace

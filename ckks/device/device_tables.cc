@@ -6,6 +6,26 @@
 #include "ckks/base/error.h"
 
 namespace psm::ckks {
+namespace {
+
+// The ring is that of a file's header.
+void require_limits(const Context& context) {
+  const auto refuse = [](const auto&... parts) {
+    throw Error(message("a device computes ", parts..., "; compute without --device"));
+  };
+  if (context.log_n() < kMinDeviceLogN || context.log_n() > kMaxDeviceLogN) {
+    refuse("in rings of 2^", kMinDeviceLogN, " to 2^", kMaxDeviceLogN, " coefficients, and this one has 2^",
+           context.log_n());
+  }
+  if (const int primes = context.ring().full_basis().limbs(); primes > kMaxDeviceLimbs)
+    refuse("with at most ", kMaxDeviceLimbs, " primes, and these parameters have ", primes);
+  for (const Gadget& band : context.chain().bands) {
+    if (band.digits.size() > kMaxDigits)
+      refuse("with at most ", kMaxDigits, " digits, and these parameters have ", band.digits.size());
+  }
+}
+
+}  // namespace
 
 // Values are uploaded as words.
 template <class T>
@@ -21,20 +41,16 @@ const T* DeviceTables::keep(std::span<const T> values) const {
 
 DeviceTables::DeviceTables(const Context& context, Device& device)
     : context_(context), device_(device), converters_(context) {
+  require_limits(context);
   const Ring& ring = context.ring();
-  PSM_CHECK(ring.log_n() >= kMinDeviceLogN && ring.log_n() <= kMaxDeviceLogN, "log_n ", ring.log_n());
-  PSM_CHECK(ring.full_basis().limbs() <= kMaxDeviceLimbs, ring.full_basis().limbs(), " primes");
   std::vector<NttView> views;
-  std::vector<Multiplier> last;
   for (int i = 0; i < ring.full_basis().limbs(); ++i) {
     NttView& view = views.emplace_back(ring.ntt(i).view());
-    last.insert(last.end(), {view.inverse_n, view.inverse_n_root});
     for (const uint64_t** table :
          {&view.roots, &view.root_quotients, &view.inverse_roots, &view.inverse_root_quotients})
       *table = keep(std::span<const uint64_t>(*table, ring.n()));
   }
   views_ = keep(std::span<const NttView>(views));
-  last_ = keep(std::span<const Multiplier>(last));
 }
 
 const DeviceConverter& DeviceTables::converter(const BasisConverter& host) const {

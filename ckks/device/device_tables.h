@@ -29,11 +29,10 @@ struct DeviceConverter {
 
 class DeviceTables {
  public:
+  // Throws Error where the ring, its primes or its digits are beyond the programs' limits.
   DeviceTables(const Context& context, Device& device);
 
   const NttView* views() const { return views_; }
-  // 1/N and its product with a root, of one prime: what an inverse transform without more ends with.
-  const Multiplier* last(int prime) const { return last_ + 2 * prime; }
 
   const DeviceConverter& mod_up(Level level, int digit, int p_count) const;
   const DeviceConverter& mod_down(Level level, int p_count, bool rescale) const;
@@ -53,7 +52,6 @@ class DeviceTables {
   Device& device_;
   Converters converters_;
   const NttView* views_;
-  const Multiplier* last_;
   mutable std::mutex mutex_;
   mutable std::vector<Buffer> kept_;
   mutable std::map<const BasisConverter*, DeviceConverter> by_converter_;

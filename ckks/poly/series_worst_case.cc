@@ -27,17 +27,19 @@ Coefficients product(const Coefficients& a, const Coefficients& b) {
   return out;
 }
 
-double size(const Coefficients& a) {
+}  // namespace
+
+double worst_case_size(std::span<const double> coefficients) {
+  const double angle = std::acosh(1 + kArgumentSlack);
   double sum = 0;
-  for (const double c : a) sum += std::abs(c);
+  for (size_t k = 0; k < coefficients.size(); ++k)
+    sum += std::abs(coefficients[k]) * std::cosh(static_cast<double>(k) * angle);
   return sum * (1 + 0x1p-30);  // and their own rounding
 }
 
-}  // namespace
-
 double worst_case_series(const WorstCaseModel& model, const SeriesPlan& plan, double error) {
   std::vector<Coefficients> values{{0, 1}};
-  std::vector<double> sizes{1}, errors{error};
+  std::vector<double> sizes{1 + kArgumentSlack}, errors{error};
   for (size_t n = 1; n < plan.nodes.size(); ++n) {
     const SeriesPlan::Node& node = plan.nodes[n];
     Coefficients value{node.constant};
@@ -55,7 +57,7 @@ double worst_case_series(const WorstCaseModel& model, const SeriesPlan& plan, do
       add(value, values[a], term.coefficient);
       bound += (std::abs(term.coefficient) + rounding) * errors[a] + rounding * sizes[a];
     }
-    sizes.push_back(size(value));
+    sizes.push_back(worst_case_size(value));
     errors.push_back(bound);
     values.push_back(std::move(value));
   }

@@ -36,13 +36,13 @@ ckks::Complex complex_entry(const SlotMatrix& w, int row, int column, bool of_b)
   return of_b ? ckks::Complex(w11 - w22, w21 + w12) / 2.0 : ckks::Complex(w11 + w22, w21 - w12) / 2.0;
 }
 
-LinearSteps choose_linear_steps(int features, int inputs, int outputs, int sources) {
+LinearSteps choose_linear_steps(int features, int inputs, int outputs) {
   constexpr double kKey = 0.5;  // what a further rotation key in memory is worth in key-switches
   LinearSteps best{features, 1};
   double least = 0;
   for (int babies = 1; babies <= features; babies *= 2) {
-    const double cost =
-        kHoistedSwitch * sources * inputs * (babies - 1) + outputs * (features / babies - 1) + kKey * babies;
+    const double cost = kHoistedSwitch * kLinearSources * inputs * (babies - 1) +
+                        outputs * (features / babies - 1) + kKey * babies;
     if (babies == 1 || cost < least) {
       least = cost;
       best.babies = babies;

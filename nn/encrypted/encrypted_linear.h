@@ -43,7 +43,7 @@ constexpr double kHoistedSwitch = 0.35;
 constexpr int kLinearSources = 4;  // x, conj x, rot_{-F} x, rot_{-F} conj x
 
 // The B that costs least, the keys in memory counted.
-LinearSteps choose_linear_steps(int features, int inputs, int outputs, int sources = kLinearSources);
+LinearSteps choose_linear_steps(int features, int inputs, int outputs);
 
 // Entry (row, column) of A, or of B.
 ckks::Complex complex_entry(const SlotMatrix&, int row, int column, bool of_b);

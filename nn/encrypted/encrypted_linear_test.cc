@@ -8,6 +8,7 @@
 #include "ckks/program/machines/twin.h"
 #include "doctest/doctest.h"
 #include "nn/encrypted/encrypted_sum.h"
+#include "nn/encrypted/testing/slot_vectors.h"
 
 namespace psm::nn {
 namespace {
@@ -22,13 +23,6 @@ SlotVector random_slots(size_t n, std::mt19937_64& random, bool real = false) {
   SlotVector x(n);
   for (ckks::Complex& z : x) z = {normal(random), real ? 0.0 : normal(random)};
   return x;
-}
-
-SlotMatrix random_matrix(int rows, int columns, std::mt19937_64& random) {
-  std::normal_distribution<double> normal;
-  SlotMatrix w{rows, columns, std::vector<double>(4 * static_cast<size_t>(rows * columns))};
-  for (double& entry : w.entries) entry = normal(random);
-  return w;
 }
 
 // Part p of complex feature f of token t, of a vector over several ciphertexts.

@@ -11,7 +11,7 @@ namespace psm::attention {
 constexpr int kSmallContext = 16;
 
 // Two layers, 13 tokens.
-ModelConfig small_config(int width, int heads, int ffn, double rotary_fraction);
+ModelConfig small_config(int width, int heads, int ffn, double rotary_fraction = 0.5);
 
 // Texts of the whole context.
 std::vector<std::vector<int>> random_texts(int count, const ModelConfig&, uint64_t seed);

@@ -60,8 +60,8 @@ void with_column_bits(int log_n, const Body& body) {
 
 namespace ntt_program {
 
-constexpr int kPoints = 16, kLogPoints = 4;  // residues of a thread
-constexpr uint64_t kStart = 34;              // times q, added before the first layer (ntt_scalar.cc)
+constexpr int kPoints = 16;      // residues of a thread
+constexpr uint64_t kStart = 34;  // times q, added before the first layer (ntt_scalar.cc)
 
 // kBits layers of the forward transform, of the residues below node `node` at the first of them.
 template <int kBits>

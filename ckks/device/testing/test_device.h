@@ -1,5 +1,5 @@
 // The device that tests of programs and engines run on: the emulated one, or, with PSM_DEVICE=cuda in the
-// environment, the GPU (ckks/device/cuda/visit.sh), whose threads have an order of their own.
+// environment, the GPU (cmd/gpu_visit.sh), whose threads have an order of their own.
 #pragma once
 
 #include <memory>

@@ -13,19 +13,10 @@ namespace {
 size_t id(Value value) { return static_cast<size_t>(value.id); }
 double square(double x) { return x * x; }
 
-// Of a weight among `terms` that are added; weights without values are taken to keep the size of what they
-// act on.
-double rms(const ckks::Plain& plain, size_t terms = 1) {
-  if (!plain.has_data()) return 1 / std::sqrt(static_cast<double>(terms));
+double rms(const ckks::Plain& plain) {
   double sum = 0;
   for (const ckks::Complex& value : plain.values()) sum += std::norm(value);
   return std::sqrt(sum / static_cast<double>(plain.period()));
-}
-
-size_t terms_of(const ckks::LinearTransform& map, int output) {
-  return static_cast<size_t>(
-      std::count_if(map.terms.begin(), map.terms.end(),
-                    [&](const ckks::TransformTerm& term) { return term.output == output; }));
 }
 
 // Points of the range in which the argument was observed.
@@ -95,13 +86,12 @@ class Prediction {
   double own_of_output(const Instruction& instruction, int output, ckks::Level level) const {
     const ckks::Scale scale = context_.scale(level);
     const double digits = noise_.digits(level, scale), encoding = noise_.encoding(scale);
-    const size_t terms = terms_of(*instruction.linear, output);
     double variance = square(noise_.rescale(context_.scale(level - 1)));
     for (const ckks::TransformTerm& term : instruction.linear->terms) {
       if (term.output != output) continue;
       const Value input = instruction.arguments[term.input];
       variance += square(size(input) * encoding);
-      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight, terms) * digits);
+      if (term.baby != 0 || term.conjugate) variance += square(rms(term.weight) * digits);
     }
     return std::sqrt(variance);
   }
@@ -170,16 +160,6 @@ class Prediction {
 
 }  // namespace
 
-std::vector<Observation> nominal_observations(const Plan& plan) {
-  const Observation uniform{.max_abs = std::numbers::sqrt2,
-                            .min_re = -1,
-                            .max_re = 1,
-                            .min_im = -1,
-                            .max_im = 1,
-                            .rms = std::sqrt(2.0 / 3)};
-  return std::vector<Observation>(plan.level.size(), uniform);
-}
-
 std::vector<double> predicted_noise(const Plan& plan, const ckks::NoiseModel& noise, double bootstrap_std,
                                     std::span<const Observation> observations) {
   const Prediction prediction(plan, noise, observations);
@@ -233,13 +213,11 @@ std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& 
                             : square(prediction.size(a) * error(b)) + square(prediction.size(b) * error(a));
           }
           break;
-        case Opcode::kLinear: {
-          const size_t terms = terms_of(*instruction.linear, static_cast<int>(r));
+        case Opcode::kLinear:
           for (const ckks::TransformTerm& term : instruction.linear->terms)
             if (term.output == static_cast<int>(r))
-              variance += square(rms(term.weight, terms) * argument_error(static_cast<size_t>(term.input)));
+              variance += square(rms(term.weight) * argument_error(static_cast<size_t>(term.input)));
           break;
-        }
         case Opcode::kSumOfRotations:
           variance += static_cast<double>(instruction.offsets.size() + 1) * square(argument_error(0));
           break;

@@ -33,10 +33,6 @@ namespace psm::program {
 std::vector<double> predicted_noise(const Plan&, const ckks::NoiseModel&, double bootstrap_std,
                                     std::span<const Observation> observations);
 
-// For a plan that no twin can run (weights that are shapes only): all values uniform in [-1, 1] + i [-1, 1],
-// and maps whose weights keep that size.
-std::vector<Observation> nominal_observations(const Plan&);
-
 // Accumulated, from the own errors.
 std::vector<double> accumulated_noise(const Plan&, const ckks::NoiseModel&, std::span<const double> own,
                                       std::span<const Observation> observations);

@@ -108,22 +108,5 @@ TEST_CASE(
   CHECK(predicted > 1e-6);
 }
 
-TEST_CASE("a shape without weights has a predicted error too, and more terms do not make it grow") {
-  auto predicted = [](int terms) {
-    Builder b(kSlots);
-    ckks::LinearTransform map;
-    for (int baby = 0; baby < terms; ++baby)
-      map.terms.push_back({.baby = baby, .weight = ckks::Plain::shape_only(64, false)});
-    b.output("y", b.linear(std::vector<Value>{b.input("x")}, map)[0]);
-    const ckks::Context context(ckks::insecure_leveled(11, 3));
-    const Plan p = plan(std::move(b).finish(), budget_of(context), CostModel(context.chain()));
-    const ckks::NoiseModel noise(context);
-    const std::vector<Observation> nominal = nominal_observations(p);
-    return accumulated_noise(p, noise, predicted_noise(p, noise, 0, nominal), nominal).back();
-  };
-  CHECK(predicted(4) > 0);
-  CHECK(predicted(64) < 2 * predicted(4));
-}
-
 }  // namespace
 }  // namespace psm::program

@@ -11,9 +11,6 @@
 namespace psm::program {
 namespace {
 
-// Ranges are checked with a slack of 1e-6 (TwinOptions).
-constexpr double kSlack = 1 + 0x1p-19;
-
 size_t id(Value value) { return static_cast<size_t>(value.id); }
 
 class Pass {
@@ -55,7 +52,7 @@ class Pass {
   void set(Value value, ckks::SlotBound bound) {
     for (const RangeCheck& check : plan_.program.checks) {
       if (check.value != value || check.where.period() != 0) continue;
-      const double component = std::max(std::abs(check.lo), std::abs(check.hi)) * kSlack;
+      const double component = std::max(std::abs(check.lo), std::abs(check.hi)) + ckks::kArgumentSlack;
       bound.size = std::min(bound.size, real(value) ? component : std::numbers::sqrt2 * component);
     }
     bounds_[id(value)] = bound;
@@ -136,9 +133,8 @@ class Pass {
     for (int l = 0; l <= level; ++l) primes.push_back(context_.q(l));
     const ckks::SeriesPlan plan = ckks::plan_series(*instruction.series, level, scale(level),
                                                     scale(level - depth(instruction)), primes);
-    double size = 0;
-    for (const double c : instruction.series->coefficients) size += std::abs(c);
-    set(instruction.results[0], {size * kSlack, ckks::worst_case_series(model_, plan, arguments_[0].error)});
+    set(instruction.results[0], {ckks::worst_case_size(instruction.series->coefficients),
+                                 ckks::worst_case_series(model_, plan, arguments_[0].error)});
   }
 
   void bootstrap(const Instruction& instruction) {
@@ -152,7 +148,8 @@ class Pass {
     for (const ckks::SlotBound& argument : arguments_) error += argument.error;
     const double part = ckks::worst_case_bootstrap(model_, *bootstrap_, error);
     for (size_t r = 0; r < instruction.results.size(); ++r) {
-      const double most = (real(instruction.results[r]) ? 1 : std::numbers::sqrt2) * kSlack;
+      const double most =
+          (real(instruction.results[r]) ? 1 : std::numbers::sqrt2) * (1 + ckks::kArgumentSlack);
       const ckks::SlotBound fresh{std::min(arguments_[r].size, most), parts ? part : 2 * part};
       const ckks::Level to = plan_.level[id(instruction.results[r])];
       set(instruction.results[r],

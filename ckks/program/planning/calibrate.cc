@@ -38,11 +38,12 @@ double seconds_for_limb(double budget, double limbs, const Call& call) {
 
 ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
   ckks::RnsPoly poly(ring, basis, ckks::Form::kNtt);
-  parallel_for(0, static_cast<size_t>(poly.limbs()), [&](size_t j) {
-    uint64_t state = j + 1;
+  parallel_for(0, static_cast<size_t>(poly.limbs()), [&](size_t index) {
+    const int j = static_cast<int>(index);
+    uint64_t state = index + 1;
     for (size_t i = 0; i < poly.n(); ++i) {
       state = state * 6364136223846793005u + 1442695040888963407u;
-      poly.limb(static_cast<int>(j))[i] = state >> 34;  // below every prime
+      poly.limb(j)[i] = state % poly.modulus(j).value;
     }
   });
   return poly;

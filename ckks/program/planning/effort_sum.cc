@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "ckks/scheme/encoding/plaintext.h"
+
 namespace psm::program {
 namespace {
-
-// Runs of a plaintext from which the evaluator prepares one constant for each (evaluator_linear.cc).
-constexpr size_t kLongRun = 64;
 
 // The parts of a key switch, as work at one level.
 class Switching {
@@ -85,7 +84,7 @@ void EffortSum::rescale(ckks::Level level) {
 }
 
 void EffortSum::multiply_plain(ckks::Level level, size_t period, size_t slots) {
-  const bool constants = period == 1 || slots / period >= kLongRun;
+  const bool constants = period == 1 || slots / period >= ckks::kLongRun;
   const WorkKind kernel = constants         ? WorkKind::kAdd
                           : period == slots ? WorkKind::kMultiply
                                             : WorkKind::kRunProduct;

@@ -64,7 +64,6 @@ RnsPoly Plaintext::expand() const {
 }
 
 void Plaintext::multiply_limb(uint64_t* out, const uint64_t* a, int j, size_t begin, size_t size) const {
-  constexpr size_t kLongRun = 64;  // from here on preparing a constant costs less than it saves
   const size_t all = static_cast<size_t>(run_length()), run = std::min(all, size);
   const Modulus& q = ring_->modulus(ring_->prime_index(basis_, j));
   const uint64_t* from = limb(j) + begin / all;

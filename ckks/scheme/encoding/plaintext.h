@@ -9,6 +9,7 @@
 // transform.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "ckks/base/buffer.h"
@@ -16,6 +17,9 @@
 #include "ckks/scheme/chain/scale.h"
 
 namespace psm::ckks {
+
+// Residues of a run from which on preparing a constant for it costs less than it saves.
+constexpr size_t kLongRun = 64;
 
 class Plaintext {
  public:

@@ -163,6 +163,20 @@ TEST_CASE("what was bootstrapped is refused for sharing, even for one answer tha
                        Error);
 }
 
+TEST_CASE("a series of degree 31 is bounded where its argument leaves [-1, 1] by the slack of the checks") {
+  Builder b(kSlots);
+  ckks::Series series{std::vector<double>(32)};
+  series.coefficients[31] = 1;
+  b.output("y", b.series(b.input("r", true), series));
+  const Case c(ckks::insecure_leveled(11, 6), std::move(b).finish(), kInputSizes);
+  const SlotVector y =
+      run_twin(c.plan.program, {{"r", SlotVector(kSlots, 1 + TwinOptions().slack)}}).outputs.at("y");
+  const double size = c.bounds[c.plan.program.outputs[0].value.id].size;
+  CHECK(std::abs(y[0]) > 1 + 900 * TwinOptions().slack);
+  CHECK(size >= std::abs(y[0]));
+  CHECK(size < std::abs(y[0]) * 1.001);
+}
+
 TEST_CASE("checks on all slots bound a value's size, checks on some do not") {
   const auto size_of = [](const ckks::Plain& where) {
     Builder b(kSlots);
