@@ -336,7 +336,7 @@ int bench(int argc, char** argv) {
   require_memory(ckks_suite_bytes(context));
   std::printf("%s\n%s\nbackend %s, %d threads\n", processor_name().c_str(), context.describe().c_str(),
               ckks::kernels().name, thread_count());
-  const Machine machine = measure_machine(context.ring());
+  const MachineRates machine = measure_machine(context.ring());
   std::printf("memory read at %s/s, %.3g modular multiply-accumulates a second\n",
               bytes_text(machine.bytes_per_second).c_str(), machine.macs_per_second);
   for (const int limbs : {10, 20}) {

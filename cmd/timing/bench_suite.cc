@@ -126,7 +126,7 @@ class Suite {
 
   void transforms() {
     const ThreadsFor one(1);
-    const Machine all = machine_;
+    const MachineRates all = machine_;
     machine_ = measure_machine(context_.ring());
     const ckks::Ring& ring = context_.ring();
     Buffer limb(ring.n());
@@ -332,7 +332,7 @@ class Suite {
   ckks::SeededEncryptor encryptor_;
   CostModel model_;
   program::Program program_;  // only its number of slots is asked for
-  Machine machine_;
+  MachineRates machine_;
   std::vector<BenchRow> rows_;
 };
 

@@ -76,14 +76,14 @@ double multiply_accumulate_rate(const ckks::Modulus& q) {
 
 }  // namespace
 
-Machine measure_machine(const ckks::Ring& ring) {
-  Machine machine;
+MachineRates measure_machine(const ckks::Ring& ring) {
+  MachineRates machine;
   machine.bytes_per_second = read_bandwidth();
   machine.macs_per_second = multiply_accumulate_rate(ring.q(0));
   return machine;
 }
 
-double OperationCount::roofline_ms(const Machine& machine) const {
+double OperationCount::roofline_ms(const MachineRates& machine) const {
   const double moving = in_cache ? 0 : bytes / machine.bytes_per_second;
   return 1e3 * std::max(moving, macs / machine.macs_per_second);
 }

@@ -19,20 +19,20 @@
 
 namespace psm::cmd {
 
-struct Machine {
+struct MachineRates {
   double bytes_per_second = 0;  // read from memory
   double macs_per_second = 0;
 };
 
 // With the threads in use (thread_count()); well under a second.
-Machine measure_machine(const ckks::Ring& ring);
+MachineRates measure_machine(const ckks::Ring& ring);
 
 struct OperationCount {
   double bytes = 0;
   double macs = 0;
   bool in_cache = false;  // the operands stay in the caches: bytes cost nothing
 
-  double roofline_ms(const Machine& machine) const;
+  double roofline_ms(const MachineRates& machine) const;
 };
 
 // Multiply-accumulates of the work that the cost model counts.
