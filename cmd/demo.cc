@@ -185,8 +185,8 @@ int demo(int argc, char** argv) {
   if (flags.given("model") && flags.given("text")) throw Error("--model and --text exclude each other");
   if (flags.given("model") && flags.given("save"))
     throw Error("--save saves a model that was trained; --model has one");
-
   if (flags.given("model") && paper) throw Error("--paper trains a model; --model has one");
+  if (!save.empty()) AtomicFile probe(resolve_user_path(save));
 
   const double begin = seconds_now();
   Seconds seconds;
@@ -211,8 +211,9 @@ int demo(int argc, char** argv) {
     task = std::make_unique<Task>(
         flags.given("text") ? Task::text(resolve_user_path(text_path), "", train::TextOptions{}.context)
                             : Task::recall());
-    if (task->text_data() && !prompt.empty()) task->codec.encode(prompt);  // refuse unknown characters now
     if (task->text_data() && prompt.empty()) throw Error("--text needs a --prompt to continue");
+    if (!prompt.empty())  // refuse it now rather than after training
+      require_answerable({task->codec.encode(prompt)}, task->codec, task->source->context());
     train::RecipeOptions recipe = task->recipe(static_cast<size_t>(steps), static_cast<uint64_t>(seed));
     if (paper) train::follow_paper(recipe);
     std::printf("  %s\n", task->source->description().c_str());

@@ -13,18 +13,16 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/random/random.h"
-#include "ckks/wire/client/secret_key_file.h"
-#include "ckks/wire/key_file.h"
-#include "cmd/deployment/client/new_keys.h"
 #include "cmd/deployment/client/range_check.h"
 #include "cmd/deployment/prompts.h"
-#include "cmd/deployment/published_shapes.h"
+#include "cmd/generation/client/server_process.h"
+#include "cmd/generation/client/shape_flags.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
+#include "cmd/generation/client/text_keys.h"
 #include "cmd/generation/client/text_session.h"
 #include "cmd/generation/client/weight_encryption.h"
 #include "cmd/generation/model/generation_deployment.h"
-#include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/device_flag.h"
@@ -35,24 +33,26 @@
 namespace psm::cmd {
 namespace {
 
-// A folder for keys that nobody asked to keep.
+// A folder for keys that nobody asked to keep. A process of its own, which no interrupt ends, removes it when this
+// one closes their pipe or is gone, however it was killed.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "psm-generate-XXXXXX") {
-    if (::mkdtemp(path_.data()) == nullptr)
-      throw Error(message("cannot make a folder in ", std::filesystem::temp_directory_path().string(),
-                          "; give --keys"));
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  TemporaryFolder()
+      : path_(made()),
+        remover_({"/bin/sh", "-c", "trap '' HUP INT QUIT TERM; cat; rm -rf -- \"$0\"", path_}) {}
   const std::string& path() const { return path_; }
 
  private:
+  static std::string made() {
+    const std::filesystem::path parent = std::filesystem::absolute(std::filesystem::temp_directory_path());
+    std::string path = parent / "psm-generate-XXXXXX";
+    if (::mkdtemp(path.data()) == nullptr)
+      throw Error(message("cannot make a folder in ", parent.string(), "; give --keys"));
+    return path;
+  }
+
   std::string path_;
+  ServerProcess remover_;
 };
 
 // The model, and what its tokens are; a shape's are numbers.
@@ -97,11 +97,7 @@ int generate(int argc, char** argv) {
       "decrypts: a client that stopped or asked again because an answer looks wrong would tell a malicious\n"
       "server something of it. Do not share decrypted figures (README, --json with --compare).");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
-  const std::string& shape_name = flags.text(
-      "shape", "", "instead of a model, random weights of a published shape: " + published_shape_names());
-  const int64_t& context_tokens =
-      flags.integer("context", 128, 2, 4096, "--shape: tokens that the model takes, a power of two");
-  const int64_t& layers = flags.integer("layers", 0, 0, 1000, "--shape: only so many layers; 0: all");
+  const ShapeFlags shape(flags);
   const std::string& prompt = flags.text("prompt", "", "the text to go on with");
   const int64_t& tokens =
       flags.integer("tokens", 16, 0, kMaxText, "tokens to generate; 0: makes the keys and stops");
@@ -134,8 +130,7 @@ int generate(int argc, char** argv) {
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
-  if (flags.given("model") == flags.given("shape"))
-    throw Error("exactly one of --model and --shape is needed");
+  shape.require(flags);
   device.require_known();
   if (flags.given("device") && !server_command.empty())
     throw Error("--device is for a server that runs here; give it to the command of --server");
@@ -163,9 +158,7 @@ int generate(int argc, char** argv) {
     if (!prompt.empty()) source.prompt = source.codec->encode(prompt);
   } else {
     if (!prompt.empty()) throw Error("--prompt is for --model; a shape's prompt is drawn by --seed");
-    attention::ModelConfig config = published_shape(shape_name).config(static_cast<int>(context_tokens));
-    if (layers > 0) config.layers = static_cast<int>(layers);
-    RandomModel random = random_model(config, static_cast<uint64_t>(seed), 1);
+    RandomModel random = random_model(shape.config(), static_cast<uint64_t>(seed), 1);
     source.checkpoint = std::move(random.checkpoint);
     source.prompt = std::move(random.prompts[0]);
     // Token by token a short one will do.
@@ -195,23 +188,19 @@ int generate(int argc, char** argv) {
   }
   if (tokens > 0) require_room(static_cast<int64_t>(source.prompt.size()), tokens, config.context, slide);
 
-  const KeyFiles files(key_folder);
-  const bool make_keys = !std::filesystem::exists(files.secret);
-  if (make_keys && !server_command.empty())
+  const TextKeys keys(key_folder, ring);
+  const KeyFiles& files = keys.files;
+  if (keys.are_new && !server_command.empty())
     throw Error(
         message("--server needs keys that the server has already; make them with --keys FOLDER "
                 "--tokens 0, and copy evaluation.keys to it"));
-  if (make_keys && record)
+  if (keys.are_new && record)
     throw Error(message("the keys of the text in ", state_path, " are not in ", key_folder, "; give --keys"));
-  std::shared_ptr<const ckks::Context> context =
-      make_keys ? std::make_shared<const ckks::Context>(ring.spec())
-                : wire::read_context(files.secret, wire::FileKind::kSecretKey);
-  ring.require_security(*context);
-
+  const std::shared_ptr<const ckks::Context>& context = keys.context;
   std::optional<ckks::SecretKey> secret;
-  if (!make_keys) secret.emplace(wire::read_secret_key(files.secret, *context));
+  if (!keys.are_new) secret.emplace(keys.secret());
   std::optional<uint64_t> weights_id;
-  if (encrypted_weights && make_keys && std::filesystem::exists(files.weights))
+  if (encrypted_weights && keys.are_new && std::filesystem::exists(files.weights))
     throw Error(message(files.weights, " is there without the keys that it is under; give other --keys"));
   if (encrypted_weights && secret)
     weights_id = encrypted_weights_in(files, *secret, fingerprint_of(source.checkpoint));
@@ -246,18 +235,8 @@ int generate(int argc, char** argv) {
                 bytes_text(static_cast<double>(deployment.weight_bytes())).c_str());
   std::fflush(stdout);
   if (tokens > 0 && source.codec && !record) check_ranges(deployment, {source.prompt});
-  double key_seconds = 0;
-  if (make_keys) {
-    require_no_keys(files);
-    std::filesystem::create_directories(key_folder);
-    const GenerationDeployment& larger = plain ? *plain : deployment;
-    const NewKeys made =
-        make_key_files(files, *context, request, "", larger.bootstrap.get(),
-                       larger.sparse.empty() ? nullptr : larger.sparse[0].get(), larger.server_bytes());
-    key_seconds = made.seconds;
-    std::printf("%s", made.text(*context, request).c_str());
-    secret.emplace(wire::read_secret_key(files.secret, *context));
-  }
+  const double key_seconds = keys.make(plain ? *plain : deployment, request);
+  if (keys.are_new) secret.emplace(keys.secret());
   Json json;
   json["params"] = parameters_json(*context);
   if (make_weights) {
@@ -320,7 +299,7 @@ int generate(int argc, char** argv) {
   const std::vector<TextClient::Step>& steps = session.steps;
   const std::span<const int> generated = std::span(record->tokens).subspan(source.prompt.size());
   std::printf("text: %s\n", source.text(generated).c_str());
-  if (!session.tokens.empty())
+  if (!session.token_seconds.empty())
     std::printf("a token %s at the client, %s of it the server's%s; the server's peak memory %s\n",
                 seconds_text(median(session.token_seconds)).c_str(),
                 seconds_text(median(session.tokens)).c_str(),
@@ -362,10 +341,11 @@ int generate(int argc, char** argv) {
             .first -
         again.tokens.begin() - record->prompt;
     json["encrypted_weights"]["same_tokens"] = static_cast<int64_t>(same);
-    std::printf(
-        "the same text for %s; a token with encrypted weights takes %s of one with plaintext weights\n",
-        counted(static_cast<size_t>(same), "token").c_str(),
-        format("%.3f", median(session.tokens) / median(with_weights.tokens)).c_str());
+    std::printf("the same text for %s", counted(static_cast<size_t>(same), "token").c_str());
+    if (!session.tokens.empty() && !with_weights.tokens.empty())
+      std::printf("; a token with encrypted weights takes %s of one with plaintext weights",
+                  format("%.3f", median(session.tokens) / median(with_weights.tokens)).c_str());
+    std::printf("\n");
   }
   if (compare || flags.given("shape")) {
     TextComparison comparison = compare_text(deployment, record->tokens, steps, compare);

@@ -10,17 +10,14 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/random/random.h"
-#include "ckks/wire/client/secret_key_file.h"
-#include "ckks/wire/key_file.h"
-#include "cmd/deployment/client/new_keys.h"
 #include "cmd/deployment/client/range_check.h"
 #include "cmd/deployment/comparison.h"
 #include "cmd/deployment/prompts.h"
-#include "cmd/deployment/published_shapes.h"
 #include "cmd/generation/client/sequences_client.h"
 #include "cmd/generation/client/server_process.h"
+#include "cmd/generation/client/shape_flags.h"
+#include "cmd/generation/client/text_keys.h"
 #include "cmd/generation/client/text_session.h"
-#include "cmd/protocol/key_files.h"
 #include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/device_flag.h"
@@ -84,13 +81,7 @@ int generate_sequences(int argc, char** argv) {
               "are still read. Starts the server (//cmd:serve --sequences) as a process of its own.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& prompts_path = flags.text("prompts", "", "--model: a file of prompts, one a line");
-  const std::string& shape_name =
-      flags.text("shape", "",
-                 "instead of a model, random weights of a published shape, and random prompts: " +
-                     published_shape_names());
-  const int64_t& context_tokens =
-      flags.integer("context", 128, 2, 4096, "--shape: tokens that the model takes, a power of two");
-  const int64_t& layers = flags.integer("layers", 0, 0, 1000, "--shape: only so many layers; 0: all");
+  const ShapeFlags shape(flags);
   const int64_t& sequences =
       flags.integer("sequences", 0, 0, 32768,
                     "texts that a ciphertext holds, a power of two; 0: as many as the prompts need");
@@ -113,8 +104,7 @@ int generate_sequences(int argc, char** argv) {
   ring.apply();
   device.require_known();
   require_given(flags, {"keys"});
-  if (flags.given("model") == flags.given("shape"))
-    throw Error("exactly one of --model and --shape is needed");
+  shape.require(flags);
   if (flags.given("model") != flags.given("prompts"))
     throw Error("--prompts is for --model, which needs it; a shape's prompts are drawn by --seed");
   if (flags.given("shape") && sequences == 0) throw Error("--shape needs --sequences: how many to draw");
@@ -128,10 +118,8 @@ int generate_sequences(int argc, char** argv) {
     source.codec.emplace(source.checkpoint);
     source.prompts = prompts_of_lines(*source.codec, prompts_path);
   } else {
-    attention::ModelConfig config = published_shape(shape_name).config(static_cast<int>(context_tokens));
-    if (layers > 0) config.layers = static_cast<int>(layers);
     const int count = static_cast<int>(sequences);
-    RandomModel random = random_model(config, static_cast<uint64_t>(seed), count, std::max(count, 4));
+    RandomModel random = random_model(shape.config(), static_cast<uint64_t>(seed), count, std::max(count, 4));
     source.checkpoint = std::move(random.checkpoint);
     for (std::vector<int>& prompt : random.prompts) source.prompts.push_back({prompt[0], prompt[1]});
     std::filesystem::create_directories(key_folder);
@@ -143,12 +131,8 @@ int generate_sequences(int argc, char** argv) {
   size_t longest = 0;
   for (const std::vector<int>& prompt : source.prompts) longest = std::max(longest, prompt.size());
 
-  const KeyFiles files(key_folder);
-  const bool make_keys = !std::filesystem::exists(files.secret);
-  const std::shared_ptr<const ckks::Context> context =
-      make_keys ? std::make_shared<const ckks::Context>(ring.spec())
-                : wire::read_context(files.secret, wire::FileKind::kSecretKey);
-  ring.require_security(*context);
+  const TextKeys keys(key_folder, ring);
+  const std::shared_ptr<const ckks::Context>& context = keys.context;
   const GenerationDeployment deployment(source.checkpoint, context, count);
   const int64_t positions = static_cast<int64_t>(longest) + tokens - 1;
   if (given > static_cast<size_t>(count.count))
@@ -165,18 +149,12 @@ int generate_sequences(int argc, char** argv) {
       counted(static_cast<size_t>(deployment.token.bootstraps), "bootstrap").c_str(), deployment.tokens(),
       bytes_text(static_cast<double>(deployment.cache_bytes())).c_str(),
       bytes_text(static_cast<double>(deployment.server_bytes())).c_str());
-  if (make_keys) {
-    std::filesystem::create_directories(key_folder);
-    const NewKeys made = make_key_files(files, *context, deployment.keys, "", deployment.bootstrap.get(),
-                                        deployment.sparse.empty() ? nullptr : deployment.sparse[0].get(),
-                                        deployment.server_bytes());
-    std::printf("%s", made.text(*context, deployment.keys).c_str());
-  }
+  keys.make(deployment, deployment.keys);
   std::fflush(stdout);
-  const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
+  const ckks::SecretKey secret = keys.secret();
 
   std::vector<std::string> command =
-      local_server("serve", "--model", source.path, files, "", ring, device.name, common.threads);
+      local_server("serve", "--model", source.path, keys.files, "", ring, device.name, common.threads);
   command.insert(command.end(), {"--sequences", std::to_string(count.count)});
   const ServerProcess process(command);
   FrameChannel channel(process.from(), process.to(), "the server");

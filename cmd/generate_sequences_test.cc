@@ -1,4 +1,5 @@
 // Several texts generated in step by a client and a server in two processes, and what is refused.
+#include <filesystem>
 #include <string>
 
 #include "ckks/base/files/json.h"
@@ -73,6 +74,9 @@ TEST_CASE("what no server could do is refused in one line") {
   check_refused("generate_sequences --model " + kModel + " --prompts " + kPrompts, "--keys");
   check_refused(arguments("--model " + kModel), "--prompts");
   check_refused(arguments("--shape pythia-70m"), "--sequences");
+  check_refused(arguments("--shape llama-7b --sequences 2"), "one of pythia-70m, pythia-1.4b");
+  check_refused(arguments("--shape pythia-70m --layers 7 --sequences 2"), "has 6 layers, not 7");
+  check_refused(of_model("--context 16"), "--context is for --shape");
   check_refused(of_model("--shape pythia-70m"), "exactly one");
   check_refused(of_model("--top-k 2"), "--temperature");
   check_refused(of_model("--sequences 2"), "3 prompts");
@@ -86,6 +90,12 @@ TEST_CASE("what no server could do is refused in one line") {
   const Outcome other = run_command_line(of_model("--sequences 8 --tokens 2"));
   CHECK(other.exit_code == 2);
   CHECK(other.err.find("lacks the key") != std::string::npos);
+  // The keys of a secret that is elsewhere stay.
+  const std::string secret = path_of("keys/secret.key"), away = path_of("secret.key");
+  std::filesystem::rename(secret, away);
+  check_refused(of_model("--tokens 2"), "evaluation.keys exists already");
+  std::filesystem::rename(away, secret);
+  output_of(of_model("--tokens 2"));
 }
 
 }  // namespace

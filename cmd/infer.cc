@@ -30,31 +30,36 @@
 namespace psm::cmd {
 namespace {
 
-// A file of prompts, and where its answers go. Everything about it that can be known to fail is refused here.
+// A file of prompts, and where its answers go. Everything about it that can be known to fail is refused here. The
+// file is open only while it runs: there may be more of them than a process may open.
 class Request {
  public:
   struct Paths {
     std::string shown, in, out, state;  // `shown`: as the user named it
   };
 
-  Request(Paths paths, const Deployment& deployment, const PlanEnds& ends, const std::string& model)
+  Request(Paths paths, const wire::CiphertextReader& file, const Deployment& deployment, const PlanEnds& ends,
+          const std::string& model)
       : paths_(std::move(paths)),
         deployment_(deployment),
-        reader_(paths_.in, *deployment.context, kMaxCiphertexts),
-        note_(CiphertextNote::parse(reader_.note(), paths_.shown)),
-        groups_(require_groups(reader_, note_, ends.inputs, *deployment.context, deployment.model_fingerprint,
+        keys_(file.fingerprint()),
+        checksum_(file.checksum()),
+        note_(CiphertextNote::parse(file.note(), paths_.shown)),
+        groups_(require_groups(file, note_, ends.inputs, *deployment.context, deployment.model_fingerprint,
                                paths_.shown, model)),
-        state_(paths_.state, deployment, reader_, groups_) {
+        state_(paths_.state, deployment, file, groups_) {
     AtomicFile probe(paths_.out);
   }
 
   const Paths& paths() const { return paths_; }
   size_t groups() const { return groups_; }
-  ckks::Fingerprint keys() const { return reader_.fingerprint(); }
+  ckks::Fingerprint keys() const { return keys_; }
 
   // Runs the groups that are not finished yet and writes the answers; what is finished is kept, whatever the
   // next group brings. `before`: groups of earlier requests.
   void run(Server& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before) {
+    wire::CiphertextReader file(paths_.in, *deployment_.context, kMaxCiphertexts);
+    if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
     for (size_t group = state_.finished_groups(); group < groups_; ++group) {
       const auto keep_and_stop = [&](const char* why, Error::Kind kind) {
         write_answers(ends);
@@ -63,7 +68,7 @@ class Request {
                     kind);
       };
       try {
-        run_group(group, server, figures, progress, before + group);
+        run_group(file, group, server, figures, progress, before + group);
       } catch (const Error& error) {
         if (group == 0) throw;
         keep_and_stop(error.what(), error.kind());
@@ -77,7 +82,8 @@ class Request {
   }
 
  private:
-  void run_group(size_t group, Server& server, RunFigures& figures, Progress& progress, size_t before) {
+  void run_group(wire::CiphertextReader& file, size_t group, Server& server, RunFigures& figures,
+                 Progress& progress, size_t before) {
     program::RunOptions options;
     options.progress = [&](size_t done, size_t total) {
       progress.set(static_cast<double>(before * total + done));
@@ -89,7 +95,7 @@ class Request {
     } else {
       std::map<std::string, ckks::Ciphertext> inputs;
       for (size_t i = 0; i < note_.names.size(); ++i)
-        inputs.emplace(note_.names[i], reader_.load(group * note_.names.size() + i));
+        inputs.emplace(note_.names[i], file.load(group * note_.names.size() + i));
       result = server.run(inputs, options);
       figures.add_pass(result);
     }
@@ -99,7 +105,7 @@ class Request {
   void write_answers(const PlanEnds& ends) const {
     CiphertextNote answer = note_;
     answer.names = names_of(ends.outputs);
-    wire::CiphertextWriter writer(paths_.out, *deployment_.context, keys(), answer.text());
+    wire::CiphertextWriter writer(paths_.out, *deployment_.context, keys_, answer.text());
     for (const auto& outputs : state_.answers()) {
       for (const std::string& name : answer.names) writer.write(outputs.at(name));
     }
@@ -108,15 +114,30 @@ class Request {
 
   Paths paths_;
   const Deployment& deployment_;
-  wire::CiphertextReader reader_;
+  ckks::Fingerprint keys_;
+  uint64_t checksum_;
   CiphertextNote note_;
   size_t groups_;
   InferenceState state_;
 };
 
-// One file; or of a folder all files whose answers are not there yet, or older, by name.
-std::vector<Request::Paths> requests(const std::string& in, const std::string& out,
-                                     const std::string& state) {
+// Whether `out` answers every group of this very request. What cannot be read answers none.
+bool is_answered(const std::string& in, const std::string& out, const ckks::Context& context) {
+  try {
+    const wire::CiphertextReader asked(in, context, kMaxCiphertexts), found(out, context, kMaxCiphertexts);
+    const CiphertextNote request = CiphertextNote::parse(asked.note(), in),
+                         answer = CiphertextNote::parse(found.note(), out);
+    // As many groups: a group has a ciphertext of each name.
+    return answer.request == request.request &&
+           found.heads().size() * request.names.size() == asked.heads().size() * answer.names.size();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// One file; or of a folder all files whose answers are not there yet, by name.
+std::vector<Request::Paths> requests(const std::string& in, const std::string& out, const std::string& state,
+                                     const ckks::Context& context) {
   namespace fs = std::filesystem;
   const std::string from = resolve_user_path(in), to = resolve_user_path(out),
                     states = state.empty() ? "" : resolve_user_path(state);
@@ -132,9 +153,9 @@ std::vector<Request::Paths> requests(const std::string& in, const std::string& o
     const std::string name = entry.path().filename();
     if (!entry.is_regular_file() || name.starts_with(".") || is_unfinished(name)) continue;
     any = true;
-    const fs::path answer = fs::path(to) / name;
-    if (fs::exists(answer) && fs::last_write_time(answer) >= entry.last_write_time()) continue;
-    all.push_back({(fs::path(in) / name).string(), entry.path().string(), answer.string(),
+    const std::string answer = (fs::path(to) / name).string();
+    if (is_answered(entry.path().string(), answer, context)) continue;
+    all.push_back({(fs::path(in) / name).string(), entry.path().string(), answer,
                    states.empty() ? "" : (fs::path(states) / name).string()});
   }
   if (failed) throw Error(message("cannot read ", in, ": ", failed.message()));
@@ -185,8 +206,9 @@ int infer(int argc, char** argv) {
   wire::EvaluationKeysReader key_reader(key_file, context);
   std::vector<std::unique_ptr<Request>> all;
   size_t groups = 0, most_groups = 0;
-  for (Request::Paths& paths : requests(in, out, state_path)) {
-    all.push_back(std::make_unique<Request>(std::move(paths), deployment, ends, model_path));
+  for (Request::Paths& paths : requests(in, out, state_path, context)) {
+    const wire::CiphertextReader file(paths.in, context, kMaxCiphertexts);
+    all.push_back(std::make_unique<Request>(std::move(paths), file, deployment, ends, model_path));
     if (key_reader.fingerprint() != all.back()->keys())
       throw Error(message(all.back()->paths().shown, " belongs to another key pair than ", keys_path));
     groups += all.back()->groups();

@@ -1,7 +1,6 @@
-#include "cmd/deployment/client/key_check.h"
-
 #include <filesystem>
 #include <functional>
+#include <iterator>
 #include <string>
 
 #include "ckks/base/error.h"
@@ -9,6 +8,7 @@
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
+#include "cmd/deployment/client/new_keys.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
@@ -91,12 +91,25 @@ TEST_CASE("one key of another secret is found, and without a bootstrap the messa
   }
 }
 
-TEST_CASE("the files of a pair that is not kept are removed, all of them") {
-  const KeyFiles files = make_files("removed", Wrong::kNone);
-  { NewKeyFiles(files).keep(); }
-  CHECK(std::filesystem::exists(files.secret));
-  { const NewKeyFiles unkept(files); }
-  CHECK(std::filesystem::is_empty(path_of("removed")));
+TEST_CASE("the files of a new pair are in their places when they are kept, and else nowhere") {
+  namespace fs = std::filesystem;
+  const KeyFiles files(path_of("made"));
+  const auto make = [&](bool keep) {
+    NewKeyFiles made(files);
+    for (const std::string& file : {made.files().secret, made.files().evaluation}) write_file(file, "a key");
+    CHECK_THROWS_WITH_AS(NewKeyFiles{files}, doctest::Contains("another process"), Error);
+    if (keep) made.keep();
+  };
+  make(false);
+  CHECK(fs::is_empty(path_of("made")));
+  make(true);
+  CHECK(std::distance(fs::directory_iterator(path_of("made")), {}) == 2);
+  CHECK(read_file(files.secret, 10) == "a key");
+  // What is there is never replaced, also where the secret key is elsewhere.
+  for (int i = 0; i < 2; ++i) {
+    CHECK_THROWS_WITH_AS(NewKeyFiles{files}, doctest::Contains("evaluation.keys exists already"), Error);
+    fs::remove(files.secret);
+  }
 }
 
 }  // namespace

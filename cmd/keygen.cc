@@ -1,7 +1,6 @@
 // The client makes its keys: the secret key, the public key, and the evaluation keys that the server needs to
 // run one model, and no others.
 #include <cstdio>
-#include <filesystem>
 
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
@@ -35,8 +34,6 @@ int keygen(int argc, char** argv) {
   const Deployment deployment(attention::load_checkpoint(resolve_user_path(model)), ring.spec());
   const ckks::Context& context = *deployment.context;
   ring.require_security(context);
-  require_no_keys(files);
-  std::filesystem::create_directories(resolve_user_path(out));
   std::printf("%s\n", context.describe().c_str());
 
   const NewKeys keys = make_key_files(files, context, deployment.keys, ends_of(deployment).text(),

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <iterator>
 #include <string>
 
 #include "ckks/base/files/file.h"
@@ -77,6 +78,32 @@ TEST_CASE("killed at twenty random moments and begun again, a run ends with the 
   // What the killed processes left of the answer went with its next writer.
   for (const auto& entry : std::filesystem::directory_iterator(path_of("")))
     CHECK(entry.path().filename().string().find("resumed.ct.") == std::string::npos);
+}
+
+TEST_CASE("keys whose maker was killed are not there, and can be made again") {
+  prepare();
+  namespace fs = std::filesystem;
+  const fs::path folder = path_of("killed_keys");
+  const std::string keygen = "keygen --model " + kModel + " --out " + folder.string() + kRing;
+  const auto begin = std::chrono::steady_clock::now();
+  REQUIRE(run_command_line(keygen).exit_code == 0);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto files = [&] { return std::distance(fs::directory_iterator(folder), {}); };
+  CHECK(files() == 5);
+  fs::remove_all(folder);
+
+  TrainingRandom random(static_cast<uint64_t>(begin.time_since_epoch().count()));
+  int begun = 0;
+  for (int kills = 0; kills < kKills / 2; ++kills) {
+    if (!killed(keygen, random.uniform(0.02, 0.8 * seconds))) fs::remove_all(folder);
+    if (!fs::exists(folder)) continue;
+    begun += fs::exists(folder / ".new-keys.part/secret.key");
+    CHECK(files() == 1);  // and nothing in its place
+  }
+  CHECK(begun > 0);
+  REQUIRE(run_command_line(keygen).exit_code == 0);
+  CHECK(files() == 5);
+  CHECK_FALSE(fs::exists(folder / ".new-keys.part"));
 }
 
 TEST_CASE("a model that changed between kill and resume is one line, and the state stays for the right one") {

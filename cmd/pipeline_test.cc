@@ -300,6 +300,8 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"keygen", "--model " + kModel + " --out " + path_of("k") + " --backend abacus", "abacus"},
       {"demo", "--model /nowhere.safetensors", "/nowhere.safetensors"},
       {"demo", "--text /nowhere.txt --prompt x", "/nowhere.txt"},
+      {"demo", "--save /nowhere/x", "cannot write"},
+      {"demo", "--prompt k0", "asks nothing"},
       {"keygen", "--out x", "--model is needed"},
       {"keygen", keygen_arguments(keys()), "exists already"},
       {"keygen", "--model " + path_of("truncated.safetensors") + " --out " + path_of("k"),

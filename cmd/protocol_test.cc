@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -273,6 +274,48 @@ TEST_CASE("of a folder every file is answered that has no answer yet, with the k
   CHECK(same.exit_code == 2);
   CHECK(same.err.find("one folder") != std::string::npos);
   CHECK(run("infer", infer("many", "prompts.ct")).exit_code == 2);
+}
+
+TEST_CASE("in a folder an answer is that of the very request under its name, and of all its groups") {
+  prepare();
+  namespace fs = std::filesystem;
+  const fs::path in = path_of("renewed"), out = path_of("renewed_answers");
+  fs::create_directory(in);
+  damage("prompts.ct", "renewed/a.ct", 3);
+  const auto answer = [] { return run("infer", infer("renewed", "renewed_answers")); };
+  for (int i = 0; i < 2; ++i) {  // what the first run left is not taken for all of it
+    const Outcome stopped = answer();
+    CHECK(stopped.exit_code == 2);
+    CHECK(stopped.err.find("a.ct has the answers of the first 1 of 2 groups") != std::string::npos);
+  }
+  // Times say nothing: what comes next is older than the answers.
+  const auto renew = [&](const std::string& name) {
+    fs::copy(path_of(name), in / "a.ct", fs::copy_options::overwrite_existing);
+    fs::last_write_time(in / "a.ct", fs::file_time_type::clock::now() - std::chrono::hours(1));
+    const Outcome outcome = answer();
+    REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+    return outcome.out;
+  };
+  CHECK(renew("prompts.ct").find("2 passes") != std::string::npos);
+  CHECK(read_file((out / "a.ct").string(), 1 << 26) == read_file(path_of(answers()), 1 << 26));
+  CHECK(renew("prompts.ct").find("has the answers of all files") != std::string::npos);
+  encrypt("newer.ct", kLengths);
+  CHECK(renew("newer.ct").find("2 passes") != std::string::npos);
+  CHECK(note_of("renewed_answers/a.ct").at("request", "note").string("request") ==
+        note_of("newer.ct").at("request", "note").string("request"));
+}
+
+TEST_CASE("a folder may hold more files than a process may open") {
+  prepare();
+  const std::filesystem::path in = path_of("crowd");
+  std::filesystem::create_directory(in);
+  for (int i = 0; i < 64; ++i)
+    std::filesystem::create_hard_link(path_of("prompts.ct"), in / message(i, ".ct"));
+  const Outcome outcome =
+      run_command_line("infer " + infer("crowd", "crowd_answers", damaged_keys()), "ulimit -n 32; ");
+  CHECK(outcome.exit_code == 2);
+  CAPTURE(outcome.err);
+  CHECK(outcome.err.find("damaged.keys") != std::string::npos);  // all files were in order
 }
 
 TEST_CASE("a group that is in the state is not run again") {

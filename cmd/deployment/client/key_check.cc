@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <complex>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <string>
@@ -180,14 +179,6 @@ class Check {
 };
 
 }  // namespace
-
-NewKeyFiles::~NewKeyFiles() {
-  if (kept_) return;
-  for (const std::string& file :
-       {files_.secret, files_.public_key, files_.evaluation, files_.plan, files_.sharing}) {
-    std::remove(file.c_str());
-  }
-}
 
 KeyCheck check_keys(const KeyFiles& files, const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
                     const ckks::SparseBootstrapPlan* sparse, size_t bootstrap_bytes) {

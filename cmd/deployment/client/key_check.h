@@ -11,20 +11,6 @@
 
 namespace psm::cmd {
 
-// The files of a key pair that is being made: removes them all when it goes, unless they were kept.
-class NewKeyFiles {
- public:
-  explicit NewKeyFiles(const KeyFiles& files) : files_(files) {}
-  NewKeyFiles(const NewKeyFiles&) = delete;
-  NewKeyFiles& operator=(const NewKeyFiles&) = delete;
-  ~NewKeyFiles();
-  void keep() { kept_ = true; }
-
- private:
-  const KeyFiles& files_;
-  bool kept_ = false;
-};
-
 struct KeyCheck {
   size_t keys = 0;  // for products and rotations that were tested one by one
   // Where there is a bootstrap and memory for it; else its keys are among those above.

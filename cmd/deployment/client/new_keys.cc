@@ -1,6 +1,14 @@
 #include "cmd/deployment/client/new_keys.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <system_error>
+#include <vector>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -13,19 +21,64 @@
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
+namespace {
 
-void require_no_keys(const KeyFiles& files) {
-  for (const std::string& file :
-       {files.secret, files.public_key, files.evaluation, files.plan, files.sharing}) {
-    if (std::filesystem::exists(file))
-      throw Error(message(file, " exists already; give another --out, or remove the old keys first"));
-  }
+namespace fs = std::filesystem;
+
+// All files of a pair, the secret key last.
+std::vector<std::string> all_of(const KeyFiles& files) {
+  return {files.evaluation, files.public_key, files.plan, files.sharing, files.secret};
 }
 
-NewKeys make_key_files(const KeyFiles& files, const ckks::Context& context, const ckks::KeyRequest& request,
+fs::path folder_of(const KeyFiles& files) { return fs::path(files.secret).parent_path(); }
+
+}  // namespace
+
+NewKeyFiles::Folder::Folder(const std::string& path) {
+  fs::create_directories(path);
+  descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw Error(message("cannot open ", path, ": ", std::strerror(errno)));
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor);
+  throw Error(message("another process is making keys in ", path));
+}
+
+NewKeyFiles::Folder::~Folder() { ::close(descriptor); }
+
+NewKeyFiles::NewKeyFiles(const KeyFiles& places)
+    : places_(places),
+      making_((folder_of(places) / ".new-keys.part").string()),
+      files_(making_),
+      folder_(folder_of(places).string()) {
+  for (const std::string& file : all_of(places)) {
+    if (fs::exists(file))
+      throw Error(message(file, " exists already; give another folder, or remove the old keys first"));
+  }
+  fs::remove_all(making_);
+  fs::create_directory(making_);
+}
+
+NewKeyFiles::~NewKeyFiles() {
+  std::error_code ignored;
+  fs::remove_all(making_, ignored);
+}
+
+void NewKeyFiles::keep() {
+  const std::vector<std::string> from = all_of(files_), to = all_of(places_);
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (fs::exists(from[i])) fs::rename(from[i], to[i]);  // not every pair has a plan
+  }
+  if (::fsync(folder_.descriptor) != 0)
+    throw Error(message("cannot make sure of the names of ", places_.secret,
+                        " and the files beside it: ", std::strerror(errno)),
+                Error::Kind::kFailed);
+}
+
+NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context, const ckks::KeyRequest& request,
                        const std::string& plan, const ckks::BootstrapPlan* bootstrap,
                        const ckks::SparseBootstrapPlan* sparse, size_t server_bytes) {
-  NewKeyFiles made(files);
+  NewKeyFiles made(places);
+  const KeyFiles& files = made.files();
   NewKeys keys;
   const double start = seconds_now();
   const ckks::SecretKey secret = ckks::SecretKey::generate(context);

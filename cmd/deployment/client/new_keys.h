@@ -22,13 +22,41 @@ struct NewKeys {
   std::string text(const ckks::Context& context, const ckks::KeyRequest& request) const;  // two lines
 };
 
-// Throws Error if one of the files is there already.
-void require_no_keys(const KeyFiles& files);
+// The files of a key pair that is being made, in a folder inside the pair's: a process that is killed leaves no part
+// of a pair in its place, and what it leaves goes when keys are made there again.
+class NewKeyFiles {
+ public:
+  // Makes the pair's folder unless it is there. Throws Error if one of the files is there already, or another
+  // process is making them (where the file system has locks).
+  explicit NewKeyFiles(const KeyFiles& places);
+  ~NewKeyFiles();
+  NewKeyFiles(const NewKeyFiles&) = delete;
+  NewKeyFiles& operator=(const NewKeyFiles&) = delete;
+
+  const KeyFiles& files() const { return files_; }
+  // Moves all to their places, the secret key last: where it is, the pair is whole. Else they are removed.
+  void keep();
+
+ private:
+  // Open and locked.
+  struct Folder {
+    explicit Folder(const std::string& path);
+    ~Folder();
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    int descriptor;
+  };
+
+  const KeyFiles places_;
+  const std::string making_;  // the inner folder
+  const KeyFiles files_;
+  const Folder folder_;
+};
 
 // `plan`: the content of the file of that name, unless it is empty. Both bootstraps may be null;
-// `server_bytes`: what a bootstrap with all keys takes. Throws Error, and leaves no file, if the keys fail
-// their test.
-NewKeys make_key_files(const KeyFiles& files, const ckks::Context& context, const ckks::KeyRequest& request,
+// `server_bytes`: what a bootstrap with all keys takes. Throws Error, and leaves no file, if there are keys
+// already, or if the new ones fail their test.
+NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context, const ckks::KeyRequest& request,
                        const std::string& plan, const ckks::BootstrapPlan* bootstrap,
                        const ckks::SparseBootstrapPlan* sparse, size_t server_bytes);
 
