@@ -81,11 +81,11 @@ class Pool {
     }
   }
 
-  void trim(size_t keep) {
+  void trim() {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const bool secret : {false, true}) {
       Side& side = sides_[secret];
-      while (pooled_ > keep) {
+      while (pooled_ > 0) {
         const auto [begin, bytes] = side.touched.largest();
         if (begin == nullptr || !give_back(begin, bytes, secret)) break;
         side.untouched.add(side.touched.take(bytes), bytes);
@@ -94,17 +94,9 @@ class Pool {
     }
   }
 
-  void set_limit(size_t bytes) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      limit_ = bytes;
-    }
-    trim(bytes);
-  }
-
-  void raise_limit(size_t bytes) {
+  void make_room(size_t bytes) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    limit_ = std::max(limit_, bytes);
+    limit_ = std::max(limit_, pooled_ + whole(bytes, kPage));
   }
 
   buffer_pool::Statistics statistics() {
@@ -203,8 +195,7 @@ void copy_words(Buffer& to, size_t to_place, const Buffer& from, size_t from_pla
 
 buffer_pool::Statistics buffer_pool::statistics() { return pool().statistics(); }
 void buffer_pool::reset_peak() { pool().reset_peak(); }
-void buffer_pool::set_pooled_limit(size_t bytes) { pool().set_limit(bytes); }
-void buffer_pool::raise_pooled_limit(size_t bytes) { pool().raise_limit(bytes); }
-void buffer_pool::trim() { pool().trim(0); }
+void buffer_pool::make_room(size_t bytes) { pool().make_room(bytes); }
+void buffer_pool::trim() { pool().trim(); }
 
 }  // namespace psm

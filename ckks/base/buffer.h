@@ -77,11 +77,10 @@ Statistics statistics();
 // Lets the peak count from what is in use now.
 void reset_peak();
 
-// Memory that free buffers may keep; what is freed beyond it goes back to the system. 2 GiB at first: what a
-// bootstrap at N = 2^16 takes and returns.
-void set_pooled_limit(size_t bytes);
-// Sets the limit if it is lower.
-void raise_pooled_limit(size_t bytes);
+// Free buffers keep up to 2 GiB of memory, what a bootstrap at N = 2^16 takes and returns; what is freed beyond
+// goes back to the system. This raises that limit, where it must be, so that a buffer of so many bytes is kept
+// beside what the pool holds now.
+void make_room(size_t bytes);
 // Gives the memory of all free buffers back to the system.
 void trim();
 

@@ -9,9 +9,7 @@ constexpr size_t kPageWords = (size_t{4} << 10) / sizeof(uint64_t);
 
 }  // namespace
 
-TouchedMemory::TouchedMemory(size_t bytes) {
-  buffer_pool::raise_pooled_limit(bytes);
-  memory_ = Buffer(bytes / sizeof(uint64_t));
+TouchedMemory::TouchedMemory(size_t bytes) : memory_(bytes / sizeof(uint64_t)) {
   thread_ = std::thread([this] {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = Clock::now();
@@ -21,7 +19,10 @@ TouchedMemory::TouchedMemory(size_t bytes) {
   });
 }
 
-TouchedMemory::~TouchedMemory() { finish(); }
+TouchedMemory::~TouchedMemory() {
+  finish();
+  buffer_pool::make_room(memory_.size() * sizeof(uint64_t));
+}
 
 double TouchedMemory::finish() {
   if (thread_.joinable()) thread_.join();

@@ -2,8 +2,8 @@
 //
 // The system clears a page when it is first written to, which at N = 2^16 takes as long as the arithmetic of
 // a first pass. Whoever knows how much will be wanted constructs this before keys are made or read: a thread
-// of its own touches the pages meanwhile. Destruction waits for it and hands them to the pool, whose limit is
-// raised so that it keeps them.
+// of its own touches the pages meanwhile. Destruction waits for it and hands them to the pool, which makes room for
+// them.
 #pragma once
 
 #include <cstddef>

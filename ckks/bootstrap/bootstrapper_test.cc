@@ -4,61 +4,52 @@
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/precision.h"
-#include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
 
-// Keys and machines over an insecure small ring; made once.
-struct Fixture {
-  Context context{insecure_bootstrappable(10)};
-  Encoder encoder{context};
-  SecretKey secret = SecretKey::generate(context);
-  KeyGenerator generator{secret};
+struct Fixture : TestParty {
+  explicit Fixture(const ParameterSpec& spec) : TestParty(spec) {
+    add_keys(bootstrapper.plan().key_request());
+  }
+
+  Ciphertext encrypt(const Slots& z, Level level) {
+    return expand(SeededEncryptor(secret).encrypt(encoder.encode(z, level)));
+  }
+  Ciphertext bootstrapped(const Slots& z) {
+    return bootstrapper.apply(*evaluator, encrypt(z, context.entry_level()));
+  }
+
   Bootstrapper bootstrapper{context, encoder};
-  EvaluationKeys keys = generator.evaluation_keys(bootstrapper.plan().key_request());
-  Evaluator evaluator{context, keys};
-  SeededEncryptor encryptor{secret};
-  Decryptor decryptor{secret, encoder};
 };
 
+// Made once.
 Fixture& fixture() {
-  static Fixture instance;
+  static Fixture instance(insecure_bootstrappable(10));
   return instance;
-}
-
-Ciphertext encrypt(const std::vector<Complex>& z, Level level) {
-  Fixture& f = fixture();
-  return expand(f.encryptor.encrypt(f.encoder.encode(z, level)));
 }
 
 TEST_CASE("bootstrapping brings uniform complex slots from the entry level back to the compute level") {
   Fixture& f = fixture();
   const std::vector<Complex> z = uniform_vector(f.context.slots(), 1);
-  const Ciphertext out = f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.entry_level()));
+  const Ciphertext out = f.bootstrapped(z);
   CHECK(out.level() == f.context.compute_level());
   CHECK(out.scale() == f.context.scale(f.context.compute_level()));
-  const Precision p = precision(f.decryptor.decrypt(out), z);
+  const Precision p = precision(f.decrypt(out), z);
   MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
   CHECK(p.mean > 21.5);
   CHECK(p.worst > 19.5);
 }
 
 TEST_CASE("under a dense main secret and the ephemeral sparse one as well") {
-  const Context context(insecure_version(secure_n16_dense(), 10));
-  const Encoder encoder(context);
-  const SecretKey secret = SecretKey::generate(context);
-  const Bootstrapper bootstrapper(context, encoder);
-  const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
-  const Evaluator evaluator(context, keys);
-  const std::vector<Complex> z = uniform_vector(context.slots(), 5);
-  const Ciphertext in = expand(SeededEncryptor(secret).encrypt(encoder.encode(z, context.entry_level())));
-  const Ciphertext out = bootstrapper.apply(evaluator, in);
-  CHECK(out.level() - context.entry_level() == 13);
-  const Precision p = precision(Decryptor(secret, encoder).decrypt(out), z);
+  Fixture f(insecure_version(secure_n16_dense(), 10));
+  const std::vector<Complex> z = uniform_vector(f.context.slots(), 5);
+  const Ciphertext out = f.bootstrapped(z);
+  CHECK(out.level() - f.context.entry_level() == 13);
+  const Precision p = precision(f.decrypt(out), z);
   MESSAGE("mean ", p.mean, " bits, worst ", p.worst, " bits");
   CHECK(p.mean > 18.5);
   CHECK(p.worst > 17);
@@ -68,8 +59,8 @@ TEST_CASE("constant vectors keep their precision, zero and the ends of the range
   Fixture& f = fixture();
   for (const Complex value : {Complex(0), Complex(1, 1), Complex(-1, 0.5), Complex(0.3, -0.7)}) {
     const std::vector<Complex> z(f.context.slots(), value);
-    const Ciphertext out = f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.entry_level()));
-    const Precision p = precision(f.decryptor.decrypt(out), z);
+    const Ciphertext out = f.bootstrapped(z);
+    const Precision p = precision(f.decrypt(out), z);
     MESSAGE(value.real(), " + ", value.imag(), " i: mean ", p.mean, " bits, worst ", p.worst, " bits");
     CHECK(p.mean > 19);
     CHECK(p.worst > 18);
@@ -79,9 +70,9 @@ TEST_CASE("constant vectors keep their precision, zero and the ends of the range
 TEST_CASE("a ciphertext above the entry level is brought down exactly, and results bootstrap again") {
   Fixture& f = fixture();
   const std::vector<Complex> z = uniform_vector(f.context.slots(), 2);
-  const Ciphertext once = f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.compute_level()));
-  const Ciphertext twice = f.bootstrapper.apply(f.evaluator, once);
-  CHECK(precision(f.decryptor.decrypt(twice), z).mean > 18.5);
+  const Ciphertext once = f.bootstrapper.apply(*f.evaluator, f.encrypt(z, f.context.compute_level()));
+  const Ciphertext twice = f.bootstrapper.apply(*f.evaluator, once);
+  CHECK(precision(f.decrypt(twice), z).mean > 18.5);
 }
 
 TEST_CASE("the one key under the ephemeral secret exists at modulus q_0 p_0 only") {
@@ -95,8 +86,7 @@ TEST_CASE("the one key under the ephemeral secret exists at modulus q_0 p_0 only
 TEST_CASE("beyond the range [-1, 1] the error grows like the cube") {
   Fixture& f = fixture();
   const std::vector<Complex> z(f.context.slots(), Complex(4, 0));
-  const std::vector<Complex> out =
-      f.decryptor.decrypt(f.bootstrapper.apply(f.evaluator, encrypt(z, f.context.entry_level())));
+  const std::vector<Complex> out = f.decrypt(f.bootstrapped(z));
   // gain sin(2 pi 4 / R) / (2 pi) - 4 = (3/4 4 - 4^3) (2 pi / R)^2 / 6, nearly.
   const double ratio = f.bootstrapper.plan().eval_mod().polynomial().spec().message_ratio;
   const double expected = (3.0 - 64.0) * std::pow(2 * M_PI / ratio, 2) / 6;
@@ -105,8 +95,8 @@ TEST_CASE("beyond the range [-1, 1] the error grows like the cube") {
 
 TEST_CASE("below the entry level bootstrapping is refused") {
   Fixture& f = fixture();
-  const Ciphertext low = encrypt(uniform_vector(f.context.slots(), 3), f.context.entry_level() - 1);
-  CHECK_THROWS_AS(f.bootstrapper.apply(f.evaluator, low), Error);
+  const Ciphertext low = f.encrypt(uniform_vector(f.context.slots(), 3), f.context.entry_level() - 1);
+  CHECK_THROWS_AS(f.bootstrapper.apply(*f.evaluator, low), Error);
 }
 
 TEST_CASE("a missing key is named before anything is computed wrongly") {
@@ -114,7 +104,7 @@ TEST_CASE("a missing key is named before anything is computed wrongly") {
   EvaluationKeys empty;
   empty.fingerprint = f.keys.fingerprint;
   const Evaluator evaluator(f.context, empty);
-  CHECK_THROWS_AS(f.bootstrapper.apply(evaluator, encrypt(uniform_vector(f.context.slots(), 4), 3)), Error);
+  CHECK_THROWS_AS(f.bootstrapper.apply(evaluator, f.encrypt(uniform_vector(f.context.slots(), 4), 3)), Error);
 }
 
 TEST_CASE("parameters without bootstrapping levels are refused") {
@@ -135,7 +125,7 @@ TEST_CASE("shapes that no bootstrap fits are refused: parameters may come from a
   refused([](ParameterSpec& s) { s.stc_levels = 1; });  // 2^8 - 1 diagonals here, 2^16 - 1 at N = 2^16
   refused([](ParameterSpec& s) { s.cts_levels = 1; });
   refused([](ParameterSpec& s) { s.evalmod_levels = 7; });
-  for (int weight = 1; weight < 4; ++weight) {
+  for (const int weight : {1, 2, 3, 33, 40, 64}) {  // more multiples of q_0 than EvalMod removes, from 33 on
     refused([&](ParameterSpec& s) { s.encapsulation_hamming_weight = weight; });
   }
   refused([](ParameterSpec& s) { s.q0_bits = 41; });
@@ -153,6 +143,8 @@ TEST_CASE(
         "bootstrap, leaves "
         "its slot 13 bits");
   const BootstrapCost cost = plan.cost();
+  CHECK(cost.hoisted_rotations == 58);
+  CHECK(cost.giant_rotations == 31 + 7 + 3 + 3 + 3 + 3 + 4);
   CHECK(cost.relinearisations == 22);
   CHECK(cost.plaintext_products == 1023 + 64 + 16 + 31 + 31 + 15);
   CHECK(plan.key_bytes() < size_t{6} << 30);

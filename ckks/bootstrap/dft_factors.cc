@@ -1,6 +1,5 @@
 #include "ckks/bootstrap/dft_factors.h"
 
-#include <bit>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -143,17 +142,6 @@ std::vector<Complex> slots_of_coefficients(std::span<const Complex> w) {
     }
   }
   return z;
-}
-
-std::vector<Complex> bit_reversed(std::span<const Complex> x) {
-  const int bits = std::bit_width(x.size()) - 1;
-  std::vector<Complex> out(x.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    size_t reversed = 0;
-    for (int b = 0; b < bits; ++b) reversed |= ((i >> b) & 1) << (bits - 1 - b);
-    out[reversed] = x[i];
-  }
-  return out;
 }
 
 }  // namespace psm::ckks

@@ -57,8 +57,7 @@ std::vector<int> split_butterflies(int log_slots, int factors, bool larger_first
 constexpr int kMostNotRepeating = 6, kMostRepeating = 10;
 std::vector<int> slots_to_coeffs_butterflies(int log_slots, int factors);
 
-// The definition, for tests: z_j = sum_k w_k zeta^(5^j k), and the bit reversal.
+// U w by its definition, term by term.
 std::vector<Complex> slots_of_coefficients(std::span<const Complex> w);
-std::vector<Complex> bit_reversed(std::span<const Complex> x);
 
 }  // namespace psm::ckks

@@ -1,24 +1,24 @@
 #include "ckks/bootstrap/dft_factors.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
+#include "ckks/bootstrap/precision.h"
+#include "ckks/ring/arithmetic/ntt.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
 
-std::vector<Complex> sample(int n) {
-  std::vector<Complex> x(n);
-  for (int j = 0; j < n; ++j) x[j] = {std::sin(1.7 * j + 0.3), std::cos(2.9 * j * j)};
-  return x;
-}
-
 std::vector<Complex> rotated(const std::vector<Complex>& x, int by) {
   const int n = static_cast<int>(x.size());
   std::vector<Complex> out(n);
   for (int j = 0; j < n; ++j) out[j] = x[(j + by) & (n - 1)];
+  return out;
+}
+
+std::vector<Complex> bit_reversed(const std::vector<Complex>& x, int log_slots) {
+  std::vector<Complex> out(x.size());
+  for (size_t i = 0; i < x.size(); ++i) out[reverse_bits(i, log_slots)] = x[i];
   return out;
 }
 
@@ -35,27 +35,27 @@ double distance(const std::vector<Complex>& a, const std::vector<Complex>& b) {
 
 TEST_CASE("the factors of SlotsToCoeffs make slots the bit-reversed coefficients of what they leave") {
   const int log_slots = 7;
-  const std::vector<Complex> z = sample(1 << log_slots);
+  const std::vector<Complex> z = uniform_vector(1 << log_slots, 1);
   for (const std::vector<int>& split : {std::vector<int>{7}, {3, 4}, {2, 2, 3}, {1, 1, 1, 1, 1, 1, 1}}) {
     const DftFactors factors = slots_to_coeffs_factors(log_slots, split);
     const std::vector<Complex> slots = apply(factors, rotated(z, -factors.shift));
-    CHECK(distance(slots, slots_of_coefficients(bit_reversed(z))) < 1e-12);
+    CHECK(distance(slots, slots_of_coefficients(bit_reversed(z, log_slots))) < 1e-12);
   }
 }
 
 TEST_CASE("the factors of CoeffsToSlots bring the bit-reversed coefficients into slots") {
   const int log_slots = 7;
-  const std::vector<Complex> w = sample(1 << log_slots);
+  const std::vector<Complex> w = uniform_vector(1 << log_slots, 1);
   for (const std::vector<int>& split : {std::vector<int>{7}, {4, 3}, {2, 2, 2, 1}}) {
     const DftFactors factors = coeffs_to_slots_factors(log_slots, split);
     const std::vector<Complex> out = apply(factors, slots_of_coefficients(w));
-    CHECK(distance(rotated(out, -factors.shift), bit_reversed(w)) < 1e-12);
+    CHECK(distance(rotated(out, -factors.shift), bit_reversed(w, log_slots)) < 1e-12);
   }
 }
 
 TEST_CASE("one rotation before SlotsToCoeffs makes the round trip the identity") {
   const int log_slots = 10;
-  const std::vector<Complex> z = sample(1 << log_slots);
+  const std::vector<Complex> z = uniform_vector(1 << log_slots, 1);
   const DftFactors down = slots_to_coeffs_factors(log_slots, split_butterflies(log_slots, 3, false));
   const DftFactors up = coeffs_to_slots_factors(log_slots, split_butterflies(log_slots, 4, true));
   CHECK(distance(apply(up, apply(down, rotated(z, -down.shift - up.shift))), z) < 1e-12);

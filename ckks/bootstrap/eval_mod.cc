@@ -89,7 +89,7 @@ double EvalMod::sine_error() const {
 
 int EvalMod::exact_up_to() const {
   const double bound = 1.25 * sine_error();
-  int i = 0;
+  int i = -1;
   while (i < spec_.k && std::max(max_error(i + 1), max_error(-i - 1)) < bound) ++i;
   return i;
 }

@@ -61,7 +61,8 @@ class EvalMod {
   double max_error(int i) const;
   // The same for an exact sine: the part of the error that no fit can remove.
   double sine_error() const;
-  // The largest integer up to which, in absolute value, the fit adds less than a quarter to the sine's error.
+  // The largest integer up to which, in absolute value, the fit adds less than a quarter to the sine's error;
+  // -1 if it adds more over 0.
   int exact_up_to() const;
   // -log2 of the largest error over all integers up to K.
   double least_bits() const;

@@ -38,6 +38,16 @@ TEST_CASE("over the improbable integers up to K the value keeps at least 13 bits
   for (int i = -16; i <= 16; ++i) CHECK(-std::log2(eval_mod.max_error(i)) >= eval_mod.least_bits());
 }
 
+TEST_CASE("of too many integers the fit is exact over none, and that is said") {
+  EvalModSpec spec;
+  spec.k = 32;
+  spec.summands = 65;
+  const EvalMod eval_mod(spec);
+  CHECK(eval_mod.exact_up_to() == -1);
+  CHECK(eval_mod.max_error(0) > 1.25 * eval_mod.sine_error());
+  CHECK(eval_mod.least_bits() < 0);
+}
+
 TEST_CASE("the double angles reproduce the sine") {
   const EvalMod eval_mod({});
   for (double u = -8; u <= 8; u += 1) {

@@ -14,6 +14,8 @@ namespace {
 // Below, the series of EvalMod has more coefficients than the points it is fitted on.
 constexpr int kMinEphemeralWeight = 4;
 constexpr double kMinMessageRatio = 8;  // EvalMod's own bound
+// What a slot must keep over the largest integers, unless the sine alone leaves it less; the shipped sets keep 13.
+constexpr double kMinLeastBits = 10;
 
 EvalModSpec eval_mod_spec(const Context& context) {
   EvalModSpec spec;
@@ -135,6 +137,12 @@ EvalModStage::EvalModStage(const Context& context)
   if (eval_mod_.depth() != spec.evalmod_levels) {
     throw Error(message("parameters '", spec.name, "' have ", spec.evalmod_levels,
                         " levels for EvalMod, which takes ", eval_mod_.depth()));
+  }
+  const int exact = eval_mod_.exact_up_to();
+  if (exact < 0 || (exact < eval_mod_.spec().k && eval_mod_.least_bits() < kMinLeastBits)) {
+    throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",
+                        spec.encapsulation_hamming_weight, ": multiples of q_0 up to ", eval_mod_.spec().k,
+                        " are more than EvalMod of degree ", eval_mod_.spec().degree, " removes; use 32"));
   }
   // d_r must come out with scale gain * S_c: square roots upwards give the scale of d_0.
   const Level last = context.compute_level();

@@ -1,4 +1,4 @@
-// Engine: who computes with ciphertexts. A dozen operations on whole polynomials, which is all that the
+// Engine: who computes with ciphertexts. Some twenty operations on whole polynomials, which is all that the
 // evaluator, linear maps, series, bootstraps and encrypted programs do to residues. Levels, scales, keys,
 // schedules and refusals are theirs; an engine knows bases and residues.
 //

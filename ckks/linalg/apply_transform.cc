@@ -100,11 +100,18 @@ std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
                                          std::span<const Ciphertext* const> inputs, const Lone& lone_weights,
                                          const Block& block_weights) const {
   const Context& context = evaluator.context();
+  PSM_CHECK(!inputs.empty());
+  const Fingerprint owner{context.fingerprint(), inputs[0]->fingerprint.key};
   std::vector<Hoisted> hoisted(inputs.size());
   std::vector<GaloisStep> galois_steps;  // of each source
   for (const TransformSchedule::Source& source : schedule.sources) {
     PSM_CHECK(source.input >= 0 && source.input < static_cast<int>(inputs.size()), "input ", source.input);
     const Ciphertext& input = *inputs[source.input];
+    if (input.fingerprint != owner) {
+      throw Error(
+          "a transform's inputs belong to other parameters or to different key pairs; use the files of one "
+          "run");
+    }
     PSM_CHECK(input.level() == level && input.scale() == input_scale, "input at level ", input.level(),
               " and scale ", input.scale(), ", encoded for level ", level, " and scale ", input_scale);
     galois_steps.push_back(
@@ -126,7 +133,6 @@ std::vector<Ciphertext> Application::run(const Evaluator& evaluator,
   for (const int source : blocks.summed_sources) summed.push_back(source_of(source));
   const Engine& engine = evaluator.engine();
   const Scale sum_scale = before_rescale(output_scale, context.q(level));
-  const Fingerprint owner = inputs[0]->fingerprint;
   std::vector<Engine::Pair> pairs(schedule.accumulators.size());
   for (size_t b = 0; b < blocks.blocks.size(); ++b) {
     block_weights(b, [&](const WeightBlock& weights) { engine.add_weighted(pairs, summed, weights); });

@@ -1,33 +1,18 @@
 #include "ckks/linalg/apply_transform.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "ckks/base/error.h"
-#include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/encryptor.h"
-#include "ckks/scheme/client/key_generator.h"
+#include "ckks/linalg/testing/sample.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
 
-std::vector<Complex> sample(int n, double seed) {
-  std::vector<Complex> x(n);
-  for (int j = 0; j < n; ++j) x[j] = {std::sin(seed * j + 0.3), std::cos(seed + 2.9 * j * j)};
-  return x;
-}
-
-struct Fixture {
-  Context context{insecure_leveled(10, 5)};
-  Encoder encoder{context};
-  SecretKey secret = SecretKey::generate(context);
-  KeyGenerator generator{secret};
-  PublicKey public_key = generator.public_key();
-  Encryptor encryptor{context, public_key};
-  Decryptor decryptor{secret, encoder};
+struct Fixture : TestParty {
+  Fixture() : TestParty(insecure_leveled(10, 5)) {}
   Level level = context.max_level() - 1;
-
-  Ciphertext encrypt(const std::vector<Complex>& x) { return encryptor.encrypt(encoder.encode(x, level)); }
 
   // The largest error of the encrypted transform against its definition.
   double error(const LinearTransform& transform, const std::vector<std::vector<Complex>>& inputs) {
@@ -38,7 +23,7 @@ struct Fixture {
     const EvaluationKeys keys = generator.evaluation_keys(request);
     const Evaluator evaluator(context, keys);
     std::vector<Ciphertext> ciphertexts;
-    for (const auto& x : inputs) ciphertexts.push_back(encrypt(x));
+    for (const auto& x : inputs) ciphertexts.push_back(encrypt(x, level));
     std::vector<const Ciphertext*> pointers;
     for (const auto& c : ciphertexts) pointers.push_back(&c);
     const std::vector<Ciphertext> out = encoded.apply(evaluator, pointers);
@@ -47,9 +32,7 @@ struct Fixture {
     for (size_t o = 0; o < out.size(); ++o) {
       CHECK(out[o].level() == level - 1);
       CHECK(out[o].scale() == context.scale(level - 1));
-      const std::vector<Complex> values = decryptor.decrypt(out[o]);
-      for (size_t s = 0; s < values.size(); ++s)
-        worst = std::max(worst, std::abs(values[s] - expected[o][s]));
+      worst = std::max(worst, max_error(decrypt(out[o]), expected[o]));
     }
     return worst;
   }
@@ -117,7 +100,7 @@ TEST_CASE("encoded block by block for one use, the results have the same bits") 
   request_keys(schedule, f.context.chain(), f.level, request);
   const EvaluationKeys keys = f.generator.evaluation_keys(request);
   const Evaluator evaluator(f.context, keys);
-  const Ciphertext input = f.encrypt(sample(slots, 0.4));
+  const Ciphertext input = f.encrypt(sample(slots, 0.4), f.level);
   const Ciphertext* const inputs[] = {&input};
   const Scale scale = f.context.scale(f.level), output_scale = f.context.scale(f.level - 1);
   const EncodedTransform kept(f.context, f.encoder, transform, f.level, scale, output_scale);
@@ -164,6 +147,21 @@ TEST_CASE("a diagonal matrix takes no key at all") {
   CHECK(f.error(transform, {sample(slots, 0.77)}) < 0x1p-20);
 }
 
+TEST_CASE("inputs of another key pair or of other parameters are refused, rotated or not") {
+  Fixture& f = fixture();
+  const LinearTransform sum{
+      .terms = {{.input = 0, .weight = Plain::constant(1)}, {.input = 1, .weight = Plain::constant(1)}}};
+  const EncodedTransform encoded(f.context, f.encoder, sum, f.level, f.context.scale(f.level),
+                                 f.context.scale(f.level - 1));
+  Ciphertext a = f.encrypt(sample(f.context.slots(), 0.1), f.level), b = a.clone();
+  const Ciphertext* const inputs[] = {&a, &b};
+  CHECK(encoded.apply(*f.evaluator, inputs).size() == 1);
+  ++b.fingerprint.key;
+  CHECK_THROWS_AS(encoded.apply(*f.evaluator, inputs), Error);
+  for (Ciphertext* input : {&a, &b}) input->fingerprint = {f.context.fingerprint() + 1, 1};
+  CHECK_THROWS_AS(encoded.apply(*f.evaluator, inputs), Error);
+}
+
 TEST_CASE("a missing rotation key is refused before any work is done") {
   Fixture& f = fixture();
   const int slots = f.context.slots();
@@ -174,7 +172,7 @@ TEST_CASE("a missing rotation key is refused before any work is done") {
   EvaluationKeys none;
   none.fingerprint = f.secret.fingerprint();
   const Evaluator evaluator(f.context, none);
-  CHECK_THROWS_AS(encoded.apply(evaluator, f.encrypt(sample(slots, 0.1))), Error);
+  CHECK_THROWS_AS(encoded.apply(evaluator, f.encrypt(sample(slots, 0.1), f.level)), Error);
 }
 
 }  // namespace

@@ -50,14 +50,6 @@ DiagonalMatrix DiagonalMatrix::shifted(int by) const {
   return out;
 }
 
-DiagonalMatrix DiagonalMatrix::scaled(double factor) const {
-  DiagonalMatrix out = *this;
-  for (auto& [k, d] : out.diagonals_) {
-    for (Complex& value : d) value *= factor;
-  }
-  return out;
-}
-
 DiagonalMatrix DiagonalMatrix::rows_scaled(std::span<const Complex> by) const {
   DiagonalMatrix factor(slots_, static_cast<int>(by.size()));
   factor.add(0, by);

@@ -35,7 +35,6 @@ class DiagonalMatrix {
   DiagonalMatrix conjugated_by_rotation(int by) const;
   // M rot_by: every offset moves.
   DiagonalMatrix shifted(int by) const;
-  DiagonalMatrix scaled(double factor) const;
   // diag(by) M; `by` is one period, a power of two that divides slots().
   DiagonalMatrix rows_scaled(std::span<const Complex> by) const;
   // The same diagonals on more slots: what M does to vectors of period slots().

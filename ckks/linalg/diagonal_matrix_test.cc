@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ckks/linalg/testing/sample.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
-
-std::vector<Complex> sample(int n, double seed) {
-  std::vector<Complex> x(n);
-  for (int j = 0; j < n; ++j) x[j] = {std::sin(seed * j + 0.3), std::cos(seed + 2.9 * j * j)};
-  return x;
-}
 
 DiagonalMatrix matrix(int slots, int period, std::initializer_list<int> offsets) {
   DiagonalMatrix m(slots, period);

@@ -2,16 +2,11 @@
 
 #include <cmath>
 
+#include "ckks/linalg/testing/sample.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
-
-std::vector<Complex> sample(int n, double seed) {
-  std::vector<Complex> x(n);
-  for (int j = 0; j < n; ++j) x[j] = {std::sin(seed * j + 0.3), std::cos(seed + 2.9 * j * j)};
-  return x;
-}
 
 TEST_CASE("baby steps and giant steps compute the matrix, negative offsets included") {
   const int slots = 64;

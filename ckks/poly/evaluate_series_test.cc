@@ -3,41 +3,25 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/scheme/client/decryptor.h"
-#include "ckks/scheme/client/encryptor.h"
-#include "ckks/scheme/client/key_generator.h"
+#include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
 namespace psm::ckks {
 namespace {
 
-using Complex = std::complex<double>;
-
-struct Fixture {
-  Context context{insecure_leveled(10, 8)};
-  Encoder encoder{context};
-  SecretKey secret = SecretKey::generate(context);
-  KeyGenerator generator{secret};
-  PublicKey public_key = generator.public_key();
-  EvaluationKeys keys = [this] {
+struct Fixture : TestParty {
+  Fixture() : TestParty(insecure_leveled(10, 8)) {
     KeyRequest request;
     for (Level level = 1; level <= context.max_level(); ++level) request.need_relinearisation(level);
-    return generator.evaluation_keys(request);
-  }();
-  Evaluator evaluator{context, keys};
-  Encryptor encryptor{context, public_key};
-  Decryptor decryptor{secret, encoder};
-  std::vector<uint64_t> primes = [this] {
-    std::vector<uint64_t> out;
-    for (Level level = 0; level <= context.max_level(); ++level) out.push_back(context.q(level));
-    return out;
-  }();
-  std::vector<Complex> x = [this] {
-    std::vector<Complex> out(context.slots());
-    for (int s = 0; s < context.slots(); ++s) out[s] = std::sin(0.37 * s * s);
-    return out;
-  }();
-  Ciphertext encrypted = encryptor.encrypt(encoder.encode(x, context.max_level()));
+    add_keys(request);
+    for (Level level = 0; level <= context.max_level(); ++level) primes.push_back(context.q(level));
+    for (int s = 0; s < context.slots(); ++s) x.push_back(std::sin(0.37 * s * s));
+    encrypted = encrypt(x, context.max_level());
+  }
+
+  std::vector<uint64_t> primes;
+  Slots x;
+  Ciphertext encrypted;
 };
 
 Fixture& fixture() {
@@ -52,10 +36,10 @@ TEST_CASE("every slot of the result is the series at that slot, at the canonical
     for (int k = 0; k <= degree; ++k) p.coefficients.push_back(std::cos(1.3 * k + 0.4) / (1 + k));
     const Level top = f.context.max_level(), bottom = top - p.depth();
     const SeriesPlan plan = plan_series(p, top, f.context.scale(top), f.context.scale(bottom), f.primes);
-    const Ciphertext out = evaluate_series(f.evaluator, plan, f.encrypted);
+    const Ciphertext out = evaluate_series(*f.evaluator, plan, f.encrypted);
     CHECK(out.level() == bottom);
     CHECK(out.scale() == f.context.scale(bottom));
-    const std::vector<Complex> values = f.decryptor.decrypt(out);
+    const Slots values = f.decrypt(out);
     double worst = 0;
     for (int s = 0; s < f.context.slots(); ++s) {
       worst = std::max(worst, std::abs(values[s] - static_cast<double>(evaluate(p, f.x[s].real()))));

@@ -9,7 +9,6 @@
 namespace psm::ckks {
 namespace {
 
-constexpr int kMaxSources = 16;
 constexpr size_t kTile = 1024;
 
 // Product of the sources, without source `left_out` (or all of them for -1), modulo m.

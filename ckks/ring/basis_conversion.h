@@ -19,7 +19,9 @@ namespace psm::ckks {
 
 class BasisConverter {
  public:
-  // Prime indices of the ring (Ring::modulus); at most 16 sources.
+  static constexpr int kMaxSources = 16;
+
+  // Prime indices of the ring (Ring::modulus).
   BasisConverter(const Ring& ring, std::vector<int> sources, std::vector<int> targets);
 
   int source_count() const { return static_cast<int>(sources_.size()); }
@@ -34,7 +36,6 @@ class BasisConverter {
 
   // The constants of convert(): for each target D/r_i modulo it for all i, then -D; 1 / r_i in doubles.
   std::span<const uint64_t> matrix() const { return matrix_; }
-  std::span<const Modulus> target_moduli() const { return target_moduli_; }
   std::span<const double> reciprocals() const { return reciprocals_; }
 
   // Coefficients [begin, end) (multiples of 8): out[j] from y[i], the results of inverse_transform(i).

@@ -50,6 +50,7 @@ RnsPoly RnsPoly::clone_prefix(Basis basis) const {
 }
 
 RnsPoly RnsPoly::in(Memory* memory) const {
+  PSM_CHECK(!data_.is_zeroising(), "a secret stays in memory that is wiped");
   RnsPoly result(*ring_, basis_, form_, memory);
   result.copy_limbs(*this);
   return result;
@@ -136,7 +137,7 @@ void automorphism(RnsPoly& out, const RnsPoly& a, GaloisElement g) {
 }
 
 RnsPoly automorphism(const RnsPoly& a, GaloisElement g) {
-  RnsPoly out(a.ring(), a.basis(), a.form());
+  RnsPoly out = a.clone();  // wiped if a is
   automorphism(out, a, g);
   return out;
 }

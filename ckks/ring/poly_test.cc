@@ -1,5 +1,11 @@
 #include "ckks/ring/poly.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
 #include "ckks/base/random/training_random.h"
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
@@ -113,6 +119,32 @@ TEST_CASE("clones are equal and independent; a prefix keeps the special limbs it
   CHECK(prefix.limb(0)[7] == a.limb(0)[7]);
   CHECK(prefix.limb(1)[7] == a.limb(3)[7]);
   CHECK(prefix.limb(2)[7] == a.limb(4)[7]);
+}
+
+TEST_CASE("what is computed or copied from a secret is wiped as well, or does not come about") {
+  const Basis basis{1, 0};
+  RnsPoly secret = RnsPoly::secret(ring(), basis, Form::kNtt);
+  const RnsPoly public_one(ring(), basis, Form::kNtt);
+  // Wiped memory is taken from pages of its own: the next secret lies where the last one was.
+  const auto is_wiped = [&](RnsPoly poly) {
+    const uint64_t* const place = poly.limb(0);
+    poly = RnsPoly();
+    return RnsPoly::secret(ring(), basis, Form::kNtt).limb(0) == place;
+  };
+  std::fill_n(secret.limb(0), kN, uint64_t{1});
+  CHECK_FALSE(is_wiped(public_one.clone()));
+  CHECK(is_wiped(secret.clone()));
+  CHECK(is_wiped(automorphism(secret, 5)));
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (std::freopen("/dev/null", "w", stderr) == nullptr) _exit(0);
+    secret.in(nullptr);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status));
 }
 
 }  // namespace psm::ckks

@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <system_error>
 #include <utility>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/byte_source.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/random/random.h"
 
@@ -80,23 +80,15 @@ std::string resolve_user_path(const std::string& path) {
 }
 
 std::string read_file(const std::string& path, uint64_t max_bytes) {
-  struct Closer {
-    void operator()(std::FILE* f) const { std::fclose(f); }
-  };
-  std::unique_ptr<std::FILE, Closer> file(std::fopen(path.c_str(), "rb"));
-  struct stat status;
-  if (!file || fstat(fileno(file.get()), &status) != 0) {
-    throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
-  }
-  if (S_ISDIR(status.st_mode)) throw Error(message("cannot read ", path, ": it is a folder"));
-  if (static_cast<uint64_t>(status.st_size) > max_bytes) {
-    throw Error(message("cannot read ", path, ": it has ", status.st_size, " bytes, at most ", max_bytes,
+  ByteSource source(path);
+  if (source.size() > max_bytes) {
+    throw Error(message("cannot read ", path, ": it has ", source.size(), " bytes, at most ", max_bytes,
                         " are expected here"));
   }
-  std::string content(static_cast<size_t>(status.st_size), '\0');
-  const size_t got = std::fread(content.data(), 1, content.size(), file.get());
-  if (std::ferror(file.get())) throw Error(message("cannot read ", path, ": ", std::strerror(errno)));
-  content.resize(got);
+  std::string content(static_cast<size_t>(source.size()), '\0');
+  if (!source.read(content.data(), content.size())) {
+    throw Error(message("cannot read ", path, ": it was cut while it was read"));
+  }
   return content;
 }
 

@@ -15,7 +15,7 @@ namespace psm {
 // A relative path is taken relative to the folder in which the user called Bazel (BUILD_WORKING_DIRECTORY).
 std::string resolve_user_path(const std::string& path);
 
-// The whole file; refuses one that is larger than `max_bytes` before it is read.
+// The whole file, a regular one; refuses one that is larger than `max_bytes` before it is read.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
 // Writes to a temporary file beside `path` (PATH.part-NUMBER, drawn at random) and renames it on commit().

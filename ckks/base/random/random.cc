@@ -53,11 +53,12 @@ SecureRandom::~SecureRandom() {
 }
 
 void SecureRandom::renew() {
-  fork_generation_ = fork_generation();
-  process_ = getpid();
   kernel_random(key_.data(), sizeof key_);
   mark_secret(key_.data(), sizeof key_);
   refill();
+  // Last: a child whose kernel gave nothing has no stream of its own yet.
+  fork_generation_ = fork_generation();
+  process_ = getpid();
 }
 
 void SecureRandom::refill() {

@@ -1,9 +1,12 @@
 #include "ckks/base/random/random.h"
 
+#include <sys/random.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -11,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
 #include "ckks/base/random/chacha_backends.h"
 #include "ckks/base/random/training_random.h"
@@ -18,6 +22,8 @@
 
 namespace psm {
 namespace {
+
+bool kernel_fails = false;
 
 TEST_CASE("the ChaCha20 block of RFC 8439, section 2.3.2") {
   std::array<uint32_t, 8> key;
@@ -93,6 +99,27 @@ TEST_CASE("after a fork parent and child draw different bytes") {
   waitpid(child, &status, 0);
   CHECK(status == 0);
   CHECK(own != childs);
+}
+
+TEST_CASE("a child whose kernel gives no bytes draws none of its parent's, however often it asks") {
+  SecureRandom random;
+  random.next_u64();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    kernel_fails = true;
+    for (int i = 0; i < 2; ++i) {
+      try {
+        random.next_u64();
+        _exit(1);
+      } catch (const Error&) {
+      }
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
 }
 
 TEST_CASE("seeds never repeat, in one source, in two, or after a fork") {
@@ -174,3 +201,10 @@ TEST_CASE("training random numbers have the moments of their distributions") {
 
 }  // namespace
 }  // namespace psm
+
+// In the place of the C library's: does the same, unless it is to fail.
+extern "C" ssize_t getrandom(void* out, size_t bytes, unsigned flags) {
+  if (!psm::kernel_fails) return syscall(SYS_getrandom, out, bytes, flags);
+  errno = EIO;
+  return -1;
+}

@@ -35,7 +35,6 @@ class AutomorphismTable {
   AutomorphismTable(const AutomorphismTable&) = delete;
   AutomorphismTable& operator=(const AutomorphismTable&) = delete;
 
-  int log_n() const { return log_n_; }
   size_t n() const { return size_t{1} << log_n_; }
 
   // For the kernels; valid as long as the table.

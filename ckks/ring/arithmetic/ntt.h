@@ -41,9 +41,8 @@ class NttTables {
   const Modulus& modulus() const { return view_.modulus; }
   uint64_t psi() const { return psi_; }
 
-  // psi^brv(i), i in [1, N), and quotients (Multiplier); roots()[1] = psi^(N/2), a square root of -1.
+  // psi^brv(i), i in [1, N); roots()[1] = psi^(N/2), a square root of -1.
   const uint64_t* roots() const { return view_.roots; }
-  const uint64_t* root_quotients() const { return view_.root_quotients; }
   // For the kernels; valid as long as the tables.
   const NttView& view() const { return view_; }
   operator const NttView&() const { return view_; }

@@ -1,4 +1,4 @@
-// The one seam to the machine: a dozen operations on whole limb buffers.
+// The one seam to the machine: operations on whole limb buffers.
 //
 // A limb is n residues modulo one prime, each in [0, q), n a multiple of 8. Every kernel takes residues in
 // [0, q) and leaves residues in [0, q), so all backends give the same bits; the scalar one is the reference,

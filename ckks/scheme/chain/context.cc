@@ -12,7 +12,6 @@ namespace psm::ckks {
 namespace {
 
 constexpr int kMaxPrimes = 60;
-constexpr int kMaxSpecialPrimes = 15;
 
 void check_shape(const ParameterSpec& s) {
   const auto refuse = [&](const auto&... parts) {

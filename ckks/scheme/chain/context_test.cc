@@ -26,6 +26,13 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+// Every set for which 128 bits of security are claimed.
+std::vector<ParameterSpec> shipped_specs() {
+  std::vector<ParameterSpec> specs{secure_n16(), secure_n16_dense()};
+  for (int levels = 1; levels <= kMaxSecureLeveled; ++levels) specs.push_back(secure_n16_leveled(levels));
+  return specs;
+}
+
 }  // namespace
 
 TEST_CASE("the default offers 128-bit security and thirteen levels between two bootstraps") {

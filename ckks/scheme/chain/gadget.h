@@ -22,6 +22,8 @@
 
 namespace psm::ckks {
 
+constexpr int kMaxSpecialPrimes = 15;  // of a band
+
 struct DigitRange {
   int begin, end;  // the primes q_begin .. q_{end-1}
 };

@@ -35,12 +35,6 @@ ParameterSpec secure_n16_leveled(int compute_levels) {
   return spec;
 }
 
-std::vector<ParameterSpec> shipped_specs() {
-  std::vector<ParameterSpec> specs{secure_n16(), secure_n16_dense()};
-  for (int levels = 1; levels <= kMaxSecureLeveled; ++levels) specs.push_back(secure_n16_leveled(levels));
-  return specs;
-}
-
 ParameterSpec insecure_version(ParameterSpec spec, int log_n) {
   spec.name = message("insecure_n", log_n, "_of_", spec.name);
   spec.log_n = log_n;

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 namespace psm::ckks {
 
@@ -41,7 +40,7 @@ ParameterSpec secure_n16();
 
 // The same chain under a dense ternary secret, which standard tables cover. What its larger bound allows is
 // spent on special primes, 9 x 50 bits (log2(QP) = 1700 of 1747): three digits instead of five, so that keys
-// are a third smaller and key switches faster. Divisions round against a denser secret:
+// are a fifth smaller and key switches faster. Divisions round against a denser secret:
 // ckks/bootstrap/README.md says what that costs.
 ParameterSpec secure_n16_dense();
 
@@ -49,9 +48,6 @@ ParameterSpec secure_n16_dense();
 ParameterSpec secure_n16_leveled(int compute_levels);
 
 constexpr int kMaxSecureLeveled = 30;  // more compute_levels would exceed the bound
-
-// Every set for which 128 bits of security are claimed.
-std::vector<ParameterSpec> shipped_specs();
 
 // The chain of a set, and how dense its secret is, in a ring of degree 2^log_n (10..15): for tests; offers no
 // security.

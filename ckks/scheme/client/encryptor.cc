@@ -1,5 +1,7 @@
 #include "ckks/scheme/client/encryptor.h"
 
+#include <algorithm>
+
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/secret.h"
@@ -27,17 +29,18 @@ Ciphertext Encryptor::encrypt(const Plaintext& plaintext) {
   parallel_for(0, basis.limbs(), [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = ring.q(j);
-    Buffer secret = Buffer::zeroising(ring.n());
-    const auto load = [&](uint64_t* limb, const SecretVector<int32_t>& values) {
-      signed_to_residues(limb, values.data(), ring.n(), m);
-      k.ntt_forward(limb, limb, ring.ntt(j));
+    Buffer secret = Buffer::zeroising(ring.n()), noise = Buffer::zeroising(ring.n());
+    const auto load = [&](Buffer& limb, const SecretVector<int32_t>& values) {
+      signed_to_residues(limb.data(), values.data(), ring.n(), m);
+      k.ntt_forward(limb.data(), limb.data(), ring.ntt(j));
     };
-    load(out.c[0].limb(j), e0);
-    load(out.c[1].limb(j), e1);
-    load(secret.data(), v);
-    k.multiply_add(out.c[0].limb(j), secret.data(), key_.b.limb(j), ring.n(), m);
-    k.multiply_add(out.c[1].limb(j), secret.data(), key_.a.limb(j), ring.n(), m);
-    k.add(out.c[0].limb(j), out.c[0].limb(j), message.limb(j), ring.n(), m);
+    load(secret, v);
+    load(noise, e0);
+    k.multiply_add(noise.data(), secret.data(), key_.b.limb(j), ring.n(), m);
+    k.add(out.c[0].limb(j), noise.data(), message.limb(j), ring.n(), m);
+    load(noise, e1);
+    k.multiply_add(noise.data(), secret.data(), key_.a.limb(j), ring.n(), m);
+    std::copy(noise.begin(), noise.end(), out.c[1].limb(j));
   });
   return out;
 }

@@ -21,11 +21,11 @@ RnsPoly encrypt_zero(const RnsPoly& a, const RnsPoly& s, SecureRandom& random) {
     const int prime = a.prime_index(j);
     const int s_limb = j < a.basis().q ? j : s.basis().q + j - a.basis().q;
     const Modulus& m = ring.modulus(prime);
-    Buffer product = Buffer::zeroising(ring.n());
+    Buffer noise = Buffer::zeroising(ring.n()), product = Buffer::zeroising(ring.n());
+    signed_to_residues(noise.data(), error.data(), ring.n(), m);
+    kernels().ntt_forward(noise.data(), noise.data(), ring.ntt(prime));
     kernels().multiply(product.data(), a.limb(j), s.limb(s_limb), ring.n(), m);
-    signed_to_residues(b.limb(j), error.data(), ring.n(), m);
-    kernels().ntt_forward(b.limb(j), b.limb(j), ring.ntt(prime));
-    kernels().subtract(b.limb(j), b.limb(j), product.data(), ring.n(), m);
+    kernels().subtract(b.limb(j), noise.data(), product.data(), ring.n(), m);
   });
   return b;
 }

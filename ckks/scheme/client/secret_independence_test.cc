@@ -115,7 +115,8 @@ TEST_CASE("kernels that work on secrets execute the same instructions for all re
 }
 
 TEST_CASE(
-    "key generation, encryption and decryption execute the same instructions for all secrets and messages") {
+    "drawing a secret key, encryption and decryption execute the same instructions for all secrets and "
+    "messages") {
   set_thread_count(1);
   static TestParty party(insecure_leveled(6, 1));
   static const std::vector<Slots> messages = {

@@ -21,12 +21,12 @@ SeededCiphertext SeededEncryptor::encrypt(const Plaintext& plaintext) {
   parallel_for(0, basis.limbs(), [&](size_t index) {
     const int j = static_cast<int>(index);
     const Modulus& m = ring.q(j);
-    Buffer noise = Buffer::zeroising(ring.n());
+    Buffer noise = Buffer::zeroising(ring.n()), product = Buffer::zeroising(ring.n());
     signed_to_residues(noise.data(), error.data(), ring.n(), m);
     k.ntt_forward(noise.data(), noise.data(), ring.ntt(j));
+    k.multiply(product.data(), a.limb(j), secret_.poly().limb(j), ring.n(), m);
+    k.subtract(noise.data(), noise.data(), product.data(), ring.n(), m);
     k.add(out.c0.limb(j), out.c0.limb(j), noise.data(), ring.n(), m);
-    k.multiply(noise.data(), a.limb(j), secret_.poly().limb(j), ring.n(), m);
-    k.subtract(out.c0.limb(j), out.c0.limb(j), noise.data(), ring.n(), m);
   });
   return out;
 }

@@ -61,7 +61,7 @@ class Encoder {
   // reads, and at most 2^126. What is larger comes back as something else.
   double log2_readable(Level level) const;
 
-  // Slots of integer coefficients given as doubles (N of them), divided by scale; used by the decryptor.
+  // Slots of integer coefficients given as doubles (N of them), divided by scale: how decode() ends.
   std::vector<std::complex<double>> slots_of_coefficients(std::span<const double> coefficients,
                                                           Scale scale) const;
 

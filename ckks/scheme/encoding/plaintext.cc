@@ -28,14 +28,8 @@ Plaintext::Plaintext(const Ring& ring, Basis basis, int values_per_limb, Scale s
             " values of ", ring.n());
 }
 
-Plaintext Plaintext::clone() const {
-  Plaintext copy(*ring_, basis_, values_per_limb_, scale_,
-                 residues_.is_zeroising() ? Buffer::zeroising(residues_.size()) : Buffer(residues_.size()));
-  std::copy(residues_.begin(), residues_.begin() + bytes() / sizeof(uint64_t), copy.residues_.begin());
-  return copy;
-}
-
 Plaintext Plaintext::in(Memory* memory) const {
+  PSM_CHECK(!residues_.is_zeroising(), "a secret stays in memory that is wiped");
   Buffer residues(residues_.size(), memory);
   copy_words(residues, 0, residues_, 0, residues_.size());
   return Plaintext(*ring_, basis_, values_per_limb_, scale_, std::move(residues));

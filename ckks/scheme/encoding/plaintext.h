@@ -5,8 +5,8 @@
 // stored: such plaintexts are N/2m times smaller, and a product reads no plaintext traffic to speak of.
 // A full plaintext is the case of runs of length one.
 //
-// basis: limbs q_0 .. q_level, followed by all special primes if it was encoded for a double-hoisted
-// transform.
+// basis: limbs q_0 .. q_level, followed by the special primes of its level's band if it was encoded for a
+// double-hoisted transform.
 #pragma once
 
 #include <cstddef>
@@ -32,14 +32,12 @@ class Plaintext {
   static Plaintext secret(const Ring& ring, Basis basis, Scale scale);
   Plaintext(Plaintext&&) = default;
   Plaintext& operator=(Plaintext&&) = default;
-  Plaintext clone() const;
   Plaintext in(Memory* memory) const;  // a copy there; of no secret
 
   bool empty() const { return ring_ == nullptr; }
   const Ring& ring() const { return *ring_; }
   Basis basis() const { return basis_; }
   Level level() const { return level_of(basis_); }
-  bool extended() const { return basis_.p > 0; }
   Scale scale() const { return scale_; }
   int values_per_limb() const { return values_per_limb_; }
   int run_length() const;  // N / values_per_limb

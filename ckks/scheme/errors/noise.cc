@@ -63,10 +63,6 @@ double NoiseModel::relinearise_rescale(Level level, Scale scale, Scale next_scal
   return sum(digits(level, scale), rescale(next_scale));
 }
 
-double NoiseModel::giant_step(Level level, Scale scale) const {
-  return slots(digit_variance(level) + weight_ / 12, scale);
-}
-
 double NoiseModel::mod_raise(Scale scale) const {
   const double ratio = static_cast<double>(context_.q(0)) / static_cast<double>(context_.p(0));
   const double to_ephemeral = context_.n() * kErrorVariance * ratio * ratio / 12 +
@@ -82,9 +78,5 @@ double NoiseModel::product(double size_a, double error_a, double size_b, double 
 }
 
 double NoiseModel::square(double size, double error) { return 2 * size * error; }
-
-double NoiseModel::plain_product(double size, double error, double plain_size, Scale plain_scale) const {
-  return product(size, error, plain_size, encoding(plain_scale));
-}
 
 }  // namespace psm::ckks

@@ -19,7 +19,6 @@
 //   digits        sum over digits, each uniform in            c^2 = N sigma_e^2 sum_D D^2 / (12 P^2)
 //                 [-D/2, D/2], times an error, over P
 //   key switch    digits and a division by P
-//   giant step    the same on c_1 alone, c_0 keeps its P      c^2 = digits + h / 12
 //   ModRaise      to the ephemeral secret at q_0 p_0, back    c^2 = N sigma_e^2 q_0^2 / (12 p_0^2) + (1 + h~) / 12
 //                 at Q_L P                                          + a key switch at level L
 #pragma once
@@ -48,8 +47,6 @@ class NoiseModel {
   double digits(Level level, Scale scale) const;
   // Added to a product of this scale by relinearisation and rescale in one division that leaves `next_scale`.
   double relinearise_rescale(Level level, Scale scale, Scale next_scale) const;
-  // Added by a rotation of a sum in Q P; its scale without the P.
-  double giant_step(Level level, Scale scale) const;
   // Added from level 0 to the top by the two switches around ModRaise.
   double mod_raise(Scale scale) const;
 
@@ -57,8 +54,6 @@ class NoiseModel {
   // Root mean square sizes of the factors and their errors, which must be independent.
   static double product(double size_a, double error_a, double size_b, double error_b);
   static double square(double size, double error);
-  // Product by a plaintext encoded at plain_scale.
-  double plain_product(double size, double error, double plain_size, Scale plain_scale) const;
 
  private:
   double slots(double coefficient_variance, Scale scale) const;

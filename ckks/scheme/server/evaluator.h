@@ -53,7 +53,6 @@ class Evaluator {
   Ciphertext sub(const Ciphertext& a, const Ciphertext& b) const;
   Ciphertext negate(const Ciphertext& a) const;
   void add_inplace(Ciphertext& a, const Ciphertext& b) const;
-  void sub_inplace(Ciphertext& a, const Ciphertext& b) const;
 
   Ciphertext add_plain(const Ciphertext& a, const Plaintext& b) const;
   // Adds the same complex number to every slot; no encoding, no level.

@@ -5,8 +5,6 @@
 
 namespace psm::ckks {
 
-using namespace evaluator_internal;
-
 namespace {
 
 void check_pair(const char* operation, const Ciphertext& a, const Ciphertext& b) {
@@ -68,11 +66,6 @@ Ciphertext Evaluator::negate(const Ciphertext& a) const {
 void Evaluator::add_inplace(Ciphertext& a, const Ciphertext& b) const {
   check_pair("add", a, b);
   combine(*engine_, a, a, b, 1);
-}
-
-void Evaluator::sub_inplace(Ciphertext& a, const Ciphertext& b) const {
-  check_pair("sub", a, b);
-  combine(*engine_, a, a, b, -1);
 }
 
 Ciphertext Evaluator::add_plain(const Ciphertext& a, const Plaintext& b) const {

@@ -5,8 +5,6 @@
 
 namespace psm::ckks {
 
-using namespace evaluator_internal;
-
 namespace {
 
 void check_factors(const char* operation, const Context& context, const EvaluationKeys& keys,

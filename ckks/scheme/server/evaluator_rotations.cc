@@ -5,8 +5,6 @@
 
 namespace psm::ckks {
 
-using namespace evaluator_internal;
-
 // ---- hoisting --------------------------------------------------------------------------------------------
 
 Hoisted Evaluator::hoist(const Ciphertext& a) const {
