@@ -46,7 +46,8 @@ std::string Recording::json(const Json& ledgers) const {
 }
 
 Recording Recording::parse(const std::string& text, const std::string& what) {
-  const Json json = parse_json(text, what, {.max_bytes = text.size(), .max_depth = 8, .max_values = text.size()});
+  const Json json =
+      parse_json(text, what, {.max_bytes = text.size(), .max_depth = 8, .max_values = text.size()});
   const int64_t version = json.at("version", what).integer(what + ", version", 0, INT64_MAX);
   if (version != kVersion)
     throw Error(message(what, " has version ", version, "; this program reads version ", kVersion));
