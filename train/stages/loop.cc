@@ -113,19 +113,16 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
   if (loop.started) loop.started(result.resumed_at);
   Progress progress(loop.name, static_cast<double>(loop.steps));
   double step_seconds = 0;
-  uint64_t tokens = 0;     // of this process
-  bool evaluated = false;  // the weights as they are
+  uint64_t tokens = 0;  // of this process
   while (!finished && trainer.steps() < loop.steps) {
     const auto before = Clock::now();
     const StepReport report = or_last_good_state([&] { return trainer.step(); });
     step_seconds += seconds_since(before);
     tokens += report.tokens;
-    evaluated = false;
     if (loop.stepped) loop.stepped(report);
     if (report.step % loop.evaluate_every == 0 || report.step == loop.steps) {
       const attention::ModelWeights weights = trainer.weights();
       result.validation = evaluate(weights, validation);
-      evaluated = true;
       if (loop.evaluated) loop.evaluated(report.step, result.validation, weights);
       progress.note(
           message("loss ", report.cross_entropy, ", held-out accuracy ", result.validation.accuracy()));
@@ -135,7 +132,8 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
     if (report.step % loop.save_every == 0 && report.step < loop.steps) save(false);
   }
   if (!finished) save(true);
-  if (!evaluated) result.validation = evaluate(trainer.weights(), validation);
+  // Of a training that was at its end already; all others are evaluated after their last step.
+  if (trainer.steps() == result.resumed_at) result.validation = evaluate(trainer.weights(), validation);
   result.weights = trainer.weights();
   result.steps = trainer.steps();
   result.tokens = trainer.tokens();

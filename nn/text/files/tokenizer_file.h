@@ -8,8 +8,8 @@
 
 namespace psm::nn {
 
-// A tokenizer.json (BPE of bytes or of characters), a file of llama2.c, or GPT-2's vocabulary, which needs the path of its
-// merges too. Throws psm::Error on a file that is missing, larger than 32 MiB or none of these.
+// A tokenizer.json (BPE of bytes or of characters), a file of llama2.c, or GPT-2's vocabulary, which needs the
+// path of its merges too. Throws psm::Error on a file that is missing, larger than 32 MiB or none of these.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::string& path, const std::string& merges_path = "");
 
 // What Tokenizer::to_string() wrote; throws psm::Error that begins with `what`.
