@@ -1,10 +1,6 @@
 // Sparse bootstraps at the shipped, 128-bit secure parameters: measured precision and key bytes.
-#include <cmath>
-
-#include "ckks/base/testing/chance.h"
-#include "ckks/bootstrap/error_model.h"
-#include "ckks/bootstrap/precision.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/bootstrap/testing/least_precision.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
@@ -14,19 +10,11 @@ namespace psm::ckks {
 namespace {
 
 // Fewer slots are more repetitions, whose sum must not make the error larger than the full bootstrap's.
-//
-// A component's error is d + g, as in error_model.h. |d| is largest at the ends of the range. g is rounding: Laplace, of
-// the predicted deviation at most, and independent for at least as many slots as there are values (chance.h).
 void check_precision(const BootstrapKind& kind) {
   const Context context(secure_n16());
   const Encoder encoder(context);
-  const double end[] = {1.0};
-  const BootstrapError full = predict_error(BootstrapPlan(context), end);
-  const size_t values = kind.of_blocks() ? kind.blocks() : kind.period;
-  const double least_mean = -std::log2(full.polynomial + full.rounding * mean_laplace(values).high);
-  const double least_worst =
-      -std::log2(full.polynomial + full.rounding * largest_laplace(2 * context.slots()));
-
+  const Precision least = least_precision(BootstrapPlan(context),
+                                          kind.of_blocks() ? kind.blocks() : kind.period, context.slots());
   const SparseBootstrapper bootstrapper(context, encoder, kind);
   const SecretKey secret = SecretKey::generate(context);
   const EvaluationKeys keys = KeyGenerator(secret).evaluation_keys(bootstrapper.plan().key_request());
@@ -45,10 +33,10 @@ void check_precision(const BootstrapKind& kind) {
     std::vector<Complex> expected;
     for (int s = 0; s < context.slots(); ++s) expected.push_back(z[s % z.size()]);
     const Precision p = precision(decryptor.decrypt(bootstrapper.apply(evaluator, in)), expected);
-    MESSAGE(kind.text(), ": mean ", p.mean, " bits, worst ", p.worst, " bits; at least ", least_mean, " and ",
-            least_worst);
-    CHECK(p.mean > least_mean);
-    CHECK(p.worst > least_worst);
+    MESSAGE(kind.text(), ": mean ", p.mean, " bits, worst ", p.worst, " bits; at least ", least.mean, " and ",
+            least.worst);
+    CHECK(p.mean > least.mean);
+    CHECK(p.worst > least.worst);
   }
 }
 

@@ -18,14 +18,14 @@ struct ChanceRange {
 
 namespace chance_internal {
 
-// Where an increasing function of (low, high) changes its sign.
+// Where an increasing function on [low, high] changes its sign: exactly low, if it does so at once.
 template <typename Function>
 double root(double low, double high, Function&& f) {
   for (int step = 0; step < 200; ++step) {
     const double middle = (low + high) / 2;
     (f(middle) < 0 ? low : high) = middle;
   }
-  return (low + high) / 2;
+  return low;
 }
 
 // A mean of `shape` exponential variables of mean 1, P(beyond x) <= (x e^{1-x})^shape on the side of x.
