@@ -414,7 +414,7 @@ void require_known_head(const Reader& read, const Known& known) {
 }  // namespace
 
 HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const std::string& what) {
-  const Json json = parse_json(text, what);
+  const Json json = parse_json(text, what + " (the model's configuration)");
   const Reader read(json, what);
   const std::string& type = json.at("model_type", what).string(what + ", model_type");
   std::string types;
@@ -432,7 +432,7 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
 }
 
 void require_known_preprocessor(const std::string& text, const std::string& what) {
-  const Json json = parse_json(text, what);
+  const Json json = parse_json(text, what + " (how the model's images are prepared)");
   const Reader read(json, what);
   const auto require_half = [&](const char* key) {
     const Json* list = read.find(key);

@@ -192,7 +192,7 @@ TEST_CASE("what is not made here is refused by the key that says it") {
           "scale_attn_by_inverse_layer_idx is true");
   refused(with(kRoberta, "514", "2"), "leaves no position behind pad_token_id");
   refused("[]", "config.json");
-  refused("{", "not valid JSON");
+  refused("{", "config.json (the model's configuration) ends early, after 1 bytes");
 }
 
 TEST_CASE("a configuration that is written is read back, and what transformers has not is not written") {

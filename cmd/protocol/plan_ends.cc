@@ -56,7 +56,8 @@ std::string PlanEnds::text() const {
 
 PlanEnds PlanEnds::parse(const std::string& text, const std::string& path, const ckks::Context& context,
                          uint64_t model_fingerprint, const std::string& model_path) {
-  const Json json = parse_json(text, path, {.max_bytes = kMaxBytes, .max_depth = 4});
+  const Json json = parse_json(text, path + " (what ciphertexts the model takes and gives)",
+                               {.max_bytes = kMaxBytes, .max_depth = 4});
   PlanEnds ends;
   ends.model_fingerprint = hex_member(json, "model", path);
   ends.parameters = hex_member(json, "parameters", path);

@@ -61,7 +61,8 @@ SharingRecord::SharingRecord(const KeyFiles& files, uint64_t key_fingerprint)
                 " is missing: how many answers were shared under this key is not known, so no more are; "
                 "make new keys, or bring the file back"));
   }
-  const Json json = parse_json(read_file(path_, kMaxBytes), path_, {.max_bytes = kMaxBytes, .max_depth = 2});
+  const Json json = parse_json(read_file(path_, kMaxBytes), path_ + " (how many answers were shared)",
+                               {.max_bytes = kMaxBytes, .max_depth = 2});
   const auto number = [&](const char* name) {
     return static_cast<uint64_t>(json.at(name, path_).integer(path_ + ", " + name, INT64_MIN, INT64_MAX));
   };

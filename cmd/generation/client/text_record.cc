@@ -37,8 +37,8 @@ std::string TextRecord::json() const {
 }
 
 TextRecord TextRecord::parse(const std::string& content, const std::string& path, int vocab) {
-  const Json json =
-      parse_json(content, path, {.max_bytes = kMaxBytes, .max_depth = 3, .max_values = kMaxText});
+  const Json json = parse_json(content, path + " (the state of a text)",
+                               {.max_bytes = kMaxBytes, .max_depth = 3, .max_values = kMaxText});
   TextRecord record;
   record.text = hex_member(json, "text", path);
   record.model = hex_member(json, "model", path);

@@ -43,7 +43,7 @@ std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::
   if (!std::filesystem::exists(what))
     throw Error(message(what, " is missing: it says which model ", files.weights,
                         " is of; remove that file, and the weights are encrypted anew"));
-  const Json json = parse_json(read_file(what, kMaxRecord), what);
+  const Json json = parse_json(read_file(what, kMaxRecord), what + " (whose the encrypted weights are)");
   if (hex_member(json, "weights", what) != note.id || hex_member(json, "model", what) != model_fingerprint)
     throw Error(
         message(files.weights, " holds the weights of another model; give other --keys, or remove it"));
