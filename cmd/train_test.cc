@@ -170,7 +170,8 @@ TEST_CASE(
   check_refused(to + text + " --text " + text, text);
   check_refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
   write_file(path_of("other.txt"), kText + "!");
-  check_refused(to + power + " --text " + path_of("other.txt"), "\"!\", which is not among the");
+  check_refused(to + power + " --text " + path_of("other.txt"),
+                "the text has \"!\", which the model's alphabet of");
   check_refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
   check_refused(to + power + " --text " + text + " --tokenizer " + text, "decided by the model of --from");
   CHECK_FALSE(std::filesystem::exists(path_of("refused")));
@@ -218,6 +219,10 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
       "train --out " + path_of("none") + " --text " + path_of("bytes.txt") + " --tokenizer " + tokenizer,
       "not UTF-8");
   CHECK_FALSE(std::filesystem::exists(path_of("none")));
+  // Without a tokenizer any bytes can be learned.
+  REQUIRE(run("train --out " + path_of("bytes") + " --text " + path_of("bytes.txt") + small, error) == 0);
+  CHECK(error.starts_with("warning: " + path_of("bytes.txt") +
+                          " does not look like a text: byte 4000 is not UTF-8"));
 }
 
 TEST_CASE("predictions that are no text together show where one ends") {
