@@ -50,6 +50,7 @@ Source find_source(const std::string& path, const std::string& format) {
 struct Imported {
   attention::Checkpoint checkpoint;
   std::vector<std::string> ignored, changed;
+  std::optional<int> padding;  // in transformers' files
 };
 
 Imported read_model(const Source& source, const attention::FreshHead& head) {
@@ -70,6 +71,7 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
   attention::ImportedModel model = attention::read_hugging_face(source.path, head);
   out.checkpoint.weights = std::move(model.weights);
   out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
+  out.padding = model.padding;
   if (model.images)
     PromptCodec(*model.images, out.checkpoint.weights.config.classes).write_notes(out.checkpoint);
   const std::string_view family = attention::family_of(out.checkpoint.weights.config);
@@ -158,13 +160,15 @@ int import_command(int argc, char** argv) {
   if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
 
-  // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1.
-  if (to != "checkpoint" && tokenizer && attention::family_of(config) == "roberta" &&
-      (tokenizer->start() == 1 || tokenizer->end() == 1))
-    throw Error(
-        "token 1 stands at an end of the model's texts, and transformers takes it for padding; train the "
-        "model "
-        "with a tokenizer of <s>, <pad> and </s> in this order (//cmd:tokenizer -- train --special)");
+  // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1 when written.
+  if (to != "checkpoint" && attention::family_of(config) == "roberta") model.padding = 1;
+  if (tokenizer && model.padding &&
+      (tokenizer->start() == model.padding || tokenizer->end() == model.padding))
+    throw Error(message(
+        "token ", *model.padding,
+        " stands at an end of the model's texts, and transformers takes it for "
+        "padding; mend pad_token_id in config.json, or train the model with a tokenizer of <s>, <pad> "
+        "and </s> in this order (//cmd:tokenizer -- train --special)"));
   const auto images = images_of(checkpoint);
   const std::string target = resolve_user_path(out);
   if (to == "checkpoint") {

@@ -190,6 +190,7 @@ bool find_head(nn::Safetensors& file, std::initializer_list<const char*> layers,
 void read_roberta(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
                   const std::string& path, ImportedModel& out) {
   convert_positions(file, config, path, out);
+  out.padding = config.position_rows - 1;
   out.weights.config.pooler = true;
   const bool fresh = find_head(file, {"classifier.dense", "classifier.out_proj"}, head, out);
   take_stored_tensors(file, out.weights, path);
