@@ -73,7 +73,29 @@ const Fields& fields_of_rope_parameters() {
   return fields;
 }
 
-// What the files of all families may have: how transformers runs a model, trains it and makes texts with it.
+// How transformers runs a model, trains it and makes texts with it, in the files of all families.
+constexpr std::string_view kHarmless =
+    "_attn_implementation _attn_implementation_autoset _commit_hash _name_or_path _num_labels "
+    "attn_implementation bad_words_ids begin_suppress_tokens bos_token_id chunk_size_feed_forward "
+    "decoder_start_token_id diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size "
+    "eos_token_id exponential_decay_length_penalty finetuning_task forced_bos_token_id "
+    "forced_eos_token_id gradient_checkpointing id2label initializer_range label2id length_penalty "
+    "max_length min_length name_or_path no_repeat_ngram_size num_beam_groups num_beams num_labels "
+    "num_return_sequences output_attentions output_hidden_states output_past output_scores pad_token_id "
+    "prefix problem_type remove_invalid_values repetition_penalty return_dict return_dict_in_generate "
+    "sep_token_id suppress_tokens task_specific_params temperature tf_legacy_loss tie_encoder_decoder "
+    "tokenizer_class top_k top_p torch_dtype torchscript transformers.js_config transformers_version "
+    "typical_p use_bfloat16 use_cache";
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t begin = 0, end = 0; end < text.size(); begin = end + 1) {
+    end = std::min(text.find(' ', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+  }
+  return words;
+}
+
 const Fields& fields_of_all() {
   static const Fields fields = {.read = {"model_type"},
                                 .optional = {"architectures"},
@@ -83,67 +105,7 @@ const Fields& fields_of_all() {
                                           {"is_encoder_decoder", false},
                                           {"pruned_heads", Json::Object{}},
                                           {"quantization_config", Json()}},
-                                .harmless = {"_attn_implementation",
-                                             "_attn_implementation_autoset",
-                                             "_commit_hash",
-                                             "_name_or_path",
-                                             "_num_labels",
-                                             "attn_implementation",
-                                             "bad_words_ids",
-                                             "begin_suppress_tokens",
-                                             "bos_token_id",
-                                             "chunk_size_feed_forward",
-                                             "decoder_start_token_id",
-                                             "diversity_penalty",
-                                             "do_sample",
-                                             "dtype",
-                                             "early_stopping",
-                                             "encoder_no_repeat_ngram_size",
-                                             "eos_token_id",
-                                             "exponential_decay_length_penalty",
-                                             "finetuning_task",
-                                             "forced_bos_token_id",
-                                             "forced_eos_token_id",
-                                             "gradient_checkpointing",
-                                             "id2label",
-                                             "initializer_range",
-                                             "label2id",
-                                             "length_penalty",
-                                             "max_length",
-                                             "min_length",
-                                             "name_or_path",
-                                             "no_repeat_ngram_size",
-                                             "num_beam_groups",
-                                             "num_beams",
-                                             "num_labels",
-                                             "num_return_sequences",
-                                             "output_attentions",
-                                             "output_hidden_states",
-                                             "output_past",
-                                             "output_scores",
-                                             "pad_token_id",
-                                             "prefix",
-                                             "problem_type",
-                                             "remove_invalid_values",
-                                             "repetition_penalty",
-                                             "return_dict",
-                                             "return_dict_in_generate",
-                                             "sep_token_id",
-                                             "suppress_tokens",
-                                             "task_specific_params",
-                                             "temperature",
-                                             "tf_legacy_loss",
-                                             "tie_encoder_decoder",
-                                             "tokenizer_class",
-                                             "top_k",
-                                             "top_p",
-                                             "torch_dtype",
-                                             "torchscript",
-                                             "transformers.js_config",
-                                             "transformers_version",
-                                             "typical_p",
-                                             "use_bfloat16",
-                                             "use_cache"}};
+                                .harmless = words_of(kHarmless)};
   return fields;
 }
 
