@@ -209,6 +209,11 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   REQUIRE(run(evaluate + " --windows 0", error) == 0);
   const Json all = parse_json(read_file(json, 1 << 16), "json").at("trained", "json");
   CHECK(all.at("positions", "json").integer("positions", 0, 1000) > 3 * 8);
+  attention::Checkpoint overflowing = checkpoint;
+  for (float& value : overflowing.weights.unembedding) value = 3e38f;
+  attention::save_checkpoint(path_of("overflows.safetensors"), overflowing);
+  CHECK(run("evaluate --model " + path_of("overflows.safetensors") + " --text " + text, error) == 1);
+  CHECK(error == "error: the model's logits are not finite, so it computes nothing; mend its weights\n");
 
   check_refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
   check_refused("train --out " + path_of("none") + " --text " + text + " --merges " + text,
