@@ -15,6 +15,8 @@
 namespace psm {
 namespace {
 
+constexpr char kVersion[] = "powersoftmax 0.1.0\n";  // as in MODULE.bazel, which no program reads
+
 // Levenshtein distance: insertions, deletions and substitutions between two words.
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
@@ -118,6 +120,10 @@ void Flags::parse(int argc, char** argv) {
       std::fputs(help().c_str(), stdout);
       std::exit(0);
     }
+    if (word == "--version") {
+      std::fputs(kVersion, stdout);
+      std::exit(0);
+    }
     if (word.rfind("--", 0) != 0) {
       if (words_.size() == words_max_) throw Error(message("unexpected '", word, "'; see --help"));
       words_.push_back(word);
@@ -168,7 +174,7 @@ std::string Flags::help() const {
     if (!flag.shown_default.empty()) out += " (default " + flag.shown_default + ")";
     out += "\n";
   }
-  return out + "  --help\n        prints this\n";
+  return out + "  --help\n        prints this\n  --version\n        prints the version\n";
 }
 
 int run_command(const std::function<int()>& body) {

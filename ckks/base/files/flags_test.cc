@@ -73,7 +73,8 @@ TEST_CASE("bad command lines are refused with one line that names the flag") {
 TEST_CASE("help lists every flag with its default") {
   Command command;
   const std::string help = command.flags.help();
-  for (const char* text : {"--model", "--threads", "(default 2)", "--rate", "--fast", "--help"}) {
+  for (const char* text :
+       {"--model", "--threads", "(default 2)", "--rate", "--fast", "--help", "--version"}) {
     CHECK(help.find(text) != std::string::npos);
   }
 }
