@@ -24,7 +24,13 @@ class Page {
     std::string section;
     std::istringstream lines(text_);
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("== ")) section = line.substr(3);
+      if (line.starts_with("== ")) {
+        section = line.substr(3);
+        std::getline(lines, line);
+        CHECK_MESSAGE(line.ends_with("."), section,
+                      " says what its figures show: ", line);
+        continue;
+      }
       if (!line.starts_with("   ") || line.size() <= kMargin + kName) continue;
       std::string name = line.substr(kMargin, kName);
       name.erase(name.find_last_not_of(' ') + 1);
