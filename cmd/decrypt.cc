@@ -160,13 +160,12 @@ int decrypt(int argc, char** argv) {
       wire::read_context(files.secret, wire::FileKind::kSecretKey);
   ring.require_security(*context);
   const PackedModel packed(checkpoint, *context);
-  const PlanEnds ends = PlanEnds::read(files.plan, *context, packed.model_fingerprint, model_path);
+  const PlanEnds ends = PlanEnds::read(files, *context, packed.model_fingerprint, model_path);
   const double start = seconds_now();
   const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
   wire::CiphertextReader file(resolve_user_path(in), *context, kMaxCiphertexts);
   const CiphertextNote note = CiphertextNote::parse(file.note(), in);
-  const size_t groups =
-      require_groups(file, note, ends.outputs, *context, packed.model_fingerprint, in, model_path);
+  const size_t groups = require_groups(file, note, ends, FileOf::kAnswers, *context, in, model_path);
   std::vector<std::vector<int>> prompts;
   if (prompt_flags.given()) prompts = prompt_flags.read(codec, longest_prompt(packed.model.weights.config));
   const std::vector<std::vector<int>> all_lengths =

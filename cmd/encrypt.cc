@@ -87,7 +87,7 @@ int encrypt(int argc, char** argv) {
   const ckks::Context& context = encryptor.context();
   ring.require_security(context);
   const PackedModel packed(checkpoint, context);
-  const PlanEnds ends = PlanEnds::read(files.plan, context, packed.model_fingerprint, model_path);
+  const PlanEnds ends = PlanEnds::read(files, context, packed.model_fingerprint, model_path);
   const PromptCodec codec(checkpoint);
   const std::vector<std::vector<int>> prompts =
       prompt_flags.read(codec, longest_prompt(packed.model.weights.config));

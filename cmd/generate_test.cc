@@ -23,7 +23,10 @@ constexpr int kPlaces = 16, kPromptTokens = 5;
 void prepare() {
   static const bool once = [] {
     make_model(kModel, 1);
-    output_of("generate --model " + kModel + " --keys " + kKeys + " --tokens 0" + kRing);
+    const std::string out =
+        output_of("generate --model " + kModel + " --keys " + kKeys + " --tokens 0" + kRing);
+    for (const auto& file : std::filesystem::directory_iterator(kKeys))
+      CHECK_MESSAGE(out.find(file.path().string()) != std::string::npos, file.path().string());
     return true;
   }();
   REQUIRE(once);
@@ -135,7 +138,10 @@ TEST_CASE("a server elsewhere is a command that speaks through pipes; what is no
   prepare();
   const std::string whole = text_of("--tokens 3" + kPrompt);
   CHECK(text_of("--tokens 3" + kPrompt + " --server \"exec " + server() + "\"") == whole);
-  refused_here("--tokens 3" + kPrompt + " --server true", "the server is gone");
+  refused_here("--tokens 3" + kPrompt + " --server true",
+               "the server is gone: '/bin/sh -c true' ended with exit status 0; ");
+  refused_here("--tokens 3" + kPrompt + " --server \"exit 3\"", "ended with exit status 3; ");
+  refused_here("--tokens 3" + kPrompt + " --server 'kill -9 $$'", "ended by signal 9 (Killed); ");
   refused_here("--tokens 3" + kPrompt + " --server \"echo welcome to this machine\"", "no frame");
   refused_here("--tokens 3" + kPrompt +
                    " --server \"printf '\\001\\000\\000\\000\\144\\000\\000\\000\\000\\000\\000\\000{}'\"",

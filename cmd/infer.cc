@@ -45,8 +45,8 @@ class Request {
         keys_(file.fingerprint()),
         checksum_(file.checksum()),
         note_(CiphertextNote::parse(file.note(), paths_.shown)),
-        groups_(require_groups(file, note_, ends.inputs, *deployment.context, deployment.model_fingerprint,
-                               paths_.shown, model)),
+        groups_(
+            require_groups(file, note_, ends, FileOf::kPrompts, *deployment.context, paths_.shown, model)),
         state_(paths_.state, deployment, file, groups_) {
     AtomicFile probe(paths_.out);
   }

@@ -77,6 +77,12 @@ TEST_CASE("answers that are far from the twin of the prompts given are a failure
   const Outcome prompts = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " +
                                              path_of("prompts.ct") + " --insecure");
   CHECK(prompts.exit_code == 2);
+  CHECK(prompts.err.find("prompts.ct holds encrypted prompts; give answers") != std::string::npos);
+  std::string swapped = infer_arguments("x.ct");
+  replace(swapped, path_of("prompts.ct"), path_of("answer.ct"));
+  const Outcome answers = run("infer", swapped);
+  CHECK(answers.exit_code == 2);
+  CHECK(answers.err.find("answer.ct holds encrypted answers; give prompts") != std::string::npos);
 }
 
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
@@ -141,6 +147,8 @@ TEST_CASE(
   const std::string folder = path_of("tested"), json_path = path_of("tested.json");
   const Outcome made = run("keygen", keygen_arguments(folder) + " --json " + json_path);
   REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    CHECK_MESSAGE(made.out.find(file.path().string()) != std::string::npos, file.path().string());
   const Json json = parse_json(read_file(json_path, 1 << 20), "tested.json");
   CHECK(json.at("tested_bootstrap", "json").truth("tested_bootstrap"));
   // A limit on the size of files, in blocks of 512 bytes, that the evaluation keys pass.
@@ -275,6 +283,16 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   flipped.resize(flipped.size() / 3);
   write_file(path_of("truncated.keys"), flipped);
 
+  // As //cmd:generate makes them; and a copy to encrypt with, that lacks a file.
+  for (const std::string folder : {"text_keys", "public_keys"}) {
+    std::filesystem::copy(keys(), path_of(folder));
+    std::filesystem::remove(path_of(folder) + "/plan.json");
+  }
+  std::filesystem::remove(path_of("public_keys/secret.key"));
+  const auto with_keys = [&](const std::string& folder, const std::string& rest) {
+    return "--model " + kModel + " --keys " + path_of(folder) + " --insecure " + rest;
+  };
+
   std::string many;
   for (int i = 0; i < 80000; ++i) many += "k0 v0 k1 v1 k0\n";
   write_file(path_of("many.txt"), many);
@@ -309,8 +327,13 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"keygen", "--model " + kModel + " --out " + path_of("k") + " --log-n 11", "offers no security"},
       {"encrypt", encrypt, "exactly one of"},
       {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
-      {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"", "17 tokens"},
+      {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"",
+       "17 tokens, the model takes 1 to 16; shorten it"},
       {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
+      {"encrypt", with_keys("text_keys", "--sample 12 --out " + path_of("x.ct")),
+       "is a key of //cmd:generate"},
+      {"decrypt", with_keys("text_keys", "--in " + path_of("answer.ct")), "is a key of //cmd:generate"},
+      {"encrypt", with_keys("public_keys", "--sample 12 --out " + path_of("x.ct")), "copy it along"},
       {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
       {"encrypt",
        "--model " + path_of("narrow.safetensors") + " --keys " + path_of("narrow_keys") + " --out " +

@@ -101,7 +101,7 @@ int record(int argc, char** argv) {
   const int places = checkpoint.weights.config.context;
   if (begun.empty() || static_cast<int64_t>(begun.size()) + tokens - 1 > places)
     throw Error(message("a prompt of ", begun.size(), " tokens and ", tokens, " more do not fit the ", places,
-                        " places of the model"));
+                        " places of the model; shorten the prompt, or give a smaller --tokens"));
   auto context = std::make_shared<const ckks::Context>(ring.spec());
   ring.require_security(*context);
   const GenerationDeployment deployment(checkpoint, context);
@@ -169,9 +169,9 @@ int record(int argc, char** argv) {
     for (const RecordedRun& run : recording.runs) instructions += run.digests.size();
     std::printf(
         "%s\ntext: %s\nrecorded %s of %zu instructions in %s, with a secret key that is a test key and "
-        "published there;\ncheck it with //cmd:replay\n",
+        "published there;\ncheck it with bazel run //cmd:replay -- --record %s%s\n",
         context->describe().c_str(), recording.text.c_str(), counted(recording.runs.size(), "run").c_str(),
-        instructions, out.c_str());
+        instructions, out.c_str(), out.c_str(), ring.insecure ? " --insecure" : "");
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);  // half a record is none

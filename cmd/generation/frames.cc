@@ -21,7 +21,8 @@ constexpr size_t kPiece = size_t{1} << 20;
 
 }  // namespace
 
-FrameChannel::FrameChannel(int in, int out, std::string peer) : in_(in), out_(out), peer_(std::move(peer)) {
+FrameChannel::FrameChannel(int in, int out, std::string peer, std::function<std::string()> ending)
+    : in_(in), out_(out), peer_(std::move(peer)), ending_(std::move(ending)) {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -59,7 +60,7 @@ std::optional<Frame> FrameChannel::receive(uint64_t longest) {
   const size_t got = read(head, kHead);
   if (got == 0) return std::nullopt;
   const auto broken = [&] {
-    return Error(message("the pipe from ", peer_, " closed in the middle of a frame"));
+    return Error(message("the pipe from ", peer_, " closed in the middle of a frame", ending()));
   };
   if (got < kHead) throw broken();
   const uint8_t* in = head;

@@ -20,10 +20,15 @@ class ServerProcess {
 
   int from() const { return from_; }
   int to() const { return to_; }
+  // Closes the pipes, waits, and says how it ended: "'COMMAND' ended with exit status 1".
+  std::string ending();
 
  private:
-  pid_t process_ = -1;
-  int from_ = -1, to_ = -1;
+  void finish();
+
+  std::string command_;
+  pid_t process_ = -1;  // none after finish()
+  int from_ = -1, to_ = -1, status_ = 0;
 };
 
 // A command of this repository that lies beside the one that runs. Throws Error if it does not.

@@ -93,8 +93,8 @@ TextSession run_session(const std::vector<std::string>& command, const Generatio
                         int wanted, const std::function<void(double seconds)>& ready,
                         const std::function<void(const TextClient::Step&)>& show) {
   const double starting = seconds_now();
-  const ServerProcess process(command);
-  FrameChannel channel(process.from(), process.to(), "the server");
+  ServerProcess process(command);
+  FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
   TextClient client(deployment, secret, channel, record, folder);
   ready(seconds_now() - starting);
   TextSession session;
