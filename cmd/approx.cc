@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
                                         "instead of an error; 0: the error decides");
   const int64_t& points =
       flags.integer("points", 100000, 2, 10000000, "points at which the error is measured");
-  const std::string& plot = flags.text("plot", "", "writes function, polynomial and error to this SVG file");
+  const std::string& plot = flags.output("plot", "writes function, polynomial and error to this SVG file");
   const int64_t& seed = flags.integer("seed", 1, 0, INT64_MAX, "seed of the random half of the points");
   const CommonFlags common(flags);
   flags.parse(argc, argv);

@@ -171,7 +171,7 @@ int demo(int argc, char** argv) {
   const int64_t& prompt_count = flags.integer("prompts", 16, 1, 1024, "recall prompts to run encrypted");
   const int64_t& seed =
       flags.integer("seed", 1, 1, INT64_MAX, "of data and training; cryptography takes no seed");
-  const std::string& save = flags.text("save", "", "write the polynomial model to this file");
+  const std::string& save = flags.output("save", "write the polynomial model to this file");
   const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
   const DeviceFlag device_flag(flags);
@@ -186,7 +186,6 @@ int demo(int argc, char** argv) {
   if (flags.given("model") && flags.given("save"))
     throw Error("--save saves a model that was trained; --model has one");
   if (flags.given("model") && paper) throw Error("--paper trains a model; --model has one");
-  if (!save.empty()) AtomicFile probe(resolve_user_path(save));
 
   const double begin = seconds_now();
   Seconds seconds;

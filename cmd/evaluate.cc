@@ -108,7 +108,7 @@ int evaluate_command(int argc, char** argv) {
   const int64_t& limit =
       flags.integer("limit", 0, 0, 1 << 20, "score the first so many examples of a task; 0: all");
   const std::string& logits =
-      flags.text("logits", "", "a file for the logits of --prompt, --prompts, --sample or --ids");
+      flags.output("logits", "a file for the logits of --prompt, --prompts, --sample or --ids");
   const std::string& ids = flags.text(
       "ids", "", "--logits: an input as the numbers of its tokens, with commas; no tokenizer is needed");
   const PromptFlags prompt_flags(flags, "of --sample, and of the choice of shots");

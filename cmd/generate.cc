@@ -366,7 +366,7 @@ int generate(int argc, char** argv) {
     std::printf("the clear model on the same text:\n%s", comparison.text().c_str());
     json["agreement"] = comparison.json();
   }
-  common.write_json(json, AtomicFile::Access::kOwnerOnly);
+  common.write_json(json);
   return 0;
 }
 

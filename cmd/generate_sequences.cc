@@ -9,6 +9,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/random/random.h"
 #include "cmd/deployment/client/range_check.h"
 #include "cmd/deployment/comparison.h"
@@ -156,6 +157,7 @@ int generate_sequences(int argc, char** argv) {
   std::vector<std::string> command =
       local_server("serve", "--model", source.path, keys.files, "", ring, device.name, common.threads);
   command.insert(command.end(), {"--sequences", std::to_string(count.count)});
+  const InterruptionWatch watch;
   const ServerProcess process(command);
   FrameChannel channel(process.from(), process.to(), "the server");
   SequencesClient client(deployment, secret, channel, PublicSeedSource().identifier(), source.prompts,
@@ -197,7 +199,7 @@ int generate_sequences(int argc, char** argv) {
   json["key_bytes"] = static_cast<uint64_t>(deployment.keys.bytes(context->chain()));
   json["peak_rss_bytes"] = peak;
   if (compare) json["agreement"] = agreement(deployment.model, client, steps);
-  common.write_json(json, AtomicFile::Access::kOwnerOnly);
+  common.write_json(json);
   return 0;
 }
 

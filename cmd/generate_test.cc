@@ -93,7 +93,7 @@ TEST_CASE("a run that stopped goes on from its state, and ends as one that did n
 TEST_CASE("a client and a server that are killed between and within tokens lose no token") {
   prepare();
   const std::string whole = text_of("--tokens 10" + kPrompt);
-  for (const char* victim : {"generate", "serve"}) {
+  for (const char* victim : {"generate", "serve", "interrupted"}) {
     CAPTURE(victim);
     const std::string state = path_of(std::string("killed-") + victim);
     // Kills one of the two once three tokens were generated; both, in the end.
@@ -103,8 +103,9 @@ TEST_CASE("a client and a server that are killed between and within tokens lose 
         path_of("victim.out") + " 2>" + path_of("victim.err") + ") & client=$!; " +
         "while kill -0 $client 2>/dev/null && [ $(grep -c '^  token' " + path_of("victim.out") +
         ") -lt 3 ]; do sleep 0.02; done; " +
-        (std::string(victim) == "generate" ? "kill -9 $client; "
-                                           : "kill -9 $(cat /proc/$client/task/$client/children); ") +
+        (std::string(victim) == "generate"      ? "kill -9 $client; "
+         : std::string(victim) == "interrupted" ? "kill -TERM $client; "
+                                                : "kill -9 $(cat /proc/$client/task/$client/children); ") +
         "wait $client; echo $? >" + path_of("victim.code");
     REQUIRE(std::system(("bash -c '" +
                          [&] {
@@ -122,8 +123,11 @@ TEST_CASE("a client and a server that are killed between and within tokens lose 
       CHECK(code == "2\n");
       CHECK(err.find("error: ") != std::string::npos);
       CHECK(err.find("the same command goes on") != std::string::npos);
-    } else {
+    } else if (std::string(victim) == "generate") {
       CHECK(code == "137\n");
+    } else {
+      CHECK(code == "143\n");
+      CHECK(err.find("interrupted: the text is kept in " + state) != std::string::npos);
     }
     const std::string resumed = output_of(arguments("--tokens 10" + kPrompt + " --state " + state));
     CHECK(resumed.find("resumed after ") != std::string::npos);

@@ -136,7 +136,8 @@ int import_command(int argc, char** argv) {
   const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
   const std::string& out =
-      flags.text("out", "", "the checkpoint, or the folder for transformers (made if it is missing)");
+      flags.output("out", "the checkpoint, or the folder for transformers (made if it is missing)",
+                   Flags::Output::kFileOrFolder);
   const int64_t& classes = flags.integer(
       "classes", 2, 2, 1 << 20, "of a RoBERTa or ViT; a fresh classifier where its file has none of so many");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of a fresh classifier");
@@ -146,6 +147,9 @@ int import_command(int argc, char** argv) {
   require_given(flags, {"from", "out"});
   if (to != "checkpoint" && to != "hugging-face")
     throw Error(message("--to ", to, " is not known; use checkpoint or hugging-face"));
+  const std::string target = resolve_user_path(out);
+  if (to == "checkpoint") AtomicFile probe(target);
+  if (to != "checkpoint") require_writable_folder(target);
 
   const double start = seconds_now();
   const Source source = find_source(resolve_user_path(from), format);
@@ -166,7 +170,6 @@ int import_command(int argc, char** argv) {
         "model "
         "with a tokenizer of <s>, <pad> and </s> in this order (//cmd:tokenizer -- train --special)");
   const auto images = images_of(checkpoint);
-  const std::string target = resolve_user_path(out);
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);
   } else {

@@ -22,7 +22,8 @@ int keygen(int argc, char** argv) {
       "leaves the client; who has public.key and plan.json alone can encrypt. The keys are tested before\n"
       "they are kept.");
   const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
-  const std::string& out = flags.text("out", "", "folder for the keys; made if it is missing");
+  const std::string& out =
+      flags.output("out", "folder for the keys; made if it is missing", Flags::Output::kFolder);
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);

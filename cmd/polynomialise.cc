@@ -39,7 +39,7 @@ int polynomialise(int argc, char** argv) {
       "polynomial of fewest levels that keeps the error bound on the model's measured range, widened, and\n"
       "prints its certificate and how often unseen data leaves the interval.");
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
-  const std::string& out = flags.text("out", "", "file for the polynomial model");
+  const std::string& out = flags.output("out", "file for the polynomial model");
   const TaskFlags data(flags);
   const attention::PolynomialOptions defaults;
   const double& margin =

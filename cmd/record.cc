@@ -82,7 +82,8 @@ int record(int argc, char** argv) {
       "difference.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& prompt = flags.text("prompt", "", "the text to go on with");
-  const std::string& out = flags.text("out", "", "folder for the record; it must not be there");
+  const std::string& out =
+      flags.output("out", "folder for the record; it must not be there", Flags::Output::kFolder);
   const int64_t& tokens = flags.integer("tokens", 3, 1, 1024, "tokens to generate");
   const RingFlags ring(flags);
   const ThreadsFlag threads(flags);

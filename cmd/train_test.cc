@@ -166,6 +166,9 @@ TEST_CASE(
   check_refused(to + power + " --text " + text + " --power 4", "was trained with 6");
   check_refused(to + power + " --text " + text + " --width 32", "decided by the model of --from");
   check_refused(to + power + " --text " + text + " --attention relu", "cannot be continued with relu");
+  check_refused("train --out " + path_of("continued") + " --from " + path_of("continued/final.safetensors") +
+                    " --text " + text,
+                "give another --out");
   check_refused(to + softmax + " --text " + text + " --power 5", "power = 5 is not an even number");
   check_refused(to + text + " --text " + text, text);
   check_refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
@@ -259,18 +262,23 @@ TEST_CASE("a training killed in the middle and begun again ends with the same by
   };
   // The child kills itself by the signal that nothing can catch, once its first state is on the disk.
   const std::string state = killed + "/softmax.training";
-  const std::string killer = "(while [ ! -e " + state + " ]; do sleep 0.005; done; kill -9 $$) & exec ";
   std::string error;
-  run(arguments(killed), error, killer);
+  run(arguments(killed), error, signalled("KILL", "[ -e " + state + " ]"));
   REQUIRE(std::filesystem::exists(state));
   REQUIRE_FALSE(std::filesystem::exists(killed + "/final.safetensors"));
   check_refused(arguments(killed) + " --seed 2", "of another model, data set or options");
   check_refused("train --from " + state + " --out " + path_of("refused") + " --text " + text,
                 "is not a model of this program");
-  REQUIRE(run(arguments(killed), error) == 0);
-  const std::string out = read_file(path_of("out"), 1 << 20);
-  CHECK(out.find("softmax        goes on from step ") != std::string::npos);
-  CHECK(out.find("power_softmax  at most 1000 steps ...") != std::string::npos);
+  // Interrupted later, at a step that saves nothing else.
+  const Outcome interrupted =
+      run_command_line(arguments(killed), signalled("INT", "grep -q power_softmax " + path_of("out")));
+  CHECK(interrupted.exit_code == 128 + SIGINT);
+  CHECK(interrupted.out.find("softmax        goes on from step ") != std::string::npos);
+  CHECK(interrupted.err.starts_with("interrupted: power_softmax was saved after step "));
+  CHECK(interrupted.err.ends_with("; run the same command again to go on from there\n"));
+  const Outcome resumed = run_command_line(arguments(killed));
+  REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.err);
+  CHECK(resumed.out.find("power_softmax  goes on from step ") != std::string::npos);
   for (const auto& entry : std::filesystem::directory_iterator(killed))
     CHECK(entry.path().extension() == ".safetensors");
   REQUIRE(run(arguments(whole), error) == 0);

@@ -1,11 +1,15 @@
 // Threads, secrets, buffers.
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -17,6 +21,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
 #include "ckks/base/secret.h"
 #include "doctest/doctest.h"
 
@@ -290,6 +295,33 @@ TEST_CASE("buffers may be taken and given back by many threads at once") {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("a progress bar keeps to one line of a narrow terminal") {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  REQUIRE(master >= 0);
+  REQUIRE((grantpt(master) == 0 && unlockpt(master) == 0));
+  const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+  const winsize narrow{.ws_row = 24, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
+  REQUIRE(ioctl(terminal, TIOCSWINSZ, &narrow) == 0);
+  CHECK(terminal_columns(terminal) == 40);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    dup2(terminal, STDERR_FILENO);
+    Progress progress("a long piece of work", 10);
+    progress.note("and how it goes");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+    progress.advance();
+    _exit(0);
+  }
+  REQUIRE(waitpid(child, nullptr, 0) == child);
+  char drawn[1000];
+  const ssize_t count = read(master, drawn, sizeof drawn);
+  REQUIRE(count > 0);
+  const std::string line(drawn, static_cast<size_t>(count));
+  CHECK(line.starts_with("\r\033[Ka long piece of work ["));
+  CHECK(line.size() == std::strlen("\r\033[K") + 39);
 }
 
 }  // namespace

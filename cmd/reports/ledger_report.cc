@@ -203,9 +203,9 @@ Json ledger_json(const LedgerReport& report) {
 }
 
 LedgerFlag::LedgerFlag(Flags& flags)
-    : path(flags.text("ledger", "",
-                      "write level, scale, range, errors and seconds of every instruction to this file: "
-                      ".json or .html")) {}
+    : path(flags.output("ledger",
+                        "write level, scale, range, errors and seconds of every instruction to this file: "
+                        ".json or .html")) {}
 
 void LedgerFlag::apply() const {
   if (!given()) return;
@@ -213,16 +213,12 @@ void LedgerFlag::apply() const {
     throw Error(
         message("--ledger ", path, " ends neither in .json (for machines) nor in .html (for people)"));
   }
-  AtomicFile probe(resolve_user_path(path));
 }
 
 void LedgerFlag::write(const LedgerReport& report) const {
   if (!given()) return;
-  const std::string text = ends_with(path, ".json") ? ledger_json(report).dump() + "\n" : ledger_page(report);
-  // Its ranges and errors are of decrypted values where both parties run in one process.
-  AtomicFile file(resolve_user_path(path), AtomicFile::Access::kOwnerOnly);
-  file.write(text);
-  file.commit();
+  write_file(resolve_user_path(path),
+             ends_with(path, ".json") ? ledger_json(report).dump() + "\n" : ledger_page(report));
 }
 
 }  // namespace psm::cmd

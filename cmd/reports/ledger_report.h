@@ -28,7 +28,7 @@ Json ledger_json(const LedgerReport& report);
 struct LedgerFlag {
   explicit LedgerFlag(Flags& flags);
   bool given() const { return !path.empty(); }
-  // After parse(): throws Error for another kind of file, or one that could not be written.
+  // After parse(): throws Error for another kind of file.
   void apply() const;
   // Writes the file if the flag was given.
   void write(const LedgerReport& report) const;

@@ -29,7 +29,7 @@ void write_record(const std::string& path, uint64_t key, uint64_t limit, uint64_
   json["limit"] = limit;
   json["shared"] = shared;
   json["checksum"] = checksum_of(key, limit, shared);
-  AtomicFile file(path, AtomicFile::Access::kOwnerOnly);
+  AtomicFile file(path, AtomicFile::Kind::kSecret);
   file.write(json.dump() + "\n");
   file.commit();
 }

@@ -1,6 +1,7 @@
 #include "cmd/generation/client/server_process.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/interruption.h"
 
 extern char** environ;
 
@@ -50,6 +52,7 @@ ServerProcess::ServerProcess(const std::vector<std::string>& command) {
 ServerProcess::~ServerProcess() {
   ::close(to_);
   ::close(from_);
+  if (interrupted()) ::kill(process_, SIGTERM);
   int status = 0;
   while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }

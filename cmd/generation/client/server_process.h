@@ -13,7 +13,8 @@ class ServerProcess {
  public:
   // A program and its arguments. Throws Error if it cannot be started.
   explicit ServerProcess(const std::vector<std::string>& command);
-  // Closes the pipes, which ends the server's conversation, and waits for it.
+  // Closes the pipes, which ends the server's conversation after what it computes, or at an interruption at once; and
+  // waits for it.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;

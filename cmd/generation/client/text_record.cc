@@ -1,5 +1,7 @@
 #include "cmd/generation/client/text_record.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -15,7 +17,7 @@ namespace {
 constexpr uint64_t kMaxBytes = 256 << 20;
 
 void write_private(const std::string& path, const std::string& content) {
-  AtomicFile file(path, AtomicFile::Access::kOwnerOnly);
+  AtomicFile file(path, AtomicFile::Kind::kSecret);
   file.write(content);
   file.commit();
 }
@@ -55,6 +57,10 @@ TextRecord TextRecord::parse(const std::string& content, const std::string& path
 
 TextFolder::TextFolder(std::string folder) : folder_(std::move(folder)) {
   if (!folder_.empty()) std::filesystem::create_directories(folder_);
+}
+
+TextFolder::~TextFolder() {
+  if (!folder_.empty()) ::rmdir(folder_.c_str());
 }
 
 std::optional<TextRecord> TextFolder::load(int vocab) const {

@@ -65,7 +65,7 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
   Json record;
   record["weights"] = hex(deployment.model_id);
   record["model"] = hex(deployment.model_fingerprint);
-  AtomicFile owner(files.weights_owner, AtomicFile::Access::kOwnerOnly);
+  AtomicFile owner(files.weights_owner, AtomicFile::Kind::kSecret);
   owner.write(record.dump());
   const WeightNote note{deployment.model_id, attention::outline_of(deployment.model), names_of(ends)};
   wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note.text());
