@@ -122,16 +122,16 @@ TEST_CASE("what is interrupted says so and leaves nothing half made") {
                     command = infer("interrupted.ct") + " --state " + state;
   const Outcome answers = run_command_line(command, signalled("TERM", "[ -e " + state + "/group-0 ]"));
   CHECK(answers.exit_code == 128 + SIGTERM);
-  CHECK(answers.err.find("interrupted: of " + path_of("prompts.ct") +
-                         " 0 of 1 groups of prompts, and the next up to instruction ") != std::string::npos);
+  const std::string next = " groups of prompts, and the next up to instruction ";
+  CHECK(answers.err.find("interrupted: of " + path_of("prompts.ct") + " 0 of ") != std::string::npos);
+  CHECK(answers.err.find(next) != std::string::npos);
   CHECK(
       answers.err.ends_with(" are kept in " + state + "; run the same command again to go on from there\n"));
   CHECK_FALSE(fs::exists(path_of("interrupted.ct")));
   const Outcome last = run_command_line(command);
   REQUIRE_MESSAGE(last.exit_code == 0, last.err);
-  CHECK(last.out.starts_with(
-      path_of("prompts.ct") +
-      " goes on from its state: 0 of 1 groups of prompts, and the next up to instruction "));
+  CHECK(last.out.starts_with(path_of("prompts.ct") + " goes on from its state: 0 of "));
+  CHECK(last.out.find(next) != std::string::npos);
   CHECK_FALSE(fs::exists(state));
 }
 

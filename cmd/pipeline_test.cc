@@ -245,6 +245,8 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
       run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("resumed.ct") +
                          " --sample 12 --insecure --json " + path_of("resumed.json"));
   REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
+  CHECK(decrypted.out.starts_with(
+      "answers, a prediction for each scored position of each prompt:\nprompt 0: "));
   const Json json = parse_json(read_file(path_of("resumed.json"), 1 << 20), "resumed.json");
   CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
   std::filesystem::create_directory(state);
