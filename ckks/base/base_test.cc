@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -32,6 +34,48 @@ TEST_CASE("a parallel loop visits every index once, with any number of threads, 
     CHECK(visits == std::vector<int>(1000, 1));
     parallel_for(5, 5, [&](size_t) { FAIL("an empty range was entered"); });
   }
+}
+
+TEST_CASE("a thread that is held up does not hold up the iterations that it has not begun") {
+  set_thread_count(2);
+  std::atomic<int> done{0};
+  bool others_done = false;
+  parallel_for(0, 100, [&](size_t i) {
+    if (i == 50) {  // the first of the second thread, which has taken 51 and 52 with it
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (done < 97 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+      others_done = done == 97;
+    } else {
+      ++done;
+    }
+  });
+  CHECK(others_done);
+}
+
+TEST_CASE("several threads may run parallel loops at once, one after the other, and throw in them") {
+  set_thread_count(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0}, thrown{0};
+  for (int t = 0; t < 3; ++t) {
+    callers.emplace_back([&] {
+      for (size_t loop = 0; loop < 2000; ++loop) {
+        std::vector<size_t> visits(loop % 70, 0);
+        try {
+          parallel_for(0, visits.size(), [&](size_t i) {
+            visits[i] += i;
+            if (loop % 100 == 99) throw Error("the hundredth");
+          });
+          for (size_t i = 0; i < visits.size(); ++i) wrong += visits[i] != i;
+        } catch (const Error&) {
+          ++thrown;
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(wrong == 0);
+  CHECK(thrown == 3 * 20);
+  CHECK_FALSE(in_parallel_loop());
 }
 
 TEST_CASE("an exception in a parallel loop arrives in the caller") {
