@@ -1,10 +1,15 @@
 #include "ckks/base/parallel.h"
 
+#include <linux/futex.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <climits>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -30,6 +35,15 @@ int usable_processors() {
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
+// std::atomic's own wait yields before it sleeps, which on a busy machine is a turn of all other programs.
+void sleep_while(const std::atomic<uint32_t>& value, uint32_t seen) {
+  static_assert(sizeof(value) == sizeof(uint32_t));
+  syscall(SYS_futex, &value, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+}
+void wake_all(const std::atomic<uint32_t>& value) {
+  syscall(SYS_futex, &value, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
 // Waits until `done` holds for the value, at first without sleeping.
 template <typename Done>
 void wait_until(const std::atomic<uint32_t>& value, const Done& done) {
@@ -44,7 +58,7 @@ void wait_until(const std::atomic<uint32_t>& value, const Done& done) {
   } while (std::chrono::steady_clock::now() < sleep);
   for (uint32_t seen = value.load(std::memory_order_acquire); !done(seen);
        seen = value.load(std::memory_order_acquire))
-    value.wait(seen, std::memory_order_acquire);
+    sleep_while(value, seen);
 }
 
 // One loop at a time. Its caller is thread 0 and works like the others, so a loop ends even if no other comes.
@@ -69,7 +83,7 @@ class Pool {
     failure_ = nullptr;
     entrants_.store(kOpen, std::memory_order_release);
     loops_.fetch_add(1, std::memory_order_release);
-    loops_.notify_all();
+    wake_all(loops_);
 
     work(0);
     entrants_.fetch_sub(kOpen, std::memory_order_acq_rel);
@@ -110,7 +124,7 @@ class Pool {
       }
       if ((entrants & kOpen) == 0) continue;
       if (number < threads_) work(number);
-      if (entrants_.fetch_sub(kEntrant, std::memory_order_acq_rel) == kEntrant) entrants_.notify_one();
+      if (entrants_.fetch_sub(kEntrant, std::memory_order_acq_rel) == kEntrant) wake_all(entrants_);
     }
   }
 
