@@ -358,11 +358,32 @@ TEST_CASE("too little memory is said before the work starts") {
   // thread is first.
   keys();
   const std::string binary = runfile("cmd/infer");
-  const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 OMP_NUM_THREADS=1 " + binary + " " +
+  const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 " + binary + " " +
                                   infer_arguments("x.ct") + " >/dev/null 2>" + path_of("err"))
                                      .c_str());
   CHECK(WEXITSTATUS(status) == 2);
   CHECK(read_file(path_of("err"), 1 << 20).find("of memory") != std::string::npos);
+}
+
+TEST_CASE("held-out values that no bootstrap could take are counted when a model is made polynomial") {
+  keys();
+  const std::string narrow = path_of("narrow.safetensors"), out = path_of("narrow_poly.safetensors");
+  attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
+  attention::save_checkpoint(narrow, checkpoint);
+  const Outcome whole = run("polynomialise", "--model " + narrow + " --margin 2 --out " + out);
+  REQUIRE_MESSAGE(whole.exit_code == 0, whole.err);
+  CHECK(whole.out.find(" of the sequences: 0 values outside [-1, 1]") != std::string::npos);
+  // The state's range is what bootstraps scale it by; no polynomial's interval depends on it.
+  for (double& range : checkpoint.ranges->residual) range /= 4;
+  attention::save_checkpoint(narrow, checkpoint);
+  const Outcome cut = run("polynomialise", "--model " + narrow + " --margin 2 --out " + out + " --json " +
+                                               path_of("narrow.json"));
+  REQUIRE_MESSAGE(cut.exit_code == 0, cut.err);
+  CHECK(cut.out.find("such prompts are refused, so repeat with `--margin ") != std::string::npos);
+  const Json json = parse_json(read_file(path_of("narrow.json"), 1 << 20), "narrow.json");
+  const Json& found = json.at("unseen_slot_program", "json");
+  CHECK(found.at("outside", "json").integer("outside", 1, 1 << 30) > 0);
+  CHECK(found.at("worst", "json").number("worst") > 1);
 }
 
 TEST_CASE("every command explains itself") {
