@@ -188,7 +188,7 @@ class Decoder {
   static std::vector<ckks::Plain> in_unit(std::vector<ckks::Plain> biases, const FoldedLayer& folded) {
     for (ckks::Plain& v : biases) {
       if (!v.has_data()) continue;
-      std::vector<ckks::Complex> values(v.values().begin(), v.values().end());
+      std::vector<ckks::Complex> values = v.to_vector();
       for (ckks::Complex& value : values) value /= folded.value_range;
       v = ckks::Plain(std::move(values));
     }

@@ -56,7 +56,7 @@ program::Constants prompt_constants(const program::Program& program, const Packi
                                     int tokens) {
   require_one_sequence(packing, tokens);
   const std::vector<std::string> names = cache_names(packing, layers);
-  std::map<const ckks::Complex*, ckks::Plain> cut;  // the mask of keys is one for all layers
+  std::map<ckks::Plain::Identity, ckks::Plain> cut;  // the mask of keys is one for all layers
   program::Constants constants;
   for (const program::NamedValue& output : program.outputs) {
     if (std::find(names.begin(), names.end(), output.name) == names.end()) continue;
@@ -64,9 +64,9 @@ program::Constants prompt_constants(const program::Program& program, const Packi
         std::find_if(program.instructions.begin(), program.instructions.end(),
                      [&](const program::Instruction& i) { return i.results[0] == output.value; });
     PSM_CHECK(made != program.instructions.end() && made->opcode == program::Opcode::kMultiplyPlain);
-    const auto [found, is_new] = cut.try_emplace(made->plain.values().data());
+    const auto [found, is_new] = cut.try_emplace(made->plain.identity());
     if (is_new) {
-      std::vector<ckks::Complex> mask(made->plain.values().begin(), made->plain.values().end());
+      std::vector<ckks::Complex> mask = made->plain.to_vector();
       std::fill(mask.begin() + static_cast<ptrdiff_t>(tokens) * packing.features, mask.end(), 0.0);
       found->second = ckks::Plain(std::move(mask));
     }

@@ -20,15 +20,14 @@ double PositionConstants::score_scale(const Factors& factors, int position) cons
 // A plaintext of one period in the first of its repetitions, zero in the others: what rotations sum.
 ckks::Plain PositionConstants::once(const ckks::Plain& period) const {
   std::vector<ckks::Complex> slots(packing_.slots);
-  std::copy(period.values().begin(), period.values().end(), slots.begin());
+  std::ranges::copy(period.values(), slots.begin());
   return ckks::Plain(std::move(slots));
 }
 
 ckks::Plain PositionConstants::query_mask(const Factors& factors, int block, int position) const {
   const ckks::Plain factor = bias_factor(factors, Bias::kQuery, position);
   std::vector<ckks::Complex> mask(packing_.slots);
-  std::copy(factor.values().begin(), factor.values().end(),
-            mask.begin() + ptrdiff_t{regions_[block].first} * packing_.features);
+  std::ranges::copy(factor.values(), mask.begin() + ptrdiff_t{regions_[block].first} * packing_.features);
   return ckks::Plain(std::move(mask));
 }
 
@@ -54,7 +53,7 @@ ckks::Plain PositionConstants::bias(const Factors& factors, Bias which, size_t c
   const ckks::Plain factor = bias_factor(factors, which, position);
   const ckks::Plain& bias = factors.biases[static_cast<size_t>(which)][ciphertext];
   if (!bias.has_data()) return ckks::Plain::shape_only(factor.period(), false);
-  std::vector<ckks::Complex> slots(factor.values().begin(), factor.values().end());
+  std::vector<ckks::Complex> slots = factor.to_vector();
   for (size_t slot = 0; slot < slots.size(); ++slot) slots[slot] *= bias.at(slot % bias.period());
   return ckks::Plain(std::move(slots));
 }

@@ -16,12 +16,6 @@ constexpr int kComponents = 32;  // stand for uniform ones
 
 double square(double x) { return x * x; }
 
-double mean_square(std::span<const Complex> diagonal) {
-  double sum = 0;
-  for (const Complex& value : diagonal) sum += std::norm(value);
-  return sum / static_cast<double>(diagonal.size());
-}
-
 // Of one factor of a transform, in the slots of its result; `size`: mean square of the slots of its argument.
 double variance_of(const PlacedTransform& t, const NoiseModel& noise, double size) {
   const Context& context = noise.context();
@@ -30,7 +24,7 @@ double variance_of(const PlacedTransform& t, const NoiseModel& noise, double siz
   for (const TransformTerm& term : t.transform.terms) {
     variance += size * square(noise.encoding(plain_scale, static_cast<int>(term.weight.period())));
     if (term.baby != 0 || term.conjugate)
-      variance += mean_square(term.weight.values()) * square(noise.digits(t.level, t.input_scale));
+      variance += term.weight.mean_square() * square(noise.digits(t.level, t.input_scale));
   }
   return variance;
 }
@@ -38,7 +32,7 @@ double variance_of(const PlacedTransform& t, const NoiseModel& noise, double siz
 // The mean square by which a factor makes slots larger: that of its rows.
 double growth_of(const PlacedTransform& t) {
   double sum = 0;
-  for (const TransformTerm& term : t.transform.terms) sum += mean_square(term.weight.values());
+  for (const TransformTerm& term : t.transform.terms) sum += term.weight.mean_square();
   return sum;
 }
 

@@ -39,8 +39,8 @@ TransformIdentity same_encoding(const LinearTransform& transform) {
   TransformIdentity identity;
   for (const TransformTerm& term : transform.terms) {
     // Shapes without data are never shared: the term itself tells them apart.
-    const void* data = &term;
-    if (term.weight.has_data()) data = term.weight.values().data();
+    Plain::Identity data{&term, 0};
+    if (term.weight.has_data()) data = term.weight.identity();
     identity.emplace_back(term.output, term.giant, term.input, term.baby, term.conjugate, data);
   }
   return identity;

@@ -45,7 +45,7 @@ struct LinearTransform {
 
 // Two transforms with one identity have the same plaintexts (shared data, not equal data) in the same places:
 // whoever encodes one has encoded the other.
-using TransformIdentity = std::vector<std::tuple<int, int, int, int, bool, const void*>>;
+using TransformIdentity = std::vector<std::tuple<int, int, int, int, bool, Plain::Identity>>;
 TransformIdentity same_encoding(const LinearTransform&);
 
 // Baby-step giant-step form of a matrix whose offsets are multiples of `step`:

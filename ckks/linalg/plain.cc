@@ -8,6 +8,13 @@
 
 namespace psm::ckks {
 
+PlainValues::PlainValues(const PlainStore& store, uint32_t index, size_t period)
+    : read_(period * (sizeof(Complex) / sizeof(uint64_t))) {
+  auto* const values = reinterpret_cast<Complex*>(read_.data());
+  store.read(index, {values, period});
+  values_ = {values, period};
+}
+
 Plain::Plain(std::vector<Complex> one_period) : period_(one_period.size()) {
   if (!std::has_single_bit(period_))
     throw Error(message("a plaintext vector of ", period_,
@@ -32,11 +39,36 @@ Plain Plain::shape_only(size_t period, bool real) {
   return shape;
 }
 
+Plain::Identity Plain::identity() const {
+  if (store_ != nullptr) return {store_.get(), index_};
+  return {data_.get(), 0};
+}
+
+PlainValues Plain::values() const {
+  PSM_CHECK(has_data(), "a shape has no values");
+  if (store_ != nullptr) return PlainValues(*store_, index_, period_);
+  return PlainValues(*data_);
+}
+
+std::vector<Complex> Plain::to_vector() const {
+  if (!has_data()) return {};
+  const PlainValues all = values();
+  return {all.begin(), all.end()};
+}
+
 double Plain::max_abs() const {
   if (!has_data()) return 1;
+  if (store_ != nullptr) return store_->max_abs(index_);
   double largest = 0;
   for (const Complex& value : *data_) largest = std::max(largest, std::abs(value));
   return largest;
+}
+
+double Plain::mean_square() const {
+  if (store_ != nullptr) return store_->mean_square(index_);
+  double sum = 0;
+  for (const Complex& value : values()) sum += std::norm(value);
+  return sum / static_cast<double>(period_);
 }
 
 }  // namespace psm::ckks

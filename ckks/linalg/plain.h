@@ -1,34 +1,79 @@
 // A vector that the server knows, given by one period (a power of two that divides the number of slots).
-// Immutable, shared: copies are the same vector. Without data (shape_only) it stands for weights of a model
+// Immutable, shared: copies are the same vector. Its values are in memory, or in a store such as a program's
+// file, which reads them when they are asked for. Without values (shape_only) it stands for weights of a model
 // that exists only as a shape, for the meter.
 #pragma once
 
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
+
+#include "ckks/base/buffer.h"
 
 namespace psm::ckks {
 
 using Complex = std::complex<double>;
 
+// Where values are that need not be in memory. Thread-safe.
+class PlainStore {
+ public:
+  virtual ~PlainStore() = default;
+  // One period of a vector. Throws Error where the store is damaged.
+  virtual void read(uint32_t index, std::span<Complex> one_period) const = 0;
+  // Known without reading.
+  virtual double max_abs(uint32_t index) const = 0;
+  virtual double mean_square(uint32_t index) const = 0;
+};
+
+// One period of a vector, where it is or as it was read.
+class PlainValues {
+ public:
+  explicit PlainValues(std::span<const Complex> values) : values_(values) {}
+  PlainValues(const PlainStore& store, uint32_t index, size_t period);
+  PlainValues(PlainValues&&) = default;
+  PlainValues& operator=(PlainValues&&) = default;
+
+  operator std::span<const Complex>() const { return values_; }
+  const Complex& operator[](size_t i) const { return values_[i]; }
+  const Complex* data() const { return values_.data(); }
+  size_t size() const { return values_.size(); }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+
+ private:
+  Buffer read_;
+  std::span<const Complex> values_;
+};
+
 class Plain {
  public:
   Plain() = default;
   explicit Plain(std::vector<Complex> one_period);
+  Plain(std::shared_ptr<const PlainStore> store, uint32_t index, size_t period, bool real)
+      : store_(std::move(store)), index_(index), period_(period), real_(real) {}
   static Plain constant(Complex value);
   static Plain shape_only(size_t period, bool real);
 
   size_t period() const { return period_; }
   bool real() const { return real_; }
-  bool has_data() const { return data_ != nullptr; }
-  Complex at(size_t slot) const { return (*data_)[slot & (period_ - 1)]; }
-  std::span<const Complex> values() const { return *data_; }
-  double max_abs() const;
+  bool has_data() const { return data_ != nullptr || store_ != nullptr; }
+  // Equal for copies of one vector, and for what a store has once; null without values.
+  using Identity = std::pair<const void*, uint32_t>;
+  Identity identity() const;
+  PlainValues values() const;
+  std::vector<Complex> to_vector() const;  // empty without values
+  Complex at(size_t slot) const { return values()[slot & (period_ - 1)]; }
+  double max_abs() const;      // 1 without values
+  double mean_square() const;  // of the values
 
  private:
   std::shared_ptr<const std::vector<Complex>> data_;
+  std::shared_ptr<const PlainStore> store_;
+  uint32_t index_ = 0;
   size_t period_ = 0;
   bool real_ = true;
 };

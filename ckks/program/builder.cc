@@ -8,7 +8,7 @@
 
 namespace psm::program {
 
-Builder::Builder(size_t slots) {
+Builder::Builder(size_t slots, PlainKeeper* keeper) : keeper_(keeper) {
   if (slots < 2 || !std::has_single_bit(slots))
     throw Error(message("a program on ", slots, " slots: their number must be a power of two, at least 2"));
   program_.slots = slots;
@@ -67,6 +67,10 @@ void Builder::output(const std::string& name, Value value) {
   program_.outputs.push_back({name, value});
 }
 
+ckks::Plain Builder::kept(ckks::Plain plain) const {
+  return keeper_ == nullptr || !plain.has_data() ? plain : keeper_->keep(plain);
+}
+
 Value Builder::add(Value a, Value b) {
   const bool real = (is_real(a) && is_real(b)) || conjugates(a, b);
   return append({.opcode = Opcode::kAdd, .arguments = {a, b}}, real);
@@ -100,7 +104,7 @@ Value Builder::times_i(Value a) {
 Value Builder::add_plain(Value a, ckks::Plain plain) {
   const bool real = is_real(a) && plain.real();
   validate_plain(plain, program_.slots, message("add plain [", label_, "]"));
-  return append({.opcode = Opcode::kAddPlain, .arguments = {a}, .plain = std::move(plain)}, real);
+  return append({.opcode = Opcode::kAddPlain, .arguments = {a}, .plain = kept(std::move(plain))}, real);
 }
 
 Value Builder::add_constant(Value a, ckks::Complex constant) {
@@ -110,7 +114,7 @@ Value Builder::add_constant(Value a, ckks::Complex constant) {
 Value Builder::multiply_plain(Value a, ckks::Plain plain) {
   const bool real = is_real(a) && plain.real();
   validate_plain(plain, program_.slots, message("multiply plain [", label_, "]"));
-  return append({.opcode = Opcode::kMultiplyPlain, .arguments = {a}, .plain = std::move(plain)}, real);
+  return append({.opcode = Opcode::kMultiplyPlain, .arguments = {a}, .plain = kept(std::move(plain))}, real);
 }
 
 Value Builder::multiply_constant(Value a, ckks::Complex constant) {
@@ -226,6 +230,7 @@ std::vector<Value> Builder::linear(std::span<const Value> inputs, ckks::LinearTr
   }
   for (size_t o = 0; o < real.size(); ++o) instruction.results.push_back(new_value(real[o], periods[o]));
   validate_linear(map, instruction, program_.slots, describe(instruction));
+  for (ckks::TransformTerm& term : map.terms) term.weight = kept(std::move(term.weight));
   instruction.linear = std::make_shared<const ckks::LinearTransform>(std::move(map));
   std::vector<Value> results = instruction.results;
   program_.instructions.push_back(std::move(instruction));
@@ -267,7 +272,7 @@ Value Builder::refresh(Value value) { return refresh(std::span<const Value>(&val
 
 void Builder::check_range(Value value, double lo, double hi, std::string what, ckks::Plain where) {
   require(value);
-  program_.checks.push_back({value, lo, hi, std::move(what), std::move(where)});
+  program_.checks.push_back({value, lo, hi, std::move(what), kept(std::move(where))});
 }
 
 Value Builder::mark_real(Value value) {

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "ckks/base/error.h"
@@ -9,43 +10,46 @@
 
 namespace psm::program {
 
-const char* name(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kInput:
-      return "input";
-    case Opcode::kAdd:
-      return "add";
-    case Opcode::kSubtract:
-      return "subtract";
-    case Opcode::kNegate:
-      return "negate";
-    case Opcode::kTimesI:
-      return "times i";
-    case Opcode::kAddPlain:
-      return "add plain";
-    case Opcode::kMultiplyPlain:
-      return "multiply plain";
-    case Opcode::kMultiply:
-      return "multiply";
-    case Opcode::kSumOfProducts:
-      return "sum of products";
-    case Opcode::kRotate:
-      return "rotate";
-    case Opcode::kSumOfRotations:
-      return "sum of rotations";
-    case Opcode::kConjugate:
-      return "conjugate";
-    case Opcode::kLinear:
-      return "linear";
-    case Opcode::kSeries:
-      return "series";
-    case Opcode::kRefresh:
-      return "refresh";
-    case Opcode::kBootstrap:
-      return "bootstrap";
-  }
-  refuse_opcode("name", opcode);
+namespace {
+
+constexpr int kAny = -1;     // number above zero
+constexpr int kByDegree = -1;  // of the series
+
+struct OpcodeFigures {
+  Opcode opcode;
+  const char* name;
+  int arguments, results, depth;
+};
+constexpr OpcodeFigures kOpcodes[] = {
+    {Opcode::kInput, "input", 0, 1, 0},
+    {Opcode::kAdd, "add", 2, 1, 0},
+    {Opcode::kSubtract, "subtract", 2, 1, 0},
+    {Opcode::kNegate, "negate", 1, 1, 0},
+    {Opcode::kTimesI, "times i", 1, 1, 0},
+    {Opcode::kAddPlain, "add plain", 1, 1, 0},
+    {Opcode::kMultiplyPlain, "multiply plain", 1, 1, 1},
+    {Opcode::kMultiply, "multiply", 2, 1, 1},
+    {Opcode::kSumOfProducts, "sum of products", kAny, 1, 1},
+    {Opcode::kRotate, "rotate", 1, kAny, 0},
+    {Opcode::kSumOfRotations, "sum of rotations", 1, 1, 0},
+    {Opcode::kConjugate, "conjugate", 1, 1, 0},
+    {Opcode::kLinear, "linear", kAny, kAny, 1},
+    {Opcode::kSeries, "series", 1, 1, kByDegree},
+    {Opcode::kRefresh, "refresh", kAny, kAny, 0},
+    {Opcode::kBootstrap, "bootstrap", kAny, kAny, 0},
+};
+static_assert(std::size(kOpcodes) == kOpcodeCount);
+
+const OpcodeFigures& figures(Opcode opcode) {
+  const auto place = static_cast<size_t>(opcode);
+  if (place >= kOpcodeCount) refuse_opcode("table of opcodes", opcode);
+  PSM_CHECK(kOpcodes[place].opcode == opcode, place);
+  return kOpcodes[place];
 }
+
+}  // namespace
+
+const char* name(Opcode opcode) { return figures(opcode).name; }
 
 void refuse_opcode(const char* reader, Opcode opcode) {
   check_failed("a reader knows every opcode", __FILE__, __LINE__,
@@ -59,28 +63,8 @@ std::string describe(const Instruction& instruction) {
 }
 
 int depth(const Instruction& instruction) {
-  switch (instruction.opcode) {
-    case Opcode::kMultiplyPlain:
-    case Opcode::kMultiply:
-    case Opcode::kSumOfProducts:
-    case Opcode::kLinear:
-      return 1;
-    case Opcode::kSeries:
-      return instruction.series->depth();
-    case Opcode::kInput:
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kNegate:
-    case Opcode::kTimesI:
-    case Opcode::kAddPlain:
-    case Opcode::kRotate:
-    case Opcode::kSumOfRotations:
-    case Opcode::kConjugate:
-    case Opcode::kRefresh:
-    case Opcode::kBootstrap:
-      return 0;
-  }
-  refuse_opcode("depth", instruction.opcode);
+  const int levels = figures(instruction.opcode).depth;
+  return levels == kByDegree ? instruction.series->depth() : levels;
 }
 
 std::map<size_t, Instruction> exchanged(const Program& program, const Constants& constants) {
@@ -111,42 +95,6 @@ Program with_constants(Program program, const Constants& constants) {
     program.instructions[place] = std::move(instruction);
   return program;
 }
-
-namespace {
-
-struct Arity {
-  int arguments, results;  // -1: any number above zero
-};
-
-Arity arity(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kInput:
-      return {0, 1};
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kMultiply:
-      return {2, 1};
-    case Opcode::kSumOfProducts:
-      return {-1, 1};
-    case Opcode::kRotate:
-      return {1, -1};
-    case Opcode::kLinear:
-    case Opcode::kRefresh:
-    case Opcode::kBootstrap:
-      return {-1, -1};
-    case Opcode::kNegate:
-    case Opcode::kTimesI:
-    case Opcode::kAddPlain:
-    case Opcode::kMultiplyPlain:
-    case Opcode::kSumOfRotations:
-    case Opcode::kConjugate:
-    case Opcode::kSeries:
-      return {1, 1};
-  }
-  refuse_opcode("arity", opcode);
-}
-
-}  // namespace
 
 void validate_plain(const ckks::Plain& plain, size_t slots, const std::string& where) {
   if (plain.period() == 0)
@@ -215,9 +163,9 @@ void validate(const Program& program) {
   for (size_t index = 0; index < program.instructions.size(); ++index) {
     const Instruction& instruction = program.instructions[index];
     const std::string where = message("instruction ", index, ", ", describe(instruction));
-    const Arity expected = arity(instruction.opcode);
+    const OpcodeFigures& expected = figures(instruction.opcode);
     auto fits = [](size_t count, int wanted) {
-      return wanted < 0 ? count > 0 : count == static_cast<size_t>(wanted);
+      return wanted == kAny ? count > 0 : count == static_cast<size_t>(wanted);
     };
     if (!fits(instruction.arguments.size(), expected.arguments) ||
         !fits(instruction.results.size(), expected.results))

@@ -58,9 +58,10 @@ enum class Opcode {
   kBootstrap,  // (a) -> a, or (a, b) -> a, b for two real values packed as a + i b   (by the planner); of a kind
                // that keeps what they repeat (one of blocks takes one value)
 };
+constexpr size_t kOpcodeCount = 16;
 const char* name(Opcode);
-// Every reader of programs switches over all opcodes, without a default (a new one must be decided everywhere
-// before anything compiles), and ends here for what is none of them. `reader` names it.
+// A reader of programs that does something of its own for each opcode switches over all of them, without a
+// default, so that a new one must be decided everywhere. Throws for an unknown opcode; `reader` names the switch.
 [[noreturn]] void refuse_opcode(const char* reader, Opcode);
 
 constexpr size_t kMostSummed = 8;  // terms of kSumOfRotations: 2, 4 or 8
@@ -126,6 +127,14 @@ Program with_constants(Program, const Constants&);
 // The instructions that they change, of a program or of its plan, by place.
 std::map<size_t, Instruction> exchanged(const Program&, const Constants&);
 
+// Takes the vectors of a program that is being built, so that they need not stay in memory
+// (ckks/program/file/constants.h). Shapes without values pass through.
+class PlainKeeper {
+ public:
+  virtual ~PlainKeeper() = default;
+  virtual ckks::Plain keep(const ckks::Plain&) = 0;
+};
+
 // Builds a Program. Every member appends at most one instruction (add_all, twice_real_part,
 // sum_over_rotations, sum_of_rotations: a few) and returns its results. A request that cannot be met (a value
 // of another builder, a period that does not divide n) throws psm::Error. Realness is inferred: sums, products,
@@ -134,7 +143,8 @@ std::map<size_t, Instruction> exchanged(const Program&, const Constants&);
 // plaintexts among them, the longest counts.
 class Builder {
  public:
-  explicit Builder(size_t slots);
+  // With a keeper, the program holds what the keeper returns instead of the vectors that it is given.
+  explicit Builder(size_t slots, PlainKeeper* keeper = nullptr);
 
   // `period`: a power of two with which the slots repeat, for the client to keep; 0: all slots.
   Value input(const std::string& name, bool real = false, size_t period = 0);
@@ -196,7 +206,9 @@ class Builder {
   Value new_value(bool real, size_t period, size_t block = 1);
   void require(Value) const;
   bool conjugates(Value, Value) const;
+  ckks::Plain kept(ckks::Plain) const;
   Program program_;
+  PlainKeeper* keeper_;
   std::string label_;
   std::vector<int> conjugate_of_;  // by value id: the value that it is the conjugate of, or -1
 };

@@ -149,7 +149,7 @@ GenerationPlans::GenerationPlans(std::shared_ptr<const ckks::Context> made, uint
   cache_levels = token.budget.carried;
 
   for (const int position : decode.all_rotations)
-    token.keys = program::with_constants(token, constants_(position), costs).keys;
+    token.keys = program::with_constants(token, constants_(position), context->chain()).keys;
   std::set<ckks::BootstrapKind> kinds = program::bootstrap_kinds(token);
   if (prompt_program) kinds.merge(program::bootstrap_kinds(prompt));
   if (!kinds.contains({})) bootstrap.reset();

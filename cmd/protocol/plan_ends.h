@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/plan.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/protocol/ciphertext_note.h"
 

@@ -46,7 +46,7 @@ Run run(const SlotMatrix& w, const SlotVector& x, size_t slots, std::span<const 
   run.program = std::move(builder).finish();
   if (w.entries.empty()) return run;
   for (const WeightInput& weight : run.weights)
-    inputs[weight.name].assign(weight.weight.values().begin(), weight.weight.values().end());
+    inputs[weight.name] = weight.weight.to_vector();
   const auto out = program::run_twin(run.program, inputs).outputs;
   const SlotVector expected = product(w, x);
   for (size_t block = 0; block < run.shape.regions.size(); ++block) {

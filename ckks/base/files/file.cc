@@ -102,11 +102,11 @@ AtomicFile::AtomicFile(const std::string& path, Access access)
     // Drawn at random: processes of several machines or containers may write here, and share their numbers.
     const uint64_t number = PublicSeedSource().identifier();
     temporary_ = path + kTemporary + hex(&number, sizeof number);
-    descriptor = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+    descriptor = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                         access == Access::kOwnerOnly ? 0600 : 0644);
     if (descriptor < 0) throw Error(message("cannot write ", path, ": ", std::strerror(errno)));
   } while (!lock(descriptor));
-  file_ = ::fdopen(descriptor, "wb");
+  file_ = ::fdopen(descriptor, "w+b");
   PSM_CHECK(file_ != nullptr, std::strerror(errno));
   // A secret passes through no buffer that nobody wipes.
   if (access == Access::kOwnerOnly) std::setvbuf(file_, nullptr, _IONBF, 0);
@@ -118,12 +118,38 @@ AtomicFile::~AtomicFile() {
   std::remove(temporary_.c_str());
 }
 
-void AtomicFile::fail(const char* what) {
+void AtomicFile::fail(const char* what) const {
   throw Error(message("cannot ", what, " ", path_, ": ", std::strerror(errno)), Error::Kind::kFailed);
 }
 
 void AtomicFile::write(const void* data, size_t bytes) {
   if (std::fwrite(data, 1, bytes, file_) != bytes) fail("write");
+  size_ += bytes;
+}
+
+void AtomicFile::read_back(uint64_t position, void* data, size_t bytes) const {
+  PSM_CHECK(position + bytes <= size_, position, " ", bytes, " ", size_);
+  if (std::fflush(file_) != 0) fail("write");
+  auto* to = static_cast<char*>(data);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t got = ::pread(fileno(file_), to + done, bytes - done, static_cast<off_t>(position + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) fail("read back");
+    done += static_cast<size_t>(got);
+  }
+}
+
+void AtomicFile::rewrite(uint64_t position, const void* data, size_t bytes) {
+  PSM_CHECK(position + bytes <= size_, position, " ", bytes, " ", size_);
+  if (std::fflush(file_) != 0) fail("write");
+  const auto* from = static_cast<const char*>(data);
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t put =
+        ::pwrite(fileno(file_), from + done, bytes - done, static_cast<off_t>(position + done));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) fail("write");
+    done += static_cast<size_t>(put);
+  }
 }
 
 void AtomicFile::commit() {

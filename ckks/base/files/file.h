@@ -33,16 +33,22 @@ class AtomicFile {
 
   void write(const void* data, size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
+  // What was written before; bytes that were not written yet are refused.
+  void read_back(uint64_t position, void* data, size_t bytes) const;
+  // Over bytes that were written before.
+  void rewrite(uint64_t position, const void* data, size_t bytes);
+  uint64_t size() const { return size_; }
   // Flushes to the disk, puts the file in its place, and flushes its name to the disk. Where a system cannot
   // do the last, owners' files (secrets, and records of what was spent) throw Error; others are as lasting as
   // it makes them.
   void commit();
 
  private:
-  [[noreturn]] void fail(const char* what);
+  [[noreturn]] void fail(const char* what) const;
 
   std::string path_, temporary_;
   bool must_last_;
+  uint64_t size_ = 0;
   std::FILE* file_ = nullptr;
 };
 

@@ -14,7 +14,7 @@
 
 #include "ckks/base/files/json.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/plan.h"
 
 namespace psm::program {
 

@@ -1,3 +1,4 @@
+#include "ckks/program/planning/planner.h"
 #include "ckks/program/errors/ledger.h"
 
 #include "ckks/base/error.h"

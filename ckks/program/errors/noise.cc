@@ -13,11 +13,7 @@ namespace {
 size_t id(Value value) { return static_cast<size_t>(value.id); }
 double square(double x) { return x * x; }
 
-double rms(const ckks::Plain& plain) {
-  double sum = 0;
-  for (const ckks::Complex& value : plain.values()) sum += std::norm(value);
-  return std::sqrt(sum / static_cast<double>(plain.period()));
-}
+double rms(const ckks::Plain& plain) { return std::sqrt(plain.mean_square()); }
 
 // Points of the range in which the argument was observed.
 std::vector<double> samples(const Observation& seen) {

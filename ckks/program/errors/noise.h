@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/plan.h"
 #include "ckks/scheme/errors/noise.h"
 
 namespace psm::program {

@@ -14,7 +14,7 @@
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/linalg/transform_worst_case.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/plan.h"
 #include "ckks/scheme/errors/worst_case.h"
 
 namespace psm::program {

@@ -35,7 +35,7 @@ void require_data(const Plan& plan) {
 
 struct EncryptedMachine::Cache {
   using Key =
-      std::pair<const ckks::Complex*, int>;  // the vector and the level; the plan keeps the vector alive
+      std::pair<ckks::Plain::Identity, int>;  // the vector and the level; the plan keeps the vector alive
   std::map<Key, ckks::Plaintext> plaintexts;
   std::map<std::pair<ckks::TransformIdentity, int>, std::unique_ptr<ckks::EncodedTransform>> transforms;
   std::set<std::pair<ckks::TransformIdentity, int>> kept_transforms;
@@ -211,7 +211,7 @@ class EncryptedMachine::Run {
     };
     if (is_exchanged_) return use(encode());
     Cache& cache = *machine_.cache_;
-    const Cache::Key key{plain.values().data(), level};
+    const Cache::Key key{plain.identity(), level};
     if (const auto found = cache.plaintexts.find(key); found != cache.plaintexts.end())
       return use(found->second);
     ckks::Plaintext encoded = encode();
@@ -449,16 +449,5 @@ RunResult EncryptedMachine::resume(RunState checkpoint, const RunOptions& option
 }
 
 size_t EncryptedMachine::encoded_bytes() const { return cache_->bytes; }
-
-std::vector<size_t> block_boundaries(const Plan& plan) {
-  const auto block = [](const Instruction& instruction) {
-    return instruction.label.substr(0, instruction.label.find(" / "));
-  };
-  std::vector<size_t> boundaries;
-  for (size_t i = 0; i + 1 < plan.program.instructions.size(); ++i)
-    if (block(plan.program.instructions[i]) != block(plan.program.instructions[i + 1]))
-      boundaries.push_back(i);
-  return boundaries;
-}
 
 }  // namespace psm::program

@@ -24,7 +24,7 @@
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/plan.h"
 #include "ckks/scheme/encoding/encoder.h"
 #include "ckks/scheme/server/evaluator.h"
 
@@ -97,9 +97,5 @@ class EncryptedMachine {
   MachineOptions options_;
   std::unique_ptr<Cache> cache_;
 };
-
-// The last instruction of each run of instructions whose labels begin with the same part ("layer 3 / ..."):
-// places for checkpoints.
-std::vector<size_t> block_boundaries(const Plan&);
 
 }  // namespace psm::program

@@ -93,7 +93,7 @@ TEST_CASE(
     if (instruction.opcode == Opcode::kRotate) {
       constants.back().offsets = {9};
     } else {
-      std::vector<ckks::Complex> other(instruction.plain.values().begin(), instruction.plain.values().end());
+      std::vector<ckks::Complex> other = instruction.plain.to_vector();
       for (ckks::Complex& value : other) value = {0.5 - value.imag(), value.real()};
       constants.back().plain = ckks::Plain(std::move(other));
     }
@@ -101,7 +101,8 @@ TEST_CASE(
   const ckks::ParameterSpec spec = ckks::insecure_leveled(10, 3);
   const ckks::Context context(spec);
   const CostModel costs(context.chain());
-  const Plan base = plan(program, budget_of(context), costs), other = with_constants(base, constants, costs);
+  const Plan base = plan(program, budget_of(context), costs),
+             other = with_constants(base, constants, context.chain());
   ckks::TestParty party(spec, key_request(other, nullptr));
   EncryptedMachine machine(base, party.encoder, *party.evaluator, nullptr);
   std::map<std::string, ckks::Ciphertext> inputs;

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "ckks/linalg/linear_transform.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/plan.h"
 #include "ckks/scheme/chain/chain.h"
 
 namespace psm::program {

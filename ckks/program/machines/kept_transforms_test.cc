@@ -1,3 +1,4 @@
+#include "ckks/program/planning/planner.h"
 #include "ckks/program/machines/kept_transforms.h"
 
 #include "doctest/doctest.h"

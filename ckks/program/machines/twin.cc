@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <optional>
 
 #include "ckks/base/error.h"
 #include "ckks/base/parallel.h"
@@ -21,6 +22,8 @@ void for_blocks(size_t slots, const Body& body) {
   parallel_for(0, blocks,
                [&](size_t block) { body(block, block * kBlock, std::min(slots, (block + 1) * kBlock)); });
 }
+
+constexpr size_t kTermsAtOnce = 64;  // of a map
 
 template <typename Body>
 void for_slots(size_t slots, const Body& body) {
@@ -271,19 +274,19 @@ class Twin {
     for (const RangeCheck* range : checks_of_[id(value)]) {
       const bool imaginary = !program_.value_is_real[id(value)];
       if (inside(value, range->lo, range->hi, imaginary)) continue;
-      const ckks::Plain& where = range->where;
+      const std::vector<ckks::Complex> where = range->where.to_vector();
       check(value, message(range->what, " in [", range->lo, ", ", range->hi, "]"), range->lo, range->hi,
-            imaginary, [&](size_t s) { return where.period() == 0 || where.at(s) != 0.0; });
+            imaginary, [&](size_t s) { return where.empty() || where[s & (where.size() - 1)] != 0.0; });
     }
     if (options_.observe) options_.observe(*instruction_, value, x);
   }
 
-  const ckks::Plain& with_data(const ckks::Plain& plain) const {
+  ckks::PlainValues values_of(const ckks::Plain& plain) const {
     if (!plain.has_data())
       throw Error(
           message("instruction ", index_, ", ", describe(*instruction_),
                   ": its weights have a shape but no values; the twin needs a model, the meter does not"));
-    return plain;
+    return plain.values();
   }
 
   template <typename Function>
@@ -314,13 +317,15 @@ class Twin {
       }
       case Opcode::kAddPlain: {
         const SlotVector& a = argument(0);
-        const ckks::Plain& p = with_data(instruction_->plain);
-        return map_slots(result(), [&](size_t s) { return a[s] + p.at(s); });
+        const ckks::PlainValues p = values_of(instruction_->plain);
+        const size_t period = p.size() - 1;
+        return map_slots(result(), [&](size_t s) { return a[s] + p[s & period]; });
       }
       case Opcode::kMultiplyPlain: {
         const SlotVector& a = argument(0);
-        const ckks::Plain& p = with_data(instruction_->plain);
-        return map_slots(result(), [&](size_t s) { return product(p.at(s), a[s]); });
+        const ckks::PlainValues p = values_of(instruction_->plain);
+        const size_t period = p.size() - 1;
+        return map_slots(result(), [&](size_t s) { return product(p[s & period], a[s]); });
       }
       case Opcode::kMultiply: {
         const SlotVector &a = argument(0), &b = argument(1);
@@ -381,26 +386,34 @@ class Twin {
     });
   }
 
-  // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b].
+  // rot_g(w * rot_b(x)) in slot s is w[s + g] x[s + g + b]. Weights are read a few terms at a time.
   void execute_linear() {
     const size_t mask = program_.slots - 1;
-    for (const ckks::TransformTerm& term : instruction_->linear->terms) with_data(term.weight);
     for (size_t output = 0; output < instruction_->results.size(); ++output) {
       SlotVector& out = result(output);
-      for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
-        std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin),
-                  out.begin() + static_cast<std::ptrdiff_t>(end), ckks::Complex(0));
-        for (const ckks::TransformTerm& term : instruction_->linear->terms) {
-          if (static_cast<size_t>(term.output) != output) continue;
-          const SlotVector& x = argument(static_cast<size_t>(term.input));
-          const auto giant = static_cast<size_t>(term.giant), baby = static_cast<size_t>(term.baby);
-          const double sign = term.conjugate ? -1 : 1;
-          for (size_t s = begin; s < end; ++s) {
-            const ckks::Complex value = x[(s + giant + baby) & mask];
-            out[s] += product(term.weight.at(s + giant), {value.real(), sign * value.imag()});
+      std::fill(out.begin(), out.end(), ckks::Complex(0));
+      std::vector<const ckks::TransformTerm*> terms;
+      for (const ckks::TransformTerm& term : instruction_->linear->terms)
+        if (static_cast<size_t>(term.output) == output) terms.push_back(&term);
+      for (size_t first = 0; first < terms.size(); first += kTermsAtOnce) {
+        const size_t count = std::min(kTermsAtOnce, terms.size() - first);
+        std::vector<std::optional<ckks::PlainValues>> weights(count);
+        parallel_for(0, count, [&](size_t t) { weights[t].emplace(values_of(terms[first + t]->weight)); });
+        for_blocks(program_.slots, [&](size_t, size_t begin, size_t end) {
+          for (size_t t = 0; t < count; ++t) {
+            const ckks::TransformTerm& term = *terms[first + t];
+            const SlotVector& x = argument(static_cast<size_t>(term.input));
+            const ckks::PlainValues& weight = *weights[t];
+            const auto giant = static_cast<size_t>(term.giant), baby = static_cast<size_t>(term.baby);
+            const double sign = term.conjugate ? -1 : 1;
+            for (size_t s = begin; s < end; ++s) {
+              const ckks::Complex value = x[(s + giant + baby) & mask];
+              out[s] +=
+                  product(weight[(s + giant) & (weight.size() - 1)], {value.real(), sign * value.imag()});
+            }
           }
-        }
-      });
+        });
+      }
     }
   }
 

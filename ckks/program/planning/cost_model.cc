@@ -71,11 +71,6 @@ TransformSummary summary_of(const ckks::LinearTransform& transform, size_t slots
 
 }  // namespace
 
-ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series& series, ckks::Level level) {
-  const std::vector<uint64_t> primes(static_cast<size_t>(level) + 1, uint64_t{1} << 40);
-  return ckks::plan_series(series, level, ckks::Scale(0x1p40), ckks::Scale(0x1p40), primes);
-}
-
 double series_scratch_bytes(const ckks::SeriesPlan& plan, const ckks::Chain& chain, int shift) {
   const std::vector<size_t> last_use = ckks::last_uses(plan);
   double live = chain.ciphertext_bytes(plan.nodes[0].level + shift),
@@ -199,41 +194,6 @@ std::vector<double> CostModel::seconds_by_level(const Instruction& instruction, 
     seconds.push_back(kernels_.of(sum.effort.work));
   }
   return seconds;
-}
-
-void CostModel::add_keys(const Instruction& instruction, ckks::Level level, ckks::KeyRequest& needs) const {
-  switch (instruction.opcode) {
-    case Opcode::kMultiply:
-    case Opcode::kSumOfProducts:
-      needs.need_relinearisation(level);
-      return;
-    case Opcode::kRotate:
-    case Opcode::kSumOfRotations:
-      for (int offset : instruction.offsets) needs.need_galois(ckks::galois_element(chain_, offset), level);
-      return;
-    case Opcode::kConjugate:
-      needs.need_galois(ckks::galois_element(chain_, 0, true), level);
-      return;
-    case Opcode::kLinear:
-      ckks::request_keys(ckks::transform_schedule(*instruction.linear, size_t{1} << (chain_.log_n - 1)),
-                         chain_, level, needs);
-      return;
-    case Opcode::kSeries:
-      for (const ckks::SeriesPlan::Node& node : plan_on_powers_of_two(*instruction.series, level).nodes)
-        if (!node.products.empty()) needs.need_relinearisation(node.level + 1);
-      return;
-    case Opcode::kInput:
-    case Opcode::kAdd:
-    case Opcode::kSubtract:
-    case Opcode::kNegate:
-    case Opcode::kTimesI:
-    case Opcode::kAddPlain:
-    case Opcode::kMultiplyPlain:
-    case Opcode::kRefresh:
-    case Opcode::kBootstrap:  // its own keys come on top (BootstrapFigures)
-      return;
-  }
-  refuse_opcode("keys", instruction.opcode);
 }
 
 }  // namespace psm::program

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "ckks/poly/series_plan.h"
-#include "ckks/program/program.h"
+#include "ckks/program/plan.h"
 #include "ckks/scheme/chain/chain.h"
 #include "ckks/scheme/chain/key_request.h"
 
@@ -113,8 +113,6 @@ class CostModel {
                                        ckks::Level highest) const;
   double drop_seconds(ckks::Level target) const { return kernels_.of(drop_effort(target).work); }
 
-  void add_keys(const Instruction&, ckks::Level level, ckks::KeyRequest&) const;
-
  private:
   const SparseFigures& sparse(const ckks::BootstrapKind&) const;
 
@@ -123,9 +121,6 @@ class CostModel {
   BootstrapFigures bootstrap_;
   std::vector<SparseFigures> sparse_;
 };
-
-// How a series is evaluated from a level on; levels and products do not depend on the primes.
-ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series&, ckks::Level level);
 
 // What evaluating a series takes at its peak beside its argument and its result: the nodes that are alive,
 // the sum and the digits of the one at hand. `shift` is added to the plan's levels.

@@ -60,7 +60,7 @@ class Plaintexts {
     bool is_new = true;
     if (instruction.plain.period() > 1) {  // a number takes no plaintext
       const ckks::Plain& plain = instruction.plain;
-      is_new = !plain.has_data() || seen_.insert({plain.values().data(), level}).second;
+      is_new = !plain.has_data() || seen_.insert({plain.identity(), level}).second;
       bytes = 16.0 * static_cast<double>(plain.period()) * (level + 1);
     }
     if (instruction.linear) {
@@ -79,7 +79,7 @@ class Plaintexts {
 
  private:
   const ckks::Chain& chain_;
-  std::set<std::pair<const ckks::Complex*, int>> seen_;
+  std::set<std::pair<ckks::Plain::Identity, int>> seen_;
   std::set<std::pair<ckks::TransformIdentity, int>> seen_maps_;
   double bytes_ = 0;
 };
@@ -96,11 +96,11 @@ class HeldVectors {
 
  private:
   void add(const ckks::Plain& plain) {
-    if (plain.has_data() && !seen_.insert(plain.values().data()).second) return;
+    if (plain.has_data() && !seen_.insert(plain.identity()).second) return;
     bytes_ += static_cast<double>(plain.period() * sizeof(ckks::Complex));
   }
 
-  std::set<const ckks::Complex*> seen_;
+  std::set<ckks::Plain::Identity> seen_;
   double bytes_ = 0;
 };
 

@@ -133,20 +133,6 @@ std::vector<Instruction> emit(const Program& program, const Placement& placement
   return ordered;
 }
 
-void find_last_uses(Plan& plan) {
-  const Program& program = plan.program;
-  std::vector<size_t> last(program.value_is_real.size(), 0);
-  for (size_t i = 0; i < program.instructions.size(); ++i) {
-    for (Value result : program.instructions[i].results) last[id(result)] = i;
-    for (Value argument : program.instructions[i].arguments) last[id(argument)] = i;
-  }
-  for (const NamedValue& output : program.outputs) last[id(output.value)] = program.instructions.size();
-  plan.last_use.resize(program.instructions.size());
-  for (const Instruction& instruction : program.instructions)
-    for (Value result : instruction.results)
-      if (last[id(result)] < program.instructions.size()) plan.last_use[last[id(result)]].push_back(result);
-}
-
 void check_budget(const LevelBudget& budget, const ckks::Chain& chain, size_t slots) {
   if (budget.entry_level < 0 || budget.entry_level > budget.max_level || budget.output_level < 0 ||
       budget.max_level > chain.max_level || budget.input_level > chain.max_level ||
@@ -165,16 +151,6 @@ void check_budget(const LevelBudget& budget, const ckks::Chain& chain, size_t sl
 }
 
 }  // namespace
-
-ckks::Level LevelBudget::highest_of_input(const std::string& name) const {
-  const auto found = carried.find(name);
-  return found == carried.end() ? input_level : found->second;
-}
-
-ckks::Level LevelBudget::lowest_of_output(const std::string& name) const {
-  const auto found = carried.find(name);
-  return found == carried.end() ? output_level : found->second;
-}
 
 Plan plan(const Program& program, const LevelBudget& budget, const CostModel& model) {
   validate(program);
@@ -215,20 +191,10 @@ Plan plan(const Program& program, const LevelBudget& budget, const CostModel& mo
     const ckks::Level entry =
         instruction.bootstrap.sparse() ? model.entry_level(instruction.bootstrap) : budget.entry_level;
     result.argument_level.push_back(bootstrap ? entry : level + depth(instruction));
-    model.add_keys(instruction, result.argument_level.back(), result.keys);
-    result.bootstraps += bootstrap;
+    request_keys(instruction, model.chain(), result.argument_level.back(), result.keys);
   }
-  for (const NamedValue& input : result.program.inputs)
-    result.input_levels.push_back(result.level[id(input.value)]);
-  find_last_uses(result);
+  complete(result);
   return result;
-}
-
-Plan with_constants(Plan plan, const Constants& constants, const CostModel& model) {
-  plan.program = with_constants(std::move(plan.program), constants);
-  for (size_t i = 0; i < plan.program.instructions.size(); ++i)
-    model.add_keys(plan.program.instructions[i], plan.argument_level[i], plan.keys);
-  return plan;
 }
 
 size_t longest_refreshed(const Program& program) {
@@ -251,25 +217,6 @@ std::set<ckks::BootstrapKind> refreshed_blocks(const Program& program) {
     }
   }
   return kinds;
-}
-
-std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan& plan) {
-  std::set<ckks::BootstrapKind> kinds;
-  for (const Instruction& instruction : plan.program.instructions)
-    if (instruction.opcode == Opcode::kBootstrap) kinds.insert(instruction.bootstrap);
-  return kinds;
-}
-
-std::vector<Value> live_after(const Plan& plan, size_t instruction) {
-  std::vector<char> live(plan.program.value_is_real.size(), 0);
-  for (size_t i = 0; i <= instruction; ++i)
-    for (Value result : plan.program.instructions[i].results) live[id(result)] = 1;
-  for (size_t i = 0; i <= instruction; ++i)
-    for (Value value : plan.last_use[i]) live[id(value)] = 0;
-  std::vector<Value> values;
-  for (size_t v = 0; v < live.size(); ++v)
-    if (live[v]) values.push_back(Value{static_cast<int>(v)});
-  return values;
 }
 
 }  // namespace psm::program

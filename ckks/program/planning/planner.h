@@ -25,62 +25,22 @@
 // and how many.
 #pragma once
 
-#include <map>
 #include <set>
-#include <string>
-#include <vector>
 
+#include "ckks/program/plan.h"
 #include "ckks/program/planning/cost_model.h"
-#include "ckks/program/program.h"
 
 namespace psm::program {
-
-struct LevelBudget {
-  ckks::Level max_level = 15;    // of a bootstrap's result
-  ckks::Level entry_level = 3;   // of a bootstrap's argument
-  ckks::Level input_level = 15;  // highest level of an input
-  ckks::Level output_level = 0;  // of every output
-  // By name, instead of both: what an output of this name has at least and an input of this name at most.
-  std::map<std::string, ckks::Level> carried{};
-
-  ckks::Level highest_of_input(const std::string& name) const;
-  ckks::Level lowest_of_output(const std::string& name) const;
-};
-
-// A level for every value, and what each instruction does about it.
-struct Plan {
-  Program program;  // no kRefresh; kBootstrap with one or two arguments
-  LevelBudget budget;
-  std::vector<ckks::Level> level;            // by value id; -1 for values that no longer exist
-  std::vector<ckks::Level> argument_level;   // by instruction: all arguments are brought to it
-  std::vector<std::vector<Value>> last_use;  // by instruction: the values that end with it
-  std::vector<ckks::Level> input_levels;     // by program input: the level at which the client encrypts
-  ckks::KeyRequest keys;                     // of the program itself; a bootstrap's own come on top
-  int bootstraps = 0;
-  double seconds = 0;  // predicted
-};
 
 // Instructions, results, offsets and terms whose values reach no output are removed; inputs stay.
 Program without_dead_code(const Program&);
 
 Plan plan(const Program&, const LevelBudget& = {}, const CostModel& = CostModel());
 
-// The plan of a run with these constants; its keys serve both.
-Plan with_constants(Plan, const Constants&, const CostModel&);
-
 // The longest period among the values that may be refreshed: what a sparse bootstrap has to hold.
 size_t longest_refreshed(const Program&);
 
 // The bootstraps of blocks that may refresh a value of the program.
 std::set<ckks::BootstrapKind> refreshed_blocks(const Program&);
-
-// Which bootstraps the plan has.
-std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan&);
-
-// Encoded plaintexts that a machine keeps for further runs, unless it is told another number of bytes.
-constexpr size_t kKeptPlaintextBytes = size_t{1} << 31;
-
-// Values that must be kept to go on after `instruction`: a checkpoint. Instructions count from 0.
-std::vector<Value> live_after(const Plan&, size_t instruction);
 
 }  // namespace psm::program

@@ -1,0 +1,240 @@
+#include "ckks/program/file/constants.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/checksum.h"
+
+namespace psm::program {
+namespace {
+
+constexpr uint8_t kReal = 1, kDoubles = 2;
+
+// The members of the table, in the order of FORMATS.md.
+template <typename Tables, typename Constants, typename Runs>
+void describe_table(Tables& tables, Constants& constants, Runs& runs) {
+  list(tables, runs, 16,
+       [&](auto& run) { tables.number(run.place), tables.number(run.first), tables.number(run.count); });
+  list(tables, constants, 34, [&](auto& c) {
+    tables.number(c.first_run), tables.number(c.runs), tables.number(c.log2_period);
+    auto kind = static_cast<uint8_t>((c.real ? kReal : 0) | (c.wide ? kDoubles : 0));
+    tables.number(kind);
+    if constexpr (Tables::kReads) c.real = (kind & kReal) != 0, c.wide = (kind & kDoubles) != 0;
+    tables.number(c.checksum), tables.number(c.max_abs), tables.number(c.mean_square);
+  });
+}
+
+bool fits_float(double value) {
+  const double size = std::abs(value);
+  return size == 0 || (size >= 0x1p-126 && size <= 0x1p127);
+}
+
+void put_entry(std::vector<uint8_t>& bytes, double value, bool wide) {
+  if (wide)
+    wire::put(bytes, value);
+  else
+    wire::put(bytes, static_cast<float>(value));
+}
+
+double get_entry(const uint8_t*& bytes, bool wide) {
+  return wide ? wire::get<double>(bytes) : static_cast<double>(wire::get<float>(bytes));
+}
+
+}  // namespace
+
+ckks::Plain ConstantTable::plain(uint32_t index) const {
+  const Constant& constant = constants_[index];
+  return ckks::Plain(shared_from_this(), index, constant.period(), constant.real);
+}
+
+uint32_t ConstantTable::index_of(const ckks::Plain& plain) const {
+  const auto [store, index] = plain.identity();
+  if (store != static_cast<const ckks::PlainStore*>(this))
+    throw Error(
+        "a program's vector is not among the constants of its file; build the program with their writer");
+  return index;
+}
+
+uint64_t ConstantTable::bytes(uint32_t index) const {
+  const Constant& constant = constants_[index];
+  uint64_t slots = 0;
+  for (uint32_t r = 0; r < constant.runs; ++r) slots += runs_[constant.first_run + r].count;
+  return slots * constant.entry_bytes();
+}
+
+void ConstantTable::read(uint32_t index, std::span<ckks::Complex> one_period) const {
+  const Constant& constant = constants_[index];
+  const bool checked = is_checked(index);
+  uint8_t scratch[16 * kRunSlots];
+  uint64_t checksum = 0;
+  std::fill(one_period.begin(), one_period.end(), ckks::Complex(0));
+  for (uint32_t r = 0; r < constant.runs; ++r) {
+    const ConstantRun& run = runs_[constant.first_run + r];
+    const size_t size = run.count * constant.entry_bytes();
+    const uint8_t* bytes = bytes_of(run, size, scratch);
+    if (!checked) checksum = checksum64(bytes, size, checksum);
+    for (uint32_t i = 0; i < run.count; ++i) {
+      const double re = get_entry(bytes, constant.wide);
+      one_period[run.first + i] = {re, constant.real ? 0 : get_entry(bytes, constant.wide)};
+    }
+  }
+  if (!checked) check(index, checksum);
+}
+
+ConstantWriter::ConstantWriter(AtomicFile& file) : file_(file), begin_(file.size()) {}
+
+ckks::Plain ConstantWriter::keep(const ckks::Plain& plain) {
+  if (plain.identity().first == static_cast<const ckks::PlainStore*>(this)) return plain;
+  return this->plain(index_of_values(plain.values()));
+}
+
+uint32_t ConstantWriter::index_of_values(std::span<const ckks::Complex> values) {
+  Constant constant{.log2_period = static_cast<uint8_t>(std::countr_zero(values.size()))};
+  constant.wide = values.size() <= kWide;
+  for (const ckks::Complex& value : values) {
+    constant.real = constant.real && value.imag() == 0;
+    constant.wide = constant.wide || !fits_float(value.real()) || !fits_float(value.imag());
+  }
+  constant.first_run = static_cast<uint32_t>(runs_.size());
+  std::vector<uint8_t> bytes, entry;
+  for (size_t first = 0; first < values.size();) {
+    if (values[first] == 0.0) {
+      ++first;
+      continue;
+    }
+    const size_t most = std::min(values.size(), (first / kRunSlots + 1) * kRunSlots);
+    size_t last = first;
+    while (last < most && values[last] != 0.0) ++last;
+    bytes.clear();
+    for (size_t i = first; i < last; ++i) {
+      put_entry(bytes, values[i].real(), constant.wide);
+      if (!constant.real) put_entry(bytes, values[i].imag(), constant.wide);
+    }
+    const uint8_t* at = bytes.data();
+    for (size_t i = first; i < last; ++i) {
+      const double re = get_entry(at, constant.wide), im = constant.real ? 0 : get_entry(at, constant.wide);
+      constant.max_abs = std::max(constant.max_abs, std::hypot(re, im));
+      constant.mean_square += re * re + im * im;
+    }
+    constant.checksum = checksum64(bytes.data(), bytes.size(), constant.checksum);
+    const ConstantRun run = run_of(bytes, first, last - first);
+    wire::put(entry, run.place), wire::put(entry, run.first), wire::put(entry, run.count);
+    runs_.push_back(run);
+    first = last;
+  }
+  constant.mean_square /= static_cast<double>(values.size());
+  constant.runs = static_cast<uint32_t>(runs_.size()) - constant.first_run;
+  wire::put(entry, constant.log2_period), wire::put(entry, constant.real), wire::put(entry, constant.wide);
+
+  const uint64_t key = checksum64(entry.data(), entry.size());
+  const auto same_run = [](const ConstantRun& a, const ConstantRun& b) {
+    return a.place == b.place && a.first == b.first && a.count == b.count;
+  };
+  const auto [begin, end] = known_.equal_range(key);
+  for (auto known = begin; known != end; ++known) {
+    const Constant& other = constants_[known->second];
+    if (other.log2_period != constant.log2_period || other.real != constant.real ||
+        other.wide != constant.wide || other.runs != constant.runs ||
+        !std::equal(runs_.begin() + other.first_run, runs_.begin() + other.first_run + other.runs,
+                    runs_.begin() + constant.first_run, same_run))
+      continue;
+    runs_.resize(constant.first_run);
+    return known->second;
+  }
+  const auto index = static_cast<uint32_t>(constants_.size());
+  known_.emplace(key, index);
+  constants_.push_back(constant);
+  return index;
+}
+
+ConstantRun ConstantWriter::run_of(const std::vector<uint8_t>& bytes, size_t first, size_t count) {
+  ConstantRun run{bytes_, static_cast<uint32_t>(first), static_cast<uint32_t>(count)};
+  const uint64_t key = checksum64(bytes.data(), bytes.size());
+  const auto [begin, end] = places_.equal_range(key);
+  std::vector<uint8_t> other(bytes.size());
+  for (auto place = begin; place != end; ++place) {
+    if (place->second.second != bytes.size()) continue;
+    file_.read_back(begin_ + place->second.first, other.data(), other.size());
+    if (other != bytes) continue;
+    run.place = place->second.first;
+    return run;
+  }
+  places_.emplace(key, std::pair(bytes_, static_cast<uint32_t>(bytes.size())));
+  file_.write(bytes.data(), bytes.size());
+  bytes_ += bytes.size();
+  return run;
+}
+
+const uint8_t* ConstantWriter::bytes_of(const ConstantRun& run, size_t bytes, uint8_t* scratch) const {
+  file_.read_back(begin_ + run.place, scratch, bytes);
+  return scratch;
+}
+
+void ConstantWriter::write(TableWriter& tables) const { describe_table(tables, constants_, runs_); }
+
+MappedFile::MappedFile(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status;
+  if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    const std::string why = descriptor < 0 ? std::strerror(errno) : "it is no regular file";
+    if (descriptor >= 0) close(descriptor);
+    throw Error(message("cannot read ", path, ": ", why));
+  }
+  size_ = static_cast<uint64_t>(status.st_size);
+  void* const mapped = size_ == 0 ? MAP_FAILED : mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  close(descriptor);
+  if (mapped == MAP_FAILED)
+    throw Error(message("cannot map ", path, ": ", size_ == 0 ? "it is empty" : std::strerror(errno)));
+  data_ = static_cast<const uint8_t*>(mapped);
+}
+
+MappedFile::~MappedFile() { munmap(const_cast<uint8_t*>(data_), size_); }
+
+MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
+                                 TableReader& table, std::string name)
+    : file_(std::move(file)), begin_(begin), name_(std::move(name)) {
+  describe_table(table, constants_, runs_);
+  for (const Constant& constant : constants_) {
+    const auto refuse = [&](const char* why) {
+      table.refuse(message("constant ", &constant - constants_.data(), " ", why, "; compile it again"));
+    };
+    if (constant.log2_period > 24) refuse("has too long a period");
+    if (constant.first_run > runs_.size() || constant.runs > runs_.size() - constant.first_run)
+      refuse("has runs that are not there");
+    uint64_t next = 0;  // the first slot that is free
+    for (uint32_t r = 0; r < constant.runs; ++r) {
+      const ConstantRun& run = runs_[constant.first_run + r];
+      if (run.count == 0 || run.count > kRunSlots || run.first < next ||
+          run.first + uint64_t{run.count} > constant.period())
+        refuse("has a run outside its period");
+      next = run.first + uint64_t{run.count};
+      if (run.place > bytes || run.count * constant.entry_bytes() > bytes - run.place)
+        refuse("has a run outside the section of constants");
+    }
+    if (!std::isfinite(constant.max_abs) || !std::isfinite(constant.mean_square)) refuse("is not finite");
+  }
+  checked_ = std::make_unique<std::atomic<bool>[]>(constants_.size());
+}
+
+const uint8_t* MappedConstants::bytes_of(const ConstantRun& run, size_t, uint8_t*) const {
+  return file_->data() + begin_ + run.place;
+}
+
+void MappedConstants::check(uint32_t index, uint64_t checksum) const {
+  if (checksum != constants_[index].checksum)
+    throw Error(
+        message(name_, "constant ", index, " is damaged (its checksum differs); copy the file again"));
+  checked_[index].store(true, std::memory_order_relaxed);
+}
+
+}  // namespace psm::program

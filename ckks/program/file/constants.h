@@ -1,0 +1,131 @@
+// The constants of a program's file: weights, masks and other vectors that the server knows.
+//
+// A constant is one period of slots, and so a list of runs: stretches of slots with values, cut at multiples of
+// kRunSlots; slots in no run are zero. A real entry takes 4 bytes, a complex one 8. Constants of at most kWide
+// slots take twice as much, and so do values that a float cannot hold. Equal runs stand in the file once, so that
+// masks which differ in their length share what they have in common; equal constants have one entry in the table.
+//
+// Bytes stand in the order in which the program first uses them, little-endian. Every constant has a checksum, which
+// is verified when it is first read.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ckks/base/files/file.h"
+#include "ckks/linalg/plain.h"
+#include "ckks/program/file/tables.h"
+#include "ckks/program/program.h"
+
+namespace psm::program {
+
+constexpr size_t kRunSlots = 256;  // the longest run
+constexpr size_t kWide = 8;        // the longest period whose entries are doubles
+
+struct ConstantRun {
+  uint64_t place = 0;  // of its first byte in the section
+  uint32_t first = 0;  // slot
+  uint32_t count = 0;  // slots
+};
+
+struct Constant {
+  uint32_t first_run = 0, runs = 0;
+  uint8_t log2_period = 0;
+  bool real = true, wide = false;
+  uint64_t checksum = 0;  // CRC-64 of its runs' bytes, one after another
+  double max_abs = 0, mean_square = 0;
+
+  size_t period() const { return size_t{1} << log2_period; }
+  size_t entry_bytes() const { return (wide ? 8 : 4) * (real ? 1 : 2); }
+};
+
+// Shared by those that write constants and those that read them.
+class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_this<ConstantTable> {
+ public:
+  ckks::Plain plain(uint32_t index) const;
+  size_t size() const { return constants_.size(); }
+  const Constant& operator[](uint32_t index) const { return constants_[index]; }
+  // What a vector is here; throws Error if it is none of this table's.
+  uint32_t index_of(const ckks::Plain&) const;
+  uint64_t bytes(uint32_t index) const;  // that its runs have, shared ones too
+
+  void read(uint32_t index, std::span<ckks::Complex> one_period) const override;
+  double max_abs(uint32_t index) const override { return constants_[index].max_abs; }
+  double mean_square(uint32_t index) const override { return constants_[index].mean_square; }
+
+ protected:
+  // The bytes of a run, where they are or copied to `scratch`, which holds them.
+  virtual const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const = 0;
+  // After it was read.
+  virtual void check(uint32_t index, uint64_t checksum) const = 0;
+  virtual bool is_checked(uint32_t index) const = 0;
+
+  std::vector<Constant> constants_;
+  std::vector<ConstantRun> runs_;
+};
+
+// Appends constants to a file that is being written: each vector is written when it is kept, and nothing of it stays
+// in memory but its entry in the table.
+class ConstantWriter final : public ConstantTable, public PlainKeeper {
+ public:
+  // The section begins where the file ends now. The file outlives the object.
+  explicit ConstantWriter(AtomicFile& file);
+
+  ckks::Plain keep(const ckks::Plain&) override;
+  uint64_t section_bytes() const { return bytes_; }
+  void write(TableWriter&) const;
+
+ private:
+  uint32_t index_of_values(std::span<const ckks::Complex> values);
+  ConstantRun run_of(const std::vector<uint8_t>& bytes, size_t first, size_t count);
+  const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;
+  void check(uint32_t, uint64_t) const override {}
+  bool is_checked(uint32_t) const override { return true; }
+
+  AtomicFile& file_;
+  const uint64_t begin_;
+  uint64_t bytes_ = 0;
+  std::unordered_multimap<uint64_t, std::pair<uint64_t, uint32_t>> places_;  // by checksum: place, bytes
+  std::unordered_multimap<uint64_t, uint32_t> known_;                        // by checksum of the entry
+};
+
+// A file in the process's address space; pages come from the disk when they are read.
+class MappedFile {
+ public:
+  // Throws Error if it cannot be read or is empty.
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  const uint8_t* data() const { return data_; }
+  uint64_t size() const { return size_; }
+
+ private:
+  const uint8_t* data_ = nullptr;
+  uint64_t size_ = 0;
+};
+
+// The constants of a file that is mapped.
+class MappedConstants final : public ConstantTable {
+ public:
+  // The section is [begin, begin + bytes) of the file. Throws Error, which begins with `name`, where the table is not
+  // one of this section.
+  MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes, TableReader& table,
+                  std::string name);
+
+ private:
+  const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;
+  void check(uint32_t index, uint64_t checksum) const override;
+  bool is_checked(uint32_t index) const override { return checked_[index].load(std::memory_order_relaxed); }
+
+  std::shared_ptr<const MappedFile> file_;
+  uint64_t begin_;
+  std::string name_;
+  std::unique_ptr<std::atomic<bool>[]> checked_;
+};
+
+}  // namespace psm::program

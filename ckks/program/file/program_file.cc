@@ -1,0 +1,391 @@
+#include "ckks/program/file/program_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/random/sha256.h"
+#include "ckks/scheme/chain/parameters.h"
+
+namespace psm::program {
+namespace {
+
+constexpr char kMagic[8] = {'P', 'S', 'M', 'P', 'R', 'O', 'G', '\n'};
+constexpr uint32_t kVersion = 1;  // raised whenever a file that exists would be read as something else
+constexpr size_t kHeaderBytes = 128, kDigestAt = 64;
+constexpr uint64_t kConstantsAt = 4096;
+constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+
+struct Header {
+  uint64_t constants_bytes = 0, tables_bytes = 0;
+  ProgramDigest digest{};
+
+  uint64_t tables_at() const { return kConstantsAt + constants_bytes; }
+  std::vector<uint8_t> bytes() const {
+    std::vector<uint8_t> out(kMagic, kMagic + sizeof kMagic);
+    wire::put(out, kVersion), wire::put(out, uint32_t{0});
+    wire::put(out, kConstantsAt), wire::put(out, constants_bytes);
+    wire::put(out, tables_at()), wire::put(out, tables_bytes);
+    out.resize(kDigestAt);
+    out.insert(out.end(), digest.begin(), digest.end());
+    out.resize(kHeaderBytes);
+    return out;
+  }
+};
+
+ProgramDigest digest_of(Header header, const uint8_t* tables, size_t bytes) {
+  header.digest = {};
+  const std::vector<uint8_t> head = header.bytes();
+  Sha256 sum;
+  sum.update(head.data(), head.size());
+  sum.update(tables, bytes);
+  return sum.digest();
+}
+
+// Transforms and series that several instructions share stand once.
+template <typename T>
+struct Shared {
+  std::vector<std::shared_ptr<const T>> items;
+  std::map<const T*, uint32_t> places;
+  uint32_t place(const std::shared_ptr<const T>& item) {
+    const auto [found, is_new] = places.try_emplace(item.get(), static_cast<uint32_t>(items.size()));
+    if (is_new) items.push_back(item);
+    return found->second;
+  }
+};
+
+// Everything that the tables refer to by number.
+struct Parts {
+  const ConstantTable* constants = nullptr;
+  std::vector<std::string> labels;
+  std::map<std::string, uint32_t> label_places;
+  Shared<ckks::LinearTransform> maps;
+  Shared<ckks::Series> series;
+
+  uint32_t label(const std::string& text) {
+    const auto [found, is_new] = label_places.try_emplace(text, static_cast<uint32_t>(labels.size()));
+    if (is_new) labels.push_back(text);
+    return found->second;
+  }
+};
+
+// What stands in the tables, described once for reading and writing: a writer turns a member into its number before
+// it is put, a reader turns the number into the member after it was taken.
+template <typename Tables>
+class Description {
+ public:
+  static constexpr bool kReads = Tables::kReads;
+  Description(Tables& tables, Parts& parts) : t_(tables), parts_(parts) {}
+
+  void spec(ckks::ParameterSpec& s) {
+    t_.text(s.name);
+    for (int* number : {&s.log_n, &s.q0_bits, &s.stc_levels, &s.stc_bits, &s.compute_levels, &s.compute_bits,
+                        &s.evalmod_levels, &s.evalmod_bits, &s.cts_levels, &s.cts_bits, &s.p_count, &s.p_bits,
+                        &s.log_scale, &s.secret_hamming_weight, &s.encapsulation_hamming_weight})
+      integer(*number);
+    flag(s.insecure);
+  }
+
+  void labels() {
+    list(t_, parts_.labels, 4, [&](std::string& label) { t_.text(label); });
+  }
+
+  void maps() {
+    shared(parts_.maps.items, 8, [&](ckks::LinearTransform& map) {
+      integer(map.outputs);
+      list(t_, map.terms, 21, [&](ckks::TransformTerm& term) {
+        integer(term.output), integer(term.giant), integer(term.input), integer(term.baby);
+        flag(term.conjugate);
+        plain(term.weight);
+      });
+    });
+  }
+
+  void series() {
+    shared(parts_.series.items, 4,
+           [&](ckks::Series& series) { list(t_, series.coefficients, 8, [&](double& c) { t_.number(c); }); });
+  }
+
+  void entry(EntryPoint& e, size_t slots) {
+    t_.text(e.name);
+    program(e.plan, slots);
+    keys(e.keys);
+    t_.text(e.argument);
+    t_.number(e.first);
+    list(t_, e.by_argument, 4, [&](Constants& constants) {
+      list(t_, constants, 12, [&](Instruction& i) { exchange(i, e.plan.program); });
+    });
+  }
+
+ private:
+  void integer(int& value) {
+    auto number = static_cast<int32_t>(value);
+    t_.number(number);
+    value = number;
+  }
+  void level(ckks::Level& level) {
+    int number = level;
+    integer(number);
+    if constexpr (kReads) level = ckks::Level::at(number);
+  }
+  void flag(bool& value) {
+    auto number = static_cast<uint8_t>(value);
+    t_.number(number);
+    if (number > 1) refuse("a flag that is neither 0 nor 1");
+    value = number != 0;
+  }
+  void value(Value& v) { integer(v.id); }
+
+  void plain(ckks::Plain& plain) {
+    uint32_t index = kNone;
+    if constexpr (!kReads)
+      if (plain.period() != 0) index = parts_.constants->index_of(plain);
+    t_.number(index);
+    if constexpr (kReads) {
+      if (index == kNone) return;
+      if (index >= parts_.constants->size()) refuse("a constant that is not there");
+      plain = parts_.constants->plain(index);
+    }
+  }
+
+  template <typename T, typename Each>
+  void shared(std::vector<std::shared_ptr<const T>>& items, size_t least_bytes, const Each& each) {
+    list(t_, items, least_bytes, [&](std::shared_ptr<const T>& item) {
+      T own = kReads ? T{} : *item;
+      each(own);
+      if constexpr (kReads) item = std::make_shared<const T>(std::move(own));
+    });
+  }
+
+  template <typename T>
+  void reference(std::shared_ptr<const T>& item, Shared<T>& all) {
+    uint32_t place = kNone;
+    if constexpr (!kReads) place = all.place(item);
+    t_.number(place);
+    if constexpr (kReads) {
+      if (place >= all.items.size()) refuse("a transform or a series that is not there");
+      item = all.items[place];
+    }
+  }
+
+  void instruction(Instruction& i) {
+    auto opcode = static_cast<uint8_t>(i.opcode);
+    t_.number(opcode);
+    if (opcode >= kOpcodeCount) refuse("an instruction that this version does not know");
+    i.opcode = static_cast<Opcode>(opcode);
+    uint32_t label = 0;
+    if constexpr (!kReads) label = parts_.label(i.label);
+    t_.number(label);
+    if constexpr (kReads) {
+      if (label >= parts_.labels.size()) refuse("a label that is not there");
+      i.label = parts_.labels[label];
+    }
+    list(t_, i.arguments, 4, [&](Value& v) { value(v); });
+    list(t_, i.results, 4, [&](Value& v) { value(v); });
+    switch (i.opcode) {
+      case Opcode::kAddPlain:
+      case Opcode::kMultiplyPlain:
+        return plain(i.plain);
+      case Opcode::kRotate:
+      case Opcode::kSumOfRotations:
+        return list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
+      case Opcode::kLinear:
+        return reference(i.linear, parts_.maps);
+      case Opcode::kSeries:
+        return reference(i.series, parts_.series);
+      case Opcode::kBootstrap: {
+        uint64_t period = i.bootstrap.period, block = i.bootstrap.block;
+        t_.number(period), t_.number(block);
+        i.bootstrap = {static_cast<size_t>(period), static_cast<size_t>(block)};
+        return;
+      }
+      case Opcode::kInput:
+      case Opcode::kAdd:
+      case Opcode::kSubtract:
+      case Opcode::kNegate:
+      case Opcode::kTimesI:
+      case Opcode::kMultiply:
+      case Opcode::kSumOfProducts:
+      case Opcode::kConjugate:
+      case Opcode::kRefresh:
+        return;
+    }
+  }
+
+  void program(Plan& plan, size_t slots) {
+    Program& p = plan.program;
+    p.slots = slots;
+    const uint32_t values = t_.count(p.value_is_real.size(), 21);
+    p.value_is_real.resize(values), p.value_period.resize(values), p.value_block.resize(values);
+    plan.level.resize(values);
+    for (uint32_t v = 0; v < values; ++v) {
+      auto real = static_cast<uint8_t>(p.value_is_real[v]);
+      uint64_t period = p.value_period[v], block = p.value_block[v];
+      t_.number(real), t_.number(period), t_.number(block), level(plan.level[v]);
+      p.value_is_real[v] = static_cast<char>(real != 0);
+      p.value_period[v] = static_cast<size_t>(period), p.value_block[v] = static_cast<size_t>(block);
+    }
+    list(t_, p.instructions, 13, [&](Instruction& i) { instruction(i); });
+    plan.argument_level.resize(p.instructions.size());
+    for (ckks::Level& argument : plan.argument_level) level(argument);
+    for (std::vector<NamedValue>* named : {&p.inputs, &p.outputs})
+      list(t_, *named, 8, [&](NamedValue& n) { t_.text(n.name), value(n.value); });
+    list(t_, p.checks, 28, [&](RangeCheck& check) {
+      value(check.value), t_.number(check.lo), t_.number(check.hi), t_.text(check.what);
+      plain(check.where);
+    });
+  }
+
+  void keys(ckks::KeyRequest& keys) {
+    flag(keys.encapsulation);
+    levels(keys.relinearisation_levels);
+    std::vector<std::pair<ckks::GaloisElement, std::set<ckks::Level>>> elements(keys.galois_levels.begin(),
+                                                                                keys.galois_levels.end());
+    list(t_, elements, 12, [&](auto& element) { t_.number(element.first), levels(element.second); });
+    if constexpr (kReads) keys.galois_levels = {elements.begin(), elements.end()};
+  }
+  void levels(std::set<ckks::Level>& levels) {
+    std::vector<ckks::Level> all(levels.begin(), levels.end());
+    list(t_, all, 4, [&](ckks::Level& one) { level(one); });
+    levels = {all.begin(), all.end()};
+  }
+
+  // An instruction as a value of the argument has it: which one, and what differs.
+  void exchange(Instruction& i, const Program& program) {
+    uint32_t place = kNone;
+    if constexpr (!kReads) {
+      const auto own = std::find_if(program.instructions.begin(), program.instructions.end(),
+                                    [&](const Instruction& other) { return other.results == i.results; });
+      place = static_cast<uint32_t>(own - program.instructions.begin());
+    }
+    t_.number(place);
+    if constexpr (kReads) {
+      if (place >= program.instructions.size()) refuse("a constant of an instruction that is not there");
+      i = program.instructions[place];
+    }
+    plain(i.plain);
+    list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
+  }
+
+  void refuse(const char* what) {
+    if constexpr (kReads) t_.refuse(message("it has ", what, "; compile it again"));
+  }
+
+  Tables& t_;
+  Parts& parts_;
+};
+
+}  // namespace
+
+const Constants& EntryPoint::constants(int value) const {
+  static const Constants none;
+  if (argument.empty()) return none;
+  if (value < first || value - first >= static_cast<int>(by_argument.size()))
+    throw Error(message(name, " has no ", argument, " ", value, "; there are ", first, " to ",
+                        first + static_cast<int>(by_argument.size()) - 1));
+  return by_argument[static_cast<size_t>(value - first)];
+}
+
+const EntryPoint& ProgramFile::entry(const std::string& name) const {
+  std::string names;
+  for (const EntryPoint& entry : entries) {
+    if (entry.name == name) return entry;
+    names += (names.empty() ? "" : ", ") + entry.name;
+  }
+  throw Error(message("the program has no entry point '", name, "'; it has ", names));
+}
+
+uint64_t ProgramFile::id() const {
+  const uint8_t* at = digest.data();
+  return wire::get<uint64_t>(at);
+}
+
+ProgramWriter::ProgramWriter(const std::string& path) : file_(path) {
+  const std::vector<uint8_t> room(kConstantsAt);
+  file_.write(room.data(), room.size());
+  constants_ = std::make_shared<ConstantWriter>(file_);
+}
+
+ProgramDigest ProgramWriter::finish(ProgramFile& program) {
+  for (EntryPoint& entry : program.entries)
+    for (Constants& constants : entry.by_argument)
+      for (Instruction& i : constants)
+        if (i.plain.period() != 0) i.plain = constants_->keep(i.plain);
+  Parts parts;
+  parts.constants = constants_.get();
+  // What the entry points refer to is known when they are written, and stands before them.
+  TableWriter entries;
+  Description<TableWriter> inner(entries, parts);
+  const size_t slots = size_t{1} << (program.spec.log_n - 1);
+  list(entries, program.entries, 1, [&](EntryPoint& entry) { inner.entry(entry, slots); });
+
+  TableWriter tables;
+  Description<TableWriter> outer(tables, parts);
+  outer.spec(program.spec);
+  tables.text(program.about.dump(0));
+  constants_->write(tables);
+  outer.labels(), outer.maps(), outer.series();
+  std::vector<uint8_t> bytes = tables.bytes();
+  bytes.insert(bytes.end(), entries.bytes().begin(), entries.bytes().end());
+
+  Header header{.constants_bytes = constants_->section_bytes(), .tables_bytes = bytes.size()};
+  header.digest = digest_of(header, bytes.data(), bytes.size());
+  file_.write(bytes.data(), bytes.size());
+  const std::vector<uint8_t> head = header.bytes();
+  file_.rewrite(0, head.data(), head.size());
+  file_.commit();
+  program.constants = constants_;
+  program.digest = header.digest;
+  return header.digest;
+}
+
+ProgramFile read_program(const std::string& path) {
+  const auto file = std::make_shared<const MappedFile>(path);
+  const auto refuse = [&](const auto&... why) { throw Error(message("cannot read ", path, ": ", why...)); };
+  if (file->size() < kHeaderBytes || std::memcmp(file->data(), kMagic, sizeof kMagic) != 0)
+    refuse("it is not a program; make one with bazel run //cmd:compile");
+  const uint8_t* at = file->data() + sizeof kMagic;
+  if (const auto version = wire::get<uint32_t>(at); version != kVersion)
+    refuse("it is a program of version ", version, ", this is version ", kVersion, "; compile it again");
+  Header header;
+  at = file->data() + 24;
+  header.constants_bytes = wire::get<uint64_t>(at);
+  at = file->data() + 40;
+  header.tables_bytes = wire::get<uint64_t>(at);
+  std::memcpy(header.digest.data(), file->data() + kDigestAt, header.digest.size());
+  if (header.constants_bytes > file->size() || header.tables_bytes > file->size() ||
+      header.tables_at() + header.tables_bytes != file->size())
+    refuse("it was cut, or has grown; copy it again");
+  const std::vector<uint8_t> head = header.bytes();
+  if (!std::equal(head.begin(), head.end(), file->data())) refuse("its header is damaged; copy it again");
+  const uint8_t* bytes = file->data() + header.tables_at();
+  if (digest_of(header, bytes, header.tables_bytes) != header.digest)
+    refuse("it is damaged (its digest differs); copy it again");
+
+  ProgramFile program;
+  program.digest = header.digest;
+  TableReader tables(bytes, header.tables_bytes, message("cannot read ", path, ": "));
+  Parts parts;
+  Description<TableReader> description(tables, parts);
+  description.spec(program.spec);
+  if (program.spec.log_n < 2 || program.spec.log_n > 17)
+    refuse("its ring has a degree of 2^", program.spec.log_n);
+  std::string about;
+  tables.text(about);
+  program.about = parse_json(about, path + ", about", {.max_bytes = about.size()});
+  program.constants = std::make_shared<const MappedConstants>(file, kConstantsAt, header.constants_bytes,
+                                                              tables, message(path, ": "));
+  parts.constants = program.constants.get();
+  description.labels(), description.maps(), description.series();
+  const size_t slots = size_t{1} << (program.spec.log_n - 1);
+  list(tables, program.entries, 1, [&](EntryPoint& entry) { description.entry(entry, slots); });
+  if (!tables.at_end()) refuse("there is more in its tables than they say; compile it again");
+  return program;
+}
+
+}  // namespace psm::program

@@ -1,0 +1,68 @@
+// A planned program: bootstraps in their places, and a level for every value. The planner makes it
+// (ckks/program/planning), a program file keeps it (ckks/program/file), machines run it.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ckks/poly/series_plan.h"
+#include "ckks/program/program.h"
+#include "ckks/scheme/chain/chain.h"
+#include "ckks/scheme/chain/key_request.h"
+
+namespace psm::program {
+
+struct LevelBudget {
+  ckks::Level max_level = 15;    // of a bootstrap's result
+  ckks::Level entry_level = 3;   // of a bootstrap's argument
+  ckks::Level input_level = 15;  // highest level of an input
+  ckks::Level output_level = 0;  // of every output
+  // By name, instead of both: what an output of this name has at least and an input of this name at most.
+  std::map<std::string, ckks::Level> carried{};
+
+  ckks::Level highest_of_input(const std::string& name) const;
+  ckks::Level lowest_of_output(const std::string& name) const;
+};
+
+// A level for every value, and what each instruction does about it.
+struct Plan {
+  Program program;  // no kRefresh; kBootstrap with one or two arguments
+  LevelBudget budget;
+  std::vector<ckks::Level> level;            // by value id; -1 for values that no longer exist
+  std::vector<ckks::Level> argument_level;   // by instruction: all arguments are brought to it
+  std::vector<std::vector<Value>> last_use;  // by instruction: the values that end with it
+  std::vector<ckks::Level> input_levels;     // by program input: the level at which the client encrypts
+  ckks::KeyRequest keys;                     // of the program itself; a bootstrap's own come on top
+  int bootstraps = 0;
+  double seconds = 0;  // predicted
+};
+
+// Fills in what follows from the program, the values' levels and the arguments': last_use, input_levels and
+// bootstraps.
+void complete(Plan&);
+
+// The keys that an instruction takes whose arguments are at `level`. A bootstrap's own come on top.
+void request_keys(const Instruction&, const ckks::Chain&, ckks::Level level, ckks::KeyRequest&);
+
+// The plan of a run with these constants; its keys serve both.
+Plan with_constants(Plan, const Constants&, const ckks::Chain&);
+
+// Which bootstraps the plan has.
+std::set<ckks::BootstrapKind> bootstrap_kinds(const Plan&);
+
+// Encoded plaintexts that a machine keeps for further runs, unless it is told another number of bytes.
+constexpr size_t kKeptPlaintextBytes = size_t{1} << 31;
+
+// Values that must be kept to go on after `instruction`: a checkpoint. Instructions count from 0.
+std::vector<Value> live_after(const Plan&, size_t instruction);
+
+// The last instruction of each run of instructions whose labels begin with the same part ("layer 3 / ..."):
+// places for checkpoints.
+std::vector<size_t> block_boundaries(const Plan&);
+
+// How a series is evaluated from a level on; levels and products do not depend on the primes.
+ckks::SeriesPlan plan_on_powers_of_two(const ckks::Series&, ckks::Level level);
+
+}  // namespace psm::program
