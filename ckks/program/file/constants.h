@@ -5,8 +5,8 @@
 // slots take twice as much, and so do values that a float cannot hold. Equal runs stand in the file once, so that
 // masks which differ in their length share what they have in common; equal constants have one entry in the table.
 //
-// Bytes stand in the order in which the program first uses them, little-endian. Every constant has a checksum, which
-// is verified when it is first read.
+// Bytes stand in the order in which the program first uses them, little-endian. Every constant has a checksum and a
+// largest absolute value, which are verified when it is first read: a value that is not finite is refused then.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,9 @@
 
 namespace psm::program {
 
-constexpr size_t kRunSlots = 256;  // the longest run
-constexpr size_t kWide = 8;        // the longest period whose entries are doubles
+constexpr size_t kRunSlots = 256;    // the longest run
+constexpr size_t kWide = 8;          // the longest period whose entries are doubles
+constexpr int kMostLog2Period = 16;  // slots of the largest ring
 
 struct ConstantRun {
   uint64_t place = 0;  // of its first byte in the section
@@ -60,8 +61,8 @@ class ConstantTable : public ckks::PlainStore, public std::enable_shared_from_th
  protected:
   // The bytes of a run, where they are or copied to `scratch`, which holds them.
   virtual const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const = 0;
-  // After it was read.
-  virtual void check(uint32_t index, uint64_t checksum) const = 0;
+  // After it was read; `fits`: no value is larger than the table says.
+  virtual void check(uint32_t index, uint64_t checksum, bool fits) const = 0;
   virtual bool is_checked(uint32_t index) const = 0;
 
   std::vector<Constant> constants_;
@@ -83,7 +84,7 @@ class ConstantWriter final : public ConstantTable, public PlainKeeper {
   uint32_t index_of_values(std::span<const ckks::Complex> values);
   ConstantRun run_of(const std::vector<uint8_t>& bytes, size_t first, size_t count);
   const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;
-  void check(uint32_t, uint64_t) const override {}
+  void check(uint32_t, uint64_t, bool) const override {}
   bool is_checked(uint32_t) const override { return true; }
 
   AtomicFile& file_;
@@ -119,7 +120,7 @@ class MappedConstants final : public ConstantTable {
 
  private:
   const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;
-  void check(uint32_t index, uint64_t checksum) const override;
+  void check(uint32_t index, uint64_t checksum, bool fits) const override;
   bool is_checked(uint32_t index) const override { return checked_[index].load(std::memory_order_relaxed); }
 
   std::shared_ptr<const MappedFile> file_;

@@ -71,4 +71,7 @@ class ProgramWriter {
 // tables; whether the program makes sense is for verify() to say (ckks/program/verify).
 ProgramFile read_program(const std::string& path);
 
+// Makes a file's header and digest fit its tables, whatever they are: for tests, which forge files.
+void seal_program(std::string& file);
+
 }  // namespace psm::program
