@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/hex.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/program/testing/sample_program.h"
 #include "doctest/doctest.h"
@@ -86,6 +87,29 @@ TEST_CASE("an entry takes four bytes, zeros none, and what two constants share s
   CHECK(half.max_abs() == doctest::Approx(1));
 }
 
+// A program that was compiled goes on being read as what it was. Where this fails because the format changed, raise the
+// version (program_file.cc); where the planner decides otherwise, or the sample is another, only the digest changes.
+TEST_CASE("the sample's file is the one that it was") {
+  const std::string path = path_of("frozen.program");
+  const ProgramDigest digest = write_sample_program(path).digest;
+  CHECK(hex(digest.data(), digest.size()) ==
+        "f9d5dff6d9acdf574686148aeca4dd3190e157377f7a2649f91bc4cbe0c9afcf");
+  CHECK(read_program(path).digest == digest);
+  std::filesystem::remove(path);
+}
+
+TEST_CASE("names that would not fit a line of a terminal are not written") {
+  for (const std::string& label : {std::string("a\x1b[2J"), std::string(300, 'a')}) {
+    ProgramWriter writer(path_of("named.program"));
+    SampleProgram sample(&writer.keeper());
+    ProgramFile program;
+    program.spec = sample.context.spec();
+    program.entries.push_back(sample.entry);
+    program.entries[0].plan.program.instructions[3].label = label;
+    CHECK_THROWS_WITH_AS(writer.finish(program), doctest::Contains("a name that is no short line"), Error);
+  }
+}
+
 TEST_CASE("a damaged file is refused in one line") {
   const std::string path = path_of("damaged.program");
   write_sample_program(path);
@@ -112,6 +136,7 @@ TEST_CASE("a damaged file is refused in one line") {
   };
   CHECK(flipped(8).find("of version") != std::string::npos);
   CHECK(flipped(70).find("its digest differs") != std::string::npos);
+  CHECK(flipped(200).find("its header is damaged") != std::string::npos);
   CHECK(flipped(bytes.size() - 5).find("its digest differs") != std::string::npos);
   CHECK(flipped(4096 + 50).find("is damaged (its checksum differs)") != std::string::npos);
   std::filesystem::remove(path);
