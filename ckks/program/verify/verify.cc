@@ -25,7 +25,7 @@ struct Ends {
 // What a forged file may ask for at most, over all of its entry points.
 constexpr size_t kMostCoefficients = 4096;  // of a series
 constexpr double kLargestCoefficient = 1024;
-constexpr size_t kMostWork = size_t{1} << 25;  // terms of transforms, and 64 for a coefficient
+constexpr size_t kMostWork = size_t{1} << 22;  // terms of transforms, coefficients of series
 constexpr size_t kMostKinds = 8;               // of bootstraps
 constexpr int32_t kMostValues = 1 << 20;       // of an argument
 
@@ -93,7 +93,7 @@ class Verifier {
     if (i.opcode == Opcode::kSeries && i.series) {
       if (i.series->coefficients.size() > kMostCoefficients)
         fail(place, message("a series of ", i.series->coefficients.size(), " coefficients"));
-      shared_.work += 64 * i.series->coefficients.size();
+      shared_.work += i.series->coefficients.size();
     }
     if (shared_.work > kMostWork) fail(place, "its transforms and series have too many terms in all");
   }
