@@ -25,7 +25,7 @@ template <typename Tables, typename Constants, typename Runs>
 void describe_table(Tables& tables, Constants& constants, Runs& runs) {
   list(tables, runs, 16,
        [&](auto& run) { tables.number(run.place), tables.number(run.first), tables.number(run.count); });
-  list(tables, constants, 34, [&](auto& c) {
+  list(tables, constants, 58, [&](auto& c) {
     tables.number(c.first_run), tables.number(c.runs), tables.number(c.log2_period);
     auto kind = static_cast<uint8_t>((c.real ? kReal : 0) | (c.wide ? kDoubles : 0));
     tables.number(kind);
@@ -33,7 +33,8 @@ void describe_table(Tables& tables, Constants& constants, Runs& runs) {
       if (kind > (kReal | kDoubles)) tables.refuse("it has a constant of an unknown kind; compile it again");
       c.real = (kind & kReal) != 0, c.wide = (kind & kDoubles) != 0;
     }
-    tables.number(c.checksum), tables.number(c.max_abs), tables.number(c.mean_square);
+    for (auto& byte : c.checksum) tables.number(byte);
+    tables.number(c.max_abs), tables.number(c.mean_square);
   });
 }
 
@@ -81,13 +82,13 @@ void ConstantTable::read(uint32_t index, std::span<ckks::Complex> one_period) co
   const double bound = constant.max_abs * (1 + 1e-12);
   bool fits = true;
   uint8_t scratch[16 * kRunSlots];
-  uint64_t checksum = 0;
+  Sha256 sum;
   std::fill(one_period.begin(), one_period.end(), ckks::Complex(0));
   for (uint32_t r = 0; r < constant.runs; ++r) {
     const ConstantRun& run = runs_[constant.first_run + r];
     const size_t size = run.count * constant.entry_bytes();
     const uint8_t* bytes = bytes_of(run, size, scratch);
-    if (!checked) checksum = checksum64(bytes, size, checksum);
+    if (!checked) sum.update(bytes, size);
     for (uint32_t i = 0; i < run.count; ++i) {
       const double re = get_entry(bytes, constant.wide);
       const double im = constant.real ? 0 : get_entry(bytes, constant.wide);
@@ -95,7 +96,7 @@ void ConstantTable::read(uint32_t index, std::span<ckks::Complex> one_period) co
       one_period[run.first + i] = {re, im};
     }
   }
-  if (!checked) check(index, checksum, fits);
+  if (!checked) check(index, sum.digest(), fits);
 }
 
 ConstantWriter::ConstantWriter(AtomicFile& file) : file_(file), begin_(file.size()) {}
@@ -114,6 +115,7 @@ uint32_t ConstantWriter::index_of_values(std::span<const ckks::Complex> values) 
   }
   constant.first_run = static_cast<uint32_t>(runs_.size());
   std::vector<uint8_t> bytes, entry;
+  Sha256 sum;
   for (size_t first = 0; first < values.size();) {
     if (values[first] == 0.0) {
       ++first;
@@ -133,13 +135,14 @@ uint32_t ConstantWriter::index_of_values(std::span<const ckks::Complex> values) 
       constant.max_abs = std::max(constant.max_abs, std::hypot(re, im));
       constant.mean_square += re * re + im * im;
     }
-    constant.checksum = checksum64(bytes.data(), bytes.size(), constant.checksum);
+    sum.update(bytes.data(), bytes.size());
     const ConstantRun run = run_of(bytes, first, last - first);
     wire::put(entry, run.place), wire::put(entry, run.first), wire::put(entry, run.count);
     runs_.push_back(run);
     first = last;
   }
   constant.mean_square /= static_cast<double>(values.size());
+  constant.checksum = sum.digest();
   constant.runs = static_cast<uint32_t>(runs_.size()) - constant.first_run;
   wire::put(entry, constant.log2_period), wire::put(entry, constant.real), wire::put(entry, constant.wide);
 
@@ -242,7 +245,7 @@ const uint8_t* MappedConstants::bytes_of(const ConstantRun& run, size_t, uint8_t
   return file_->data() + begin_ + run.place;
 }
 
-void MappedConstants::check(uint32_t index, uint64_t checksum, bool fits) const {
+void MappedConstants::check(uint32_t index, const Sha256::Digest& checksum, bool fits) const {
   if (checksum != constants_[index].checksum)
     throw Error(
         message(name_, "constant ", index, " is damaged (its checksum differs); copy the file again"));

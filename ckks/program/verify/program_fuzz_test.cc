@@ -1,5 +1,6 @@
 // Fuzz targets of a program's file (ckks/base/testing/fuzz.h says how they are run for long): whatever stands in it, it
 // is refused, or verified and its constants read.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -8,8 +9,8 @@
 #include <optional>
 
 #include "ckks/base/error.h"
-#include "ckks/base/files/checksum.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/random/sha256.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/program/testing/sample_program.h"
 #include "ckks/program/verify/verify.h"
@@ -20,7 +21,7 @@ namespace psm::program {
 namespace {
 
 constexpr size_t kConstantsAt = 4096, kSpecNumbers = 61;  // what follows the name of the parameters
-constexpr size_t kRunBytes = 16, kConstantBytes = 34, kKindAt = 9, kChecksumAt = 10;
+constexpr size_t kRunBytes = 16, kConstantBytes = 58, kKindAt = 9, kChecksumAt = 10;
 
 std::string scratch() { return std::string(std::getenv("TEST_TMPDIR")) + "/input.program"; }
 
@@ -77,15 +78,16 @@ void repair_checksums(std::string& file) {
     const size_t first = number_at<uint32_t>(file, entry), runs = number_at<uint32_t>(file, entry + 4);
     const auto kind = number_at<uint8_t>(file, entry + kKindAt);
     if (runs > layout->run_count || first > layout->run_count - runs) continue;
-    uint64_t checksum = 0;
+    Sha256 sum;
     for (size_t run = layout->runs + kRunBytes * first; run < layout->runs + kRunBytes * (first + runs);
          run += kRunBytes) {
       const uint64_t place = number_at<uint64_t>(file, run), section = layout->tables - kConstantsAt;
       const size_t bytes = number_at<uint32_t>(file, run + 12) * size_t{4} << !(kind & 1) << (kind >> 1 & 1);
       if (place > section || bytes > section - place) break;
-      checksum = checksum64(file.data() + kConstantsAt + place, bytes, checksum);
+      sum.update(file.data() + kConstantsAt + place, bytes);
     }
-    std::memcpy(file.data() + entry + kChecksumAt, &checksum, sizeof checksum);
+    const Sha256::Digest checksum = sum.digest();
+    std::copy(checksum.begin(), checksum.end(), file.begin() + static_cast<ptrdiff_t>(entry + kChecksumAt));
   }
 }
 
