@@ -50,11 +50,13 @@ int run(int argc, char** argv) {
                                         "instead of an error; 0: the error decides");
   const int64_t& points =
       flags.integer("points", 100000, 2, 10000000, "points at which the error is measured");
-  const std::string& plot = flags.text("plot", "", "writes function, polynomial and error to this SVG file");
+  const std::string& plot = flags.output("plot", "writes function, polynomial and error to this SVG file");
   const int64_t& seed = flags.integer("seed", 1, 0, INT64_MAX, "seed of the random half of the points");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
+  if (flags.given("plot") && !plot.ends_with(".svg"))
+    throw Error(message("--plot ", plot, " does not end in .svg, and the plot is one; give such a name"));
 
   ApproxRequest request;
   request.function = words[0];

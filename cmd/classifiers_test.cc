@@ -93,6 +93,12 @@ TEST_CASE("an encoder of which transformers would count other positions is not w
       "import --from " + path_of("own/softmax.safetensors") + " --to hugging-face --out " + path_of("y"),
       "transformers takes it for padding");
   CHECK_FALSE(std::filesystem::exists(path_of("y")));
+  const std::string folder = path_of("padded");
+  write_roberta(folder);
+  std::string config = read_file(folder + "/config.json", 1 << 16);
+  config.replace(config.find("\"pad_token_id\": 1"), 17, "\"pad_token_id\": 2");
+  write_file(folder + "/config.json", config);
+  check_refused("import --from " + folder + " --out " + path_of("z"), "token 2 stands at an end");
 }
 
 TEST_CASE("logits are written for texts, pairs, token numbers and images, those of the reference") {

@@ -68,11 +68,11 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedMo
   return record.lengths;
 }
 
-// Says what was done, and fills in the figures.
+// Fills in the figures, and `said`: what was done.
 std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
     const Deployment& deployment, const KeyFiles& files, const ckks::SecretKey& secret,
     const ckks::Encoder& encoder, const ckks::SharingTerms& terms, const std::vector<std::string>& names,
-    wire::CiphertextReader& file, Json& json) {
+    wire::CiphertextReader& file, Json& json, std::string& said) {
   const std::vector<OutputFlooding> floodings = plan_sharing(deployment, terms);
   std::vector<ckks::Ciphertext> answers;
   for (size_t i = 0; i < file.heads().size(); ++i) answers.push_back(file.load(i));
@@ -84,9 +84,9 @@ std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
   json["shared"] = record.shared();
   json["outputs"] = Json::Array();
   for (const auto& [name, flooding] : floodings) {
-    std::printf(
-        "%s: worst-case error 2^%.1f, noise of deviation 2^%.1f in every coefficient, %.1f bits left\n",
-        name.c_str(), std::log2(flooding.error), std::log2(flooding.deviation), flooding.precision_bits);
+    said += message(name, ": worst-case error 2^", format("%.1f", std::log2(flooding.error)),
+                    ", noise of deviation 2^", format("%.1f", std::log2(flooding.deviation)),
+                    " in every coefficient, ", format("%.1f", flooding.precision_bits), " bits left\n");
     Json output;
     output["name"] = name;
     output["worst_case_error"] = flooding.error;
@@ -98,12 +98,10 @@ std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
   for (const OutputFlooding& output : floodings)
     variation = std::max(variation, output.flooding.total_variation);
   json["total_variation"] = variation;
-  std::printf(
-      "%llu of %llu ciphertexts shared under this key, hidden to %d bits (Micciancio-Walter; total variation "
-      "of\n"
-      "all together at most 2^%.1f)\n",
-      static_cast<unsigned long long>(record.shared()), static_cast<unsigned long long>(record.limit()),
-      terms.statistical_bits, std::log2(variation));
+  said +=
+      message(record.shared(), " of ", record.limit(), " ciphertexts shared under this key, hidden to ",
+              terms.statistical_bits, " bits (Micciancio-Walter; total variation of\nall together at most 2^",
+              format("%.1f", std::log2(variation)), ")\n");
   return slots;
 }
 
@@ -160,13 +158,12 @@ int decrypt(int argc, char** argv) {
       wire::read_context(files.secret, wire::FileKind::kSecretKey);
   ring.require_security(*context);
   const PackedModel packed(checkpoint, *context);
-  const PlanEnds ends = PlanEnds::read(files.plan, *context, packed.model_fingerprint, model_path);
+  const PlanEnds ends = PlanEnds::read(files, *context, packed.model_fingerprint, model_path);
   const double start = seconds_now();
   const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
   wire::CiphertextReader file(resolve_user_path(in), *context, kMaxCiphertexts);
   const CiphertextNote note = CiphertextNote::parse(file.note(), in);
-  const size_t groups =
-      require_groups(file, note, ends.outputs, *context, packed.model_fingerprint, in, model_path);
+  const size_t groups = require_groups(file, note, ends, FileOf::kAnswers, *context, in, model_path);
   std::vector<std::vector<int>> prompts;
   if (prompt_flags.given()) prompts = prompt_flags.read(codec, longest_prompt(packed.model.weights.config));
   const std::vector<std::vector<int>> all_lengths =
@@ -177,10 +174,11 @@ int decrypt(int argc, char** argv) {
   const ckks::SharingTerms terms{.queries = static_cast<uint64_t>(queries), .precision_bits = precision};
   Json json;
   std::vector<std::vector<std::complex<double>>> shared;
+  std::string said;  // of sharing
   if (sharing) {
     const Deployment deployment(checkpoint, context);
-    shared =
-        decrypt_for_sharing(deployment, files, secret, encoder, terms, note.names, file, json["sharing"]);
+    shared = decrypt_for_sharing(deployment, files, secret, encoder, terms, note.names, file, json["sharing"],
+                                 said);
   }
   std::vector<std::vector<double>> logits;  // a row for each token of each prompt, or each prompt
   size_t next = 0;
@@ -194,6 +192,8 @@ int decrypt(int argc, char** argv) {
   }
   const double seconds = seconds_now() - start;
 
+  std::printf("answers, %s of each prompt:\n",
+              codec.is_classifier() ? "the class" : "a prediction for each scored position");
   size_t row = 0, number = 0;
   Json answers = Json::Array();
   for (const auto& group : all_lengths) {
@@ -206,6 +206,7 @@ int decrypt(int argc, char** argv) {
       row += static_cast<size_t>(codec.rows(length));
     }
   }
+  std::printf("%s", said.c_str());
   json["answers"] = std::move(answers);
   json["seconds"] = seconds;
   std::string failure;
@@ -223,7 +224,7 @@ int decrypt(int argc, char** argv) {
         "Do not share decrypted values: they carry the error of the encryption (ckks/scheme/SECURITY.md; "
         "--share).\n");
   }
-  common.write_json(json, AtomicFile::Access::kOwnerOnly);
+  common.write_json(json);
   if (!failure.empty()) throw Error(failure, Error::Kind::kFailed);
   return 0;
 }

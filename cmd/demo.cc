@@ -171,7 +171,7 @@ int demo(int argc, char** argv) {
   const int64_t& prompt_count = flags.integer("prompts", 16, 1, 1024, "recall prompts to run encrypted");
   const int64_t& seed =
       flags.integer("seed", 1, 1, INT64_MAX, "of data and training; cryptography takes no seed");
-  const std::string& save = flags.text("save", "", "write the polynomial model to this file");
+  const std::string& save = flags.output("save", "write the polynomial model to this file");
   const LedgerFlag ledger_file(flags);
   const RingFlags ring(flags);
   const DeviceFlag device_flag(flags);
@@ -186,8 +186,12 @@ int demo(int argc, char** argv) {
   if (flags.given("model") && flags.given("save"))
     throw Error("--save saves a model that was trained; --model has one");
   if (flags.given("model") && paper) throw Error("--paper trains a model; --model has one");
-  if (!save.empty()) AtomicFile probe(resolve_user_path(save));
 
+  if (spec.log_n == 16)
+    std::printf(
+        "This takes about 8 GB of memory and no disk; on two idle cores about a minute, a text model "
+        "minutes.\n"
+        "To try it small, without security: --insecure --log-n 11 takes 0.4 GB and half a minute.\n");
   const double begin = seconds_now();
   Seconds seconds;
   attention::Checkpoint checkpoint;
@@ -343,6 +347,10 @@ int demo(int argc, char** argv) {
   std::vector<std::string> facts = figures.lines();
   facts.insert(facts.begin(), deployment.context->describe());
   facts.push_back("seconds are of the last pass, measured errors of the first");
+  facts.push_back(
+      "measured errors are up to ten times the predicted ones from the first norm or power after a bootstrap "
+      "on: a part of a bootstrap's error grows with the value that carries it, so that a sum of squares adds "
+      "those parts up; the prediction takes all errors for independent");
   ledger_file.write({.title = "The ledger of an encrypted run",
                      .facts = std::move(facts),
                      .figures = figures.json(),

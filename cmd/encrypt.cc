@@ -7,6 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/random/random.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/wire/ciphertext_file.h"
@@ -72,7 +73,7 @@ int encrypt(int argc, char** argv) {
       "... k3");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
-  const std::string& out = flags.text("out", "", "file for the ciphertexts");
+  const std::string& out = flags.output("out", "file for the ciphertexts");
   const PromptFlags prompt_flags(flags);
   const FileRingFlags ring(flags);
   const CommonFlags common(flags);
@@ -87,7 +88,7 @@ int encrypt(int argc, char** argv) {
   const ckks::Context& context = encryptor.context();
   ring.require_security(context);
   const PackedModel packed(checkpoint, context);
-  const PlanEnds ends = PlanEnds::read(files.plan, context, packed.model_fingerprint, model_path);
+  const PlanEnds ends = PlanEnds::read(files, context, packed.model_fingerprint, model_path);
   const PromptCodec codec(checkpoint);
   const std::vector<std::vector<int>> prompts =
       prompt_flags.read(codec, longest_prompt(packed.model.weights.config));
@@ -107,14 +108,16 @@ int encrypt(int argc, char** argv) {
   const ckks::Encoder encoder(context);
   const CiphertextNote note{packed.model_fingerprint, PublicSeedSource().identifier(), names_of(ends.inputs)};
   const std::string out_file = resolve_user_path(out);
+  const InterruptionWatch watch;
   wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note.text());
   for (const auto& group : groups) {
     const attention::SlotVectors inputs = attention::client_inputs(
         packed.model, packed.packing, PromptExamples(packed.model.weights.config, group));
     for (const ckks::Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
       encryptor.encrypt(plaintext, writer);
+    stop_if_interrupted("nothing was written; run the same command again");
   }
-  AtomicFile record(files.prompts(note.request), AtomicFile::Access::kOwnerOnly);
+  AtomicFile record(files.prompts(note.request), AtomicFile::Kind::kSecret);
   record.write(PromptRecord::of(groups).text());
   record.commit();  // first: //cmd:decrypt needs it
   writer.commit();

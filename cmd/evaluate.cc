@@ -1,5 +1,6 @@
 // How good a checkpoint is on unseen data: the model as trained, and its polynomial form if it has one.
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "ckks/base/error.h"
@@ -18,12 +19,21 @@
 namespace psm::cmd {
 namespace {
 
+// The scores of a model as trained, which must compute.
+train::Evaluation evaluate_trained(const attention::ModelWeights& weights, const train::Batch& batch) {
+  const train::Evaluation e = train::evaluate(weights, batch);
+  if (!std::isfinite(e.cross_entropy))
+    throw Error("the model's logits are not finite, so it computes nothing; mend its weights",
+                Error::Kind::kFailed);
+  return e;
+}
+
 // An imported model, on the documents of a text: nats a token.
 Json evaluate_documents(const attention::Checkpoint& checkpoint, const nn::Tokenizer& tokenizer,
                         const std::string& text_path) {
   if (text_path.empty()) throw Error("a model with a tokenizer is scored on a text; give it with --text");
   const train::Batch batch = read_documents(text_path, tokenizer, checkpoint.weights.config);
-  const train::Evaluation e = train::evaluate(checkpoint.weights, batch);
+  const train::Evaluation e = evaluate_trained(checkpoint.weights, batch);
   const double bits = train::bits_per_byte(e, train::bytes_per_target(batch, tokenizer));
   Table table({"attention", "nats a token", "perplexity", "bits a byte", "accuracy", "tokens"});
   table.row({std::string(attention::name_of(checkpoint.weights.config.attention)),
@@ -108,7 +118,7 @@ int evaluate_command(int argc, char** argv) {
   const int64_t& limit =
       flags.integer("limit", 0, 0, 1 << 20, "score the first so many examples of a task; 0: all");
   const std::string& logits =
-      flags.text("logits", "", "a file for the logits of --prompt, --prompts, --sample or --ids");
+      flags.output("logits", "a file for the logits of --prompt, --prompts, --sample or --ids");
   const std::string& ids = flags.text(
       "ids", "", "--logits: an input as the numbers of its tokens, with commas; no tokenizer is needed");
   const PromptFlags prompt_flags(flags, "of --sample, and of the choice of shots");
@@ -177,7 +187,7 @@ int evaluate_command(int argc, char** argv) {
     if (!recall) json[name]["bits_per_byte"] = train::bits_per_byte(e, bytes);
     json[name]["positions"] = static_cast<int64_t>(e.scored);
   };
-  row("trained", train::evaluate(checkpoint.weights, test));
+  row("trained", evaluate_trained(checkpoint.weights, test));
   if (checkpoint.ranges && checkpoint.polynomial) {
     row("polynomial",
         train::evaluate_polynomial(

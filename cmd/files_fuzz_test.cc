@@ -105,8 +105,9 @@ TEST_CASE("the client's record of a text") {
 
 TEST_CASE("the client's record of its prompts") {
   FuzzTarget target;
+  const std::string good = PromptRecord{{{3, 4}, {5}}}.text();
   target.name = "prompt record";
-  target.corpus = {PromptRecord{{{3, 4}, {5}}}.text()};
+  target.corpus = {good};
   target.decode = [](std::string_view text) {
     const PromptRecord read = PromptRecord::parse(std::string(text), "input", 4, 64);
     for (const auto& group : read.lengths) PSM_CHECK(!group.empty() && group.size() <= 4);
@@ -114,6 +115,13 @@ TEST_CASE("the client's record of its prompts") {
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
   check_fuzz(target);
+  std::string changed = good;
+  changed.replace(changed.find("[5]"), 3, "[6]");
+  CHECK_THROWS_WITH_AS(PromptRecord::parse(changed, "prompts.json", 4, 64),
+                       doctest::Contains("prompts.json is damaged"), Error);
+  CHECK_THROWS_WITH_AS(PromptRecord::parse(good.substr(0, 20), "prompts.json", 4, 64),
+                       doctest::Contains("prompts.json (the lengths of a request's prompts) ends early"),
+                       Error);
 }
 
 TEST_CASE("the ends of a plan") {

@@ -246,8 +246,10 @@ int generate(int argc, char** argv) {
     json["encrypted_weights"]["seconds_to_encrypt"] = made.seconds;
   }
   if (tokens == 0) {
-    std::printf("wrote %s (keep it) and %s%s (for the server)\n", files.secret.c_str(),
-                files.evaluation.c_str(), encrypted ? (", " + files.weights).c_str() : "");
+    std::printf("wrote %s (keep it), %s, %s, %s%s (for the server)\n", files.secret.c_str(),
+                files.public_key.c_str(), files.sharing.c_str(),
+                encrypted ? (files.weights_owner + ", " + files.weights + ", ").c_str() : "",
+                files.evaluation.c_str());
     common.write_json(json);
     return 0;
   }
@@ -366,7 +368,7 @@ int generate(int argc, char** argv) {
     std::printf("the clear model on the same text:\n%s", comparison.text().c_str());
     json["agreement"] = comparison.json();
   }
-  common.write_json(json, AtomicFile::Access::kOwnerOnly);
+  common.write_json(json);
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/random/random.h"
 #include "cmd/deployment/client/range_check.h"
 #include "cmd/deployment/comparison.h"
@@ -139,7 +140,8 @@ int generate_sequences(int argc, char** argv) {
     throw Error(message(given, " prompts for --sequences ", count.count));
   if (positions > deployment.tokens())
     throw Error(message("a prompt of ", longest, " tokens and ", tokens, " more need ", positions,
-                        " places, and ", count.count, " sequences have ", deployment.tokens()));
+                        " places, and ", count.count, " sequences have ", deployment.tokens(),
+                        "; shorten the prompt, or give a smaller --tokens"));
   if (source.codec) check_ranges(PackedModel(source.checkpoint, *context), source.prompts);
   std::printf(
       "%s\n%s in step: a token of each with %s; keys and values of %d tokens in %s; the server's memory %s "
@@ -156,8 +158,9 @@ int generate_sequences(int argc, char** argv) {
   std::vector<std::string> command =
       local_server("serve", "--model", source.path, keys.files, "", ring, device.name, common.threads);
   command.insert(command.end(), {"--sequences", std::to_string(count.count)});
-  const ServerProcess process(command);
-  FrameChannel channel(process.from(), process.to(), "the server");
+  const InterruptionWatch watch;
+  ServerProcess process(command);
+  FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
   SequencesClient client(deployment, secret, channel, PublicSeedSource().identifier(), source.prompts,
                          {temperature, static_cast<int>(top_k), static_cast<uint64_t>(seed)});
   std::vector<SequencesClient::Step> steps;
@@ -197,7 +200,7 @@ int generate_sequences(int argc, char** argv) {
   json["key_bytes"] = static_cast<uint64_t>(deployment.keys.bytes(context->chain()));
   json["peak_rss_bytes"] = peak;
   if (compare) json["agreement"] = agreement(deployment.model, client, steps);
-  common.write_json(json, AtomicFile::Access::kOwnerOnly);
+  common.write_json(json);
   return 0;
 }
 

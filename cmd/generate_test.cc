@@ -23,7 +23,10 @@ constexpr int kPlaces = 16, kPromptTokens = 5;
 void prepare() {
   static const bool once = [] {
     make_model(kModel, 1);
-    output_of("generate --model " + kModel + " --keys " + kKeys + " --tokens 0" + kRing);
+    const std::string out =
+        output_of("generate --model " + kModel + " --keys " + kKeys + " --tokens 0" + kRing);
+    for (const auto& file : std::filesystem::directory_iterator(kKeys))
+      CHECK_MESSAGE(out.find(file.path().string()) != std::string::npos, file.path().string());
     return true;
   }();
   REQUIRE(once);
@@ -93,7 +96,7 @@ TEST_CASE("a run that stopped goes on from its state, and ends as one that did n
 TEST_CASE("a client and a server that are killed between and within tokens lose no token") {
   prepare();
   const std::string whole = text_of("--tokens 10" + kPrompt);
-  for (const char* victim : {"generate", "serve"}) {
+  for (const char* victim : {"generate", "serve", "interrupted"}) {
     CAPTURE(victim);
     const std::string state = path_of(std::string("killed-") + victim);
     // Kills one of the two once three tokens were generated; both, in the end.
@@ -103,8 +106,9 @@ TEST_CASE("a client and a server that are killed between and within tokens lose 
         path_of("victim.out") + " 2>" + path_of("victim.err") + ") & client=$!; " +
         "while kill -0 $client 2>/dev/null && [ $(grep -c '^  token' " + path_of("victim.out") +
         ") -lt 3 ]; do sleep 0.02; done; " +
-        (std::string(victim) == "generate" ? "kill -9 $client; "
-                                           : "kill -9 $(cat /proc/$client/task/$client/children); ") +
+        (std::string(victim) == "generate"      ? "kill -9 $client; "
+         : std::string(victim) == "interrupted" ? "kill -TERM $client; "
+                                                : "kill -9 $(cat /proc/$client/task/$client/children); ") +
         "wait $client; echo $? >" + path_of("victim.code");
     REQUIRE(std::system(("bash -c '" +
                          [&] {
@@ -122,8 +126,11 @@ TEST_CASE("a client and a server that are killed between and within tokens lose 
       CHECK(code == "2\n");
       CHECK(err.find("error: ") != std::string::npos);
       CHECK(err.find("the same command goes on") != std::string::npos);
-    } else {
+    } else if (std::string(victim) == "generate") {
       CHECK(code == "137\n");
+    } else {
+      CHECK(code == "143\n");
+      CHECK(err.find("interrupted: the text is kept in " + state) != std::string::npos);
     }
     const std::string resumed = output_of(arguments("--tokens 10" + kPrompt + " --state " + state));
     CHECK(resumed.find("resumed after ") != std::string::npos);
@@ -135,7 +142,10 @@ TEST_CASE("a server elsewhere is a command that speaks through pipes; what is no
   prepare();
   const std::string whole = text_of("--tokens 3" + kPrompt);
   CHECK(text_of("--tokens 3" + kPrompt + " --server \"exec " + server() + "\"") == whole);
-  refused_here("--tokens 3" + kPrompt + " --server true", "the server is gone");
+  refused_here("--tokens 3" + kPrompt + " --server true",
+               "the server is gone: '/bin/sh -c true' ended with exit status 0; ");
+  refused_here("--tokens 3" + kPrompt + " --server \"exit 3\"", "ended with exit status 3; ");
+  refused_here("--tokens 3" + kPrompt + " --server 'kill -9 $$'", "ended by signal 9 (Killed); ");
   refused_here("--tokens 3" + kPrompt + " --server \"echo welcome to this machine\"", "no frame");
   refused_here("--tokens 3" + kPrompt +
                    " --server \"printf '\\001\\000\\000\\000\\144\\000\\000\\000\\000\\000\\000\\000{}'\"",

@@ -50,6 +50,7 @@ Source find_source(const std::string& path, const std::string& format) {
 struct Imported {
   attention::Checkpoint checkpoint;
   std::vector<std::string> ignored, changed;
+  std::optional<int> padding;  // in transformers' files
 };
 
 Imported read_model(const Source& source, const attention::FreshHead& head) {
@@ -70,6 +71,7 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
   attention::ImportedModel model = attention::read_hugging_face(source.path, head);
   out.checkpoint.weights = std::move(model.weights);
   out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
+  out.padding = model.padding;
   if (model.images)
     PromptCodec(*model.images, out.checkpoint.weights.config.classes).write_notes(out.checkpoint);
   const std::string_view family = attention::family_of(out.checkpoint.weights.config);
@@ -136,7 +138,8 @@ int import_command(int argc, char** argv) {
   const std::string& merges = flags.text("merges", "", "GPT-2's merges, beside its vocabulary");
   const std::string& to = flags.text("to", "checkpoint", "what to write: checkpoint or hugging-face");
   const std::string& out =
-      flags.text("out", "", "the checkpoint, or the folder for transformers (made if it is missing)");
+      flags.output("out", "the checkpoint, or the folder for transformers (made if it is missing)",
+                   Flags::Output::kFileOrFolder);
   const int64_t& classes = flags.integer(
       "classes", 2, 2, 1 << 20, "of a RoBERTa or ViT; a fresh classifier where its file has none of so many");
   const int64_t& seed = flags.integer("seed", 1, 1, INT64_MAX, "of a fresh classifier");
@@ -146,6 +149,9 @@ int import_command(int argc, char** argv) {
   require_given(flags, {"from", "out"});
   if (to != "checkpoint" && to != "hugging-face")
     throw Error(message("--to ", to, " is not known; use checkpoint or hugging-face"));
+  const std::string target = resolve_user_path(out);
+  if (to == "checkpoint") AtomicFile probe(target);
+  if (to != "checkpoint") require_writable_folder(target);
 
   const double start = seconds_now();
   const Source source = find_source(resolve_user_path(from), format);
@@ -158,15 +164,16 @@ int import_command(int argc, char** argv) {
   if (tokenizer) keep_tokenizer(*tokenizer, checkpoint);
   const std::string file_of_transformers = tokenizer ? nn::tokenizer_json_of(*tokenizer) : "";
 
-  // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1.
-  if (to != "checkpoint" && tokenizer && attention::family_of(config) == "roberta" &&
-      (tokenizer->start() == 1 || tokenizer->end() == 1))
-    throw Error(
-        "token 1 stands at an end of the model's texts, and transformers takes it for padding; train the "
-        "model "
-        "with a tokenizer of <s>, <pad> and </s> in this order (//cmd:tokenizer -- train --special)");
+  // transformers counts RoBERTa's positions over the tokens that are no padding, which is number 1 when written.
+  if (to != "checkpoint" && attention::family_of(config) == "roberta") model.padding = 1;
+  if (tokenizer && model.padding &&
+      (tokenizer->start() == model.padding || tokenizer->end() == model.padding))
+    throw Error(message(
+        "token ", *model.padding,
+        " stands at an end of the model's texts, and transformers takes it for "
+        "padding; mend pad_token_id in config.json, or train the model with a tokenizer of <s>, <pad> "
+        "and </s> in this order (//cmd:tokenizer -- train --special)"));
   const auto images = images_of(checkpoint);
-  const std::string target = resolve_user_path(out);
   if (to == "checkpoint") {
     attention::save_checkpoint(target, checkpoint);
   } else {

@@ -1,5 +1,6 @@
 // //cmd:import, //cmd:evaluate on a text's documents, and //cmd:self_train, as their users call them.
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -55,6 +56,19 @@ TEST_CASE("a checkpoint is known by what is in it, whatever its name") {
                              std::filesystem::copy_options::overwrite_existing);
   run_for_json("import --from " + path_of("a_checkpoint") + " --out " + path_of("again.safetensors"));
   CHECK(read_file(path_of("again.safetensors"), 1 << 20) == read_file(path_of("model.safetensors"), 1 << 20));
+}
+
+TEST_CASE("a model whose logits are not finite is an error of the run") {
+  attention::ModelWeights weights = tiny("llama");
+  for (float& value : weights.unembedding) value = 3e38f;
+  const std::string model = path_of("overflows.safetensors"), logits = path_of("logits.json");
+  attention::save_checkpoint(model, {weights, {}, {}, {}});
+  const Outcome outcome =
+      run_command_line("evaluate --model " + model + " --logits " + logits + " --ids 3,0,6");
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.err.starts_with("error: the model's logits for input 0 are not finite"));
+  CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+  CHECK_FALSE(std::filesystem::exists(logits));
 }
 
 TEST_CASE("weights that only PyTorch reads are refused with what converts them") {

@@ -1,4 +1,6 @@
 // The server: runs a model on ciphertexts with public keys only. It links no secret key.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -11,6 +13,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
@@ -45,8 +48,8 @@ class Request {
         keys_(file.fingerprint()),
         checksum_(file.checksum()),
         note_(CiphertextNote::parse(file.note(), paths_.shown)),
-        groups_(require_groups(file, note_, ends.inputs, *deployment.context, deployment.model_fingerprint,
-                               paths_.shown, model)),
+        groups_(
+            require_groups(file, note_, ends, FileOf::kPrompts, *deployment.context, paths_.shown, model)),
         state_(paths_.state, deployment, file, groups_) {
     AtomicFile probe(paths_.out);
   }
@@ -60,15 +63,17 @@ class Request {
   void run(Server& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before) {
     wire::CiphertextReader file(paths_.in, *deployment_.context, kMaxCiphertexts);
     if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
+    if (const std::string saved = state_.text(); !saved.empty())
+      std::printf("%s goes on from its state: %s are done\n", paths_.shown.c_str(), saved.c_str());
     for (size_t group = state_.finished_groups(); group < groups_; ++group) {
       const auto keep_and_stop = [&](const char* why, Error::Kind kind) {
         write_answers(ends);
-        throw Error(message(why, "; ", paths_.out, " has the answers of the first ", group, " of ", groups_,
-                            " groups of prompts"),
-                    kind);
+        throw Error(message(why, "; ", answered(group)), kind);
       };
       try {
         run_group(file, group, server, figures, progress, before + group);
+      } catch (const Interrupted&) {
+        throw Interrupted(keep(ends, group));
       } catch (const Error& error) {
         if (group == 0) throw;
         keep_and_stop(error.what(), error.kind());
@@ -87,6 +92,7 @@ class Request {
     program::RunOptions options;
     options.progress = [&](size_t done, size_t total) {
       progress.set(static_cast<double>(before * total + done));
+      stop_if_interrupted("");  // run() says what is kept
     };
     state_.watch(options);
     program::RunResult result;
@@ -100,6 +106,24 @@ class Request {
       figures.add_pass(result);
     }
     state_.finish_group(std::move(result.outputs));
+  }
+
+  std::string answered(size_t group) const {
+    return message(paths_.out, " has the answers of the first ", group, " of ", groups_,
+                   " groups of prompts");
+  }
+
+  // What is left where `group` was interrupted, and how to go on.
+  std::string keep(const PlanEnds& ends, size_t group) const {
+    if (const std::string saved = state_.text(); !paths_.state.empty() && !saved.empty())
+      return message("of ", paths_.shown, " ", saved, " are kept in ", paths_.state,
+                     "; run the same command again to go on from there");
+    if (group == 0)
+      return message("nothing of ", paths_.shown, " was kept; ",
+                     paths_.state.empty() ? "with --state FOLDER a run goes on where it was"
+                                          : "run the same command again to begin anew");
+    write_answers(ends);
+    return answered(group);
   }
 
   void write_answers(const PlanEnds& ends) const {
@@ -145,7 +169,6 @@ std::vector<Request::Paths> requests(const std::string& in, const std::string& o
   std::error_code failed;
   fs::create_directories(to, failed);
   if (!fs::is_directory(to)) throw Error(message(in, " is a folder, and ", out, " is none; give one"));
-  if (fs::equivalent(from, to)) throw Error("--in and --out are one folder; give another for the answers");
   if (!states.empty()) fs::create_directories(states, failed);
   std::vector<Request::Paths> all;
   bool any = false;
@@ -164,6 +187,12 @@ std::vector<Request::Paths> requests(const std::string& in, const std::string& o
   return all;
 }
 
+// A folder for answers of which none came.
+struct RemovedIfEmpty {
+  ~RemovedIfEmpty() { ::rmdir(path.c_str()); }
+  const std::string path;
+};
+
 int infer(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:infer -- --model MODEL --keys FILE --in FILE --out FILE [flags]",
@@ -174,14 +203,16 @@ int infer(int argc, char** argv) {
       "files\n"
       "are answered one after the other, with the keys read once, into files of the same names in the "
       "folder\n"
-      "--out; those whose answers are there already are left out.");
+      "--out; those whose answers are there already are left out, and what is wrong with one holds up no "
+      "other.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& keys_path = flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:keygen)");
   const std::string& in =
       flags.text("in", "", "encrypted prompts (from //cmd:encrypt): a file, or a folder of them");
-  const std::string& out = flags.text("out", "", "file, or folder, for the encrypted answers");
-  const std::string& state_path =
-      flags.text("state", "", "folder to save the run in after every block, and to resume it from");
+  const std::string& out =
+      flags.output("out", "file, or folder, for the encrypted answers", Flags::Output::kFileOrFolder);
+  const std::string& state_path = flags.output(
+      "state", "folder to save the run in after every block, and to resume it from", Flags::Output::kFolder);
   const LedgerFlag ledger_file(flags);
   const FileRingFlags ring(flags);
   const DeviceFlag device_flag(flags);
@@ -191,6 +222,12 @@ int infer(int argc, char** argv) {
   ledger_file.apply();
   ring.apply();
   require_given(flags, {"model", "keys", "in", "out"});
+  const bool is_folder = std::filesystem::is_directory(resolve_user_path(in));
+  if (is_folder) {
+    require_writable_folder(resolve_user_path(out));
+  } else {
+    AtomicFile probe(resolve_user_path(out));
+  }
   const std::unique_ptr<ckks::Device> device = device_flag.open();
 
   const double start = seconds_now();
@@ -204,17 +241,40 @@ int infer(int argc, char** argv) {
 
   // All that can be known to fail is refused before the keys are read.
   wire::EvaluationKeysReader key_reader(key_file, context);
+  const InterruptionWatch watch;
+  const RemovedIfEmpty out_folder{resolve_user_path(out)};
   std::vector<std::unique_ptr<Request>> all;
-  size_t groups = 0, most_groups = 0;
+  size_t groups = 0, most_groups = 0, answered = 0;
+  std::string unanswered;  // files of a folder, where one that is wrong holds up no other
+  const auto attempt = [&](const std::string& shown, auto&& action) {
+    if (!is_folder) return action();
+    try {
+      action();
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      std::fprintf(stderr, "warning: %s is not answered: %s\n", shown.c_str(), error.what());
+      unanswered += (unanswered.empty() ? "" : ", ") + shown;
+    }
+  };
+  const auto require_all = [&] {
+    if (unanswered.empty()) return;
+    throw Error(message("these files were not answered, for the reasons above: ", unanswered),
+                Error::Kind::kFailed);
+  };
   for (Request::Paths& paths : requests(in, out, state_path, context)) {
-    const wire::CiphertextReader file(paths.in, context, kMaxCiphertexts);
-    all.push_back(std::make_unique<Request>(std::move(paths), file, deployment, ends, model_path));
-    if (key_reader.fingerprint() != all.back()->keys())
-      throw Error(message(all.back()->paths().shown, " belongs to another key pair than ", keys_path));
-    groups += all.back()->groups();
-    most_groups = std::max(most_groups, all.back()->groups());
+    attempt(std::string(paths.shown), [&] {
+      const wire::CiphertextReader file(paths.in, context, kMaxCiphertexts);
+      auto request = std::make_unique<Request>(std::move(paths), file, deployment, ends, model_path);
+      if (key_reader.fingerprint() != request->keys())
+        throw Error(message(request->paths().shown, " belongs to another key pair than ", keys_path));
+      groups += request->groups();
+      most_groups = std::max(most_groups, request->groups());
+      all.push_back(std::move(request));
+    });
   }
   if (all.empty()) {
+    require_all();
     std::printf("%s has the answers of all files of %s\n", out.c_str(), in.c_str());
     return 0;
   }
@@ -236,11 +296,15 @@ int infer(int argc, char** argv) {
     Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * groups));
     size_t before = 0;
     for (auto& request : all) {
-      request->run(server, ends, figures, progress, before);
+      attempt(request->paths().shown, [&] {
+        request->run(server, ends, figures, progress, before);
+        ++answered;
+      });
       before += request->groups();
       request.reset();  // and its answers
     }
   }
+  if (answered == 0) require_all();
   const double inferred = seconds_now();
 
   program::Ledger ledger(deployment.plan, deployment.context->scales());
@@ -268,6 +332,7 @@ int infer(int argc, char** argv) {
   json["seconds"]["infer"] = inferred - loaded;
   json["peak_rss_bytes"] = peak_resident_bytes();
   common.write_json(json);
+  require_all();
   return 0;
 }
 

@@ -17,12 +17,13 @@ namespace {
 int keygen(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:keygen -- --model MODEL --out FOLDER [flags]",
-      "Makes the keys for running a polynomial model encrypted: secret.key, public.key and plan.json (which\n"
-      "ciphertexts go in and come out) for the client, evaluation.keys for the server. The secret key never\n"
-      "leaves the client; who has public.key and plan.json alone can encrypt. The keys are tested before\n"
-      "they are kept.");
+      "Makes the keys for running a polynomial model encrypted: secret.key, public.key, plan.json (which\n"
+      "ciphertexts go in and come out) and sharing.json (how many answers were shown to others) for the\n"
+      "client, evaluation.keys for the server. The secret key never leaves the client; who has public.key\n"
+      "and plan.json alone can encrypt. The keys are tested before they are kept.");
   const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
-  const std::string& out = flags.text("out", "", "folder for the keys; made if it is missing");
+  const std::string& out =
+      flags.output("out", "folder for the keys; made if it is missing", Flags::Output::kFolder);
   const RingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
@@ -39,8 +40,8 @@ int keygen(int argc, char** argv) {
   const NewKeys keys = make_key_files(files, context, deployment.keys, ends_of(deployment).text(),
                                       deployment.bootstrap.get(), nullptr, deployment.server_bytes());
   std::printf("%s", keys.text(context, deployment.keys).c_str());
-  std::printf("wrote %s (keep it), %s, %s, %s (for the server)\n", files.secret.c_str(),
-              files.public_key.c_str(), files.plan.c_str(), files.evaluation.c_str());
+  std::printf("wrote %s (keep it), %s, %s, %s, %s (for the server)\n", files.secret.c_str(),
+              files.public_key.c_str(), files.plan.c_str(), files.sharing.c_str(), files.evaluation.c_str());
   Json json;
   json["params"] = parameters_json(context);
   json["keys"] = keys.count;

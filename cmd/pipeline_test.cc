@@ -77,6 +77,12 @@ TEST_CASE("answers that are far from the twin of the prompts given are a failure
   const Outcome prompts = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " +
                                              path_of("prompts.ct") + " --insecure");
   CHECK(prompts.exit_code == 2);
+  CHECK(prompts.err.find("prompts.ct holds encrypted prompts; give answers") != std::string::npos);
+  std::string swapped = infer_arguments("x.ct");
+  replace(swapped, path_of("prompts.ct"), path_of("answer.ct"));
+  const Outcome answers = run("infer", swapped);
+  CHECK(answers.exit_code == 2);
+  CHECK(answers.err.find("answer.ct holds encrypted answers; give prompts") != std::string::npos);
 }
 
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
@@ -141,6 +147,8 @@ TEST_CASE(
   const std::string folder = path_of("tested"), json_path = path_of("tested.json");
   const Outcome made = run("keygen", keygen_arguments(folder) + " --json " + json_path);
   REQUIRE_MESSAGE(made.exit_code == 0, made.err);
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    CHECK_MESSAGE(made.out.find(file.path().string()) != std::string::npos, file.path().string());
   const Json json = parse_json(read_file(json_path, 1 << 20), "tested.json");
   CHECK(json.at("tested_bootstrap", "json").truth("tested_bootstrap"));
   // A limit on the size of files, in blocks of 512 bytes, that the evaluation keys pass.
@@ -245,6 +253,8 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
       run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("resumed.ct") +
                          " --sample 12 --insecure --json " + path_of("resumed.json"));
   REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
+  CHECK(decrypted.out.starts_with(
+      "answers, a prediction for each scored position of each prompt:\nprompt 0: "));
   const Json json = parse_json(read_file(path_of("resumed.json"), 1 << 20), "resumed.json");
   CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
   std::filesystem::create_directory(state);
@@ -274,6 +284,16 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   write_file(path_of("flipped.keys"), flipped);
   flipped.resize(flipped.size() / 3);
   write_file(path_of("truncated.keys"), flipped);
+
+  // As //cmd:generate makes them; and a copy to encrypt with, that lacks a file.
+  for (const std::string folder : {"text_keys", "public_keys"}) {
+    std::filesystem::copy(keys(), path_of(folder));
+    std::filesystem::remove(path_of(folder) + "/plan.json");
+  }
+  std::filesystem::remove(path_of("public_keys/secret.key"));
+  const auto with_keys = [&](const std::string& folder, const std::string& rest) {
+    return "--model " + kModel + " --keys " + path_of(folder) + " --insecure " + rest;
+  };
 
   std::string many;
   for (int i = 0; i < 80000; ++i) many += "k0 v0 k1 v1 k0\n";
@@ -309,8 +329,13 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"keygen", "--model " + kModel + " --out " + path_of("k") + " --log-n 11", "offers no security"},
       {"encrypt", encrypt, "exactly one of"},
       {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
-      {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"", "17 tokens"},
+      {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"",
+       "17 tokens, the model takes 1 to 16; shorten it"},
       {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
+      {"encrypt", with_keys("text_keys", "--sample 12 --out " + path_of("x.ct")),
+       "is a key of //cmd:generate"},
+      {"decrypt", with_keys("text_keys", "--in " + path_of("answer.ct")), "is a key of //cmd:generate"},
+      {"encrypt", with_keys("public_keys", "--sample 12 --out " + path_of("x.ct")), "copy it along"},
       {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
       {"encrypt",
        "--model " + path_of("narrow.safetensors") + " --keys " + path_of("narrow_keys") + " --out " +
@@ -330,6 +355,9 @@ TEST_CASE("bad input is one clear line and exit code 2") {
       {"infer", cut, "truncated"},
       {"infer", secure, "no security"},
       {"infer", infer_arguments("nowhere/x.ct"), "cannot write"},
+      {"infer", infer_arguments("prompts.ct"), "--out and --in are the same"},
+      {"polynomialise", "--model " + kModel + " --out " + path_of(""), "it is a folder"},
+      {"polynomialise", "--model " + kModel + " --out " + kModel, "--out and --model are the same"},
       {"decrypt",
        "--model " + kModel + " --keys " + path_of("keys2") + " --in " + path_of("answer.ct") + " --insecure",
        "key"},
@@ -358,11 +386,32 @@ TEST_CASE("too little memory is said before the work starts") {
   // thread is first.
   keys();
   const std::string binary = runfile("cmd/infer");
-  const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 OMP_NUM_THREADS=1 " + binary + " " +
+  const int status = std::system(("ulimit -v 130000; MALLOC_ARENA_MAX=1 " + binary + " " +
                                   infer_arguments("x.ct") + " >/dev/null 2>" + path_of("err"))
                                      .c_str());
   CHECK(WEXITSTATUS(status) == 2);
   CHECK(read_file(path_of("err"), 1 << 20).find("of memory") != std::string::npos);
+}
+
+TEST_CASE("held-out values that no bootstrap could take are counted when a model is made polynomial") {
+  keys();
+  const std::string narrow = path_of("narrow.safetensors"), out = path_of("narrow_poly.safetensors");
+  attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
+  attention::save_checkpoint(narrow, checkpoint);
+  const Outcome whole = run("polynomialise", "--model " + narrow + " --margin 2 --out " + out);
+  REQUIRE_MESSAGE(whole.exit_code == 0, whole.err);
+  CHECK(whole.out.find(" of the sequences: 0 values outside [-1, 1]") != std::string::npos);
+  // The state's range is what bootstraps scale it by; no polynomial's interval depends on it.
+  for (double& range : checkpoint.ranges->residual) range /= 4;
+  attention::save_checkpoint(narrow, checkpoint);
+  const Outcome cut = run("polynomialise", "--model " + narrow + " --margin 2 --out " + out + " --json " +
+                                               path_of("narrow.json"));
+  REQUIRE_MESSAGE(cut.exit_code == 0, cut.err);
+  CHECK(cut.out.find("such prompts are refused, so repeat with `--margin ") != std::string::npos);
+  const Json json = parse_json(read_file(path_of("narrow.json"), 1 << 20), "narrow.json");
+  const Json& found = json.at("unseen_slot_program", "json");
+  CHECK(found.at("outside", "json").integer("outside", 1, 1 << 30) > 0);
+  CHECK(found.at("worst", "json").number("worst") > 1);
 }
 
 TEST_CASE("every command explains itself") {

@@ -59,13 +59,13 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
                         const CommonFlags& common) {
   const std::vector<int> secrets = secrets_named(secret);
   std::fprintf(stderr, "calibrating ...\n");
-  const program::KernelSeconds kernels = program::calibrate(ckks::Context(ckks::secure_n16()));
+  const program::Calibration calibration = program::calibrate(ckks::Context(ckks::secure_n16()));
   std::vector<program::ParameterSearch> searches;
   std::string refused;
   for (const int weight : secrets) {
     std::fprintf(stderr, "searching under a %s secret ...\n", weight == 0 ? "dense" : "sparse");
     try {
-      searches.push_back(program::search_parameters(wish, weight, kernels));
+      searches.push_back(program::search_parameters(wish, weight, calibration.kernels));
     } catch (const Error& error) {
       if (!refused.empty()) refused += "; ";
       refused += message(weight == 0 ? "dense" : "sparse", " secret: ", error.what());
@@ -73,8 +73,8 @@ void propose_parameters(const program::ParameterWish& wish, const std::string& s
   }
   if (searches.empty()) throw Error(refused);
   std::printf(
-      "parameters for %d levels at scale 2^%d with %g bits after a bootstrap, by predicted time a level\n",
-      wish.levels, wish.log_scale, wish.precision_bits);
+      "parameters for %d levels at scale 2^%d with %g bits after a bootstrap, by predicted time a level%s\n",
+      wish.levels, wish.log_scale, wish.precision_bits, calibration.caveat());
   for (const program::ParameterSearch& search : searches)
     std::printf("\n%s", parameter_report(search).c_str());
   if (!refused.empty()) std::printf("\n%s\n", refused.c_str());
@@ -212,7 +212,8 @@ int plan_command(int argc, char** argv) {
     in_step[count] = {decode.at(static_cast<int>(position)), decode.cache_drops, {}};
   }
   std::fprintf(stderr, "calibrating ...\n");
-  const program::KernelSeconds kernels = program::calibrate(context);
+  const program::Calibration calibration = program::calibrate(context);
+  const program::KernelSeconds& kernels = calibration.kernels;
   Machine machine{context, kernels, program::figures_of(ckks::BootstrapPlan(context), kernels)};
   if (bootstrap_seconds > 0) machine.bootstrap.seconds = bootstrap_seconds;
   const Metered one = machine.meter(alone.program, alone.caches, alone.kinds, weight_names);
@@ -229,9 +230,10 @@ int plan_command(int argc, char** argv) {
               context.slots());
   print_counts("key-switches", reading.counts);
   print_counts("inside bootstraps", reading.bootstrap_counts);
-  std::printf("  %-24s %lld, each %s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
+  std::printf("  %-24s %lld, each %s%s; inputs at level %d, work at levels %d to %d\n", "bootstraps",
               static_cast<long long>(reading.counts.bootstraps),
-              seconds_text(machine.bootstrap.seconds).c_str(), int{reading.input_level},
+              seconds_text(machine.bootstrap.seconds).c_str(),
+              bootstrap_seconds > 0 ? "" : calibration.caveat(), int{reading.input_level},
               int{reading.lowest_level}, int{reading.highest_level});
   int64_t sparsely = 0;
   for (const program::SparseFigures& of : metered.sparse) {
@@ -266,8 +268,8 @@ int plan_command(int argc, char** argv) {
               reading.program_rotation_keys, bytes_text(reading.program_key_bytes).c_str(),
               bytes_text(reading.bootstrap_key_bytes).c_str());
   std::printf("  %-24s %s\n", "peak memory", memory_text(reading).c_str());
-  std::printf("  %-24s %s predicted, %s a prompt\n", "time", seconds_text(reading.seconds).c_str(),
-              seconds_text(reading.seconds / packing.prompts).c_str());
+  std::printf("  %-24s %s predicted, %s a prompt%s\n", "time", seconds_text(reading.seconds).c_str(),
+              seconds_text(reading.seconds / packing.prompts).c_str(), calibration.caveat());
   const double encoding = program::encode_seconds_per_byte(context) * reading.plaintext_bytes,
                touching = touch_seconds_per_byte() * reading.run_bytes();
   std::printf("  %-24s %s more for encoding weights, and %s where its memory is new\n", "the first pass",
@@ -289,6 +291,7 @@ int plan_command(int argc, char** argv) {
   Json json = program::to_json(reading);
   json["params"] = parameters_json(context);
   json["prompts"] = packing.prompts;
+  json["calibrated_while_busy"] = calibration.busy;
   json["encrypted_weight_bytes"] = weight_bytes;
   json["sparse_bootstraps"] = sparsely;
   json["first_pass"]["encode_seconds"] = encoding;

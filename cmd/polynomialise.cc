@@ -1,6 +1,8 @@
 // Step 3 of Algorithm 1: replaces 1/x (or softmax, or |x|), 1/sqrt(x), GELU (or SiLU) and the sigmoid of a
 // head by polynomials on the measured ranges.
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>
 
 #include "attention/batched/measure.h"
@@ -9,6 +11,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/base/progress.h"
+#include "ckks/program/machines/twin.h"
 #include "cmd/deployment/prompts.h"
 #include "cmd/reports/polynomial_report.h"
 #include "cmd/terminal/common_flags.h"
@@ -32,6 +36,57 @@ std::string without_encrypted_form(const attention::ModelConfig& config) {
                  " tokens; cut it with --tokens");
 }
 
+// Values outside [-1, 1] where the slot program needs them inside: before a bootstrap, and scores.
+struct UnitRangeUse {
+  size_t sequences = 0;  // on which the program was run
+  size_t outside = 0;    // slots
+  double worst = 0;      // |re| or |im|
+  std::string where;     // the operation of the worst
+};
+
+// Runs the program in the clear on the first examples, as many as share eight times its ciphertexts.
+UnitRangeUse count_unit_range_leaves(const attention::PolynomialModel& model, const program::Program& program,
+                                     const attention::Packing& packing, const attention::Examples& examples) {
+  constexpr size_t kRuns = 8;
+  const auto together = static_cast<size_t>(packing.prompts);
+  UnitRangeUse use;
+  use.sequences = std::min(examples.size(), kRuns * together);
+  program::TwinOptions count;
+  count.on_range = program::TwinOptions::OnRange::kCount;
+  Progress progress("counting values outside [-1, 1]", static_cast<double>(use.sequences));
+  for (size_t begin = 0; begin < use.sequences; begin += together) {
+    const size_t end = std::min(begin + together, use.sequences);
+    attention::Examples group;
+    for (size_t i = begin; i < end; ++i) {
+      if (examples.images.empty())
+        group.texts.push_back(examples.texts[i]);
+      else
+        group.images.push_back(examples.images[i]);
+    }
+    const program::TwinResult result =
+        program::run_twin(program, attention::client_inputs(model, packing, group), count);
+    for (const program::RangeViolation& violation : result.violations) {
+      use.outside += violation.slots;
+      if (std::abs(violation.worst) <= use.worst) continue;
+      use.worst = std::abs(violation.worst);
+      use.where = violation.operation;
+    }
+    progress.set(static_cast<double>(end));
+  }
+  return use;
+}
+
+// What was found, and what to do about it.
+std::string unit_range_text(const UnitRangeUse& use, double margin) {
+  std::string text = message("in the slot program, on ", use.sequences, " of the sequences: ", use.outside,
+                             " values outside [-1, 1] that must be inside");
+  if (use.outside > 0)
+    text += message(", up to ", format("%.3g", use.worst), " at ", use.where,
+                    "; such prompts are refused, so repeat with `--margin ",
+                    format("%.4g", std::max(2.0, std::ceil(10 * margin * use.worst) / 10)), "`");
+  return text + "\n";
+}
+
 int polynomialise(int argc, char** argv) {
   Flags flags(
       "bazel run //cmd:polynomialise -- --model MODEL --out FILE [flags]",
@@ -39,7 +94,7 @@ int polynomialise(int argc, char** argv) {
       "polynomial of fewest levels that keeps the error bound on the model's measured range, widened, and\n"
       "prints its certificate and how often unseen data leaves the interval.");
   const std::string& model_path = flags.text("model", "", "trained model with measured ranges");
-  const std::string& out = flags.text("out", "", "file for the polynomial model");
+  const std::string& out = flags.output("out", "file for the polynomial model");
   const TaskFlags data(flags);
   const attention::PolynomialOptions defaults;
   const double& margin =
@@ -97,11 +152,14 @@ int polynomialise(int argc, char** argv) {
   json["margin"] = options.margin ? Json(*options.margin) : Json();
   json["approximations"] = approximations_json(model);
   const attention::ModelConfig& config = checkpoint.weights.config;
+  attention::Packing packing;
+  program::Program program;
   if (const std::string why = without_encrypted_form(config); !why.empty()) {
     std::printf("no encrypted form: %s\n", why.c_str());
   } else {
-    const auto paths = attention::critical_paths(
-        attention::build_program(model, attention::make_packing(config, config.context, kSlots)));
+    packing = attention::make_packing(config, config.context, kSlots);
+    program = attention::build_program(model, packing);
+    const auto paths = attention::critical_paths(program);
     std::printf("%s", path_table(paths).c_str());
     json["levels"] = path_json(paths);
   }
@@ -109,11 +167,19 @@ int polynomialise(int argc, char** argv) {
   if (data.any() || PromptCodec(checkpoint).is_recall()) {
     const Task task = Task::of(checkpoint, data.files());
     const train::Batch test = task.test();
-    const std::vector<attention::RangeUse> uses = attention::count_range_leaves(
-        model, task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX).examples());
+    const train::Batch unseen = task.test(windows > 0 ? static_cast<int>(windows) : INT32_MAX);
+    const std::vector<attention::RangeUse> uses = attention::count_range_leaves(model, unseen.examples());
     std::printf("on unseen data:\n%s%s", range_use_table(uses, config.layers).c_str(),
                 range_use_advice(uses).c_str());
     json["unseen"] = range_use_json(uses);
+    // Where a value leaves the interval of a polynomial, what follows means nothing.
+    if (!program.instructions.empty() && range_use_advice(uses).empty()) {
+      const UnitRangeUse use = count_unit_range_leaves(model, program, packing, unseen.examples());
+      std::printf("%s", unit_range_text(use, options.margin.value_or(attention::kMargin)).c_str());
+      json["unseen_slot_program"]["sequences"] = static_cast<int64_t>(use.sequences);
+      json["unseen_slot_program"]["outside"] = static_cast<int64_t>(use.outside);
+      json["unseen_slot_program"]["worst"] = use.worst;
+    }
     TaskScores scores = read_scores(checkpoint);
     static_cast<train::Evaluation&>(scores.polynomial) = train::evaluate_polynomial(model, test);
     scores.polynomial.tokens = scores.ranges.tokens;

@@ -16,6 +16,7 @@
 #include "ckks/base/random/sha256.h"
 #include "ckks/base/testing/repeatable_random.h"
 #include "ckks/base/testing/runfile.h"
+#include "ckks/base/testing/skip.h"
 #include "ckks/device/testing/test_device.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/ring/kernels/backend.h"
@@ -80,7 +81,8 @@ TEST_CASE(
     }
     ckks::select_backend(fastest);
   }
-  if (full && std::getenv("PSM_DEVICE") == nullptr) return;  // emulated it would take an hour
+  if (full && std::getenv("PSM_DEVICE") == nullptr)
+    return say_skipped("PSM_DEVICE names no device, and emulated it would take an hour");
   const auto device = ckks::test_device({.order = ckks::ThreadOrder::kShuffled});
   CHECK(digest_of_run(model, spec, device.get()) == expected);
 }

@@ -82,7 +82,8 @@ int record(int argc, char** argv) {
       "difference.");
   const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
   const std::string& prompt = flags.text("prompt", "", "the text to go on with");
-  const std::string& out = flags.text("out", "", "folder for the record; it must not be there");
+  const std::string& out =
+      flags.output("out", "folder for the record; it must not be there", Flags::Output::kFolder);
   const int64_t& tokens = flags.integer("tokens", 3, 1, 1024, "tokens to generate");
   const RingFlags ring(flags);
   const ThreadsFlag threads(flags);
@@ -101,7 +102,7 @@ int record(int argc, char** argv) {
   const int places = checkpoint.weights.config.context;
   if (begun.empty() || static_cast<int64_t>(begun.size()) + tokens - 1 > places)
     throw Error(message("a prompt of ", begun.size(), " tokens and ", tokens, " more do not fit the ", places,
-                        " places of the model"));
+                        " places of the model; shorten the prompt, or give a smaller --tokens"));
   auto context = std::make_shared<const ckks::Context>(ring.spec());
   ring.require_security(*context);
   const GenerationDeployment deployment(checkpoint, context);
@@ -169,9 +170,9 @@ int record(int argc, char** argv) {
     for (const RecordedRun& run : recording.runs) instructions += run.digests.size();
     std::printf(
         "%s\ntext: %s\nrecorded %s of %zu instructions in %s, with a secret key that is a test key and "
-        "published there;\ncheck it with //cmd:replay\n",
+        "published there;\ncheck it with bazel run //cmd:replay -- --record %s%s\n",
         context->describe().c_str(), recording.text.c_str(), counted(recording.runs.size(), "run").c_str(),
-        instructions, out.c_str());
+        instructions, out.c_str(), out.c_str(), ring.insecure ? " --insecure" : "");
   } catch (...) {
     std::error_code ignored;
     fs::remove_all(folder, ignored);  // half a record is none

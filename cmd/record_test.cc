@@ -21,6 +21,7 @@ void prepare() {
   static const bool once = [] {
     make_model(kModel, 1);
     const std::string out = output_of(record_to(kRecord));
+    CHECK(out.find("//cmd:replay -- --record " + kRecord + " --insecure\n") != std::string::npos);
     return out.find("test key") != std::string::npos;
   }();
   REQUIRE(once);
@@ -85,7 +86,7 @@ TEST_CASE("what is no record, or not the files that were recorded, is one clear 
   prepare();
   refused(record_to(kRecord), "is there already");
   refused(record_to(path_of("long"), "--prompt \"k0 v1 k2 v3 k0 v1 k2 v3 k0 v1 k2 v3 k0 v1 k2 v3\""),
-          "do not fit the 16 places");
+          "do not fit the 16 places of the model; shorten the prompt");
   CHECK_FALSE(std::filesystem::exists(path_of("long")));
   refused("record --model " + kModel + " --out " + path_of("none") + kRing, "--prompt");
   refused(replay_of(path_of("nowhere")), "cannot read");

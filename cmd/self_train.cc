@@ -129,7 +129,8 @@ int self_train(int argc, char** argv) {
               "and\n"
               "final.safetensors (for //cmd:polynomialise). An interrupted training goes on where it was.");
   const std::string& from = flags.text("from", "", "a softmax model with its tokenizer (//cmd:import)");
-  const std::string& out = flags.text("out", "", "folder for the model; made if it is missing");
+  const std::string& out =
+      flags.output("out", "folder for the model; made if it is missing", Flags::Output::kFolder);
   const std::string& text = flags.text("text", "", "documents on which both models are scored");
   const int64_t& tokens =
       flags.integer("sample-self", 500'000, 1000, 1'000'000'000, "tokens to sample from the model");
@@ -169,9 +170,6 @@ int self_train(int argc, char** argv) {
   const int64_t length = given_length > 0 ? given_length : softmax.config.context;
   std::optional<train::Batch> documents;
   if (!text.empty()) documents = read_documents(resolve_user_path(text), *tokenizer, softmax.config);
-  const std::string folder = resolve_user_path(out);
-  std::filesystem::create_directories(folder);
-
   const double start = seconds_now();
   const std::vector<std::vector<int>> prompts(static_cast<size_t>((tokens + length - 1) / length),
                                               {*tokenizer->start()});
@@ -198,6 +196,8 @@ int self_train(int argc, char** argv) {
   training.batch = static_cast<int>(batch);
   training.rate = {rate, static_cast<size_t>(steps) / 10 + 1, static_cast<size_t>(steps), 0.05};
   training.seed = static_cast<uint64_t>(seed);
+  const std::string folder = resolve_user_path(out);
+  std::filesystem::create_directories(folder);
   train::LoopOptions loop;
   loop.name = "power_softmax";
   loop.steps = static_cast<size_t>(steps);

@@ -36,7 +36,7 @@ struct TokenizerFlags {
         vocab(flags.integer("vocab", 1024, 256, 1 << 20, "tokens to train, with special ones and 256 bytes")),
         special(flags.text("special", nn::kEndOfText,
                            "special tokens of train, separated by commas; an empty text: none")),
-        out(flags.text("out", "", "file for the result; without it decode and encode print it")),
+        out(flags.output("out", "file for the result; without it decode and encode print it")),
         pieces(flags.truth("pieces", false, "encode prints each token's number and text on a line")),
         common(flags) {}
 

@@ -41,7 +41,8 @@ int train(int argc, char** argv) {
               "The task is\n"
               "in-context recall, or with --text the bytes of a file, with --tokenizer its tokens; or the\n"
               "classification of --sentences or --images. An interrupted training goes on where it was.");
-  const std::string& out = flags.text("out", "", "folder for the models; made if it is missing");
+  const std::string& out =
+      flags.output("out", "folder for the models; made if it is missing", Flags::Output::kFolder);
   const TaskFlags data(flags);
   const std::string& tokenizer_path =
       flags.text("tokenizer", "",
@@ -63,6 +64,12 @@ int train(int argc, char** argv) {
   if (flags.given("tokenizer") && flags.given("from"))
     throw Error("--tokenizer is decided by the model of --from; leave it out");
 
+  const std::string folder = resolve_user_path(out);
+  std::error_code none;  // of them is there
+  if (!from_path.empty() &&
+      std::filesystem::equivalent(resolve_user_path(from_path), folder + "/final.safetensors", none))
+    throw Error(
+        message("the training would replace ", from_path, ", which it begins with; give another --out"));
   std::optional<attention::Checkpoint> from;
   if (!from_path.empty()) from = attention::load_checkpoint(resolve_user_path(from_path));
   std::shared_ptr<const nn::Tokenizer> tokenizer;
@@ -79,7 +86,6 @@ int train(int argc, char** argv) {
                         task.source->classes(), "; import the model with --classes ", task.source->classes(),
                         ", which gives it a fresh classifier"));
   train::RecipeOptions recipe = recipe_flags.recipe(task, from ? &*from : nullptr);
-  const std::string folder = resolve_user_path(out);
   std::filesystem::create_directories(folder);
   recipe.state_folder = folder;
   recipe.started = say_started;

@@ -166,11 +166,15 @@ TEST_CASE(
   check_refused(to + power + " --text " + text + " --power 4", "was trained with 6");
   check_refused(to + power + " --text " + text + " --width 32", "decided by the model of --from");
   check_refused(to + power + " --text " + text + " --attention relu", "cannot be continued with relu");
+  check_refused("train --out " + path_of("continued") + " --from " + path_of("continued/final.safetensors") +
+                    " --text " + text,
+                "give another --out");
   check_refused(to + softmax + " --text " + text + " --power 5", "power = 5 is not an even number");
   check_refused(to + text + " --text " + text, text);
   check_refused(to + path_of("nothing.safetensors") + " --text " + text, "cannot read");
   write_file(path_of("other.txt"), kText + "!");
-  check_refused(to + power + " --text " + path_of("other.txt"), "\"!\", which is not among the");
+  check_refused(to + power + " --text " + path_of("other.txt"),
+                "the text has \"!\", which the model's alphabet of");
   check_refused("train --out " + path_of("refused") + " --valid " + text, "needs --text");
   check_refused(to + power + " --text " + text + " --tokenizer " + text, "decided by the model of --from");
   CHECK_FALSE(std::filesystem::exists(path_of("refused")));
@@ -208,6 +212,11 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
   REQUIRE(run(evaluate + " --windows 0", error) == 0);
   const Json all = parse_json(read_file(json, 1 << 16), "json").at("trained", "json");
   CHECK(all.at("positions", "json").integer("positions", 0, 1000) > 3 * 8);
+  attention::Checkpoint overflowing = checkpoint;
+  for (float& value : overflowing.weights.unembedding) value = 3e38f;
+  attention::save_checkpoint(path_of("overflows.safetensors"), overflowing);
+  CHECK(run("evaluate --model " + path_of("overflows.safetensors") + " --text " + text, error) == 1);
+  CHECK(error == "error: the model's logits are not finite, so it computes nothing; mend its weights\n");
 
   check_refused("train --out " + path_of("none") + " --tokenizer " + tokenizer, "needs --text");
   check_refused("train --out " + path_of("none") + " --text " + text + " --merges " + text,
@@ -218,6 +227,10 @@ TEST_CASE("a model of a tokenizer's tokens keeps the tokenizer, and is scored in
       "train --out " + path_of("none") + " --text " + path_of("bytes.txt") + " --tokenizer " + tokenizer,
       "not UTF-8");
   CHECK_FALSE(std::filesystem::exists(path_of("none")));
+  // Without a tokenizer any bytes can be learned.
+  REQUIRE(run("train --out " + path_of("bytes") + " --text " + path_of("bytes.txt") + small, error) == 0);
+  CHECK(error.starts_with("warning: " + path_of("bytes.txt") +
+                          " does not look like a text: byte 4000 is not UTF-8"));
 }
 
 TEST_CASE("predictions that are no text together show where one ends") {
@@ -259,18 +272,23 @@ TEST_CASE("a training killed in the middle and begun again ends with the same by
   };
   // The child kills itself by the signal that nothing can catch, once its first state is on the disk.
   const std::string state = killed + "/softmax.training";
-  const std::string killer = "(while [ ! -e " + state + " ]; do sleep 0.005; done; kill -9 $$) & exec ";
   std::string error;
-  run(arguments(killed), error, killer);
+  run(arguments(killed), error, signalled("KILL", "[ -e " + state + " ]"));
   REQUIRE(std::filesystem::exists(state));
   REQUIRE_FALSE(std::filesystem::exists(killed + "/final.safetensors"));
   check_refused(arguments(killed) + " --seed 2", "of another model, data set or options");
   check_refused("train --from " + state + " --out " + path_of("refused") + " --text " + text,
                 "is not a model of this program");
-  REQUIRE(run(arguments(killed), error) == 0);
-  const std::string out = read_file(path_of("out"), 1 << 20);
-  CHECK(out.find("softmax        goes on from step ") != std::string::npos);
-  CHECK(out.find("power_softmax  at most 1000 steps ...") != std::string::npos);
+  // Interrupted later, at a step that saves nothing else.
+  const Outcome interrupted =
+      run_command_line(arguments(killed), signalled("INT", "grep -q power_softmax " + path_of("out")));
+  CHECK(interrupted.exit_code == 128 + SIGINT);
+  CHECK(interrupted.out.find("softmax        goes on from step ") != std::string::npos);
+  CHECK(interrupted.err.starts_with("interrupted: power_softmax was saved after step "));
+  CHECK(interrupted.err.ends_with("; run the same command again to go on from there\n"));
+  const Outcome resumed = run_command_line(arguments(killed));
+  REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.err);
+  CHECK(resumed.out.find("power_softmax  goes on from step ") != std::string::npos);
   for (const auto& entry : std::filesystem::directory_iterator(killed))
     CHECK(entry.path().extension() == ".safetensors");
   REQUIRE(run(arguments(whole), error) == 0);

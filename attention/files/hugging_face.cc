@@ -36,7 +36,7 @@ constexpr const char* kVitPositions = "vit.embeddings.position_embeddings";
 // The parts of a large model, one file name for each in the index.
 nn::Safetensors read_parts(const fs::path& folder) {
   const std::string index = (folder / kIndexName).string();
-  const Json json = parse_json(read_file(index, kMaxJsonBytes), index);
+  const Json json = parse_json(read_file(index, kMaxJsonBytes), index + " (the list of the model's parts)");
   std::set<std::string> names;
   std::set<std::pair<std::string, std::string>> named;  // file, tensor
   for (const auto& [tensor, file] : json.at("weight_map", index).object(index + ", weight_map")) {
@@ -102,13 +102,21 @@ void drop_ignored(nn::Safetensors& file, bool masked_words, std::vector<std::str
   std::erase_if(file.skipped, drop);
 }
 
-void untie(nn::Safetensors& file, std::string_view family, ImportedModel& out) {
+void untie(nn::Safetensors& file, std::string_view family, const std::string& path, ImportedModel& out) {
   const bool is_neox = family == "gpt-neox";
   const nn::NamedTensor* shared = find(file, is_neox             ? "gpt_neox.embed_in.weight"
                                              : family == "llama" ? "model.embed_tokens.weight"
                                                                  : "transformer.wte.weight");
   const char* unembedding = is_neox ? "embed_out.weight" : "lm_head.weight";
-  if (shared == nullptr || find(file, unembedding) != nullptr) return;
+  if (shared == nullptr) return;
+  if (const nn::NamedTensor* own = find(file, unembedding)) {
+    if (own->values != shared->values)
+      throw Error(
+          message(path, ": ", unembedding, " is not ", shared->name,
+                  ", to which config.json ties it, and versions of transformers differ in which counts; set "
+                  "tie_word_embeddings as the model was trained, or leave the tensor out"));
+    return;
+  }
   nn::NamedTensor copy{unembedding, shared->shape, shared->values};
   file.tensors.push_back(std::move(copy));
   out.changed.push_back("the unembedding is a copy of the embedding, to which it was tied");
@@ -182,6 +190,7 @@ bool find_head(nn::Safetensors& file, std::initializer_list<const char*> layers,
 void read_roberta(nn::Safetensors& file, const HuggingFaceConfig& config, const FreshHead& head,
                   const std::string& path, ImportedModel& out) {
   convert_positions(file, config, path, out);
+  out.padding = config.position_rows - 1;
   out.weights.config.pooler = true;
   const bool fresh = find_head(file, {"classifier.dense", "classifier.out_proj"}, head, out);
   take_stored_tensors(file, out.weights, path);
@@ -252,7 +261,7 @@ ImportedModel read_hugging_face(const std::string& path, const FreshHead& head) 
       require_known_preprocessor(read_file(preprocessor.string(), kMaxJsonBytes), preprocessor.string());
     read_vit(file, config, head, weights_path, out);
   } else {
-    if (config.tied) untie(file, family, out);
+    if (config.tied) untie(file, family, weights_path, out);
     take_stored_tensors(file, out.weights, weights_path);
   }
   out.weights.validate(weights_path);

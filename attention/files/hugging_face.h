@@ -30,6 +30,8 @@ struct ImportedModel {
   std::vector<std::string> ignored;  // tensors that are not part of the model
   std::vector<std::string> changed;  // for people: what was converted, in a few words each
   std::optional<PatchGrid> images;   // what a ViT reads
+  // RoBERTa: the token that transformers takes for padding; it stands at no position.
+  std::optional<int> padding;
 };
 
 struct FreshHead {

@@ -42,17 +42,11 @@ class Reader {
     const Json* value = json_.find(key);
     return value == nullptr || value->is_null() ? nullptr : value;
   }
-  std::string at(const char* key) const { return what_ + ", " + key; }
+  std::string at(std::string_view key) const { return message(what_, ", ", key); }
   [[noreturn]] void refuse(const std::string& why) const {
     throw Error(message(what_, ": ", why, ", which is not made here; give another model"));
   }
-  void require_text(const char* key, const char* only) const {
-    const std::string value = text_or(key, only);
-    if (value != only) refuse(message(key, " is ", value));
-  }
-  void require_false(const char* key) const {
-    if (truth_or(key, false)) refuse(message(key, " is true"));
-  }
+  const Json::Object& members() const { return json_.object(what_); }
 
  private:
   int whole(const Json& value, const char* key, int lowest) const {
@@ -62,6 +56,90 @@ class Reader {
   const Json& json_;
   std::string what_;
 };
+
+// Every name that may stand in an object; all others are refused, as they may change what transformers computes.
+struct Fields {
+  std::vector<std::string_view> read;                    // by the family's function; null is refused
+  std::vector<std::string_view> optional;                // the same; null is as if it were missing
+  std::vector<std::pair<std::string_view, Json>> fixed;  // another value makes another model
+  std::vector<std::string_view> harmless;                // whatever they say, the logits are the same
+};
+
+const Fields& fields_of_rope_parameters() {
+  static const Fields fields = {.read = {"rope_theta", "partial_rotary_factor"},
+                                .optional = {},
+                                .fixed = {{"rope_type", "default"}, {"type", "default"}},
+                                .harmless = {}};
+  return fields;
+}
+
+// How transformers runs a model, trains it and makes texts with it, in the files of all families.
+constexpr std::string_view kHarmless =
+    "_attn_implementation _attn_implementation_autoset _commit_hash _name_or_path _num_labels "
+    "attn_implementation bad_words_ids begin_suppress_tokens bos_token_id chunk_size_feed_forward "
+    "decoder_start_token_id diversity_penalty do_sample dtype early_stopping encoder_no_repeat_ngram_size "
+    "eos_token_id exponential_decay_length_penalty finetuning_task forced_bos_token_id "
+    "forced_eos_token_id gradient_checkpointing id2label initializer_range label2id length_penalty "
+    "max_length min_length name_or_path no_repeat_ngram_size num_beam_groups num_beams num_labels "
+    "num_return_sequences output_attentions output_hidden_states output_past output_scores pad_token_id "
+    "prefix problem_type remove_invalid_values repetition_penalty return_dict return_dict_in_generate "
+    "sep_token_id suppress_tokens task_specific_params temperature tf_legacy_loss tie_encoder_decoder "
+    "tokenizer_class top_k top_p torch_dtype torchscript transformers.js_config transformers_version "
+    "typical_p use_bfloat16 use_cache";
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t begin = 0, end = 0; end < text.size(); begin = end + 1) {
+    end = std::min(text.find(' ', begin), text.size());
+    words.push_back(text.substr(begin, end - begin));
+  }
+  return words;
+}
+
+const Fields& fields_of_all() {
+  static const Fields fields = {.read = {"model_type"},
+                                .optional = {"architectures"},
+                                .fixed = {{"add_cross_attention", false},
+                                          {"cross_attention_hidden_size", Json()},
+                                          {"is_decoder", false},
+                                          {"is_encoder_decoder", false},
+                                          {"pruned_heads", Json::Object{}},
+                                          {"quantization_config", Json()}},
+                                .harmless = words_of(kHarmless)};
+  return fields;
+}
+
+std::string shown(const Json& value) {
+  return value.is_string()                       ? value.string("")
+         : value.is_array() || value.is_object() ? "given"
+                                                 : value.dump(0);
+}
+
+// Throws unless every member is in one of the tables, with a value that it allows; the first table that has the
+// name decides.
+void require_known(const Reader& read, std::initializer_list<const Fields*> tables) {
+  const auto is_known = [&](const std::string& name, const Json& value) {
+    const auto in = [&](const auto& names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    for (const Fields* table : tables) {
+      if (in(table->read) && value.is_null()) read.refuse(message(name, " is null"));
+      if (in(table->read) || in(table->optional) || in(table->harmless)) return true;
+      for (const auto& [fixed, only] : table->fixed) {
+        if (fixed != name) continue;
+        if (value.dump(0) != only.dump(0)) read.refuse(message(name, " is ", shown(value)));
+        return true;
+      }
+    }
+    return false;
+  };
+  for (const auto& [name, value] : read.members())
+    if (!is_known(name, value))
+      throw Error(
+          message(read.at(name),
+                  " is not known here and may change what the model computes; leave it out if it does "
+                  "not"));
+}
 
 FeedForwardKind gelu_kind(const Reader& read, const char* key = "hidden_act", const char* usual = "gelu") {
   const std::string name = read.text_or(key, usual);
@@ -87,23 +165,37 @@ void read_sizes(const Reader& read, ModelConfig& model) {
   model.context = read.size("max_position_embeddings");
 }
 
+// The number at `newer_key` in new files and at `older` in old ones. Versions of transformers differ in which of
+// them counts, and in whether the one at `other` does, so all must agree.
+double agreed(const Reader& newer, const char* newer_key, const Reader& read, const char* older,
+              const char* other, double otherwise) {
+  const double value = newer.number_or(newer_key, read.number_or(older, otherwise));
+  for (const char* key : {older, other})
+    if (const double differs = read.number_or(key, value); differs != value)
+      throw Error(message(read.at(key), " is ", differs,
+                          ", and versions of transformers differ in whether this or ", value,
+                          " counts; give all fields the one that the model was trained with"));
+  return value;
+}
+
 // `fraction` and `base` name the keys of older versions.
 void read_rotary(const Reader& read, const char* fraction, const char* base, ModelConfig& model) {
-  if (read.find("rope_scaling") != nullptr) read.refuse("rope_scaling is given");
-  model.rotary_fraction = read.number_or(fraction, model.rotary_fraction);
-  model.rotary_base = read.number_or("rope_theta", read.number_or(base, model.rotary_base));
-  if (const Json* newer = read.find("rope_parameters")) {
-    newer->object(read.at("rope_parameters"));  // a list is none
-    const Reader inner(*newer, read.at("rope_parameters"));
-    inner.require_text("rope_type", "default");
-    model.rotary_fraction = inner.number_or("partial_rotary_factor", model.rotary_fraction);
-    model.rotary_base = inner.number_or("rope_theta", model.rotary_base);
-  }
+  const Json missing = Json::Object{}, *given = read.find("rope_parameters");
+  const Reader newer(given == nullptr ? missing : *given, read.at("rope_parameters"));
+  require_known(newer, {&fields_of_rope_parameters()});
+  model.rotary_fraction =
+      agreed(newer, "partial_rotary_factor", read, fraction, "partial_rotary_factor", model.rotary_fraction);
+  model.rotary_base = agreed(newer, "rope_theta", read, base, "rope_theta", model.rotary_base);
   // Of an odd number transformers turns one dimension more by half a pair.
   const double dims = model.rotary_fraction * model.head_dim();
   if (dims >= 0 && dims <= kMostSize && static_cast<int>(dims) % 2 != 0)
     read.refuse(message("rotary_pct of a head of ", model.head_dim(), " is ", dims,
                         " dimensions, of which an odd number is rotated"));
+}
+
+void require_whole_heads(const Reader& read, const ModelConfig& model) {
+  if (const int dims = read.size_or("head_dim", model.head_dim()); dims != model.head_dim())
+    read.refuse(message("head_dim is ", dims, " and not hidden_size / num_attention_heads"));
 }
 
 HuggingFaceConfig read_gpt_neox(const Reader& read) {
@@ -114,7 +206,7 @@ HuggingFaceConfig read_gpt_neox(const Reader& read) {
   model.block = read.truth_or("use_parallel_residual", true) ? BlockKind::kParallel : BlockKind::kPreNorm;
   model.norm_epsilon = read.number_or("layer_norm_eps", 1e-5);
   model.feed_forward = gelu_kind(read);
-  if (!read.truth_or("attention_bias", true)) read.refuse("attention_bias is false");
+  require_whole_heads(read, model);
   config.tied = read.truth_or("tie_word_embeddings", false);
   return config;
 }
@@ -130,9 +222,6 @@ HuggingFaceConfig read_gpt2(const Reader& read) {
   model.context = read.size("n_positions");
   model.norm_epsilon = read.number_or("layer_norm_epsilon", 1e-5);
   model.feed_forward = gelu_kind(read, "activation_function", "gelu_new");
-  if (!read.truth_or("scale_attn_weights", true)) read.refuse("scale_attn_weights is false");
-  read.require_false("scale_attn_by_inverse_layer_idx");
-  read.require_false("add_cross_attention");
   config.tied = read.truth_or("tie_word_embeddings", true);
   return config;
 }
@@ -145,11 +234,7 @@ HuggingFaceConfig read_llama(const Reader& read) {
   model.rotary_fraction = 1;  // transformers' Llama rotates whole heads, whatever the file says
   model.kv_heads = read.size_or("num_key_value_heads", 0);
   model.norm_epsilon = read.number_or("rms_norm_eps", 1e-6);
-  read.require_text("hidden_act", "silu");
-  read.require_false("attention_bias");
-  read.require_false("mlp_bias");
-  if (const int dims = read.size_or("head_dim", model.head_dim()); dims != model.head_dim())
-    read.refuse(message("head_dim is ", dims, " and not hidden_size / num_attention_heads"));
+  require_whole_heads(read, model);
   config.tied = read.truth_or("tie_word_embeddings", false);
   return config;
 }
@@ -185,7 +270,6 @@ HuggingFaceConfig read_vit(const Reader& read) {
   model.patch_inputs = grid.patch_inputs();
   model.norm_epsilon = read.number_or("layer_norm_eps", 1e-12);
   model.feed_forward = gelu_kind(read);
-  if (!read.truth_or("qkv_bias", true)) read.refuse("qkv_bias is false");
   model.classes = 2;  // until the tensors say
   return config;
 }
@@ -202,8 +286,6 @@ HuggingFaceConfig read_roberta(const Reader& read) {
   model.pooler = false;
   model.norm_epsilon = read.number_or("layer_norm_eps", 1e-12);
   model.feed_forward = gelu_kind(read);
-  read.require_text("position_embedding_type", "absolute");
-  read.require_false("is_decoder");
   return config;
 }
 
@@ -211,20 +293,68 @@ HuggingFaceConfig read_roberta(const Reader& read) {
 
 namespace {
 
-// A family and the models of transformers that its files are read of: with these heads, or with none.
+// A family, the models of transformers that its files are read of (with these heads, or with none), and what
+// stands in its config.json.
 struct Known {
   std::string_view type;
   HuggingFaceConfig (*read)(const Reader&);
   std::vector<std::string_view> architectures;
+  Fields fields;
 };
 
 const std::vector<Known>& known_families() {
   static const std::vector<Known> known = {
-      {"gpt_neox", read_gpt_neox, {"GPTNeoXForCausalLM", "GPTNeoXModel"}},
-      {"gpt2", read_gpt2, {"GPT2LMHeadModel", "GPT2Model"}},
-      {"llama", read_llama, {"LlamaForCausalLM", "LlamaModel"}},
-      {"roberta", read_roberta, {"RobertaForSequenceClassification", "RobertaForMaskedLM", "RobertaModel"}},
-      {"vit", read_vit, {"ViTForImageClassification", "ViTModel"}},
+      {"gpt_neox",
+       read_gpt_neox,
+       {"GPTNeoXForCausalLM", "GPTNeoXModel"},
+       {.read = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+                 "max_position_embeddings", "hidden_act", "layer_norm_eps", "use_parallel_residual",
+                 "rotary_pct", "rotary_emb_base", "rope_theta", "partial_rotary_factor",
+                 "tie_word_embeddings"},
+        .optional = {"rope_parameters", "head_dim"},
+        .fixed = {{"attention_bias", true}, {"rope_scaling", Json()}},
+        .harmless = {"attention_dropout", "classifier_dropout", "hidden_dropout"}}},
+      {"gpt2",
+       read_gpt2,
+       {"GPT2LMHeadModel", "GPT2Model"},
+       {.read = {"vocab_size", "n_embd", "n_layer", "n_head", "n_positions", "activation_function",
+                 "layer_norm_epsilon", "tie_word_embeddings"},
+        .optional = {"n_inner"},
+        .fixed = {{"scale_attn_by_inverse_layer_idx", false}, {"scale_attn_weights", true}},
+        .harmless = {"attn_pdrop", "embd_pdrop", "n_ctx", "predict_special_tokens", "reorder_and_upcast_attn",
+                     "resid_pdrop", "summary_activation", "summary_first_dropout", "summary_proj_to_labels",
+                     "summary_type", "summary_use_proj"}}},
+      {"llama",
+       read_llama,
+       {"LlamaForCausalLM", "LlamaModel"},
+       {.read = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+                 "max_position_embeddings", "rms_norm_eps", "rope_theta", "tie_word_embeddings"},
+        .optional = {"num_key_value_heads", "rope_parameters", "head_dim", "partial_rotary_factor"},
+        .fixed = {{"attention_bias", false},
+                  {"hidden_act", "silu"},
+                  {"mlp_bias", false},
+                  {"rope_interleaved", false},
+                  {"rope_scaling", Json()}},
+        .harmless = {"attention_dropout", "is_llama_config", "pretraining_tp"}}},
+      {"roberta",
+       read_roberta,
+       {"RobertaForSequenceClassification", "RobertaForMaskedLM", "RobertaModel"},
+       {.read = {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+                 "max_position_embeddings", "type_vocab_size", "pad_token_id", "hidden_act",
+                 "layer_norm_eps"},
+        .optional = {},
+        .fixed = {{"position_embedding_type", "absolute"}},
+        .harmless = {"attention_probs_dropout_prob", "classifier_dropout", "hidden_dropout_prob",
+                     "tie_word_embeddings"}}},
+      {"vit",
+       read_vit,
+       {"ViTForImageClassification", "ViTModel"},
+       {.read = {"hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "image_size",
+                 "patch_size", "num_channels", "hidden_act", "layer_norm_eps"},
+        .optional = {},
+        .fixed = {{"qkv_bias", true}},
+        .harmless = {"attention_probs_dropout_prob", "encoder_stride", "hidden_dropout_prob", "pooler_act",
+                     "pooler_output_size", "tie_word_embeddings"}}},
   };
   return known;
 }
@@ -246,17 +376,15 @@ void require_known_head(const Reader& read, const Known& known) {
 }  // namespace
 
 HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const std::string& what) {
-  const Json json = parse_json(text, what);
+  const Json json = parse_json(text, what + " (the model's configuration)");
   const Reader read(json, what);
   const std::string& type = json.at("model_type", what).string(what + ", model_type");
-  if (read.find("quantization_config") != nullptr)
-    read.refuse(
-        "quantization_config is given, which makes transformers compute with other weights than the file's");
   std::string types;
   for (const Known& known : known_families()) {
     types += message(types.empty() ? "" : ", ", known.type);
     if (known.type != type) continue;
     require_known_head(read, known);
+    require_known(read, {&known.fields, &fields_of_all()});
     HuggingFaceConfig config = known.read(read);
     config.model.attention = AttentionKind::kSoftmax;
     config.model.validate();
@@ -266,7 +394,7 @@ HuggingFaceConfig hugging_face_config_from_json(const std::string& text, const s
 }
 
 void require_known_preprocessor(const std::string& text, const std::string& what) {
-  const Json json = parse_json(text, what);
+  const Json json = parse_json(text, what + " (how the model's images are prepared)");
   const Reader read(json, what);
   const auto require_half = [&](const char* key) {
     const Json* list = read.find(key);

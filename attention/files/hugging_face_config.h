@@ -16,7 +16,8 @@
 // hidden_act "gelu" is the one with the error function, "quick_gelu" is x sigmoid(1.702 x), "gelu_new" (or
 // "gelu_fast", "gelu_pytorch_tanh") the one with tanh. What would change the result and is not made here
 // (scaled RoPE, biases in Llama, another activation, quantised weights) is refused, and so are heads that are
-// none of a language model or a classifier.
+// none of a language model or a classifier. So is a key that no table of the .cc file has, null where
+// transformers refuses it, and a number of RoPE that versions of transformers read from different keys.
 #pragma once
 
 #include <optional>

@@ -59,12 +59,55 @@ TEST_CASE("Pythia's configuration") {
 TEST_CASE("rotary numbers are found where newer versions keep them") {
   const std::string newer =
       R"("rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5, "rope_theta": 500000.0})";
-  const HuggingFaceConfig config = parsed(with(kPythia, "\"rotary_emb_base\": 10000", newer));
+  const HuggingFaceConfig config = parsed(with(with(kPythia, "\"rotary_emb_base\": 10000", newer),
+                                               "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.5"));
   CHECK(config.model.rotary_fraction == 0.5);
   CHECK(config.model.rotary_base == 500000.0);
+  for (const char* type : {"linear", "llama3", "dynamic"})
+    for (const char* text : {kPythia, kLlama})
+      CHECK_THROWS_WITH_AS(
+          parsed(with(text, "\"vocab_size\"",
+                      message(R"("rope_parameters": {"type": ")", type, R"("}, "vocab_size")"))),
+          doctest::Contains(message("rope_parameters: type is ", type).c_str()), Error);
   CHECK_THROWS_WITH_AS(
       parsed(with(kPythia, "\"rotary_emb_base\": 10000", with(newer, "default", "yarn"))),
       "config.json, rope_parameters: rope_type is yarn, which is not made here; give another model", Error);
+}
+
+TEST_CASE("RoPE's numbers are refused where versions of transformers take another one") {
+  const char* const base = "\"rotary_emb_base\": 10000";
+  const auto refused = [&](const std::string& text) {
+    CHECK_THROWS_WITH_AS(parsed(text), doctest::Contains("versions of transformers differ"), Error);
+  };
+  refused(with(kPythia, base, "\"rope_theta\": 500"));
+  refused(with(kPythia, base, "\"rotary_emb_base\": 100, \"rope_theta\": 500"));
+  refused(with(kPythia, base, "\"rotary_emb_base\": 100, \"rope_parameters\": {\"rope_theta\": 500}"));
+  refused(with(kPythia, base, "\"rope_parameters\": {\"partial_rotary_factor\": 0.5}"));
+  refused(with(kPythia, base, "\"partial_rotary_factor\": 0.5"));
+  refused(with(kLlama, "\"rope_scaling\": null", "\"rope_parameters\": {\"rope_theta\": 500}"));
+  CHECK(parsed(with(kPythia, base, "\"rotary_emb_base\": 500, \"rope_theta\": 500.0")).model.rotary_base ==
+        500);
+}
+
+TEST_CASE("a field that is not known, and null where transformers refuses it, are refused") {
+  for (const char* text : {kPythia, kGpt2, kLlama, kRoberta, kVit}) {
+    CHECK_THROWS_WITH_AS(parsed(with(text, "{", "{\"sliding_window\": 4, ")),
+                         doctest::Contains("config.json, sliding_window is not known here"), Error);
+    CHECK_NOTHROW(parsed(with(text, "{", "{\"_name_or_path\": \"x\", \"top_p\": null, ")));
+  }
+  const auto refused = [](const char* text, const char* field, const char* value) {
+    CHECK_THROWS_WITH_AS(
+        parsed(with(text, message("\"", field, "\": ", value), message("\"", field, "\": null"))),
+        doctest::Contains(message("config.json: ", field, " is null").c_str()), Error);
+  };
+  for (const char* text : {kPythia, kRoberta, kVit}) refused(text, "hidden_act", "\"gelu\"");
+  refused(kPythia, "use_parallel_residual", "true");
+  refused(kPythia, "tie_word_embeddings", "false");
+  refused(kLlama, "hidden_act", "\"silu\"");
+  refused(kLlama, "attention_bias", "false");
+  CHECK(
+      parsed(with(kLlama, "\"num_key_value_heads\": 4", "\"num_key_value_heads\": null")).model.key_heads() ==
+      8);
 }
 
 TEST_CASE("RoBERTa's positions begin behind the padding's") {
@@ -135,10 +178,11 @@ TEST_CASE("what is not made here is refused by the key that says it") {
           "width 513 is not a multiple of heads 8");
   refused(with(kPythia, "\"vocab_size\": 50304", "\"vocab_size\": -1"), "vocab_size");
   refused(with(kPythia, "\"vocab_size\": 50304", "\"vocab_size\": 1e300"), "vocab_size");
-  refused(with(kPythia, "\"vocab_size\": 50304", "\"size\": 1"), "vocab_size");
+  refused(with(kPythia, "\"vocab_size\": 50304", "\"top_k\": 1"), "vocab_size");
   refused(with(kLlama, "\"attention_bias\": false", "\"attention_bias\": true"), "attention_bias is true");
   refused(with(kLlama, "\"rope_scaling\": null", "\"rope_scaling\": {}"), "rope_scaling is given");
   refused(with(kLlama, "\"head_dim\": 8", "\"head_dim\": 16"), "head_dim is 16");
+  refused(with(kPythia, "{", "{\"head_dim\": 16, "), "head_dim is 16");
   // Heads of 64: 0.05 is 3.2 dimensions, of which 3 are rotated; 0.1 is 6.4, of which 6 are.
   refused(with(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.05"), "an odd number is rotated");
   CHECK(parsed(with(kPythia, "\"rotary_pct\": 0.25", "\"rotary_pct\": 0.1")).model.rotary_dims() == 6);
@@ -148,7 +192,7 @@ TEST_CASE("what is not made here is refused by the key that says it") {
           "scale_attn_by_inverse_layer_idx is true");
   refused(with(kRoberta, "514", "2"), "leaves no position behind pad_token_id");
   refused("[]", "config.json");
-  refused("{", "not valid JSON");
+  refused("{", "config.json (the model's configuration) ends early, after 1 bytes");
 }
 
 TEST_CASE("a configuration that is written is read back, and what transformers has not is not written") {

@@ -215,6 +215,15 @@ TEST_CASE("a tied unembedding is the embedding") {
   config.replace(config.find(untied), untied.size(), "\"tie_word_embeddings\": true");
   write_file(folder + "/config.json", config);
   CHECK(read_hugging_face(folder).weights.unembedding == weights.embedding);
+  write_hugging_face(folder, weights);  // one of its own, which is another
+  write_file(folder + "/config.json", config);
+  CHECK_THROWS_WITH_AS(read_hugging_face(folder),
+                       doctest::Contains("lm_head.weight is not model.embed_tokens.weight"), Error);
+  change_tensors(folder, [&](nn::Safetensors& file) {
+    for (nn::NamedTensor& tensor : file.tensors)
+      if (tensor.name == "lm_head.weight") tensor.values = weights.embedding;
+  });
+  CHECK(read_hugging_face(folder).weights.unembedding == weights.embedding);
 }
 
 TEST_CASE("a model in parts is read through its index, which names no other folder") {

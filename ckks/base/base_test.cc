@@ -1,11 +1,16 @@
 // Threads, secrets, buffers.
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -17,7 +22,9 @@
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/parallel.h"
+#include "ckks/base/progress.h"
 #include "ckks/base/secret.h"
+#include "ckks/base/testing/skip.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -32,6 +39,48 @@ TEST_CASE("a parallel loop visits every index once, with any number of threads, 
     CHECK(visits == std::vector<int>(1000, 1));
     parallel_for(5, 5, [&](size_t) { FAIL("an empty range was entered"); });
   }
+}
+
+TEST_CASE("a thread that is held up does not hold up the iterations that it has not begun") {
+  set_thread_count(2);
+  std::atomic<int> done{0};
+  bool others_done = false;
+  parallel_for(0, 100, [&](size_t i) {
+    if (i == 50) {  // the first of the second thread, which has taken 51 and 52 with it
+      const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (done < 97 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+      others_done = done == 97;
+    } else {
+      ++done;
+    }
+  });
+  CHECK(others_done);
+}
+
+TEST_CASE("several threads may run parallel loops at once, one after the other, and throw in them") {
+  set_thread_count(3);
+  std::vector<std::thread> callers;
+  std::atomic<int> wrong{0}, thrown{0};
+  for (int t = 0; t < 3; ++t) {
+    callers.emplace_back([&] {
+      for (size_t loop = 0; loop < 2000; ++loop) {
+        std::vector<size_t> visits(loop % 70, 0);
+        try {
+          parallel_for(0, visits.size(), [&](size_t i) {
+            visits[i] += i;
+            if (loop % 100 == 99) throw Error("the hundredth");
+          });
+          for (size_t i = 0; i < visits.size(); ++i) wrong += visits[i] != i;
+        } catch (const Error&) {
+          ++thrown;
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  CHECK(wrong == 0);
+  CHECK(thrown == 3 * 20);
+  CHECK_FALSE(in_parallel_loop());
 }
 
 TEST_CASE("an exception in a parallel loop arrives in the caller") {
@@ -75,21 +124,16 @@ std::string mapping_flags(const void* address) {
   return "";
 }
 
-// Whether this process may lock memory; the sanitisers make mlock(2) do nothing.
 bool may_lock() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return false;
-#else
   rlimit limit;
   return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur >= (1 << 18);
-#endif
 }
 
 TEST_CASE("secrets lie in pages of their own, not dumped and, within the limit, not swapped out") {
   const Buffer plain(1 << 12), secret = Buffer::zeroising(1 << 12), large = Buffer::zeroising(3 << 20);
   const SecretVector<int> vector(1000);
   if (mapping_flags(plain.data()).empty()) {
-    MESSAGE("this system does not tell the flags of a mapping; nothing was checked");
+    say_skipped("this system does not tell the flags of a mapping");
     return;
   }
   CHECK(mapping_flags(plain.data()).find(" dd ") == std::string::npos);
@@ -97,8 +141,9 @@ TEST_CASE("secrets lie in pages of their own, not dumped and, within the limit, 
   CHECK(mapping_flags(secret.data()).find(" dd ") != std::string::npos);
   CHECK(mapping_flags(vector.data()).find(" dd ") != std::string::npos);
   CHECK(mapping_flags(large.data()).find(" dd ") != std::string::npos);
+  if (kSanitised) return;
   if (!may_lock()) {
-    MESSAGE("this process may lock no memory; that it does was not checked");
+    say_skipped("this process may lock no memory");
     return;
   }
   CHECK(mapping_flags(secret.data()).find(" lo ") != std::string::npos);
@@ -116,7 +161,8 @@ TEST_CASE("memory of secrets is given back and taken again, locked again") {
   CHECK(unlocked.find(" lo ") == std::string::npos);
   const Buffer again = Buffer::zeroising(1 << 13);
   REQUIRE(again.data() == place);
-  if (may_lock() && !unlocked.empty()) CHECK(mapping_flags(place).find(" lo ") != std::string::npos);
+  if (!kSanitised && may_lock() && !unlocked.empty())
+    CHECK(mapping_flags(place).find(" lo ") != std::string::npos);
 }
 
 TEST_CASE("where no memory may be locked, secrets live as before") {
@@ -290,6 +336,33 @@ TEST_CASE("buffers may be taken and given back by many threads at once") {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST_CASE("a progress bar keeps to one line of a narrow terminal") {
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  REQUIRE(master >= 0);
+  REQUIRE((grantpt(master) == 0 && unlockpt(master) == 0));
+  const int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+  const winsize narrow{.ws_row = 24, .ws_col = 40, .ws_xpixel = 0, .ws_ypixel = 0};
+  REQUIRE(ioctl(terminal, TIOCSWINSZ, &narrow) == 0);
+  CHECK(terminal_columns(terminal) == 40);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    dup2(terminal, STDERR_FILENO);
+    Progress progress("a long piece of work", 10);
+    progress.note("and how it goes");
+    std::this_thread::sleep_for(std::chrono::milliseconds(2100));
+    progress.advance();
+    _exit(0);
+  }
+  REQUIRE(waitpid(child, nullptr, 0) == child);
+  char drawn[1000];
+  const ssize_t count = read(master, drawn, sizeof drawn);
+  REQUIRE(count > 0);
+  const std::string line(drawn, static_cast<size_t>(count));
+  CHECK(line.starts_with("\r\033[Ka long piece of work ["));
+  CHECK(line.size() == std::strlen("\r\033[K") + 39);
 }
 
 }  // namespace

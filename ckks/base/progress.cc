@@ -1,11 +1,20 @@
 #include "ckks/base/progress.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 
 namespace psm {
+
+std::optional<size_t> terminal_columns(int descriptor) {
+  winsize size = {};
+  if (isatty(descriptor) != 1 || ioctl(descriptor, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return std::nullopt;
+  return size.ws_col;
+}
 
 Progress::Progress(std::string what, double total)
     : what_(std::move(what)),
@@ -47,8 +56,12 @@ void Progress::show() {
   for (int i = 0; i < kWidth; ++i) bar[i] = i < fraction * kWidth ? '#' : '.';
   bar[kWidth] = 0;
   const double left = fraction > 0 ? seconds * (1 - fraction) / fraction : 0;
-  std::fprintf(stderr, "\r\033[K%s [%s] %3.0f%%  %.0f s, about %.0f s left  %s", what_.c_str(), bar,
-               100 * fraction, seconds, left, note_.c_str());
+  char line[512];
+  std::snprintf(line, sizeof line, "%s [%s] %3.0f%%  %.0f s, about %.0f s left  %s", what_.c_str(), bar,
+                100 * fraction, seconds, left, note_.c_str());
+  // A line that wraps could not be drawn over.
+  const int columns = static_cast<int>(terminal_columns(STDERR_FILENO).value_or(sizeof line));
+  std::fprintf(stderr, "\r\033[K%.*s", columns - 1, line);
   std::fflush(stderr);
 }
 

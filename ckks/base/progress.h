@@ -9,13 +9,18 @@
 
 #include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
 
 namespace psm {
 
+// The width of the terminal that a descriptor is, or nothing if it is none or does not say.
+std::optional<size_t> terminal_columns(int descriptor);
+
 class Progress {
  public:
-  // `total` in any unit; a line is drawn at most ten times a second, with an estimate of the time left.
+  // `total` in any unit; a line is drawn at most ten times a second, with an estimate of the time left, and cut to the
+  // terminal's width.
   Progress(std::string what, double total);
   ~Progress();  // clears the line
   Progress(const Progress&) = delete;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/chance.h"
 #include "ckks/ring/arithmetic/modulus.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
@@ -27,15 +28,14 @@ int draw_multiple(TrainingRandom& random, int hamming_weight, int64_t q, int64_t
   return static_cast<int>((sum + c0 - m) / q);
 }
 
-// Six standard errors, and three counts for where hardly any are expected.
 void check_law(const std::vector<long>& counts, int hamming_weight, double offset) {
   long draws = 0;
   for (const long count : counts) draws += count;
   const int largest = static_cast<int>(counts.size()) / 2;
   for (int i = -largest; i <= largest; ++i) {
     CAPTURE(i);
-    const double expected = static_cast<double>(draws) * multiple_probability(hamming_weight, i + offset);
-    CHECK(std::abs(static_cast<double>(counts[i + largest]) - expected) <= 6 * std::sqrt(expected) + 3);
+    const double probability = multiple_probability(hamming_weight, i + offset);
+    CHECK(successes(draws, probability).holds(static_cast<double>(counts[i + largest])));
   }
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
-#include "ckks/bootstrap/precision.h"
+#include "ckks/bootstrap/testing/least_precision.h"
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
@@ -34,6 +34,13 @@ struct Machine {
   SeededEncryptor encryptor{secret};
   Decryptor decryptor{secret, encoder};
 };
+
+TEST_CASE("chance leaves four values more bits than are asked for below") {
+  const Context context(insecure_bootstrappable(10));
+  const Precision least = least_precision(BootstrapPlan(context), 4, context.slots());
+  CHECK(least.mean > 19);
+  CHECK(least.worst > 18);
+}
 
 TEST_CASE("n uniform complex values come back in every repetition, for n from 4 to N/4") {
   for (const size_t slots : {4, 16, 32, 256}) {

@@ -13,6 +13,8 @@ namespace {
 
 // Below, the series of EvalMod has more coefficients than the points it is fitted on.
 constexpr int kMinEphemeralWeight = 4;
+// Above, EvalMod removes too few of the integers; the fit that shows it takes time and memory in their number.
+constexpr int kMaxEphemeralWeight = 256;
 constexpr double kMinMessageRatio = 8;  // EvalMod's own bound
 // What a slot must keep over the largest integers, unless the sine alone leaves it less; the shipped sets keep 13.
 constexpr double kMinLeastBits = 10;
@@ -45,10 +47,11 @@ const Context& require_bootstrappable(const Context& context) {
                         " levels for SlotsToCoeffs and ", spec.cts_levels, " for CoeffsToSlots; from ",
                         least_down, " and from ", least_up, " to ", most, " are possible"));
   }
-  if (spec.encapsulation_hamming_weight < kMinEphemeralWeight) {
+  if (spec.encapsulation_hamming_weight < kMinEphemeralWeight ||
+      spec.encapsulation_hamming_weight > kMaxEphemeralWeight) {
     throw Error(message("parameters '", spec.name, "' have an ephemeral secret of weight ",
-                        spec.encapsulation_hamming_weight, "; EvalMod is fitted from ", kMinEphemeralWeight,
-                        " on"));
+                        spec.encapsulation_hamming_weight, "; EvalMod is fitted for ", kMinEphemeralWeight,
+                        " to ", kMaxEphemeralWeight));
   }
   if (static_cast<double>(context.q(0)) <= kMinMessageRatio * lowered_scale(context)) {
     throw Error(message("parameters '", spec.name, "' have a q_0 of ", spec.q0_bits,

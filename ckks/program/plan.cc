@@ -30,7 +30,7 @@ void complete(Plan& plan) {
     for (Value argument : program.instructions[i].arguments) last[id(argument)] = i;
   }
   for (const NamedValue& output : program.outputs) last[id(output.value)] = program.instructions.size();
-  plan.last_use.resize(program.instructions.size());
+  plan.last_use.assign(program.instructions.size(), {});
   for (const Instruction& instruction : program.instructions)
     for (Value result : instruction.results)
       if (last[id(result)] < program.instructions.size()) plan.last_use[last[id(result)]].push_back(result);

@@ -12,7 +12,7 @@ namespace psm::program {
 
 namespace {
 
-constexpr int kAny = -1;     // number above zero
+constexpr int kAny = -1;       // number above zero
 constexpr int kByDegree = -1;  // of the series
 
 struct OpcodeFigures {
@@ -67,6 +67,13 @@ int depth(const Instruction& instruction) {
   return levels == kByDegree ? instruction.series->depth() : levels;
 }
 
+bool is_exchangeable(const Instruction& own, const Instruction& other) {
+  const bool takes_constants = own.opcode == Opcode::kAddPlain || own.opcode == Opcode::kMultiplyPlain ||
+                               own.opcode == Opcode::kRotate;
+  return takes_constants && own.opcode == other.opcode && own.results == other.results &&
+         own.offsets.size() == other.offsets.size() && own.plain.period() == other.plain.period();
+}
+
 std::map<size_t, Instruction> exchanged(const Program& program, const Constants& constants) {
   std::map<int, size_t> by_result;
   for (size_t i = 0; i < program.instructions.size(); ++i)
@@ -78,9 +85,7 @@ std::map<size_t, Instruction> exchanged(const Program& program, const Constants&
       throw Error(message(describe(constant),
                           ": no such instruction; take constants that were made with the program"));
     Instruction own = program.instructions[found->second];
-    if (own.opcode != constant.opcode || own.results != constant.results ||
-        own.offsets.size() != constant.offsets.size() || own.plain.period() != constant.plain.period() ||
-        own.linear != constant.linear || own.series != constant.series)
+    if (!is_exchangeable(own, constant))
       throw Error(message(describe(constant), ": it is no constant of ", describe(own),
                           "; take those that were made with the program"));
     own.plain = constant.plain;
@@ -200,7 +205,7 @@ void validate(const Program& program) {
         validate_linear(*instruction.linear, instruction, program.slots, where);
         break;
       case Opcode::kSeries: {
-        if (!instruction.series || instruction.series->coefficients.size() < 2)
+        if (!instruction.series || instruction.series->degree() < 1)
           throw Error(message(where, ": a series of degree below one; add a constant instead"));
         for (double coefficient : instruction.series->coefficients)
           if (!std::isfinite(coefficient))

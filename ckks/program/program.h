@@ -122,6 +122,8 @@ std::string describe(const Instruction&);
 // plaintext of kAddPlain and kMultiplyPlain, of the same period, or in the offsets of kRotate, as many.
 using Constants = std::vector<Instruction>;
 
+// Whether the second is the first as another run has it.
+bool is_exchangeable(const Instruction&, const Instruction&);
 // Throws psm::Error where one fits no instruction.
 Program with_constants(Program, const Constants&);
 // The instructions that they change, of a program or of its plan, by place.

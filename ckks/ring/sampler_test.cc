@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "ckks/base/testing/chance.h"
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
@@ -52,7 +53,7 @@ TEST_CASE("uniform residues fill sixteen equal bins evenly") {
   for (uint64_t value : values) ++bins[value * 16 / q.value];
   double chi_squared = 0;
   for (int count : bins) chi_squared += (count - 10000.0) * (count - 10000.0) / 10000.0;
-  CHECK(chi_squared < 60);  // 15 degrees of freedom: more than 60 once in four million
+  CHECK(chi_squared < largest_chi_squared(15));
 }
 
 TEST_CASE("errors have mean zero, the stated deviation and bound, and binomial tails") {
@@ -68,12 +69,13 @@ TEST_CASE("errors have mean zero, the stated deviation and bound, and binomial t
   }
   const double variance = kErrorStandardDeviation * kErrorStandardDeviation;
   CHECK(variance == doctest::Approx(kErrorCoins / 2.0));
-  // Six standard errors each.
-  CHECK(std::abs(sum / kCount) < 6 * kErrorStandardDeviation / std::sqrt(kCount));
-  CHECK(std::abs(squares / kCount - variance) < 6 * variance * std::sqrt(2.0 / kCount));
+  // Sums of so many are normal.
+  CHECK(std::abs(sum / kCount) < largest_normal(1) * kErrorStandardDeviation / std::sqrt(kCount));
+  CHECK(mean_square(kCount).holds(squares / kCount / variance));
   // Fourth moment of a sum of 2k centred coins: 3 variance^2 - k/4.
   const double fourth_moment = 3 * variance * variance - kErrorCoins / 4.0;
-  CHECK(fourth / kCount == doctest::Approx(fourth_moment).epsilon(0.05));
+  const double scatter = std::sqrt(96.0 / kCount) * variance * variance;  // E e^8 - (E e^4)^2 = 96 variance^4
+  CHECK(std::abs(fourth / kCount - fourth_moment) < largest_normal(1) * scatter);
 }
 
 TEST_CASE("dense ternary secrets take each value in a third of the places") {
@@ -84,7 +86,7 @@ TEST_CASE("dense ternary secrets take each value in a third of the places") {
     REQUIRE(std::abs(s) <= 1);
     ++counts[s + 1];
   }
-  for (int count : counts) CHECK(std::abs(count - kCount / 3) < 900);  // more than six standard deviations
+  for (int count : counts) CHECK(successes(kCount, 1.0 / 3).holds(count));
 }
 
 TEST_CASE("sparse secrets have exactly the weight asked for, everywhere in the ring, with both signs") {
@@ -110,8 +112,8 @@ TEST_CASE("sparse secrets have exactly the weight asked for, everywhere in the r
       sign_sum += secret[i];
     }
   }
-  for (int count : places) CHECK(std::abs(count - 1000) < 200);
-  CHECK(std::abs(sign_sum) < 6 * 253);  // sqrt(64000) = 253
+  for (int count : places) CHECK(successes(8000, 8.0 / 64).holds(count));
+  CHECK(successes(64000, 0.5).holds((64000 + sign_sum) / 2));
 }
 
 TEST_CASE("signed values become their residues") {

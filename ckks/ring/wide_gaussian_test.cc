@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/chance.h"
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
 
@@ -77,13 +78,14 @@ TEST_CASE("samples have mean zero, the stated deviation, normal tails, and even 
       ++low[value & 15];
     }
     CAPTURE(asked);
-    CHECK(std::abs(sum) < 6 * std::sqrt(kCount));  // six standard errors, here and below
-    CHECK(std::abs(squares / kCount - 1) < 6 * std::sqrt(2.0 / kCount));
+    // The mean of the fourth powers, of variance 96, is skewed by 10 / sqrt(n): six deviations.
+    CHECK(std::abs(sum) < largest_normal(1) * std::sqrt(kCount));
+    CHECK(mean_square(kCount).holds(squares / kCount));
     CHECK(std::abs(fourth / kCount - 3) < 6 * std::sqrt(96.0 / kCount));
-    CHECK(std::abs(beyond / double{kCount} - 0.0455) < 0.0455 * 0.12);
+    CHECK(successes(kCount, 0.0455).holds(beyond));
     double chi_squared = 0;
     for (int count : low) chi_squared += std::pow(count - kCount / 16.0, 2) / (kCount / 16.0);
-    CHECK(chi_squared < 60);  // 15 degrees of freedom: more than 60 once in four million
+    CHECK(chi_squared < largest_chi_squared(15));
   }
 }
 

@@ -76,7 +76,7 @@ uint64_t record_bytes(uint64_t payload) { return 4 + 8 + payload + 8; }
 
 ContainerWriter::ContainerWriter(const std::string& path, const Header& header, bool secret)
     : kind_(header.kind) {
-  file_.emplace(path, secret ? AtomicFile::Access::kOwnerOnly : AtomicFile::Access::kDefault);
+  file_.emplace(path, secret ? AtomicFile::Kind::kSecret : AtomicFile::Kind::kDefault);
   begin_container(header);
 }
 

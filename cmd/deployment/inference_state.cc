@@ -1,5 +1,7 @@
 #include "cmd/deployment/inference_state.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <utility>
@@ -69,6 +71,7 @@ InferenceState::InferenceState(const std::string& folder, const Deployment& depl
     const size_t group = answers_.size();
     program::RunState saved = read_group(path(group), *deployment_.context, plan, identity(group));
     if (saved.next_instruction < plan.program.instructions.size()) {
+      saved_ = saved.next_instruction;
       checkpoint_ = std::move(saved);
       break;
     }
@@ -83,6 +86,18 @@ InferenceState::InferenceState(const std::string& folder, const Deployment& depl
     AtomicFile probe(path(answers_.size()));  // refuse now rather than after the work
 }
 
+InferenceState::~InferenceState() {
+  if (!folder_.empty()) ::rmdir(folder_.c_str());
+}
+
+std::string InferenceState::text() const {
+  if (answers_.empty() && saved_ == 0) return {};
+  const std::string groups = message(answers_.size(), " of ", groups_, " groups of prompts");
+  if (saved_ == 0) return groups;
+  return message(groups, ", and the next up to instruction ", saved_, " of ",
+                 deployment_.plan.program.instructions.size());
+}
+
 std::string InferenceState::path(size_t group) const { return message(folder_, "/group-", group); }
 
 GroupIdentity InferenceState::identity(size_t group) const {
@@ -95,10 +110,11 @@ std::optional<program::RunState> InferenceState::take_checkpoint() {
   return std::exchange(checkpoint_, std::nullopt);
 }
 
-void InferenceState::save(size_t next_instruction, const LiveValues& live) const {
+void InferenceState::save(size_t next_instruction, const LiveValues& live) {
   const size_t group = answers_.size();
   try {
     write_group(path(group), *deployment_.context, identity(group), next_instruction, live);
+    saved_ = next_instruction;
   } catch (const Error& error) {
     std::fprintf(stderr, "warning: %s; the run goes on, and would resume from what was saved before\n",
                  error.what());
@@ -127,13 +143,13 @@ void InferenceState::finish_group(Outputs outputs) {
     save(plan.program.instructions.size(), live);
   }
   answers_.push_back(std::move(outputs));
+  saved_ = 0;
 }
 
 void InferenceState::remove() {
   if (folder_.empty()) return;
   std::error_code ignored;
   for (size_t group = 0; group < groups_; ++group) std::filesystem::remove(path(group), ignored);
-  std::filesystem::remove(folder_, ignored);
 }
 
 }  // namespace psm::cmd

@@ -39,6 +39,9 @@ class InferenceState {
   // belongs to another run.
   InferenceState(const std::string& folder, const Deployment& deployment,
                  const wire::CiphertextReader& request, size_t groups);
+  ~InferenceState();  // removes the folder unless there is something in it
+  InferenceState(const InferenceState&) = delete;
+  InferenceState& operator=(const InferenceState&) = delete;
 
   size_t finished_groups() const { return answers_.size(); }
   const std::vector<Outputs>& answers() const { return answers_; }  // of the finished groups
@@ -48,13 +51,15 @@ class InferenceState {
   // run goes on.
   void watch(program::RunOptions& options);
   void finish_group(Outputs outputs);
-  // Removes the files, and the folder unless there is something else in it.
+  // What the files hold: "1 of 2 groups of prompts, and the next up to instruction 40 of 300"; empty if nothing.
+  std::string text() const;
+  // Removes the files.
   void remove();
 
  private:
   std::string path(size_t group) const;
   GroupIdentity identity(size_t group) const;
-  void save(size_t next_instruction, const LiveValues& live) const;
+  void save(size_t next_instruction, const LiveValues& live);
 
   std::string folder_;
   const Deployment& deployment_;
@@ -62,6 +67,7 @@ class InferenceState {
   size_t groups_;
   std::vector<Outputs> answers_;
   std::optional<program::RunState> checkpoint_;
+  size_t saved_ = 0;  // instructions of the first unfinished group
 };
 
 }  // namespace psm::cmd

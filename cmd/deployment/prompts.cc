@@ -218,7 +218,8 @@ void require_answerable(const std::vector<std::vector<int>>& prompts, const Prom
   for (const auto& prompt : prompts) {
     const int tokens = static_cast<int>(prompt.size());
     if (tokens < 1 || tokens > longest)
-      throw Error(message("a prompt has ", tokens, " tokens, the model takes 1 to ", longest));
+      throw Error(message("a prompt has ", tokens, " tokens, the model takes 1 to ", longest, "; ",
+                          tokens < 1 ? "give it a text" : "shorten it"));
     if (codec.scored_positions(tokens).empty()) {
       throw Error(message("a prompt asks nothing: after ", codec.recall().pairs,
                           " pairs of key and value comes at least one key"));

@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "ckks/base/memory.h"
-#include "ckks/program/planning/calibrate.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/terminal/table.h"
 
@@ -14,8 +13,9 @@ namespace {
 double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
 // "6.20 s predicted, 6.51 s measured (1.05 of it)"
-std::string side_by_side(double predicted, double measured, std::string (*text)(double)) {
-  return text(predicted) + " predicted, " + text(measured) + " measured (" +
+std::string side_by_side(double predicted, double measured, std::string (*text)(double),
+                         const char* caveat = "") {
+  return text(predicted) + " predicted" + caveat + ", " + text(measured) + " measured (" +
          format("%.2f", measured / predicted) + " of it)";
 }
 
@@ -34,7 +34,8 @@ void RunFigures::add_pass(const program::RunResult& result) {
 
 void RunFigures::predict_seconds() {
   const ckks::Context& context = *deployment_.context;
-  const program::KernelSeconds kernels = program::calibrate(context);
+  calibration_ = program::calibrate(context);
+  const program::KernelSeconds& kernels = calibration_.kernels;
   costs_.emplace(context.chain(), kernels,
                  deployment_.bootstrap ? program::figures_of(*deployment_.bootstrap, kernels)
                                        : program::BootstrapFigures{});
@@ -63,16 +64,18 @@ std::vector<std::string> RunFigures::lines() const {
       bytes_text(reading.key_bytes()) + ", a run " + bytes_text(reading.run_bytes()) +
       ", the process before " + bytes_text(held_bytes_)};
   if (!passes_.empty()) {
-    lines.push_back("first pass  " + side_by_side(predicted_first(), passes_.front(), seconds_text) +
+    lines.push_back("first pass  " +
+                    side_by_side(predicted_first(), passes_.front(), seconds_text, calibration_.caveat()) +
                     "; encoding weights takes " + seconds_text(predicted_encoding_) + " of it, and took " +
                     seconds_text(encode_seconds_));
     if (touch_seconds_ > 0)
       lines.back() += "; its memory was touched beside the keys in " + seconds_text(touch_seconds_);
   }
-  lines.push_back("warm pass   " + (passes_.size() > 1
-                                        ? side_by_side(predicted_warm_, measured_warm(), seconds_text) +
-                                              ", mean of " + std::to_string(passes_.size() - 1)
-                                        : seconds_text(predicted_warm_) + " predicted; none was run"));
+  lines.push_back("warm pass   " + (passes_.size() > 1 ? side_by_side(predicted_warm_, measured_warm(),
+                                                                      seconds_text, calibration_.caveat()) +
+                                                             ", mean of " + std::to_string(passes_.size() - 1)
+                                                       : seconds_text(predicted_warm_) + " predicted" +
+                                                             calibration_.caveat() + "; none was run"));
   return lines;
 }
 
@@ -90,6 +93,7 @@ Json RunFigures::json() const {
   json["memory"]["key_bytes"] = reading.key_bytes();
   json["memory"]["run_bytes"] = reading.run_bytes();
   json["memory"]["held_before_bytes"] = held_bytes_;
+  json["calibrated_while_busy"] = calibration_.busy;
   json["first_pass"]["predicted_seconds"] = predicted_first();
   json["first_pass"]["predicted_encode_seconds"] = predicted_encoding_;
   json["first_pass"]["seconds"] = passes_.empty() ? Json() : Json(passes_.front());

@@ -17,6 +17,7 @@
 #include "ckks/base/files/json.h"
 #include "ckks/program/errors/ledger.h"
 #include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/program/planning/calibrate.h"
 #include "cmd/deployment/deployment.h"
 
 namespace psm::cmd {
@@ -41,6 +42,7 @@ class RunFigures {
   double predicted_warm() const { return predicted_warm_; }
   double predicted_first() const { return predicted_warm_ + predicted_encoding_; }
   const program::CostModel& costs() const { return *costs_; }
+  const char* caveat() const { return calibration_.caveat(); }
   // Three, of memory, the first pass and the later ones.
   std::vector<std::string> lines() const;
   std::string text() const;  // the same, indented
@@ -56,6 +58,7 @@ class RunFigures {
   double encode_seconds_ = 0;                  // of the first pass
   std::vector<double> last_pass_, predicted_;  // by instruction
   double predicted_warm_ = 0, predicted_encoding_ = 0;
+  program::Calibration calibration_;
   std::optional<program::CostModel> costs_;
 };
 

@@ -1,5 +1,6 @@
 #include "cmd/generation/frames.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/base/interruption.h"
 #include "ckks/wire/bytes.h"
 
 namespace psm::cmd {
@@ -21,7 +23,8 @@ constexpr size_t kPiece = size_t{1} << 20;
 
 }  // namespace
 
-FrameChannel::FrameChannel(int in, int out, std::string peer) : in_(in), out_(out), peer_(std::move(peer)) {
+FrameChannel::FrameChannel(int in, int out, std::string peer, std::function<std::string()> ending)
+    : in_(in), out_(out), peer_(std::move(peer)), ending_(std::move(ending)) {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
@@ -44,11 +47,20 @@ void FrameChannel::send(FrameKind kind, std::string_view payload) {
 
 size_t FrameChannel::read(void* data, size_t bytes) {
   size_t got = 0;
+  constexpr int kMilliseconds = 200;  // between two looks for an interruption
+  constexpr char kNothing[] = "nothing was kept";
   while (got < bytes) {
+    pollfd arrived{in_, POLLIN, 0};
+    const int ready = ::poll(&arrived, 1, kMilliseconds);
+    stop_if_interrupted(kNothing);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     const ssize_t count = ::read(in_, static_cast<char*>(data) + got, bytes - got);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw Error(message("cannot read from ", peer_, ": ", std::strerror(errno)));
-    if (count == 0) break;
+    if (count == 0) {
+      stop_if_interrupted(kNothing);  // which may have ended the other side as well
+      break;
+    }
     got += static_cast<size_t>(count);
   }
   return got;
@@ -59,7 +71,7 @@ std::optional<Frame> FrameChannel::receive(uint64_t longest) {
   const size_t got = read(head, kHead);
   if (got == 0) return std::nullopt;
   const auto broken = [&] {
-    return Error(message("the pipe from ", peer_, " closed in the middle of a frame"));
+    return Error(message("the pipe from ", peer_, " closed in the middle of a frame", ending()));
   };
   if (got < kHead) throw broken();
   const uint8_t* in = head;

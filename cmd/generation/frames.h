@@ -19,6 +19,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,21 +39,26 @@ constexpr uint64_t kMaxFigures = 64 << 20;  // of kFigures
 class FrameChannel {
  public:
   // Descriptors, which stay the caller's. `peer` names the other side in messages. From here on a closed pipe
-  // is an error of the process that writes into it, and no longer its end.
-  FrameChannel(int in, int out, std::string peer);
+  // is an error of the process that writes into it, and no longer its end. `ending` says how the other side
+  // ended, if this side can know: it is asked when the pipe is closed.
+  FrameChannel(int in, int out, std::string peer, std::function<std::string()> ending = {});
 
   // Throws Error if the other side has closed the pipe.
   void send(FrameKind kind, std::string_view payload);
   // Nothing if the pipe is closed. Throws Error for what is no frame, for a payload of more than `longest`
   // bytes, and where the pipe closes inside a frame.
   std::optional<Frame> receive(uint64_t longest);
+  // What to say of a closed pipe: "the server is gone: 'COMMAND' ended with exit status 1".
+  std::string gone() const { return peer_ + " is gone" + ending(); }
 
  private:
+  std::string ending() const { return ending_ ? ": " + ending_() : ""; }
   // Fewer only where the pipe is closed.
   size_t read(void* data, size_t bytes);
 
   int in_, out_;
   std::string peer_;
+  std::function<std::string()> ending_;
 };
 
 }  // namespace psm::cmd

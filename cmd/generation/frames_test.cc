@@ -82,5 +82,15 @@ TEST_CASE("a pipe that nobody reads is an error, and not the end of the process"
   CHECK_THROWS_WITH_AS(channel.send(FrameKind::kToken, "x"), doctest::Contains("the server"), Error);
 }
 
+TEST_CASE("where the other side's ending is known, it is said") {
+  Pipe pipe;
+  CHECK(FrameChannel(-1, pipe.ends[1], "the server").gone() == "the server is gone");
+  FrameChannel channel(pipe.ends[0], -1, "the server", [] { return "it ended"; });
+  CHECK(channel.gone() == "the server is gone: it ended");
+  pipe.write("x");
+  pipe.close_end(1);
+  CHECK_THROWS_WITH_AS(channel.receive(10), doctest::Contains("a frame: it ended"), Error);
+}
+
 }  // namespace
 }  // namespace psm::cmd

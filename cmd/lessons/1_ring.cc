@@ -4,7 +4,6 @@
 #include "ckks/ring/kernels/backend.h"
 #include "cmd/lessons/blackboard.h"
 
-using namespace psm;
 using namespace psm::lesson;
 using Poly = std::vector<uint64_t>;  // N coefficients, or values, modulo q
 
@@ -51,15 +50,16 @@ int main() {
   const Modulus q(97), r(113);
   const NttTables modulo_q(3, q), modulo_r(3, r);
   const Poly a{1, 2, 0, 3, 0, 0, 4, 0}, b{5, 0, 6, 0, 0, 7, 0, 8};
-  section("A product modulo X^8 + 1 and 97, by its definition and by transforms");
+  section("A product modulo X^8 + 1 and 97, by its definition and by transforms",
+          "Both ways give the same product; a transform is the values at the roots.");
   row("a", a);
   row("b", b);
   row("a b by its definition", by_definition(a, b, q));
   row("a at the roots of X^8 + 1", at_the_roots(a, modulo_q));
   row("transform of a", transform(a, modulo_q));
   row("a b by transforms", by_transform(a, b, modulo_q));
-
-  section("Residues modulo 97 and 113 are integers modulo their product");
+  section("Residues modulo 97 and 113 are integers modulo their product",
+          "From both residues of a b come its coefficients in whole numbers.");
   const Poly x = by_transform(a, b, modulo_q), y = by_transform(a, b, modulo_r);
   row("a b modulo 113", y);
   std::vector<int64_t> whole;  // v + 97 w, v = x mod 97, w = (y - v) / 97 mod 113
@@ -69,8 +69,8 @@ int main() {
     whole.push_back(v + 97 * centered(mul_mod(above, inverse_mod(97, r), r), r));
   }
   row("a b in whole numbers", whole);
-
-  section("Why transforms: N = 4096 and a prime of 50 bits");
+  section("Why transforms: N = 4096 and a prime of 50 bits",
+          "For the same product, transforms take a small part of the definition's time.");
   const NttTables large(12, Modulus(prime_near(0x1p49, 12)));
   Poly p(4096, 3), slow, fast;
   const auto define = [&] { slow = by_definition(p, p, large.modulus()); };

@@ -5,7 +5,6 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "cmd/lessons/blackboard.h"
 
-using namespace psm;
 using namespace psm::lesson;
 
 template <typename Function>
@@ -31,6 +30,7 @@ int main() {
   const NoiseModel model(context);
   const Scale scale = context.scale(top), next = context.scale(top - 1);
   const Slots x = party.random_slots(1), y = party.random_slots(2);
+  section("Step by step", "Every step's error is near the one that is predicted for it.");
   line("after", "level", "scale", "re slot 0", "error", "predicted");
   const auto write = [&](const char* step, ckks::Level level, double scale_now,
                          const Slots& got, const Slots& exact, double predicted) {
@@ -68,7 +68,8 @@ int main() {
   error = NoiseModel::sum(error, model.key_switch(top - 1, next));
   after("x y, rotated by one slot", server.rotate(rescaled, 1), turned, error);
 
-  section("Scales are exact, and nothing is adjusted silently");
+  section("Scales are exact, and nothing is adjusted silently",
+          "Rescaling gives the level's own scale; a sum over two levels is refused.");
   line("scale after rescaling is S^2 / q", rescaled.scale() == next);
   try {
     server.add(a, rescaled);

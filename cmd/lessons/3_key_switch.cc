@@ -7,7 +7,6 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "cmd/lessons/blackboard.h"
 
-using namespace psm;
 using namespace psm::lesson;
 
 // X -> X^g turns a ciphertext under s~ into one under s, if s~(X^g) = s(X). So the
@@ -34,7 +33,8 @@ int main() {
   say_insecure(context.describe());
   const Level top = context.max_level();
 
-  section("The gadget at the top level: digits of c_1, each 8 bits or more below P");
+  section("The gadget at the top level: digits of c_1",
+          "Each digit is 8 bits or more below P: dividing by P leaves little error.");
   line("digit", "first q", "last q", "log2 D_i", "log2 P");
   for (int i = 0; i < context.digit_count(top); ++i) {
     const DigitRange primes = context.digit(i, top);
@@ -46,7 +46,8 @@ int main() {
          format("%.1f", context.log2_p(top)));
   }
 
-  section("Rotations by one slot: one gadget for each band of levels");
+  section("Rotations by one slot: one gadget for each band of levels",
+          "In every band the fast rotation has the bits of the textbook's.");
   line("level", "digits", "primes of P", "error", "predicted", "the key", "same bits");
   const NoiseModel model(context);
   const GaloisElement g = galois_element(context, 1);

@@ -4,7 +4,6 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "cmd/lessons/blackboard.h"
 
-using namespace psm;
 using namespace psm::lesson;
 
 // Of t = m + q_0 I: m is nearest to zero modulo q_0, and I comes from the next prime.
@@ -20,8 +19,8 @@ std::complex<double> pair(auto part, const RnsPoly& t, size_t k) {
   return std::complex<double>(part(t, k), part(t, k + t.n() / 2));
 }
 
-void stage(const char* name, const Ciphertext& c, auto number) {
-  section(name);
+void stage(const char* name, const char* shows, const Ciphertext& c, auto number) {
+  section(name, shows);
   line("level, scale", c.level(), bits(c.scale()));
   row("of slots 0 to 3", Slots{number(0), number(1), number(2), number(3)}, 15);
 }
@@ -42,7 +41,7 @@ int main() {
   };
   const Slots z = party.random_slots(1);
   const Ciphertext input = party.encrypt(z, plan.entry_level());
-  stage("The message, and hardly a level left", input, slots(input));
+  stage("The message", "Four of its slots; hardly a level is left.", input, slots(input));
 
   Ciphertext c = down.apply(server, server.rotate(input, plan.pre_rotation()));
   RnsPoly t = party.decryptor.decrypt_to_plaintext(c).expand();
@@ -51,14 +50,14 @@ int main() {
   const auto number = [&](size_t j) { return pair(m_of, t, at[j]) / double{c.scale()}; };
   for (size_t j = 0; j < 4; ++j)
     while (at[j] + 1 < t.n() / 2 && std::abs(number(j) - z[j]) > 1e-4) ++at[j];
-  stage("SlotsToCoeffs: re and im are now coefficients k and k + N/2", c, number);
+  stage("SlotsToCoeffs", "Re and im are now coefficients k and k + N/2.", c, number);
 
   c = mod_raise(server, c, context.max_level());
   t = party.decryptor.decrypt_to_plaintext(c).expand();
   to_coefficients(t);
   int64_t largest = 0;
   for (size_t k = 0; k < t.n(); ++k) largest = std::max(largest, std::abs(i_of(t, k)));
-  stage("ModRaise: m becomes m + q_0 I; this is I", c,
+  stage("ModRaise", "m became m + q_0 I, at the highest level; this is I.", c,
         [&](size_t j) { return pair(i_of, t, at[j]); });
   line("largest |I|, and its bound K", largest, sine.spec().k);
   c.declare_scale(plan.eval_mod().raised_scale());  // 2 K' q_0, K' > K: no level
@@ -67,11 +66,11 @@ int main() {
   Ciphertext re = server.add(c, turned);
   Ciphertext im = server.multiply_by_i(server.sub(c, turned), 3);  // -i (c - turned)
   c = server.add(re, server.multiply_by_i(im));
-  const auto times_width = slots(c, sine.half_width());
-  stage("CoeffsToSlots: slots of (I + m / q_0) / K', shown times K'", c, times_width);
+  stage("CoeffsToSlots", "Slots of (I + m / q_0) / K', shown times K'.", c,
+        slots(c, sine.half_width()));
   im = server.multiply_by_i(plan.eval_mod().apply(server, std::move(im)));
   c = server.add(plan.eval_mod().apply(server, std::move(re)), im);
-  stage("EvalMod: a sine, which does not see I; thirteen levels are back", c, slots(c));
+  stage("EvalMod", "A sine does not see I; thirteen levels are back.", c, slots(c));
   const Slots out = party.decrypt(c);
   const Ciphertext whole = Bootstrapper(context, party.encoder).apply(server, input);
   line("as Bootstrapper has them", party.decrypt(whole) == out);

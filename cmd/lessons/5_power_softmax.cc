@@ -8,7 +8,6 @@
 #include "ckks/program/testing/test_machine.h"
 #include "cmd/lessons/blackboard.h"
 
-using namespace psm;
 using namespace psm::lesson;
 
 int main() {
@@ -47,7 +46,8 @@ int main() {
   const program::TwinResult twin = run_twin(machine.plan_.program, {{"scores", slots}});
   const program::SlotVector& clear = twin.outputs.at("weights");
   const program::SlotVector encrypted = machine.run({{"scores", slots}}).at("weights");
-
+  section("The weights of eight scores",
+          "Four forms of PowerSoftmax agree; they, unlike softmax, weigh -1.9 most.");
   line("score", "softmax", "float", "polynomial", "twin", "ciphertext");
   double worst = 0, apart = 0;
   for (size_t j = 0; j < 8; ++j) {
@@ -56,8 +56,8 @@ int main() {
     worst = std::max(worst, std::abs(polynomial[j] / exact[j] - 1));
     apart = std::max(apart, std::abs(clear[j].real() - polynomial[j]));
   }
-
-  section("How far apart they are, and what was promised");
+  section("How far apart they are, and what was promised",
+          "Each difference is within its bound, or near its prediction.");
   const program::Plan& plan = machine.plan_;
   const auto own = predicted_noise(plan, NoiseModel(context), 0, twin.observations);
   const auto errors =
@@ -67,8 +67,8 @@ int main() {
   line("twin - polynomial", bits(apart));
   line("ciphertext - twin, predicted", bits(rms_error(encrypted, clear) / std::sqrt(2)),
        bits(predicted));
-
-  section("The meter: what it costs, before there is a key");
+  section("The meter: what it costs, before there is a key",
+          "The plan alone tells the operations, and the bytes of the keys made later.");
   const auto reading = meter(plan, program::CostModel(context.chain()));
   const program::Counts& counts = reading.counts;
   line("instructions, levels", plan.program.instructions.size(), rows.levels);

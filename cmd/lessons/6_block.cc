@@ -9,7 +9,6 @@
 #include "cmd/deployment/prompts.h"
 #include "cmd/lessons/blackboard.h"
 
-using namespace psm;
 using namespace psm::lesson;
 
 int main() {
@@ -48,9 +47,11 @@ int main() {
     outputs[name] = machine.party.decrypt(run.outputs.at(name));
     ledger.set_measured(value, outputs[name], twin.outputs.at(name));
   }
-  std::printf("\n%s", program::text(ledger.summary()).c_str());
-
-  section("Recall: which value came after this key? Six of the queries");
+  section("The ledger",
+          "What each part of the blocks costs, how large its values are, and how exact.");
+  std::printf("%s", program::text(ledger.summary()).c_str());
+  section("Recall: which value came after this key? Six of the queries",
+          "Polynomials, twin and ciphertexts answer as the float model does.");
   const std::vector<double> logits[] = {
       reference_forward(file.weights, prompts[0]).logits,
       polynomial_forward(model, prompts[0]).logits,

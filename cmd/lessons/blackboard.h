@@ -1,5 +1,5 @@
-// What the lessons write with: a title, a sentence, and lines of a name and its
-// values. lessons_test.cc reads them back.
+// What the lessons write with: a title, sections that begin with a sentence, and lines of
+// a name and its values. lessons_test.cc reads them back.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,13 @@
 
 namespace psm {
 
-// A lesson names what it uses without the room in front.
+// A lesson uses this namespace, and names what is in others without the room in front.
 namespace approx {}
 namespace attention {}
 namespace cmd {}
 namespace ckks {}
 namespace lesson {
+using namespace psm;
 using namespace approx;
 using namespace attention;
 using namespace cmd;
@@ -32,7 +33,10 @@ namespace psm::lesson {
 
 inline void title(const char* text) { std::printf("\n%s\n", text); }
 
-inline void section(const char* text) { std::printf("\n== %s\n", text); }
+// `shows`: one sentence on what its figures show.
+inline void section(const char* text, const char* shows) {
+  std::printf("\n== %s\n   %s\n", text, shows);
+}
 
 inline void say(const std::string& text) {
   std::printf("   %s\n", text.c_str());

@@ -24,7 +24,13 @@ class Page {
     std::string section;
     std::istringstream lines(text_);
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("== ")) section = line.substr(3);
+      if (line.starts_with("== ")) {
+        section = line.substr(3);
+        std::getline(lines, line);
+        CHECK_MESSAGE(line.ends_with("."), section,
+                      " says what its figures show: ", line);
+        continue;
+      }
       if (!line.starts_with("   ") || line.size() <= kMargin + kName) continue;
       std::string name = line.substr(kMargin, kName);
       name.erase(name.find_last_not_of(' ') + 1);
@@ -188,7 +194,6 @@ TEST_CASE(
                                                   {"EvalMod", "15"}};
   for (const auto& [stage, level] : levels)
     CHECK(page.cells("level, scale", stage).at(0) == level);
-  bool any = false;
   for (size_t j = 0; j < 4; ++j) {
     const std::complex<double> z = slot("The message", j), multiple = slot("ModRaise", j);
     CHECK(std::abs(slot("SlotsToCoeffs", j) - z) < 2e-4);
@@ -197,9 +202,7 @@ TEST_CASE(
     CHECK(std::abs(slot("EvalMod", j) - z) < 2e-4);
     CHECK(multiple ==
           std::complex(std::round(multiple.real()), std::round(multiple.imag())));
-    any = any || multiple != 0.0;
   }
-  CHECK(any);
   CHECK(page.number("largest |I|, and its bound K", 0) >= 1);
   CHECK(page.number("largest |I|, and its bound K", 0) <=
         page.number("largest |I|, and its bound K", 1));

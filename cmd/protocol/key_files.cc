@@ -1,5 +1,6 @@
 #include "cmd/protocol/key_files.h"
 
+#include "ckks/base/interruption.h"
 #include "ckks/base/progress.h"
 
 namespace psm::cmd {
@@ -8,6 +9,7 @@ ckks::EvaluationKeys read_keys(wire::EvaluationKeysReader& reader, const ckks::K
   Progress progress("reading keys", 1);
   return reader.load(request, [&](uint64_t done, uint64_t total) {
     progress.set(static_cast<double>(done) / static_cast<double>(total));
+    stop_if_interrupted("keys were being read, and nothing was begun");
   });
 }
 

@@ -56,7 +56,8 @@ std::string PlanEnds::text() const {
 
 PlanEnds PlanEnds::parse(const std::string& text, const std::string& path, const ckks::Context& context,
                          uint64_t model_fingerprint, const std::string& model_path) {
-  const Json json = parse_json(text, path, {.max_bytes = kMaxBytes, .max_depth = 4});
+  const Json json = parse_json(text, path + " (what ciphertexts the model takes and gives)",
+                               {.max_bytes = kMaxBytes, .max_depth = 4});
   PlanEnds ends;
   ends.model_fingerprint = hex_member(json, "model", path);
   ends.parameters = hex_member(json, "parameters", path);
@@ -72,9 +73,14 @@ PlanEnds PlanEnds::parse(const std::string& text, const std::string& path, const
   return ends;
 }
 
-PlanEnds PlanEnds::read(const std::string& path, const ckks::Context& context, uint64_t model_fingerprint,
+PlanEnds PlanEnds::read(const KeyFiles& keys, const ckks::Context& context, uint64_t model_fingerprint,
                         const std::string& model_path) {
+  const std::string& path = keys.plan;
   if (!std::filesystem::exists(path)) {
+    // A copy for encrypting alone has no secret key.
+    if (std::filesystem::exists(keys.secret))
+      throw Error(message(keys.secret, " is a key of //cmd:generate, for texts token by token: there is no ",
+                          path, "; make keys with //cmd:keygen in another folder"));
     throw Error(
         message(path,
                 " is missing: it says which ciphertexts the model takes and gives; copy it along with the "
@@ -128,6 +134,19 @@ size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& 
                         std::log2(scale), "; make it anew"));
   }
   return heads.size() / ends.size();
+}
+
+size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note, const PlanEnds& ends,
+                      FileOf wanted, const ckks::Context& context, const std::string& path,
+                      const std::string& model_path) {
+  const bool prompts = wanted == FileOf::kPrompts;
+  const std::vector<PlanEnd>&own = prompts ? ends.inputs : ends.outputs,
+        &other = prompts ? ends.outputs : ends.inputs;
+  if (note.names == names_of(other) && note.names != names_of(own)) {
+    throw Error(message(path, prompts ? " holds encrypted answers; give prompts, which //cmd:encrypt writes"
+                                      : " holds encrypted prompts; give answers, which //cmd:infer writes"));
+  }
+  return require_groups(file, note, own, context, ends.model_fingerprint, path, model_path);
 }
 
 size_t group_bytes(const ckks::Context& context, std::span<const PlanEnd> ends) {

@@ -12,6 +12,7 @@
 #include "ckks/program/plan.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "cmd/protocol/ciphertext_note.h"
+#include "cmd/protocol/key_files.h"
 
 namespace psm::cmd {
 
@@ -29,7 +30,8 @@ struct PlanEnds {
   // message.
   static PlanEnds parse(const std::string& text, const std::string& path, const ckks::Context& context,
                         uint64_t model_fingerprint, const std::string& model_path);
-  static PlanEnds read(const std::string& path, const ckks::Context& context, uint64_t model_fingerprint,
+  // Of the keys' folder. Throws Error, too, for keys that //cmd:generate made, which have none.
+  static PlanEnds read(const KeyFiles& keys, const ckks::Context& context, uint64_t model_fingerprint,
                        const std::string& model_path);
 };
 
@@ -43,6 +45,13 @@ std::vector<std::string> names_of(std::span<const PlanEnd> ends);
 size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note,
                       std::span<const PlanEnd> ends, const ckks::Context& context, uint64_t model_fingerprint,
                       const std::string& path, const std::string& model_path);
+
+// The same for a file of one end of the plan. Throws Error, too, where it is of the other end: answers were given
+// for prompts, or prompts for answers.
+enum class FileOf { kPrompts, kAnswers };
+size_t require_groups(const wire::CiphertextReader& file, const CiphertextNote& note, const PlanEnds& ends,
+                      FileOf wanted, const ckks::Context& context, const std::string& path,
+                      const std::string& model_path);
 
 // Memory of the ciphertexts of one group.
 size_t group_bytes(const ckks::Context& context, std::span<const PlanEnd> ends);

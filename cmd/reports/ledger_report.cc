@@ -7,6 +7,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/memory.h"
 #include "ckks/program/planning/meter.h"
 #include "cmd/terminal/html.h"
 #include "cmd/terminal/svg_plot.h"
@@ -30,6 +31,7 @@ std::string share(double part, double whole) { return whole > 0 ? percent(part /
 
 struct Totals {
   double seconds = 0, predicted = 0;
+  double bootstrap_seconds = 0, predicted_bootstraps = 0;  // of these
 };
 
 Totals totals(const std::vector<LedgerRow>& rows) {
@@ -37,8 +39,28 @@ Totals totals(const std::vector<LedgerRow>& rows) {
   for (const LedgerRow& row : rows) {
     sum.seconds += row.seconds;
     sum.predicted += row.predicted_seconds;
+    if (row.opcode != program::Opcode::kBootstrap) continue;
+    sum.bootstrap_seconds += row.seconds;
+    sum.predicted_bootstraps += row.predicted_seconds;
   }
   return sum;
+}
+
+// What a reader asks first: seconds, how much of them are bootstraps, memory.
+std::string summary(const Totals& all) {
+  std::string out = "<dl class=\"summary\">\n";
+  const auto add = [&](const std::string& name, const std::string& value) {
+    out += "<div>" + html_tagged("dt", name) + html_tagged("dd", value) + "</div>\n";
+  };
+  const bool measured = all.seconds > 0;
+  const double whole = measured ? all.seconds : all.predicted;
+  const char* of = measured ? "a pass" : "a pass, predicted";
+  if (whole > 0) {
+    add(of, seconds_text(whole));
+    add("in bootstraps", percent((measured ? all.bootstrap_seconds : all.predicted_bootstraps) / whole));
+  }
+  add("memory at its peak", bytes_text(static_cast<double>(peak_resident_bytes())));
+  return out + "</dl>\n";
 }
 
 // What all panels share: layers as bands, bootstraps as marks.
@@ -110,7 +132,7 @@ std::string charts(const std::vector<LedgerRow>& rows, const Totals& all) {
   SvgPanel& time = panel_of("Seconds from the start of a pass", "seconds");
   if (all.seconds > 0) time.line("measured", running(&LedgerRow::seconds));
   if (all.predicted > 0) time.line("predicted", running(&LedgerRow::predicted_seconds));
-  return figure.text();
+  return html_wide("Along the program", figure.text());
 }
 
 Table costliest_table(const program::Ledger& ledger, const Totals& all) {
@@ -182,7 +204,7 @@ bool ends_with(const std::string& text, const char* end) {
 std::string ledger_page(const LedgerReport& report) {
   const std::vector<LedgerRow>& rows = report.ledger.rows();
   const Totals all = totals(rows);
-  std::string body = "<ul>\n";
+  std::string body = summary(all) + "<ul>\n";
   for (const std::string& fact : report.facts) body += html_tagged("li", fact) + "\n";
   body += "</ul>\n" + charts(rows, all);
   body += html_of(filled_columns(costliest_table(report.ledger, all)), "The costliest instructions");
@@ -203,9 +225,9 @@ Json ledger_json(const LedgerReport& report) {
 }
 
 LedgerFlag::LedgerFlag(Flags& flags)
-    : path(flags.text("ledger", "",
-                      "write level, scale, range, errors and seconds of every instruction to this file: "
-                      ".json or .html")) {}
+    : path(flags.output("ledger",
+                        "write level, scale, range, errors and seconds of every instruction to this file: "
+                        ".json or .html")) {}
 
 void LedgerFlag::apply() const {
   if (!given()) return;
@@ -213,16 +235,12 @@ void LedgerFlag::apply() const {
     throw Error(
         message("--ledger ", path, " ends neither in .json (for machines) nor in .html (for people)"));
   }
-  AtomicFile probe(resolve_user_path(path));
 }
 
 void LedgerFlag::write(const LedgerReport& report) const {
   if (!given()) return;
-  const std::string text = ends_with(path, ".json") ? ledger_json(report).dump() + "\n" : ledger_page(report);
-  // Its ranges and errors are of decrypted values where both parties run in one process.
-  AtomicFile file(resolve_user_path(path), AtomicFile::Access::kOwnerOnly);
-  file.write(text);
-  file.commit();
+  write_file(resolve_user_path(path),
+             ends_with(path, ".json") ? ledger_json(report).dump() + "\n" : ledger_page(report));
 }
 
 }  // namespace psm::cmd

@@ -1,9 +1,10 @@
 // --ledger FILE: every row of a run's ledger (ckks/program/errors/ledger.h) as one file, for machines (.json)
 // or for people (.html).
 //
-// The page needs nothing beside it: level, ciphertexts in memory, error, range and seconds along the program
-// as inline SVG, with the bootstraps marked; the costliest instructions; sums by block and by operation; all
-// rows. Columns that nobody knows are left out: a server knows no ranges and no errors.
+// The page needs nothing beside it: seconds, the bootstraps' share of them and memory on top; then level,
+// ciphertexts in memory, error, range and seconds along the program as inline SVG, with the bootstraps marked;
+// the costliest instructions; sums by block and by operation; all rows. Columns that nobody knows are left out: a
+// server knows no ranges and no errors.
 #pragma once
 
 #include <string>
@@ -28,7 +29,7 @@ Json ledger_json(const LedgerReport& report);
 struct LedgerFlag {
   explicit LedgerFlag(Flags& flags);
   bool given() const { return !path.empty(); }
-  // After parse(): throws Error for another kind of file, or one that could not be written.
+  // After parse(): throws Error for another kind of file.
   void apply() const;
   // Writes the file if the flag was given.
   void write(const LedgerReport& report) const;

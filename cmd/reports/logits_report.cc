@@ -1,15 +1,19 @@
 #include "cmd/reports/logits_report.h"
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "attention/batched/batched_model.h"
 #include "attention/reference/polynomial_model.h"
+#include "ckks/base/error.h"
 
 namespace psm::cmd {
 namespace {
 
-// Of each example a list of rows.
-std::vector<Json> rows_of(const attention::BatchedModel& model, const attention::Examples& examples) {
+// Of each example a list of rows. `form` of the model is for people.
+std::vector<Json> rows_of(const char* form, const attention::BatchedModel& model,
+                          const attention::Examples& examples) {
   std::vector<Json> all(examples.size());
   model.run(examples, {}, [&](const attention::BatchedPart& part) {
     const nn::Tensor<float>& logits = part.out.logits;
@@ -19,6 +23,12 @@ std::vector<Json> rows_of(const attention::BatchedModel& model, const attention:
       Json rows = Json::Array{};
       for (int t = 0; t < length; ++t) {
         const float* row = logits.row(first + t);
+        if (!std::all_of(row, row + logits.columns, [](float z) { return std::isfinite(z); }))
+          throw Error(
+              message("the ", form, "'s logits for input ", part.examples[i],
+                      " are not finite, so it computes nothing; mend its weights, or keep the input in its "
+                      "ranges"),
+              Error::Kind::kFailed);
         Json values = Json::Array{};
         for (int c = 0; c < logits.columns; ++c) values.push_back(static_cast<double>(row[c]));
         rows.push_back(std::move(values));
@@ -32,12 +42,14 @@ std::vector<Json> rows_of(const attention::BatchedModel& model, const attention:
 }  // namespace
 
 Json logits_json(const attention::Checkpoint& checkpoint, const attention::Examples& examples) {
-  std::vector<Json> trained = rows_of(attention::BatchedModel(checkpoint.weights), examples), polynomial;
+  std::vector<Json> trained = rows_of("model", attention::BatchedModel(checkpoint.weights), examples),
+                    polynomial;
   if (checkpoint.ranges && checkpoint.polynomial) {
     const attention::PolynomialModel model =
         attention::make_polynomial(checkpoint.weights, *checkpoint.ranges, *checkpoint.polynomial);
     polynomial =
-        rows_of(attention::BatchedModel(model.weights, attention::polynomial_functions(model)), examples);
+        rows_of("polynomial form",
+                attention::BatchedModel(model.weights, attention::polynomial_functions(model)), examples);
   }
   Json json;
   json["examples"] = Json::Array{};

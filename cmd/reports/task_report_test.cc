@@ -113,7 +113,7 @@ TEST_CASE("what cannot be scored is refused in one line") {
   const std::string piqa = folder + "/piqa.jsonl";
   for (const auto& [text, why] : std::vector<std::pair<std::string, std::string>>{
            {"", "has no examples"},
-           {"{\"query\": \"q\"", "line 1: not valid JSON"},
+           {"{\"query\": \"q\"", "line 1 ends early"},
            {R"({"query": "q", "choices": ["a", "b"]})", "line 1 lacks 'gold'"},
            {R"({"query": "q", "choices": ["a", "b"], "gold": 2})",
             "'gold' must be a whole number from 0 to 1"},

@@ -44,7 +44,8 @@ int study(int argc, char** argv) {
                    "what an experiment may train, in minutes of two cores (fixed steps, no clock)");
   const int64_t& seeds =
       flags.integer("seeds", 3, 1, 100, "repeat trainings with seeds 1 to this; they share the minutes");
-  const std::string& out = flags.text("out", "study", "folder for results; made if it is missing");
+  const std::string& out =
+      flags.output("out", "folder for results; made if it is missing", Flags::Output::kFolder, "study");
   const std::string& data = flags.text("data", "../shared/data", "folder of the data");
   const std::string& text = flags.text(
       "text", "", "another text for the language models than the novels of --data, such as WikiText");

@@ -1,7 +1,6 @@
 #include "cmd/terminal/common_flags.h"
 
 #include <chrono>
-#include <filesystem>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -17,19 +16,10 @@ void ThreadsFlag::apply() const {
 }
 
 CommonFlags::CommonFlags(Flags& flags)
-    : ThreadsFlag(flags), json_path(flags.text("json", "", "write all figures to this file")) {}
+    : ThreadsFlag(flags), json_path(flags.output("json", "write all figures to this file")) {}
 
-void CommonFlags::apply() const {
-  ThreadsFlag::apply();
-  // A long run must not end with a file that cannot be written.
-  if (!json_path.empty()) AtomicFile probe(resolve_user_path(json_path));
-}
-
-void CommonFlags::write_json(const Json& json, AtomicFile::Access access) const {
-  if (json_path.empty()) return;
-  AtomicFile file(resolve_user_path(json_path), access);
-  file.write(json.dump() + "\n");
-  file.commit();
+void CommonFlags::write_json(const Json& json) const {
+  if (!json_path.empty()) write_file(resolve_user_path(json_path), json.dump() + "\n");
 }
 
 void require_given(const Flags& flags, std::initializer_list<const char*> names) {

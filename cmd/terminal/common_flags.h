@@ -4,7 +4,6 @@
 #include <initializer_list>
 #include <string>
 
-#include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/json.h"
 
@@ -20,10 +19,8 @@ struct ThreadsFlag {
 
 struct CommonFlags : ThreadsFlag {
   explicit CommonFlags(Flags& flags);
-  // After parse(): refuses a --json file that could not be written, too.
-  void apply() const;
-  // Writes all figures if --json was given; what tells of somebody's text is for the owner of the file only.
-  void write_json(const Json& json, AtomicFile::Access access = AtomicFile::Access::kDefault) const;
+  // Writes all figures if --json was given.
+  void write_json(const Json& json) const;
 
   const std::string& json_path;
 };

@@ -6,18 +6,31 @@ namespace psm::cmd {
 namespace {
 
 constexpr char kStyle[] =
-    "body{font-family:sans-serif;color:#222;max-width:60em;margin:2em auto;padding:0 1em;line-height:1.4}"
-    "table{border-collapse:collapse;margin:1em 0}th,td{padding:.2em .7em;border-bottom:1px solid #ddd;"
-    "text-align:right}th:first-child,td:first-child{text-align:left}th{border-bottom:2px solid #444}"
-    "caption{text-align:left;font-weight:bold;padding:.3em 0}code{background:#f3f3f3;padding:.1em .3em}"
-    ".facts{color:#555;font-size:90%}.maps td,.maps th{border:none;text-align:center}"
-    ".maps img{width:9em;height:9em;border:1px solid "
-    "#999;image-rendering:pixelated}svg{max-width:100%;height:auto}";
+    ":root{color-scheme:light dark}"
+    ":root{--ink:#222;--paper:#fff;--faint:#555;--line:#ddd;--rule:#444;--box:#f3f3f3}"
+    "@media(prefers-color-scheme:dark){:root{--ink:#ddd;--paper:#121212;--faint:#aaa;--line:#444;--rule:#999;"
+    "--box:#262626}a{color:#7db8ff}}"
+    "body{font-family:sans-serif;color:var(--ink);background:var(--paper);max-width:60em;margin:2em auto;"
+    "padding:0 1em;line-height:1.4;overflow-wrap:break-word}.wide{overflow-x:auto;margin:1em 0}"
+    "table{border-collapse:collapse}th,td{padding:.2em .7em;border-bottom:1px solid var(--line);"
+    "text-align:right}th:first-child,td:first-child{text-align:left}th{border-bottom:2px solid var(--rule)}"
+    "caption{text-align:left;font-weight:bold;padding:.3em 0}"
+    "code{background:var(--box);padding:.1em .3em;overflow-wrap:anywhere}"
+    ".facts{color:var(--faint);font-size:90%}.maps td,.maps th{border:none;text-align:center}"
+    ".maps img{width:9em;height:9em;border:1px solid #999;image-rendering:pixelated}"
+    ".summary{display:flex;flex-wrap:wrap;gap:1em}.summary div{background:var(--box);padding:.5em 1em}"
+    ".summary dt{color:var(--faint);font-size:90%}.summary dd{margin:0;font-size:130%;font-weight:bold}"
+    "svg{max-width:100%;min-width:38em;height:auto}";
 
 }  // namespace
 
 std::string html_tagged(const char* tag, const std::string& text) {
   return std::string("<") + tag + ">" + xml_escape(text) + "</" + tag + ">";
+}
+
+std::string html_wide(const std::string& title, const std::string& content) {
+  return "<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"" + xml_escape(title) + "\">" +
+         content + "</div>\n";
 }
 
 std::string html_of(const Table& table, const std::string& title) {
@@ -28,13 +41,14 @@ std::string html_of(const Table& table, const std::string& title) {
     for (const std::string& cell : row) out += html_tagged(tag, cell);
     out += "</tr>\n";
   }
-  return out + "</table>\n";
+  return html_wide(title, out + "</table>");
 }
 
 std::string html_page(const std::string& title, const std::string& body) {
-  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">" + html_tagged("title", title) +
-         "\n<style>" + kStyle + "</style></head><body>\n" + html_tagged("h1", title) + "\n" + body +
-         "</body></html>\n";
+  return "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">" +
+         html_tagged("title", title) + "\n<style>" + kStyle + "</style></head><body>\n" +
+         html_tagged("h1", title) + "\n" + body + "</body></html>\n";
 }
 
 }  // namespace psm::cmd

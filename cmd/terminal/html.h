@@ -1,5 +1,5 @@
 // Pieces of the HTML pages that commands write: each page is one file that carries everything, without
-// scripts.
+// scripts, and follows the reader's light or dark scheme.
 #pragma once
 
 #include <string>
@@ -9,6 +9,8 @@
 namespace psm::cmd {
 
 std::string html_tagged(const char* tag, const std::string& text);  // the text escaped
+// Content that may be wider than a phone: it scrolls in a box of its own, which is called `title`.
+std::string html_wide(const std::string& title, const std::string& content);
 std::string html_of(const Table& table, const std::string& title);
 // The whole page; `body` is HTML and begins after the heading.
 std::string html_page(const std::string& title, const std::string& body);

@@ -14,10 +14,23 @@ namespace {
 constexpr double kWidth = 760, kPanelHeight = 330;
 constexpr double kLeft = 84, kRight = 24, kBottom = 50, kTitle = 40;
 constexpr double kPanelTitle = 26, kLegendRow = 20, kTop = 12;  // from a panel's upper end to its axes
-constexpr const char* kMarkColour = "#555";                     // the same in every panel
 constexpr double kLetter = 6.7;                                 // of text in a legend
-constexpr std::array<const char*, 6> kColours{"#0072b2", "#d55e00", "#009e73",
-                                              "#cc79a7", "#e69f00", "#56b4e9"};
+constexpr double kStroke = 1.6;
+constexpr size_t kColours = 6;
+constexpr const char* kDashes = " stroke-dasharray=\"6 4\"";
+
+// Curves have the classes k0 to k5.
+constexpr char kStyle[] =
+    ":root{color-scheme:light dark}text{font-family:sans-serif;fill:#222}"
+    ".title{font-size:17px;font-weight:bold}"
+    ".panel{font-size:14px;font-weight:bold}.label{font-size:13px}.tick{font-size:12px}"
+    ".paper{fill:#fff}.band{fill:#f4f4f4}.grid{stroke:#ddd}.frame{stroke:#444}.mark{stroke:#555}"
+    ".k0{stroke:#0072b2}.k1{stroke:#d55e00}.k2{stroke:#009e73}"
+    ".k3{stroke:#cc79a7}.k4{stroke:#e69f00}.k5{stroke:#56b4e9}"
+    "@media(prefers-color-scheme:dark){text{fill:#ddd}"
+    ".paper{fill:#121212}.band{fill:#222}.grid{stroke:#333}.frame{stroke:#999}.mark{stroke:#aaa}"
+    ".k0{stroke:#3d8bfd}.k1{stroke:#ff8c42}.k2{stroke:#2fc79a}"
+    ".k3{stroke:#e29ac3}.k4{stroke:#f0b429}.k5{stroke:#9fd8ff}}";
 
 std::string fixed(double value) {
   std::array<char, 32> buffer{};
@@ -74,19 +87,48 @@ void segment(std::string& out, double x1, double y1, double x2, double y2, const
          fixed(y2) + "\" " + style + "/>\n";
 }
 
-void draw_line(std::string& out, const PlotPoints& points, const Axis& x, const Axis& y, const char* colour) {
-  std::string path;
-  bool pen_down = false;
-  for (const auto& [px, py] : points) {
-    if (!x.shows(px) || !y.shows(py)) {
+std::string class_of(size_t colour) { return "class=\"k" + std::to_string(colour) + "\""; }
+
+// Whether the point lies on that of an earlier line which is at the same place of the x axis.
+bool is_covered(const SvgPanel& panel, size_t line, size_t point, const Axis& y) {
+  const auto& [px, py] = panel.lines[line].points[point];
+  for (size_t e = 0; e < line; ++e) {
+    const PlotPoints& earlier = panel.lines[e].points;
+    if (point < earlier.size() && earlier[point].first == px && y.shows(earlier[point].second) &&
+        std::fabs(y(earlier[point].second) - y(py)) < kStroke)
+      return true;
+  }
+  return false;
+}
+
+// Returns whether the whole line is dashed.
+bool draw_line(std::string& out, const SvgPanel& panel, size_t line, const Axis& x, const Axis& y,
+               size_t colour) {
+  const PlotPoints& points = panel.lines[line].points;
+  std::string paths[2];  // solid; dashed where it lies on an earlier line
+  const auto draw = [&](bool dashed, char how, size_t point) {
+    paths[dashed] += how + fixed(x(points[point].first)) + " " + fixed(y(points[point].second));
+  };
+  bool pen_down = false, pen_dashes = false, was_covered = false, any_solid = false;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!x.shows(points[i].first) || !y.shows(points[i].second)) {
       pen_down = false;
       continue;
     }
-    path += (pen_down ? "L" : "M") + fixed(x(px)) + " " + fixed(y(py));
-    pen_down = true;
+    const bool covered = is_covered(panel, line, i, y), dashes = pen_down && was_covered && covered;
+    if (!pen_down) draw(false, 'M', i);
+    if (pen_down && dashes != pen_dashes) draw(dashes, 'M', i - 1);
+    if (pen_down) draw(dashes, 'L', i);
+    any_solid = any_solid || (pen_down && !dashes);
+    pen_down = true, pen_dashes = dashes, was_covered = covered;
   }
-  out += "<path d=\"" + path + "\" fill=\"none\" stroke=\"" + colour +
-         "\" stroke-width=\"1.6\" stroke-linejoin=\"round\"/>\n";
+  const bool any_dashed = !paths[true].empty();
+  for (const bool dashed : {false, true}) {
+    if (dashed ? !any_dashed : any_dashed && !any_solid) continue;
+    out += "<path d=\"" + paths[dashed] + "\" fill=\"none\" " + class_of(colour) + " stroke-width=\"" +
+           tick_text(kStroke) + "\" stroke-linejoin=\"round\"" + (dashed ? kDashes : "") + "/>\n";
+  }
+  return any_dashed && !any_solid;
 }
 
 // A legend's entries, from left to right and row by row.
@@ -116,7 +158,8 @@ Legend lay_out_legend(const SvgPanel& panel, double left, double right) {
   return legend;
 }
 
-void draw_panel(std::string& out, const SvgPanel& panel, double top) {
+void draw_panel(std::string& out, const SvgPanel& panel, double top,
+                const std::map<std::string, size_t>& colours) {
   const double left = kLeft, right = kWidth - kRight;
   const Legend legend = lay_out_legend(panel, left, right);
   const double legend_top = top + (panel.title.empty() ? 0 : kPanelTitle) + kTop;
@@ -136,7 +179,7 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top) {
     const double from = std::clamp(x(band.from), left, right), to = std::clamp(x(band.to), left, right);
     if (b % 2 == 0)
       out += "<rect x=\"" + fixed(from) + "\" y=\"" + fixed(upper) + "\" width=\"" + fixed(to - from) +
-             "\" height=\"" + fixed(lower - upper) + "\" fill=\"#f4f4f4\"/>\n";
+             "\" height=\"" + fixed(lower - upper) + "\" class=\"band\"/>\n";
     if (kLetter * static_cast<double>(band.name.size()) < to - from)
       text_at(out, (from + to) / 2, upper + 14, "class=\"tick\" text-anchor=\"middle\"", band.name);
   }
@@ -150,46 +193,73 @@ void draw_panel(std::string& out, const SvgPanel& panel, double top) {
     text_at(out, left - 6, y(tick) + 4, "class=\"tick\" text-anchor=\"end\"", tick_text(tick));
   }
   out += "<rect x=\"" + fixed(left) + "\" y=\"" + fixed(upper) + "\" width=\"" + fixed(right - left) +
-         "\" height=\"" + fixed(lower - upper) + "\" fill=\"none\" stroke=\"#444\"/>\n";
+         "\" height=\"" + fixed(lower - upper) + "\" fill=\"none\" class=\"frame\"/>\n";
   text_at(out, (left + right) / 2, lower + 36, "class=\"label\" text-anchor=\"middle\"", panel.x_label);
   const std::string turned = "class=\"label\" text-anchor=\"middle\" transform=\"rotate(-90 18 " +
                              fixed((upper + lower) / 2) + ")\"";
   text_at(out, 18, (upper + lower) / 2, turned.c_str(), panel.y_label);
 
   size_t index = 0;
-  const auto legend_entry = [&](const std::string& name, const char* colour, bool dashed) {
+  const auto legend_entry = [&](const std::string& name, const std::string& colour, bool dashed) {
     const Legend::Entry& entry = legend.entries[index++];
     const double y = legend_top + kLegendRow * entry.row;
-    const std::string style = std::string("stroke=\"") + colour + "\" stroke-width=\"2\"" +
-                              (dashed ? " stroke-dasharray=\"6 4\"" : "");
+    const std::string style = colour + " stroke-width=\"2\"" + (dashed ? kDashes : "");
     segment(out, entry.x, y, entry.x + 24, y, style.c_str());
     text_at(out, entry.x + 30, y + 4, "class=\"tick\"", name);
   };
-  for (const SvgPanel::Line& line : panel.lines) {
-    const char* colour = kColours[index % kColours.size()];
-    draw_line(out, line.points, x, y, colour);
-    legend_entry(line.name, colour, false);
+  for (size_t i = 0; i < panel.lines.size(); ++i) {
+    const std::string& name = panel.lines[i].name;
+    const size_t colour = colours.at(name);
+    const bool dashed = draw_line(out, panel, i, x, y, colour);
+    legend_entry(name, class_of(colour), dashed);
   }
   for (const auto& [name, value] : panel.levels) {
-    const char* colour = kColours[index % kColours.size()];
+    const std::string colour = class_of(colours.at(name));
     if (y.shows(value)) {
-      const std::string style =
-          std::string("stroke=\"") + colour + "\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\"";
+      const std::string style = colour + " stroke-width=\"" + tick_text(kStroke) + "\"" + kDashes;
       segment(out, left, y(value), right, y(value), style.c_str());
     }
     legend_entry(name, colour, true);
   }
   for (const auto& [name, xs] : panel.marks) {
     if (xs.empty()) continue;
-    const std::string style =
-        std::string("stroke=\"") + kMarkColour + "\" stroke-width=\"1.2\" stroke-dasharray=\"2 3\"";
+    const char* style = "class=\"mark\" stroke-width=\"1.2\" stroke-dasharray=\"2 3\"";
     for (const double at : xs)
-      if (x.shows(at)) segment(out, x(at), upper, x(at), lower, style.c_str());
-    legend_entry(name, kMarkColour, true);
+      if (x.shows(at)) segment(out, x(at), upper, x(at), lower, style);
+    legend_entry(name, "class=\"mark\"", true);
   }
 }
 
+// For who hears the figure: its title, and what its panels show.
+std::string heard(const std::string& title, const std::deque<SvgPanel>& panels) {
+  std::string text = title;
+  for (const SvgPanel& panel : panels) {
+    text += ". " + (panel.title.empty() ? panel.y_label : panel.title) + " by " + panel.x_label;
+    for (const SvgPanel::Line& line : panel.lines)
+      text += (&line == &panel.lines.front() ? ": " : ", ") + line.name;
+  }
+  return text;
+}
+
 }  // namespace
+
+const std::map<std::string, size_t>& PlotColours::of(const SvgPanel& panel) {
+  std::vector<std::string> names;
+  for (const SvgPanel::Line& line : panel.lines) names.push_back(line.name);
+  for (const auto& [name, value] : panel.levels) names.push_back(name);
+  std::array<std::pair<int, int>, kColours> uses{};  // in this panel, in all
+  for (const auto& [name, number] : numbers_) {
+    uses[number].first += std::find(names.begin(), names.end(), name) != names.end();
+    ++uses[number].second;
+  }
+  for (const std::string& name : names) {
+    const auto rarest = std::min_element(uses.begin(), uses.end());
+    if (!numbers_.emplace(name, static_cast<size_t>(rarest - uses.begin())).second) continue;
+    ++rarest->first;
+    ++rarest->second;
+  }
+  return numbers_;
+}
 
 SvgPanel& SvgFigure::panel(std::string title, std::string x_label, std::string y_label) {
   SvgPanel& panel = panels_.emplace_back();
@@ -202,16 +272,15 @@ SvgPanel& SvgFigure::panel(std::string title, std::string x_label, std::string y
 std::string SvgFigure::text() const {
   const double height = kTitle + kPanelHeight * static_cast<double>(panels_.size());
   std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + fixed(kWidth) + " " +
-                    fixed(height) + "\" width=\"" + fixed(kWidth) + "\" height=\"" + fixed(height) + "\">\n";
-  out +=
-      "<style>text{font-family:sans-serif;fill:#222}.title{font-size:17px;font-weight:bold}"
-      ".panel{font-size:14px;font-weight:bold}.label{font-size:13px}.tick{font-size:12px}"
-      ".grid{stroke:#ddd;stroke-width:1}</style>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n";
+                    fixed(height) + "\" width=\"" + fixed(kWidth) + "\" height=\"" + fixed(height) +
+                    "\" role=\"img\" aria-label=\"" + xml_escape(heard(title_, panels_)) + "\">\n<title>" +
+                    xml_escape(title_) + "</title>\n<style>" + kStyle +
+                    "</style>\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n";
+  PlotColours own;
   text_at(out, kLeft, 26, "class=\"title\"", title_);
   double top = kTitle;
   for (const SvgPanel& panel : panels_) {
-    draw_panel(out, panel, top);
+    draw_panel(out, panel, top, (colours_ != nullptr ? *colours_ : own).of(panel));
     top += kPanelHeight;
   }
   return out + "</svg>\n";

@@ -9,11 +9,13 @@
 //     panel.band("first half", 0, 2);
 //     write_file(path, figure.text());
 //
-// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. Colours are chosen
-// to stay apart for colour-blind readers; dashes and the legend tell lines apart in print.
+// Points that are not finite, or not positive on a logarithmic axis, interrupt their line. Where a line lies on an
+// earlier one it is dashed, so that both are seen. Colours are chosen to stay apart for colour-blind readers, and follow
+// the reader's light or dark scheme; a curve has its colour by its name, in every panel.
 #pragma once
 
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,15 +51,29 @@ struct SvgPanel {
   std::vector<Band> bands;
 };
 
+// Colours of curves, by name.
+class PlotColours {
+ public:
+  // Numbers from 0 for all lines and levels of a panel. A name that another panel had before keeps its number; a new
+  // one gets that which is rarest in this panel, and of those the rarest in all.
+  const std::map<std::string, size_t>& of(const SvgPanel& panel);
+
+ private:
+  std::map<std::string, size_t> numbers_;
+};
+
 class SvgFigure {
  public:
-  explicit SvgFigure(std::string title) : title_(std::move(title)) {}
+  // Figures of one page may share `colours`, which then outlive them.
+  explicit SvgFigure(std::string title, PlotColours* colours = nullptr)
+      : title_(std::move(title)), colours_(colours) {}
   // The reference stays valid while the figure lives.
   SvgPanel& panel(std::string title, std::string x_label, std::string y_label);
   std::string text() const;
 
  private:
   std::string title_;
+  PlotColours* colours_;
   std::deque<SvgPanel> panels_;
 };
 

@@ -1,6 +1,7 @@
 #include "cmd/terminal/svg_plot.h"
 
 #include <limits>
+#include <set>
 
 #include "doctest/doctest.h"
 
@@ -39,7 +40,7 @@ TEST_CASE("marks and bands are drawn at their places, and a name that does not f
   CHECK(count(text, ">none<") == 0);
   CHECK(count(text, ">wide<") == 1);
   CHECK(count(text, ">narrow<") == 0);
-  CHECK(count(text, "#f4f4f4") == 1);
+  CHECK(count(text, "class=\"band\"") == 1);
 }
 
 TEST_CASE("a figure has its panels, lines, levels and escaped names") {
@@ -56,8 +57,53 @@ TEST_CASE("a figure has its panels, lines, levels and escaped names") {
   CHECK(text.find("</svg>") != std::string::npos);
   CHECK(count(text, "<path") == 3);
   CHECK(count(text, "stroke-dasharray") == 2);  // the level and its entry in the legend
-  CHECK(text.find("a &lt; b &amp; c") != std::string::npos);
+  CHECK(text.find(">a &lt; b &amp; c</text>") != std::string::npos);
   CHECK(text.find("nan") == std::string::npos);
+}
+
+TEST_CASE("a line is dashed where it lies on an earlier one, and there alone") {
+  const auto dashes = [](PlotPoints second) {
+    SvgFigure figure("");
+    SvgPanel& panel = figure.panel("", "x", "y");
+    panel.line("f", {{0, 0}, {1, 1}, {2, 4}, {3, 9}});
+    panel.line("g", std::move(second));
+    const std::string text = figure.text();
+    return std::pair(count(text, "<path"), count(text, "stroke-dasharray=\"6 4\""));
+  };
+  CHECK(dashes({{0, 0}, {1, 1}, {2, 4}, {3, 9}}) == std::pair(2, 2));  // and its entry in the legend
+  CHECK(dashes({{0, 0}, {1, 1}, {2, 8}, {3, 9}}) == std::pair(3, 1));
+  CHECK(dashes({{0, 5}, {1, 1}, {2, 8}, {3, 2}}) == std::pair(2, 0));  // a crossing
+  CHECK(dashes({{0.5, 0}, {1.5, 1}, {2.5, 4}, {3.5, 9}}) == std::pair(2, 0));
+}
+
+TEST_CASE("a curve has the same colour in every panel, and new ones of a panel have different ones") {
+  PlotColours colours;
+  SvgPanel first, second, third;
+  for (const char* name : {"a", "b", "c"}) first.line(name, {});
+  for (const char* name : {"d", "e", "c", "f"}) second.line(name, {});
+  second.level("bound", 1);
+  for (const char* name : {"bound", "b", "g", "h", "i", "j"}) third.line(name, {});
+  const auto of = [&](const SvgPanel& panel) {
+    std::set<size_t> different;
+    for (const SvgPanel::Line& line : panel.lines) different.insert(colours.of(panel).at(line.name));
+    CHECK(different.size() == panel.lines.size());
+  };
+  of(first);
+  const auto before = colours.of(first);
+  of(second);
+  of(third);
+  for (const auto& [name, number] : before) CHECK(colours.of(third).at(name) == number);
+}
+
+TEST_CASE("a figure has a name and a summary for who hears it, and colours for the dark") {
+  SvgFigure figure("a < b");
+  SvgPanel& panel = figure.panel("values", "x", "y");
+  panel.line("f", {{0, 0}, {1, 1}});
+  panel.line("g", {{0, 1}, {1, 2}});
+  const std::string text = figure.text();
+  CHECK(text.find("role=\"img\" aria-label=\"a &lt; b. values by x: f, g\"") != std::string::npos);
+  CHECK(text.find("<title>a &lt; b</title>") != std::string::npos);
+  CHECK(text.find("prefers-color-scheme:dark") != std::string::npos);
 }
 
 TEST_CASE("points that cannot be shown interrupt the line and leave no trace") {

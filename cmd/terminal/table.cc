@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "ckks/base/error.h"
 
@@ -15,12 +16,24 @@ void Table::row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::text(int indent) const {
+std::string Table::text(int indent, std::optional<size_t> columns) const {
   std::vector<size_t> width(rows_[0].size(), 0);
   for (const auto& row : rows_) {
     for (size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], row[c].size());
   }
   std::string out;
+  const size_t line =
+      std::accumulate(width.begin(), width.end(), static_cast<size_t>(indent) + 2 * (width.size() - 1));
+  if (columns && line > *columns) {
+    const std::string spaces(static_cast<size_t>(indent), ' ');
+    for (size_t r = 1; r < rows_.size(); ++r) {
+      out += spaces + rows_[r][0] + "\n";
+      for (size_t c = 1; c < width.size(); ++c) {
+        if (!rows_[r][c].empty()) out += spaces + "  " + rows_[0][c] + ": " + rows_[r][c] + "\n";
+      }
+    }
+    return out;
+  }
   for (size_t r = 0; r < rows_.size(); ++r) {
     std::string line(static_cast<size_t>(indent), ' ');
     for (size_t c = 0; c < width.size(); ++c) {

@@ -1,9 +1,14 @@
 // Tables and figures for people: aligned columns, bytes and seconds with units.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "ckks/base/progress.h"
 
 namespace psm::cmd {
 
@@ -12,8 +17,10 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heading);
   void row(std::vector<std::string> cells);
-  // Each line starts with `indent` spaces.
-  std::string text(int indent = 2) const;
+  // Each line starts with `indent` spaces. On a terminal of fewer columns than the table takes, each row is lines of
+  // "heading: cell".
+  std::string text(int indent = 2) const { return text(indent, terminal_columns(STDOUT_FILENO)); }
+  std::string text(int indent, std::optional<size_t> columns) const;
   const std::vector<std::vector<std::string>>& rows() const { return rows_; }  // the heading first
 
  private:

@@ -12,6 +12,14 @@ TEST_CASE("columns are aligned under an underlined heading") {
   CHECK(table.text(0) == "name    value\n-------------\na           1\nlonger   1000\n");
 }
 
+TEST_CASE("what is wider than the terminal is lines of heading and cell") {
+  Table table({"name", "value", "more"});
+  table.row({"a", "1", ""});
+  table.row({"longer", "1000", "x"});
+  CHECK(table.text(2, 21) == table.text(2, std::nullopt));
+  CHECK(table.text(2, 20) == "  a\n    value: 1\n  longer\n    value: 1000\n    more: x\n");
+}
+
 TEST_CASE("bytes and seconds are written with fitting units") {
   CHECK(bytes_text(5.87e9) == "5.87 GB");
   CHECK(bytes_text(12) == "12 B");

@@ -31,7 +31,13 @@ inline Outcome run_command_line(const std::string& command, const std::string& b
   const std::string folder = runfile("cmd/");
   const int status = std::system(
       (before + folder + command + " >" + path_of("out") + " 2>" + path_of("err") + " </dev/null").c_str());
-  return {WEXITSTATUS(status), read_file(path_of("out"), kMaxOutput), read_file(path_of("err"), kMaxOutput)};
+  const int code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);  // as shells have it
+  return {code, read_file(path_of("out"), kMaxOutput), read_file(path_of("err"), kMaxOutput)};
+}
+
+// For `before`: the command is sent a signal as soon as the shell's condition holds.
+inline std::string signalled(const std::string& signal, const std::string& condition) {
+  return "(until " + condition + "; do sleep 0.005; done; kill -" + signal + " $$) & exec ";
 }
 
 // What the command prints; it must succeed.

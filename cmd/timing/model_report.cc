@@ -97,7 +97,7 @@ Json optional_json(const std::optional<double>& value) { return value ? Json(*va
 std::string model_report(const ModelRun& run) {
   const ModelTimes& times = run.times;
   const RunFigures& figures = times.figures;
-  Table table({"", "measured", "predicted"});
+  Table table({"", "measured", message("predicted", figures.caveat())});
   table.row({"first pass", seconds_text(times.first), seconds_text(figures.predicted_first())});
   table.row({"warm pass, median of " + std::to_string(times.warm.size()), seconds_text(times.warm_pass()),
              seconds_text(figures.predicted_warm())});

@@ -6,6 +6,8 @@
 #include <filesystem>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/utf8.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 #include "nn/text/alphabet.h"
@@ -46,6 +48,14 @@ const char* title_of(attention::AttentionKind kind) {
                                                          : "softmax";
 }
 
+void warn_unless_text(const std::string& path, const std::string& text) {
+  const size_t at = std::min(text.find('\0'), utf8_valid_prefix(text));
+  if (at < text.size())
+    std::fprintf(stderr,
+                 "warning: %s does not look like a text: byte %zu is %s; its bytes are learned as they are\n",
+                 path.c_str(), at, text[at] == '\0' ? "0" : "not UTF-8");
+}
+
 }  // namespace
 
 Task Task::recall(const train::RecallOptions& options) {
@@ -54,8 +64,14 @@ Task Task::recall(const train::RecallOptions& options) {
 
 Task Task::text(const std::string& path, const std::string& valid, int context,
                 std::shared_ptr<const nn::Tokenizer> tokenizer) {
-  auto data = std::make_unique<const train::TextData>(
-      train::TextData::from_files(path, valid, {.context = context}, std::move(tokenizer)));
+  const train::TextOptions options{.context = context};
+  const std::string text = read_file(path, options.max_bytes),
+                    held_out = valid.empty() ? "" : read_file(valid, options.max_bytes);
+  auto data = valid.empty()
+                  ? std::make_unique<const train::TextData>(text, options, std::move(tokenizer))
+                  : std::make_unique<const train::TextData>(text, held_out, options, std::move(tokenizer));
+  warn_unless_text(path, text);
+  warn_unless_text(valid, held_out);
   PromptCodec codec(data->tokenizer());
   return {std::move(data), std::move(codec)};
 }

@@ -1,7 +1,5 @@
 #include "nn/kernels/gemm.h"
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "ckks/base/error.h"
@@ -177,7 +175,7 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
   const int width = kernels.*Operands::tile_columns, tile_rows = kernels.*Operands::tile_rows;
   const int row_block = kRowBlock / tile_rows * tile_rows;
   const bool parallel =
-      !omp_in_parallel() && static_cast<double>(m) * n * k > kParallelWork && thread_count() > 1;
+      !in_parallel_loop() && static_cast<double>(m) * n * k > kParallelWork && thread_count() > 1;
   const int tasks = (m + row_block - 1) / row_block;
   // Short and wide products (weight gradients) still give every thread something to do.
   const int task_rows = tasks >= 8 || !parallel ? row_block : tile_rows * 2;
@@ -230,18 +228,15 @@ void multiply(Factor a, Factor b, GemmShape shape, float alpha, float beta, cons
                                       c_row);
           }
       };
-      if (!parallel) {  // a region of one thread would still cost microseconds
+      if (!parallel) {
         pack(0, 1);
         for (int task = 0; task < row_tasks; ++task) multiply_rows(task);
         continue;
       }
-#pragma omp parallel num_threads(thread_count())
-      {
-#pragma omp for schedule(static)
-        for (int part = 0; part < thread_count(); ++part) pack(part, thread_count());
-#pragma omp for schedule(static)
-        for (int task = 0; task < row_tasks; ++task) multiply_rows(task);
-      }
+      const int parts = thread_count();
+      parallel_for(0, static_cast<size_t>(parts), [&](size_t part) { pack(static_cast<int>(part), parts); });
+      parallel_for(0, static_cast<size_t>(row_tasks),
+                   [&](size_t task) { multiply_rows(static_cast<int>(task)); });
     }
   }
 }

@@ -2,8 +2,7 @@
 //
 // op(A) is m x k, op(B) is k x n, C is m x n, all row-major with the given row lengths. B is packed in blocks
 // of kDepthBlock rows into panels as wide as the kernel's tile (read contiguously, reused by all rows of A),
-// and A once for all panels. OpenMP divides the rows of C; inside a parallel region the calling thread does it
-// all.
+// and A once for all panels. Threads share the rows of C; inside a parallel loop the calling thread does it all.
 //
 // Precision kBf16 rounds both factors to bf16 while they are packed and sums products in fp32, with the
 // processor's unit for it where there is one: AMX's tiles or AVX512_BF16 (simd_kernels.h). A factor of several

@@ -1,7 +1,10 @@
 #include "nn/text/alphabet.h"
 
+#include <algorithm>
+
 #include "ckks/base/error.h"
 #include "ckks/base/files/hex.h"
+#include "ckks/base/files/utf8.h"
 
 namespace psm::nn {
 
@@ -28,12 +31,19 @@ Alphabet Alphabet::from_digits(std::string_view digits, const std::string& what)
 std::vector<int> Alphabet::encode(std::string_view text) const {
   std::vector<int> tokens;
   tokens.reserve(text.size());
-  for (const char c : text) {
-    const int token = token_[static_cast<unsigned char>(c)];
-    if (token < 0)
-      throw Error(message("the text has \"", printable({&c, 1}), "\", which is not among the ", vocab(),
-                          " bytes that the model knows; leave it out"));
-    tokens.push_back(token);
+  for (size_t at = 0; at < text.size();) {
+    const int character = utf8_at(text, at).bytes;
+    const std::string_view bytes = text.substr(at, static_cast<size_t>(std::max(character, 1)));
+    for (const char c : bytes) {
+      const int token = token_[static_cast<unsigned char>(c)];
+      if (token < 0)
+        throw Error(message("the text ",
+                            character > 0 ? "has" : message("is not UTF-8 at byte ", at, ", where it has"),
+                            " \"", printable(bytes), "\", which the model's alphabet of ", vocab(),
+                            " bytes lacks; leave it out"));
+      tokens.push_back(token);
+    }
+    at += bytes.size();
   }
   return tokens;
 }

@@ -19,7 +19,7 @@ class Alphabet final : public Tokenizer {
   static Alphabet from_digits(std::string_view digits, const std::string& what);
 
   int vocab() const override { return static_cast<int>(bytes_.size()); }
-  // Throws psm::Error naming the first byte that the alphabet lacks.
+  // Throws psm::Error naming the first character with a byte that the alphabet lacks.
   std::vector<int> encode(std::string_view text) const override;
   std::string decode(std::span<const int> tokens) const override;
   std::string bytes(int token) const override;

@@ -20,9 +20,17 @@ TEST_CASE("a text's alphabet encodes and decodes it and survives its written for
 }
 
 TEST_CASE("bytes outside the alphabet and damaged digits are refused") {
+  CHECK_THROWS_WITH_AS(Alphabet("ban").encode("bad"),
+                       "the text has \"d\", which the model's alphabet of 3 bytes lacks; leave it out",
+                       Error);
+  CHECK_THROWS_WITH_AS(Alphabet("ba\xc3\xbc").encode("b\xc3\xbc\xc3\xa9"),
+                       "the text has \"\xc3\xa9\", which the model's alphabet of 4 bytes lacks; leave it out",
+                       Error);
   CHECK_THROWS_WITH_AS(
-      Alphabet("ban").encode("bad"),
-      "the text has \"d\", which is not among the 3 bytes that the model knows; leave it out", Error);
+      Alphabet("ba").encode("ab\xc3"),
+      "the text is not UTF-8 at byte 2, where it has \"\\xc3\", which the model's alphabet of 2 bytes "
+      "lacks; leave it out",
+      Error);
   CHECK_THROWS_AS(Alphabet("").encode("a"), Error);
   for (const char* bad : {"6", "6g", "6261", "6161", "6162 "})
     CHECK_THROWS_AS(Alphabet::from_digits(bad, "test"), Error);

@@ -3,7 +3,6 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
-#include "ckks/base/files/utf8.h"
 #include "nn/text/lines.h"
 
 namespace psm::train {
@@ -109,8 +108,6 @@ std::vector<TaskExample> parse_task(const HarnessTask& task, std::string_view te
       throw Error(message(place, ": at most ", kMaxExamples, " examples are read; split the file"));
     if (content.size() > kMaxLineBytes)
       throw Error(message(place, " has ", content.size(), " bytes, at most ", kMaxLineBytes, " are read"));
-    if (const size_t valid = utf8_valid_prefix(content); valid < content.size())
-      throw Error(message(place, " is not UTF-8 at byte ", valid));
     examples.push_back(example_from(task.form, parse_json(content, place, kLimits), place));
     examples.back().line = line;
   }

@@ -48,7 +48,7 @@ TEST_CASE("each form of task is read from its members, a line an example") {
 TEST_CASE("a file of another schema is refused with its line") {
   refused(kLambada, "", "file has no examples");
   refused(kLambada, kWord + "\nnonsense\n", "file line 2: not valid JSON at byte 0");
-  refused(kLambada, kWord + "\n\n" + kWord, "file line 2: not valid JSON");
+  refused(kLambada, kWord + "\n\n" + kWord, "file line 2 ends early");
   refused(kLambada, "[1]", "file line 1 is not a JSON object");
   refused(kLambada, kAnswer, "file line 1 lacks 'context'");
   refused(kLambada, R"({"context": "a", "continuation": 3})", "file line 1: 'continuation' must be a string");
@@ -73,7 +73,8 @@ TEST_CASE("lines that are long, deep, full of values or no text are refused befo
   std::string values = "{\"context\": [0";
   for (int i = 0; i < 1000; ++i) values += ",0";
   refused(kLambada, values + "]}", "too many values");
-  refused(kLambada, "{\"context\": \"\xff\", \"continuation\": \"b\"}", "line 1 is not UTF-8 at byte 13");
+  refused(kLambada, "{\"context\": \"\xff\", \"continuation\": \"b\"}",
+          "line 1: not valid JSON at byte 13: a string is not UTF-8");
   std::string many;
   for (int i = 0; i <= 100'000; ++i)
     many += R"({"context":"a","continuation":"b"})"

@@ -7,6 +7,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/files/json.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/progress.h"
 #include "train/stages/training_state.h"
 
@@ -110,6 +111,8 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
       result.resumed_at = last_saved = trainer.steps();
     }
 
+  std::optional<InterruptionWatch> watch;
+  if (!loop.state_file.empty()) watch.emplace();
   if (loop.started) loop.started(result.resumed_at);
   Progress progress(loop.name, static_cast<double>(loop.steps));
   double step_seconds = 0;
@@ -129,7 +132,11 @@ LoopResult run_training(const attention::ModelWeights& initial, const DataSource
       if (result.validation.accuracy() >= loop.stop_accuracy) break;
     }
     progress.set(static_cast<double>(report.step));
-    if (report.step % loop.save_every == 0 && report.step < loop.steps) save(false);
+    const bool stopping = watch && interrupted();
+    if ((report.step % loop.save_every == 0 || stopping) && report.step < loop.steps) save(false);
+    if (stopping && report.step < loop.steps)
+      throw Interrupted(message(loop.name, " was saved after step ", report.step, " of at most ", loop.steps,
+                                " in ", loop.state_file, "; run the same command again to go on from there"));
   }
   if (!finished) save(true);
   // Of a training that was at its end already; all others are evaluated after their last step.

@@ -2,7 +2,8 @@
 //
 // A running training is saved to one file (safetensors: weights, both moments, and in the metadata the step,
 // the generator's state and a description of the training). Killed and resumed, it ends with the same bits as
-// one that was never stopped: stopping is decided at fixed steps, by the weights alone.
+// one that was never stopped: stopping is decided at fixed steps, by the weights alone. An interruption
+// (ckks/base/interruption.h) is obeyed after the step that runs, whose state is saved.
 #pragma once
 
 #include <functional>
@@ -49,7 +50,7 @@ std::string describe_training(const attention::ModelWeights& initial, const Data
 
 // Trains `initial` on the source. Throws Diverged (with the step and the layer), or psm::Error if a state
 // cannot be saved, both with the last state that was, or if the state file is damaged or of another
-// training.
+// training; Interrupted once the state is saved.
 LoopResult run_training(const attention::ModelWeights& initial, const DataSource& source,
                         const TrainerOptions& training, const LoopOptions& loop);
 

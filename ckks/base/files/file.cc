@@ -71,6 +71,22 @@ void remove_abandoned(const std::string& path) {
   }
 }
 
+// Where a file of this name lies: behind symbolic links.
+std::string behind_links(std::string path) {
+  constexpr int kMostLinks = 40;
+  std::error_code failed;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const std::filesystem::path target = std::filesystem::read_symlink(path, failed);
+    if (failed) break;  // no link
+    path = (std::filesystem::path(path).parent_path() / target).string();
+  }
+  return path;
+}
+
+Error cannot_write(const std::string& path, const std::string& why) {
+  return Error("cannot write " + path + ": " + why);
+}
+
 }  // namespace
 
 std::string resolve_user_path(const std::string& path) {
@@ -92,24 +108,27 @@ std::string read_file(const std::string& path, uint64_t max_bytes) {
   return content;
 }
 
-AtomicFile::AtomicFile(const std::string& path, Access access)
-    : path_(path), must_last_(access == Access::kOwnerOnly) {
-  if (std::filesystem::is_directory(path)) throw Error(message("cannot write ", path, ": it is a folder"));
+AtomicFile::AtomicFile(const std::string& path, Kind kind)
+    : path_(behind_links(path)), must_last_(kind == Kind::kSecret) {
   if (path.empty()) throw Error("cannot write a file without a name; give it one");
-  remove_abandoned(path);
+  std::error_code failed;
+  const std::filesystem::file_status there = std::filesystem::status(path, failed);
+  if (there.type() == std::filesystem::file_type::none) throw cannot_write(path, failed.message());
+  if (std::filesystem::is_directory(there)) throw cannot_write(path, "it is a folder; name a file");
+  if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+    throw cannot_write(path, "it is a device, a pipe or a socket; name a file");
+  remove_abandoned(path_);
   int descriptor;
   do {
     // Drawn at random: processes of several machines or containers may write here, and share their numbers.
     const uint64_t number = PublicSeedSource().identifier();
-    temporary_ = path + kTemporary + hex(&number, sizeof number);
-    descriptor = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                        access == Access::kOwnerOnly ? 0600 : 0644);
-    if (descriptor < 0) throw Error(message("cannot write ", path, ": ", std::strerror(errno)));
+    temporary_ = path_ + kTemporary + hex(&number, sizeof number);
+    descriptor = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor < 0) throw cannot_write(path, std::strerror(errno));
   } while (!lock(descriptor));
   file_ = ::fdopen(descriptor, "w+b");
   PSM_CHECK(file_ != nullptr, std::strerror(errno));
-  // A secret passes through no buffer that nobody wipes.
-  if (access == Access::kOwnerOnly) std::setvbuf(file_, nullptr, _IONBF, 0);
+  if (kind == Kind::kSecret) std::setvbuf(file_, nullptr, _IONBF, 0);
 }
 
 AtomicFile::~AtomicFile() {
@@ -168,6 +187,21 @@ void write_file(const std::string& path, std::string_view content) {
   AtomicFile file(path);
   file.write(content);
   file.commit();
+}
+
+void require_writable_folder(const std::string& path) {
+  if (path.empty()) throw Error("cannot write to a folder without a name; give it one");
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  fs::path there = fs::absolute(path);
+  while (fs::status(there, failed).type() == fs::file_type::not_found && there.has_relative_path())
+    there = there.parent_path();
+  if (!fs::is_directory(there, failed)) throw cannot_write(path, there.string() + " is no folder");
+  try {
+    AtomicFile probe((there / ".writable").string());
+  } catch (const Error& error) {
+    throw cannot_write(path, error.what());
+  }
 }
 
 }  // namespace psm

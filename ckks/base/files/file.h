@@ -18,15 +18,18 @@ std::string resolve_user_path(const std::string& path);
 // The whole file, a regular one; refuses one that is larger than `max_bytes` before it is read.
 std::string read_file(const std::string& path, uint64_t max_bytes);
 
-// Writes to a temporary file beside `path` (PATH.part-NUMBER, drawn at random) and renames it on commit().
+// Writes to a temporary file beside `path` (PATH.part-NUMBER, drawn at random) and renames it on commit(). Every file is
+// its owner's alone: prompts, answers and keys say more than their writer thinks. Symbolic links are followed and
+// stay. A folder, device, pipe or socket is refused, for a rename would put a file in its place.
 // Destroyed without commit() (an exception), it removes the temporary file. One that a killed process left
 // behind goes when the next process writes to `path`: a living writer holds a lock on its own (on one machine;
 // file systems without locks keep such files). What stood at `path` before stays as it was either way.
 class AtomicFile {
  public:
-  enum class Access { kDefault, kOwnerOnly };
+  // Secrets, and records of what was spent, pass through no buffer that nobody wipes.
+  enum class Kind { kDefault, kSecret };
 
-  explicit AtomicFile(const std::string& path, Access access = Access::kDefault);
+  explicit AtomicFile(const std::string& path, Kind kind = Kind::kDefault);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -39,8 +42,7 @@ class AtomicFile {
   void rewrite(uint64_t position, const void* data, size_t bytes);
   uint64_t size() const { return size_; }
   // Flushes to the disk, puts the file in its place, and flushes its name to the disk. Where a system cannot
-  // do the last, owners' files (secrets, and records of what was spent) throw Error; others are as lasting as
-  // it makes them.
+  // do the last, secret files throw Error; others are as lasting as it makes them.
   void commit();
 
  private:
@@ -56,5 +58,8 @@ class AtomicFile {
 bool is_unfinished(const std::string& name);
 
 void write_file(const std::string& path, std::string_view content);
+
+// Throws Error unless files could be written to the folder, which need not be there yet. Makes nothing.
+void require_writable_folder(const std::string& path);
 
 }  // namespace psm

@@ -125,14 +125,55 @@ TEST_CASE("a file's content is on the disk before its name is, and then the name
   CHECK(synced[1].files_named_file == 1);
 }
 
-TEST_CASE("a secret file is its owner's alone") {
-  const std::string path = scratch("secret");
-  AtomicFile file(path, AtomicFile::Access::kOwnerOnly);
-  file.write("s");
-  file.commit();
-  struct stat status;
-  REQUIRE(stat(path.c_str(), &status) == 0);
-  CHECK((status.st_mode & 0777) == 0600);
+TEST_CASE("a file is its owner's alone, whatever stood in its place") {
+  const std::string path = scratch("own");
+  for (const AtomicFile::Kind kind : {AtomicFile::Kind::kDefault, AtomicFile::Kind::kSecret}) {
+    AtomicFile file(path, kind);
+    file.write("s");
+    file.commit();
+    struct stat status;
+    REQUIRE(stat(path.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+    REQUIRE(chmod(path.c_str(), 0644) == 0);
+  }
+}
+
+TEST_CASE("links are followed and stay, and no file takes the place of a pipe") {
+  namespace fs = std::filesystem;
+  const fs::path folder = scratch("links");
+  fs::create_directories(folder / "elsewhere");
+  write_file(folder / "elsewhere/file", "old");
+  fs::create_symlink("elsewhere/file", folder / "link");
+  fs::create_symlink("link", folder / "second");
+  fs::create_symlink(folder / "elsewhere/fresh", folder / "dangling");
+  for (const auto& [name, target] : {std::pair("second", "file"), {"dangling", "fresh"}}) {
+    write_file(folder / name, name);
+    CHECK(fs::is_symlink(folder / name));
+    CHECK(read_file(folder / "elsewhere" / target, 100) == name);
+  }
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(std::distance(fs::directory_iterator(folder / "elsewhere"), {}) == 2);
+  fs::create_symlink("loop", folder / "loop");
+  CHECK_THROWS_AS(write_file(folder / "loop", ""), Error);
+
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  fs::create_symlink("pipe", folder / "to_pipe");
+  for (const char* name : {"pipe", "to_pipe"}) {
+    CHECK_THROWS_WITH_AS(write_file(folder / name, "text"),
+                         doctest::Contains("it is a device, a pipe or a socket"), Error);
+    CHECK(fs::is_fifo(folder / name));
+  }
+  CHECK(fs::is_symlink(folder / "to_pipe"));
+}
+
+TEST_CASE("a folder that could be made and written to is known before it is made") {
+  const std::string folder = scratch("outputs");
+  require_writable_folder(folder + "/a/b");
+  CHECK_FALSE(std::filesystem::exists(folder));
+  write_file(folder, "a file");
+  CHECK_THROWS_AS(require_writable_folder(folder), Error);
+  CHECK_THROWS_AS(require_writable_folder(folder + "/a"), Error);
+  CHECK_THROWS_AS(require_writable_folder("/proc/nowhere/at/all"), Error);
 }
 
 TEST_CASE("missing files, folders, what is no file and files that are too large are refused") {

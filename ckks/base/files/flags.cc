@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -11,9 +12,13 @@
 
 #include "ckks/base/core_dumps.h"
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/interruption.h"
 
 namespace psm {
 namespace {
+
+constexpr char kVersion[] = "powersoftmax 0.1.0\n";  // as in MODULE.bazel, which no program reads
 
 // Levenshtein distance: insertions, deletions and substitutions between two words.
 size_t edit_distance(const std::string& a, const std::string& b) {
@@ -45,6 +50,44 @@ Number parse_number(const std::string& name, const std::string& text, Number lo,
 
 std::string shown(double value) { return message(value); }
 
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code failed;  // where neither is there
+  return a == b || std::filesystem::equivalent(a, b, failed);
+}
+
+// The exit code once what was printed has left the process.
+int with_output_written(int code) {
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout)) return code;
+  std::fprintf(
+      stderr,
+      "error: standard output did not take all of the answer: its disk is full, or its reader is gone\n");
+  return code == 0 ? 1 : code;
+}
+
+int exit_code_of(const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const Interrupted& stopped) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "interrupted: %s\n", stopped.what());
+    return end_by_interruption();
+  } catch (const Error& error) {
+    std::fflush(stdout);
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return error.exit_code();
+  } catch (const std::filesystem::filesystem_error& error) {
+    // A folder that cannot be made or a path that cannot be looked at: what the user named.
+    std::fprintf(stderr, "error: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "error: out of memory\n");
+    return 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+}
+
 }  // namespace
 
 Flags::Flags(std::string usage, std::string description)
@@ -59,6 +102,14 @@ void Flags::add(const std::string& name, const std::string& help, const std::str
 const std::string& Flags::text(const std::string& name, const std::string& value, const std::string& help) {
   std::string& slot = texts_.emplace_back(value);
   add(name, help, value, false, [&slot](const std::string& text) { slot = text; });
+  flags_.back().text = &slot;
+  return slot;
+}
+
+const std::string& Flags::output(const std::string& name, const std::string& help, Output kind,
+                                 const std::string& value) {
+  const std::string& slot = text(name, value, help);
+  flags_.back().output = kind;
   return slot;
 }
 
@@ -116,6 +167,10 @@ void Flags::parse(int argc, char** argv) {
     std::string word = argv[i];
     if (word == "--help" || word == "-h") {
       std::fputs(help().c_str(), stdout);
+      std::exit(with_output_written(0));
+    }
+    if (word == "--version") {
+      std::fputs(kVersion, stdout);
       std::exit(0);
     }
     if (word.rfind("--", 0) != 0) {
@@ -158,6 +213,20 @@ void Flags::parse(int argc, char** argv) {
     flag->given = true;
   }
   if (words_.size() < words_min_) throw Error(message("missing ", words_name_, ": ", words_help_));
+  for (const Flag& flag : flags_) {
+    if (flag.output && (flag.given || !flag.text->empty())) check_output(flag);
+  }
+}
+
+void Flags::check_output(const Flag& flag) const {
+  const std::string path = resolve_user_path(*flag.text);
+  for (const Flag& other : flags_) {
+    if (&other != &flag && other.given && other.text && same_file(path, resolve_user_path(*other.text)))
+      throw Error(message("--", flag.name, " and --", other.name, " are the same, ", *flag.text, "; give --",
+                          flag.name, " another name"));
+  }
+  if (flag.output == Output::kFile) AtomicFile probe(path);
+  if (flag.output == Output::kFolder) require_writable_folder(path);
 }
 
 std::string Flags::help() const {
@@ -168,29 +237,14 @@ std::string Flags::help() const {
     if (!flag.shown_default.empty()) out += " (default " + flag.shown_default + ")";
     out += "\n";
   }
-  return out + "  --help\n        prints this\n";
+  return out + "  --help\n        prints this\n  --version\n        prints the version\n";
 }
 
 int run_command(const std::function<int()>& body) {
   // Who reads a pipe or a file sees lines as they come, as on a terminal.
   std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
-  try {
-    return body();
-  } catch (const Error& error) {
-    std::fflush(stdout);
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return error.exit_code();
-  } catch (const std::filesystem::filesystem_error& error) {
-    // A folder that cannot be made or a path that cannot be looked at: what the user named.
-    std::fprintf(stderr, "error: cannot use %s: %s\n", error.path1().c_str(), error.code().message().c_str());
-    return 2;
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "error: out of memory\n");
-    return 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-    return 1;
-  }
+  std::signal(SIGPIPE, SIG_IGN);
+  return with_output_written(exit_code_of(body));
 }
 
 int run_secret_command(const std::function<int()>& body) {

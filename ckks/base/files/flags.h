@@ -5,6 +5,9 @@
 //     const int& threads = flags.integer("threads", 2, 1, 256, "threads to compute with");
 //     flags.parse(argc, argv);           // prints help and exits 0 on --help
 //
+// Flags that name what a command writes are declared as output(); parse() refuses one that could not be written, and
+// one that names what another flag names, before any work begins.
+//
 // Accepts --name value and --name=value; a truth flag alone means true, --no-name means false. Anything
 // unknown, malformed or out of range throws psm::Error that names the flag (and the nearest known one).
 #pragma once
@@ -12,6 +15,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +27,9 @@ class Flags {
 
   // The references stay valid while the Flags live and hold the parsed values after parse().
   const std::string& text(const std::string& name, const std::string& value, const std::string& help);
+  enum class Output { kFile, kFolder, kFileOrFolder };
+  const std::string& output(const std::string& name, const std::string& help, Output kind = Output::kFile,
+                            const std::string& value = "");
   const int64_t& integer(const std::string& name, int64_t value, int64_t lo, int64_t hi,
                          const std::string& help);
   const double& number(const std::string& name, double value, double lo, double hi, const std::string& help);
@@ -41,11 +48,14 @@ class Flags {
     std::string name, help, shown_default;
     bool is_truth = false, given = false;
     std::function<void(const std::string&)> assign;
+    const std::string* text = nullptr;  // where the value is, if it is one
+    std::optional<Output> output = {};
   };
   Flag* find(const std::string& name);
   const Flag* find(const std::string& name) const;
   void add(const std::string& name, const std::string& help, const std::string& shown_default, bool is_truth,
            std::function<void(const std::string&)> assign);
+  void check_output(const Flag& flag) const;
 
   std::string usage_, description_;
   std::deque<Flag> flags_;
@@ -58,7 +68,9 @@ class Flags {
   size_t words_min_ = 0, words_max_ = 0;
 };
 
-// Runs a command's main function: prints "error: ..." for an exception and returns the exit code.
+// Runs a command's main function: prints "error: ..." for an exception and returns the exit code, 1 where standard output
+// did not take all that was written. A pipe that nobody reads any more does not end the command: its files are
+// written. An interruption (ckks/base/interruption.h) is said, and ends the process by its signal.
 int run_command(const std::function<int()>& body);
 // The same for a command that holds a secret (ckks/base/core_dumps.h).
 int run_secret_command(const std::function<int()>& body);

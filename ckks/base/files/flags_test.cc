@@ -1,10 +1,21 @@
 #include "ckks/base/files/flags.h"
 
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
 #include <initializer_list>
+#include <iostream>
 #include <string>
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/interruption.h"
 #include "doctest/doctest.h"
 
 namespace psm {
@@ -16,6 +27,8 @@ struct Command {
   const int64_t& threads = flags.integer("threads", 2, 1, 64, "threads");
   const double& rate = flags.number("rate", 0.5, 0, 1, "a rate");
   const bool& fast = flags.truth("fast", true, "be fast");
+  const std::string& out = flags.output("out", "a file");
+  const std::string& folder = flags.output("folder", "a folder", Flags::Output::kFolder);
 
   void parse(std::vector<std::string> words) {
     words.insert(words.begin(), "command");
@@ -45,17 +58,115 @@ TEST_CASE("values follow after a space or an equals sign, truths may be negated"
   CHECK(command.flags.given("model"));
 }
 
-TEST_CASE("bad command lines are refused with one line that names the flag") {
-  const auto refusal = [](std::vector<std::string> words) -> std::string {
-    Command command;
-    try {
-      command.parse(std::move(words));
-    } catch (const Error& error) {
-      CHECK(error.exit_code() == 2);
-      return error.what();
-    }
-    return "accepted";
+std::string refusal(std::vector<std::string> words) {
+  Command command;
+  try {
+    command.parse(std::move(words));
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == 2);
+    return error.what();
+  }
+  return "accepted";
+}
+
+// The status and the standard error of a process that runs this command, its standard output going to `out`.
+struct Ended {
+  int status;
+  std::string err;
+};
+Ended run_in_process(const char* out, const std::function<int()>& body) {
+  const std::string err = std::string(std::getenv("TEST_TMPDIR")) + "/err";
+  std::cout.flush();  // what doctest printed is not the child's to print
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    dup2(open(out, O_WRONLY), STDOUT_FILENO);
+    _exit(run_command(body));
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  return {status, read_file(err, 1000)};
+}
+
+TEST_CASE("outputs that could not be written, or are inputs too, are refused before work begins") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(std::getenv("TEST_TMPDIR")) / "outputs";
+  fs::create_directory(folder);
+  const std::string file = folder / "file", link = folder / "link", fresh = folder / "fresh";
+  write_file(file, "a model");
+  fs::create_symlink(file, link);
+  CHECK(refusal({"--out", fresh, "--folder", fresh + "s/more", "--model", file}) == "accepted");
+  CHECK(refusal({"--out", file}) == "accepted");
+  CHECK(std::distance(fs::directory_iterator(folder), {}) == 2);  // nothing was made
+  CHECK(refusal({"--out", folder}) == "cannot write " + folder.string() + ": it is a folder; name a file");
+  CHECK(refusal({"--out", fresh + "/file"}) == "cannot write " + fresh + "/file: No such file or directory");
+  CHECK(refusal({"--out", ""}) == "cannot write a file without a name; give it one");
+  CHECK(refusal({"--folder", file}) == "cannot write " + file + ": " + file + " is no folder");
+  CHECK(refusal({"--out", link, "--model", file}) ==
+        "--out and --model are the same, " + link + "; give --out another name");
+  CHECK(refusal({"--out", fresh, "--folder", fresh}) ==
+        "--out and --folder are the same, " + fresh + "; give --out another name");
+}
+
+TEST_CASE("an answer that standard output did not take is no success") {
+  const auto print = [](int code) {
+    return [code] {
+      std::puts("an answer");
+      return code;
+    };
   };
+  const Ended full = run_in_process("/dev/full", print(0));
+  CHECK(WEXITSTATUS(full.status) == 1);
+  CHECK(full.err.starts_with("error: standard output did not take all"));
+  CHECK(WEXITSTATUS(run_in_process("/dev/full", print(2)).status) == 2);
+  CHECK(WEXITSTATUS(run_in_process("/dev/full", [] {
+                      Command().parse({"--help"});
+                      return 0;
+                    }).status) == 1);
+  CHECK(WEXITSTATUS(run_in_process("/dev/null", print(0)).status) == 0);
+  const Ended closed = run_in_process("/dev/null", [] {
+    int ends[2];
+    if (pipe(ends) != 0 || close(ends[0]) != 0 || dup2(ends[1], STDOUT_FILENO) < 0) return 100;
+    std::puts("an answer");
+    std::fputs("went on\n", stderr);
+    return 0;
+  });
+  CHECK(WEXITSTATUS(closed.status) == 1);
+  CHECK(closed.err.starts_with("went on\nerror: standard output did not take all"));
+}
+
+TEST_CASE("an interruption that work looks for is said, and ends the process by its signal") {
+  for (const int signal : InterruptionWatch::kSignals) {
+    const Ended ended = run_in_process("/dev/null", [&] {
+      const InterruptionWatch watch, inner;
+      stop_if_interrupted("not yet");
+      std::raise(signal);
+      stop_if_interrupted("half is kept; go on");
+      return 0;
+    });
+    REQUIRE(WIFSIGNALED(ended.status));
+    CHECK(WTERMSIG(ended.status) == signal);
+    CHECK(ended.err == "interrupted: half is kept; go on\n");
+  }
+  const Ended second = run_in_process("/dev/null", [] {
+    const InterruptionWatch watch;
+    std::raise(SIGINT);
+    std::raise(SIGINT);
+    return 0;
+  });
+  CHECK(WIFSIGNALED(second.status));
+  CHECK(second.err.empty());
+  const Ended ignored = run_in_process("/dev/null", [] {
+    std::signal(SIGHUP, SIG_IGN);
+    const InterruptionWatch watch;
+    std::raise(SIGHUP);
+    return interrupted() ? 1 : 0;
+  });
+  CHECK(WEXITSTATUS(ignored.status) == 0);
+}
+
+TEST_CASE("bad command lines are refused with one line that names the flag") {
   CHECK(refusal({"--modle", "x"}) == "unknown flag --modle; did you mean --model?");
   CHECK(refusal({"--zzzel", "x"}) == "unknown flag --zzzel; see --help");
   CHECK(refusal({"--nothing-like-it"}) == "unknown flag --nothing-like-it; see --help");
@@ -73,7 +184,8 @@ TEST_CASE("bad command lines are refused with one line that names the flag") {
 TEST_CASE("help lists every flag with its default") {
   Command command;
   const std::string help = command.flags.help();
-  for (const char* text : {"--model", "--threads", "(default 2)", "--rate", "--fast", "--help"}) {
+  for (const char* text :
+       {"--model", "--threads", "(default 2)", "--rate", "--fast", "--help", "--version"}) {
     CHECK(help.find(text) != std::string::npos);
   }
 }

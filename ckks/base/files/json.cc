@@ -11,9 +11,12 @@
 namespace psm {
 namespace {
 
+constexpr char32_t kReplacement = 0xFFFD;  // Unicode's, for what is no character
+
 void write_string(std::string& out, std::string_view text) {
   out += '"';
-  for (const char c : text) {
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
     switch (c) {
       case '"':
         out += "\\\"";
@@ -36,8 +39,11 @@ void write_string(std::string& out, std::string_view text) {
           std::snprintf(escape, sizeof escape, "\\u%04x",
                         static_cast<unsigned>(static_cast<unsigned char>(c)));
           out += escape;
+        } else if (const int bytes = utf8_at(text, at).bytes; bytes == 0) {
+          append_utf8(out, kReplacement);
         } else {
-          out += c;
+          out += text.substr(at, static_cast<size_t>(bytes));
+          at += static_cast<size_t>(bytes) - 1;
         }
     }
   }
@@ -59,6 +65,8 @@ class Parser {
 
  private:
   [[noreturn]] void refuse(const char* why) const {
+    if (at_ >= text_.size())
+      throw Error(message(what_, " ends early, after ", text_.size(), " bytes; copy or write it again"));
     throw Error(message(what_, ": not valid JSON at byte ", at_, ": ", why));
   }
 
@@ -71,9 +79,10 @@ class Parser {
   }
 
   bool accept(std::string_view word) {
-    if (text_.substr(at_, word.size()) != word) return false;
-    at_ += word.size();
-    return true;
+    const std::string_view here = text_.substr(at_, word.size());
+    const bool accepted = here == word;
+    if (accepted || word.starts_with(here)) at_ += here.size();  // the text may end inside of the word
+    return accepted;
   }
 
   Json parse_value(int depth) {
@@ -157,11 +166,17 @@ class Parser {
     std::string out;
     for (;;) {
       if (at_ >= text_.size()) refuse("a string does not end");
-      const char c = text_[at_++];
+      const int bytes = utf8_at(text_, at_).bytes;
+      if (bytes == 0) {
+        if (text_.find('"', at_) == text_.npos) at_ = text_.size();  // cut off inside of a character
+        refuse("a string is not UTF-8");
+      }
+      const char c = text_[at_];
+      at_ += static_cast<size_t>(bytes);
       if (c == '"') return out;
       if (static_cast<unsigned char>(c) < 0x20) refuse("a control character in a string");
       if (c != '\\') {
-        out += c;
+        out += text_.substr(at_ - static_cast<size_t>(bytes), static_cast<size_t>(bytes));
         continue;
       }
       const char escape = peek();

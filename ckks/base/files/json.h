@@ -48,7 +48,8 @@ class Json {
   Json& operator[](std::string_view key);
   void push_back(Json value);  // a null value becomes an array first
 
-  // Numbers with as many digits as bring the same double back; NaN and infinities are written as null.
+  // Numbers with as many digits as bring the same double back; NaN and infinities are written as null. Bytes of a
+  // string that are no UTF-8 become U+FFFD.
   std::string dump(int indent = 2) const;
 
  private:
@@ -64,8 +65,8 @@ struct JsonLimits {
   uint64_t max_values = uint64_t{1} << 17;
 };
 
-// Throws Error "WHAT: not valid JSON at byte K: ...". Refuses duplicate members, trailing text, invalid UTF-8
-// escapes.
+// Throws Error "WHAT: not valid JSON at byte K: ...", or "WHAT ends early ..." on the beginning of a text. Refuses
+// duplicate members, trailing text and strings that are not UTF-8.
 Json parse_json(std::string_view text, std::string_view what, JsonLimits limits = {});
 
 }  // namespace psm

@@ -54,6 +54,27 @@ TEST_CASE("text that is not JSON is refused with its place") {
                        "file.json: not valid JSON at byte 4: expected a value", Error);
 }
 
+TEST_CASE("a string that is not UTF-8 is refused as a key and as a value, and none is written") {
+  for (const char* text : {"{\"a\xffz\": 1}", "{\"a\": \"\xc3\"}", "[\"\xed\xa0\x80\"]"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(parse_json(text, "file.json"), doctest::Contains("a string is not UTF-8"), Error);
+  }
+  CHECK_THROWS_WITH_AS(parse_json("{\"a\xffz\": 1}", "file.json"),
+                       "file.json: not valid JSON at byte 3: a string is not UTF-8", Error);
+  CHECK(Json("a\xff\xc3\xa9").dump() == "\"a\xef\xbf\xbd\xc3\xa9\"");
+}
+
+TEST_CASE("the beginning of a text ends early, wherever it is cut") {
+  const std::string text = R"({"a": [true, false, null, -1.5e3, "\u00e9\ud83d\ude00)"
+                           "\xc3\xa9\"]}";
+  CHECK(parse_json(text, "file.json").is_object());
+  for (size_t bytes = 0; bytes < text.size(); ++bytes) {
+    CAPTURE(bytes);
+    CHECK_THROWS_WITH_AS(parse_json(text.substr(0, bytes), "file.json"),
+                         doctest::Contains("file.json ends early, after "), Error);
+  }
+}
+
 TEST_CASE("nesting, size and the number of values are limited") {
   CHECK_THROWS_AS(parse_json(std::string(100, '['), "test"), Error);
   CHECK_THROWS_AS(parse_json("[1,2,3]", "test", {.max_bytes = 3, .max_depth = 8}), Error);

@@ -1,8 +1,9 @@
 #include "ckks/base/testing/shared_data.h"
 
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
+
+#include "ckks/base/testing/skip.h"
 
 namespace psm {
 
@@ -14,7 +15,7 @@ std::optional<std::string> shared_data(const std::string& name) {
     folder = folder.parent_path();
   const std::filesystem::path path = folder.parent_path() / "shared" / "data" / name;
   if (std::filesystem::is_regular_file(path, error)) return path.string();
-  std::printf("skipped: ../shared/data/%s is missing\n", name.c_str());
+  say_skipped("../shared/data/" + name + " is missing");
   return std::nullopt;
 }
 

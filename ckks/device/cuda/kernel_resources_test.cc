@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ckks/base/testing/runfile.h"
+#include "ckks/base/testing/skip.h"
 #include "ckks/device/programs/all_programs.h"
 #include "doctest/doctest.h"
 
@@ -16,10 +17,7 @@ namespace {
 
 TEST_CASE("kernels take at most 80 registers and spill none") {
   const std::string path = runfile("ckks/device/cuda/kernels.resources");
-  if (!std::filesystem::exists(path)) {
-    std::printf("skipped: no CUDA toolkit compiled the kernels here\n");
-    return;
-  }
+  if (!std::filesystem::exists(path)) return say_skipped("no CUDA toolkit compiled the kernels here");
   std::ifstream file(path);
   const std::regex entry("Compiling entry function '([^']+)'"), spill("([0-9]+) bytes spill stores"),
       used("Used ([0-9]+) registers");

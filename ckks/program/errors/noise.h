@@ -6,13 +6,14 @@
 //
 //   own          what the instruction that makes the value adds by itself: TwinOptions::noise_std
 //   accumulated  own, and what comes in with the arguments, as if all errors were independent:
-//                    x + y            e_x^2 + e_y^2
+//                    x + y            e_x^2 + e_y^2              (x + x: 4 e_x^2)
 //                    x y              |x|^2 e_y^2 + |y|^2 e_x^2          (x^2: 4 |x|^2 e_x^2)
 //                    sum_t w rot(x)   sum_t |w|^2 e_x^2
 //                    p(x)             mean p'(x)^2 e_x^2
 //                    bootstrap        e_x^2 + its own
 //                with root mean square sizes |.|. Errors that reach a value on several ways are not
-//                independent; running the twin with the own errors counts them exactly.
+//                independent; running the twin with the own errors counts them exactly. A bootstrap's error is no
+//                independent one either: EvalMod leaves a part of it that grows with the value.
 //
 // These are averages for ledgers and for judging results. They are no bounds, and nothing that protects a
 // secret may rest on them.

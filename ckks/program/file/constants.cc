@@ -25,12 +25,16 @@ template <typename Tables, typename Constants, typename Runs>
 void describe_table(Tables& tables, Constants& constants, Runs& runs) {
   list(tables, runs, 16,
        [&](auto& run) { tables.number(run.place), tables.number(run.first), tables.number(run.count); });
-  list(tables, constants, 34, [&](auto& c) {
+  list(tables, constants, 58, [&](auto& c) {
     tables.number(c.first_run), tables.number(c.runs), tables.number(c.log2_period);
     auto kind = static_cast<uint8_t>((c.real ? kReal : 0) | (c.wide ? kDoubles : 0));
     tables.number(kind);
-    if constexpr (Tables::kReads) c.real = (kind & kReal) != 0, c.wide = (kind & kDoubles) != 0;
-    tables.number(c.checksum), tables.number(c.max_abs), tables.number(c.mean_square);
+    if constexpr (Tables::kReads) {
+      if (kind > (kReal | kDoubles)) tables.refuse("it has a constant of an unknown kind; compile it again");
+      c.real = (kind & kReal) != 0, c.wide = (kind & kDoubles) != 0;
+    }
+    for (auto& byte : c.checksum) tables.number(byte);
+    tables.number(c.max_abs), tables.number(c.mean_square);
   });
 }
 
@@ -75,20 +79,24 @@ uint64_t ConstantTable::bytes(uint32_t index) const {
 void ConstantTable::read(uint32_t index, std::span<ckks::Complex> one_period) const {
   const Constant& constant = constants_[index];
   const bool checked = is_checked(index);
+  const double bound = constant.max_abs * (1 + 1e-12);
+  bool fits = true;
   uint8_t scratch[16 * kRunSlots];
-  uint64_t checksum = 0;
+  Sha256 sum;
   std::fill(one_period.begin(), one_period.end(), ckks::Complex(0));
   for (uint32_t r = 0; r < constant.runs; ++r) {
     const ConstantRun& run = runs_[constant.first_run + r];
     const size_t size = run.count * constant.entry_bytes();
     const uint8_t* bytes = bytes_of(run, size, scratch);
-    if (!checked) checksum = checksum64(bytes, size, checksum);
+    if (!checked) sum.update(bytes, size);
     for (uint32_t i = 0; i < run.count; ++i) {
       const double re = get_entry(bytes, constant.wide);
-      one_period[run.first + i] = {re, constant.real ? 0 : get_entry(bytes, constant.wide)};
+      const double im = constant.real ? 0 : get_entry(bytes, constant.wide);
+      fits = fits && (checked || std::hypot(re, im) <= bound);  // no NaN does
+      one_period[run.first + i] = {re, im};
     }
   }
-  if (!checked) check(index, checksum);
+  if (!checked) check(index, sum.digest(), fits);
 }
 
 ConstantWriter::ConstantWriter(AtomicFile& file) : file_(file), begin_(file.size()) {}
@@ -107,6 +115,7 @@ uint32_t ConstantWriter::index_of_values(std::span<const ckks::Complex> values) 
   }
   constant.first_run = static_cast<uint32_t>(runs_.size());
   std::vector<uint8_t> bytes, entry;
+  Sha256 sum;
   for (size_t first = 0; first < values.size();) {
     if (values[first] == 0.0) {
       ++first;
@@ -126,13 +135,14 @@ uint32_t ConstantWriter::index_of_values(std::span<const ckks::Complex> values) 
       constant.max_abs = std::max(constant.max_abs, std::hypot(re, im));
       constant.mean_square += re * re + im * im;
     }
-    constant.checksum = checksum64(bytes.data(), bytes.size(), constant.checksum);
+    sum.update(bytes.data(), bytes.size());
     const ConstantRun run = run_of(bytes, first, last - first);
     wire::put(entry, run.place), wire::put(entry, run.first), wire::put(entry, run.count);
     runs_.push_back(run);
     first = last;
   }
   constant.mean_square /= static_cast<double>(values.size());
+  constant.checksum = sum.digest();
   constant.runs = static_cast<uint32_t>(runs_.size()) - constant.first_run;
   wire::put(entry, constant.log2_period), wire::put(entry, constant.real), wire::put(entry, constant.wide);
 
@@ -183,7 +193,7 @@ const uint8_t* ConstantWriter::bytes_of(const ConstantRun& run, size_t bytes, ui
 void ConstantWriter::write(TableWriter& tables) const { describe_table(tables, constants_, runs_); }
 
 MappedFile::MappedFile(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait
   struct stat status;
   if (descriptor < 0 || fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
     const std::string why = descriptor < 0 ? std::strerror(errno) : "it is no regular file";
@@ -204,13 +214,15 @@ MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_
                                  TableReader& table, std::string name)
     : file_(std::move(file)), begin_(begin), name_(std::move(name)) {
   describe_table(table, constants_, runs_);
+  uint64_t used = 0;  // runs of the constants before: a run that many had would be looked at many times
   for (const Constant& constant : constants_) {
     const auto refuse = [&](const char* why) {
       table.refuse(message("constant ", &constant - constants_.data(), " ", why, "; compile it again"));
     };
-    if (constant.log2_period > 24) refuse("has too long a period");
-    if (constant.first_run > runs_.size() || constant.runs > runs_.size() - constant.first_run)
-      refuse("has runs that are not there");
+    if (constant.log2_period > kMostLog2Period) refuse("has too long a period");
+    if (constant.first_run != used || constant.runs > runs_.size() - used)
+      refuse("has runs that are not its own");
+    used += constant.runs;
     uint64_t next = 0;  // the first slot that is free
     for (uint32_t r = 0; r < constant.runs; ++r) {
       const ConstantRun& run = runs_[constant.first_run + r];
@@ -221,8 +233,11 @@ MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_
       if (run.place > bytes || run.count * constant.entry_bytes() > bytes - run.place)
         refuse("has a run outside the section of constants");
     }
-    if (!std::isfinite(constant.max_abs) || !std::isfinite(constant.mean_square)) refuse("is not finite");
+    const double largest = constant.max_abs, mean = constant.mean_square;
+    if (!(largest >= 0 && std::isfinite(largest) && mean >= 0 && mean <= largest * largest * (1 + 1e-9)))
+      refuse("has a size that is none");
   }
+  if (used != runs_.size()) table.refuse("it has runs of no constant; compile it again");
   checked_ = std::make_unique<std::atomic<bool>[]>(constants_.size());
 }
 
@@ -230,10 +245,13 @@ const uint8_t* MappedConstants::bytes_of(const ConstantRun& run, size_t, uint8_t
   return file_->data() + begin_ + run.place;
 }
 
-void MappedConstants::check(uint32_t index, uint64_t checksum) const {
+void MappedConstants::check(uint32_t index, const Sha256::Digest& checksum, bool fits) const {
   if (checksum != constants_[index].checksum)
     throw Error(
         message(name_, "constant ", index, " is damaged (its checksum differs); copy the file again"));
+  if (!fits)
+    throw Error(
+        message(name_, "constant ", index, " has a value larger than its table says; compile it again"));
   checked_[index].store(true, std::memory_order_relaxed);
 }
 

@@ -20,11 +20,22 @@ constexpr uint32_t kVersion = 1;  // raised whenever a file that exists would be
 constexpr size_t kHeaderBytes = 128, kDigestAt = 64;
 constexpr uint64_t kConstantsAt = 4096;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+constexpr size_t kLongestText = 256;  // many instructions may share a label, and each has it in memory
 
 struct Header {
   uint64_t constants_bytes = 0, tables_bytes = 0;
   ProgramDigest digest{};
 
+  // Of a file of at least kConstantsAt bytes.
+  static Header of(const uint8_t* file) {
+    Header header;
+    const uint8_t* at = file + 24;
+    header.constants_bytes = wire::get<uint64_t>(at);
+    at = file + 40;
+    header.tables_bytes = wire::get<uint64_t>(at);
+    std::memcpy(header.digest.data(), file + kDigestAt, header.digest.size());
+    return header;
+  }
   uint64_t tables_at() const { return kConstantsAt + constants_bytes; }
   std::vector<uint8_t> bytes() const {
     std::vector<uint8_t> out(kMagic, kMagic + sizeof kMagic);
@@ -83,7 +94,7 @@ class Description {
   Description(Tables& tables, Parts& parts) : t_(tables), parts_(parts) {}
 
   void spec(ckks::ParameterSpec& s) {
-    t_.text(s.name);
+    text(s.name);
     for (int* number : {&s.log_n, &s.q0_bits, &s.stc_levels, &s.stc_bits, &s.compute_levels, &s.compute_bits,
                         &s.evalmod_levels, &s.evalmod_bits, &s.cts_levels, &s.cts_bits, &s.p_count, &s.p_bits,
                         &s.log_scale, &s.secret_hamming_weight, &s.encapsulation_hamming_weight})
@@ -92,7 +103,7 @@ class Description {
   }
 
   void labels() {
-    list(t_, parts_.labels, 4, [&](std::string& label) { t_.text(label); });
+    list(t_, parts_.labels, 4, [&](std::string& label) { text(label); });
   }
 
   void maps() {
@@ -111,18 +122,27 @@ class Description {
            [&](ckks::Series& series) { list(t_, series.coefficients, 8, [&](double& c) { t_.number(c); }); });
   }
 
+  void entries(std::vector<EntryPoint>& entries, size_t slots) {
+    list(t_, entries, 45, [&](EntryPoint& e) { entry(e, slots); });
+  }
+
+ private:
   void entry(EntryPoint& e, size_t slots) {
-    t_.text(e.name);
+    text(e.name);
     program(e.plan, slots);
     keys(e.keys);
-    t_.text(e.argument);
+    text(e.argument);
     t_.number(e.first);
     list(t_, e.by_argument, 4, [&](Constants& constants) {
       list(t_, constants, 12, [&](Instruction& i) { exchange(i, e.plan.program); });
     });
   }
-
- private:
+  // Names and labels are printed: one line of ASCII each.
+  void text(std::string& value) {
+    t_.text(value);
+    const bool plain = std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
+    if (!plain || value.size() > kLongestText) refuse("a name that is no short line of plain text");
+  }
   void integer(int& value) {
     auto number = static_cast<int32_t>(value);
     t_.number(number);
@@ -227,6 +247,7 @@ class Description {
       auto real = static_cast<uint8_t>(p.value_is_real[v]);
       uint64_t period = p.value_period[v], block = p.value_block[v];
       t_.number(real), t_.number(period), t_.number(block), level(plan.level[v]);
+      if (real > 1) refuse("a flag that is neither 0 nor 1");
       p.value_is_real[v] = static_cast<char>(real != 0);
       p.value_period[v] = static_cast<size_t>(period), p.value_block[v] = static_cast<size_t>(block);
     }
@@ -234,9 +255,9 @@ class Description {
     plan.argument_level.resize(p.instructions.size());
     for (ckks::Level& argument : plan.argument_level) level(argument);
     for (std::vector<NamedValue>* named : {&p.inputs, &p.outputs})
-      list(t_, *named, 8, [&](NamedValue& n) { t_.text(n.name), value(n.value); });
+      list(t_, *named, 8, [&](NamedValue& n) { text(n.name), value(n.value); });
     list(t_, p.checks, 28, [&](RangeCheck& check) {
-      value(check.value), t_.number(check.lo), t_.number(check.hi), t_.text(check.what);
+      value(check.value), t_.number(check.lo), t_.number(check.hi), text(check.what);
       plain(check.where);
     });
   }
@@ -248,11 +269,13 @@ class Description {
                                                                                 keys.galois_levels.end());
     list(t_, elements, 12, [&](auto& element) { t_.number(element.first), levels(element.second); });
     if constexpr (kReads) keys.galois_levels = {elements.begin(), elements.end()};
+    if (keys.galois_levels.size() != elements.size()) refuse("a key twice");
   }
   void levels(std::set<ckks::Level>& levels) {
     std::vector<ckks::Level> all(levels.begin(), levels.end());
     list(t_, all, 4, [&](ckks::Level& one) { level(one); });
     levels = {all.begin(), all.end()};
+    if (levels.size() != all.size()) refuse("a key twice");
   }
 
   // An instruction as a value of the argument has it: which one, and what differs.
@@ -264,16 +287,22 @@ class Description {
       place = static_cast<uint32_t>(own - program.instructions.begin());
     }
     t_.number(place);
-    if constexpr (kReads) {
-      if (place >= program.instructions.size()) refuse("a constant of an instruction that is not there");
-      i = program.instructions[place];
-    }
     plain(i.plain);
     list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
+    if constexpr (kReads) {
+      // No more is copied than the file has here: an instruction may be long, and have many constants.
+      const bool there = place < program.instructions.size();
+      const Instruction* const own = there ? &program.instructions[place] : nullptr;
+      if (!there || own->arguments.size() != 1 ||
+          own->results.size() != std::max<size_t>(1, i.offsets.size()))
+        refuse("a constant that fits no instruction");
+      i.opcode = own->opcode, i.label = own->label;
+      i.arguments = own->arguments, i.results = own->results;
+    }
   }
 
-  void refuse(const char* what) {
-    if constexpr (kReads) t_.refuse(message("it has ", what, "; compile it again"));
+  [[noreturn]] void refuse(const char* what) const {
+    t_.refuse(message("it has ", what, kReads ? "; compile it again" : ""));
   }
 
   Tables& t_;
@@ -322,7 +351,7 @@ ProgramDigest ProgramWriter::finish(ProgramFile& program) {
   TableWriter entries;
   Description<TableWriter> inner(entries, parts);
   const size_t slots = size_t{1} << (program.spec.log_n - 1);
-  list(entries, program.entries, 1, [&](EntryPoint& entry) { inner.entry(entry, slots); });
+  inner.entries(program.entries, slots);
 
   TableWriter tables;
   Description<TableWriter> outer(tables, parts);
@@ -347,45 +376,55 @@ ProgramDigest ProgramWriter::finish(ProgramFile& program) {
 ProgramFile read_program(const std::string& path) {
   const auto file = std::make_shared<const MappedFile>(path);
   const auto refuse = [&](const auto&... why) { throw Error(message("cannot read ", path, ": ", why...)); };
-  if (file->size() < kHeaderBytes || std::memcmp(file->data(), kMagic, sizeof kMagic) != 0)
+  if (file->size() < kConstantsAt || std::memcmp(file->data(), kMagic, sizeof kMagic) != 0)
     refuse("it is not a program; make one with bazel run //cmd:compile");
   const uint8_t* at = file->data() + sizeof kMagic;
   if (const auto version = wire::get<uint32_t>(at); version != kVersion)
     refuse("it is a program of version ", version, ", this is version ", kVersion, "; compile it again");
-  Header header;
-  at = file->data() + 24;
-  header.constants_bytes = wire::get<uint64_t>(at);
-  at = file->data() + 40;
-  header.tables_bytes = wire::get<uint64_t>(at);
-  std::memcpy(header.digest.data(), file->data() + kDigestAt, header.digest.size());
+  const Header header = Header::of(file->data());
   if (header.constants_bytes > file->size() || header.tables_bytes > file->size() ||
       header.tables_at() + header.tables_bytes != file->size())
     refuse("it was cut, or has grown; copy it again");
-  const std::vector<uint8_t> head = header.bytes();
+  std::vector<uint8_t> head = header.bytes();
+  head.resize(kConstantsAt);
   if (!std::equal(head.begin(), head.end(), file->data())) refuse("its header is damaged; copy it again");
-  const uint8_t* bytes = file->data() + header.tables_at();
-  if (digest_of(header, bytes, header.tables_bytes) != header.digest)
+  // A copy: what is read is what the digest was taken of, whoever writes to the file meanwhile.
+  const std::vector<uint8_t> bytes(file->data() + header.tables_at(), file->data() + file->size());
+  if (digest_of(header, bytes.data(), bytes.size()) != header.digest)
     refuse("it is damaged (its digest differs); copy it again");
 
   ProgramFile program;
   program.digest = header.digest;
-  TableReader tables(bytes, header.tables_bytes, message("cannot read ", path, ": "));
+  TableReader tables(bytes.data(), bytes.size(), message("cannot read ", path, ": "));
   Parts parts;
   Description<TableReader> description(tables, parts);
   description.spec(program.spec);
-  if (program.spec.log_n < 2 || program.spec.log_n > 17)
+  if (program.spec.log_n < 2 || program.spec.log_n > kMostLog2Period + 1)
     refuse("its ring has a degree of 2^", program.spec.log_n);
   std::string about;
   tables.text(about);
-  program.about = parse_json(about, path + ", about", {.max_bytes = about.size()});
+  // A value takes up to 256 bytes of memory.
+  program.about = parse_json(about, path + ", about",
+                             {.max_bytes = about.size(), .max_values = (1 << 13) + about.size() / 8});
   program.constants = std::make_shared<const MappedConstants>(file, kConstantsAt, header.constants_bytes,
                                                               tables, message(path, ": "));
   parts.constants = program.constants.get();
   description.labels(), description.maps(), description.series();
   const size_t slots = size_t{1} << (program.spec.log_n - 1);
-  list(tables, program.entries, 1, [&](EntryPoint& entry) { description.entry(entry, slots); });
+  description.entries(program.entries, slots);
   if (!tables.at_end()) refuse("there is more in its tables than they say; compile it again");
   return program;
+}
+
+void seal_program(std::string& file) {
+  auto* const bytes = reinterpret_cast<uint8_t*>(file.data());
+  if (file.size() < kConstantsAt) return;
+  Header header = Header::of(bytes);
+  if (header.constants_bytes > file.size() - kConstantsAt) return;
+  header.tables_bytes = file.size() - header.tables_at();
+  header.digest = digest_of(header, bytes + header.tables_at(), header.tables_bytes);
+  const std::vector<uint8_t> head = header.bytes();
+  std::copy(head.begin(), head.end(), bytes);
 }
 
 }  // namespace psm::program

@@ -5,7 +5,7 @@
 //   constants   from byte 4,096: weights, masks (constants.h)
 //   tables      parameters, entry points with their instructions and levels, transforms, series, the table of constants
 //
-// The digest is SHA-256 over the header's other bytes and the tables. The tables hold a checksum of every constant, so
+// The digest is SHA-256 over the header's other bytes and the tables. The tables hold that of every constant, so
 // the digest names the whole file, although reading it takes a few MB only.
 //
 // Entry points are what the program can be asked for: a whole pass, or the pass over a prompt and one further token of
@@ -70,5 +70,8 @@ class ProgramWriter {
 // Throws Error where the file is not a program, damaged, or of another version. The tables' indices are within their
 // tables; whether the program makes sense is for verify() to say (ckks/program/verify).
 ProgramFile read_program(const std::string& path);
+
+// Makes a file's header and digest fit its tables, whatever they are: for tests, which forge files.
+void seal_program(std::string& file);
 
 }  // namespace psm::program

@@ -30,6 +30,7 @@ class TableWriter {
     bytes_.insert(bytes_.end(), value.begin(), value.end());
   }
   const std::vector<uint8_t>& bytes() const { return bytes_; }
+  [[noreturn]] void refuse(const std::string& why) const { throw Error("cannot write a program: " + why); }
 
  private:
   std::vector<uint8_t> bytes_;

@@ -1,5 +1,7 @@
 #include "ckks/program/planning/calibrate.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -13,28 +15,62 @@
 namespace psm::program {
 namespace {
 
-// Seconds of each call made within the budget, in ascending order.
-template <typename Call>
-std::vector<double> times_of_calls(double budget, const Call& call) {
-  using Clock = std::chrono::steady_clock;
-  call();  // first touch of memory
-  std::vector<double> times;
-  const auto start = Clock::now();
-  while (times.size() < 16 || std::chrono::duration<double>(Clock::now() - start).count() < budget) {
-    const auto begin = Clock::now();
-    call();
-    times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
-  }
-  std::sort(times.begin(), times.end());
-  return times;
+double processor_seconds(const rusage& usage) {
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// Seconds for one of the `limbs` that a call works on: by the shortest call, which is the one that other
-// processes disturbed least.
-template <typename Call>
-double seconds_for_limb(double budget, double limbs, const Call& call) {
-  return times_of_calls(budget, call).front() / limbs;
-}
+// Times calls, and counts how often other programs took the processor from one of our threads meanwhile.
+class Stopwatch {
+ public:
+  // Seconds of calls, in ascending order: by the clock of those that ran undisturbed. A budget without any is
+  // tried again, twice at most. Then they are the threads' shares of the processor time of all calls, which
+  // other programs change little.
+  template <typename Call>
+  std::vector<double> times_of_calls(double budget, const Call& call) {
+    using Clock = std::chrono::steady_clock;
+    const auto since = [](Clock::time_point begin) {
+      return std::chrono::duration<double>(Clock::now() - begin).count();
+    };
+    call();  // first touch of memory
+    std::vector<double> undisturbed, shares;
+    const auto start = Clock::now();
+    double elapsed = 0;
+    while (elapsed < budget || (elapsed < 3 * budget && (shares.size() < 16 || undisturbed.empty()))) {
+      rusage before, after;
+      getrusage(RUSAGE_SELF, &before);
+      const auto begin = Clock::now();
+      call();
+      const double seconds = since(begin);
+      getrusage(RUSAGE_SELF, &after);
+      const double processor = processor_seconds(after) - processor_seconds(before);
+      shares.push_back(processor / thread_count());
+      processor_seconds_ += processor;
+      if (after.ru_nivcsw == before.ru_nivcsw) undisturbed.push_back(seconds);
+      preemptions_ += static_cast<double>(after.ru_nivcsw - before.ru_nivcsw);
+      elapsed = since(start);
+    }
+    std::vector<double>& times = undisturbed.empty() ? shares : undisturbed;
+    std::sort(times.begin(), times.end());
+    return times;
+  }
+
+  // Seconds for one of the `limbs` that a call works on, by the shortest call.
+  template <typename Call>
+  double seconds_for_limb(double budget, double limbs, const Call& call) {
+    return times_of_calls(budget, call).front() / limbs;
+  }
+
+  bool machine_is_busy() const { return preemptions_ > kUsualPreemptions * processor_seconds_; }
+
+ private:
+  // A second of processor time, by what any machine does besides. Programs that share a processor change
+  // places every few milliseconds.
+  static constexpr double kUsualPreemptions = 50;
+  double processor_seconds_ = 0, preemptions_ = 0;
+};
 
 ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
   ckks::RnsPoly poly(ring, basis, ckks::Form::kNtt);
@@ -51,7 +87,8 @@ ckks::RnsPoly filled(const ckks::Ring& ring, ckks::Basis basis) {
 
 // What a rotation takes as a whole, and what its kernels alone would: the sum leaves out that digits and
 // results go through memory and that threads wait for each other. The middle one of `seconds` worth of calls.
-double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts, double seconds) {
+double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts, double seconds,
+                        Stopwatch& stopwatch) {
   const ckks::Ring& ring = context.ring();
   const ckks::Level level = context.compute_level();
   const ckks::Basis basis{level + 1, context.p_count(level)};
@@ -61,7 +98,7 @@ double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts
   const ckks::RnsPoly c0 = filled(ring, {level + 1, 0}), c1 = filled(ring, {level + 1, 0});
   const ckks::KeySwitcher switcher(context);
   const ckks::GaloisElement element = ckks::rotation_element(1, context.log_n());
-  const auto times = times_of_calls(
+  const auto times = stopwatch.times_of_calls(
       seconds, [&] { switcher.switch_key(c1, key, {.addend0 = &c0, .automorphism = element}); });
   Program program;
   program.slots = static_cast<size_t>(context.slots());
@@ -71,7 +108,7 @@ double whole_over_parts(const ckks::Context& context, const KernelSeconds& parts
 
 }  // namespace
 
-KernelSeconds calibrate(const ckks::Context& context, double seconds) {
+Calibration calibrate(const ckks::Context& context, double seconds) {
   const ckks::Ring& ring = context.ring();
   const ckks::Basis basis{ring.q_count(), context.p_count(context.max_level())};
   const auto limbs = static_cast<size_t>(basis.limbs());
@@ -86,6 +123,10 @@ KernelSeconds calibrate(const ckks::Context& context, double seconds) {
     parallel_for(0, limbs, [&](size_t j) { body(static_cast<int>(j)); });
   };
 
+  Stopwatch stopwatch;
+  const auto seconds_for_limb = [&](double budget, double limbs_of_call, const auto& call) {
+    return stopwatch.seconds_for_limb(budget, limbs_of_call, call);
+  };
   KernelSeconds result;
   auto set = [&](WorkKind kernel, double value) { result.seconds[static_cast<size_t>(kernel)] = value; };
   set(WorkKind::kNtt, seconds_for_limb(each, 2 * count, [&] {
@@ -160,9 +201,9 @@ KernelSeconds calibrate(const ckks::Context& context, double seconds) {
           }
         });
       }));
-  const double factor = whole_over_parts(context, result, each);
+  const double factor = whole_over_parts(context, result, each, stopwatch);
   for (double& kernel : result.seconds) kernel *= factor;
-  return result;
+  return {result, stopwatch.machine_is_busy()};
 }
 
 double encode_seconds_per_byte(const ckks::Context& context) {
@@ -171,7 +212,7 @@ double encode_seconds_per_byte(const ckks::Context& context) {
   const ckks::Level level = context.compute_level();
   const std::vector<std::complex<double>> values(static_cast<size_t>(context.slots()) / 8, {0.5, -0.25});
   std::vector<ckks::Plaintext> encoded(kPlaintexts);
-  const std::vector<double> times = times_of_calls(0.1, [&] {
+  const std::vector<double> times = Stopwatch().times_of_calls(0.1, [&] {
     parallel_for(0, kPlaintexts,
                  [&](size_t i) { encoded[i] = encoder.encode(values, level, context.scale(level), true); });
   });

@@ -8,8 +8,17 @@
 
 namespace psm::program {
 
-// Runs every kernel for about `seconds` / 8 on buffers larger than the caches, as the evaluator does.
-KernelSeconds calibrate(const ckks::Context&, double seconds = 2);
+struct Calibration {
+  KernelSeconds kernels;
+  // Whether other programs often took the processor. The seconds remain those of an idle machine, but rough.
+  bool busy = false;
+  // What to print after seconds predicted from these kernels.
+  const char* caveat() const { return busy ? " (rough: other programs keep this machine busy)" : ""; }
+};
+
+// Runs every kernel for about `seconds` / 8 on buffers larger than the caches, as the evaluator does; three
+// times as long where other programs disturb it.
+Calibration calibrate(const ckks::Context&, double seconds = 2);
 
 // Seconds for each byte of encoded plaintexts, with all threads: what a first pass pays beside a warm one,
 // where its memory has been touched (ckks/base/touched_memory.h).

@@ -1,5 +1,14 @@
 #include "ckks/program/planning/calibrate.h"
 
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <thread>
+#include <vector>
+
 #include "ckks/base/parallel.h"
 #include "doctest/doctest.h"
 
@@ -10,7 +19,8 @@ TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more
   set_thread_count(1);  // other processes on a machine of few cores would disturb what waits for all threads
   const ckks::Context small_context(ckks::insecure_leveled(11, 4)),
       large_context(ckks::insecure_leveled(13, 4));
-  const KernelSeconds small = calibrate(small_context, 0.5), large = calibrate(large_context, 0.5);
+  const KernelSeconds small = calibrate(small_context, 0.5).kernels,
+                      large = calibrate(large_context, 0.5).kernels;
   const auto of = [](const KernelSeconds& k, WorkKind kernel) {
     return k.seconds[static_cast<size_t>(kernel)];
   };
@@ -23,6 +33,34 @@ TEST_CASE("every kernel is timed, and an NTT of four times the degree takes more
     CHECK(of(*k, WorkKind::kKeyRead) >= 0);
   }
   CHECK(of(large, WorkKind::kNtt) > 2 * of(small, WorkKind::kNtt));
+}
+
+TEST_CASE("a machine that other programs keep busy is noticed, and changes the figures little") {
+  set_thread_count(1);
+  const ckks::Context context(ckks::insecure_leveled(13, 4));
+  const auto ntt = static_cast<size_t>(WorkKind::kNtt);
+  const double before = calibrate(context, 0.5).kernels.seconds[ntt];
+  std::vector<pid_t> others;
+  for (unsigned i = 0; i < 3 * std::thread::hardware_concurrency(); ++i) {
+    const pid_t other = fork();
+    REQUIRE(other >= 0);
+    if (other == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      volatile bool forever = true;
+      while (forever) {
+      }
+    }
+    others.push_back(other);
+  }
+  const Calibration busy = calibrate(context, 0.5);
+  for (const pid_t other : others) {
+    kill(other, SIGKILL);
+    waitpid(other, nullptr, 0);
+  }
+  CHECK(busy.busy);
+  CHECK(std::string(busy.caveat()).find("busy") != std::string::npos);
+  CHECK(busy.kernels.seconds[ntt] < 3 * before);
+  CHECK(before < 3 * busy.kernels.seconds[ntt]);
 }
 
 TEST_CASE("encoding takes a time for each byte that hardly depends on the ring") {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <cstdlib>
 #include <map>
 #include <set>
 #include <utility>
@@ -20,23 +22,41 @@ struct Ends {
   ckks::KeyRequest keys;
 };
 
+// What a forged file may ask for at most, over all of its entry points.
+constexpr size_t kMostCoefficients = 4096;  // of a series
+constexpr double kLargestCoefficient = 1024;
+constexpr size_t kMostWork = size_t{1} << 22;  // terms of transforms, coefficients of series
+constexpr size_t kMostKinds = 8;               // of bootstraps
+constexpr int32_t kMostValues = 1 << 20;       // of an argument
+
+// What the entry points of a file share.
+struct Shared {
+  std::map<ckks::BootstrapKind, Ends> bootstraps;
+  size_t work = 0;
+};
+
 class Verifier {
  public:
-  Verifier(const ckks::Context& context, EntryPoint& entry)
-      : context_(context), entry_(entry), plan_(entry.plan) {}
+  Verifier(const ckks::Context& context, EntryPoint& entry, Shared& shared)
+      : context_(context), entry_(entry), plan_(entry.plan), shared_(shared) {}
 
-  void run(std::map<ckks::BootstrapKind, Ends>& bootstraps) {
+  void run() {
     const Program& program = plan_.program;
     try {
       check_values();
+      for (size_t i = 0; i < program.instructions.size(); ++i) check_work(i);
       validate(program);
-      for (size_t i = 0; i < program.instructions.size(); ++i) check_instruction(i, bootstraps);
-      for (const NamedValue& input : program.inputs)
-        if (!inputs_.contains(input.value.id))
-          fail(message("input '", input.name, "' is no input instruction"));
-      if (inputs_.size() != program.inputs.size()) fail("it has inputs without a name");
+      plan_.keys = {};
+      for (size_t i = 0; i < program.instructions.size(); ++i) check_instruction(i);
+      std::set<int> named;
+      for (const NamedValue& input : program.inputs) named.insert(input.value.id);
+      if (named != inputs_ || named.size() != program.inputs.size())
+        fail("its inputs are not those that its instructions read, each under one name");
+      for (const RangeCheck& check : program.checks)
+        if (!std::isfinite(check.lo) || !std::isfinite(check.hi) || check.lo > check.hi)
+          fail(message("range check '", check.what, "' has no range"));
       check_arguments();
-      check_keys(bootstraps);
+      check_keys();
     } catch (const Error& error) {
       throw Error(message("entry point ", entry_.name, ": ", error.what()), error.kind());
     }
@@ -51,8 +71,13 @@ class Verifier {
 
   void check_values() const {
     const Program& program = plan_.program;
+    const size_t values = program.value_is_real.size();
     if (program.instructions.empty() || program.outputs.empty()) fail("it computes nothing");
-    for (size_t v = 0; v < plan_.level.size(); ++v) {
+    if (program.slots != static_cast<size_t>(context_.slots()) || plan_.level.size() != values ||
+        program.value_period.size() != values || program.value_block.size() != values ||
+        plan_.argument_level.size() != program.instructions.size())
+      fail("its parts do not fit one another");
+    for (size_t v = 0; v < values; ++v) {
       const auto fits = [&](size_t count) { return std::has_single_bit(count) && count <= program.slots; };
       if (!fits(program.value_period[v]) || !fits(program.value_block[v]) ||
           program.value_block[v] > program.value_period[v])
@@ -61,23 +86,34 @@ class Verifier {
     }
   }
 
-  ckks::Level level(Value value) const { return plan_.level[static_cast<size_t>(value.id)]; }
+  // Instructions may share a transform or a series, and each of them is looked at.
+  void check_work(size_t place) {
+    const Instruction& i = plan_.program.instructions[place];
+    if (i.opcode == Opcode::kLinear && i.linear) shared_.work += i.linear->terms.size();
+    if (i.opcode == Opcode::kSeries && i.series) {
+      if (i.series->coefficients.size() > kMostCoefficients)
+        fail(place, message("a series of ", i.series->coefficients.size(), " coefficients"));
+      shared_.work += i.series->coefficients.size();
+    }
+    if (shared_.work > kMostWork) fail(place, "its transforms and series have too many terms in all");
+  }
 
-  void check_instruction(size_t place, std::map<ckks::BootstrapKind, Ends>& bootstraps) {
+  ckks::Level level(Value value) const { return plan_.level[static_cast<size_t>(value.id)]; }
+  size_t period(Value value) const { return plan_.program.value_period[static_cast<size_t>(value.id)]; }
+
+  void check_instruction(size_t place) {
     const Instruction& i = plan_.program.instructions[place];
     const ckks::Level from = plan_.argument_level[place];
     if (i.opcode == Opcode::kRefresh) fail(place, "it was never planned");
     if (i.opcode == Opcode::kInput) inputs_.insert(i.results[0].id);
-    if (i.opcode == Opcode::kLinear) check_offsets(place, *i.linear);
-    if (i.opcode == Opcode::kSeries && i.series->coefficients.size() > kMostCoefficients)
-      fail(place, message("a series of ", i.series->coefficients.size(), " coefficients"));
-    if (from < 0 || from > context_.max_level()) fail(place, message("it computes at level ", from));
+    // Above lie the bootstrap's own levels.
+    if (from < 0 || from > context_.compute_level()) fail(place, message("it computes at level ", from));
     for (Value argument : i.arguments)
       if (level(argument) < from)
         fail(place, message("value ", argument.id, " has level ", level(argument), ", not ", from));
     ckks::Level highest = from - depth(i);
     if (i.opcode == Opcode::kBootstrap) {
-      const Ends& ends = ends_of(i.bootstrap, bootstraps);
+      const Ends& ends = ends_of(place);
       if (from != ends.entry) fail(place, message("it enters at level ", from, ", not ", ends.entry));
       highest = ends.output;
     }
@@ -85,85 +121,136 @@ class Verifier {
       const bool may_be_lower = i.opcode == Opcode::kBootstrap;
       if (level(result) < 0 || level(result) > highest || (!may_be_lower && level(result) != highest))
         fail(place, message("its result ", result.id, " has level ", level(result), ", not ", highest));
-      check_period(place, i, result);
     }
+    check_periods(place);
+    check_offsets(place, i);
+    if (i.opcode == Opcode::kSeries) check_series(place, from);
+    take_keys(place, i);
   }
 
   // The longest period that goes in comes out, unless the instruction may close a period.
-  void check_period(size_t place, const Instruction& i, Value result) const {
+  void check_periods(size_t place) const {
+    const Instruction& i = plan_.program.instructions[place];
     const bool closes = i.opcode == Opcode::kAdd || i.opcode == Opcode::kSumOfRotations;
     if (i.opcode == Opcode::kInput || closes) return;
-    size_t longest = std::max<size_t>(1, i.plain.period());
-    const auto argument = [&](Value v) {
-      longest = std::max(longest, plan_.program.value_period[static_cast<size_t>(v.id)]);
-    };
+    std::vector<size_t> longest(i.results.size(), std::max<size_t>(1, i.plain.period()));
+    const auto meets = [&](size_t& own, size_t period) { own = std::max(own, period); };
     if (i.opcode == Opcode::kLinear) {
       for (const ckks::TransformTerm& term : i.linear->terms) {
-        if (i.results[static_cast<size_t>(term.output)] != result) continue;
-        longest = std::max(longest, term.weight.period());
-        argument(i.arguments[static_cast<size_t>(term.input)]);
+        size_t& own = longest[static_cast<size_t>(term.output)];
+        meets(own, term.weight.period());
+        meets(own, period(i.arguments[static_cast<size_t>(term.input)]));
       }
     } else if (i.opcode == Opcode::kBootstrap) {
-      const auto own = std::find(i.results.begin(), i.results.end(), result) - i.results.begin();
-      argument(i.arguments[static_cast<size_t>(own)]);
+      for (size_t r = 0; r < i.results.size(); ++r) meets(longest[r], period(i.arguments[r]));
     } else {
-      for (Value v : i.arguments) argument(v);
+      size_t all = longest[0];
+      for (Value argument : i.arguments) meets(all, period(argument));
+      longest.assign(i.results.size(), all);
     }
-    if (plan_.program.value_period[static_cast<size_t>(result.id)] < longest)
-      fail(place, message("its result ", result.id, " repeats with period ", longest, " at best"));
+    for (size_t r = 0; r < i.results.size(); ++r)
+      if (period(i.results[r]) < longest[r])
+        fail(place, message("its result ", i.results[r].id, " repeats with period ", longest[r], " at best"));
   }
 
-  void check_offsets(size_t place, const ckks::LinearTransform& map) const {
-    const auto slots = static_cast<int64_t>(plan_.program.slots);
-    for (const ckks::TransformTerm& term : map.terms)
-      if (term.giant <= -slots || term.giant >= slots || term.baby <= -slots || term.baby >= slots)
-        fail(place, "it rotates by more than all slots");
+  void check_offsets(size_t place, const Instruction& i) const {
+    const auto check = [&](int64_t offset) {
+      if (std::abs(offset) >= static_cast<int64_t>(plan_.program.slots))
+        fail(place, message("it rotates by ", offset, ", all slots or more"));
+    };
+    for (int offset : i.offsets) check(offset);
+    if (!i.linear) return;
+    for (const ckks::TransformTerm& term : i.linear->terms) check(term.giant), check(term.baby);
   }
 
-  const Ends& ends_of(const ckks::BootstrapKind& kind, std::map<ckks::BootstrapKind, Ends>& all) const {
-    const auto [found, is_new] = all.try_emplace(kind);
-    if (!is_new) return found->second;
-    if (kind.sparse()) {
-      const ckks::SparseBootstrapPlan plan(context_, kind);
-      found->second = {plan.entry_level(), plan.output_level(), plan.key_request()};
-    } else {
-      const ckks::BootstrapPlan plan(context_);
-      found->second = {plan.entry_level(), plan.output_level(), plan.key_request()};
+  // Where it is evaluated, its coefficients are integers of at most 62 bits.
+  void check_series(size_t place, ckks::Level from) const {
+    for (const auto& node : plan_on_powers_of_two(*plan_.program.instructions[place].series, from).nodes)
+      for (const auto& term : node.terms)
+        if (!(std::abs(term.coefficient) <= kLargestCoefficient) || !std::isfinite(node.constant))
+          fail(place, message("a coefficient of its series is above ", kLargestCoefficient));
+  }
+
+  const Ends& ends_of(size_t place) {
+    const ckks::BootstrapKind& kind = plan_.program.instructions[place].bootstrap;
+    const auto [found, is_new] = shared_.bootstraps.try_emplace(kind);
+    Ends& ends = found->second;
+    if (!is_new) return ends;
+    if (shared_.bootstraps.size() > kMostKinds)
+      fail(place, message("more than ", kMostKinds, " kinds of bootstraps"));
+    const auto take = [&](const auto& plan) {
+      ends = {plan.entry_level(), plan.output_level(), plan.key_request()};
+    };
+    try {
+      if (kind.sparse())
+        take(ckks::SparseBootstrapPlan(context_, kind));
+      else
+        take(ckks::BootstrapPlan(context_));
+    } catch (const Error& error) {
+      fail(place, error.what());
     }
-    return found->second;
+    return ends;
   }
 
-  void check_arguments() const {
-    if (entry_.argument.empty() != entry_.by_argument.empty()) fail("its argument has no values, or no name");
-    for (const Constants& constants : entry_.by_argument)
-      for (const auto& [place, i] : exchanged(plan_.program, constants))
-        if (i.opcode != Opcode::kAddPlain && i.opcode != Opcode::kMultiplyPlain &&
-            i.opcode != Opcode::kRotate)
-          fail(place, "its argument exchanges what it may not");
-  }
-
-  void check_keys(const std::map<ckks::BootstrapKind, Ends>& bootstraps) {
+  void check_arguments() {
     const Program& program = plan_.program;
-    plan_.keys = {};
+    if (entry_.argument.empty() != entry_.by_argument.empty()) fail("its argument has no values, or no name");
+    if (entry_.first < 0 || entry_.first > kMostValues ||
+        entry_.by_argument.size() > static_cast<size_t>(kMostValues))
+      fail(message("its argument goes from ", entry_.first, " over ", entry_.by_argument.size(), " values"));
+    std::map<int, size_t> by_result;
     for (size_t i = 0; i < program.instructions.size(); ++i)
-      request_keys(program.instructions[i], context_.chain(), plan_.argument_level[i], plan_.keys);
-    for (const Constants& constants : entry_.by_argument)
-      for (const auto& [place, i] : exchanged(program, constants))
-        request_keys(i, context_.chain(), plan_.argument_level[place], plan_.keys);
+      by_result.emplace(program.instructions[i].results[0].id, i);
+    for (const Constants& constants : entry_.by_argument) {
+      std::set<size_t> places;
+      for (const Instruction& constant : constants) {
+        const auto found = by_result.find(constant.results.empty() ? -1 : constant.results[0].id);
+        if (found == by_result.end()) fail("its argument exchanges an instruction that is not there");
+        const size_t place = found->second;
+        const Instruction& own = program.instructions[place];
+        if (!is_exchangeable(own, constant)) fail(place, "its argument exchanges what it may not");
+        if (!places.insert(place).second) fail(place, "its argument exchanges it twice");
+        if (own.plain.real() && !constant.plain.real() &&
+            program.value_is_real[static_cast<size_t>(own.results[0].id)])
+          fail(place, "its argument makes a real value complex");
+        check_offsets(place, constant);
+        take_keys(place, constant);
+      }
+    }
+  }
+
+  // Those that an instruction takes are among those that the entry asks for, which therefore bound what is kept.
+  void take_keys(size_t place, const Instruction& i) {
+    const ckks::KeyRequest& asked = entry_.keys;
+    ckks::KeyRequest own;
+    request_keys(i, context_.chain(), plan_.argument_level[place], own);
+    const auto among = [](const std::set<ckks::Level>& all, const std::set<ckks::Level>& levels) {
+      return std::includes(all.begin(), all.end(), levels.begin(), levels.end());
+    };
+    bool asks = among(asked.relinearisation_levels, own.relinearisation_levels);
+    for (const auto& [element, levels] : own.galois_levels) {
+      const auto found = asked.galois_levels.find(element);
+      asks = asks && found != asked.galois_levels.end() && among(found->second, levels);
+    }
+    if (!asks) fail(place, "the entry point does not ask for a key that it takes");
+    plan_.keys.merge(own);
+  }
+
+  void check_keys() const {
     ckks::KeyRequest all = plan_.keys;
-    for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_)) all.merge(bootstraps.at(kind).keys);
+    for (const ckks::BootstrapKind& kind : bootstrap_kinds(plan_))
+      all.merge(shared_.bootstraps.at(kind).keys);
     const ckks::KeyRequest& asked = entry_.keys;
     if (asked.encapsulation != all.encapsulation ||
         asked.relinearisation_levels != all.relinearisation_levels ||
         asked.galois_levels != all.galois_levels)
-      fail(message("it asks for ", asked.count(context_.chain()), " keys, its instructions take ",
-                   all.count(context_.chain()), ", or others"));
+      fail(message("it does not ask for just the ", all.count(context_.chain()), " keys that it takes"));
   }
 
-  static constexpr size_t kMostCoefficients = 4096;
   const ckks::Context& context_;
   EntryPoint& entry_;
   Plan& plan_;
+  Shared& shared_;
   std::set<int> inputs_;
 };
 
@@ -171,12 +258,12 @@ class Verifier {
 
 void verify(ProgramFile& file, const ckks::Context& context) {
   if (file.entries.empty()) throw Error("it has no entry point; compile the program again");
-  std::map<ckks::BootstrapKind, Ends> bootstraps;
+  Shared shared;
   std::set<std::string> names;
   for (EntryPoint& entry : file.entries) {
     if (!names.insert(entry.name).second)
       throw Error(message("it has two entry points ", entry.name, "; compile the program again"));
-    Verifier(context, entry).run(bootstraps);
+    Verifier(context, entry, shared).run();
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/skip.h"
 #include "ckks/ring/arithmetic/packing.h"
 #include "ckks/ring/arithmetic/primes.h"
 #include "doctest/doctest.h"
@@ -452,6 +453,11 @@ TEST_CASE("a backend that is not there is refused by name, with the ones that ar
   select_backend("scalar");
   CHECK(std::string(kernels().name) == "scalar");
   select_backend(available_backends().back()->name);
+}
+
+TEST_CASE("every backend of this build was among them") {
+  const std::string fastest = available_backends().back()->name;
+  if (fastest != "avx512ifma") say_skipped("this processor has no backend beyond " + fastest);
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST_CASE("a fork gives parent and child encryptions of different seeds, masks a
     return Drawn{a.seed, a.c0.limb(0)[0], b.c[0].limb(0)[0], b.c[1].limb(0)[0]};
   };
   const int threads = thread_count();
-  set_thread_count(1);  // OpenMP's threads do not survive a fork
+  set_thread_count(1);  // the pool's threads do not survive a fork
   int channel[2];
   REQUIRE(pipe(channel) == 0);
   const pid_t child = fork();

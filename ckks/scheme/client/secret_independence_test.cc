@@ -6,6 +6,7 @@
 #include "ckks/base/files/checksum.h"
 #include "ckks/base/parallel.h"
 #include "ckks/base/testing/instruction_trace.h"
+#include "ckks/base/testing/skip.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
 #include "ckks/ring/wide_gaussian.h"
@@ -25,7 +26,7 @@ void check_same_instructions(const std::string& what, const std::function<void(i
   for (int run = 0; run < kRuns; ++run) {
     const std::optional<InstructionTrace> trace = trace_instructions([&] { function(run); });
     if (!trace) {
-      MESSAGE("this system does not let a process trace its child; nothing was checked");
+      say_skipped("this system does not let a process trace its child");
       return;
     }
     CAPTURE(what);
@@ -41,7 +42,8 @@ TEST_CASE("a branch on data is seen") {
   };
   const auto first = trace_instructions([&] { branching(0); }),
              second = trace_instructions([&] { branching(1); });
-  if (first && second) CHECK_FALSE(*first == *second);
+  if (!first || !second) return say_skipped("this system does not let a process trace its child");
+  CHECK_FALSE(*first == *second);
 }
 
 TEST_CASE("samplers execute the same instructions whatever they draw") {

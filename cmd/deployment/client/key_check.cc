@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/memory.h"
 #include "ckks/base/random/training_random.h"
 #include "ckks/bootstrap/error_model.h"
@@ -110,6 +111,7 @@ class Check {
       } else {
         continue;  // means something in a bootstrap alone
       }
+      stop_if_interrupted(kNoKeysKept);
       one.relinearisation.clear();
       one.galois.clear();
       ++count;

@@ -11,6 +11,9 @@
 
 namespace psm::cmd {
 
+// Said where an interruption stops the making or the test of keys.
+inline constexpr char kNoKeysKept[] = "no keys were kept; run the same command again to make them";
+
 struct KeyCheck {
   size_t keys = 0;  // for products and rotations that were tested one by one
   // Where there is a bootstrap and memory for it; else its keys are among those above.

@@ -12,6 +12,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/interruption.h"
 #include "ckks/base/progress.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "ckks/wire/client/secret_key_file.h"
@@ -34,8 +35,7 @@ fs::path folder_of(const KeyFiles& files) { return fs::path(files.secret).parent
 
 }  // namespace
 
-NewKeyFiles::Folder::Folder(const std::string& path) {
-  fs::create_directories(path);
+NewKeyFiles::Folder::Folder(const std::string& path) : made(fs::create_directories(path)) {
   descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) throw Error(message("cannot open ", path, ": ", std::strerror(errno)));
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
@@ -61,6 +61,7 @@ NewKeyFiles::NewKeyFiles(const KeyFiles& places)
 NewKeyFiles::~NewKeyFiles() {
   std::error_code ignored;
   fs::remove_all(making_, ignored);
+  if (folder_.made) fs::remove(folder_of(places_), ignored);  // unless it has keys
 }
 
 void NewKeyFiles::keep() {
@@ -77,6 +78,7 @@ void NewKeyFiles::keep() {
 NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context, const ckks::KeyRequest& request,
                        const std::string& plan, const ckks::BootstrapPlan* bootstrap,
                        const ckks::SparseBootstrapPlan* sparse, size_t server_bytes) {
+  const InterruptionWatch watch;
   NewKeyFiles made(places);
   const KeyFiles& files = made.files();
   NewKeys keys;
@@ -94,6 +96,7 @@ NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context, con
   for (const ckks::Level level : request.relinearisation_keys(context.chain())) {
     writer.relinearisation(generator.relinearisation(level));
     progress.advance();
+    stop_if_interrupted(kNoKeysKept);
   }
   if (request.encapsulation) {
     ckks::KeySwitchKey to_ephemeral, from_ephemeral;
@@ -105,11 +108,13 @@ NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context, con
   for (const auto& [element, level] : request.galois_keys(context.chain())) {
     writer.galois(element, generator.galois(element, level));
     progress.advance();
+    stop_if_interrupted(kNoKeysKept);
   }
   writer.commit();
   keys.file_bytes = writer.bytes_written();
   keys.seconds = seconds_now() - start;
   keys.check = check_keys(files, context, bootstrap, sparse, server_bytes);
+  stop_if_interrupted(kNoKeysKept);
   made.keep();
   keys.check_seconds = seconds_now() - start - keys.seconds;
   return keys;

@@ -34,7 +34,8 @@ class NewKeyFiles {
   NewKeyFiles& operator=(const NewKeyFiles&) = delete;
 
   const KeyFiles& files() const { return files_; }
-  // Moves all to their places, the secret key last: where it is, the pair is whole. Else they are removed.
+  // Moves all to their places, the secret key last: where it is, the pair is whole. Else they are removed, and with
+  // them the pair's folder if it was made for them.
   void keep();
 
  private:
@@ -44,6 +45,7 @@ class NewKeyFiles {
     ~Folder();
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
+    bool made;
     int descriptor;
   };
 
@@ -55,7 +57,7 @@ class NewKeyFiles {
 
 // `plan`: the content of the file of that name, unless it is empty. Both bootstraps may be null;
 // `server_bytes`: what a bootstrap with all keys takes. Throws Error, and leaves no file, if there are keys
-// already, or if the new ones fail their test.
+// already, or if the new ones fail their test; Interrupted, likewise.
 NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context, const ckks::KeyRequest& request,
                        const std::string& plan, const ckks::BootstrapPlan* bootstrap,
                        const ckks::SparseBootstrapPlan* sparse, size_t server_bytes);

@@ -29,7 +29,7 @@ void write_record(const std::string& path, uint64_t key, uint64_t limit, uint64_
   json["limit"] = limit;
   json["shared"] = shared;
   json["checksum"] = checksum_of(key, limit, shared);
-  AtomicFile file(path, AtomicFile::Access::kOwnerOnly);
+  AtomicFile file(path, AtomicFile::Kind::kSecret);
   file.write(json.dump() + "\n");
   file.commit();
 }
@@ -61,7 +61,8 @@ SharingRecord::SharingRecord(const KeyFiles& files, uint64_t key_fingerprint)
                 " is missing: how many answers were shared under this key is not known, so no more are; "
                 "make new keys, or bring the file back"));
   }
-  const Json json = parse_json(read_file(path_, kMaxBytes), path_, {.max_bytes = kMaxBytes, .max_depth = 2});
+  const Json json = parse_json(read_file(path_, kMaxBytes), path_ + " (how many answers were shared)",
+                               {.max_bytes = kMaxBytes, .max_depth = 2});
   const auto number = [&](const char* name) {
     return static_cast<uint64_t>(json.at(name, path_).integer(path_ + ", " + name, INT64_MIN, INT64_MAX));
   };

@@ -38,7 +38,7 @@ void Conversation::say(FrameKind kind, const std::string& payload) {
 
 Frame Conversation::receive(uint64_t longest) {
   std::optional<Frame> frame = server_.receive(std::max(longest, kMaxLine));
-  if (!frame) throw Error(message("the server is gone; ", when_gone_));
+  if (!frame) throw Error(message(server_.gone(), "; ", when_gone_));
   if (frame->kind == FrameKind::kRefused) throw Error(frame->payload);
   return *std::move(frame);
 }

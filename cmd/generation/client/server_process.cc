@@ -1,6 +1,7 @@
 #include "cmd/generation/client/server_process.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/interruption.h"
 
 extern char** environ;
 
@@ -32,7 +34,10 @@ ServerProcess::ServerProcess(const std::vector<std::string>& command) {
     if (!std::string_view(*variable).starts_with("BUILD_WORKING_DIRECTORY="))
       environment.push_back(*variable);
   environment.push_back(nullptr);
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& word : command) {
+    words.push_back(const_cast<char*>(word.c_str()));
+    command_ += (command_.empty() ? "" : " ") + word;
+  }
   words.push_back(nullptr);
   const int error = ::posix_spawnp(&process_, words[0], &actions, nullptr, words.data(), environment.data());
   ::posix_spawn_file_actions_destroy(&actions);
@@ -47,12 +52,24 @@ ServerProcess::ServerProcess(const std::vector<std::string>& command) {
   }
 }
 
-ServerProcess::~ServerProcess() {
+ServerProcess::~ServerProcess() { finish(); }
+
+void ServerProcess::finish() {
+  if (process_ < 0) return;
   ::close(to_);
   ::close(from_);
-  int status = 0;
-  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  if (interrupted()) ::kill(process_, SIGTERM);
+  while (::waitpid(process_, &status_, 0) < 0 && errno == EINTR) {
   }
+  process_ = -1;
+}
+
+std::string ServerProcess::ending() {
+  finish();
+  if (WIFSIGNALED(status_))
+    return message("'", command_, "' was ended by signal ", WTERMSIG(status_), " (",
+                   ::strsignal(WTERMSIG(status_)), ")");
+  return message("'", command_, "' ended with exit status ", WEXITSTATUS(status_));
 }
 
 std::string sibling_command(const std::string& name) {

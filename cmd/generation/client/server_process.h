@@ -13,17 +13,23 @@ class ServerProcess {
  public:
   // A program and its arguments. Throws Error if it cannot be started.
   explicit ServerProcess(const std::vector<std::string>& command);
-  // Closes the pipes, which ends the server's conversation, and waits for it.
+  // Closes the pipes, which ends the server's conversation after what it computes, or at an interruption at once; and
+  // waits for it.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
   ServerProcess& operator=(const ServerProcess&) = delete;
 
   int from() const { return from_; }
   int to() const { return to_; }
+  // Closes the pipes, waits, and says how it ended: "'COMMAND' ended with exit status 1".
+  std::string ending();
 
  private:
-  pid_t process_ = -1;
-  int from_ = -1, to_ = -1;
+  void finish();
+
+  std::string command_;
+  pid_t process_ = -1;  // none after finish()
+  int from_ = -1, to_ = -1, status_ = 0;
 };
 
 // A command of this repository that lies beside the one that runs. Throws Error if it does not.

@@ -1,5 +1,7 @@
 #include "cmd/generation/client/text_record.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <utility>
 
@@ -15,7 +17,7 @@ namespace {
 constexpr uint64_t kMaxBytes = 256 << 20;
 
 void write_private(const std::string& path, const std::string& content) {
-  AtomicFile file(path, AtomicFile::Access::kOwnerOnly);
+  AtomicFile file(path, AtomicFile::Kind::kSecret);
   file.write(content);
   file.commit();
 }
@@ -37,8 +39,8 @@ std::string TextRecord::json() const {
 }
 
 TextRecord TextRecord::parse(const std::string& content, const std::string& path, int vocab) {
-  const Json json =
-      parse_json(content, path, {.max_bytes = kMaxBytes, .max_depth = 3, .max_values = kMaxText});
+  const Json json = parse_json(content, path + " (the state of a text)",
+                               {.max_bytes = kMaxBytes, .max_depth = 3, .max_values = kMaxText});
   TextRecord record;
   record.text = hex_member(json, "text", path);
   record.model = hex_member(json, "model", path);
@@ -55,6 +57,10 @@ TextRecord TextRecord::parse(const std::string& content, const std::string& path
 
 TextFolder::TextFolder(std::string folder) : folder_(std::move(folder)) {
   if (!folder_.empty()) std::filesystem::create_directories(folder_);
+}
+
+TextFolder::~TextFolder() {
+  if (!folder_.empty()) ::rmdir(folder_.c_str());
 }
 
 std::optional<TextRecord> TextFolder::load(int vocab) const {

@@ -29,6 +29,9 @@ class TextFolder {
  public:
   // Makes the folder unless it is there; empty: nothing is kept.
   explicit TextFolder(std::string folder);
+  ~TextFolder();  // removes it if nothing came into it
+  TextFolder(const TextFolder&) = delete;
+  TextFolder& operator=(const TextFolder&) = delete;
 
   std::optional<TextRecord> load(int vocab) const;
   void save(const TextRecord& record) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ckks/base/interruption.h"
 #include "cmd/generation/client/server_process.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -28,6 +29,28 @@ void read_figures(const Json& figures, bool prompts_at_once, TextSession& sessio
   }
   session.peak_bytes = figures.at("peak_rss_bytes", what).integer(what, 0, INT64_MAX);
   session.cache_bytes = figures.at("cache_bytes", what).integer(what, 0, INT64_MAX);
+}
+
+TextSession converse(const std::vector<std::string>& command, const GenerationDeployment& deployment,
+                     const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder, int wanted,
+                     const std::function<void(double seconds)>& ready,
+                     const std::function<void(const TextClient::Step&)>& show) {
+  const double starting = seconds_now();
+  const InterruptionWatch watch;
+  ServerProcess process(command);
+  FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
+  TextClient client(deployment, secret, channel, record, folder);
+  ready(seconds_now() - starting);
+  TextSession session;
+  while (static_cast<int>(record.tokens.size()) < wanted) {
+    session.steps.push_back(client.next());
+    const TextClient::Step& step = session.steps.back();
+    (step.was_prompt || step.computed > 1 ? session.prompt_seconds : session.token_seconds)
+        .push_back(step.seconds);
+    show(step);
+  }
+  read_figures(client.figures(), deployment.takes_prompts(), session);
+  return session;
 }
 
 }  // namespace
@@ -92,21 +115,14 @@ TextSession run_session(const std::vector<std::string>& command, const Generatio
                         const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
                         int wanted, const std::function<void(double seconds)>& ready,
                         const std::function<void(const TextClient::Step&)>& show) {
-  const double starting = seconds_now();
-  const ServerProcess process(command);
-  FrameChannel channel(process.from(), process.to(), "the server");
-  TextClient client(deployment, secret, channel, record, folder);
-  ready(seconds_now() - starting);
-  TextSession session;
-  while (static_cast<int>(record.tokens.size()) < wanted) {
-    session.steps.push_back(client.next());
-    const TextClient::Step& step = session.steps.back();
-    (step.was_prompt || step.computed > 1 ? session.prompt_seconds : session.token_seconds)
-        .push_back(step.seconds);
-    show(step);
+  try {
+    return converse(command, deployment, secret, record, folder, wanted, ready, show);
+  } catch (const Interrupted&) {
+    throw Interrupted(folder.path().empty()
+                          ? "nothing was kept; with --state FOLDER a text goes on where it was"
+                          : message("the text is kept in ", folder.path(),
+                                    " up to its last token; run the same command again to go on"));
   }
-  read_figures(client.figures(), deployment.takes_prompts(), session);
-  return session;
 }
 
 }  // namespace psm::cmd

@@ -39,7 +39,7 @@ std::vector<std::string> local_server(const char* name, const char* flag, const 
                                       const std::string& device, int64_t threads);
 
 // Starts the server by `command`, and goes on until the text has `wanted` tokens. `ready` is told how long
-// the server took to greet.
+// the server took to greet. Throws Interrupted, which says what is kept, once the server is ended.
 TextSession run_session(const std::vector<std::string>& command, const GenerationDeployment& deployment,
                         const ckks::SecretKey& secret, TextRecord& record, const TextFolder& folder,
                         int wanted, const std::function<void(double seconds)>& ready,

@@ -43,7 +43,7 @@ std::optional<uint64_t> encrypted_weights_in(const KeyFiles& files, const ckks::
   if (!std::filesystem::exists(what))
     throw Error(message(what, " is missing: it says which model ", files.weights,
                         " is of; remove that file, and the weights are encrypted anew"));
-  const Json json = parse_json(read_file(what, kMaxRecord), what);
+  const Json json = parse_json(read_file(what, kMaxRecord), what + " (whose the encrypted weights are)");
   if (hex_member(json, "weights", what) != note.id || hex_member(json, "model", what) != model_fingerprint)
     throw Error(
         message(files.weights, " holds the weights of another model; give other --keys, or remove it"));
@@ -65,7 +65,7 @@ WeightFigures encrypt_weights(const KeyFiles& files, const ckks::SecretKey& secr
   Json record;
   record["weights"] = hex(deployment.model_id);
   record["model"] = hex(deployment.model_fingerprint);
-  AtomicFile owner(files.weights_owner, AtomicFile::Access::kOwnerOnly);
+  AtomicFile owner(files.weights_owner, AtomicFile::Kind::kSecret);
   owner.write(record.dump());
   const WeightNote note{deployment.model_id, attention::outline_of(deployment.model), names_of(ends)};
   wire::CiphertextWriter writer(files.weights, context, secret.fingerprint(), note.text());

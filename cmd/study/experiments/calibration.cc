@@ -7,7 +7,7 @@ namespace psm::cmd {
 program::KernelSeconds kernel_seconds(StudyContext& context, const ckks::Context& crypto) {
   const Json stored = context.once("kernels", [&] {
     Json seconds = Json(Json::Array{});
-    for (const double each : program::calibrate(crypto).seconds) seconds.push_back(each);
+    for (const double each : program::calibrate(crypto).kernels.seconds) seconds.push_back(each);
     return seconds;
   });
   program::KernelSeconds kernels;

@@ -21,19 +21,20 @@ std::string html_of(const ImageGrid& grid, const std::string& title) {
              bitmap_uri(row.images[c]) + "\"></td>";
     out += "</tr>\n";
   }
-  return out + "</table>\n";
+  return html_wide(title, out + "</table>");
 }
 
-std::string html_of(const Json& item, const std::string& what) {
+std::string html_of(const Json& item, const std::string& what, PlotColours& colours) {
   const std::string& kind = item.at("kind", what).string(what + ": kind");
   if (kind == "note") return html_tagged("p", item.at("text", what).string(what + ": text")) + "\n";
   if (kind == "plot") {
     SvgPanel panel = plot_from(item, what);
-    SvgFigure figure(panel.title);
+    const std::string title = panel.title;
+    SvgFigure figure(title, &colours);
     SvgPanel& drawn = figure.panel("", panel.x_label, panel.y_label);
     panel.title.clear();
     drawn = std::move(panel);
-    return figure.text();
+    return html_wide(title, figure.text());
   }
   const std::string& title = item.at("title", what).string(what + ": title");
   if (kind == "table") return html_of(table_from(item, what), title);
@@ -58,7 +59,9 @@ std::string study_section(const Json& document, const std::string& what) {
   out += "<p>" + html_tagged("code", text("command")) + "</p>\n";
   if (!document.at("finished", what).truth(what + ": finished"))
     return out + "<p>Not finished: the same command goes on where it was.</p>\n</section>\n";
-  for (const Json& item : document.at("items", what).array(what + ": items")) out += html_of(item, what);
+  PlotColours colours;  // a model has its own throughout the section
+  for (const Json& item : document.at("items", what).array(what + ": items"))
+    out += html_of(item, what, colours);
   out += "<p class=\"facts\">" +
          std::string(number("seeds") == 1 ? "Seed 1" : "Seeds 1 to " + format("%.0f", number("seeds"))) +
          ", " + seconds_text(number("seconds")) + " on " + format("%.0f", number("threads")) +

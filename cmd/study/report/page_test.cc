@@ -65,6 +65,7 @@ TEST_CASE("a page has every item of every section, and no text becomes a tag") {
   const std::string page = study_page({{"one", section}, {"two", section}});
   CHECK(count(page, "<section") == 2);
   CHECK(count(page, "<svg") == 2);
+  CHECK(count(page, "class=\"wide\"") == 6);
   CHECK(count(page, "<img") == 2);
   CHECK(count(page, "data:image/bmp;base64,Qk0") == 2);
   CHECK(count(page, "<td>21.18</td>") == 2);

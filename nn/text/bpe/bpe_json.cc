@@ -94,7 +94,7 @@ void read_template(const Json& json, TextEnds& ends, const std::string& what) {
 }  // namespace
 
 Json parse_tokenizer_json(std::string_view text, const std::string& file) {
-  return parse_json(text, file, kLimits);
+  return parse_json(text, file + " (the tokenizer)", kLimits);
 }
 
 bool is_given(const Json* json) { return json != nullptr && !json->is_null(); }

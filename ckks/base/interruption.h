@@ -1,0 +1,47 @@
+// Ctrl-C while work runs that keeps something, or leaves something behind. While an InterruptionWatch lives, the first
+// SIGINT, SIGTERM or SIGHUP is noted, and the work looks for it between its steps; a second one ends the process at once.
+//
+//     const InterruptionWatch watch;
+//     for (...) {
+//       step();
+//       stop_if_interrupted("nothing was kept");
+//     }
+#pragma once
+
+#include <csignal>
+#include <iterator>
+#include <string>
+
+#include "ckks/base/error.h"
+
+namespace psm {
+
+// Its message says what was kept, and how to go on.
+class Interrupted : public Error {
+ public:
+  explicit Interrupted(const std::string& message) : Error(message, Kind::kFailed) {}
+};
+
+// One inside another changes nothing. What is to be ignored (nohup, a shell's background) stays ignored.
+class InterruptionWatch {
+ public:
+  InterruptionWatch();
+  ~InterruptionWatch();
+  InterruptionWatch(const InterruptionWatch&) = delete;
+  InterruptionWatch& operator=(const InterruptionWatch&) = delete;
+
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
+
+ private:
+  struct sigaction before_[std::size(kSignals)];
+  bool outermost_;
+};
+
+// Whether a watch noted a signal in this process.
+bool interrupted();
+// Throws Interrupted with this message if so.
+void stop_if_interrupted(const std::string& kept);
+// Ends the process by the signal that was noted, so that a shell sees it; returns an exit code if that is not possible.
+int end_by_interruption();
+
+}  // namespace psm

@@ -1,0 +1,84 @@
+// How far chance alone carries a statistic: bounds for tests of fresh randomness. A check against one of them fails by
+// chance with probability kChance at most. All follow from Chernoff's bound, P(X >= a) <= E e^{t X} / e^{t a}, or from
+// the union bound P(any) <= sum of P. Figures are in units of the law's standard deviation.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+namespace psm {
+
+inline constexpr double kChance = 1e-6;
+
+struct ChanceRange {
+  double low, high;
+  bool holds(double x) const { return low <= x && x <= high; }
+};
+
+namespace chance_internal {
+
+// Where an increasing function on [low, high] changes its sign: exactly low, if it does so at once.
+template <typename Function>
+double root(double low, double high, Function&& f) {
+  for (int step = 0; step < 200; ++step) {
+    const double middle = (low + high) / 2;
+    (f(middle) < 0 ? low : high) = middle;
+  }
+  return low;
+}
+
+// A mean of `shape` exponential variables of mean 1, P(beyond x) <= (x e^{1-x})^shape on the side of x.
+inline ChanceRange gamma_mean(double shape, double chance) {
+  const double exponent = -std::log(chance) / shape;
+  const auto distance = [&](double x) { return x - 1 - std::log(x) - exponent; };
+  return {root(0, 1, [&](double x) { return -distance(x); }), root(1, 4 * exponent + 4, distance)};
+}
+
+}  // namespace chance_internal
+
+// The largest of n absolute values, normal or of lighter tails: n P(|z| > a) = kChance.
+inline double largest_normal(size_t n) {
+  return chance_internal::root(
+      0, 40, [&](double a) { return kChance - static_cast<double>(n) * std::erfc(a / std::sqrt(2.0)); });
+}
+
+// The mean of n squares of independent normal variables: n of them are n/2 exponential ones.
+inline ChanceRange mean_square(size_t n) {
+  return chance_internal::gamma_mean(static_cast<double>(n) / 2, kChance / 2);
+}
+
+// Pearson's statistic of cells with `degrees` of freedom, many counts in each: a sum of squares, bounded above.
+inline double largest_chi_squared(size_t degrees) {
+  const auto n = static_cast<double>(degrees);
+  return n * chance_internal::gamma_mean(n / 2, kChance).high;
+}
+
+// Errors of slots are often Laplace: what rounding leaves is a product of two values, of the rounded part and of the
+// secret, at the slot's root of unity. Both are complex normal, and the parts of their product are Laplace:
+// P(|x| > a) = e^{-sqrt(2) a}, the absolute value is exponential.
+inline double largest_laplace(size_t n) {
+  return std::log(static_cast<double>(n) / kChance) / std::sqrt(2.0);
+}
+
+// The mean absolute value of n of them, of which the two parts of a slot need not be independent (`n` is the slots
+// then, by Schwarz' inequality: E e^{t (|x| + |y|) / 2} <= E e^{t |x|}).
+inline ChanceRange mean_laplace(size_t n) {
+  const ChanceRange x = chance_internal::gamma_mean(static_cast<double>(n), kChance / 2);
+  return {x.low / std::sqrt(2.0), x.high / std::sqrt(2.0)};
+}
+
+// Successes among n independent trials of probability p: P(beyond n x) <= exp(-n D(x || p)) on the side of x, D the
+// relative entropy.
+inline ChanceRange successes(size_t n, double p) {
+  const double exponent = -std::log(kChance / 2) / static_cast<double>(n);
+  const auto distance = [&](double x) {
+    const auto term = [](double a, double b) { return a > 0 ? a * std::log(a / b) : 0; };
+    return term(x, p) + term(1 - x, 1 - p) - exponent;
+  };
+  const auto trials = static_cast<double>(n);
+  return {trials * chance_internal::root(0, p, [&](double x) { return -distance(x); }),
+          trials * chance_internal::root(p, 1, distance)};
+}
+
+}  // namespace psm

@@ -1,0 +1,190 @@
+// Fuzz targets of a program's file (ckks/base/testing/fuzz.h says how they are run for long): whatever stands in it, it
+// is refused, or verified and its constants read.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <optional>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/random/sha256.h"
+#include "ckks/base/testing/check_fuzz.h"
+#include "ckks/program/testing/sample_program.h"
+#include "ckks/program/verify/verify.h"
+#include "ckks/wire/bytes.h"
+#include "doctest/doctest.h"
+
+namespace psm::program {
+namespace {
+
+constexpr size_t kConstantsAt = 4096, kSpecNumbers = 61;  // what follows the name of the parameters
+constexpr size_t kRunBytes = 16, kConstantBytes = 58, kKindAt = 9, kChecksumAt = 10;
+
+std::string scratch() { return std::string(std::getenv("TEST_TMPDIR")) + "/input.program"; }
+
+const std::string& sample() {
+  static const std::string bytes = [] {
+    write_sample_program(scratch());
+    return read_file(scratch(), 1 << 24);
+  }();
+  return bytes;
+}
+
+template <typename T>
+T number_at(const std::string& file, size_t at) {
+  const auto* in = reinterpret_cast<const uint8_t*>(file.data()) + at;
+  return wire::get<T>(in);
+}
+
+// Where things are in a file, as far as its own numbers lead.
+struct Layout {
+  size_t tables = 0, spec_end = 0, runs = 0, run_count = 0, constants = 0, constant_count = 0;
+
+  static std::optional<Layout> of(const std::string& file) {
+    Layout all;
+    bool inside = file.size() >= kConstantsAt;
+    const auto skip = [&](size_t at, size_t bytes) {
+      inside = inside && at <= file.size() && bytes <= file.size() - at;
+      return inside ? at + bytes : 0;
+    };
+    // The number at a place, which is skipped too.
+    const auto count = [&](size_t& at) -> size_t {
+      const size_t end = skip(at, 4), number = inside ? number_at<uint32_t>(file, at) : 0;
+      at = end;
+      return number;
+    };
+    size_t at = all.tables = skip(kConstantsAt, inside ? number_at<uint64_t>(file, 24) : 0);
+    const size_t name = count(at);
+    at = all.spec_end = skip(skip(at, name), kSpecNumbers);
+    const size_t about = count(at);
+    at = skip(at, about);
+    all.run_count = count(at), all.runs = at;
+    at = skip(at, kRunBytes * all.run_count);
+    all.constant_count = count(at), all.constants = at;
+    skip(at, kConstantBytes * all.constant_count);
+    return inside ? std::optional(all) : std::nullopt;
+  }
+};
+
+// Makes the checksums of all constants right whose runs are in the file.
+void repair_checksums(std::string& file) {
+  const std::optional<Layout> layout = Layout::of(file);
+  if (!layout) return;
+  for (size_t c = 0; c < layout->constant_count; ++c) {
+    const size_t entry = layout->constants + kConstantBytes * c;
+    const size_t first = number_at<uint32_t>(file, entry), runs = number_at<uint32_t>(file, entry + 4);
+    const auto kind = number_at<uint8_t>(file, entry + kKindAt);
+    if (runs > layout->run_count || first > layout->run_count - runs) continue;
+    Sha256 sum;
+    for (size_t run = layout->runs + kRunBytes * first; run < layout->runs + kRunBytes * (first + runs);
+         run += kRunBytes) {
+      const uint64_t place = number_at<uint64_t>(file, run), section = layout->tables - kConstantsAt;
+      const size_t bytes = number_at<uint32_t>(file, run + 12) * size_t{4} << !(kind & 1) << (kind >> 1 & 1);
+      if (place > section || bytes > section - place) break;
+      sum.update(file.data() + kConstantsAt + place, bytes);
+    }
+    const Sha256::Digest checksum = sum.digest();
+    std::copy(checksum.begin(), checksum.end(), file.begin() + static_cast<ptrdiff_t>(entry + kChecksumAt));
+  }
+}
+
+ProgramFile read_whole(const std::string& bytes) {
+  const std::string path = scratch();
+  std::filesystem::remove(path);
+  std::FILE* const file = std::fopen(path.c_str(), "wb");
+  PSM_CHECK(file != nullptr && std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
+  std::fclose(file);
+  ProgramFile program = read_program(path);
+  for (uint32_t c = 0; c < program.constants->size(); ++c)
+    for (const ckks::Complex& value : program.constants->plain(c).values())
+      PSM_CHECK(std::isfinite(value.real()) && std::isfinite(value.imag()), c);
+  return program;
+}
+
+void verify_whole(ProgramFile& program, const ckks::Context& context) {
+  verify(program, context);
+  for (const EntryPoint& entry : program.entries) {
+    PSM_CHECK(peak_value_bytes(entry.plan, context.chain()) < size_t{1} << 40);
+    if (!entry.argument.empty()) entry.constants(entry.first);
+  }
+}
+
+TEST_CASE("the file as a whole: its header and its constants") {
+  FuzzTarget target;
+  target.name = "program file";
+  target.corpus = {sample()};
+  target.decode = [](std::string_view bytes) { read_whole(std::string(bytes)); };
+  target.marks = [](const std::string&) {
+    std::vector<size_t> marks;
+    for (size_t at = 0; at < 64; at += 4) marks.push_back(at);
+    marks.insert(marks.end(), {kConstantsAt, Layout::of(sample())->tables});
+    return marks;
+  };
+  target.repair = [](std::string& file, TrainingRandom& random) {
+    if (random.integer(4) > 0) repair_checksums(file);
+    seal_program(file);
+  };
+  target.fixed_bytes = 1200 << 10;  // one period of the largest ring
+  target.bytes_per_byte = 64;
+  check_fuzz(target);
+}
+
+TEST_CASE("its tables, their digest and checksums right again: refused or verified") {
+  const size_t tables = Layout::of(sample())->tables;
+  FuzzTarget target;
+  target.name = "program tables";
+  target.corpus = {sample().substr(tables)};
+  target.marks = [](const std::string& valid) {
+    std::vector<size_t> marks(valid.size());
+    for (size_t i = 0; i < marks.size(); ++i) marks[i] = i;
+    return marks;
+  };
+  const ckks::ParameterSpec spec = SampleProgram().context.spec();
+  const ckks::Context context(spec);
+  target.decode = [&](std::string_view bytes) {
+    std::string file = sample().substr(0, tables) + std::string(bytes);
+    if (bytes.size() % 4 > 0) repair_checksums(file);
+    seal_program(file);
+    ProgramFile program = read_whole(file);
+    if (program.spec.log_n != spec.log_n) throw Error("another ring");
+    verify_whole(program, context);
+  };
+  target.fixed_bytes = size_t{2} << 20;  // a period of the largest ring, a bootstrap's plan
+  target.bytes_per_byte = 64;
+  check_fuzz(target);
+}
+
+TEST_CASE("its parameters: none take more than the largest ring does") {
+  const std::string head = sample().substr(0, Layout::of(sample())->tables),
+                    rest = sample().substr(Layout::of(sample())->spec_end);
+  FuzzTarget target;
+  target.name = "program parameters";
+  target.corpus = {sample().substr(head.size(), sample().size() - head.size() - rest.size())};
+  target.decode = [&](std::string_view bytes) {
+    std::string file = head + std::string(bytes) + rest;
+    seal_program(file);
+    ProgramFile program = read_whole(file);
+    verify_whole(program, ckks::Context(program.spec));
+  };
+  target.fixed_bytes = size_t{300} << 20;
+  check_fuzz(target, 300);
+}
+
+TEST_CASE("a value that is not finite, with its checksum right, is refused when it is read") {
+  const Layout layout = *Layout::of(sample());
+  for (const float forged :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 9.0f}) {
+    std::string file = sample();
+    std::memcpy(file.data() + kConstantsAt + number_at<uint64_t>(file, layout.runs), &forged, sizeof forged);
+    repair_checksums(file);
+    seal_program(file);
+    CHECK_THROWS_WITH_AS(read_whole(file),
+                         doctest::Contains("constant 0 has a value larger than its table says"), Error);
+  }
+}
+
+}  // namespace
+}  // namespace psm::program
