@@ -206,8 +206,8 @@ TEST_CASE(
   many.commit();
   // In megabytes, as the refusal says.
   const auto asked_for = [](const std::string& in) {
-    const Outcome outcome = run_command_line("infer " + infer(in, "none.ct"),
-                                             "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
+    const Outcome outcome =
+        run_command_line("infer " + infer(in, "none.ct"), "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
     CHECK(outcome.exit_code == 2);
     const std::string before = "this needs about ";
     const size_t at = outcome.err.find(before);
