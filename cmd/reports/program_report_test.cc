@@ -1,0 +1,193 @@
+#include "cmd/reports/program_report.h"
+
+#include <cmath>
+#include <filesystem>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/program/planning/planner.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "cmd/testing/test_commands.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+// Two layers with a bootstrap, a map and a name that nobody should trust. `predicts`: the file has errors and ranges.
+std::string write_sample(const std::string& name, bool predicts) {
+  const ckks::Context context(ckks::insecure_bootstrappable(10));
+  const std::string path = path_of(name);
+  program::ProgramWriter writer(path);
+  program::Builder b(static_cast<size_t>(context.slots()), &writer.keeper());
+  program::Value x = b.input("x", true, 64);
+  for (const char* layer : {"layer 0 / <b>\x1b[31m\xe2\x80\xae</b>", "layer 1 / feed-forward"}) {
+    program::Builder::Scope scope(b, layer);
+    x = b.multiply_plain(x, ckks::Plain(std::vector<ckks::Complex>(64, 0.75)));
+    x = b.multiply_constant(x, 0.125);
+    x = b.add(b.rotate_all(x, std::vector<int>{1, -2})[1], x);
+    x = b.series(x, {{0.1, 0.2, 0.05, 0.3}});
+    for (int i = 0; i < 5; ++i) x = b.square(x);
+    x = b.refresh(x);
+    b.check_range(x, -1, 0.5, std::string("of <") + layer + ">");
+  }
+  b.output("y", x);
+  const ckks::BootstrapPlan bootstrap(context);
+  const program::KernelSeconds kernels;
+  const program::CostModel costs(context.chain(), kernels, program::figures_of(bootstrap, kernels));
+  program::ProgramFile file;
+  file.spec = context.spec();
+  file.entries.emplace_back();
+  file.entries[0].name = "pass";
+  file.entries[0].plan = program::plan(std::move(b).finish(), program::budget_of(context), costs);
+  file.entries[0].keys = program::key_request(file.entries[0].plan, &bootstrap);
+  file.entries.push_back(file.entries[0]);
+  file.entries[1].name = "token";
+  file.about["model"] = "a\tsample";
+  if (predicts) {
+    for (size_t v = 0; v < file.entries[0].plan.level.size(); ++v)
+      file.about["predicted_errors"]["pass"].push_back(0x1p-20);
+    file.about["observed_ranges"]["pass"] = Json::Array{-0.25, 0.375, -0.5, 0.75};
+  }
+  writer.finish(file);
+  return path;
+}
+
+ShownProgram shown_of(const std::string& path, const std::string& entry = "pass") {
+  return ShownProgram(program::load_program(path), path, entry, {}, "a nominal machine");
+}
+
+TEST_CASE("names that hide, move or fill are made visible, others stay") {
+  CHECK(visible("layer 0 / größe, 层 \xf0\x9f\x98\x80") == "layer 0 / größe, 层 \xf0\x9f\x98\x80");
+  CHECK(visible("a\x1b[2J\nb\x7f") == "a\\x1b[2J\\x0ab\\x7f");
+  CHECK(visible("\xe2\x80\xae") == "\\xe2\\x80\\xae");  // right to left
+  CHECK(visible("\xc2\x9b") == "\\xc2\\x9b");           // CSI in one character
+  CHECK(visible("\xff\xc0\x80\xe2\x80") == "\\xff\\xc0\\x80\\xe2\\x80");
+  CHECK(visible("\xed\xa0\x80\xf4\x90\x80\x80").find('\xed') == std::string::npos);
+  CHECK(visible(std::string(1 << 20, 'x')).size() < 256);
+}
+
+TEST_CASE("the text has a head, and a line for each instruction with levels, scale and cost") {
+  const ShownProgram shown = shown_of(write_sample("sample.program", false));
+  const std::string text = program_text(shown);
+  const program::Plan& plan = shown.entries[0].point->plan;
+  REQUIRE(plan.bootstraps > 0);
+  CHECK(text.starts_with("sample.program\n"));
+  CHECK(text.find(shown.program.context->describe()) != std::string::npos);
+  CHECK(text.find("model                 a\\x09sample\n") != std::string::npos);
+  CHECK(text.find("on a nominal machine") != std::string::npos);
+  CHECK(text.find("error") == std::string::npos);
+  for (const char c : text) CHECK((c == '\n' || static_cast<unsigned char>(c) >= 0x20));
+  const std::string lines = text.substr(text.find("log2 scale"));
+  CHECK(count(lines, "\n") == static_cast<int>(plan.program.instructions.size()) + 1);
+  CHECK(count(lines, "bootstrap ") == plan.bootstraps);
+  CHECK(count(lines, "(by 510)") == 2);  // by -2; nothing uses the rotation by 1
+  CHECK(count(lines, "(number 0.125)") == 2);
+  CHECK(count(lines, "(degree 3)") == 2);
+  CHECK(count(lines, "real 64 ") == static_cast<int>(plan.program.instructions.size()));
+  CHECK(count(text, "entry point ") == 1);
+  CHECK(count(program_text(shown_of(path_of("sample.program"), "")), "entry point ") == 2);
+  CHECK_THROWS_WITH_AS(shown_of(path_of("sample.program"), "prompt"),
+                       "the program has no entry point 'prompt'; it has pass, token", Error);
+}
+
+TEST_CASE("what the file predicts is shown where it fits, and left out where it does not") {
+  const ShownProgram shown = shown_of(write_sample("predicts.program", true));
+  CHECK(count(program_text(shown), "2^-20.0") ==
+        static_cast<int>(shown.entries[0].point->plan.program.instructions.size()));
+  CHECK(shown.entries[0].observed_ranges.size() == 4);
+  const ShownProgram other = shown_of(path_of("predicts.program"), "token");
+  CHECK(other.entries[0].predicted_errors.empty());
+  CHECK(other.entries[0].observed_ranges.empty());
+}
+
+TEST_CASE("the file for machines has every instruction, and costs that add up") {
+  const ShownProgram shown = shown_of(write_sample("machine.program", true));
+  const Json json = parse_json(program_json(shown).dump(), "json");
+  const Json& entry = json.at("entries", "json").array("entries").at(0);
+  const program::Plan& plan = shown.entries[0].point->plan;
+  const Json::Array& instructions = entry.at("instructions", "json").array("instructions");
+  REQUIRE(instructions.size() == plan.program.instructions.size());
+  double seconds = 0;
+  for (const Json& i : instructions) {
+    seconds += i.at("seconds", "json").number("seconds");
+    for (const Json& result : i.at("results", "json").array("results")) {
+      const auto id = static_cast<size_t>(result.at("id", "json").integer("id", 0, 1 << 20));
+      CHECK(result.at("level", "json").integer("level", 0, 99) == int{plan.level[id]});
+      CHECK(result.at("predicted_error", "json").number("error") == 0x1p-20);
+    }
+  }
+  CHECK(seconds == doctest::Approx(entry.at("seconds", "json").number("seconds")));
+  CHECK(entry.at("range_checks", "json").array("checks")[1].at("observed_hi", "json").number("hi") == 0.75);
+  CHECK(json.at("digest", "json").string("digest").size() == 64);
+}
+
+TEST_CASE("the page shows each bootstrap, bars, ranges and every instruction, and no name becomes markup") {
+  const ShownProgram shown = shown_of(write_sample("page.program", true));
+  const program::Plan& plan = shown.entries[0].point->plan;
+  const std::string page = program_page(shown);
+  CHECK(count(page, "<svg") == 2);  // levels, errors
+  CHECK(count(page, "<svg class=\"program\" role=\"img\" aria-label=\"Levels of ") == 1);
+  CHECK(count(page, "<circle") == plan.bootstraps);
+  CHECK(count(page, "<h2>") == 1);
+  CHECK(count(page, "<script") == 1);
+  CHECK(count(page, "http") == 1);  // the namespace of SVG
+  CHECK(count(page, "nan") == 0);
+  CHECK(count(page, "<b>") == 0);
+  CHECK(count(page, "&lt;b&gt;\\x1b[31m\\xe2\\x80\\xae") > 3);
+  CHECK(page.find("2 ranges, 1 observed beyond the interval") != std::string::npos);
+  CHECK(page.find("left:50.00%;width:41.67%") != std::string::npos);  // -0.25 to 0.375 of [-1, 0.5]
+  const std::string lines = page.substr(page.find("type=\"search\""));
+  CHECK(count(lines, "<td>real 64</td>") == static_cast<int>(plan.program.instructions.size()));
+  CHECK(count(program_page(shown_of(path_of("page.program"), "token")), ">error<") == 0);
+}
+
+TEST_CASE("a long program is drawn in rows, each instruction once") {
+  const ckks::Context context(ckks::insecure_leveled(10, 3));
+  program::ProgramWriter writer(path_of("long.program"));
+  program::Builder b(static_cast<size_t>(context.slots()), &writer.keeper());
+  program::Value x = b.input("x");
+  for (int layer = 0; layer < 25; ++layer) {
+    program::Builder::Scope scope(b, message("layer ", layer));
+    for (int i = 0; i < 100; ++i) x = b.add(x, x);
+  }
+  b.output("y", x);
+  program::ProgramFile file;
+  file.spec = context.spec();
+  file.entries.emplace_back();
+  file.entries[0].name = "pass";
+  file.entries[0].plan =
+      program::plan(std::move(b).finish(), program::budget_of(context), program::CostModel(context.chain()));
+  writer.finish(file);
+  const std::string page = program_page(shown_of(path_of("long.program"), ""));
+  CHECK(count(page, "</text>\n<text") > 0);
+  CHECK(count(page, ">layer 3</text>") == 1);
+  CHECK(count(page, "text-anchor=\"end\">0</text>") == 3);  // three axes
+  CHECK(count(page, "A column holds") == 0);
+  CHECK(count(page, "<tr><td>2500</td>") == 1);
+}
+
+TEST_CASE("the command prints, writes, and refuses what is no program") {
+  write_sample("command.program", false);
+  const std::string show = "show --program " + path_of("command.program");
+  CHECK(output_of(show + " --entry token").find("entry point token") != std::string::npos);
+  CHECK(output_of(show + " --json " + path_of("j.json")).empty());
+  CHECK(read_file(path_of("j.json"), 1 << 24).starts_with("{"));
+  CHECK(output_of(show + " --text --html " + path_of("h.html")).starts_with("command.program\n"));
+  CHECK(read_file(path_of("h.html"), 1 << 24).starts_with("<!DOCTYPE html>"));
+  std::string damaged = read_file(path_of("command.program"), 1 << 24);
+  damaged[damaged.size() - 9] ^= 1;
+  write_file(path_of("damaged.program"), damaged);
+  check_refused("show --program " + path_of("damaged.program"), "it is damaged");
+  check_refused("show --program " + path_of("j.json"), "it is not a program");
+  check_refused(show + " --entry prompt", "it has pass, token");
+  check_refused("show", "--program is needed");
+}
+
+}  // namespace
+}  // namespace psm::cmd

@@ -1,0 +1,48 @@
+// Shows what a program's file holds: as text, for machines (--json), or as a page (--html).
+#include <cstdio>
+
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "ckks/program/planning/calibrate.h"
+#include "cmd/reports/program_report.h"
+#include "cmd/terminal/common_flags.h"
+
+namespace psm::cmd {
+namespace {
+
+int show(int argc, char** argv) {
+  Flags flags("bazel run //cmd:show -- --program NAME.program [flags]",
+              "Shows what a program does, instruction by instruction, and what it costs.");
+  const std::string& program_path = flags.text("program", "", "file of the program");
+  const std::string& entry = flags.text("entry", "", "this entry point alone");
+  const bool& text = flags.truth("text", false, "print it; so it is without --json and --html");
+  const std::string& html_path = flags.text("html", "", "write a page to this file");
+  const bool& calibrated =
+      flags.truth("calibrate", false, "predict the seconds of this machine, which is timed first");
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  require_given(flags, {"program"});
+  if (!html_path.empty()) AtomicFile probe(resolve_user_path(html_path));
+
+  const std::string path = resolve_user_path(program_path);
+  program::VerifiedProgram program = program::load_program(path);
+  const program::KernelSeconds kernels =
+      calibrated ? program::calibrate(*program.context) : program::KernelSeconds{};
+  const ShownProgram shown(std::move(program), path, entry, kernels,
+                           calibrated ? "this machine" : "a nominal machine");
+  if (text || (common.json_path.empty() && html_path.empty())) {
+    const std::string printed = program_text(shown);
+    std::fwrite(printed.data(), 1, printed.size(), stdout);
+  }
+  if (!common.json_path.empty()) common.write_json(program_json(shown));
+  if (!html_path.empty()) write_file(resolve_user_path(html_path), program_page(shown));
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm::cmd
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::cmd::show(argc, argv); });
+}
