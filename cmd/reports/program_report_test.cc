@@ -141,6 +141,7 @@ TEST_CASE("the page shows each bootstrap, bars, ranges and every instruction, an
   CHECK(count(page, "<b>") == 0);
   CHECK(count(page, "&lt;b&gt;\\x1b[31m\\xe2\\x80\\xae") > 3);
   CHECK(page.find("2 ranges, 1 observed beyond the interval") != std::string::npos);
+  CHECK(count(page, ">beyond: -0.5 to 0.75<") == 1);
   CHECK(page.find("left:50.00%;width:41.67%") != std::string::npos);  // -0.25 to 0.375 of [-1, 0.5]
   const std::string lines = page.substr(page.find("type=\"search\""));
   CHECK(count(lines, "<td>real 64</td>") == static_cast<int>(plan.program.instructions.size()));
