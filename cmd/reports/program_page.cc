@@ -33,7 +33,8 @@ constexpr char kStyle[] =
     ".program .low,.program .time{fill:var(--c)}.program .line{stroke:#8885}.program .odd{fill:#8882}"
     ".program .boot{stroke:currentColor;stroke-dasharray:2 3;opacity:.7}.program .peak{fill:currentColor}"
     ".facts dt{float:left;clear:left;width:7em}.facts dd{margin:0 0 .2em 7.5em;overflow-wrap:anywhere}"
-    ".bars{width:100%}.bars td:nth-child(2){width:40%}.bars td:nth-child(n+3){white-space:nowrap}.bars "
+    ".bars{width:100%}.bars td:nth-child(2){width:40%}.bars "
+    "td:nth-child(n+3){white-space:nowrap}@media(max-width:30em){.bars td:nth-child(2){width:25%}}.bars "
     "i,.chip{background:var(--c,#0072b2);border-radius:2px}"
     ".bars i{display:block;height:.8em;min-width:1px}.chip{display:inline-block;width:.8em;height:.8em;"
     "margin-right:.5em}.legend>span{white-space:nowrap}.bars td,.rows td{font-variant-numeric:tabular-nums}"
@@ -338,7 +339,8 @@ class EntryPage {
         beyond += !inside;
         const double width = checks[c].hi - checks[c].lo;
         const auto place = [&](double x) {
-          return width > 0 ? std::clamp(100 * (x - checks[c].lo) / width, 0.0, 100.0) : 0;
+          return width > 0 && std::isfinite(width) ? std::clamp(100 * (x - checks[c].lo) / width, 0.0, 100.0)
+                                                   : 0;
         };
         rows +=
             html_tagged("td", (inside ? "" : "beyond: ") + format("%.4g", lo) + " to " + format("%.4g", hi)) +
@@ -366,7 +368,7 @@ class EntryPage {
              xml_escape(counted(run.end - run.first, "instruction")) +
              (run.bootstraps > 0 ? ", " + counted(static_cast<size_t>(run.bootstraps), "bootstrap") : "") +
              ", " + cost_text(run.seconds) +
-             "</small></summary><div class=\"wide\"><table class=\"rows\"><thead><tr>";
+             "</small></summary><div class=\"wide\" tabindex=\"0\"><table class=\"rows\"><thead><tr>";
       for (const char* heading :
            {"", "label", "operation", "level", "seconds", "values", "", "slots", "log2 scale"})
         out += html_tagged("th", heading);

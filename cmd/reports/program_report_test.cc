@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -146,6 +147,26 @@ TEST_CASE("the page shows each bootstrap, bars, ranges and every instruction, an
   const std::string lines = page.substr(page.find("type=\"search\""));
   CHECK(count(lines, "<td>real 64</td>") == static_cast<int>(plan.program.instructions.size()));
   CHECK(count(program_page(shown_of(path_of("page.program"), "token")), ">error<") == 0);
+}
+
+TEST_CASE("a program that only hands on its input, and a range without bounds, are shown") {
+  const ckks::Context context(ckks::insecure_leveled(10, 3));
+  program::ProgramWriter writer(path_of("idle.program"));
+  program::Builder b(static_cast<size_t>(context.slots()), &writer.keeper());
+  const program::Value x = b.input("x");
+  const double infinity = std::numeric_limits<double>::infinity();
+  b.check_range(x, -infinity, infinity, "anything");
+  b.output("x", x);
+  program::ProgramFile file;
+  file.spec = context.spec();
+  file.entries.emplace_back();
+  file.entries[0].name = "pass";
+  file.entries[0].plan =
+      program::plan(std::move(b).finish(), program::budget_of(context), program::CostModel(context.chain()));
+  file.about["observed_ranges"]["pass"] = Json::Array{-1.0, 1.0};
+  writer.finish(file);
+  const std::string page = program_page(shown_of(path_of("idle.program"), ""));
+  CHECK(count(page, "nan") == 0);
 }
 
 TEST_CASE("a long program is drawn in rows, each instruction once") {
