@@ -48,7 +48,15 @@ std::string write_sample(const std::string& name, bool predicts) {
   file.entries[0].plan = program::plan(std::move(b).finish(), program::budget_of(context), costs);
   file.entries[0].keys = program::key_request(file.entries[0].plan, &bootstrap);
   file.entries.push_back(file.entries[0]);
-  file.entries[1].name = "token";
+  program::EntryPoint& token = file.entries[1];
+  token.name = "token";
+  token.argument = "position";
+  token.first = 5;
+  for (program::Instruction i : token.plan.program.instructions) {
+    if (i.opcode != program::Opcode::kMultiplyPlain || i.plain.period() != 64) continue;
+    i.plain = ckks::Plain(std::vector<ckks::Complex>(64, 0.5));
+    token.by_argument.push_back({i});  // a value of the argument for each layer
+  }
   file.about["model"] = "a\tsample";
   if (predicts) {
     for (size_t v = 0; v < file.entries[0].plan.level.size(); ++v)
@@ -92,6 +100,8 @@ TEST_CASE("the text has a head, and a line for each instruction with levels, sca
   CHECK(count(lines, "(degree 3)") == 2);
   CHECK(count(lines, "real 64 ") == static_cast<int>(plan.program.instructions.size()));
   CHECK(count(text, "entry point ") == 1);
+  CHECK(count(text, "position") == 0);
+  CHECK(count(program_text(shown_of(path_of("sample.program"), "token")), "position from 5 to 6\n") == 1);
   CHECK(count(program_text(shown_of(path_of("sample.program"), "")), "entry point ") == 2);
   CHECK_THROWS_WITH_AS(shown_of(path_of("sample.program"), "prompt"),
                        "the program has no entry point 'prompt'; it has pass, token", Error);
