@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "approx/testing/testing.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/planner/planner.h"
 #include "doctest/doctest.h"
 
 namespace psm::approx {

@@ -138,7 +138,7 @@ TEST_CASE("logits are written for texts, pairs, token numbers and images, those 
   check_refused("evaluate --model " + model + " --ids 0,270 --logits " + json, "270");
   check_refused("evaluate --model " + model + " --logits " + json, "--logits needs an input");
   check_refused("evaluate --model " + model + " --prompt g1", "are for --logits");
-  check_refused("evaluate --model " + model + " --prompt g1 --logits " + json + " --sentences " + json,
+  check_refused("evaluate --model " + model + " --prompt g1 --logits " + json + " --sentences " + model,
                 "--logits computes no score");
 }
 

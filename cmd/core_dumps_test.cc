@@ -5,12 +5,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ckks/base/testing/runfile.h"
@@ -21,13 +21,13 @@
 namespace psm::cmd {
 namespace {
 
-// What /proc/PID/limits says of core files of a command that waits for its model, a pipe that nobody writes
+// What /proc/PID/limits says of core files of a command that waits for the file of `flag`, a pipe that nobody writes
 // to.
-std::string core_limit_of(const std::string& command, const std::string& arguments) {
+std::string core_limit_of(const std::string& command, const std::string& flag, const std::string& arguments) {
   const std::string pipe = path_of(std::filesystem::path(command).filename().string() + ".pipe");
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
-  const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + runfile("cmd/") + command + " --model " +
-                           pipe + " " + arguments + " >" + path_of("out") + " 2>" + path_of("err");
+  const std::string line = "ulimit -S -c $(ulimit -H -c); exec " + runfile("cmd/") + command + " " + flag +
+                           " " + pipe + " " + arguments + " >" + path_of("out") + " 2>" + path_of("err");
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -40,7 +40,7 @@ std::string core_limit_of(const std::string& command, const std::string& argumen
          waitpid(child, &status, WNOHANG) == 0) {
     usleep(1000);
   }
-  REQUIRE_MESSAGE(writer >= 0, command << " did not open its model");
+  REQUIRE_MESSAGE(writer >= 0, command << " did not open the file of " << flag);
   std::ifstream limits("/proc/" + std::to_string(child) + "/limits");
   std::string found;
   for (std::string text; std::getline(limits, text);) {
@@ -56,18 +56,17 @@ TEST_CASE("no command that holds a secret key or what was decrypted leaves a cor
   REQUIRE(getrlimit(RLIMIT_CORE, &limit) == 0);
   if (limit.rlim_max == 0) return say_skipped("core files are forbidden here already");
   const std::string nowhere = path_of("nowhere"), both = "--keys " + nowhere;
-  for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
-           {"keygen", "--out " + nowhere},
-           {"encrypt", both + " --out " + nowhere},
-           {"decrypt", both + " --in " + nowhere},
-           {"demo", ""},
-           {"generate", "--prompt x"},
-           {"generate_sequences", both + " --prompts " + nowhere},
-           {"record", "--prompt x --out " + nowhere},
-           {"bench", "--suite model"},
-           {"study/study", "run encrypted-agreement --out " + nowhere}}) {
+  for (const auto& [command, flag, arguments] : std::vector<std::array<std::string, 3>>{
+           {"keygen", "--client", "--out " + nowhere},
+           {"encrypt", "--client", both + " --out " + nowhere + ".ct"},
+           {"decrypt", "--client", both + " --in " + nowhere},
+           {"demo", "--model", ""},
+           {"generate", "--model", "--prompt x"},
+           {"record", "--model", "--prompt x --out " + nowhere},
+           {"bench", "--model", "--suite model"},
+           {"study/study", "--model", "run encrypted-agreement --out " + nowhere}}) {
     CAPTURE(command);
-    std::istringstream words(core_limit_of(command, arguments).substr(18));
+    std::istringstream words(core_limit_of(command, flag, arguments).substr(18));
     std::string soft, hard;
     words >> soft >> hard;
     CHECK(soft == "0");

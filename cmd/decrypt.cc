@@ -1,5 +1,5 @@
 // The client decrypts the answers and, if it has the prompts at hand, compares them with the twin. What it
-// prints is for the holder of the key, unless --share hides the error.
+// prints is for the holder of the key.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -9,17 +9,18 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
+#include "ckks/scheme/client/decryptor.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
-#include "cmd/deployment/client/client.h"
-#include "cmd/deployment/client/prompt_record.h"
-#include "cmd/deployment/client/sharing.h"
-#include "cmd/deployment/comparison.h"
-#include "cmd/deployment/prompts.h"
-#include "cmd/deployment/twin_run.h"
+#include "cmd/client/client_file.h"
+#include "cmd/client/prompt_record.h"
+#include "cmd/client/twin_process.h"
+#include "cmd/prompts/logits.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/plan_ends.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -35,8 +36,8 @@ std::vector<std::vector<int>> placeholders(const std::vector<int>& lengths) {
 
 // The prompts' lengths by group of the answers: from the record that //cmd:encrypt left, or from the prompts
 // themselves.
-std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedModel& packed, size_t groups,
-                                         const std::vector<std::vector<int>>& prompts,
+std::vector<std::vector<int>> lengths_of(const std::string& path, const attention::ClientModel& model,
+                                         size_t groups, const std::vector<std::vector<int>>& prompts,
                                          const std::string& in) {
   const bool recorded = std::filesystem::exists(path);
   if (!recorded && prompts.empty()) {
@@ -44,11 +45,10 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedMo
                         ", which //cmd:encrypt left, is missing; "
                         "bring it back, or give the prompts again"));
   }
-  PromptRecord record = PromptRecord::of(groups_of(prompts, packed.packing.prompts));
+  PromptRecord record = PromptRecord::of(groups_of(prompts, model.packing.prompts));
   if (recorded) {
-    const PromptRecord kept =
-        PromptRecord::parse(read_file(path, kMaxRecordBytes), path, packed.packing.prompts,
-                            longest_prompt(packed.model.weights.config));
+    const PromptRecord kept = PromptRecord::parse(read_file(path, kMaxRecordBytes), path,
+                                                  model.packing.prompts, longest_prompt(model.config));
     if (!prompts.empty() && record.lengths != kept.lengths) {
       throw Error(message("these are not the prompts that ", in, " answers: other lengths"));
     }
@@ -68,43 +68,6 @@ std::vector<std::vector<int>> lengths_of(const std::string& path, const PackedMo
   return record.lengths;
 }
 
-// Fills in the figures, and `said`: what was done.
-std::vector<std::vector<std::complex<double>>> decrypt_for_sharing(
-    const Deployment& deployment, const KeyFiles& files, const ckks::SecretKey& secret,
-    const ckks::Encoder& encoder, const ckks::SharingTerms& terms, const std::vector<std::string>& names,
-    wire::CiphertextReader& file, Json& json, std::string& said) {
-  const std::vector<OutputFlooding> floodings = plan_sharing(deployment, terms);
-  std::vector<ckks::Ciphertext> answers;
-  for (size_t i = 0; i < file.heads().size(); ++i) answers.push_back(file.load(i));
-  SharingRecord record(files, secret.fingerprint().key);
-  auto slots =
-      share(ckks::SharingDecryptor(secret, encoder), record, terms.queries, names, answers, floodings);
-  json["statistical_bits"] = terms.statistical_bits;
-  json["limit"] = record.limit();
-  json["shared"] = record.shared();
-  json["outputs"] = Json::Array();
-  for (const auto& [name, flooding] : floodings) {
-    said += message(name, ": worst-case error 2^", format("%.1f", std::log2(flooding.error)),
-                    ", noise of deviation 2^", format("%.1f", std::log2(flooding.deviation)),
-                    " in every coefficient, ", format("%.1f", flooding.precision_bits), " bits left\n");
-    Json output;
-    output["name"] = name;
-    output["worst_case_error"] = flooding.error;
-    output["deviation"] = flooding.deviation;
-    output["precision_bits"] = flooding.precision_bits;
-    json["outputs"].push_back(std::move(output));
-  }
-  double variation = 0;
-  for (const OutputFlooding& output : floodings)
-    variation = std::max(variation, output.flooding.total_variation);
-  json["total_variation"] = variation;
-  said +=
-      message(record.shared(), " of ", record.limit(), " ciphertexts shared under this key, hidden to ",
-              terms.statistical_bits, " bits (Micciancio-Walter; total variation of\nall together at most 2^",
-              format("%.1f", std::log2(variation)), ")\n");
-  return slots;
-}
-
 // Why the answers cannot be those of the prompts: an error so many times the predicted one is none of the
 // encryption's. Empty if they can.
 std::string unlikeness(const Comparison& c, double predicted_std) {
@@ -117,81 +80,86 @@ std::string unlikeness(const Comparison& c, double predicted_std) {
                  "something else");
 }
 
+// Logits of the twin on the prompts, and the predicted standard deviation of an encrypted one's error: the program is
+// run once more with the error of every instruction injected, and this is the root mean square of the difference.
+struct TwinLogits {
+  LogitRows rows;
+  double predicted_std = 0;
+};
+TwinLogits twin_logits(const std::string& program, const ClientFile& client,
+                       const std::vector<std::vector<int>>& prompts) {
+  TwinLogits twin;
+  TwinProcess process(program, client.program_id());
+  LogitRows noisy;
+  for (const auto& group : groups_of(prompts, client.model.packing.prompts)) {
+    const bool first = noisy.empty();  // one group tells the deviation
+    const TwinProcess::Outputs outputs = process.run(
+        attention::client_inputs(client.model, PromptExamples(client.model.config, group)), first);
+    append_logits(client.model, outputs.clear, group, twin.rows);
+    if (first) append_logits(client.model, outputs.noisy, group, noisy);
+  }
+  twin.predicted_std = rms_difference(noisy, twin.rows);
+  return twin;
+}
+
 int decrypt(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:decrypt -- --model MODEL --keys FOLDER --in FILE [flags]",
+      "bazel run //cmd:decrypt -- --client FILE --keys FOLDER --in FILE [flags]",
       "Decrypts the answers of //cmd:infer and prints the model's prediction at every scored position. Given "
       "the\n"
-      "prompts again, it also runs the twin (the same program in the clear) and prints how close the two "
-      "are.\n"
+      "prompts again and --check, it also runs the program in the clear and prints how close the two are.\n"
       "What it prints must not be shown to others: it carries the error of the encryption, which depends on "
       "the\n"
-      "key. With --share that error is hidden under noise sized from its worst-case bound (128 bits as\n"
-      "Micciancio and Walter count, total variation 2^-66.5), for a limited number of answers, which is kept "
-      "beside the secret key; refused where fewer bits\n"
-      "are left than --precision.");
-  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+      "key.");
+  const std::string& client_path =
+      flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& in = flags.text("in", "", "encrypted answers (from //cmd:infer)");
-  const bool& sharing = flags.truth("share", false, "decrypt answers so that they may be shown to others");
-  const int64_t& queries =
-      flags.integer("queries", 0, 0, ckks::SharingTerms::kMaxQueries,
-                    "with --share: ciphertexts that will ever be shared under this key, all runs together");
-  const double& precision = flags.number(
-      "precision", 0, -100, 50, "with --share: bits after the binary point that the answers must keep");
+  const std::string& check = flags.text(
+      "check", "", "NAME.program: compare with what it makes of the prompts, which are given again");
   const PromptFlags prompt_flags(flags);
   const FileRingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
-  require_given(flags, {"model", "keys", "in"});
-  if (sharing) require_given(flags, {"queries", "precision"});
-  if (!sharing && (flags.given("queries") || flags.given("precision"))) {
-    throw Error("--queries and --precision are terms of sharing; add --share, or leave them out");
-  }
+  require_given(flags, {"client", "keys", "in"});
+  if (!check.empty() && !prompt_flags.given())
+    throw Error("--check compares with the program's own answers to the prompts; give them again");
 
   const KeyFiles files(resolve_user_path(keys));
-  const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
-  const PromptCodec codec(checkpoint);
+  const ClientFile client = read_client_file(resolve_user_path(client_path));
+  const attention::ModelConfig& config = client.model.config;
+  const PromptCodec codec(config, client.notes);
   const std::shared_ptr<const ckks::Context> context =
       wire::read_context(files.secret, wire::FileKind::kSecretKey);
   ring.require_security(*context);
-  const PackedModel packed(checkpoint, *context);
-  const PlanEnds ends = PlanEnds::read(files, *context, packed.model_fingerprint, model_path);
+  const PlanEnds ends = client.ends(kPass);
+  if (context->fingerprint() != ends.parameters)
+    throw Error(
+        message("the keys of ", keys, " have other parameters than ", client_path, "; make keys for it"));
   const double start = seconds_now();
   const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);
   wire::CiphertextReader file(resolve_user_path(in), *context, kMaxCiphertexts);
   const CiphertextNote note = CiphertextNote::parse(file.note(), in);
-  const size_t groups = require_groups(file, note, ends, FileOf::kAnswers, *context, in, model_path);
+  const size_t groups = require_groups(file, note, ends, FileOf::kAnswers, *context, in, client_path);
   std::vector<std::vector<int>> prompts;
-  if (prompt_flags.given()) prompts = prompt_flags.read(codec, longest_prompt(packed.model.weights.config));
+  if (prompt_flags.given()) prompts = prompt_flags.read(codec, longest_prompt(config));
   const std::vector<std::vector<int>> all_lengths =
-      lengths_of(files.prompts(note.request), packed, groups, prompts, in);
+      lengths_of(files.prompts(note.request), client.model, groups, prompts, in);
 
   const ckks::Encoder encoder(*context);
   const ckks::Decryptor decryptor(secret, encoder);
-  const ckks::SharingTerms terms{.queries = static_cast<uint64_t>(queries), .precision_bits = precision};
-  Json json;
-  std::vector<std::vector<std::complex<double>>> shared;
-  std::string said;  // of sharing
-  if (sharing) {
-    const Deployment deployment(checkpoint, context);
-    shared = decrypt_for_sharing(deployment, files, secret, encoder, terms, note.names, file, json["sharing"],
-                                 said);
-  }
-  std::vector<std::vector<double>> logits;  // a row for each token of each prompt, or each prompt
+  LogitRows logits;  // a row for each token of each prompt, or each prompt
   size_t next = 0;
   for (const auto& lengths : all_lengths) {
     attention::SlotVectors outputs;
-    for (const std::string& name : note.names) {
-      outputs.emplace(name, sharing ? std::move(shared[next]) : decryptor.decrypt(file.load(next)));
-      ++next;
-    }
-    append_logits(packed, outputs, placeholders(lengths), logits);
+    for (const std::string& name : note.names) outputs.emplace(name, decryptor.decrypt(file.load(next++)));
+    append_logits(client.model, outputs, placeholders(lengths), logits);
   }
   const double seconds = seconds_now() - start;
 
+  Json json;
   std::printf("answers, %s of each prompt:\n",
               codec.is_classifier() ? "the class" : "a prediction for each scored position");
   size_t row = 0, number = 0;
@@ -206,24 +174,20 @@ int decrypt(int argc, char** argv) {
       row += static_cast<size_t>(codec.rows(length));
     }
   }
-  std::printf("%s", said.c_str());
   json["answers"] = std::move(answers);
   json["seconds"] = seconds;
   std::string failure;
-  if (!prompts.empty()) {
+  if (!check.empty()) {
     prompts.resize(number);  // those that were answered
-    const TwinRun twin = run_twin_on(Deployment(checkpoint, context), prompts);
-    const Comparison c =
-        compare_logits(twin.scored(codec), scored_rows(codec, prompts, logits), twin.predicted_std);
+    const TwinLogits twin = twin_logits(check, client, prompts);
+    const Comparison c = compare_logits(scored_rows(codec, prompts, twin.rows),
+                                        scored_rows(codec, prompts, logits), twin.predicted_std);
     std::printf("%s", c.text(twin.predicted_std).c_str());
     json["encrypted_vs_twin"] = c.json();
     failure = unlikeness(c, twin.predicted_std);
   }
-  if (!sharing) {
-    std::printf(
-        "Do not share decrypted values: they carry the error of the encryption (ckks/scheme/SECURITY.md; "
-        "--share).\n");
-  }
+  std::printf(
+      "Do not share decrypted values: they carry the error of the encryption (ckks/scheme/SECURITY.md).\n");
   common.write_json(json);
   if (!failure.empty()) throw Error(failure, Error::Kind::kFailed);
   return 0;

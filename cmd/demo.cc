@@ -12,16 +12,16 @@
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/client/client_keys.h"
-#include "cmd/deployment/comparison.h"
-#include "cmd/deployment/device_pass.h"
-#include "cmd/deployment/run_figures.h"
-#include "cmd/deployment/server.h"
 #include "cmd/deployment/twin_run.h"
+#include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/reports/ledger_report.h"
 #include "cmd/reports/polynomial_report.h"
+#include "cmd/server/device_flag.h"
+#include "cmd/server/device_pass.h"
+#include "cmd/server/run_figures.h"
+#include "cmd/server/server.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/training/training_run.h"
 #include "nn/text/tokenizer.h"
@@ -119,7 +119,7 @@ class EncryptedRun {
       start = seconds_now();
       const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
       if (first_outputs_.empty()) first_outputs_ = outputs;
-      append_logits(d_, outputs, group, rows);
+      append_logits(attention::client_model_of(d_.model, d_.packing), outputs, group, rows);
       seconds_.decrypt += seconds_now() - start;
     }
     return rows;
@@ -200,7 +200,7 @@ int demo(int argc, char** argv) {
   if (flags.given("model")) {
     heading("Model");
     checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
-    const PromptCodec codec(checkpoint);
+    const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
     if (codec.is_classifier())
       throw Error("a classifier is run by //cmd:keygen, //cmd:encrypt, //cmd:infer and //cmd:decrypt");
     scores = read_scores(checkpoint);
@@ -232,7 +232,7 @@ int demo(int argc, char** argv) {
     seconds.train = run.seconds;
     if (!save.empty()) attention::save_checkpoint(resolve_user_path(save), checkpoint);
   }
-  const PromptCodec codec(checkpoint);
+  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
 
   heading("Polynomial model");
   const Deployment deployment(checkpoint, spec);

@@ -9,16 +9,19 @@
 #include "ckks/base/files/flags.h"
 #include "ckks/base/interruption.h"
 #include "ckks/base/random/random.h"
+#include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
 #include "ckks/wire/ciphertext_file.h"
 #include "ckks/wire/client/secret_key_file.h"
-#include "cmd/deployment/client/client.h"
-#include "cmd/deployment/client/prompt_record.h"
-#include "cmd/deployment/client/range_check.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/client/client_file.h"
+#include "cmd/client/encoding.h"
+#include "cmd/client/prompt_record.h"
+#include "cmd/client/twin_process.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/plan_ends.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -61,58 +64,66 @@ class FolderEncryptor {
 
 int encrypt(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:encrypt -- --model MODEL --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | "
+      "bazel run //cmd:encrypt -- --client FILE --keys FOLDER --out FILE (--prompt TEXT | --prompts FILE | "
       "--sample N)",
       "Encrypts prompts with the keys of the folder, for //cmd:infer: under secret.key if it is there, else "
       "under\n"
-      "public.key (twice the bytes, more error). Prompts that a ciphertext has room for share it. Prompts "
-      "that\n"
-      "would leave the intervals of the model's polynomials are refused. Their lengths stay in the folder, "
-      "where\n"
-      "//cmd:decrypt finds them. A text model takes text; a recall model takes words such as: k3 v7 k0 v12 "
-      "... k3");
-  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+      "public.key (twice the bytes, more error). Prompts that a ciphertext has room for share it. Their "
+      "lengths stay\n"
+      "in the folder, where //cmd:decrypt finds them. With --check, for the owner of the program, prompts "
+      "that would\n"
+      "leave the intervals of the model's polynomials are refused. A text model takes text; a recall model "
+      "takes\n"
+      "words such as: k3 v7 k0 v12 ... k3");
+  const std::string& client_path =
+      flags.text("client", "", "the client's file (NAME.client of //cmd:compile)");
   const std::string& keys = flags.text("keys", "", "folder of the keys (from //cmd:keygen)");
   const std::string& out = flags.output("out", "file for the ciphertexts");
+  const std::string& check =
+      flags.text("check", "", "NAME.program: run it in the clear on the prompts first");
   const PromptFlags prompt_flags(flags);
   const FileRingFlags ring(flags);
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   ring.apply();
-  require_given(flags, {"model", "keys", "out"});
+  require_given(flags, {"client", "keys", "out"});
 
   const KeyFiles files(resolve_user_path(keys));
-  const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
+  const ClientFile client = read_client_file(resolve_user_path(client_path));
+  const PlanEnds ends = client.ends(kPass);
   FolderEncryptor encryptor(files);
   const ckks::Context& context = encryptor.context();
   ring.require_security(context);
-  const PackedModel packed(checkpoint, context);
-  const PlanEnds ends = PlanEnds::read(files, context, packed.model_fingerprint, model_path);
-  const PromptCodec codec(checkpoint);
-  const std::vector<std::vector<int>> prompts =
-      prompt_flags.read(codec, longest_prompt(packed.model.weights.config));
-  const auto groups = groups_of(prompts, packed.packing.prompts);
+  if (context.fingerprint() != ends.parameters)
+    throw Error(
+        message("the keys of ", keys, " have other parameters than ", client_path, "; make keys for it"));
+  const attention::ModelConfig& config = client.model.config;
+  const PromptCodec codec(config, client.notes);
+  const std::vector<std::vector<int>> prompts = prompt_flags.read(codec, longest_prompt(config));
+  const auto groups = groups_of(prompts, client.model.packing.prompts);
   const size_t ciphertexts = groups.size() * ends.inputs.size();
   if (ciphertexts > kMaxCiphertexts) {
     throw Error(message(counted(prompts.size(), "prompt"), " fill ", ciphertexts,
                         " ciphertexts, //cmd:infer takes ", kMaxCiphertexts,
                         " a file; split them over several files"));
   }
-
-  // The client can know now whether its prompts stay inside the model's intervals; the server never can.
   const double check_start = seconds_now();
-  check_ranges(packed, prompts);
+  if (!check.empty()) {
+    TwinProcess twin(check, client.program_id());
+    for (const auto& group : groups)
+      twin.run(attention::client_inputs(client.model, PromptExamples(config, group)));
+  }
 
   const double start = seconds_now();
   const ckks::Encoder encoder(context);
-  const CiphertextNote note{packed.model_fingerprint, PublicSeedSource().identifier(), names_of(ends.inputs)};
+  const CiphertextNote note{client.program_id(), PublicSeedSource().identifier(), names_of(ends.inputs)};
   const std::string out_file = resolve_user_path(out);
   const InterruptionWatch watch;
   wire::CiphertextWriter writer(out_file, context, encryptor.fingerprint(), note.text());
   for (const auto& group : groups) {
-    const attention::SlotVectors inputs = attention::client_inputs(
-        packed.model, packed.packing, PromptExamples(packed.model.weights.config, group));
+    const attention::SlotVectors inputs =
+        attention::client_inputs(client.model, PromptExamples(config, group));
     for (const ckks::Plaintext& plaintext : encode_inputs(encoder, ends.inputs, inputs))
       encryptor.encrypt(plaintext, writer);
     stop_if_interrupted("nothing was written; run the same command again");
@@ -122,10 +133,13 @@ int encrypt(int argc, char** argv) {
   record.commit();  // first: //cmd:decrypt needs it
   writer.commit();
   const double seconds = seconds_now() - start;
-  std::printf("%s in %s (%s), %s after %s of checking their ranges; wrote %s\n",
-              counted(prompts.size(), "prompt").c_str(), counted(ciphertexts, "ciphertext").c_str(),
+  std::printf("%s in %s (%s), %s; wrote %s\n", counted(prompts.size(), "prompt").c_str(),
+              counted(ciphertexts, "ciphertext").c_str(),
               bytes_text(static_cast<double>(std::filesystem::file_size(out_file))).c_str(),
-              seconds_text(seconds).c_str(), seconds_text(start - check_start).c_str(), out.c_str());
+              seconds_text(seconds).c_str(), out.c_str());
+  if (!check.empty())
+    std::printf("their values stay inside the ranges of %s; checked in %s\n", check.c_str(),
+                seconds_text(start - check_start).c_str());
   Json json;
   json["prompts"] = prompts.size();
   json["ciphertexts"] = ciphertexts;

@@ -6,12 +6,12 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
-#include "cmd/deployment/model_tokenizer.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/reports/logits_report.h"
 #include "cmd/reports/task_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
+#include "cmd/training/model_tokenizer.h"
 #include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
 #include "train/evaluation/bits_per_byte.h"
@@ -83,7 +83,8 @@ void write_logits(const attention::Checkpoint& checkpoint, const PromptFlags& pr
   if (ids.empty() != prompt_flags.given())
     throw Error("--logits needs an input: --ids, or --prompt, --prompts or --sample");
   const std::vector<std::vector<int>> prompts =
-      ids.empty() ? prompt_flags.read(PromptCodec(checkpoint), longest_prompt(config))
+      ids.empty() ? prompt_flags.read(PromptCodec(checkpoint.weights.config, checkpoint.notes),
+                                      longest_prompt(config))
                   : std::vector<std::vector<int>>{numbers_from(ids)};
   if (!ids.empty() && config.patch_inputs > 0)
     throw Error("the model reads images; give a file of them with --prompts");

@@ -1,5 +1,5 @@
-// Every family as users meet it: trained by //cmd:train, made polynomial, and its answers taken through the
-// four processes of client and server, in a small ring that offers no security.
+// Every family as users meet it: trained by //cmd:train, made polynomial, compiled, and its answers taken through the
+// processes of client and server, in a small ring that offers no security.
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -9,7 +9,7 @@
 #include "attention/files/hugging_face.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/testing/test_pipeline.h"
 #include "cmd/testing/test_tasks.h"
 #include "doctest/doctest.h"
@@ -49,13 +49,15 @@ void follow(const std::string& family, const std::string& train, const std::stri
   succeed("polynomialise", "--model " + folder + "/final.safetensors --out " + model + " --margin 3 --json " +
                                folder + "/poly.json");
   CHECK(json_of(folder + "/poly.json").find("levels") != nullptr);
-  const std::string with = "--model " + model + " --insecure ";
-  succeed("keygen", with + "--out " + keys + " --log-n 11");
-  succeed("encrypt", with + "--keys " + keys + " --out " + folder + "/p.ct " + prompts);
-  succeed("infer",
-          with + "--keys " + keys + "/evaluation.keys --in " + folder + "/p.ct --out " + folder + "/a.ct");
-  succeed("decrypt",
-          with + "--keys " + keys + " --in " + folder + "/a.ct --json " + folder + "/d.json " + prompts);
+  compile(model, family + "/poly");
+  const std::string program = folder + "/poly.program",
+                    with = "--client " + folder + "/poly.client --insecure ",
+                    checked = with + "--keys " + keys + " --check " + program + " " + prompts;
+  succeed("keygen", with + "--out " + keys);
+  succeed("encrypt", checked + " --out " + folder + "/p.ct");
+  succeed("infer", "--insecure --program " + program + " --keys " + keys + "/evaluation.keys --in " + folder +
+                       "/p.ct --out " + folder + "/a.ct");
+  succeed("decrypt", checked + " --in " + folder + "/a.ct --json " + folder + "/d.json");
   const Json answer = json_of(folder + "/d.json");
   const Json& compared = answer.at("encrypted_vs_twin", "json");
   CHECK(compared.at("positions", "json").integer("positions", 0, 10000) == positions);
@@ -73,7 +75,7 @@ TEST_CASE("language models of every family recall on ciphertexts what their twin
 
 TEST_CASE("GPT-NeoX as published: erf GELU, residual sums one after the other, 6 of 20 dimensions rotary") {
   attention::ModelConfig config;
-  const train::RecallOptions task;
+  const nn::RecallOptions task;
   const PromptCodec codec(task);
   config.vocab = task.keys + task.values, config.context = task.length, config.layers = 1, config.width = 40,
   config.heads = 2, config.ffn = 24, config.rotary_fraction = 0.3;
@@ -81,7 +83,7 @@ TEST_CASE("GPT-NeoX as published: erf GELU, residual sums one after the other, 6
   config.attention = attention::AttentionKind::kSoftmax;
   attention::Checkpoint checkpoint;
   checkpoint.weights = attention::random_weights(config, 1);
-  codec.write_notes(checkpoint);
+  codec.write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
   attention::save_checkpoint(path_of("published.safetensors"), checkpoint);
   follow("published", " --from " + path_of("published.safetensors"), "--sample 2", 2 * 24);
 }
@@ -112,11 +114,12 @@ TEST_CASE("a model of patches classifies images on ciphertexts, a class token be
   write_halves(images, labels);
   follow("vit", kSmall + std::string("--images ") + images + " --labels " + labels,
          "--prompts " + images + " --sample 5", 5);
-  const std::string model = path_of("vit/poly.safetensors"), keys = path_of("vit/keys");
-  const std::string encrypt = "--model " + model + " --keys " + keys + " --out " + path_of("x.ct");
+  const std::string encrypt = "--client " + path_of("vit/poly.client") + " --keys " + path_of("vit/keys") +
+                              " --out " + path_of("x.ct");
   refuse("encrypt", encrypt + " --prompt hello", "the model reads images");
   refuse("encrypt", encrypt + " --prompts " + labels, "no images of 28 x 28");
-  check_refused("evaluate --model " + model, "give them with --images and --labels");
+  check_refused("evaluate --model " + path_of("vit/poly.safetensors"),
+                "give them with --images and --labels");
 }
 
 // A text model of random weights, context and heads too large for a ciphertext.
@@ -129,24 +132,26 @@ void make_long_model(const std::string& path) {
   const std::vector<std::vector<int>> texts(4,
                                             std::vector<int>{0, 1, 2, 3, 3, 2, 1, 0, 0, 1, 3, 2, 0, 2, 1, 3});
   checkpoint.ranges = attention::measure_ranges(checkpoint.weights, texts);
-  PromptCodec(std::make_shared<const nn::Alphabet>("abcd")).write_notes(checkpoint);
+  PromptCodec(std::make_shared<const nn::Alphabet>("abcd"))
+      .write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
   attention::save_checkpoint(path, checkpoint);
 }
 
 TEST_CASE("a checkpoint whose context no ciphertext holds is cut to the part that is used") {
   const std::string model = path_of("long.safetensors"), whole = path_of("whole.safetensors"),
-                    part = path_of("part.safetensors"), keys = path_of("part_keys");
+                    part = path_of("part.safetensors");
   make_long_model(model);
   const Outcome uncut = run("polynomialise", "--model " + model + " --out " + whole);
   REQUIRE_MESSAGE(uncut.exit_code == 0, uncut.err);
   CHECK(uncut.out.find("no encrypted form: context is 2048") != std::string::npos);
-  refuse("keygen", "--log-n 11 --model " + whole + " --out " + keys, "use fewer tokens");
+  refuse("compile", "--log-n 11 --model " + whole + " --out " + path_of("whole"), "use fewer tokens");
   check_refused("polynomialise --model " + model + " --tokens 4096 --out " + part,
                 "4096 tokens of a context of 2048");
   succeed("polynomialise", "--model " + model + " --tokens 16 --out " + part);
   CHECK(attention::load_checkpoint(part).weights.config.context == 16);
   CHECK(attention::load_checkpoint(part).weights.position_embedding.size() == 16 * 64);
-  succeed("keygen", "--insecure --log-n 11 --model " + part + " --out " + keys);
+  compile(part, "part");
+  succeed("keygen", "--insecure --client " + path_of("part.client") + " --out " + path_of("part_keys"));
 }
 
 TEST_CASE("what has no encrypted form is said where a model is imported and made polynomial") {
@@ -165,6 +170,7 @@ TEST_CASE("what has no encrypted form is said where a model is imported and made
   REQUIRE_MESSAGE(softmax.exit_code == 0, softmax.err);
   CHECK(softmax.out.find("no encrypted form: attention is softmax") != std::string::npos);
   check_refused("plan --model " + path_of("s.safetensors"), "attention softmax");
+  refuse("compile", "--log-n 11 --model " + path_of("s.safetensors") + " --out " + path_of("s"), "softmax");
 }
 
 }  // namespace

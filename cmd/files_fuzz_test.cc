@@ -2,20 +2,21 @@
 // run for long).
 #include <cstdlib>
 
+#include "attention/files/checkpoint.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check_fuzz.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "ckks/wire/testing/fuzz_container.h"
-#include "cmd/deployment/client/prompt_record.h"
-#include "cmd/deployment/inference_state.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/client/prompt_record.h"
 #include "cmd/generation/client/text_record.h"
 #include "cmd/generation/text_server.h"
 #include "cmd/generation/weight_file.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/protocol/ciphertext_note.h"
-#include "cmd/protocol/plan_ends.h"
+#include "cmd/server/inference_state.h"
 #include "cmd/training/training_run.h"
 #include "doctest/doctest.h"
 
@@ -24,7 +25,7 @@ namespace {
 
 TEST_CASE("the note of a ciphertext file") {
   CiphertextNote note;
-  note.model_fingerprint = 0x0123456789abcdef;
+  note.program_id = 0x0123456789abcdef;
   note.request = 0xfedcba9876543210;
   note.names = {"x0", "x1"};
   FuzzTarget target;
@@ -33,7 +34,7 @@ TEST_CASE("the note of a ciphertext file") {
   target.decode = [](std::string_view text) {
     const CiphertextNote read = CiphertextNote::parse(std::string(text), "input");
     const CiphertextNote again = CiphertextNote::parse(read.text(), "again");
-    PSM_CHECK(again.model_fingerprint == read.model_fingerprint && again.request == read.request);
+    PSM_CHECK(again.program_id == read.program_id && again.request == read.request);
     PSM_CHECK(again.names == read.names);
   };
   target.fixed_bytes = 8192, target.bytes_per_byte = 200;
@@ -42,7 +43,7 @@ TEST_CASE("the note of a ciphertext file") {
 
 TEST_CASE("the note of a file in a conversation, and the server's greeting") {
   TextNote note;
-  note.model_fingerprint = 0x0123456789abcdef;
+  note.program_id = 0x0123456789abcdef;
   note.request = 0xfedcba9876543210;
   note.names = {"x"};
   note.first = 12, note.count = 3;
@@ -124,32 +125,6 @@ TEST_CASE("the client's record of its prompts") {
                        Error);
 }
 
-TEST_CASE("the ends of a plan") {
-  const ckks::Context context(ckks::insecure_leveled(6, 3));
-  PlanEnds ends;
-  ends.model_fingerprint = 0x0123456789abcdef;
-  ends.parameters = context.fingerprint();
-  ends.inputs = {{"x", 3}, {"h", 2}};
-  ends.outputs = {{"x", 0}};
-  FuzzTarget target;
-  target.name = "plan ends";
-  target.corpus = {ends.text()};
-  target.decode = [&](std::string_view text) {
-    const PlanEnds read =
-        PlanEnds::parse(std::string(text), "input", context, ends.model_fingerprint, "the model");
-    for (const PlanEnd& end : read.inputs) PSM_CHECK(end.level >= 0 && end.level <= context.max_level());
-    PSM_CHECK(PlanEnds::parse(read.text(), "again", context, ends.model_fingerprint, "the model").text() ==
-              read.text());
-  };
-  target.fixed_bytes = 8192, target.bytes_per_byte = 200;
-  check_fuzz(target);
-  CHECK_THROWS_WITH_AS(PlanEnds::parse(ends.text(), "plan.json", context, 1, "model"),
-                       doctest::Contains("made for another model"), Error);
-  const ckks::Context other(ckks::insecure_leveled(6, 4));
-  CHECK_THROWS_WITH_AS(PlanEnds::parse(ends.text(), "plan.json", other, ends.model_fingerprint, "model"),
-                       doctest::Contains("other parameters"), Error);
-}
-
 TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
   FuzzTarget target;
   target.name = "notes and prompts";
@@ -163,7 +138,7 @@ TEST_CASE("a checkpoint's notes on its tokens and scores, and prompts") {
     checkpoint.weights.config.vocab = 12;
     checkpoint.notes["recall"] = text.substr(0, first);
     checkpoint.notes["scores"] = text.substr(std::min(second + 1, text.size()));
-    const PromptCodec codec(checkpoint);
+    const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
     const std::string prompt(text.substr(std::min(first + 1, second), second - std::min(first + 1, second)));
     const std::vector<int> tokens = codec.encode(prompt);
     PSM_CHECK(codec.encode(codec.decode(tokens)) == tokens);

@@ -14,8 +14,6 @@
 #include "ckks/base/memory.h"
 #include "ckks/base/random/random.h"
 #include "cmd/deployment/client/range_check.h"
-#include "cmd/deployment/prompts.h"
-#include "cmd/generation/client/server_process.h"
 #include "cmd/generation/client/shape_flags.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/client/text_comparison.h"
@@ -23,9 +21,11 @@
 #include "cmd/generation/client/text_session.h"
 #include "cmd/generation/client/weight_encryption.h"
 #include "cmd/generation/model/generation_deployment.h"
+#include "cmd/prompts/prompts.h"
+#include "cmd/protocol/child_process.h"
 #include "cmd/protocol/ring_flags.h"
+#include "cmd/server/device_flag.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 #include "cmd/timing/random_model.h"
 #include "nn/text/tokenizer.h"
@@ -52,7 +52,7 @@ class TemporaryFolder {
   }
 
   std::string path_;
-  ServerProcess remover_;
+  ChildProcess remover_;
 };
 
 // The model, and what its tokens are; a shape's are numbers.
@@ -154,7 +154,7 @@ int generate(int argc, char** argv) {
   if (flags.given("model")) {
     source.path = resolve_user_path(model_path);
     source.checkpoint = attention::load_checkpoint(source.path);
-    source.codec.emplace(source.checkpoint);
+    source.codec.emplace(source.checkpoint.weights.config, source.checkpoint.notes);
     if (!prompt.empty()) source.prompt = source.codec->encode(prompt);
   } else {
     if (!prompt.empty()) throw Error("--prompt is for --model; a shape's prompt is drawn by --seed");
@@ -235,7 +235,7 @@ int generate(int argc, char** argv) {
                 bytes_text(static_cast<double>(deployment.weight_bytes())).c_str());
   std::fflush(stdout);
   if (tokens > 0 && source.codec && !record) check_ranges(deployment, {source.prompt});
-  const double key_seconds = keys.make(plain ? *plain : deployment, request);
+  const double key_seconds = keys.make(request);
   if (keys.are_new) secret.emplace(keys.secret());
   Json json;
   json["params"] = parameters_json(*context);
@@ -246,8 +246,8 @@ int generate(int argc, char** argv) {
     json["encrypted_weights"]["seconds_to_encrypt"] = made.seconds;
   }
   if (tokens == 0) {
-    std::printf("wrote %s (keep it), %s, %s, %s%s (for the server)\n", files.secret.c_str(),
-                files.public_key.c_str(), files.sharing.c_str(),
+    std::printf("wrote %s (keep it), %s, %s%s (for the server)\n", files.secret.c_str(),
+                files.public_key.c_str(),
                 encrypted ? (files.weights_owner + ", " + files.weights + ", ").c_str() : "",
                 files.evaluation.c_str());
     common.write_json(json);

@@ -16,10 +16,10 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
-#include "cmd/deployment/model_tokenizer.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
+#include "cmd/training/model_tokenizer.h"
 #include "nn/text/files/tokenizer_file.h"
 
 namespace psm::cmd {
@@ -73,7 +73,8 @@ Imported read_model(const Source& source, const attention::FreshHead& head) {
   out.ignored = std::move(model.ignored), out.changed = std::move(model.changed);
   out.padding = model.padding;
   if (model.images)
-    PromptCodec(*model.images, out.checkpoint.weights.config.classes).write_notes(out.checkpoint);
+    PromptCodec(*model.images, out.checkpoint.weights.config.classes)
+        .write_notes(out.checkpoint.notes, out.checkpoint.weights.config.vocab);
   const std::string_view family = attention::family_of(out.checkpoint.weights.config);
   if (source.format != "hugging-face" && family != source.format)
     throw Error(message(source.path, " holds a ", family, " model and --format says ", source.format,
@@ -98,7 +99,7 @@ std::shared_ptr<const nn::Tokenizer> find_tokenizer(const std::string& asked, co
 // What a model of patches reads.
 std::optional<attention::PatchGrid> images_of(const attention::Checkpoint& checkpoint) {
   if (checkpoint.weights.config.patch_inputs == 0) return std::nullopt;
-  return PromptCodec(checkpoint).images();
+  return PromptCodec(checkpoint.weights.config, checkpoint.notes).images();
 }
 
 std::string list_text(const std::vector<std::string>& names) {

@@ -18,16 +18,17 @@
 #include "ckks/base/progress.h"
 #include "ckks/base/touched_memory.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/deployment/device_pass.h"
-#include "cmd/deployment/inference_state.h"
-#include "cmd/deployment/run_figures.h"
-#include "cmd/deployment/server.h"
 #include "cmd/protocol/ciphertext_note.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/protocol/plan_ends.h"
+#include "cmd/protocol/ring_flags.h"
 #include "cmd/reports/ledger_report.h"
+#include "cmd/server/device_flag.h"
+#include "cmd/server/device_pass.h"
+#include "cmd/server/inference_state.h"
+#include "cmd/server/run_figures.h"
+#include "cmd/server/server.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
@@ -41,16 +42,15 @@ class Request {
     std::string shown, in, out, state;  // `shown`: as the user named it
   };
 
-  Request(Paths paths, const wire::CiphertextReader& file, const Deployment& deployment, const PlanEnds& ends,
-          const std::string& model)
+  Request(Paths paths, const wire::CiphertextReader& file, const PlannedPass& pass, const PlanEnds& ends,
+          const std::string& program)
       : paths_(std::move(paths)),
-        deployment_(deployment),
+        pass_(pass),
         keys_(file.fingerprint()),
         checksum_(file.checksum()),
         note_(CiphertextNote::parse(file.note(), paths_.shown)),
-        groups_(
-            require_groups(file, note_, ends, FileOf::kPrompts, *deployment.context, paths_.shown, model)),
-        state_(paths_.state, deployment, file, groups_) {
+        groups_(require_groups(file, note_, ends, FileOf::kPrompts, *pass.context, paths_.shown, program)),
+        state_(paths_.state, pass, file, groups_) {
     AtomicFile probe(paths_.out);
   }
 
@@ -61,7 +61,7 @@ class Request {
   // Runs the groups that are not finished yet and writes the answers; what is finished is kept, whatever the
   // next group brings. `before`: groups of earlier requests.
   void run(Server& server, const PlanEnds& ends, RunFigures& figures, Progress& progress, size_t before) {
-    wire::CiphertextReader file(paths_.in, *deployment_.context, kMaxCiphertexts);
+    wire::CiphertextReader file(paths_.in, *pass_.context, kMaxCiphertexts);
     if (file.checksum() != checksum_) throw Error(paths_.shown + " changed after it was checked");
     if (const std::string saved = state_.text(); !saved.empty())
       std::printf("%s goes on from its state: %s are done\n", paths_.shown.c_str(), saved.c_str());
@@ -129,7 +129,7 @@ class Request {
   void write_answers(const PlanEnds& ends) const {
     CiphertextNote answer = note_;
     answer.names = names_of(ends.outputs);
-    wire::CiphertextWriter writer(paths_.out, *deployment_.context, keys_, answer.text());
+    wire::CiphertextWriter writer(paths_.out, *pass_.context, keys_, answer.text());
     for (const auto& outputs : state_.answers()) {
       for (const std::string& name : answer.names) writer.write(outputs.at(name));
     }
@@ -137,7 +137,7 @@ class Request {
   }
 
   Paths paths_;
-  const Deployment& deployment_;
+  const PlannedPass& pass_;
   ckks::Fingerprint keys_;
   uint64_t checksum_;
   CiphertextNote note_;
@@ -195,9 +195,9 @@ struct RemovedIfEmpty {
 
 int infer(int argc, char** argv) {
   Flags flags(
-      "bazel run //cmd:infer -- --model MODEL --keys FILE --in FILE --out FILE [flags]",
-      "Runs a polynomial model on encrypted prompts. Needs the model and evaluation.keys; sees no "
-      "secret key.\n"
+      "bazel run //cmd:infer -- --program PROGRAM --keys FILE --in FILE --out FILE [flags]",
+      "Runs a compiled model on encrypted prompts. Needs the program and evaluation.keys; sees no secret "
+      "key.\n"
       "With --state a run that was interrupted goes on from its last completed block. If a group of prompts\n"
       "cannot be run, the answers of those before it are written all the same. If --in is a folder, its "
       "files\n"
@@ -205,7 +205,7 @@ int infer(int argc, char** argv) {
       "folder\n"
       "--out; those whose answers are there already are left out, and what is wrong with one holds up no "
       "other.");
-  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+  const std::string& program_path = flags.text("program", "", "the program (NAME.program of //cmd:compile)");
   const std::string& keys_path = flags.text("keys", "", "evaluation keys (evaluation.keys of //cmd:keygen)");
   const std::string& in =
       flags.text("in", "", "encrypted prompts (from //cmd:encrypt): a file, or a folder of them");
@@ -221,7 +221,7 @@ int infer(int argc, char** argv) {
   common.apply();
   ledger_file.apply();
   ring.apply();
-  require_given(flags, {"model", "keys", "in", "out"});
+  require_given(flags, {"program", "keys", "in", "out"});
   const bool is_folder = std::filesystem::is_directory(resolve_user_path(in));
   if (is_folder) {
     require_writable_folder(resolve_user_path(out));
@@ -232,12 +232,10 @@ int infer(int argc, char** argv) {
 
   const double start = seconds_now();
   const std::string key_file = resolve_user_path(keys_path);
-  auto parameters = wire::read_context(key_file, wire::FileKind::kEvaluationKeys);
-  ring.require_security(*parameters);
-  const Deployment deployment(attention::load_checkpoint(resolve_user_path(model_path)),
-                              std::move(parameters));
-  const ckks::Context& context = *deployment.context;
-  const PlanEnds ends = ends_of(deployment);
+  const PlannedPass pass(program::load_program(resolve_user_path(program_path)));
+  ring.require_security(*pass.context);
+  const ckks::Context& context = *pass.context;
+  const PlanEnds ends = ends_of(pass);
 
   // All that can be known to fail is refused before the keys are read.
   wire::EvaluationKeysReader key_reader(key_file, context);
@@ -265,7 +263,7 @@ int infer(int argc, char** argv) {
   for (Request::Paths& paths : requests(in, out, state_path, context)) {
     attempt(std::string(paths.shown), [&] {
       const wire::CiphertextReader file(paths.in, context, kMaxCiphertexts);
-      auto request = std::make_unique<Request>(std::move(paths), file, deployment, ends, model_path);
+      auto request = std::make_unique<Request>(std::move(paths), file, pass, ends, program_path);
       if (key_reader.fingerprint() != request->keys())
         throw Error(message(request->paths().shown, " belongs to another key pair than ", keys_path));
       groups += request->groups();
@@ -279,19 +277,19 @@ int infer(int argc, char** argv) {
     return 0;
   }
   // Beside what the machine holds: the inputs of the group that runs, and the answers of its file.
-  require_memory(deployment.server_bytes() + group_bytes(context, ends.inputs) +
+  require_memory(pass.server_bytes() + group_bytes(context, ends.inputs) +
                  most_groups * group_bytes(context, ends.outputs));
-  require_device_room(device.get(), deployment);
+  require_device_room(device.get(), pass);
 
-  RunFigures figures(deployment);
-  auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(deployment.reading.run_bytes()));
-  const ckks::EvaluationKeys keys = read_keys(key_reader, deployment.keys);
+  RunFigures figures(pass);
+  auto memory = std::make_unique<TouchedMemory>(static_cast<size_t>(pass.reading.run_bytes()));
+  const ckks::EvaluationKeys keys = read_keys(key_reader, pass.keys);
   figures.touched(memory->finish());
   memory.reset();
-  Server server(deployment, keys, device.get());
+  Server server(pass, keys, device.get());
   const double loaded = seconds_now();
 
-  const program::Plan& plan = deployment.plan;
+  const program::Plan& plan = pass.plan;
   {
     Progress progress("inferring", static_cast<double>(plan.program.instructions.size() * groups));
     size_t before = 0;
@@ -307,7 +305,7 @@ int infer(int argc, char** argv) {
   if (answered == 0) require_all();
   const double inferred = seconds_now();
 
-  program::Ledger ledger(deployment.plan, deployment.context->scales());
+  program::Ledger ledger(pass.plan, pass.context->scales());
   figures.predict_seconds();
   figures.fill(ledger);
   std::printf("%s\n%s", context.describe().c_str(), program::text(ledger.summary()).c_str());

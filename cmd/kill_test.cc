@@ -21,27 +21,29 @@ namespace {
 constexpr int kKills = 20;
 constexpr uint64_t kMaxAnswer = uint64_t{1} << 26;
 
-const std::string kModel = path_of("model.safetensors");
+const std::string kClient = path_of("model.client");
 
 void prepare() {
-  if (std::filesystem::exists(kModel)) return;
-  make_model(kModel, 1);
-  REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys") + kRing).exit_code == 0);
-  REQUIRE(run("encrypt", "--model " + kModel + " --keys " + path_of("keys") + " --out " +
+  if (std::filesystem::exists(kClient)) return;
+  make_model(path_of("model.safetensors"), 1);
+  compile(path_of("model.safetensors"), "model");
+  REQUIRE(run("keygen", "--client " + kClient + " --out " + path_of("keys") + " --insecure").exit_code == 0);
+  REQUIRE(run("encrypt", "--client " + kClient + " --keys " + path_of("keys") + " --out " +
                              path_of("prompts.ct") + " --sample 12 --insecure")
               .exit_code == 0);
 }
 
-std::string infer(const std::string& out, const std::string& model = kModel) {
-  return "infer --model " + model + " --keys " + path_of("keys") + "/evaluation.keys --in " +
+std::string infer(const std::string& out, const std::string& program = path_of("model.program")) {
+  return "infer --program " + program + " --keys " + path_of("keys") + "/evaluation.keys --in " +
          path_of("prompts.ct") + " --out " + path_of(out) + " --insecure";
 }
 
-// Whether the command was killed after so many seconds; else it succeeded before.
+// Whether the command was killed after so many seconds; else it succeeded before. In the foreground `timeout` waits until
+// what it killed is gone, and with it that process's locks.
 bool killed(const std::string& command, double seconds) {
   const std::string folder = runfile("cmd/");
-  const int status = std::system(("timeout -s KILL " + std::to_string(seconds) + " " + folder + command +
-                                  " >" + path_of("out") + " 2>&1")
+  const int status = std::system(("timeout --foreground -s KILL " + std::to_string(seconds) + " " + folder +
+                                  command + " >" + path_of("out") + " 2>&1")
                                      .c_str());
   REQUIRE(WIFEXITED(status));
   if (WEXITSTATUS(status) == 0) return false;
@@ -86,12 +88,12 @@ TEST_CASE("keys whose maker was killed are not there, and can be made again") {
   prepare();
   namespace fs = std::filesystem;
   const fs::path folder = path_of("killed_keys");
-  const std::string keygen = "keygen --model " + kModel + " --out " + folder.string() + kRing;
+  const std::string keygen = "keygen --client " + kClient + " --out " + folder.string() + " --insecure";
   const auto begin = std::chrono::steady_clock::now();
   REQUIRE(run_command_line(keygen).exit_code == 0);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const auto files = [&] { return std::distance(fs::directory_iterator(folder), {}); };
-  CHECK(files() == 5);
+  CHECK(files() == 3);
   fs::remove_all(folder);
 
   TrainingRandom random(static_cast<uint64_t>(begin.time_since_epoch().count()));
@@ -104,7 +106,7 @@ TEST_CASE("keys whose maker was killed are not there, and can be made again") {
   }
   CHECK(begun > 0);
   REQUIRE(run_command_line(keygen).exit_code == 0);
-  CHECK(files() == 5);
+  CHECK(files() == 3);
   CHECK_FALSE(fs::exists(folder / ".new-keys.part"));
 }
 
@@ -113,7 +115,7 @@ TEST_CASE("what is interrupted says so and leaves nothing half made") {
   namespace fs = std::filesystem;
   const fs::path folder = path_of("interrupted_keys");
   const Outcome keys =
-      run_command_line("keygen --model " + kModel + " --out " + folder.string() + kRing,
+      run_command_line("keygen --client " + kClient + " --out " + folder.string() + " --insecure",
                        signalled("INT", "[ -e " + folder.string() + "/.new-keys.part/secret.key ]"));
   CHECK(keys.exit_code == 128 + SIGINT);
   CHECK(keys.err.ends_with("interrupted: no keys were kept; run the same command again to make them\n"));
@@ -136,7 +138,8 @@ TEST_CASE("what is interrupted says so and leaves nothing half made") {
   CHECK_FALSE(fs::exists(state));
 }
 
-TEST_CASE("a model that changed between kill and resume is one line, and the state stays for the right one") {
+TEST_CASE(
+    "a program that changed between kill and resume is one line, and the state stays for the right one") {
   prepare();
   const std::string state = " --state " + path_of("kept");
   const std::string folder = path_of("kept");
@@ -145,9 +148,10 @@ TEST_CASE("a model that changed between kill and resume is one line, and the sta
   REQUIRE(std::filesystem::exists(folder + "/group-0"));
   const std::string before = read_file(folder + "/group-0", kMaxAnswer);
   make_model(path_of("other.safetensors"), 2);
-  const Outcome refused = run_command_line(infer("first.ct", path_of("other.safetensors")) + state);
+  compile(path_of("other.safetensors"), "other");
+  const Outcome refused = run_command_line(infer("first.ct", path_of("other.program")) + state);
   CHECK(refused.exit_code == 2);
-  CHECK(refused.err.find("belongs to another model") != std::string::npos);
+  CHECK(refused.err.find("belongs to another program") != std::string::npos);
   CHECK(read_file(folder + "/group-0", kMaxAnswer) == before);
   const Outcome last = run_command_line(infer("first.ct") + state);
   REQUIRE_MESSAGE(last.exit_code == 0, last.err);

@@ -1,4 +1,4 @@
-// The four commands as their users call them: separate processes that share nothing but files. In a small
+// Compiler, client and server as their users call them: separate processes that share nothing but files. In a small
 // ring that offers no security, with a small model of random weights.
 #include <sys/wait.h>
 
@@ -16,7 +16,7 @@
 #include "ckks/base/files/json.h"
 #include "ckks/base/testing/runfile.h"
 #include "ckks/wire/ciphertext_file.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 #include "nn/text/alphabet.h"
@@ -25,28 +25,59 @@ namespace psm::cmd {
 namespace {
 
 const std::string kModel = path_of("model.safetensors");
+const std::string kProgram = path_of("model.program"), kClient = path_of("model.client");
+const std::string kCheck = " --check " + kProgram;
 
-std::string keygen_arguments(const std::string& folder) {
-  return "--model " + kModel + " --out " + folder + kRing;
+std::string keygen_arguments(const std::string& folder, const std::string& client = kClient) {
+  return "--client " + client + " --out " + folder + " --insecure";
 }
 
-// Keys and encrypted prompts, made once for all cases.
+// A compiled model, keys and encrypted prompts, made once for all cases.
 const std::string& keys() {
   static const std::string folder = [] {
     make_model(kModel, 1);
+    compile(kModel, "model");
     const Outcome made = run("keygen", keygen_arguments(path_of("keys")));
     REQUIRE_MESSAGE(made.exit_code == 0, made.err);
-    const Outcome encrypted = run("encrypt", "--model " + kModel + " --keys " + path_of("keys") + " --out " +
-                                                 path_of("prompts.ct") + " --sample 12 --insecure");
+    const Outcome encrypted =
+        run("encrypt", "--client " + kClient + " --keys " + path_of("keys") + " --out " +
+                           path_of("prompts.ct") + " --sample 12 --insecure" + kCheck);
     REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
+    CHECK(encrypted.out.find("their values stay inside the ranges of " + kProgram) != std::string::npos);
     return path_of("keys");
   }();
   return folder;
 }
 
 std::string infer_arguments(const std::string& out) {
-  return "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + path_of("prompts.ct") +
+  return "--program " + kProgram + " --keys " + keys() + "/evaluation.keys --in " + path_of("prompts.ct") +
          " --out " + path_of(out) + " --insecure";
+}
+
+std::string decrypt_arguments(const std::string& in) {
+  return "--client " + kClient + " --keys " + keys() + " --in " + path_of(in) + " --insecure";
+}
+
+// `from` with one bit of each of these bytes changed.
+std::string flipped(const std::string& from, const std::string& name, size_t begin, size_t count) {
+  std::string bytes = read_file(from, uint64_t{1} << 31);
+  REQUIRE(begin + count <= bytes.size());
+  for (size_t at = begin; at < begin + count; ++at) bytes[at] = static_cast<char>(bytes[at] ^ 4);
+  write_file(path_of(name), bytes);
+  return path_of(name);
+}
+
+std::string truncated(const std::string& from, const std::string& name, size_t size) {
+  write_file(path_of(name), read_file(from, uint64_t{1} << 31).substr(0, size));
+  return path_of(name);
+}
+
+TEST_CASE("the same model compiles to the same two files") {
+  keys();
+  compile(kModel, "again");
+  for (const char* end : {".program", ".client"})
+    CHECK(read_file(path_of(std::string("again") + end), 1 << 28) ==
+          read_file(path_of(std::string("model") + end), 1 << 28));
 }
 
 TEST_CASE("an answer through four processes is the twin's, whatever kernels each of them uses") {
@@ -54,10 +85,10 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
   const Outcome inferred = run("infer", infer_arguments("answer.ct") + " --backend scalar");
   REQUIRE_MESSAGE(inferred.exit_code == 0, inferred.err);
   CHECK(inferred.err.find("INSECURE") != std::string::npos);
-  const Outcome decrypted =
-      run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("answer.ct") +
-                         " --sample 12 --insecure --json " + path_of("decrypt.json"));
+  const Outcome decrypted = run("decrypt", decrypt_arguments("answer.ct") + " --sample 12" + kCheck +
+                                               " --json " + path_of("decrypt.json"));
   REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
+  CHECK(decrypted.out.find("Do not share decrypted values") != std::string::npos);
   const Json json = parse_json(read_file(path_of("decrypt.json"), 1 << 20), "decrypt.json");
   const Json& comparison = json.at("encrypted_vs_twin", "json");
   CHECK(comparison.at("positions", "json").integer("positions", 0, 1000) == 12 * 6);
@@ -69,13 +100,17 @@ TEST_CASE("an answer through four processes is the twin's, whatever kernels each
 TEST_CASE("answers that are far from the twin of the prompts given are a failure, with its likely reasons") {
   keys();
   REQUIRE(run("infer", infer_arguments("answer.ct")).exit_code == 0);
-  const Outcome other = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " +
-                                           path_of("answer.ct") + " --sample 12 --seed 2 --insecure");
+  const std::string others = decrypt_arguments("answer.ct") + " --sample 12 --seed 2";
+  const Outcome other = run("decrypt", others + kCheck);
   CHECK(other.exit_code == 1);
   CHECK(other.err.find("error: the answers are not those of these prompts") != std::string::npos);
+  // Without the program, prompts tell lengths alone.
+  REQUIRE(run("decrypt", others + " --json " + path_of("lengths.json")).exit_code == 0);
+  const Json lengths = parse_json(read_file(path_of("lengths.json"), 1 << 20), "lengths.json");
+  CHECK(lengths.find("encrypted_vs_twin") == nullptr);
+  CHECK(lengths.at("answers", "json").array("answers").size() == 12);
   // The prompts themselves are no answers.
-  const Outcome prompts = run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " +
-                                             path_of("prompts.ct") + " --insecure");
+  const Outcome prompts = run("decrypt", decrypt_arguments("prompts.ct"));
   CHECK(prompts.exit_code == 2);
   CHECK(prompts.err.find("prompts.ct holds encrypted prompts; give answers") != std::string::npos);
   std::string swapped = infer_arguments("x.ct");
@@ -87,18 +122,21 @@ TEST_CASE("answers that are far from the twin of the prompts given are a failure
 
 TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps, and so does its answer") {
   keys();
-  // The same model, whose eight tokens are letters now; the server's file need not know.
+  // The same model, with letters for its eight tokens; the keys of one program serve the other.
   const std::string model = path_of("letters.safetensors"), prompts = path_of("letters.ct"),
                     answer = path_of("said.ct");
   attention::Checkpoint checkpoint = attention::load_checkpoint(kModel);
   checkpoint.notes.erase("recall");
-  PromptCodec(std::make_shared<const nn::Alphabet>("abcdefgh")).write_notes(checkpoint);
+  PromptCodec(std::make_shared<const nn::Alphabet>("abcdefgh"))
+      .write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
   attention::save_checkpoint(model, checkpoint);
-  const std::string client = "--model " + model + " --keys " + keys() + " --prompt aea --insecure";
+  compile(model, "letters");
+  const std::string with = "--client " + path_of("letters.client") + " --keys " + keys() + " --insecure",
+                    client = with + " --prompt aea --check " + path_of("letters.program");
   for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
            {"encrypt", client + " --out " + prompts},
-           {"infer", "--model " + kModel + " --keys " + keys() + "/evaluation.keys --in " + prompts +
-                         " --out " + answer + " --insecure"},
+           {"infer", "--program " + path_of("letters.program") + " --keys " + keys() +
+                         "/evaluation.keys --in " + prompts + " --out " + answer + " --insecure"},
            {"decrypt", client + " --in " + answer + " --json " + path_of("said.json")}}) {
     const Outcome outcome = run(command, arguments);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
@@ -108,8 +146,7 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
   CHECK(said.size() == 3);
   CHECK(said.find_first_not_of("abcdefgh") == std::string::npos);
   CHECK(json.at("encrypted_vs_twin", "json").at("positions", "json").integer("positions", 0, 100) == 3);
-  const Outcome unknown =
-      run("encrypt", "--model " + model + " --keys " + keys() + " --prompt aex --insecure --out " + prompts);
+  const Outcome unknown = run("encrypt", with + " --prompt aex --out " + prompts);
   CHECK(unknown.exit_code == 2);
   CHECK(unknown.err.find("the text has \"x\"") != std::string::npos);
 }
@@ -117,14 +154,15 @@ TEST_CASE("a prompt of text goes through the tokenizer that the checkpoint keeps
 TEST_CASE("under a dense secret, too, an answer through four processes is the twin's") {
   keys();
   const std::string folder = path_of("dense"), prompts = path_of("dense.ct"),
-                    answer = path_of("dense_answer.ct");
-  const std::string model = "--model " + kModel + " --insecure ";
+                    answer = path_of("dense_answer.ct"), program = path_of("dense.program");
+  compile(kModel, "dense", kRing + " --secret dense");
+  const std::string client = "--client " + path_of("dense.client") + " --insecure --keys " + folder;
   for (const auto& [command, arguments] : std::vector<std::pair<std::string, std::string>>{
-           {"keygen", keygen_arguments(folder) + " --secret dense"},
-           {"encrypt", model + "--keys " + folder + " --out " + prompts + " --sample 12"},
-           {"infer", model + "--keys " + folder + "/evaluation.keys --in " + prompts + " --out " + answer +
-                         " --json " + path_of("dense_run.json")},
-           {"decrypt", model + "--keys " + folder + " --in " + answer + " --sample 12 --json " +
+           {"keygen", keygen_arguments(folder, path_of("dense.client"))},
+           {"encrypt", client + " --out " + prompts + " --sample 12"},
+           {"infer", "--program " + program + " --insecure --keys " + folder + "/evaluation.keys --in " +
+                         prompts + " --out " + answer + " --json " + path_of("dense_run.json")},
+           {"decrypt", client + " --in " + answer + " --sample 12 --check " + program + " --json " +
                            path_of("dense.json")}}) {
     const Outcome outcome = run(command, arguments);
     REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
@@ -150,14 +188,15 @@ TEST_CASE(
   for (const auto& file : std::filesystem::directory_iterator(folder))
     CHECK_MESSAGE(made.out.find(file.path().string()) != std::string::npos, file.path().string());
   const Json json = parse_json(read_file(json_path, 1 << 20), "tested.json");
-  CHECK(json.at("tested_bootstrap", "json").truth("tested_bootstrap"));
+  CHECK(json.at("test_seconds", "json").number("test_seconds") > 0);
+  CHECK(made.out.find("tested: encryption under both keys, and every evaluation key") != std::string::npos);
   // A limit on the size of files, in blocks of 512 bytes, that the evaluation keys pass.
   const std::string full = path_of("full");
   const Outcome failed =
       run_command_line("keygen " + keygen_arguments(full), "trap '' XFSZ; ulimit -f 2000; ");
   CHECK(failed.exit_code == 1);
   CHECK(failed.err.find("File too large") != std::string::npos);
-  CHECK(std::filesystem::is_empty(full));
+  CHECK_FALSE(std::filesystem::exists(full));
 }
 
 TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key pairs share a seed") {
@@ -167,7 +206,7 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
   std::set<uint64_t> seen;
   size_t polynomials = 0;
   for (const std::string name : {"once.ct", "again.ct"}) {
-    const Outcome encrypted = run("encrypt", "--model " + kModel + " --keys " + keys() + " --out " +
+    const Outcome encrypted = run("encrypt", "--client " + kClient + " --keys " + keys() + " --out " +
                                                  path_of(name) + " --prompt \"k0 v0 k1 v1 k0\" --insecure");
     REQUIRE_MESSAGE(encrypted.exit_code == 0, encrypted.err);
     const wire::CiphertextFile file = wire::read_ciphertexts(path_of(name), *context, 100);
@@ -181,28 +220,6 @@ TEST_CASE("the same prompts encrypted twice share no polynomial, nor do two key 
   REQUIRE(run("keygen", keygen_arguments(path_of("keys3"))).exit_code == 0);
   CHECK_FALSE(wire::read_public_key(keys() + "/public.key", *context).seed ==
               wire::read_public_key(path_of("keys3/public.key"), *context).seed);
-}
-
-TEST_CASE("sharing a bootstrapped answer, whose error has no bound, is refused and counts nothing") {
-  keys();
-  REQUIRE(run("infer", infer_arguments("unshared.ct")).exit_code == 0);
-  const std::string record = read_file(keys() + "/sharing.json", 1 << 12);
-  CHECK(record.find("\"shared\": 0") != std::string::npos);
-  const std::string decrypt =
-      "--model " + kModel + " --keys " + keys() + " --in " + path_of("unshared.ct") + " --insecure";
-  const Outcome refused = run("decrypt", decrypt + " --share --queries 4 --precision 3");
-  CHECK(refused.exit_code == 2);
-  CHECK(refused.out.empty());
-  CHECK(
-      refused.err.find("error: not safe to share: the worst-case error of the result is beyond all bounds") !=
-      std::string::npos);
-  CHECK(read_file(keys() + "/sharing.json", 1 << 12) == record);
-  const Outcome unshared = run("decrypt", decrypt);
-  CHECK(unshared.exit_code == 0);
-  CHECK(unshared.out.find("Do not share decrypted values") != std::string::npos);
-  CHECK(run("decrypt", decrypt + " --share --queries 4").err.find("--precision is needed") !=
-        std::string::npos);
-  CHECK(run("decrypt", decrypt + " --queries 4").err.find("add --share") != std::string::npos);
 }
 
 TEST_CASE(
@@ -249,9 +266,8 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
   const Outcome resumed = run("infer", infer_arguments("resumed.ct") + " --state " + state);
   REQUIRE_MESSAGE(resumed.exit_code == 0, resumed.err);
   CHECK_FALSE(std::filesystem::exists(state));  // the folder goes with its files
-  const Outcome decrypted =
-      run("decrypt", "--model " + kModel + " --keys " + keys() + " --in " + path_of("resumed.ct") +
-                         " --sample 12 --insecure --json " + path_of("resumed.json"));
+  const Outcome decrypted = run("decrypt", decrypt_arguments("resumed.ct") + " --sample 12" + kCheck +
+                                               " --json " + path_of("resumed.json"));
   REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
   CHECK(decrypted.out.starts_with(
       "answers, a prediction for each scored position of each prompt:\nprompt 0: "));
@@ -265,50 +281,44 @@ TEST_CASE("an interrupted run goes on from its state, and a state of another run
 
 TEST_CASE("bad input is one clear line and exit code 2") {
   keys();
+  REQUIRE(run("infer", infer_arguments("answer.ct")).exit_code == 0);
   make_model(path_of("other.safetensors"), 2);
-  REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys2") + kRing).exit_code == 0);
-  REQUIRE(run("keygen", "--model " + kModel + " --out " + path_of("keys12") + " --insecure --log-n 12")
-              .exit_code == 0);
+  compile(path_of("other.safetensors"), "other");
+  compile(kModel, "model12", " --insecure --log-n 12");
+  REQUIRE(run("keygen", keygen_arguments(path_of("keys2"))).exit_code == 0);
+  REQUIRE(run("keygen", keygen_arguments(path_of("keys12"), path_of("model12.client"))).exit_code == 0);
   make_model(path_of("narrow.safetensors"), 1, 0.01);
-  REQUIRE(
-      run("keygen", "--model " + path_of("narrow.safetensors") + " --out " + path_of("narrow_keys") + kRing)
-          .exit_code == 0);
+  compile(path_of("narrow.safetensors"), "narrow");
   attention::Checkpoint coarse =
       attention::load_checkpoint(kModel);  // the same weights and ranges, other polynomials
-  coarse.polynomial->gelu_error *= 2;
+  coarse.polynomial->gelu_error *= 256;
   attention::save_checkpoint(path_of("coarse.safetensors"), coarse);
-  const std::string model_bytes = read_file(kModel, 1 << 24);
-  write_file(path_of("truncated.safetensors"), model_bytes.substr(0, model_bytes.size() / 2));
-  std::string flipped = read_file(keys() + "/evaluation.keys", uint64_t{1} << 31);
-  flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 4);
-  write_file(path_of("flipped.keys"), flipped);
-  flipped.resize(flipped.size() / 3);
-  write_file(path_of("truncated.keys"), flipped);
-
-  // As //cmd:generate makes them; and a copy to encrypt with, that lacks a file.
-  for (const std::string folder : {"text_keys", "public_keys"}) {
-    std::filesystem::copy(keys(), path_of(folder));
-    std::filesystem::remove(path_of(folder) + "/plan.json");
-  }
-  std::filesystem::remove(path_of("public_keys/secret.key"));
-  const auto with_keys = [&](const std::string& folder, const std::string& rest) {
-    return "--model " + kModel + " --keys " + path_of(folder) + " --insecure " + rest;
-  };
+  compile(path_of("coarse.safetensors"), "coarse");
+  const auto half = [](const std::string& file) { return std::filesystem::file_size(file) / 2; };
+  const std::string evaluation = keys() + "/evaluation.keys",
+                    cut_model = truncated(kModel, "truncated.safetensors", half(kModel)),
+                    cut_program = truncated(kProgram, "truncated.program", half(kProgram)),
+                    cut_client = truncated(kClient, "truncated.client", half(kClient)),
+                    stub_client = truncated(kClient, "stub.client", 20),
+                    bad_client = flipped(kClient, "flipped.client", half(kClient), 1),
+                    bad_tables =
+                        flipped(kProgram, "flipped.program", std::filesystem::file_size(kProgram) - 100, 1),
+                    bad_constants = flipped(kProgram, "constants.program", 4096, 4096);
 
   std::string many;
   for (int i = 0; i < 80000; ++i) many += "k0 v0 k1 v1 k0\n";
   write_file(path_of("many.txt"), many);
 
-  const std::string encrypt =
-      "--model " + kModel + " --keys " + keys() + " --out " + path_of("x.ct") + " --insecure ";
-  std::string other_key = infer_arguments("x.ct"), other_model = other_key, other_polynomials = other_key,
-              damaged = other_key, cut = other_key, secure = other_key;
-  replace(other_key, keys() + "/evaluation.keys", path_of("keys2/evaluation.keys"));
-  replace(other_model, kModel, path_of("other.safetensors"));
-  replace(other_polynomials, kModel, path_of("coarse.safetensors"));
-  replace(damaged, keys() + "/evaluation.keys", path_of("flipped.keys"));
-  replace(cut, keys() + "/evaluation.keys", path_of("truncated.keys"));
-  replace(secure, " --insecure", "");
+  const auto with = [](std::string arguments, const std::string& what, const std::string& by) {
+    replace(arguments, what, by);
+    return arguments;
+  };
+  const std::string infer = infer_arguments("x.ct"), decrypt = decrypt_arguments("answer.ct"),
+                    encrypt = "--client " + kClient + " --keys " + keys() + " --out " + path_of("x.ct") +
+                              " --insecure ",
+                    keygen = keygen_arguments(path_of("k")), other_client = path_of("other.client"),
+                    other_program = path_of("other.program");
+  const auto infer_with_keys = [&](const std::string& file) { return with(infer, evaluation, file); };
   struct Case {
     const char* command;
     std::string arguments;
@@ -317,50 +327,71 @@ TEST_CASE("bad input is one clear line and exit code 2") {
   const std::vector<Case> cases = {
       {"demo", "--promts 3", "unknown flag --promts; did you mean --prompts?"},
       {"demo", "--log-n 12", "offers no security"},
-      {"keygen", "--model " + kModel + " --out " + path_of("k") + " --backend abacus", "abacus"},
+      {"compile", "--model " + kModel, "--out is needed"},
+      {"compile", "--out " + path_of("x"), "exactly one of --model and --shape"},
+      {"compile", "--model " + kModel + " --shape pythia-70m --out " + path_of("x"), "exactly one of"},
+      {"compile", "--shape pythia-7m --out " + path_of("x") + kRing, "unknown shape"},
+      {"compile", "--model " + cut_model + " --out " + path_of("x") + kRing, "truncated.safetensors"},
+      {"compile", "--model " + kModel + " --out " + path_of("x") + " --log-n 11", "offers no security"},
+      {"compile", "--model " + kModel + " --out " + path_of("nowhere/x") + kRing, "cannot write"},
+      {"keygen", keygen + " --backend abacus", "abacus"},
       {"demo", "--model /nowhere.safetensors", "/nowhere.safetensors"},
       {"demo", "--text /nowhere.txt --prompt x", "/nowhere.txt"},
       {"demo", "--save /nowhere/x", "cannot write"},
       {"demo", "--prompt k0", "asks nothing"},
-      {"keygen", "--out x", "--model is needed"},
+      {"keygen", "--out x", "--client is needed"},
       {"keygen", keygen_arguments(keys()), "exists already"},
-      {"keygen", "--model " + path_of("truncated.safetensors") + " --out " + path_of("k"),
-       "truncated.safetensors"},
-      {"keygen", "--model " + kModel + " --out " + path_of("k") + " --log-n 11", "offers no security"},
+      {"keygen", with(keygen, " --insecure", ""), "offers no security"},
+      {"keygen", with(keygen, kClient, kProgram), "it is no client file; take the NAME.client"},
+      {"keygen", with(keygen, kClient, kModel), "it is no client file"},
+      {"keygen", with(keygen, kClient, cut_client), "it is damaged or was cut"},
+      {"keygen", with(keygen, kClient, stub_client), "it was cut"},
+      {"keygen", with(keygen, kClient, bad_client), "it is damaged or was cut"},
+      {"encrypt", with(encrypt, kClient, kProgram) + "--sample 12", "it is no client file"},
+      {"encrypt", with(encrypt, kClient, bad_client) + "--sample 12", "it is damaged or was cut"},
+      {"decrypt", with(decrypt, kClient, kProgram), "it is no client file"},
+      {"decrypt", with(decrypt, kClient, cut_client), "it is damaged or was cut"},
       {"encrypt", encrypt, "exactly one of"},
       {"encrypt", encrypt + "--prompt \"k0 v9\"", "no symbol 'v9'"},
       {"encrypt", encrypt + "--prompt \"k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0 v0 k0\"",
        "17 tokens, the model takes 1 to 16; shorten it"},
       {"encrypt", encrypt + "--prompt \"\"", "0 tokens"},
-      {"encrypt", with_keys("text_keys", "--sample 12 --out " + path_of("x.ct")),
-       "is a key of //cmd:generate"},
-      {"decrypt", with_keys("text_keys", "--in " + path_of("answer.ct")), "is a key of //cmd:generate"},
-      {"encrypt", with_keys("public_keys", "--sample 12 --out " + path_of("x.ct")), "copy it along"},
       {"encrypt", encrypt + "--prompts " + path_of("many.txt"), "split them"},
       {"encrypt",
-       "--model " + path_of("narrow.safetensors") + " --keys " + path_of("narrow_keys") + " --out " +
-           path_of("x.ct") + " --insecure --sample 12",
+       with(encrypt, kClient, path_of("narrow.client")) + "--sample 12 --check " + path_of("narrow.program"),
        "layer"},
-      {"encrypt",
-       "--model " + path_of("other.safetensors") + " --keys " + keys() + " --out " + path_of("x.ct") +
-           " --insecure --sample 12",
-       "another model"},
-      {"decrypt",
-       "--model " + kModel + " --keys " + path_of("keys12") + " --in " + path_of("answer.ct") + " --insecure",
-       "other parameters"},
-      {"infer", other_key, "another key pair"},
-      {"infer", other_model, "another model"},
-      {"infer", other_polynomials, "another model"},
-      {"infer", damaged, "damaged"},
-      {"infer", cut, "truncated"},
-      {"infer", secure, "no security"},
+      {"encrypt", encrypt + "--sample 12 --check " + other_program,
+       "is another program than the client file's"},
+      {"encrypt", encrypt + "--sample 12 --check " + kClient, "it is not a program"},
+      {"encrypt", encrypt + "--sample 12 --check " + bad_tables, "its digest differs"},
+      {"encrypt", encrypt + "--sample 12 --check " + bad_constants, "its checksum differs"},
+      {"encrypt", with(encrypt, keys(), path_of("keys12")) + "--sample 12", "have other parameters than"},
+      {"encrypt", with(encrypt, kClient, path_of("model12.client")) + "--sample 12",
+       "have other parameters than"},
+      {"decrypt", with(decrypt, keys(), path_of("keys12")), "have other parameters than"},
+      {"decrypt", with(decrypt, kClient, other_client), "belongs to another program"},
+      {"decrypt", with(decrypt, kClient, other_client) + " --sample 12", "belongs to another program"},
+      {"decrypt", decrypt + kCheck, "give them again"},
+      {"decrypt", decrypt + " --sample 12 --check " + other_program,
+       "is another program than the client file's"},
+      {"infer", infer_with_keys(path_of("keys2/evaluation.keys")), "another key pair"},
+      {"infer", infer_with_keys(path_of("keys12/evaluation.keys")), "made for other parameters"},
+      {"infer", infer_with_keys(flipped(evaluation, "flipped.keys", half(evaluation), 1)), "damaged"},
+      {"infer", infer_with_keys(truncated(evaluation, "truncated.keys", half(evaluation))),
+       "it is truncated"},
+      {"infer", with(infer, kProgram, other_program), "belongs to another program"},
+      {"infer", with(infer, kProgram, path_of("coarse.program")), "belongs to another program"},
+      {"infer", with(infer, kProgram, kClient), "it is not a program; make one with bazel run //cmd:compile"},
+      {"infer", with(infer, kProgram, kModel), "it is not a program"},
+      {"infer", with(infer, kProgram, cut_program), "it was cut, or has grown"},
+      {"infer", with(infer, kProgram, bad_tables), "its digest differs"},
+      {"infer", with(infer, kProgram, bad_constants), "its checksum differs"},
+      {"infer", with(infer, " --insecure", ""), "no security"},
       {"infer", infer_arguments("nowhere/x.ct"), "cannot write"},
       {"infer", infer_arguments("prompts.ct"), "--out and --in are the same"},
       {"polynomialise", "--model " + kModel + " --out " + path_of(""), "it is a folder"},
       {"polynomialise", "--model " + kModel + " --out " + kModel, "--out and --model are the same"},
-      {"decrypt",
-       "--model " + kModel + " --keys " + path_of("keys2") + " --in " + path_of("answer.ct") + " --insecure",
-       "key"},
+      {"decrypt", with(decrypt, keys(), path_of("keys2")) + " --sample 12", "another key pair"},
       {"plan", "--shape pythia-7m", "unknown shape"},
       {"plan", "", "exactly one of"},
       {"plan", "--params --shape pythia-70m", "goes without"},
@@ -378,7 +409,8 @@ TEST_CASE("bad input is one clear line and exit code 2") {
     CHECK(outcome.err.find(c.said, line) != std::string::npos);
     CHECK(outcome.err.find('\n', line) == outcome.err.size() - 1);
   }
-  CHECK_FALSE(std::filesystem::exists(path_of("x.ct")));
+  for (const char* name : {"x.ct", "x.program", "x.client", "k"})
+    CHECK_FALSE(std::filesystem::exists(path_of(name)));
 }
 
 TEST_CASE("too little memory is said before the work starts") {
@@ -415,8 +447,8 @@ TEST_CASE("held-out values that no bootstrap could take are counted when a model
 }
 
 TEST_CASE("every command explains itself") {
-  for (const char* command :
-       {"demo", "train", "polynomialise", "evaluate", "plan", "keygen", "encrypt", "infer", "decrypt"}) {
+  for (const char* command : {"demo", "train", "polynomialise", "evaluate", "plan", "compile", "keygen",
+                              "encrypt", "infer", "decrypt"}) {
     const Outcome outcome = run(command, "--help");
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.out.find("usage: bazel run //cmd:" + std::string(command)) != std::string::npos);

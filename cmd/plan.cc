@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "attention/encrypted/decode.h"
-#include "attention/encrypted/decode_sequences.h"
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
@@ -20,9 +19,9 @@
 #include "cmd/deployment/deployment.h"
 #include "cmd/deployment/published_shapes.h"
 #include "cmd/metering/metered.h"
-#include "cmd/metering/sequences.h"
 #include "cmd/protocol/plan_ends.h"
 #include "cmd/reports/parameter_report.h"
+#include "cmd/server/planned_pass.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -108,10 +107,6 @@ int plan_command(int argc, char** argv) {
                                           "before it being kept; -1: a whole pass");
   const bool& encrypted_weights =
       flags.truth("encrypted-weights", false, "--position: the weights are ciphertexts too");
-  const int64_t& sequences = flags.integer(
-      "sequences", 0, 0, 32768,
-      "--position: of this many sequences in step, a power of two, and of each number of them up to "
-      "it beside one after the other; 0: one sequence");
   const std::string& model_path = flags.text("model", "", "a polynomial model (from //cmd:polynomialise)");
   const double& bootstrap_seconds = flags.number(
       "bootstrap-seconds", 0, 0, 1e6, "a measured time of one bootstrap; 0: predicted from the kernels");
@@ -140,11 +135,6 @@ int plan_command(int argc, char** argv) {
     throw Error("--encrypted-weights is for one token; give its --position as well");
   if (one_token && flags.given("prompts"))
     throw Error("--prompts is for a whole pass; keys and values are kept for one sequence");
-  if (sequences > 0 && (!one_token || encrypted_weights))
-    throw Error("--sequences is for one token with weights in the clear; give its --position as well");
-  if (!std::has_single_bit(static_cast<uint64_t>(std::max<int64_t>(sequences, 1))))
-    throw Error(
-        message("--sequences ", sequences, " is no power of two; places of sequences that are none repeat"));
   if (params) {
     if (flags.given("shape") || flags.given("model"))
       throw Error("--params goes without --shape and --model");
@@ -184,7 +174,6 @@ int plan_command(int argc, char** argv) {
   const auto options = paper ? attention::paper_polynomials() : attention::PolynomialOptions{};
   attention::Packing packing = attention::make_packing(config, config.context, slots, at_once);
   ToMeter alone;
-  std::map<int, ToMeter> in_step;
   std::set<std::string> weight_names;  // encrypted ones
   double weight_bytes = 0;
   if (one_token) {
@@ -199,28 +188,12 @@ int plan_command(int argc, char** argv) {
     alone.program = model ? attention::build_program(*model, packing)
                           : attention::build_shape_program(config, packing, {}, options);
   }
-  for (int count = 1; count <= sequences; count *= 2) {
-    packing = attention::make_packing(config, 1, slots, count);
-    if (packing.prompts < count)
-      throw Error(message("--sequences ", sequences, ", but ", slots, " slots hold a token of ",
-                          packing.prompts, " at most"));
-    const int block =
-        static_cast<int>(position) / attention::DiagonalCache(config, packing, config.context).block_tokens();
-    const attention::SequencesProgram decode =
-        model ? attention::build_sequences_program(*model, packing, config.context, block)
-              : attention::build_sequences_shape_program(config, packing, config.context, block, {}, options);
-    in_step[count] = {decode.at(static_cast<int>(position)), decode.cache_drops, {}};
-  }
   std::fprintf(stderr, "calibrating ...\n");
   const program::Calibration calibration = program::calibrate(context);
   const program::KernelSeconds& kernels = calibration.kernels;
   Machine machine{context, kernels, program::figures_of(ckks::BootstrapPlan(context), kernels)};
   if (bootstrap_seconds > 0) machine.bootstrap.seconds = bootstrap_seconds;
-  const Metered one = machine.meter(alone.program, alone.caches, alone.kinds, weight_names);
-  std::map<int, Metered> together;
-  for (const auto& [count, each] : in_step)
-    together[count] = machine.meter(each.program, each.caches, each.kinds);
-  const Metered& metered = together.empty() ? one : together.rbegin()->second;
+  const Metered metered = machine.meter(alone.program, alone.caches, alone.kinds, weight_names);
   const program::Plan& plan = metered.plan;
   const program::MeterReading& reading = metered.reading;
 
@@ -287,7 +260,6 @@ int plan_command(int argc, char** argv) {
          std::to_string(c.bootstraps), format("%.2f", block.seconds)});
   }
   std::printf("%s%s", levels.text().c_str(), blocks.text().c_str());
-  if (!together.empty()) std::printf("%s", sequences_text(machine, together, one).c_str());
   Json json = program::to_json(reading);
   json["params"] = parameters_json(context);
   json["prompts"] = packing.prompts;
@@ -296,7 +268,6 @@ int plan_command(int argc, char** argv) {
   json["sparse_bootstraps"] = sparsely;
   json["first_pass"]["encode_seconds"] = encoding;
   json["first_pass"]["touch_seconds"] = touching;
-  if (!together.empty()) json["sequences"] = sequences_json(machine, together, one);
   common.write_json(json);
   return 0;
 }

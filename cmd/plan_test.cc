@@ -31,35 +31,17 @@ TEST_CASE("100 tokens take 128 places, and the parts of the memory add up to its
   CHECK(bytes_behind(text, "(of ") > 2 * bytes_behind(text, "plaintexts kept "));
 }
 
-TEST_CASE("sequences in step are faster than one after the other, and each of them has as large a cache") {
-  const std::string model = runfile("testdata/recall.safetensors"),
-                    small = "plan --insecure --log-n 12 --model " + model;
-  const std::string text =
-      output_of(small + " --position 40 --sequences 8 --json " + path_of("plan.json") + " 2>/dev/null");
-  CHECK(text.find("8 prompts in 1 ciphertext of 2048 slots") != std::string::npos);
+TEST_CASE("one token of a model is metered with what is kept of those before it") {
+  const std::string small =
+      "plan --insecure --log-n 12 --model " + runfile("testdata/recall.safetensors") + " ";
+  const std::string text = output_of(small + "--position 40 --json " + path_of("plan.json") + " 2>/dev/null");
+  CHECK(text.find("the token at position 40; ") != std::string::npos);
   const Json json = parse_json(read_file(path_of("plan.json"), 1 << 20), "plan");
-  const Json& found = json.at("sequences", "plan");
-  const Json::Array& rows = found.at("in_step", "plan").array("plan");
-  const auto number = [](const Json& of, const char* name) { return of.at(name, "plan").number(name); };
-  const double alone = number(found.at("one_sequence", "plan"), "seconds");
-  REQUIRE(rows.size() == 4);
-  double crossover = 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const double count = number(rows[i], "sequences"), seconds = number(rows[i], "seconds");
-    CHECK(count == 1 << i);
-    CHECK(number(rows[i], "seconds_a_sequence") == doctest::Approx(seconds / count));
-    CHECK(number(rows[i], "cache_ciphertexts") == count * number(rows[0], "cache_ciphertexts"));
-    CHECK(number(rows[i], "cache_bytes") / count <= 1.3 * number(rows[0], "cache_bytes"));  // a level more
-    if (crossover == 0 && seconds < count * alone) crossover = count;
-  }
-  CHECK(number(rows[3], "seconds") < 8 * alone / 2);
-  CHECK(number(found, "crossover") == crossover);
-  CHECK(number(json, "seconds") == number(rows[3], "seconds"));  // the last row is what is metered
-  for (const auto& [arguments, why] : {std::pair{"--position 5 --sequences 3", "no power of two"},
-                                       {"--sequences 4", "--position"},
-                                       {"--position 5 --sequences 4 --encrypted-weights", "in the clear"},
-                                       {"--position 5 --sequences 128", "2048 slots hold"}})
-    check_refused(small + " " + arguments, why);
+  CHECK(json.at("prompts", "plan").number("prompts") == 1);
+  CHECK(json.at("seconds", "plan").number("seconds") > 0);
+  for (const auto& [arguments, why] : {std::pair{"--encrypted-weights", "give its --position"},
+                                       {"--position 5 --prompts 2", "--prompts is for a whole pass"}})
+    check_refused(small + arguments, why);
 }
 
 TEST_CASE("what cannot be metered is refused before the machine is measured") {

@@ -23,8 +23,8 @@
 #include "ckks/scheme/testing/test_party.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/deployment/server.h"
-#include "cmd/protocol/chosen_engine.h"
+#include "cmd/server/chosen_engine.h"
+#include "cmd/server/server.h"
 #include "doctest/doctest.h"
 #include "train/data/recall_task.h"
 

@@ -14,15 +14,17 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/files/hex.h"
 #include "ckks/base/files/json.h"
 #include "ckks/wire/ciphertext_file.h"
+#include "cmd/client/client_file.h"
 #include "cmd/testing/test_pipeline.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
 
-const std::string kModel = path_of("model.safetensors");
+const std::string kProgram = path_of("model.program"), kClient = path_of("model.client");
 const std::string kKeys = path_of("keys");
 
 // Ten prompts of different lengths: two groups of eight at most.
@@ -45,8 +47,11 @@ void must(const std::string& command, const std::string& arguments) {
 }
 
 std::string client(const std::string& keys = kKeys) {
-  return "--model " + kModel + " --keys " + keys + " --insecure ";
+  return "--client " + kClient + " --keys " + keys + " --insecure ";
 }
+
+// The prompts of `prompts.ct` again, and the program to compare the answers with.
+std::string checked() { return " --prompts " + path_of("prompts.ct.txt") + " --check " + kProgram; }
 
 void encrypt(const std::string& out, const std::vector<int>& lengths, const std::string& keys = kKeys) {
   must("encrypt",
@@ -56,8 +61,9 @@ void encrypt(const std::string& out, const std::vector<int>& lengths, const std:
 // Keys, the ten prompts encrypted, and the answers, made once.
 void prepare() {
   static const bool once = [] {
-    make_model(kModel, 1);
-    must("keygen", "--model " + kModel + " --out " + kKeys + kRing);
+    make_model(path_of("model.safetensors"), 1);
+    compile(path_of("model.safetensors"), "model");
+    must("keygen", "--client " + kClient + " --out " + kKeys + " --insecure");
     encrypt("prompts.ct", kLengths);
     return true;
   }();
@@ -72,7 +78,7 @@ const ckks::Context& context() {
 
 std::string infer(const std::string& in, const std::string& out,
                   const std::string& keys = kKeys + "/evaluation.keys") {
-  return "--model " + kModel + " --keys " + keys + " --in " + path_of(in) + " --out " + path_of(out) +
+  return "--program " + kProgram + " --keys " + keys + " --in " + path_of(in) + " --out " + path_of(out) +
          " --insecure";
 }
 
@@ -135,7 +141,8 @@ TEST_CASE("of the prompts the server's file tells how many groups there are, and
     std::set<std::string> members;
     const Json note = note_of(name);
     for (const auto& [member, value] : note.object("note")) members.insert(member);
-    CHECK(members == std::set<std::string>{"model", "names", "request"});
+    CHECK(members == std::set<std::string>{"names", "program", "request"});
+    CHECK(note.at("program", "note").string("program") == hex(read_client_file(kClient).program_id()));
   }
   // The lengths are in a record that is the client's alone.
   const std::vector<std::string> kept = records();
@@ -206,8 +213,8 @@ TEST_CASE(
   many.commit();
   // In megabytes, as the refusal says.
   const auto asked_for = [](const std::string& in) {
-    const Outcome outcome = run_command_line("infer " + infer(in, "none.ct"),
-                                             "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
+    const Outcome outcome =
+        run_command_line("infer " + infer(in, "none.ct"), "ulimit -v 130000; MALLOC_ARENA_MAX=1 ");
     CHECK(outcome.exit_code == 2);
     const std::string before = "this needs about ";
     const size_t at = outcome.err.find(before);
@@ -226,8 +233,8 @@ TEST_CASE("the answers of finished groups are kept when a later one cannot be re
   const Outcome stopped = run("infer", infer("half.ct", "half_answers.ct"));
   CHECK(stopped.exit_code == 2);
   CHECK(stopped.err.find("half_answers.ct has the answers of the first 1 of 2 groups") != std::string::npos);
-  const Outcome decrypted = run("decrypt", client() + "--in " + path_of("half_answers.ct") + " --prompts " +
-                                               path_of("prompts.ct.txt") + " --json " + path_of("half.json"));
+  const Outcome decrypted = run("decrypt", client() + "--in " + path_of("half_answers.ct") + checked() +
+                                               " --json " + path_of("half.json"));
   REQUIRE_MESSAGE(decrypted.exit_code == 0, decrypted.err);
   CHECK(decrypted.err.find("warning: ") != std::string::npos);
   const Json json = parse_json(read_file(path_of("half.json"), 1 << 20), "half.json");
@@ -333,8 +340,8 @@ TEST_CASE("a group that is in the state is not run again") {
   // The first group of this file cannot be read: it need not be.
   must("infer", infer("first_bad.ct", "resumed.ct") + state);
   CHECK_FALSE(std::filesystem::exists(path_of("groups")));
-  must("decrypt", client() + "--in " + path_of("resumed.ct") + " --prompts " + path_of("prompts.ct.txt") +
-                      " --json " + path_of("resumed.json"));
+  must("decrypt",
+       client() + "--in " + path_of("resumed.ct") + checked() + " --json " + path_of("resumed.json"));
   const Json json = parse_json(read_file(path_of("resumed.json"), 1 << 20), "resumed.json");
   CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
 }
@@ -364,11 +371,11 @@ TEST_CASE("a save that fails warns, and the run goes on to its answers") {
 }
 
 TEST_CASE("an answer at another level or scale, or under another name, than the plan's is refused") {
-  const auto check_refused = [&](const std::string& more, const char* said, auto&& change) {
+  const auto check_refused = [&](const char* said, auto&& change) {
     wire::CiphertextFile file = read(answers());
     change(file);
     wire::write_ciphertexts(path_of("other_answers.ct"), context(), file);
-    const Outcome outcome = run("decrypt", client() + "--in " + path_of("other_answers.ct") + more);
+    const Outcome outcome = run("decrypt", client() + "--in " + path_of("other_answers.ct"));
     CHECK(outcome.exit_code == 2);
     CHECK(outcome.out.empty());
     CAPTURE(outcome.err);
@@ -388,10 +395,9 @@ TEST_CASE("an answer at another level or scale, or under another name, than the 
     file.ciphertexts[0].declare_scale(context().scale(1));
   };
   const auto renamed = [](wire::CiphertextFile& file) { replace(file.note, "\"x\"", "\"y\""); };
-  check_refused("", "and scale 2^", rescaled);
-  check_refused("", "is at level 1", higher);
-  check_refused("", "lists the ciphertexts y", renamed);
-  check_refused(" --share --queries 4 --precision 3", "lists the ciphertexts y", renamed);
+  check_refused("and scale 2^", rescaled);
+  check_refused("is at level 1", higher);
+  check_refused("lists the ciphertexts y", renamed);
 }
 
 TEST_CASE(
@@ -401,24 +407,21 @@ TEST_CASE(
   for (const wire::CiphertextReader::Head& head : fresh.heads()) CHECK(head.seeded);
   const std::string folder = path_of("public");
   std::filesystem::create_directory(folder);
-  for (const char* file : {"/public.key", "/plan.json"}) {
-    std::filesystem::copy_file(kKeys + file, folder + file,
-                               std::filesystem::copy_options::overwrite_existing);
-  }
+  std::filesystem::copy_file(kKeys + "/public.key", folder + "/public.key");
   encrypt("public.ct", kLengths, folder);
   const auto size = [](const std::string& name) {
     return static_cast<double>(std::filesystem::file_size(path_of(name)));
   };
   CHECK(size("prompts.ct") < 0.55 * size("public.ct"));
   must("infer", infer("public.ct", "public_answers.ct"));
-  must("decrypt", client() + "--in " + path_of("public_answers.ct") + " --prompts " +
-                      path_of("prompts.ct.txt") + " --json " + path_of("public.json"));
+  must("decrypt",
+       client() + "--in " + path_of("public_answers.ct") + checked() + " --json " + path_of("public.json"));
   const Json json = parse_json(read_file(path_of("public.json"), 1 << 20), "public.json");
   CHECK(json.at("encrypted_vs_twin", "json").at("relative_rms", "json").number("relative_rms") < 0x1p-7);
-  std::filesystem::remove(folder + "/plan.json");
+  std::filesystem::remove(folder + "/public.key");
   const Outcome alone = run("encrypt", client(folder) + "--sample 2 --out " + path_of("alone.ct"));
   CHECK(alone.exit_code == 2);
-  CHECK(alone.err.find("plan.json is missing") != std::string::npos);
+  CHECK(alone.err.find("cannot read " + folder + "/public.key") != std::string::npos);
 }
 
 TEST_CASE("decrypted answers are their owner's alone, and so must the secret key be") {

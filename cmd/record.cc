@@ -16,12 +16,12 @@
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
-#include "cmd/deployment/client/new_keys.h"
+#include "cmd/client/new_keys.h"
 #include "cmd/deployment/client/range_check.h"
-#include "cmd/deployment/prompts.h"
 #include "cmd/generation/client/text_client.h"
 #include "cmd/generation/model/generation_deployment.h"
 #include "cmd/generation/recording.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/protocol/key_files.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
@@ -97,7 +97,7 @@ int record(int argc, char** argv) {
   if (fs::exists(folder)) throw Error(message(out, " is there already; a record gets a folder of its own"));
   const std::string source = resolve_user_path(model_path);
   const attention::Checkpoint checkpoint = attention::load_checkpoint(source);
-  const PromptCodec codec(checkpoint);
+  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
   const std::vector<int> begun = codec.encode(prompt);
   const int places = checkpoint.weights.config.context;
   if (begun.empty() || static_cast<int64_t>(begun.size()) + tokens - 1 > places)
@@ -111,11 +111,8 @@ int record(int argc, char** argv) {
   const KeyFiles files((folder / "keys").string());
   fs::create_directories(folder / "keys");
   try {
-    const NewKeys made = make_key_files(files, *context, deployment.keys, "", deployment.bootstrap.get(),
-                                        deployment.sparse.empty() ? nullptr : deployment.sparse[0].get(),
-                                        deployment.server_bytes());
+    const NewKeys made = make_key_files(files, *context, deployment.keys);
     std::printf("%s", made.text(*context, deployment.keys).c_str());
-    fs::remove(files.sharing);  // nobody shares what is published
     const std::string model = (folder / "model.safetensors").string();
     attention::save_checkpoint(model, checkpoint);
     const ckks::SecretKey secret = wire::read_secret_key(files.secret, *context);

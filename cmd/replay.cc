@@ -15,8 +15,8 @@
 #include "cmd/generation/model/generation_deployment.h"
 #include "cmd/generation/recording.h"
 #include "cmd/protocol/key_files.h"
+#include "cmd/server/device_flag.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/device_flag.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {

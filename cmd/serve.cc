@@ -10,7 +10,7 @@ namespace {
 void serve(int argc, char** argv, FrameChannel& client) {
   Flags flags(
       "serve --model MODEL --keys FILE [flags]",
-      "The server's side of //cmd:generate and //cmd:generate_sequences, which start it: reads a polynomial\n"
+      "The server's side of //cmd:generate, which starts it: reads a polynomial\n"
       "model and evaluation.keys, then encrypted prompts and tokens from standard input, and writes "
       "encrypted\n"
       "answers to standard output (cmd/generation/frames.h). It holds no secret key. Keys and values of the\n"
@@ -18,18 +18,13 @@ void serve(int argc, char** argv, FrameChannel& client) {
       "a\n"
       "server that was killed goes on from there.");
   const std::string& model = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
-  const int64_t& sequences =
-      flags.integer("sequences", 0, 0, 32768,
-                    "texts that go on in step, a power of two (//cmd:generate_sequences); 0: one text");
   ServerFlags server(flags);
   flags.parse(argc, argv);
   require_given(flags, {"model", "keys"});
   server.apply();
   // The plans have all of the model that the server needs; the rest of it goes when they are made.
   const GenerationPlans plans = [&]() -> GenerationPlans {
-    const attention::Checkpoint checkpoint = attention::load_checkpoint(resolve_user_path(model));
-    if (sequences == 0) return GenerationDeployment(checkpoint, server.context());
-    return GenerationDeployment(checkpoint, server.context(), Sequences{static_cast<int>(sequences)});
+    return GenerationDeployment(attention::load_checkpoint(resolve_user_path(model)), server.context());
   }();
   server.serve(plans, client);
 }

@@ -16,21 +16,20 @@ int show(int argc, char** argv) {
   const std::string& program_path = flags.text("program", "", "file of the program");
   const std::string& entry = flags.text("entry", "", "this entry point alone");
   const bool& text = flags.truth("text", false, "print it; so it is without --json and --html");
-  const std::string& html_path = flags.text("html", "", "write a page to this file");
+  const std::string& html_path = flags.output("html", "write a page to this file");
   const bool& calibrated =
       flags.truth("calibrate", false, "predict the seconds of this machine, which is timed first");
   const CommonFlags common(flags);
   flags.parse(argc, argv);
   common.apply();
   require_given(flags, {"program"});
-  if (!html_path.empty()) AtomicFile probe(resolve_user_path(html_path));
 
   const std::string path = resolve_user_path(program_path);
   program::VerifiedProgram program = program::load_program(path);
-  const program::KernelSeconds kernels =
-      calibrated ? program::calibrate(*program.context) : program::KernelSeconds{};
-  const ShownProgram shown(std::move(program), path, entry, kernels,
-                           calibrated ? "this machine" : "a nominal machine");
+  const program::Calibration machine =
+      calibrated ? program::calibrate(*program.context) : program::Calibration{};
+  const ShownProgram shown(std::move(program), path, entry, machine.kernels,
+                           calibrated ? message("this machine", machine.caveat()) : "a nominal machine");
   if (text || (common.json_path.empty() && html_path.empty())) {
     const std::string printed = program_text(shown);
     std::fwrite(printed.data(), 1, printed.size(), stdout);

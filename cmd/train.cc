@@ -9,10 +9,10 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/flags.h"
-#include "cmd/deployment/model_tokenizer.h"
 #include "cmd/reports/range_report.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
+#include "cmd/training/model_tokenizer.h"
 #include "cmd/training/recipe_flags.h"
 #include "cmd/training/task_flags.h"
 #include "cmd/training/training_run.h"
@@ -104,7 +104,7 @@ int train(int argc, char** argv) {
   const auto save_stage = [&](const attention::ModelWeights& weights,
                               std::optional<attention::Ranges> ranges) {
     attention::Checkpoint checkpoint{weights, std::move(ranges), {}, {}};
-    task.codec.write_notes(checkpoint);
+    task.codec.write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
     write_scores(scores, checkpoint);
     save(std::string(attention::name_of(weights.config.attention)) + ".safetensors", checkpoint);
   };

@@ -344,10 +344,11 @@ namespace {
 // folded(n), polynomials(n): layer n's.
 template <typename Folded, typename Polynomials>
 DecodeProgram build(const ModelConfig& config, const Packing& packing, bool client_norm, Weights kind,
-                    const Folded& folded, const Polynomials& polynomials) {
+                    const Folded& folded, const Polynomials& polynomials,
+                    program::PlainKeeper* keeper = nullptr) {
   require_decodable(config);
   require_one_sequence(packing, 1);
-  Builder builder(packing.slots);
+  Builder builder(packing.slots, keeper);
   nn::WeightInputs weights(builder, kind == Weights::kEncrypted);
   Decoder decoder(builder, weights, config, packing);
   const auto state = [&](const char* name) {
@@ -379,12 +380,13 @@ DecodeProgram build(const ModelConfig& config, const Packing& packing, bool clie
 
 }  // namespace
 
-DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing, Weights weights) {
+DecodeProgram build_decode_program(const PolynomialModel& model, const Packing& packing, Weights weights,
+                                   program::PlainKeeper* keeper) {
   FoldedLayer folded;
   return build(
       model.weights.config, packing, model.options.client_norm, weights,
       [&](int n) -> const FoldedLayer& { return folded = fold_layer(model, packing, n); },
-      [&](int n) -> const LayerApproximations& { return model.layers[n]; });
+      [&](int n) -> const LayerApproximations& { return model.layers[n]; }, keeper);
 }
 
 DecodeProgram build_decode_program(const ModelOutline& outline, const Packing& packing) {

@@ -54,8 +54,8 @@
 
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/encrypted/model_outline.h"
-#include "attention/encrypted/packing.h"
 #include "attention/encrypted/position_constants.h"
+#include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/program/program.h"
 #include "nn/encrypted/weight_inputs.h"
@@ -77,7 +77,8 @@ struct DecodeProgram {
 };
 
 // Throws psm::Error on a packing of several prompts or of less than four places (slots / F).
-DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, Weights = Weights::kPlain);
+DecodeProgram build_decode_program(const PolynomialModel&, const Packing&, Weights = Weights::kPlain,
+                                   program::PlainKeeper* keeper = nullptr);
 
 // The program of a model with encrypted weights from what is known without them: the same.
 DecodeProgram build_decode_program(const ModelOutline&, const Packing&);

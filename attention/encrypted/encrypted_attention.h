@@ -41,7 +41,7 @@
 
 #include <vector>
 
-#include "attention/encrypted/packing.h"
+#include "attention/ends/packing.h"
 #include "ckks/program/program.h"
 
 namespace psm::attention {

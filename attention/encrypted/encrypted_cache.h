@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "attention/encrypted/packing.h"
+#include "attention/ends/packing.h"
 #include "ckks/linalg/plain.h"
 #include "ckks/program/program.h"
 

@@ -9,7 +9,7 @@
 #include "attention/encrypted/testing/small_models.h"
 #include "ckks/base/error.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/testing/longest_path.h"
 #include "doctest/doctest.h"
 

@@ -25,8 +25,8 @@
 
 #include <vector>
 
-#include "attention/encrypted/packing.h"
 #include "attention/encrypted/slot_layout.h"
+#include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/program/program.h"
 #include "nn/encrypted/encrypted_linear.h"

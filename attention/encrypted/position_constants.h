@@ -14,7 +14,7 @@
 #include <array>
 #include <vector>
 
-#include "attention/encrypted/packing.h"
+#include "attention/ends/packing.h"
 #include "ckks/program/program.h"
 #include "nn/encrypted/dense_linear.h"
 

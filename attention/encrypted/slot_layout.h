@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "attention/encrypted/packing.h"
+#include "attention/ends/packing.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/program/program.h"
 #include "nn/encrypted/encrypted_linear.h"

@@ -4,7 +4,9 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/checksum.h"
 #include "ckks/bootstrap/error_model.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
+#include "cmd/server/nominal_costs.h"
 
 namespace psm::cmd {
 namespace {
@@ -51,18 +53,15 @@ Deployment::Deployment(const attention::Checkpoint& checkpoint, const ckks::Para
     : Deployment(checkpoint, std::make_shared<const ckks::Context>(spec)) {}
 
 Deployment::Deployment(const attention::Checkpoint& checkpoint, std::shared_ptr<const ckks::Context> made)
-    : PackedModel(checkpoint, *made), context(std::move(made)) {
+    : PackedModel(checkpoint, *made) {
+  context = std::move(made);
+  program_id = model_fingerprint;
   if (context->can_bootstrap()) bootstrap = std::make_unique<const ckks::BootstrapPlan>(*context);
   const program::CostModel costs = nominal_costs(*context, bootstrap.get());
   plan = program::plan(attention::build_program(model, packing), program::budget_of(*context), costs);
   reading = program::meter(plan, costs);
   if (plan.bootstraps > 0) bootstrap_error_std = ckks::predict_error(*bootstrap).rms();
   keys = program::key_request(plan, bootstrap.get());
-}
-
-PlanEnds ends_of(const Deployment& deployment) {
-  return {deployment.model_fingerprint, deployment.context->fingerprint(), inputs_of(deployment.plan),
-          outputs_of(deployment.plan)};
 }
 
 }  // namespace psm::cmd

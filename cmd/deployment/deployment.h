@@ -4,16 +4,13 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "attention/encrypted/encrypted_model.h"
 #include "attention/files/checkpoint.h"
-#include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/program/planning/meter.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/scheme/chain/context.h"
-#include "cmd/protocol/plan_ends.h"
 #include "cmd/protocol/ring_flags.h"
+#include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {
 
@@ -29,26 +26,14 @@ struct PackedModel {
   uint64_t model_fingerprint = 0;  // of weights, ranges and the options of the polynomials
 };
 
-struct Deployment : PackedModel {
+struct Deployment : PackedModel, PlannedPass {
   Deployment(const attention::Checkpoint& checkpoint, const ckks::ParameterSpec& spec);
   Deployment(const attention::Checkpoint& checkpoint, std::shared_ptr<const ckks::Context> context);
 
-  std::shared_ptr<const ckks::Context> context;
-  std::unique_ptr<const ckks::BootstrapPlan> bootstrap;
-  program::Plan plan;
-  ckks::KeyRequest keys;           // of the plan and of its bootstraps
   double bootstrap_error_std = 0;  // of re and of im of a slot (ckks/bootstrap/error_model.h)
-
-  program::MeterReading reading;  // by nominal costs: counts, keys, memory
-
-  // What the server needs at its peak beside the program, which it holds already: keys, encoded transforms and
-  // weights, live ciphertexts; predicted.
-  size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }
 };
 
 // Fingerprint of what a checkpoint computes.
 uint64_t fingerprint_of(const attention::Checkpoint& checkpoint);
-
-PlanEnds ends_of(const Deployment& deployment);
 
 }  // namespace psm::cmd

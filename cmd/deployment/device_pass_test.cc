@@ -1,4 +1,4 @@
-#include "cmd/deployment/device_pass.h"
+#include "cmd/server/device_pass.h"
 
 #include <string>
 
@@ -7,7 +7,7 @@
 #include "ckks/device/emulated_device.h"
 #include "ckks/scheme/client/key_generator.h"
 #include "cmd/deployment/client/client.h"
-#include "cmd/deployment/server.h"
+#include "cmd/server/server.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {

@@ -8,20 +8,10 @@
 
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/deployment.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/logits.h"
+#include "cmd/prompts/prompts.h"
 
 namespace psm::cmd {
-
-// One row of logits for each token of each prompt; of a classifier one for each prompt.
-using LogitRows = std::vector<std::vector<double>>;
-
-// From the outputs of a run, decrypted or the twin's; appended in the order of the examples.
-void append_logits(const PackedModel& packed, const attention::SlotVectors& outputs,
-                   const attention::Examples& examples, LogitRows& rows);
-
-// The rows of the positions at which the prompts ask for an answer.
-LogitRows scored_rows(const PromptCodec& codec, const std::vector<std::vector<int>>& prompts,
-                      const LogitRows& rows);
 
 struct TwinRun {
   std::vector<std::vector<int>> prompts;

@@ -9,9 +9,11 @@
 #include "attention/encrypted/encrypted_cache.h"
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/error_model.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/packed_poly.h"
-#include "cmd/protocol/ring_flags.h"
+#include "cmd/server/nominal_costs.h"
+#include "cmd/server/planned_pass.h"
 
 namespace psm::cmd {
 namespace {
@@ -101,17 +103,6 @@ TokenProgram::TokenProgram(attention::DecodeProgram decode, const attention::Pac
       tokens(places) {
   for (const std::string& name : caches) below[name] = 0;
   for (const nn::WeightInput& weight : decode.weights) weight_names.push_back(weight.name);
-  constants = [positions = std::move(decode.constants)](int position) { return positions.at(position); };
-}
-
-TokenProgram::TokenProgram(attention::SequencesProgram decode)
-    : program(std::move(decode.program)),
-      all_rotations(decode.constants.all_rotations()),
-      below(std::move(decode.cache_drops)),
-      tokens(std::min(decode.cache.tokens(), decode.cache.block_tokens())) {
-  PSM_CHECK(decode.block == 0, "block ", decode.block);
-  for (const attention::CacheKind kind : {attention::CacheKind::kKeys, attention::CacheKind::kValues})
-    for (std::string& name : decode.cache.names(kind, 0)) caches.push_back(std::move(name));
   constants = [positions = std::move(decode.constants)](int position) { return positions.at(position); };
 }
 

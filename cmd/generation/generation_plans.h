@@ -25,7 +25,6 @@
 #include <vector>
 
 #include "attention/encrypted/decode.h"
-#include "attention/encrypted/decode_sequences.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
 #include "ckks/program/planning/meter.h"
@@ -33,10 +32,9 @@
 
 namespace psm::cmd {
 
-// A further token: of one sequence, or of each of several in step, whose caches are one block's.
+// A further token.
 struct TokenProgram {
   TokenProgram(attention::DecodeProgram decode, const attention::Packing& packing, int layers, int tokens);
-  explicit TokenProgram(attention::SequencesProgram decode);
 
   program::Program program;  // of position 0
   std::function<program::Constants(int position)> constants;

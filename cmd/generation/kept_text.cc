@@ -57,7 +57,7 @@ void KeptText::load() {
   const std::string what = path() + ", note";
   const int window = static_cast<int>(
       parse_json(file.note(), what).at("window", what).integer(what + ", window", 0, kMaxText));
-  if (note.model_fingerprint != plans_.model_id)
+  if (note.program_id != plans_.model_id)
     throw Error(message(path(), " keeps a text of another model; give another --state, or remove it"));
   if (file.fingerprint() != keys_)
     throw Error(message(path(), " keeps a text under another key pair; give another --state, or remove it"));

@@ -11,8 +11,8 @@
 #include "cmd/generation/kept_text.h"
 #include "cmd/generation/text_server.h"
 #include "cmd/protocol/ring_flags.h"
+#include "cmd/server/device_flag.h"
 #include "cmd/terminal/common_flags.h"
-#include "cmd/terminal/device_flag.h"
 
 namespace psm::cmd {
 

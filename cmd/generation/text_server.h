@@ -23,7 +23,7 @@
 #include "cmd/generation/generation_plans.h"
 #include "cmd/generation/held_keys.h"
 #include "cmd/generation/kept_text.h"
-#include "cmd/protocol/chosen_engine.h"
+#include "cmd/server/chosen_engine.h"
 
 namespace psm::cmd {
 

@@ -5,9 +5,9 @@
 #include "ckks/program/errors/ledger.h"
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/testing/test_machine.h"
-#include "cmd/deployment/comparison.h"
-#include "cmd/deployment/prompts.h"
 #include "cmd/lessons/blackboard.h"
+#include "cmd/prompts/comparison.h"
+#include "cmd/prompts/prompts.h"
 
 using namespace psm::lesson;
 
@@ -27,7 +27,7 @@ int main() {
   const program::Plan& plan = machine.plan_;
 
   // The client packs a prompt. The twin sees it; the machine sees ciphertexts.
-  const PromptCodec codec(file);
+  const PromptCodec codec(file.weights.config, file.notes);
   const auto prompts = codec.sample(1, 1);
   const SlotVectors inputs = client_inputs(model, packing, prompts);
   const program::TwinResult twin = run_twin(plan.program, inputs);

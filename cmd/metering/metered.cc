@@ -4,6 +4,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/generation/generation_plans.h"
 #include "cmd/protocol/plan_ends.h"

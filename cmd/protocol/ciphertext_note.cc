@@ -10,7 +10,7 @@ namespace psm::cmd {
 
 std::string CiphertextNote::text() const {
   Json json;
-  json["model"] = hex(model_fingerprint);
+  json["program"] = hex(program_id);
   json["request"] = hex(request);
   for (const auto& name : names) json["names"].push_back(name);
   return json.dump(0);
@@ -20,7 +20,7 @@ CiphertextNote CiphertextNote::parse(const std::string& text, const std::string&
   const std::string what = path + ", note";
   const Json json = parse_json(text, what, {.max_bytes = 1 << 20, .max_depth = 3});
   CiphertextNote note;
-  note.model_fingerprint = hex_member(json, "model", what);
+  note.program_id = hex_member(json, "program", what);
   note.request = hex_member(json, "request", what);
   for (const Json& name : json.at("names", what).array(what + ", names")) {
     note.names.push_back(name.string(what + ", name"));

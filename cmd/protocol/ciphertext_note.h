@@ -1,5 +1,5 @@
 // What stands in the note of a ciphertext file, and so all that a server reads beside the ciphertexts
-// themselves: which model they are for, a number that the client drew for the request, and the names of the
+// themselves: which program they are for, a number that the client drew for the request, and the names of the
 // ciphertexts of one group of prompts. Nothing of the prompts: their lengths stay with the client
 // (prompt_record.h).
 #pragma once
@@ -11,7 +11,7 @@
 namespace psm::cmd {
 
 struct CiphertextNote {
-  uint64_t model_fingerprint = 0;
+  uint64_t program_id = 0;  // the first bytes of the digest of the program that they are for
   uint64_t request = 0;
   std::vector<std::string> names;  // of a group, in order; the file holds whole groups
 

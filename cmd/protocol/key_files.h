@@ -14,14 +14,10 @@ struct KeyFiles {
       : secret(folder + "/secret.key"),
         public_key(folder + "/public.key"),
         evaluation(folder + "/evaluation.keys"),
-        plan(folder + "/plan.json"),
-        sharing(folder + "/sharing.json"),
         weights(folder + "/weights.ct"),
         weights_owner(folder + "/weights.json"),
         folder_(folder) {}
   std::string secret, public_key, evaluation;
-  std::string plan;                    // what goes in and what comes out (plan_ends.h)
-  std::string sharing;                 // how many answers were shared (sharing_record.h)
   std::string weights, weights_owner;  // a model's, encrypted (weight_encryption.h)
   // The client's record of the prompts of one request (prompt_record.h).
   std::string prompts(uint64_t request) const { return folder_ + "/prompts-" + hex(request) + ".json"; }

@@ -4,22 +4,11 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/memory.h"
-#include "ckks/program/planning/scheme_figures.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/scheme/chain/security.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {
-
-program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
-                                 std::span<const ckks::SparseBootstrapPlan* const> sparse) {
-  const program::KernelSeconds kernels;
-  std::vector<program::SparseFigures> offered;
-  for (const ckks::SparseBootstrapPlan* plan : sparse) offered.push_back(program::figures_of(*plan, kernels));
-  return program::CostModel(
-      context.chain(), kernels,
-      bootstrap ? program::figures_of(*bootstrap, kernels) : program::BootstrapFigures{}, std::move(offered));
-}
 
 FileRingFlags::FileRingFlags(Flags& flags)
     : insecure(

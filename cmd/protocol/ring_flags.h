@@ -1,22 +1,13 @@
-// What two sides agree on before there is a model: parameters, and the costs by which both plan.
+// What commands are told of parameters.
 #pragma once
 
-#include <span>
 #include <string>
 
 #include "ckks/base/files/flags.h"
 #include "ckks/base/files/json.h"
-#include "ckks/bootstrap/bootstrapper.h"
-#include "ckks/bootstrap/sparse_bootstrapper.h"
-#include "ckks/program/planning/cost_model.h"
 #include "ckks/scheme/chain/context.h"
 
 namespace psm::cmd {
-
-// The costs that place the bootstraps are nominal, not measured: the plan, and with it the keys, must be the
-// same on the client's machine and on the server's. `bootstrap` may be null.
-program::CostModel nominal_costs(const ckks::Context& context, const ckks::BootstrapPlan* bootstrap,
-                                 std::span<const ckks::SparseBootstrapPlan* const> sparse = {});
 
 // What a command is told of a ring that comes with its files.
 struct FileRingFlags {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "ckks/base/error.h"
+#include "ckks/program/planner/planner.h"
 #include "cmd/terminal/table.h"
 #include "doctest/doctest.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ckks/base/files/json.h"
-#include "ckks/program/planning/parameter_search.h"
+#include "ckks/program/planner/parameter_search.h"
 
 namespace psm::cmd {
 

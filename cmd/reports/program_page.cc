@@ -33,10 +33,11 @@ constexpr char kStyle[] =
     ".program .low,.program .time{fill:var(--c)}.program .line{stroke:#8885}.program .odd{fill:#8882}"
     ".program .boot{stroke:currentColor;stroke-dasharray:2 3;opacity:.7}.program .peak{fill:currentColor}"
     ".facts dt{float:left;clear:left;width:7em}.facts dd{margin:0 0 .2em 7.5em;overflow-wrap:anywhere}"
-    ".bars{width:100%}.bars td:nth-child(2){width:40%}.bars td:nth-child(n+3){white-space:nowrap}.bars "
+    ".bars{width:100%}.bars td:nth-child(2){width:40%}.bars "
+    "td:nth-child(n+3){white-space:nowrap}@media(max-width:30em){.bars td:nth-child(2){width:25%}}.bars "
     "i,.chip{background:var(--c,#0072b2);border-radius:2px}"
     ".bars i{display:block;height:.8em;min-width:1px}.chip{display:inline-block;width:.8em;height:.8em;"
-    "margin-right:.5em}.bars td,.rows td{font-variant-numeric:tabular-nums}"
+    "margin-right:.5em}.legend>span{white-space:nowrap}.bars td,.rows td{font-variant-numeric:tabular-nums}"
     ".two{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(20em,100%),1fr));gap:1em 2em;"
     "align-items:start;margin:1em 0}"
     ".track{display:block;position:relative;height:.9em;min-width:8em;background:#8883;border-radius:2px}"
@@ -46,15 +47,15 @@ constexpr char kStyle[] =
     "input[type=search]{font:inherit;width:100%;box-sizing:border-box;padding:.4em .6em;margin:.3em "
     "0}</style>\n";
 
-// Every word must be found in a line, or in the heading above it.
+// A row is shown if its words, "layer 0 / attention / scores rotate 7 -> 7 ...", contain what is searched.
 constexpr char kScript[] =
     "<script>for(const box of document.querySelectorAll('input[type=search]'))box.oninput=()=>{"
-    "const words=box.value.toLowerCase().split(' ');"
+    "const wanted=box.value.toLowerCase();"
     "for(const part of box.parentNode.querySelectorAll('details')){let shown=0;"
     "for(const row of part.querySelectorAll('tbody tr')){"
-    "const text=(part.firstChild.textContent+' '+row.textContent).toLowerCase();"
-    "row.hidden=!words.every(word=>text.includes(word));shown+=!row.hidden}"
-    "part.hidden=!shown;part.open=box.value!=''&&shown<200}}</script>\n";
+    "const cells=[...row.cells].slice(1).map(cell=>cell.textContent).join(' ');"
+    "row.hidden=!(part.dataset.block+' / '+cells).toLowerCase().includes(wanted);shown+=!row.hidden}"
+    "part.hidden=!shown;part.open=wanted!=''}}</script>\n";
 
 std::string quoted(const std::string& text) { return "\"" + xml_escape(text) + "\""; }
 std::string at(double pixels) { return format("%.2f", pixels); }
@@ -85,11 +86,11 @@ class EntryPage {
  public:
   EntryPage(const ShownProgram& shown, const ShownEntry& entry)
       : shown_(shown), entry_(entry), plan_(entry.point->plan), instructions_(plan_.program.instructions) {
-    std::map<std::string, size_t> known;
+    made_by_.resize(plan_.level.size());
     for (size_t i = 0; i < instructions_.size(); ++i) {
       const Instruction& instruction = instructions_[i];
       const std::string part = part_of(instruction.label), block = program::block_of(instruction.label, 2);
-      const size_t number = known.try_emplace(part, parts_.size()).first->second;
+      const size_t number = colours_.try_emplace(part, parts_.size()).first->second;
       if (number == parts_.size()) parts_.push_back({part, 0, number});
       if (runs_.empty() || runs_.back().block != block)
         runs_.push_back({.block = block, .first = i, .colour = number});
@@ -100,6 +101,7 @@ class EntryPage {
       runs_.back().seconds += seconds(i);
       runs_.back().bootstraps += instruction.opcode == Opcode::kBootstrap;
       parts_[number].seconds += seconds(i);
+      for (const program::Value result : instruction.results) made_by_[static_cast<size_t>(result.id)] = i;
     }
   }
 
@@ -144,9 +146,10 @@ class EntryPage {
     std::string out = std::string("<table class=\"bars\"><tr><th>") + what +
                       "</th><th></th><th>seconds</th><th>share</th></tr>\n";
     for (const Bar& row : rows)
-      out += "<tr class=\"" + colour(row.colour) + "\">" + html_tagged("td", row.name) + "<td>" +
-             bar(most > 0 ? row.seconds / most : 0) + "</td>" + html_tagged("td", cost_text(row.seconds)) +
-             html_tagged("td", percent(share(row.seconds))) + "</tr>\n";
+      if (row.seconds > 0)
+        out += "<tr class=\"" + colour(row.colour) + "\">" + html_tagged("td", row.name) + "<td>" +
+               bar(most > 0 ? row.seconds / most : 0) + "</td>" + html_tagged("td", cost_text(row.seconds)) +
+               html_tagged("td", percent(share(row.seconds))) + "</tr>\n";
     return out + "</table>\n";
   }
   static std::string bar(double fraction) { return "<i style=\"width:" + at(100 * fraction) + "%\"></i>"; }
@@ -164,7 +167,7 @@ class EntryPage {
       kernels.push_back({program::name(static_cast<program::WorkKind>(k)),
                          entry_.reading.work.limbs[k] * shown_.kernels.seconds[k], 0});
     for (const program::BlockFigures& block : entry_.reading.blocks)
-      blocks.push_back({named(block.block), block.seconds, colour_of(part_of(block.block))});
+      blocks.push_back({named(block.block), block.seconds, colours_.at(part_of(block.block))});
     sort(operations), sort(kernels), sort(parts);
     return bars("part", parts) + "<div class=\"two\">" + bars("operation", operations) +
            bars("kernel", kernels) + "</div>" +
@@ -176,12 +179,6 @@ class EntryPage {
   static std::string folded(const std::string& summary, bool open, const std::string& content) {
     return std::string("<details") + (open ? " open>" : ">") + html_tagged("summary", summary) + content +
            "</details>\n";
-  }
-
-  size_t colour_of(const std::string& part) const {
-    for (const Bar& known : parts_)
-      if (known.name == part) return known.colour;
-    return 0;
   }
 
   // Levels of results as columns from 0 up, in rows like lines of a text. Where instructions share a column, the
@@ -202,7 +199,7 @@ class EntryPage {
       draw_row(out, row * in_row, in_row, step, static_cast<double>(row) * row_height + kHead, plot, highest);
     draw_times(out, height - kStrip);
     out += "</svg>";
-    std::string legend = "<p class=\"facts\">";
+    std::string legend = "<p class=\"facts legend\">";
     for (size_t p = 0; p < std::min(parts_.size(), kMostShown); ++p)
       legend += "<span class=\"" + colour(p) + "\"><span class=\"chip\"></span>" +
                 xml_escape(parts_[p].name) + "</span>&emsp; ";
@@ -308,9 +305,10 @@ class EntryPage {
   }
 
   std::string errors() const {
-    SvgFigure figure("Predicted error along the program");
-    SvgPanel& panel =
-        figure.panel("Standard deviation of re and im of a slot", "instruction", "log2 of the error");
+    SvgFigure figure("Predicted error of re and im of a slot");
+    SvgPanel& panel = figure.panel("", "instruction", "log2 of the standard deviation");
+    for (const Run& layer : layers_)
+      panel.band(layer.block, static_cast<double>(layer.first), static_cast<double>(layer.end));
     PlotPoints points;
     for (size_t i = 0; i < instructions_.size(); ++i) {
       double worst = 0;
@@ -329,8 +327,11 @@ class EntryPage {
     size_t beyond = 0;
     std::string rows;
     for (size_t c = 0; c < checks.size(); ++c) {
+      const size_t made_by = made_by_[static_cast<size_t>(checks[c].value.id)];
       rows +=
-          "<tr>" + html_tagged("td", checks[c].what) +
+          "<tr>" + html_tagged("td", std::to_string(made_by)) +
+          html_tagged("td", program::block_of(instructions_[made_by].label, 2)) +
+          html_tagged("td", checks[c].what) +
           html_tagged("td", "[" + format("%.4g", checks[c].lo) + ", " + format("%.4g", checks[c].hi) + "]");
       if (observed) {
         const double lo = entry_.observed_ranges[2 * c], hi = entry_.observed_ranges[2 * c + 1];
@@ -338,18 +339,19 @@ class EntryPage {
         beyond += !inside;
         const double width = checks[c].hi - checks[c].lo;
         const auto place = [&](double x) {
-          return width > 0 ? std::clamp(100 * (x - checks[c].lo) / width, 0.0, 100.0) : 0;
+          return width > 0 && std::isfinite(width) ? std::clamp(100 * (x - checks[c].lo) / width, 0.0, 100.0)
+                                                   : 0;
         };
-        rows += html_tagged("td", format("%.4g", lo) + " to " + format("%.4g", hi)) +
-                "<td><span class=\"track " + (inside ? "c2" : "c1") + "\"><i style=\"left:" + at(place(lo)) +
-                "%;width:" + at(place(hi) - place(lo)) + "%\"></i></span></td>" +
-                html_tagged("td", inside ? "" : "beyond");
+        rows +=
+            html_tagged("td", (inside ? "" : "beyond: ") + format("%.4g", lo) + " to " + format("%.4g", hi)) +
+            "<td><span class=\"track " + (inside ? "c2" : "c1") + "\"><i style=\"left:" + at(place(lo)) +
+            "%;width:" + at(place(hi) - place(lo)) + "%\"></i></span></td>";
       }
       rows += "</tr>\n";
     }
-    const std::string table = std::string("<table class=\"rows\"><tr><th>value</th><th>interval</th>") +
-                              (observed ? "<th>observed</th><th></th><th></th>" : "") + "</tr>\n" + rows +
-                              "</table>\n";
+    const std::string table =
+        std::string("<table class=\"rows\"><tr><th></th><th>block</th><th>value</th><th>interval</th>") +
+        (observed ? "<th>observed</th><th></th>" : "") + "</tr>\n" + rows + "</table>\n";
     const std::string summary = counted(checks.size(), "range") +
                                 (observed ? message(", ", beyond, " observed beyond the interval") : "");
     return folded(summary, checks.size() <= kMostShown, wide("ranges", table));
@@ -361,13 +363,14 @@ class EntryPage {
         "aria-label=\"Search instructions\">\n";
     for (const Run& run : runs_) {
       const std::string name = named(run.block);
-      out += "<details><summary class=\"" + colour(run.colour) + "\"><span class=\"chip\"></span>" +
-             xml_escape(name) + "<small>" + xml_escape(counted(run.end - run.first, "instruction")) +
+      out += "<details data-block=" + quoted(name) + "><summary class=\"" + colour(run.colour) +
+             "\"><span class=\"chip\"></span>" + xml_escape(name) + "<small>" +
+             xml_escape(counted(run.end - run.first, "instruction")) +
              (run.bootstraps > 0 ? ", " + counted(static_cast<size_t>(run.bootstraps), "bootstrap") : "") +
              ", " + cost_text(run.seconds) +
-             "</small></summary><div class=\"wide\"><table class=\"rows\"><thead><tr>";
+             "</small></summary><div class=\"wide\" tabindex=\"0\"><table class=\"rows\"><thead><tr>";
       for (const char* heading :
-           {"", "label", "operation", "values", "", "level", "log2 scale", "slots", "seconds"})
+           {"", "label", "operation", "level", "seconds", "values", "", "slots", "log2 scale"})
         out += html_tagged("th", heading);
       if (!entry_.predicted_errors.empty()) out += "<th>error</th>";
       out += "</tr></thead><tbody>\n";
@@ -376,8 +379,8 @@ class EntryPage {
         const std::string rest =
             text.label.size() > run.block.size() + 3 ? text.label.substr(run.block.size() + 3) : "";
         out += "<tr>";
-        for (const std::string& cell : {std::to_string(i), rest, text.operation, text.values, text.detail,
-                                        text.levels, text.scale, text.slots, text.seconds})
+        for (const std::string& cell : {std::to_string(i), rest, text.operation, text.levels, text.seconds,
+                                        text.values, text.detail, text.slots, text.scale})
           out += html_tagged("td", cell);
         if (!entry_.predicted_errors.empty()) out += html_tagged("td", text.error);
         out += "</tr>\n";
@@ -398,7 +401,9 @@ class EntryPage {
   const program::Plan& plan_;
   const std::vector<Instruction>& instructions_;
   std::vector<Run> runs_, layers_;
-  std::vector<Bar> parts_;  // in order of appearance
+  std::vector<Bar> parts_;                 // in order of appearance
+  std::map<std::string, size_t> colours_;  // places in parts_, by name
+  std::vector<size_t> made_by_;            // by value id: the instruction
 };
 
 }  // namespace

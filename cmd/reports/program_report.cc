@@ -259,20 +259,18 @@ ShownProgram::ShownProgram(program::VerifiedProgram verified, const std::string&
       file_bytes(std::filesystem::file_size(path)),
       kernels(seconds),
       machine(std::move(whose)) {
-  if (!entry.empty()) program.file.entry(entry);  // or throw
-  std::vector<std::string> names;                 // in `about`
-  for (const program::EntryPoint& point : program.file.entries) names.push_back(point.name);
   make_visible(program.file);
+  if (!entry.empty()) program.file.entry(entry);  // or throw
   for (uint32_t c = 0; c < program.file.constants->size(); ++c)
     constant_bytes += program.file.constants->bytes(c);
   const program::CostModel costs = costs_of(program, kernels);
-  for (size_t e = 0; e < names.size(); ++e) {
-    if (!entry.empty() && names[e] != entry) continue;
-    const program::EntryPoint& point = program.file.entries[e];
-    const Json& about = program.file.about;
-    entries.push_back({&point, program::meter(point.plan, costs),
-                       numbers_of(about, "predicted_errors", names[e], point.plan.level.size()),
-                       numbers_of(about, "observed_ranges", names[e], 2 * point.plan.program.checks.size())});
+  const Json& about = program.file.about;
+  for (const program::EntryPoint& point : program.file.entries) {
+    if (!entry.empty() && point.name != entry) continue;
+    entries.push_back(
+        {&point, program::meter(point.plan, costs),
+         numbers_of(about, "predicted_errors", point.name, point.plan.level.size()),
+         numbers_of(about, "observed_ranges", point.name, 2 * point.plan.program.checks.size())});
   }
 }
 

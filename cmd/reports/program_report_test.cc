@@ -2,10 +2,11 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
@@ -26,7 +27,7 @@ std::string write_sample(const std::string& name, bool predicts) {
   program::ProgramWriter writer(path);
   program::Builder b(static_cast<size_t>(context.slots()), &writer.keeper());
   program::Value x = b.input("x", true, 64);
-  for (const char* layer : {"layer 0 / <b>\x1b[31m\xe2\x80\xae</b>", "layer 1 / feed-forward"}) {
+  for (const char* layer : {"layer 0 / <b>bold</b>", "layer 1 / feed-forward"}) {
     program::Builder::Scope scope(b, layer);
     x = b.multiply_plain(x, ckks::Plain(std::vector<ckks::Complex>(64, 0.75)));
     x = b.multiply_constant(x, 0.125);
@@ -47,7 +48,15 @@ std::string write_sample(const std::string& name, bool predicts) {
   file.entries[0].plan = program::plan(std::move(b).finish(), program::budget_of(context), costs);
   file.entries[0].keys = program::key_request(file.entries[0].plan, &bootstrap);
   file.entries.push_back(file.entries[0]);
-  file.entries[1].name = "token";
+  program::EntryPoint& token = file.entries[1];
+  token.name = "token";
+  token.argument = "position";
+  token.first = 5;
+  for (program::Instruction i : token.plan.program.instructions) {
+    if (i.opcode != program::Opcode::kMultiplyPlain || i.plain.period() != 64) continue;
+    i.plain = ckks::Plain(std::vector<ckks::Complex>(64, 0.5));
+    token.by_argument.push_back({i});  // a value of the argument for each layer
+  }
   file.about["model"] = "a\tsample";
   if (predicts) {
     for (size_t v = 0; v < file.entries[0].plan.level.size(); ++v)
@@ -91,6 +100,8 @@ TEST_CASE("the text has a head, and a line for each instruction with levels, sca
   CHECK(count(lines, "(degree 3)") == 2);
   CHECK(count(lines, "real 64 ") == static_cast<int>(plan.program.instructions.size()));
   CHECK(count(text, "entry point ") == 1);
+  CHECK(count(text, "position") == 0);
+  CHECK(count(program_text(shown_of(path_of("sample.program"), "token")), "position from 5 to 6\n") == 1);
   CHECK(count(program_text(shown_of(path_of("sample.program"), "")), "entry point ") == 2);
   CHECK_THROWS_WITH_AS(shown_of(path_of("sample.program"), "prompt"),
                        "the program has no entry point 'prompt'; it has pass, token", Error);
@@ -127,12 +138,79 @@ TEST_CASE("the file for machines has every instruction, and costs that add up") 
   CHECK(json.at("digest", "json").string("digest").size() == 64);
 }
 
+TEST_CASE("the page shows each bootstrap, bars, ranges and every instruction, and no name becomes markup") {
+  const ShownProgram shown = shown_of(write_sample("page.program", true));
+  const program::Plan& plan = shown.entries[0].point->plan;
+  const std::string page = program_page(shown);
+  CHECK(count(page, "<svg") == 2);  // levels, errors
+  CHECK(count(page, "<svg class=\"program\" role=\"img\" aria-label=\"Levels of ") == 1);
+  CHECK(count(page, "<circle") == plan.bootstraps);
+  CHECK(count(page, "<h2>") == 1);
+  CHECK(count(page, "<script") == 1);
+  CHECK(count(page, "http") == 1);  // the namespace of SVG
+  CHECK(count(page, "nan") == 0);
+  CHECK(count(page, "<b>") == 0);
+  CHECK(count(page, "&lt;b&gt;bold&lt;/b&gt;") > 3);
+  CHECK(page.find("2 ranges, 1 observed beyond the interval") != std::string::npos);
+  CHECK(count(page, ">beyond: -0.5 to 0.75<") == 1);
+  CHECK(page.find("left:50.00%;width:41.67%") != std::string::npos);  // -0.25 to 0.375 of [-1, 0.5]
+  const std::string lines = page.substr(page.find("type=\"search\""));
+  CHECK(count(lines, "<td>real 64</td>") == static_cast<int>(plan.program.instructions.size()));
+  CHECK(count(program_page(shown_of(path_of("page.program"), "token")), ">error<") == 0);
+}
+
+TEST_CASE("a program that only hands on its input is shown") {
+  const ckks::Context context(ckks::insecure_leveled(10, 3));
+  program::ProgramWriter writer(path_of("idle.program"));
+  program::Builder b(static_cast<size_t>(context.slots()), &writer.keeper());
+  const program::Value x = b.input("x");
+  b.check_range(x, -1, 1, "anything");
+  b.output("x", x);
+  program::ProgramFile file;
+  file.spec = context.spec();
+  file.entries.emplace_back();
+  file.entries[0].name = "pass";
+  file.entries[0].plan =
+      program::plan(std::move(b).finish(), program::budget_of(context), program::CostModel(context.chain()));
+  file.about["observed_ranges"]["pass"] = Json::Array{-1.0, 1.0};
+  writer.finish(file);
+  const std::string page = program_page(shown_of(path_of("idle.program"), ""));
+  CHECK(count(page, "nan") == 0);
+}
+
+TEST_CASE("a long program is drawn in rows, each instruction once") {
+  const ckks::Context context(ckks::insecure_leveled(10, 3));
+  program::ProgramWriter writer(path_of("long.program"));
+  program::Builder b(static_cast<size_t>(context.slots()), &writer.keeper());
+  program::Value x = b.input("x");
+  for (int layer = 0; layer < 25; ++layer) {
+    program::Builder::Scope scope(b, message("layer ", layer));
+    for (int i = 0; i < 100; ++i) x = b.add(x, x);
+  }
+  b.output("y", x);
+  program::ProgramFile file;
+  file.spec = context.spec();
+  file.entries.emplace_back();
+  file.entries[0].name = "pass";
+  file.entries[0].plan =
+      program::plan(std::move(b).finish(), program::budget_of(context), program::CostModel(context.chain()));
+  writer.finish(file);
+  const std::string page = program_page(shown_of(path_of("long.program"), ""));
+  CHECK(count(page, "</text>\n<text") > 0);
+  CHECK(count(page, ">layer 3</text>") == 1);
+  CHECK(count(page, "text-anchor=\"end\">0</text>") == 3);  // three axes
+  CHECK(count(page, "A column holds") == 0);
+  CHECK(count(page, "<tr><td>2500</td>") == 1);
+}
+
 TEST_CASE("the command prints, writes, and refuses what is no program") {
   write_sample("command.program", false);
   const std::string show = "show --program " + path_of("command.program");
   CHECK(output_of(show + " --entry token").find("entry point token") != std::string::npos);
   CHECK(output_of(show + " --json " + path_of("j.json")).empty());
   CHECK(read_file(path_of("j.json"), 1 << 24).starts_with("{"));
+  CHECK(output_of(show + " --text --html " + path_of("h.html")).starts_with("command.program\n"));
+  CHECK(read_file(path_of("h.html"), 1 << 24).starts_with("<!DOCTYPE html>"));
   std::string damaged = read_file(path_of("command.program"), 1 << 24);
   damaged[damaged.size() - 9] ^= 1;
   write_file(path_of("damaged.program"), damaged);

@@ -7,8 +7,8 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/files/json.h"
-#include "cmd/deployment/model_tokenizer.h"
 #include "cmd/testing/test_commands.h"
+#include "cmd/training/model_tokenizer.h"
 #include "doctest/doctest.h"
 #include "nn/text/bpe/byte_bpe.h"
 

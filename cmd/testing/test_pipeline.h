@@ -1,11 +1,12 @@
-// For tests of the four commands: a small model of random weights, and a ring that offers no security.
+// For tests of compiler, client and server as commands: a small model of random weights, and a ring that offers no
+// security.
 #pragma once
 
 #include <string>
 
 #include "attention/batched/measure.h"
 #include "attention/files/checkpoint.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/testing/test_commands.h"
 #include "doctest/doctest.h"
 
@@ -17,11 +18,17 @@ inline Outcome run(const std::string& command, const std::string& arguments) {
   return run_command_line(command + " " + arguments);
 }
 
+// Writes NAME.program and NAME.client in the test's folder.
+inline void compile(const std::string& model, const std::string& name, const std::string& ring = kRing) {
+  const Outcome outcome = run("compile", "--model " + model + " --out " + path_of(name) + ring);
+  REQUIRE_MESSAGE(outcome.exit_code == 0, outcome.err);
+}
+
 // A recall model of random weights whose ranges were measured on the prompts that it will be given.
 // `denominators` scales the upper end of the intervals of 1/x: below 1 they are too narrow for those prompts,
 // as their margin is a plain factor.
 inline void make_model(const std::string& path, uint64_t seed, double denominators = 1) {
-  train::RecallOptions task;
+  nn::RecallOptions task;
   task.keys = 4, task.values = 4, task.pairs = 2, task.length = 16;
   attention::ModelConfig config;
   config.vocab = 8, config.context = 16, config.layers = 2, config.width = 16, config.heads = 2,
@@ -36,7 +43,7 @@ inline void make_model(const std::string& path, uint64_t seed, double denominato
         layer.denominator.lo + denominators * (layer.denominator.hi - layer.denominator.lo);
   }
   checkpoint.polynomial = attention::PolynomialOptions{.margin = attention::kMargin};
-  codec.write_notes(checkpoint);
+  codec.write_notes(checkpoint.notes, checkpoint.weights.config.vocab);
   attention::save_checkpoint(path, checkpoint);
 }
 

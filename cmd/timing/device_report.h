@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/deployment/device_pass.h"
+#include "cmd/server/device_pass.h"
 #include "cmd/timing/device_suite.h"
 
 namespace psm::cmd {

@@ -9,9 +9,9 @@
 #include "ckks/base/progress.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/client/client_keys.h"
-#include "cmd/deployment/device_pass.h"
-#include "cmd/deployment/server.h"
 #include "cmd/deployment/twin_run.h"
+#include "cmd/server/device_pass.h"
+#include "cmd/server/server.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -124,7 +124,7 @@ class Suite {
     const ckks::Decryptor decryptor(*keys_.secret, encoder_);
     const attention::SlotVectors outputs = decrypt_outputs(decryptor, result.outputs);
     LogitRows rows;
-    append_logits(d_, outputs, prompts_, rows);
+    append_logits(attention::client_model_of(d_.model, d_.packing), outputs, prompts_, rows);
     times_.versus_twin = compare_logits(twin.logits, rows, twin.predicted_std);
     for (const auto& output : d_.plan.program.outputs)
       times_.ledger.set_measured(output.value, outputs.at(output.name), twin.outputs.at(output.name));

@@ -17,8 +17,9 @@
 #include <vector>
 
 #include "ckks/device/device.h"
-#include "cmd/deployment/comparison.h"
-#include "cmd/deployment/run_figures.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/prompts/comparison.h"
+#include "cmd/server/run_figures.h"
 #include "cmd/timing/pass_breakdown.h"
 
 namespace psm::cmd {

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/planner/planner.h"
 #include "cmd/timing/kernel_timer.h"
 
 namespace psm::cmd {

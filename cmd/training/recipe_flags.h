@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "attention/files/checkpoint.h"
 #include "ckks/base/files/flags.h"
 #include "cmd/training/training_run.h"
 

@@ -100,7 +100,7 @@ Task Task::images(const std::string& images, const std::string& labels, int patc
 }
 
 Task Task::of(const attention::Checkpoint& checkpoint, const TaskFiles& files) {
-  const PromptCodec codec(checkpoint);
+  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
   const attention::ModelConfig& config = checkpoint.weights.config;
   const auto only = [&](const std::string& wanted, const char* what) {
     const bool others =
@@ -175,7 +175,7 @@ TrainingRun train_task(const Task& task, const train::RecipeOptions& recipe,
   run.checkpoint.weights = models.final_model;
   run.checkpoint.ranges = models.ranges;
   run.checkpoint.polynomial = options;
-  task.codec.write_notes(run.checkpoint);
+  task.codec.write_notes(run.checkpoint.notes, run.checkpoint.weights.config.vocab);
 
   TaskScores& scores = run.scores;
   int64_t tokens = 0;  // that the weights have seen

@@ -4,9 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "attention/files/checkpoint.h"
 #include "attention/reference/polynomial_model.h"
 #include "ckks/base/files/json.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/prompts.h"
 #include "train/data/image_data.h"
 #include "train/data/text_data.h"
 #include "train/stages/recipe.h"

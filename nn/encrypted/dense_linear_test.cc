@@ -45,8 +45,7 @@ Run run(const SlotMatrix& w, const SlotVector& x, size_t slots, std::span<const 
   run.weights = std::move(weights).take();
   run.program = std::move(builder).finish();
   if (w.entries.empty()) return run;
-  for (const WeightInput& weight : run.weights)
-    inputs[weight.name] = weight.weight.to_vector();
+  for (const WeightInput& weight : run.weights) inputs[weight.name] = weight.weight.to_vector();
   const auto out = program::run_twin(run.program, inputs).outputs;
   const SlotVector expected = product(w, x);
   for (size_t block = 0; block < run.shape.regions.size(); ++block) {

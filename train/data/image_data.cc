@@ -7,7 +7,8 @@
 
 namespace psm::train {
 
-ImageData::ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& what)
+ImageData::ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOptions& options,
+                     const std::string& what)
     : images_(std::move(images)), labels_(std::move(labels)), options_(options) {
   PSM_CHECK(options.patch >= 1 && options.channels >= 1 && options.shift >= 0 && options.held_out_every >= 2,
             options.patch, " ", options.shift, " ", options.held_out_every);
@@ -35,7 +36,7 @@ ImageData::ImageData(IdxArray images, IdxArray labels, const ImageOptions& optio
 
 ImageData ImageData::from_files(const std::string& images, const std::string& labels,
                                 const ImageOptions& options) {
-  return ImageData(read_idx(images), read_idx(labels), options, images + " with " + labels);
+  return ImageData(nn::read_idx(images), nn::read_idx(labels), options, images + " with " + labels);
 }
 
 void ImageData::start(int sequences, Batch& batch) const {

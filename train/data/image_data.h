@@ -8,8 +8,8 @@
 #include <string>
 
 #include "attention/shape/patch_grid.h"
+#include "nn/inputs/idx.h"
 #include "train/data/data.h"
-#include "train/data/idx.h"
 
 namespace psm::train {
 
@@ -25,7 +25,7 @@ class ImageData final : public DataSource {
   // images: [count][H][W]; labels: [count]. Throws psm::Error, which begins with `what`, unless both are of
   // these shapes and lengths, patches fit the images, and there are two classes and a held-out image at
   // least.
-  ImageData(IdxArray images, IdxArray labels, const ImageOptions& options, const std::string& what);
+  ImageData(nn::IdxArray images, nn::IdxArray labels, const ImageOptions& options, const std::string& what);
   // Reads IDX files, gzip's or plain.
   static ImageData from_files(const std::string& images, const std::string& labels,
                               const ImageOptions& options);
@@ -56,7 +56,7 @@ class ImageData final : public DataSource {
   // Writes image `index`, moved, as sequence `s`.
   void write(size_t index, int down, int across, int s, Batch& batch) const;
 
-  IdxArray images_, labels_;
+  nn::IdxArray images_, labels_;
   ImageOptions options_;
   int classes_ = 0;
   std::string description_;

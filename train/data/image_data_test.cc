@@ -13,15 +13,15 @@ namespace {
 constexpr int kSide = 6, kCount = 20;
 
 // Image n is black but for one pixel in its middle of value n + 1; its class is n % 3.
-IdxArray dots() {
-  IdxArray images{{kCount, kSide, kSide}, std::vector<uint8_t>(kCount * kSide * kSide)};
+nn::IdxArray dots() {
+  nn::IdxArray images{{kCount, kSide, kSide}, std::vector<uint8_t>(kCount * kSide * kSide)};
   for (int n = 0; n < kCount; ++n)
     images.entries[n * kSide * kSide + 2 * kSide + 2] = static_cast<uint8_t>(n + 1);
   return images;
 }
 
-IdxArray classes() {
-  IdxArray labels{{kCount}, std::vector<uint8_t>(kCount)};
+nn::IdxArray classes() {
+  nn::IdxArray labels{{kCount}, std::vector<uint8_t>(kCount)};
   for (int n = 0; n < kCount; ++n) labels.entries[n] = static_cast<uint8_t>(n % 3);
   return labels;
 }
@@ -82,7 +82,7 @@ TEST_CASE("training images are moved by up to the shift in both directions") {
 }
 
 TEST_CASE("arrays that do not fit together are refused") {
-  const auto refused = [](IdxArray images, IdxArray labels, int patch, const char* why) {
+  const auto refused = [](nn::IdxArray images, nn::IdxArray labels, int patch, const char* why) {
     CHECK_THROWS_WITH_AS(ImageData(std::move(images), std::move(labels), {.patch = patch}, "dots"),
                          doctest::Contains(why), Error);
   };

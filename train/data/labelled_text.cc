@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ckks/base/error.h"
-#include "train/data/gzip_file.h"
+#include "nn/inputs/gzip_file.h"
 #include "train/data/qnli.h"
 #include "train/data/sst2.h"
 
@@ -19,7 +19,7 @@ size_t held_out_of(const std::vector<LabelledText>& texts) {
 
 }  // namespace
 
-std::string read_labelled_file(const std::string& path) { return read_maybe_gzip(path, kMaxBytes); }
+std::string read_labelled_file(const std::string& path) { return nn::read_maybe_gzip(path, kMaxBytes); }
 
 LabelledSplit read_labelled_split(const std::string& path) {
   const std::string text = read_labelled_file(path);

@@ -1,24 +1,12 @@
-// In-context recall, the task of the demonstration: which value belongs to which key is drawn anew for every
-// sequence, so that nothing but attention to the prompt can answer.
-//
-//     k_1 v_1 k_2 v_2 ... k_P v_P   q_1 a_1 q_2 a_2 ... q_Q a_Q
-//
-// The k are P different keys, the v values (independent, uniform), each q one of the k and a its partner. The
-// loss and the score count at every q, where the next token is the answer. Tokens: keys 0 .. keys - 1, values
-// keys .. keys + values - 1. Guessing one of the values of the prompt is right about once in P; a uniform
-// guess once in `values`.
+// The recall task (nn/inputs/recall.h) as data to train on.
 #pragma once
 
+#include "nn/inputs/recall.h"
 #include "train/data/data.h"
 
 namespace psm::train {
 
-struct RecallOptions {
-  int keys = 16;    // key symbols, at least `pairs`
-  int values = 32;  // value symbols
-  int pairs = 8;    // P
-  int length = 64;  // 2 P + 2 Q
-};
+using nn::RecallOptions;
 
 class RecallTask final : public DataSource {
  public:

@@ -5,8 +5,8 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "doctest/doctest.h"
+#include "nn/inputs/idx.h"
 #include "nn/testing/fuzz_safetensors.h"
-#include "train/data/idx.h"
 #include "train/data/sst2.h"
 #include "train/stages/training_state.h"
 
@@ -41,7 +41,7 @@ TEST_CASE("an IDX array") {
   target.corpus = {std::string("\0\0\x08\x01\0\0\0\x03\x07\x01\x02", 11),
                    std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02wxyz", 20)};
   target.decode = [](std::string_view bytes) {
-    const IdxArray array = parse_idx(bytes, "input");
+    const nn::IdxArray array = nn::parse_idx(bytes, "input");
     size_t entries = 1;
     for (const size_t size : array.shape) entries *= size;
     PSM_CHECK(array.entries.size() == entries);

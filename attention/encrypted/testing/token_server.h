@@ -10,7 +10,7 @@
 #include "attention/encrypted/encrypted_model.h"
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/scheme/testing/test_party.h"
 
 namespace psm::attention {

@@ -1,7 +1,7 @@
-#include "ckks/program/planning/planner.h"
 #include "ckks/program/errors/ledger.h"
 
 #include "ckks/base/error.h"
+#include "ckks/program/planner/planner.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {

@@ -195,9 +195,7 @@ std::vector<double> accumulated_noise(const Plan& plan, const ckks::NoiseModel& 
           break;
         case Opcode::kAdd:
         case Opcode::kSubtract:
-          variance += instruction.arguments[0] == instruction.arguments[1]
-                          ? square(2 * argument_error(0))
-                          : square(argument_error(0)) + square(argument_error(1));
+          variance += square(argument_error(0)) + square(argument_error(1));
           break;
         case Opcode::kMultiplyPlain:
           variance += square(rms(instruction.plain) * argument_error(0));

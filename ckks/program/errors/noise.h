@@ -6,7 +6,7 @@
 //
 //   own          what the instruction that makes the value adds by itself: TwinOptions::noise_std
 //   accumulated  own, and what comes in with the arguments, as if all errors were independent:
-//                    x + y            e_x^2 + e_y^2              (x + x: 4 e_x^2)
+//                    x + y            e_x^2 + e_y^2
 //                    x y              |x|^2 e_y^2 + |y|^2 e_x^2          (x^2: 4 |x|^2 e_x^2)
 //                    sum_t w rot(x)   sum_t |w|^2 e_x^2
 //                    p(x)             mean p'(x)^2 e_x^2

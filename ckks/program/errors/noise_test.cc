@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
@@ -53,9 +54,6 @@ Program sample_program() {
       map.terms.push_back({.giant = giant,
                            .baby = baby,
                            .weight = random_plain(64, static_cast<uint64_t>(4 * giant + baby))});
-  Value doubled = r;
-  for (int i = 0; i < 3; ++i) doubled = b.add(doubled, doubled);
-  b.output("doubled three times", doubled);
   b.output("map", b.linear(std::vector<Value>{x}, map)[0]);
   return std::move(b).finish();
 }

@@ -23,9 +23,10 @@ constexpr uint8_t kReal = 1, kDoubles = 2;
 // The members of the table, in the order of FORMATS.md.
 template <typename Tables, typename Constants, typename Runs>
 void describe_table(Tables& tables, Constants& constants, Runs& runs) {
-  list(tables, runs, 16,
-       [&](auto& run) { tables.number(run.place), tables.number(run.first), tables.number(run.count); });
-  list(tables, constants, 58, [&](auto& c) {
+  wire::list(tables, runs, 16, [&](auto& run) {
+    tables.number(run.place), tables.number(run.first), tables.number(run.count);
+  });
+  wire::list(tables, constants, 58, [&](auto& c) {
     tables.number(c.first_run), tables.number(c.runs), tables.number(c.log2_period);
     auto kind = static_cast<uint8_t>((c.real ? kReal : 0) | (c.wide ? kDoubles : 0));
     tables.number(kind);
@@ -190,7 +191,7 @@ const uint8_t* ConstantWriter::bytes_of(const ConstantRun& run, size_t bytes, ui
   return scratch;
 }
 
-void ConstantWriter::write(TableWriter& tables) const { describe_table(tables, constants_, runs_); }
+void ConstantWriter::write(wire::TableWriter& tables) const { describe_table(tables, constants_, runs_); }
 
 MappedFile::MappedFile(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);  // a pipe would wait
@@ -211,7 +212,7 @@ MappedFile::MappedFile(const std::string& path) {
 MappedFile::~MappedFile() { munmap(const_cast<uint8_t*>(data_), size_); }
 
 MappedConstants::MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
-                                 TableReader& table, std::string name)
+                                 wire::TableReader& table, std::string name)
     : file_(std::move(file)), begin_(begin), name_(std::move(name)) {
   describe_table(table, constants_, runs_);
   uint64_t used = 0;  // runs of the constants before: a run that many had would be looked at many times

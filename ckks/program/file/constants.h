@@ -19,8 +19,8 @@
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/sha256.h"
 #include "ckks/linalg/plain.h"
-#include "ckks/program/file/tables.h"
 #include "ckks/program/program.h"
+#include "ckks/wire/tables.h"
 
 namespace psm::program {
 
@@ -79,7 +79,7 @@ class ConstantWriter final : public ConstantTable, public PlainKeeper {
 
   ckks::Plain keep(const ckks::Plain&) override;
   uint64_t section_bytes() const { return bytes_; }
-  void write(TableWriter&) const;
+  void write(wire::TableWriter&) const;
 
  private:
   uint32_t index_of_values(std::span<const ckks::Complex> values);
@@ -116,8 +116,8 @@ class MappedConstants final : public ConstantTable {
  public:
   // The section is [begin, begin + bytes) of the file. Throws Error, which begins with `name`, where the table is not
   // one of this section.
-  MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes, TableReader& table,
-                  std::string name);
+  MappedConstants(std::shared_ptr<const MappedFile> file, uint64_t begin, uint64_t bytes,
+                  wire::TableReader& table, std::string name);
 
  private:
   const uint8_t* bytes_of(const ConstantRun&, size_t bytes, uint8_t* scratch) const override;

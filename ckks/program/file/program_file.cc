@@ -11,6 +11,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/random/sha256.h"
 #include "ckks/scheme/chain/parameters.h"
+#include "ckks/wire/scheme_tables.h"
 
 namespace psm::program {
 namespace {
@@ -20,7 +21,6 @@ constexpr uint32_t kVersion = 1;  // raised whenever a file that exists would be
 constexpr size_t kHeaderBytes = 128, kDigestAt = 64;
 constexpr uint64_t kConstantsAt = 4096;
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-constexpr size_t kLongestText = 256;  // many instructions may share a label, and each has it in memory
 
 struct Header {
   uint64_t constants_bytes = 0, tables_bytes = 0;
@@ -93,23 +93,14 @@ class Description {
   static constexpr bool kReads = Tables::kReads;
   Description(Tables& tables, Parts& parts) : t_(tables), parts_(parts) {}
 
-  void spec(ckks::ParameterSpec& s) {
-    text(s.name);
-    for (int* number : {&s.log_n, &s.q0_bits, &s.stc_levels, &s.stc_bits, &s.compute_levels, &s.compute_bits,
-                        &s.evalmod_levels, &s.evalmod_bits, &s.cts_levels, &s.cts_bits, &s.p_count, &s.p_bits,
-                        &s.log_scale, &s.secret_hamming_weight, &s.encapsulation_hamming_weight})
-      integer(*number);
-    flag(s.insecure);
-  }
-
   void labels() {
-    list(t_, parts_.labels, 4, [&](std::string& label) { text(label); });
+    wire::list(t_, parts_.labels, 4, [&](std::string& label) { text(label); });
   }
 
   void maps() {
     shared(parts_.maps.items, 8, [&](ckks::LinearTransform& map) {
       integer(map.outputs);
-      list(t_, map.terms, 21, [&](ckks::TransformTerm& term) {
+      wire::list(t_, map.terms, 21, [&](ckks::TransformTerm& term) {
         integer(term.output), integer(term.giant), integer(term.input), integer(term.baby);
         flag(term.conjugate);
         plain(term.weight);
@@ -118,47 +109,30 @@ class Description {
   }
 
   void series() {
-    shared(parts_.series.items, 4,
-           [&](ckks::Series& series) { list(t_, series.coefficients, 8, [&](double& c) { t_.number(c); }); });
+    shared(parts_.series.items, 4, [&](ckks::Series& series) {
+      wire::list(t_, series.coefficients, 8, [&](double& c) { t_.number(c); });
+    });
   }
 
   void entries(std::vector<EntryPoint>& entries, size_t slots) {
-    list(t_, entries, 45, [&](EntryPoint& e) { entry(e, slots); });
+    wire::list(t_, entries, 45, [&](EntryPoint& e) { entry(e, slots); });
   }
 
  private:
   void entry(EntryPoint& e, size_t slots) {
     text(e.name);
     program(e.plan, slots);
-    keys(e.keys);
+    wire::describe(t_, e.keys);
     text(e.argument);
     t_.number(e.first);
-    list(t_, e.by_argument, 4, [&](Constants& constants) {
-      list(t_, constants, 12, [&](Instruction& i) { exchange(i, e.plan.program); });
+    wire::list(t_, e.by_argument, 4, [&](Constants& constants) {
+      wire::list(t_, constants, 12, [&](Instruction& i) { exchange(i, e.plan.program); });
     });
   }
-  // Names and labels are printed: one line of ASCII each.
-  void text(std::string& value) {
-    t_.text(value);
-    const bool plain = std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
-    if (!plain || value.size() > kLongestText) refuse("a name that is no short line of plain text");
-  }
-  void integer(int& value) {
-    auto number = static_cast<int32_t>(value);
-    t_.number(number);
-    value = number;
-  }
-  void level(ckks::Level& level) {
-    int number = level;
-    integer(number);
-    if constexpr (kReads) level = ckks::Level::at(number);
-  }
-  void flag(bool& value) {
-    auto number = static_cast<uint8_t>(value);
-    t_.number(number);
-    if (number > 1) refuse("a flag that is neither 0 nor 1");
-    value = number != 0;
-  }
+  void text(std::string& value) { wire::name(t_, value); }
+  void integer(int& value) { wire::integer(t_, value); }
+  void flag(bool& value) { wire::flag(t_, value); }
+  void level(ckks::Level& level) { wire::describe(t_, level); }
   void value(Value& v) { integer(v.id); }
 
   void plain(ckks::Plain& plain) {
@@ -175,7 +149,7 @@ class Description {
 
   template <typename T, typename Each>
   void shared(std::vector<std::shared_ptr<const T>>& items, size_t least_bytes, const Each& each) {
-    list(t_, items, least_bytes, [&](std::shared_ptr<const T>& item) {
+    wire::list(t_, items, least_bytes, [&](std::shared_ptr<const T>& item) {
       T own = kReads ? T{} : *item;
       each(own);
       if constexpr (kReads) item = std::make_shared<const T>(std::move(own));
@@ -205,15 +179,15 @@ class Description {
       if (label >= parts_.labels.size()) refuse("a label that is not there");
       i.label = parts_.labels[label];
     }
-    list(t_, i.arguments, 4, [&](Value& v) { value(v); });
-    list(t_, i.results, 4, [&](Value& v) { value(v); });
+    wire::list(t_, i.arguments, 4, [&](Value& v) { value(v); });
+    wire::list(t_, i.results, 4, [&](Value& v) { value(v); });
     switch (i.opcode) {
       case Opcode::kAddPlain:
       case Opcode::kMultiplyPlain:
         return plain(i.plain);
       case Opcode::kRotate:
       case Opcode::kSumOfRotations:
-        return list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
+        return wire::list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
       case Opcode::kLinear:
         return reference(i.linear, parts_.maps);
       case Opcode::kSeries:
@@ -251,31 +225,15 @@ class Description {
       p.value_is_real[v] = static_cast<char>(real != 0);
       p.value_period[v] = static_cast<size_t>(period), p.value_block[v] = static_cast<size_t>(block);
     }
-    list(t_, p.instructions, 13, [&](Instruction& i) { instruction(i); });
+    wire::list(t_, p.instructions, 13, [&](Instruction& i) { instruction(i); });
     plan.argument_level.resize(p.instructions.size());
     for (ckks::Level& argument : plan.argument_level) level(argument);
     for (std::vector<NamedValue>* named : {&p.inputs, &p.outputs})
-      list(t_, *named, 8, [&](NamedValue& n) { text(n.name), value(n.value); });
-    list(t_, p.checks, 28, [&](RangeCheck& check) {
+      wire::list(t_, *named, 8, [&](NamedValue& n) { text(n.name), value(n.value); });
+    wire::list(t_, p.checks, 28, [&](RangeCheck& check) {
       value(check.value), t_.number(check.lo), t_.number(check.hi), text(check.what);
       plain(check.where);
     });
-  }
-
-  void keys(ckks::KeyRequest& keys) {
-    flag(keys.encapsulation);
-    levels(keys.relinearisation_levels);
-    std::vector<std::pair<ckks::GaloisElement, std::set<ckks::Level>>> elements(keys.galois_levels.begin(),
-                                                                                keys.galois_levels.end());
-    list(t_, elements, 12, [&](auto& element) { t_.number(element.first), levels(element.second); });
-    if constexpr (kReads) keys.galois_levels = {elements.begin(), elements.end()};
-    if (keys.galois_levels.size() != elements.size()) refuse("a key twice");
-  }
-  void levels(std::set<ckks::Level>& levels) {
-    std::vector<ckks::Level> all(levels.begin(), levels.end());
-    list(t_, all, 4, [&](ckks::Level& one) { level(one); });
-    levels = {all.begin(), all.end()};
-    if (levels.size() != all.size()) refuse("a key twice");
   }
 
   // An instruction as a value of the argument has it: which one, and what differs.
@@ -288,7 +246,7 @@ class Description {
     }
     t_.number(place);
     plain(i.plain);
-    list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
+    wire::list(t_, i.offsets, 4, [&](int& offset) { integer(offset); });
     if constexpr (kReads) {
       // No more is copied than the file has here: an instruction may be long, and have many constants.
       const bool there = place < program.instructions.size();
@@ -348,14 +306,14 @@ ProgramDigest ProgramWriter::finish(ProgramFile& program) {
   Parts parts;
   parts.constants = constants_.get();
   // What the entry points refer to is known when they are written, and stands before them.
-  TableWriter entries;
-  Description<TableWriter> inner(entries, parts);
+  wire::TableWriter entries;
+  Description<wire::TableWriter> inner(entries, parts);
   const size_t slots = size_t{1} << (program.spec.log_n - 1);
   inner.entries(program.entries, slots);
 
-  TableWriter tables;
-  Description<TableWriter> outer(tables, parts);
-  outer.spec(program.spec);
+  wire::TableWriter tables;
+  Description<wire::TableWriter> outer(tables, parts);
+  wire::describe(tables, program.spec);
   tables.text(program.about.dump(0));
   constants_->write(tables);
   outer.labels(), outer.maps(), outer.series();
@@ -395,10 +353,10 @@ ProgramFile read_program(const std::string& path) {
 
   ProgramFile program;
   program.digest = header.digest;
-  TableReader tables(bytes.data(), bytes.size(), message("cannot read ", path, ": "));
+  wire::TableReader tables(bytes.data(), bytes.size(), message("cannot read ", path, ": "));
   Parts parts;
-  Description<TableReader> description(tables, parts);
-  description.spec(program.spec);
+  Description<wire::TableReader> description(tables, parts);
+  wire::describe(tables, program.spec);
   if (program.spec.log_n < 2 || program.spec.log_n > kMostLog2Period + 1)
     refuse("its ring has a degree of 2^", program.spec.log_n);
   std::string about;

@@ -1,5 +1,7 @@
 #include "ckks/program/file/program_file.h"
 
+#include <sys/stat.h>
+
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -139,6 +141,9 @@ TEST_CASE("a damaged file is refused in one line") {
   CHECK(flipped(200).find("its header is damaged") != std::string::npos);
   CHECK(flipped(bytes.size() - 5).find("its digest differs") != std::string::npos);
   CHECK(flipped(4096 + 50).find("is damaged (its checksum differs)") != std::string::npos);
+  std::filesystem::remove(path);
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);  // nobody writes to it: reading it would wait
+  CHECK_THROWS_WITH_AS(read_program(path), doctest::Contains("no regular file"), Error);
   std::filesystem::remove(path);
 }
 

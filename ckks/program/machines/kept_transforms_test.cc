@@ -1,6 +1,6 @@
-#include "ckks/program/planning/planner.h"
 #include "ckks/program/machines/kept_transforms.h"
 
+#include "ckks/program/planner/planner.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "ckks/base/files/json.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/plan.h"
+#include "ckks/program/planning/cost_model.h"
 
 namespace psm::program {
 

@@ -1,5 +1,6 @@
 #include "ckks/program/planning/meter.h"
 
+#include "ckks/program/planner/planner.h"
 #include "doctest/doctest.h"
 
 namespace psm::program {

@@ -6,7 +6,8 @@
 
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/bootstrap/sparse_bootstrapper.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/plan.h"
+#include "ckks/program/planning/cost_model.h"
 #include "ckks/scheme/chain/context.h"
 #include "ckks/scheme/public/keys.h"
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 
 namespace psm::program {

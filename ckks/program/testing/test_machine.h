@@ -8,7 +8,7 @@
 
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/machines/twin.h"
-#include "ckks/program/planning/planner.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/scheme/testing/test_party.h"
 
 namespace psm::program {

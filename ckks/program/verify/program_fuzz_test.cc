@@ -11,6 +11,7 @@
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
 #include "ckks/base/random/sha256.h"
+#include "ckks/base/testing/allocation_meter.h"
 #include "ckks/base/testing/check_fuzz.h"
 #include "ckks/program/testing/sample_program.h"
 #include "ckks/program/verify/verify.h"
@@ -171,6 +172,28 @@ TEST_CASE("its parameters: none take more than the largest ring does") {
   };
   target.fixed_bytes = size_t{300} << 20;
   check_fuzz(target, 300);
+}
+
+// What stands after a number in front of it, as the tables have it.
+std::string numbered(uint32_t number, const std::string& text) {
+  return std::string(reinterpret_cast<const char*>(&number), sizeof number) + text;
+}
+
+TEST_CASE("no list and no label takes more memory than its bytes justify") {
+  const auto refusal = [](const std::string& before, const std::string& after, size_t more) {
+    std::string file = sample();
+    const size_t at = file.rfind(before);
+    REQUIRE(at != std::string::npos);
+    file.replace(at, before.size(), after);
+    file.append(more, '\0');
+    seal_program(file);
+    const AllocationMeter meter;
+    CHECK_THROWS_AS(read_whole(file), Error);
+    CHECK(meter.peak_bytes() < 64 * file.size());
+  };
+  const std::string pass = numbered(4, "pass"), layer = numbered(7, "layer 0");
+  refusal(numbered(1, pass), numbered(200000, pass), 200000);  // entry points
+  refusal(layer, numbered(100000, std::string(100000, 'a')), 0);
 }
 
 TEST_CASE("a value that is not finite, with its checksum right, is refused when it is read") {

@@ -23,8 +23,7 @@ struct Ends {
 };
 
 // What a forged file may ask for at most, over all of its entry points.
-constexpr size_t kMostCoefficients = 4096;  // of a series
-constexpr double kLargestCoefficient = 1024;
+constexpr size_t kMostCoefficients = 4096;     // of a series
 constexpr size_t kMostWork = size_t{1} << 22;  // terms of transforms, coefficients of series
 constexpr size_t kMostKinds = 8;               // of bootstraps
 constexpr int32_t kMostValues = 1 << 20;       // of an argument
@@ -163,12 +162,13 @@ class Verifier {
     for (const ckks::TransformTerm& term : i.linear->terms) check(term.giant), check(term.baby);
   }
 
-  // Where it is evaluated, its coefficients are integers of at most 62 bits.
+  // Where it is evaluated, a coefficient times the prime of its level is an integer of less than 62 bits.
   void check_series(size_t place, ckks::Level from) const {
     for (const auto& node : plan_on_powers_of_two(*plan_.program.instructions[place].series, from).nodes)
       for (const auto& term : node.terms)
-        if (!(std::abs(term.coefficient) <= kLargestCoefficient) || !std::isfinite(node.constant))
-          fail(place, message("a coefficient of its series is above ", kLargestCoefficient));
+        if (!(std::abs(term.coefficient) * static_cast<double>(context_.q(node.level + 1)) < 0x1p60) ||
+            !std::isfinite(node.constant))
+          fail(place, message("a coefficient of its series, ", term.coefficient, ", is too large"));
   }
 
   const Ends& ends_of(size_t place) {

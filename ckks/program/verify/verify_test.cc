@@ -170,9 +170,9 @@ const Rule kRules[] = {
      "a coefficient is not finite"},
     {"its size",
      [](const Edited& e) {
-       e.set_series({0, 1, 0, 1e300});
+       e.set_series({0, 1, 0, 0x1p22});
      },
-     "series [layer 0]: a coefficient of its series is above 1024"},
+     "series [layer 0]: a coefficient of its series, 8.38861e+06, is too large"},
     {"a degree",
      [](const Edited& e) {
        e.set_series({1, 0, 0, 0});

@@ -1,8 +1,7 @@
 // Decryptor: m = c_0 + c_1 s, and the slots of it.
 //
 // What it returns is for the holder of the key alone: a decrypted CKKS result carries the error, and whoever
-// sees many of them learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533). What is to be shown to
-// others goes through SharingDecryptor.
+// sees many of them learns the key (IND-CPA-D; Li and Micciancio, ePrint 2020/1533).
 //
 // Where the scale would leave values less than kRoomBits of what the decoder reads (Encoder::log2_readable),
 // and the modulus holds more, the ciphertext is rescaled first, which needs no secret and adds the error of a

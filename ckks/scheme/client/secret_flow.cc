@@ -11,9 +11,8 @@
 #include "ckks/base/secrecy.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
-#include "ckks/ring/wide_gaussian.h"
+#include "ckks/scheme/client/key_verifier.h"
 #include "ckks/scheme/client/seeded_encryptor.h"
-#include "ckks/scheme/sharing/sharing_decryptor.h"
 #include "ckks/scheme/testing/test_party.h"
 
 namespace psm::ckks {
@@ -37,7 +36,6 @@ void sample() {
   sample_error(64, random);
   sample_ternary(64, random);
   sample_ternary_weight(32, 10, random);
-  WideGaussian(0x1p40).sample(64);
   uint8_t secret[64];
   random.fill(secret, sizeof secret);
   sink = declassify(checksum64_of_secret(secret, sizeof secret));
@@ -52,16 +50,21 @@ void encrypt_and_decrypt() {
   SeededEncryptor seeded(party.secret);
   party.decrypt(party.encryptor.encrypt(plain));
   party.decrypt(party.encryptor.encrypt(large));
-  const Ciphertext ciphertext = expand(seeded.encrypt(plain));
-  party.decrypt(ciphertext);
-  const Flooding flooding = plan_flooding(party.context, ciphertext.level(), ciphertext.scale(), 2, 0x1p-40,
-                                          {.precision_bits = -100});
-  SharingDecryptor(party.secret, party.encoder).decrypt(ciphertext, flooding);
+  party.decrypt(expand(seeded.encrypt(plain)));
   KeyRequest request;
   request.need_relinearisation(3);
   request.need_galois(galois_element(party.context, 1), 3);
   request.encapsulation = true;
-  party.generator.evaluation_keys(request);
+  const EvaluationKeys keys = party.generator.evaluation_keys(request);
+  // Keys are public: that one was unpacked may be seen.
+  for (const KeySwitchKey* key : {&keys.relinearisation.begin()->second, &keys.galois.begin()->second,
+                                  &*keys.to_ephemeral, &*keys.from_ephemeral})
+    for (const KeySwitchKey::Digit& digit : key->digits) mark_public(digit.b.limb(0), digit.b.bytes());
+  const KeyVerifier verifier(party.secret);
+  verifier.check(party.public_key);
+  verifier.check_relinearisation(keys.relinearisation.begin()->second, "r");
+  verifier.check_galois(keys.galois.begin()->second, galois_element(party.context, 1), "g");
+  verifier.check_encapsulation(*keys.to_ephemeral, *keys.from_ephemeral);
 }
 
 int run(const std::string& what) {

@@ -9,7 +9,6 @@
 #include "ckks/base/testing/skip.h"
 #include "ckks/ring/kernels/backend.h"
 #include "ckks/ring/sampler.h"
-#include "ckks/ring/wide_gaussian.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
@@ -60,8 +59,6 @@ TEST_CASE("samplers execute the same instructions whatever they draw") {
     SecureRandom random;
     sample_ternary_weight(32, 10, random);
   });
-  wide_gaussian_internal::base_table();
-  check_same_instructions("wide Gaussian", [](int) { WideGaussian(0x1p7).sample(1); });
 }
 
 TEST_CASE("a secret's checksum executes the same instructions for all secrets") {

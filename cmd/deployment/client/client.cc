@@ -4,20 +4,6 @@
 
 namespace psm::cmd {
 
-std::vector<ckks::Plaintext> encode_inputs(const ckks::Encoder& encoder, std::span<const PlanEnd> ends,
-                                           const attention::SlotVectors& inputs) {
-  std::vector<ckks::Plaintext> out;
-  for (const PlanEnd& end : ends) {
-    const auto found = inputs.find(end.name);
-    if (found == inputs.end() || ends.size() != inputs.size()) {
-      throw Error(message("the plan's ", ends.size(), " inputs, among them '", end.name,
-                          "', are not the model's ", inputs.size(), "; make new keys"));
-    }
-    out.push_back(encoder.encode(found->second, end.level));
-  }
-  return out;
-}
-
 std::map<std::string, ckks::Ciphertext> encrypt_inputs(const Deployment& deployment,
                                                        const ckks::Encoder& encoder,
                                                        ckks::Encryptor& encryptor,

@@ -10,14 +10,11 @@
 #include "ckks/scheme/client/decryptor.h"
 #include "ckks/scheme/client/encryptor.h"
 #include "ckks/scheme/client/key_generator.h"
+#include "cmd/client/encoding.h"
 #include "cmd/deployment/deployment.h"
 #include "cmd/protocol/plan_ends.h"
 
 namespace psm::cmd {
-
-// The inputs as plaintexts, in the plan's order, each at the level that the plan wants.
-std::vector<ckks::Plaintext> encode_inputs(const ckks::Encoder& encoder, std::span<const PlanEnd> ends,
-                                           const attention::SlotVectors& inputs);
 
 // The inputs encrypted under the public key, by name.
 std::map<std::string, ckks::Ciphertext> encrypt_inputs(const Deployment& deployment,

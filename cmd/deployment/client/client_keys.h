@@ -5,7 +5,8 @@
 
 #include "ckks/scheme/client/secret_key.h"
 #include "ckks/scheme/public/keys.h"
-#include "cmd/deployment/run_figures.h"
+#include "cmd/deployment/deployment.h"
+#include "cmd/server/run_figures.h"
 
 namespace psm::cmd {
 

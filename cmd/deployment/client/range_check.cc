@@ -1,7 +1,7 @@
 #include "cmd/deployment/client/range_check.h"
 
 #include "ckks/program/machines/twin.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/protocol/ciphertext_note.h"
 
 namespace psm::cmd {

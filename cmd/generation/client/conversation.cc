@@ -45,7 +45,7 @@ Frame Conversation::receive(uint64_t longest) {
 
 TextNote Conversation::note_of(uint64_t text, int first, int count) const {
   TextNote note;
-  note.model_fingerprint = d_.model_id;
+  note.program_id = d_.model_id;
   note.request = text;
   note.first = first;
   note.count = count;

@@ -209,7 +209,7 @@ TEST_CASE(
   const ckks::SecretKey other = ckks::SecretKey::generate(*p.deployment.context);
   check_refused(server, request_for(p.deployment, other, FrameKind::kToken, 5, 3, {1}), "another key pair");
   const GenerationDeployment other_model(small_model(2), p.deployment.context);
-  check_refused(server, request_for(other_model, p.secret, FrameKind::kToken, 5, 3, {1}), "another model");
+  check_refused(server, request_for(other_model, p.secret, FrameKind::kToken, 5, 3, {1}), "another program");
   Frame damaged = p.request(FrameKind::kToken, 5, 3, {1});
   damaged.payload[damaged.payload.size() / 2] ^= 1;
   check_refused(server, damaged, "damaged");

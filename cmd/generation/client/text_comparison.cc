@@ -9,8 +9,8 @@
 #include "ckks/program/errors/noise.h"
 #include "ckks/program/machines/twin.h"
 #include "ckks/scheme/errors/noise.h"
-#include "cmd/deployment/comparison.h"
 #include "cmd/generation/model/generation_deployment.h"
+#include "cmd/prompts/comparison.h"
 #include "cmd/terminal/table.h"
 
 namespace psm::cmd {

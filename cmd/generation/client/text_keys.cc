@@ -5,7 +5,7 @@
 
 #include "ckks/wire/client/secret_key_file.h"
 #include "ckks/wire/key_file.h"
-#include "cmd/deployment/client/new_keys.h"
+#include "cmd/client/new_keys.h"
 
 namespace psm::cmd {
 
@@ -17,11 +17,9 @@ TextKeys::TextKeys(const std::string& folder, const RingFlags& ring)
   ring.require_security(*context);
 }
 
-double TextKeys::make(const GenerationPlans& plans, const ckks::KeyRequest& request) const {
+double TextKeys::make(const ckks::KeyRequest& request) const {
   if (!are_new) return 0;
-  const NewKeys made =
-      make_key_files(files, *context, request, "", plans.bootstrap.get(),
-                     plans.sparse.empty() ? nullptr : plans.sparse[0].get(), plans.server_bytes());
+  const NewKeys made = make_key_files(files, *context, request);
   std::printf("%s", made.text(*context, request).c_str());
   return made.seconds;
 }

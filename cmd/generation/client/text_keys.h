@@ -16,7 +16,7 @@ struct TextKeys {
   TextKeys(const std::string& folder, const RingFlags& ring);
 
   // Makes them if they are new, and says so. Returns the seconds that it took.
-  double make(const GenerationPlans& plans, const ckks::KeyRequest& request) const;
+  double make(const ckks::KeyRequest& request) const;
   ckks::SecretKey secret() const;  // of keys that were made
 
   KeyFiles files;

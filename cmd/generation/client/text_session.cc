@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ckks/base/interruption.h"
-#include "cmd/generation/client/server_process.h"
+#include "cmd/protocol/child_process.h"
 #include "cmd/terminal/common_flags.h"
 #include "cmd/terminal/table.h"
 
@@ -37,7 +37,7 @@ TextSession converse(const std::vector<std::string>& command, const GenerationDe
                      const std::function<void(const TextClient::Step&)>& show) {
   const double starting = seconds_now();
   const InterruptionWatch watch;
-  ServerProcess process(command);
+  ChildProcess process(command);
   FrameChannel channel(process.from(), process.to(), "the server", [&] { return process.ending(); });
   TextClient client(deployment, secret, channel, record, folder);
   ready(seconds_now() - starting);

@@ -57,7 +57,7 @@ inline Frame request_for(const GenerationDeployment& d, const ckks::SecretKey& s
                          uint64_t text, int first, const std::vector<int>& tokens) {
   const std::vector<PlanEnd> ends = kind == FrameKind::kPrompt ? d.prompt_inputs() : d.token_inputs();
   TextNote note;
-  note.model_fingerprint = d.model_id, note.request = text, note.names = names_of(ends);
+  note.program_id = d.model_id, note.request = text, note.names = names_of(ends);
   note.first = first, note.count = static_cast<int>(tokens.size());
   const ckks::Encoder encoder(*d.context);
   ckks::SeededEncryptor encryptor(secret);

@@ -5,6 +5,7 @@
 #include "attention/encrypted/encrypted_model.h"
 #include "ckks/base/error.h"
 #include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/deployment/published_shapes.h"

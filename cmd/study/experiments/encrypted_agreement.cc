@@ -12,11 +12,11 @@
 #include "ckks/program/machines/twin.h"
 #include "cmd/deployment/client/client.h"
 #include "cmd/deployment/client/client_keys.h"
-#include "cmd/deployment/comparison.h"
-#include "cmd/deployment/run_figures.h"
-#include "cmd/deployment/server.h"
 #include "cmd/deployment/twin_run.h"
+#include "cmd/prompts/comparison.h"
 #include "cmd/protocol/ciphertext_note.h"
+#include "cmd/server/run_figures.h"
+#include "cmd/server/server.h"
 #include "cmd/study/experiments/experiment.h"
 #include "cmd/terminal/common_flags.h"
 #include "train/data/text_data.h"
@@ -63,11 +63,12 @@ Json pass_of(const Deployment& d, const PromptCodec& codec, const Prompts& promp
   Json found = Json(Json::Array{});
   Prompts answerable;
   LogitRows clear, decrypted;
+  const attention::ClientModel client = attention::client_model_of(d.model, d.packing);
   for (const auto& prompt : prompts) {
     const Prompts alone{prompt};
-    const attention::SlotVectors inputs = attention::client_inputs(d.model, d.packing, alone);
+    const attention::SlotVectors inputs = attention::client_inputs(client, alone);
     try {
-      append_logits(d, program::run_twin(d.plan.program, inputs).outputs, alone, clear);
+      append_logits(client, program::run_twin(d.plan.program, inputs).outputs, alone, clear);
       answerable.push_back(prompt);
     } catch (const Error&) {
       found.push_back(Json());
@@ -78,8 +79,7 @@ Json pass_of(const Deployment& d, const PromptCodec& codec, const Prompts& promp
     require_memory(d.server_bytes());
     parties.emplace(d);
   }
-  append_logits(d, parties->answer(attention::client_inputs(d.model, d.packing, answerable)), answerable,
-                decrypted);
+  append_logits(client, parties->answer(attention::client_inputs(client, answerable)), answerable, decrypted);
   size_t begin = 0;
   for (const auto& prompt : answerable) {
     Json rows = Json(Json::Array{});
@@ -253,7 +253,7 @@ namespace {
 
 void run(StudyContext& context, StudyResult& result) {
   const attention::Checkpoint checkpoint = attention::load_checkpoint(context.options().model);
-  const PromptCodec codec(checkpoint);
+  const PromptCodec codec(checkpoint.weights.config, checkpoint.notes);
   if (codec.is_classifier())
     throw Error(message(context.options().model, " is a classifier; language models are compared"));
   const Deployment deployment(checkpoint, ckks::secure_n16());

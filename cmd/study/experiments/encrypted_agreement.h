@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "cmd/deployment/deployment.h"
-#include "cmd/deployment/prompts.h"
+#include "cmd/prompts/prompts.h"
 #include "cmd/study/report/context.h"
 #include "cmd/study/report/result.h"
 

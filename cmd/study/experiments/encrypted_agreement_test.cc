@@ -82,7 +82,7 @@ TEST_CASE("prompts that leave an interval are counted, not encrypted; without an
 }
 
 TEST_CASE("prompts of the recall task are different, and the same whatever their number is") {
-  const PromptCodec codec(train::RecallOptions{});
+  const PromptCodec codec(nn::RecallOptions{});
   attention::ModelConfig config;
   StudyContext context(options(), Json(Json::Object{}), {});
   const auto three = agreement_prompts(codec, config, context, 3),

@@ -11,6 +11,7 @@
 #include "ckks/bootstrap/bootstrapper.h"
 #include "ckks/program/machines/encrypted_machine.h"
 #include "ckks/program/machines/twin.h"
+#include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/meter.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/client/decryptor.h"

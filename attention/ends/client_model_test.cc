@@ -1,0 +1,104 @@
+#include "attention/ends/client_model.h"
+
+#include <cmath>
+
+#include "ckks/base/error.h"
+#include "ckks/base/random/training_random.h"
+#include "doctest/doctest.h"
+
+namespace psm::attention {
+namespace {
+
+ClientModel client_of(const ModelConfig& config) {
+  ClientModel model;
+  model.config = config, model.packing = make_packing(config, config.context, 64);
+  TrainingRandom random(1);
+  for (int f = 0; f < config.width; ++f) model.residual_scale.push_back(random.uniform(1, 2));
+  ClientModel::for_each_list(model, [&](const char*, std::vector<float>& values, size_t wanted) {
+    for (size_t i = 0; i < wanted; ++i) values.push_back(static_cast<float>(random.uniform(-1, 1)));
+  });
+  return model;
+}
+
+ClientModel neox() {
+  return client_of({.vocab = 5, .context = 4, .layers = 1, .width = 8, .heads = 2, .ffn = 16});
+}
+
+ClientModel roberta() {
+  ModelConfig config = preset("roberta");
+  config.vocab = 7, config.context = 4, config.layers = 1, config.width = 8, config.heads = 2;
+  config.ffn = 6, config.classes = 3;
+  return client_of(config);
+}
+
+TEST_CASE("of a model without layers the answer is the norm and the unembedding of what was sent") {
+  const ClientModel model = neox();
+  const std::vector<std::vector<int>> prompts = {{1, 4, 0}, {2}};
+  const SlotVectors inputs = client_inputs(model, prompts);
+  REQUIRE(inputs.size() == 1);
+  const auto logits = client_logits(model, inputs, prompts);
+  REQUIRE(logits.size() == prompts.size());
+  for (size_t p = 0; p < prompts.size(); ++p) {
+    REQUIRE(logits[p].size() == prompts[p].size() * 5);
+    for (size_t t = 0; t < prompts[p].size(); ++t) {
+      const float* row = model.embedding.data() + prompts[p][t] * 8;
+      double mean = 0, variance = 0;
+      for (int f = 0; f < 8; ++f) mean += static_cast<double>(row[f]) / 8;
+      for (int f = 0; f < 8; ++f) variance += std::pow(static_cast<double>(row[f]) - mean, 2) / 8;
+      for (int token = 0; token < 5; ++token) {
+        double logit = 0;
+        for (int f = 0; f < 8; ++f) {
+          const double n = (static_cast<double>(row[f]) - mean) / std::sqrt(variance + 1e-5);
+          logit += static_cast<double>(model.unembedding[token * 8 + f]) *
+                   (n * static_cast<double>(model.final_gamma[f]) + static_cast<double>(model.final_beta[f]));
+        }
+        CHECK(logits[p][t * 5 + token] == doctest::Approx(logit));
+      }
+    }
+  }
+}
+
+TEST_CASE("a classifier of texts is sent its norm and the mask of its lengths") {
+  ClientModel model = roberta();
+  model.sends_normalised = true;
+  const std::vector<std::vector<int>> prompts = {{1, 4, 6}, {2}};
+  const SlotVectors inputs = client_inputs(model, prompts);
+  REQUIRE(inputs.size() == 2);
+  const Packing& packing = model.packing;
+  for (int p = 0; p < 2; ++p)
+    for (int t = 0; t < packing.tokens; ++t) {
+      const int length = static_cast<int>(prompts[p].size());
+      const auto slot = static_cast<size_t>(p * packing.prompt_stride() + t * packing.token_stride());
+      CHECK(inputs.at("lengths")[slot].real() == (t < length ? row_scale(length - 1, 4) : 0.0));
+    }
+  const auto states =
+      unpack_states(packing, 8, std::vector<std::vector<std::complex<double>>>{inputs.at("h")}, 1);
+  double square = 0;
+  for (int f = 0; f < 8; ++f) square += states[0][f] * states[0][f] / 8;
+  CHECK(square == doctest::Approx(1).epsilon(1e-3));
+}
+
+TEST_CASE("answers that are not those of the prompts, or of the model, are refused") {
+  const ClientModel model = neox();
+  const std::vector<std::vector<int>> prompts = {{1, 2}};
+  const SlotVectors outputs = client_inputs(model, prompts);
+  CHECK_THROWS_WITH_AS(client_logits(model, {}, prompts), doctest::Contains("lacks the output 'x'"), Error);
+  SlotVectors few = outputs;
+  few["x"].pop_back();
+  CHECK_THROWS_WITH_AS(client_logits(model, few, prompts), doctest::Contains("63 slots of 64"), Error);
+  const std::vector<std::vector<int>> longer = {{1, 2, 3, 4, 0}};
+  CHECK_THROWS_WITH_AS(client_logits(model, outputs, longer), doctest::Contains("an answer of 5 tokens"),
+                       Error);
+  for (const ClientModel& one : {neox(), roberta()}) {
+    const std::vector<std::vector<int>> many(static_cast<size_t>(one.packing.prompts) + 1, {1});
+    SlotVectors any = {{"x", std::vector<std::complex<double>>(64)}};
+    any["logits"] = any["x"];
+    CHECK_THROWS_WITH_AS(client_logits(one, any, many), doctest::Contains("prompts; the program takes"),
+                         Error);
+  }
+  CHECK_THROWS_AS(client_inputs(model, longer), Error);
+  CHECK_THROWS_AS(client_inputs(model, std::vector<std::vector<int>>{{5}}), Error);
+}
+
+}  // namespace
+}  // namespace psm::attention

@@ -1,0 +1,152 @@
+#include "attention/ends/packing.h"
+
+#include <set>
+
+#include "ckks/base/error.h"
+#include "doctest/doctest.h"
+
+namespace psm::attention {
+namespace {
+
+ModelConfig shape(int width, int heads, int ffn) {
+  return {.vocab = 2, .context = 512, .layers = 1, .width = width, .heads = heads, .ffn = ffn};
+}
+
+TEST_CASE("the Pythia-70M shape with 128 tokens fills one ciphertext of 2^15 slots") {
+  const Packing p = make_packing(shape(512, 8, 2048), 128, 1 << 15);
+  CHECK(p.features == 256);
+  CHECK(p.prompts == 1);
+  CHECK(p.state_ciphertexts() == 1);
+  CHECK(p.head_ciphertexts() == 1);
+  CHECK(p.ffn.size() / p.features == 4);
+  CHECK(p.head_features == 32);
+  CHECK(p.score_ciphertexts() == 4);
+}
+
+TEST_CASE("wide models spread over ciphertexts of whole heads, small ones share a ciphertext among prompts") {
+  const Packing wide = make_packing(shape(4096, 32, 11008), 128, 1 << 15);
+  CHECK(wide.features == 256);
+  CHECK(wide.state_ciphertexts() == 8);
+  CHECK(wide.head_ciphertexts() == 8);
+  CHECK(wide.ffn.size() / wide.features == 22);
+  const Packing small = make_packing(shape(64, 2, 128), 60, 1 << 15);
+  CHECK(small.tokens == 64);
+  CHECK(small.features == 32);
+  CHECK(small.prompts == 16);
+  CHECK(small.ffn.size() / small.features == 2);
+}
+
+TEST_CASE("every real feature has one place, and rotary pairs share a slot") {
+  for (const ModelConfig& config : {shape(48, 3, 100), shape(512, 8, 2048), shape(20, 4, 8)}) {
+    const Packing p = make_packing(config, 16, 1 << 10);
+    auto features = [](const FeatureLayout& layout) {
+      std::multiset<int> all;
+      for (int i = 0; i < layout.size(); ++i)
+        for (int real : {layout.re[i], layout.im[i]})
+          if (real >= 0) all.insert(real);
+      return all;
+    };
+    auto numbers = [](int count) {
+      std::multiset<int> all;
+      for (int i = 0; i < count; ++i) all.insert(i);
+      return all;
+    };
+    CHECK(features(p.state) == numbers(config.width));
+    CHECK(features(p.heads) == numbers(config.width));
+    CHECK(features(p.ffn) == numbers(config.ffn));
+    for (int h = 0; h < config.heads; ++h)
+      for (int c = 0; 2 * c < config.rotary_dims(); ++c) {
+        const size_t f = static_cast<size_t>(h * p.head_features + c);
+        CHECK(p.heads.re[f] == h * config.head_dim() + c);
+        CHECK(p.heads.im[f] == h * config.head_dim() + c + config.rotary_dims() / 2);
+      }
+  }
+}
+
+TEST_CASE("unpacking undoes packing; short prompts continue with their own tokens") {
+  const ModelConfig config = shape(12, 2, 8);
+  const Packing p = make_packing(config, 8, 128);
+  REQUIRE(p.prompts == 2);
+  std::vector<double> whole, part;
+  for (int i = 0; i < 8 * 12; ++i) whole.push_back(0.5 + i);
+  for (int i = 0; i < 3 * 12; ++i) part.push_back(-1.0 - i);
+  const std::vector<double> states[] = {whole, part};
+  const auto back = unpack_states(p, 12, pack_states(p, 12, states), 2);
+  CHECK(back[0] == whole);
+  for (size_t i = 0; i < back[1].size(); ++i) CHECK(back[1][i] == part[i % part.size()]);
+  const std::vector<double> alone[] = {part};
+  const auto filled = unpack_states(p, 12, pack_states(p, 12, alone), 2);
+  CHECK(filled[0] == filled[1]);
+}
+
+TEST_CASE("an architecture without an encrypted form is refused with what differs") {
+  ModelConfig config = shape(16, 4, 8);
+  CHECK_NOTHROW(make_packing(config, 8, 128));
+  config.causal = false, config.rotary_fraction = 1;
+  CHECK_THROWS_WITH_AS(make_packing(config, 8, 128),
+                       doctest::Contains("no encrypted form: causal is false where positions is rotary"),
+                       Error);
+  config.positions = PositionKind::kLearned;
+  CHECK_NOTHROW(make_packing(config, 8, 128));
+  config.attention = AttentionKind::kSoftmax;
+  CHECK_THROWS_WITH_AS(make_packing(config, 8, 128), doctest::Contains("attention is softmax"), Error);
+}
+
+TEST_CASE(
+    "of a bidirectional model the prompts of a token stand side by side, and repeat with their period") {
+  ModelConfig config = shape(12, 2, 8);
+  config.causal = false, config.positions = PositionKind::kLearned;
+  const Packing p = make_packing(config, 8, 512, 2);
+  REQUIRE(p.prompts == 2);
+  CHECK(p.token_stride() == 2 * p.features);
+  std::vector<double> whole, part;
+  for (int i = 0; i < 8 * 12; ++i) whole.push_back(0.5 + i);
+  for (int i = 0; i < 3 * 12; ++i) part.push_back(-1.0 - i);
+  const std::vector<double> states[] = {whole, part};
+  const auto packed = pack_states(p, 12, states);
+  const auto back = unpack_states(p, 12, packed, 2);
+  CHECK(back[0] == whole);
+  for (size_t i = 0; i < back[1].size(); ++i) CHECK(back[1][i] == part[i % part.size()]);
+  const int lengths[] = {8, 3};
+  const auto mask = pack_lengths(p, lengths, [](int length) { return 1.0 / length; });
+  for (size_t s = 0; s < 512; ++s) {
+    CHECK(packed[0][s] == packed[0][s % p.period()]);
+    const size_t t = s / (2 * static_cast<size_t>(p.features)) % 8;
+    const int length = lengths[s / static_cast<size_t>(p.features) % 2];
+    CHECK(mask[s] == (static_cast<int>(t) < length ? 1.0 / length : 0.0));
+  }
+}
+
+TEST_CASE("what does not fit is refused") {
+  CHECK_THROWS_AS(make_packing(shape(512, 2, 512), 128, 1 << 10), Error);
+  const Packing p = make_packing(shape(12, 2, 8), 8, 128);
+  const std::vector<double> longer(9 * 12, 0.0), good(12, 0.0);
+  const std::vector<double> too_long[] = {longer}, too_many[] = {good, good, good};
+  CHECK_THROWS_AS(pack_states(p, 12, too_long), Error);
+  CHECK_THROWS_AS(pack_states(p, 12, too_many), Error);
+  CHECK_THROWS_AS(pack_states(p, 12, {}), Error);
+}
+
+TEST_CASE("fewer prompts than places repeat with their period, whatever their number") {
+  const ModelConfig config = shape(64, 2, 128);
+  const Packing all = make_packing(config, 16, 4096), two = make_packing(config, 16, 4096, 2);
+  REQUIRE(all.prompts == 8);
+  CHECK(all.period() == 4096);
+  CHECK(two.prompts == 2);
+  CHECK(two.period() == 1024);
+  CHECK(make_packing(config, 16, 4096, 3).prompts == 4);
+  CHECK(make_packing(config, 16, 4096, 100).prompts == 8);
+  const std::vector<double> first(16 * 64, 0.25), second(5 * 64, -0.5);
+  for (const auto& prompts : {std::vector<std::vector<double>>{first}, {first, second}}) {
+    const auto packed = pack_states(two, 64, prompts);
+    REQUIRE(packed.size() == 1);
+    REQUIRE(packed[0].size() == 4096);
+    for (size_t s = 0; s < packed[0].size(); ++s) CHECK(packed[0][s] == packed[0][s % 1024]);
+    CHECK(packed[0][512] ==
+          (prompts.size() == 1 ? std::complex<double>(0.25, 0.25) : std::complex<double>(-0.5, -0.5)));
+  }
+  CHECK_THROWS_AS(pack_states(two, 64, std::vector<std::vector<double>>(3, first)), Error);
+}
+
+}  // namespace
+}  // namespace psm::attention

@@ -1,0 +1,41 @@
+// KeyVerifier: whether evaluation keys are what they should be, by the secret that they are under.
+//
+//   A public key (b, a) encrypts zero: b + a s = e. Digit i of a key that switches from s' to s has
+//   b_i + a_i s = e_i + P g_i s', where P g_i is P modulo the primes of the digit and zero modulo all others
+//   (key_generator.h). Each e is one small polynomial, the same modulo every prime, with |e| <= kErrorBound
+//   (ckks/ring/sampler.h), and not zero.
+//
+// So the whole key is looked at, and not only what it does to one ciphertext. The ephemeral secret of the two keys
+// around ModRaise, which nobody kept, follows from the second of them, and must be a secret of the right weight.
+//
+// Every check throws Error with `what` in front. No branch and no address depends on the secret or on an error; that
+// a key fails is public.
+#pragma once
+
+#include <string>
+
+#include "ckks/scheme/client/secret_key.h"
+#include "ckks/scheme/public/keys.h"
+
+namespace psm::ckks {
+
+class KeyVerifier {
+ public:
+  explicit KeyVerifier(const SecretKey& secret);
+
+  void check(const PublicKey& key) const;
+  void check_relinearisation(const KeySwitchKey& key, const std::string& what) const;
+  void check_galois(const KeySwitchKey& key, GaloisElement element, const std::string& what) const;
+  void check_encapsulation(const KeySwitchKey& to_ephemeral, const KeySwitchKey& from_ephemeral) const;
+
+ private:
+  void check_shape(const KeySwitchKey& key, int p_count, const std::string& what) const;
+  void check_switch(const KeySwitchKey& key, int p_count, const RnsPoly& from, const RnsPoly& to,
+                    const std::string& what) const;
+  SecretVector<int32_t> ephemeral_of(const KeySwitchKey& from_ephemeral) const;
+
+  const SecretKey& secret_;
+  const Context& context_;
+};
+
+}  // namespace psm::ckks

@@ -1,0 +1,243 @@
+#include "ckks/scheme/client/key_verifier.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/ring/sampler.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "doctest/doctest.h"
+
+namespace psm::ckks {
+namespace {
+
+const Context& context() {
+  static const Context context(insecure_bootstrappable(10));
+  return context;
+}
+
+const SecretKey& secret() {
+  static const SecretKey secret = SecretKey::generate(context());
+  return secret;
+}
+
+// Another secret under the right one's name.
+const SecretKey& impostor() {
+  static const SecretKey impostor = [] {
+    SecureRandom random;
+    return SecretKey(context(), sample_secret(context(), context().spec().secret_hamming_weight, random),
+                     secret().fingerprint().key);
+  }();
+  return impostor;
+}
+
+KeyGenerator& generator() {
+  static KeyGenerator generator(secret());
+  return generator;
+}
+
+KeyGenerator& false_generator() {
+  static KeyGenerator generator(impostor());
+  return generator;
+}
+
+// What the verifier says of a key; "" where it takes it.
+std::string refusal(const std::function<void(const KeyVerifier&)>& check) {
+  try {
+    check(KeyVerifier(secret()));
+  } catch (const Error& error) {
+    CHECK(error.kind() == Error::Kind::kFailed);
+    return error.what();
+  }
+  return "";
+}
+
+void check_refused(const std::string& why, const std::string& what) {
+  CAPTURE(why);
+  CHECK(why.find(": " + what + " is not what it should be") != std::string::npos);
+}
+
+// One coefficient of a polynomial in NTT form changes by `by`, modulo all primes or those of one limb alone.
+void change(RnsPoly& poly, int64_t by, int only = -1) {
+  to_coefficients(poly);
+  for (int j = 0; j < poly.limbs(); ++j) {
+    const Modulus& m = poly.modulus(j);
+    if (only < 0 || only == j) poly.limb(j)[7] = add_mod(poly.limb(j)[7], reduce_signed(by, m), m);
+  }
+  to_ntt(poly);
+}
+
+void change(KeySwitchKey& key, size_t digit, int64_t by, int only = -1) {
+  RnsPoly b = key.digits[digit].b.unpack();
+  change(b, by, only);
+  key.digits[digit].b = PackedPoly(b);
+}
+
+struct Encapsulation {
+  explicit Encapsulation(KeyGenerator& generator) { generator.encapsulation(to, from); }
+  KeySwitchKey to, from;
+};
+
+constexpr int64_t kFar = 2 * kErrorBound + 1;  // further than any two errors are apart
+
+}  // namespace
+
+TEST_CASE("what the generator makes passes, at the top of every band and below it") {
+  const KeyVerifier verifier(secret());
+  verifier.check(generator().public_key());
+  const Encapsulation keys(generator());
+  verifier.check_encapsulation(keys.to, keys.from);
+  std::set<Level> levels;
+  for (const Gadget& band : context().chain().bands) {
+    levels.insert(band.top);
+    if (band.top > 0) levels.insert(band.top - 1);
+  }
+  levels.insert(0);
+  const GaloisElement rotation = galois_element(context(), 3),
+                      conjugation = galois_element(context(), 0, true);
+  for (const Level level : levels) {
+    CAPTURE(int{level});
+    verifier.check_relinearisation(generator().relinearisation(level), "r");
+    verifier.check_galois(generator().galois(rotation, level), rotation, "g");
+    verifier.check_galois(generator().galois(conjugation, level), conjugation, "g");
+  }
+}
+
+TEST_CASE("the same under a dense secret") {
+  ParameterSpec spec = insecure_version(secure_n16_dense(), 10);
+  const Context dense(spec);
+  const SecretKey key = SecretKey::generate(dense);
+  KeyGenerator keys(key);
+  const KeyVerifier verifier(key);
+  verifier.check(keys.public_key());
+  verifier.check_relinearisation(keys.relinearisation(dense.compute_level()), "r");
+  KeySwitchKey to, from;
+  keys.encapsulation(to, from);
+  verifier.check_encapsulation(to, from);
+}
+
+TEST_CASE("a public key of another secret, of another pair, or changed in one coefficient is refused") {
+  const auto refused = [](const PublicKey& key) {
+    check_refused(refusal([&](const KeyVerifier& v) { v.check(key); }), "the public key");
+  };
+  refused(false_generator().public_key());
+  PublicKey key = generator().public_key();
+  ++key.fingerprint.key;
+  refused(key);
+  for (const int limb : {-1, 0, int{context().max_level()}}) {
+    PublicKey changed = generator().public_key();
+    change(changed.b, limb < 0 ? kFar : 1, limb);
+    refused(changed);
+  }
+}
+
+TEST_CASE("a key without its error would tell the secret, and is refused") {
+  PublicKey key = generator().public_key();
+  key.b = RnsPoly(context().ring(), key.a.basis(), Form::kNtt);
+  const RnsPoly s = secret().poly().clone_prefix(key.a.basis());
+  multiply(key.b, key.a, s);
+  negate(key.b, key.b);
+  check_refused(refusal([&](const KeyVerifier& v) { v.check(key); }), "the public key");
+}
+
+TEST_CASE("a relinearisation key is refused where any part of it is another") {
+  const Level level = context().compute_level();
+  const auto refused = [&](const KeySwitchKey& key) {
+    check_refused(refusal([&](const KeyVerifier& v) { v.check_relinearisation(key, "the key of r"); }),
+                  "the key of r");
+  };
+  refused(false_generator().relinearisation(level));
+  refused(generator().galois(galois_element(context(), 1), level));
+  const KeySwitchKey key = generator().relinearisation(level);
+  REQUIRE(key.digits.size() > 1);
+  for (size_t digit = 0; digit < key.digits.size(); ++digit)
+    for (const int limb : {-1, 0, int{level}, int{level} + key.p_count}) {
+      CAPTURE(digit);
+      CAPTURE(limb);
+      KeySwitchKey changed = key.in(nullptr);
+      change(changed, digit, limb < 0 ? kFar : 1, limb);
+      refused(changed);
+    }
+  KeySwitchKey swapped = key.in(nullptr);
+  std::swap(swapped.digits[0], swapped.digits[1]);
+  refused(swapped);
+  KeySwitchKey short_one = key.in(nullptr);
+  short_one.digits.pop_back();
+  refused(short_one);
+  KeySwitchKey renamed = key.in(nullptr);
+  ++renamed.fingerprint.key;
+  refused(renamed);
+}
+
+TEST_CASE("a Galois key of another element, level or secret is refused") {
+  const Level level = context().compute_level();
+  const GaloisElement element = galois_element(context(), 3);
+  const auto refused = [&](const KeySwitchKey& key) {
+    check_refused(refusal([&](const KeyVerifier& v) { v.check_galois(key, element, "the key of g"); }),
+                  "the key of g");
+  };
+  refused(generator().galois(galois_element(context(), -3), level));
+  refused(generator().galois(galois_element(context(), 3, true), level));
+  refused(generator().relinearisation(level));
+  refused(false_generator().galois(element, level));
+  // Polynomials of one level, and the number of another: of the same band and of another.
+  for (const Level other : {level - 1, context().max_level(), Level(0)}) {
+    KeySwitchKey key = generator().galois(element, level);
+    key.level = other;
+    refused(key);
+  }
+  KeySwitchKey narrow = generator().galois(element, level);
+  --narrow.p_count;
+  refused(narrow);
+  KeySwitchKey changed = generator().galois(element, level);
+  change(changed, changed.digits.size() - 1, -kFar);
+  refused(changed);
+}
+
+TEST_CASE(
+    "the keys around ModRaise are refused unless they are of one ephemeral secret of the right weight") {
+  const auto refused = [](const KeySwitchKey& to, const KeySwitchKey& from, const std::string& what) {
+    check_refused(refusal([&](const KeyVerifier& v) { v.check_encapsulation(to, from); }), what);
+  };
+  const std::string before = "the key before ModRaise", behind = "the key behind ModRaise",
+                    ephemeral = "the ephemeral secret";
+  const Encapsulation right(generator()), again(generator()), other(false_generator());
+  refused(again.to, right.from, before);
+  refused(other.to, right.from, before);
+  refused(right.to, other.from, ephemeral);
+  refused(right.to, right.to, behind);
+  refused(right.from, right.from, before);
+  refused(right.to, generator().relinearisation(context().max_level()), ephemeral);
+
+  for (size_t digit = 0; digit < right.from.digits.size(); ++digit) {
+    KeySwitchKey from = right.from.in(nullptr);
+    change(from, digit, 1, context().max_level());
+    refused(right.to, from, behind);
+  }
+  for (const int limb : {0, 1}) {
+    KeySwitchKey to = right.to.in(nullptr);
+    change(to, 0, 1, limb);
+    refused(to, right.from, before);
+  }
+}
+
+TEST_CASE("an ephemeral secret of another weight is refused") {
+  ParameterSpec light = context().spec();
+  light.encapsulation_hamming_weight -= 1;
+  const Context other(light);  // the same primes
+  SecretVector<int32_t> coefficients(static_cast<size_t>(context().n()));
+  std::copy(secret().coefficients().begin(), secret().coefficients().end(), coefficients.begin());
+  const SecretKey same(other, std::move(coefficients), secret().fingerprint().key);
+  KeyGenerator keys(same);
+  KeySwitchKey to, from;
+  keys.encapsulation(to, from);
+  KeyVerifier(same).check_encapsulation(to, from);
+  to.fingerprint = from.fingerprint = secret().fingerprint();
+  check_refused(refusal([&](const KeyVerifier& v) { v.check_encapsulation(to, from); }),
+                "the ephemeral secret");
+}
+
+}  // namespace psm::ckks

@@ -1,0 +1,53 @@
+// What several files have in their tables (tables.h): parameters, levels, and the keys that a program takes.
+#pragma once
+
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "ckks/scheme/chain/key_request.h"
+#include "ckks/scheme/chain/parameters.h"
+#include "ckks/scheme/chain/scale.h"
+#include "ckks/wire/tables.h"
+
+namespace psm::wire {
+
+template <typename Tables>
+void describe(Tables& t, ckks::ParameterSpec& s) {
+  name(t, s.name);
+  for (int* number : {&s.log_n, &s.q0_bits, &s.stc_levels, &s.stc_bits, &s.compute_levels, &s.compute_bits,
+                      &s.evalmod_levels, &s.evalmod_bits, &s.cts_levels, &s.cts_bits, &s.p_count, &s.p_bits,
+                      &s.log_scale, &s.secret_hamming_weight, &s.encapsulation_hamming_weight})
+    integer(t, *number);
+  flag(t, s.insecure);
+}
+
+template <typename Tables>
+void describe(Tables& t, ckks::Level& level) {
+  int number = level;
+  integer(t, number);
+  if constexpr (Tables::kReads) level = ckks::Level::at(number);
+}
+
+template <typename Tables>
+void describe(Tables& t, std::set<ckks::Level>& levels) {
+  std::vector<ckks::Level> all(levels.begin(), levels.end());
+  list(t, all, 4, [&](ckks::Level& one) { describe(t, one); });
+  if constexpr (!Tables::kReads) return;
+  levels = {all.begin(), all.end()};
+  if (levels.size() != all.size()) t.refuse("it asks for a key twice; make it again");
+}
+
+template <typename Tables>
+void describe(Tables& t, ckks::KeyRequest& keys) {
+  flag(t, keys.encapsulation);
+  describe(t, keys.relinearisation_levels);
+  std::vector<std::pair<ckks::GaloisElement, std::set<ckks::Level>>> elements(keys.galois_levels.begin(),
+                                                                              keys.galois_levels.end());
+  list(t, elements, 12, [&](auto& element) { t.number(element.first), describe(t, element.second); });
+  if constexpr (!Tables::kReads) return;
+  keys.galois_levels = {elements.begin(), elements.end()};
+  if (keys.galois_levels.size() != elements.size()) t.refuse("it asks for a key twice; make it again");
+}
+
+}  // namespace psm::wire

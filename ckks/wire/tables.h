@@ -1,0 +1,110 @@
+// Tables as a stream of numbers: little-endian, lists with their length in front. One function describes what is written
+// and what is read, for both have the same members: programs (ckks/program/file) and clients' files (cmd/client).
+//
+// A reader refuses a list that is longer than the bytes that are left, before anything is allocated.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/wire/bytes.h"
+
+namespace psm::wire {
+
+class TableWriter {
+ public:
+  static constexpr bool kReads = false;
+  template <typename T>
+  void number(const T& value) {
+    put(bytes_, value);
+  }
+  uint32_t count(size_t count, size_t) {
+    number(static_cast<uint32_t>(count));
+    return static_cast<uint32_t>(count);
+  }
+  void text(const std::string& value) {
+    count(value.size(), 1);
+    bytes_.insert(bytes_.end(), value.begin(), value.end());
+  }
+  const std::vector<uint8_t>& bytes() const { return bytes_; }
+  [[noreturn]] void refuse(const std::string& why) const { throw Error("cannot write this file: " + why); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+class TableReader {
+ public:
+  static constexpr bool kReads = true;
+  // `name` begins every refusal.
+  TableReader(const uint8_t* bytes, size_t size, std::string name)
+      : at_(bytes), end_(bytes + size), name_(std::move(name)) {}
+
+  template <typename T>
+  void number(T& value) {
+    need(sizeof(T));
+    value = get<T>(at_);
+  }
+  // Of a list whose items take at least so many bytes each.
+  uint32_t count(size_t, size_t least_bytes) {
+    uint32_t count = 0;
+    number(count);
+    need(static_cast<size_t>(count) * least_bytes);
+    return count;
+  }
+  void text(std::string& value) {
+    const uint32_t size = count(0, 1);
+    value.assign(reinterpret_cast<const char*>(at_), size);
+    at_ += size;
+  }
+  bool at_end() const { return at_ == end_; }
+  [[noreturn]] void refuse(const std::string& why) const { throw Error(name_ + why); }
+
+ private:
+  void need(size_t bytes) const {
+    if (static_cast<size_t>(end_ - at_) < bytes) refuse("its tables end early; copy it again");
+  }
+  const uint8_t *at_, *end_;
+  std::string name_;
+};
+
+// Numbers whose type in memory is not that of the table.
+template <typename Tables>
+void integer(Tables& tables, int& value) {
+  auto number = static_cast<int32_t>(value);
+  tables.number(number);
+  value = number;
+}
+template <typename Tables>
+void flag(Tables& tables, bool& value) {
+  auto number = static_cast<uint8_t>(value);
+  tables.number(number);
+  if constexpr (Tables::kReads)
+    if (number > 1) tables.refuse("it has a flag that is neither 0 nor 1; make it again");
+  value = number != 0;
+}
+
+// A name that is printed: one short line of plain text, whoever wrote the file.
+template <typename Tables>
+void name(Tables& tables, std::string& value) {
+  constexpr size_t kLongest = 256;  // many things may share a name, and each has it in memory
+  tables.text(value);
+  const bool plain = std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  if (!plain || value.size() > kLongest)
+    tables.refuse("it has a name that is no short line of plain text; make it again");
+}
+
+// Every item of a list, after a reader made as many as the file has.
+template <typename Tables, typename List, typename Each>
+void list(Tables& tables, List& items, size_t least_bytes, const Each& each) {
+  const uint32_t count = tables.count(items.size(), least_bytes);
+  if constexpr (Tables::kReads) items.resize(count);
+  for (auto& item : items) each(item);
+}
+
+}  // namespace psm::wire

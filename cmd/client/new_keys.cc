@@ -1,0 +1,200 @@
+#include "cmd/client/new_keys.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <complex>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/interruption.h"
+#include "ckks/base/progress.h"
+#include "ckks/base/random/training_random.h"
+#include "ckks/scheme/client/decryptor.h"
+#include "ckks/scheme/client/encryptor.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/scheme/client/key_verifier.h"
+#include "ckks/scheme/client/seeded_encryptor.h"
+#include "ckks/scheme/encoding/encoder.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+
+namespace psm::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Said where an interruption stops the making or the test of keys.
+constexpr char kNoKeysKept[] = "no keys were kept; run the same command again to make them";
+
+// All files of a pair, the secret key last.
+std::vector<std::string> all_of(const KeyFiles& files) {
+  return {files.evaluation, files.public_key, files.secret};
+}
+
+fs::path folder_of(const KeyFiles& files) { return fs::path(files.secret).parent_path(); }
+
+}  // namespace
+
+NewKeyFiles::Folder::Folder(const std::string& path) : made(fs::create_directories(path)) {
+  descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw Error(message("cannot open ", path, ": ", std::strerror(errno)));
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(descriptor);
+  throw Error(message("another process is making keys in ", path));
+}
+
+NewKeyFiles::Folder::~Folder() { ::close(descriptor); }
+
+NewKeyFiles::NewKeyFiles(const KeyFiles& places)
+    : places_(places),
+      making_((folder_of(places) / ".new-keys.part").string()),
+      files_(making_),
+      folder_(folder_of(places).string()) {
+  for (const std::string& file : all_of(places)) {
+    if (fs::exists(file))
+      throw Error(message(file, " exists already; give another folder, or remove the old keys first"));
+  }
+  fs::remove_all(making_);
+  fs::create_directory(making_);
+}
+
+NewKeyFiles::~NewKeyFiles() {
+  std::error_code ignored;
+  fs::remove_all(making_, ignored);
+  if (folder_.made) fs::remove(folder_of(places_), ignored);  // unless it has keys
+}
+
+void NewKeyFiles::keep() {
+  const std::vector<std::string> from = all_of(files_), to = all_of(places_);
+  for (size_t i = 0; i < from.size(); ++i) fs::rename(from[i], to[i]);
+  if (::fsync(folder_.descriptor) != 0)
+    throw Error(message("cannot make sure of the names of ", places_.secret,
+                        " and the files beside it: ", std::strerror(errno)),
+                Error::Kind::kFailed);
+}
+
+namespace {
+
+using Slots = std::vector<std::complex<double>>;
+
+// What is encrypted under either key comes back.
+void check_encryption(const KeyFiles& files, const ckks::Context& context, const ckks::SecretKey& secret) {
+  constexpr double kMost = 0x1p-12;  // of an error; what a wrong key leaves is above 2^60
+  TrainingRandom random(1);
+  Slots slots(static_cast<size_t>(context.slots()));
+  for (auto& slot : slots) slot = {random.uniform(-1, 1), random.uniform(-1, 1)};
+  const ckks::Encoder encoder(context);
+  const ckks::Decryptor decryptor(secret, encoder);
+  const ckks::PublicKey key = wire::read_public_key(files.public_key, context);
+  ckks::KeyVerifier(secret).check(key);
+  const ckks::Plaintext plain = encoder.encode(slots, context.max_level());
+  const auto expect = [&](const char* what, const ckks::Ciphertext& ciphertext) {
+    const Slots found = decryptor.decrypt(ciphertext);
+    for (size_t i = 0; i < slots.size(); ++i)
+      if (!(std::abs(found[i] - slots[i]) <= kMost))
+        throw Error(
+            message("the new keys failed their test: ", what,
+                    " does not come back; they are not kept. Make keys again; if that fails too, check the "
+                    "memory"),
+            Error::Kind::kFailed);
+  };
+  expect("encryption under the public key", ckks::Encryptor(context, key).encrypt(plain));
+  expect("encryption under the secret key", ckks::expand(ckks::SeededEncryptor(secret).encrypt(plain)));
+}
+
+}  // namespace
+
+void check_key_files(const KeyFiles& files, const ckks::Context& context) {
+  const ckks::SecretKey secret = wire::read_secret_key(files.secret, context);
+  check_encryption(files, context, secret);
+  const ckks::KeyVerifier verifier(secret);
+  wire::EvaluationKeysReader reader(files.evaluation, context);
+  std::optional<ckks::KeySwitchKey> to_ephemeral, from_ephemeral;
+  Progress progress("testing keys", static_cast<double>(reader.entries().size()));
+  for (const auto& entry : reader.entries()) {
+    ckks::KeySwitchKey key = reader.load(entry);
+    switch (entry.role) {
+      case wire::KeyRole::kRelinearisation:
+        verifier.check_relinearisation(key, message("the key for products at level ", entry.level));
+        break;
+      case wire::KeyRole::kGalois:
+        verifier.check_galois(
+            key, entry.element,
+            message("the key of the Galois element ", entry.element, " at level ", entry.level));
+        break;
+      case wire::KeyRole::kToEphemeral:
+        to_ephemeral = std::move(key);
+        break;
+      case wire::KeyRole::kFromEphemeral:
+        from_ephemeral = std::move(key);
+        break;
+    }
+    progress.advance();
+    stop_if_interrupted(kNoKeysKept);
+  }
+  if (to_ephemeral.has_value() != from_ephemeral.has_value())
+    throw Error(message(files.evaluation, " has one key of the two around ModRaise; make keys again"),
+                Error::Kind::kFailed);
+  if (to_ephemeral) verifier.check_encapsulation(*to_ephemeral, *from_ephemeral);
+}
+
+NewKeys make_key_files(const KeyFiles& places, const ckks::Context& context,
+                       const ckks::KeyRequest& request) {
+  const InterruptionWatch watch;
+  NewKeyFiles made(places);
+  const KeyFiles& files = made.files();
+  NewKeys keys;
+  const double start = seconds_now();
+  const ckks::SecretKey secret = ckks::SecretKey::generate(context);
+  ckks::KeyGenerator generator(secret);
+  wire::write_secret_key(files.secret, secret);
+  wire::write_public_key(files.public_key, context, generator.public_key());
+
+  keys.count = request.count(context.chain());
+  Progress progress("generating keys", static_cast<double>(keys.count));
+  wire::EvaluationKeysWriter writer(files.evaluation, context, secret.fingerprint());
+  for (const ckks::Level level : request.relinearisation_keys(context.chain())) {
+    writer.relinearisation(generator.relinearisation(level));
+    progress.advance();
+    stop_if_interrupted(kNoKeysKept);
+  }
+  if (request.encapsulation) {
+    ckks::KeySwitchKey to_ephemeral, from_ephemeral;
+    generator.encapsulation(to_ephemeral, from_ephemeral);
+    writer.to_ephemeral(to_ephemeral);
+    writer.from_ephemeral(from_ephemeral);
+    progress.advance();
+  }
+  for (const auto& [element, level] : request.galois_keys(context.chain())) {
+    writer.galois(element, generator.galois(element, level));
+    progress.advance();
+    stop_if_interrupted(kNoKeysKept);
+  }
+  writer.commit();
+  keys.file_bytes = writer.bytes_written();
+  keys.seconds = seconds_now() - start;
+  check_key_files(files, context);
+  stop_if_interrupted(kNoKeysKept);
+  made.keep();
+  keys.check_seconds = seconds_now() - start - keys.seconds;
+  return keys;
+}
+
+std::string NewKeys::text(const ckks::Context& context, const ckks::KeyRequest& request) const {
+  return message(count, " evaluation keys, ", bytes_text(static_cast<double>(file_bytes)), " in the file, ",
+                 bytes_text(static_cast<double>(request.bytes(context.chain()))), " in the server's memory; ",
+                 seconds_text(seconds), "\ntested: encryption under both keys, and every evaluation key; ",
+                 seconds_text(check_seconds), "\n");
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,179 @@
+#include "cmd/client/new_keys.h"
+
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <string>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/random/random.h"
+#include "ckks/scheme/client/key_generator.h"
+#include "ckks/wire/client/secret_key_file.h"
+#include "ckks/wire/key_file.h"
+#include "cmd/testing/test_commands.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+namespace fs = std::filesystem;
+
+const ckks::Context& context() {
+  static const ckks::Context context(ckks::insecure_bootstrappable(10));
+  return context;
+}
+
+const ckks::KeyRequest& request() {
+  static const ckks::KeyRequest request = [] {
+    ckks::KeyRequest keys;
+    keys.encapsulation = true;
+    keys.need_relinearisation(1);
+    keys.need_relinearisation(context().compute_level());
+    keys.need_galois(ckks::galois_element(context().chain(), 1), context().max_level());
+    keys.need_galois(ckks::galois_element(context().chain(), 0, true), 2);
+    return keys;
+  }();
+  return request;
+}
+
+// A pair that was made, and a generator for another secret that has its name.
+struct Pair {
+  explicit Pair(const std::string& name) : files(path_of(name)) {
+    made = make_key_files(files, context(), request());
+  }
+  ckks::SecretKey impostor() const {
+    SecureRandom random;
+    return {context(), ckks::sample_secret(context(), context().spec().secret_hamming_weight, random),
+            wire::read_secret_key(files.secret, context()).fingerprint().key};
+  }
+
+  KeyFiles files;
+  NewKeys made;
+};
+
+using Entry = wire::EvaluationKeysReader::Entry;
+
+// The evaluation keys again, each as `other` gives it back; none where that has no digits.
+void rewrite(const KeyFiles& files,
+             const std::function<ckks::KeySwitchKey(const Entry&, ckks::KeySwitchKey)>& other) {
+  wire::EvaluationKeysReader reader(files.evaluation, context());
+  wire::EvaluationKeysWriter writer(files.evaluation, context(), reader.fingerprint());
+  for (const Entry& entry : reader.entries()) {
+    const ckks::KeySwitchKey key = other(entry, reader.load(entry));
+    if (key.digits.empty()) continue;
+    switch (entry.role) {
+      case wire::KeyRole::kRelinearisation:
+        writer.relinearisation(key);
+        break;
+      case wire::KeyRole::kGalois:
+        writer.galois(entry.element, key);
+        break;
+      case wire::KeyRole::kToEphemeral:
+        writer.to_ephemeral(key);
+        break;
+      case wire::KeyRole::kFromEphemeral:
+        writer.from_ephemeral(key);
+        break;
+    }
+  }
+  writer.commit();
+}
+
+void check_refused(const KeyFiles& files, const std::string& why) {
+  CAPTURE(why);
+  CHECK_THROWS_WITH_AS(check_key_files(files, context()), doctest::Contains(why.c_str()), Error);
+}
+
+TEST_CASE("keys that are made pass their test, in their places and as many as were asked for") {
+  const Pair pair("new");
+  CHECK(pair.made.count == request().count(context().chain()));
+  CHECK(pair.made.file_bytes == fs::file_size(pair.files.evaluation));
+  CHECK(pair.made.file_bytes == wire::evaluation_keys_file_bytes(context(), request()));
+  CHECK(std::distance(fs::directory_iterator(path_of("new")), {}) == 3);
+  wire::EvaluationKeysReader(pair.files.evaluation, context()).require(request());
+  check_key_files(pair.files, context());
+  rewrite(pair.files, [](const Entry&, ckks::KeySwitchKey key) { return key; });
+  check_key_files(pair.files, context());
+  CHECK_THROWS_WITH_AS(make_key_files(pair.files, context(), request()), doctest::Contains("exists already"),
+                       Error);
+}
+
+TEST_CASE("one key of another secret, with this pair's name on it, is found and named") {
+  const Pair pair("exchanged");
+  const ckks::SecretKey impostor = pair.impostor();
+  ckks::KeyGenerator generator(impostor);
+  const std::string good = read_file(pair.files.evaluation, uint64_t{1} << 32);
+  const auto exchange = [&](wire::KeyRole role, const std::string& why,
+                            const std::function<ckks::KeySwitchKey(const Entry&)>& make) {
+    write_file(pair.files.evaluation, good);
+    rewrite(pair.files, [&](const Entry& entry, ckks::KeySwitchKey key) {
+      return entry.role == role ? make(entry) : std::move(key);
+    });
+    check_refused(pair.files, why);
+  };
+  exchange(wire::KeyRole::kRelinearisation, "the key for products at level 1 is not",
+           [&](const Entry& entry) { return generator.relinearisation(entry.level); });
+  exchange(wire::KeyRole::kGalois, "the key of the Galois element",
+           [&](const Entry& entry) { return generator.galois(entry.element, entry.level); });
+  ckks::KeySwitchKey to, from;
+  generator.encapsulation(to, from);
+  exchange(wire::KeyRole::kToEphemeral, "the key before ModRaise",
+           [&](const Entry&) { return to.in(nullptr); });
+  exchange(wire::KeyRole::kFromEphemeral, "the ephemeral secret",
+           [&](const Entry&) { return from.in(nullptr); });
+  exchange(wire::KeyRole::kToEphemeral, "one key of the two around ModRaise",
+           [](const Entry&) { return ckks::KeySwitchKey{}; });
+
+  write_file(pair.files.evaluation, good);
+  check_key_files(pair.files, context());
+  wire::write_public_key(pair.files.public_key, context(), generator.public_key());
+  check_refused(pair.files, "the public key is not");
+}
+
+TEST_CASE("a key with one bit changed is refused") {
+  const Pair pair("flipped");
+  const std::string good = read_file(pair.files.evaluation, uint64_t{1} << 32);
+  std::string flipped = good;
+  flipped[good.size() / 2] = static_cast<char>(flipped[good.size() / 2] ^ 16);
+  write_file(pair.files.evaluation, flipped);
+  check_refused(pair.files, "damaged");
+  // The same where the checksum is made of what is wrong: in memory, before it was written.
+  write_file(pair.files.evaluation, good);
+  rewrite(pair.files, [](const Entry& entry, ckks::KeySwitchKey key) {
+    if (entry.role != wire::KeyRole::kGalois) return key;
+    ckks::RnsPoly b = key.digits.back().b.unpack();
+    b.limb(0)[5] ^= 1;
+    key.digits.back().b = ckks::PackedPoly(b);
+    return key;
+  });
+  check_refused(pair.files, "the key of the Galois element");
+}
+
+TEST_CASE("the files of a new pair are in their places when they are kept, and else nowhere") {
+  const KeyFiles files(path_of("made"));
+  const auto make = [&](bool keep) {
+    NewKeyFiles made(files);
+    for (const std::string& file : {made.files().secret, made.files().public_key, made.files().evaluation})
+      write_file(file, "a key");
+    CHECK_THROWS_WITH_AS(NewKeyFiles{files}, doctest::Contains("another process"), Error);
+    if (keep) made.keep();
+  };
+  make(false);
+  CHECK_FALSE(fs::exists(path_of("made")));
+  fs::create_directory(path_of("made"));  // a folder of the user's stays
+  make(false);
+  CHECK(fs::is_empty(path_of("made")));
+  make(true);
+  CHECK(std::distance(fs::directory_iterator(path_of("made")), {}) == 3);
+  CHECK(read_file(files.secret, 10) == "a key");
+  // What is there is never replaced, also where the secret key is elsewhere.
+  for (int i = 0; i < 2; ++i) {
+    CHECK_THROWS_WITH_AS(NewKeyFiles{files}, doctest::Contains("evaluation.keys exists already"), Error);
+    fs::remove(files.secret);
+  }
+}
+
+}  // namespace
+}  // namespace psm::cmd

@@ -1,0 +1,86 @@
+// The compiler as a command: a polynomial model becomes a program that a server runs without knowing models.
+#include "cmd/compiler/compile.h"
+
+#include <cstdio>
+#include <filesystem>
+
+#include "attention/files/checkpoint.h"
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/flags.h"
+#include "ckks/base/files/hex.h"
+#include "ckks/base/memory.h"
+#include "cmd/deployment/published_shapes.h"
+#include "cmd/protocol/ring_flags.h"
+#include "cmd/terminal/common_flags.h"
+#include "cmd/terminal/table.h"
+#include "cmd/timing/random_model.h"
+
+namespace psm::cmd {
+namespace {
+
+int compile(int argc, char** argv) {
+  Flags flags("bazel run //cmd:compile -- (--model MODEL | --shape SHAPE) --out NAME [flags]",
+              "Compiles a polynomial model: writes NAME.program, which is all that the server needs besides "
+              "keys and\n"
+              "ciphertexts. With --shape, a published shape with random weights, for timing.");
+  const std::string& model_path = flags.text("model", "", "polynomial model (from //cmd:polynomialise)");
+  const std::string& shape_name = flags.text("shape", "", "a published shape: " + published_shape_names());
+  const int64_t& tokens = flags.integer("tokens", 128, 2, 4096, "--shape: tokens of a sequence");
+  const int64_t& prompts =
+      flags.integer("prompts", 0, 0, 32768, "different prompts at once, at most; 0: as many as fit");
+  const std::string& out = flags.text("out", "", "name of the files to write, without .program and .client");
+  const RingFlags ring(flags);
+  const CommonFlags common(flags);
+  flags.parse(argc, argv);
+  common.apply();
+  ring.apply();
+  require_given(flags, {"out"});
+  if (flags.given("model") == flags.given("shape"))
+    throw Error("exactly one of --model and --shape is needed");
+
+  const double start = seconds_now();
+  const ckks::Context context(ring.spec());
+  ring.require_security(context);
+  attention::Checkpoint checkpoint;
+  if (flags.given("model")) {
+    checkpoint = attention::load_checkpoint(resolve_user_path(model_path));
+  } else {
+    const PublishedShape& shape = published_shape(shape_name);
+    const bool fixed = shape.fixed_tokens > 0 && !flags.given("tokens");
+    checkpoint =
+        random_model(shape.config(fixed ? shape.fixed_tokens : static_cast<int>(tokens)), 1, 1).checkpoint;
+  }
+  const PackedModel model(checkpoint, context, static_cast<int>(prompts));
+  const std::string path = resolve_user_path(out), file = path + ".program", client_file = path + ".client";
+  const Compiled made = compile_pass(model, checkpoint.notes, context, path);
+  const program::ProgramFile& program = made.program;
+  const double seconds = seconds_now() - start;
+  const auto bytes = static_cast<double>(std::filesystem::file_size(file));
+  const program::Plan& plan = program.entry(kPass).plan;
+  std::printf("%s\n%zu instructions, %d bootstraps, %zu constants; compiled in %s with %s of memory\n",
+              context.describe().c_str(), plan.program.instructions.size(), plan.bootstraps,
+              program.constants->size(), seconds_text(seconds).c_str(),
+              bytes_text(static_cast<double>(peak_resident_bytes())).c_str());
+  const auto client_bytes = static_cast<double>(std::filesystem::file_size(client_file));
+  std::printf("wrote %s.program (for the server, %s) and %s.client (for the client, %s)\ndigest %s\n",
+              out.c_str(), bytes_text(bytes).c_str(), out.c_str(), bytes_text(client_bytes).c_str(),
+              hex(program.digest.data(), program.digest.size()).c_str());
+  Json json;
+  json["params"] = parameters_json(context);
+  json["program_bytes"] = bytes;
+  json["client_bytes"] = client_bytes;
+  json["digest"] = hex(program.digest.data(), program.digest.size());
+  json["about"] = program.about;
+  json["seconds"] = seconds;
+  json["peak_rss_bytes"] = peak_resident_bytes();
+  common.write_json(json);
+  return 0;
+}
+
+}  // namespace
+}  // namespace psm::cmd
+
+int main(int argc, char** argv) {
+  return psm::run_command([&] { return psm::cmd::compile(argc, argv); });
+}

@@ -1,0 +1,20 @@
+// Rows of logits: one for each token of each prompt; of a classifier one for each prompt.
+#pragma once
+
+#include <vector>
+
+#include "attention/ends/client_model.h"
+#include "cmd/prompts/comparison.h"
+
+namespace psm::cmd {
+
+using LogitRows = std::vector<std::vector<double>>;
+
+// From the outputs of a run, decrypted or the twin's; appended in the order of the examples.
+void append_logits(const attention::ClientModel& model, const attention::SlotVectors& outputs,
+                   const attention::Examples& examples, LogitRows& rows);
+
+// Root mean square of the difference over all logits of `some`, the first rows of `all`; 0 of none.
+double rms_difference(const LogitRows& some, const LogitRows& all);
+
+}  // namespace psm::cmd

@@ -1,0 +1,128 @@
+// Between what a person types and a model's tokens.
+//
+//   text     the checkpoint keeps its tokenizer (cmd/prompts/model_tokenizer.h); a prompt is text, as the model's training has it,
+//            without a token in front; every position is scored
+//   recall   the note "recall" holds the task's sizes; a prompt is words: k0 .. for keys, v0 .. for values,
+//   and the
+//            positions of the queries are scored
+//   images   the note "images" holds their size, patch and channels; a prompt is the grey values (0 to 255) of
+//            an image, patch by patch
+//
+// A classifier of texts keeps its tokenizer too, and reads one or two as nn/text/sentences.h encloses them; of
+// a classifier one row of logits is scored, its classes.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "attention/shape/examples.h"
+#include "attention/shape/patch_grid.h"
+#include "ckks/base/files/flags.h"
+#include "cmd/prompts/model_tokenizer.h"
+#include "nn/inputs/recall.h"
+#include "nn/text/tokenizer.h"
+
+namespace psm::cmd {
+
+class PromptCodec {
+ public:
+  // Throws Error if the notes of the model's checkpoint say nothing of its tokens.
+  PromptCodec(const attention::ModelConfig& config, const Notes& notes);
+  explicit PromptCodec(const nn::RecallOptions& options) : recall_(options) {}
+  // `classes`: of a classifier; 0: a language model.
+  explicit PromptCodec(std::shared_ptr<const nn::Tokenizer> tokenizer, int classes = 0)
+      : tokenizer_(std::move(tokenizer)), classes_(classes) {}
+  PromptCodec(const attention::PatchGrid& images, int classes) : images_(images), classes_(classes) {}
+
+  bool is_recall() const { return recall_.has_value(); }
+  const nn::RecallOptions& recall() const { return *recall_; }
+  bool reads_images() const { return images_.has_value(); }
+  bool is_classifier() const { return classes_ > 0; }
+  const attention::PatchGrid& images() const { return *images_; }
+  const std::shared_ptr<const nn::Tokenizer>& tokenizer() const {
+    return tokenizer_;
+  }  // null for recall and images
+
+  // Throws Error naming the first word or character that the model lacks.
+  std::vector<int> encode(const std::string& text) const;
+  // A model may have more tokens than its tokenizer; they stand for nothing.
+  std::string decode(std::span<const int> tokens) const;
+  std::string symbol(int token) const;  // one token, printable
+  // Tokens that are no text together, such as a prediction at each position: words with spaces between them,
+  // characters without, tokens of several bytes with bars.
+  std::string list(std::span<const int> tokens) const;
+
+  // Rows of logits of a prompt of this length, and those of them that are asked for.
+  int rows(int length) const { return is_classifier() ? 1 : length; }
+  std::vector<int> scored_positions(int length) const;
+
+  // The first `count` images of an IDX file; throws Error unless they are of the model's size.
+  std::vector<std::vector<int>> read_images(const std::string& path, int count) const;
+
+  // `count` unseen prompts of a recall model; throws Error for a text model.
+  std::vector<std::vector<int>> sample(int count, uint64_t stream) const;
+
+  // What makes the notes of a model with so many tokens readable for the constructor above.
+  void write_notes(Notes& notes, int vocab) const;
+
+ private:
+  std::optional<nn::RecallOptions> recall_;
+  std::shared_ptr<const nn::Tokenizer> tokenizer_;
+  std::optional<attention::PatchGrid> images_;
+  int classes_ = 0;
+};
+
+// Of one row of logits a position, those of the positions at which the prompts ask for an answer.
+std::vector<std::vector<double>> scored_rows(const PromptCodec& codec,
+                                             const std::vector<std::vector<int>>& prompts,
+                                             const std::vector<std::vector<double>>& rows);
+
+// Tokens of a model that is a shape alone: "7 12 3".
+std::string numbers_of(std::span<const int> tokens);
+
+// Numbers in the longest prompt of a model.
+int longest_prompt(const attention::ModelConfig& config);
+
+// Prompts as the model reads them; they outlive it.
+class PromptExamples {
+ public:
+  PromptExamples(const attention::ModelConfig& config, const std::vector<std::vector<int>>& prompts);
+  PromptExamples(const PromptExamples&) = delete;
+  PromptExamples& operator=(const PromptExamples&) = delete;
+  operator const attention::Examples&() const { return examples_; }
+
+ private:
+  std::vector<std::vector<float>> patches_;
+  attention::Examples examples_;
+};
+
+// Of a file, as the user names it: one a line, empty lines left out. Throws Error if there is none.
+std::vector<std::vector<int>> prompts_of_lines(const PromptCodec& codec, const std::string& file);
+
+// Throws Error for a prompt without tokens, one of more than `longest`, and one that asks nothing.
+void require_answerable(const std::vector<std::vector<int>>& prompts, const PromptCodec& codec, int longest);
+
+// --prompt, --prompts and --sample, for the commands that take prompts.
+class PromptFlags {
+ public:
+  // What --seed, declared here, decides.
+  explicit PromptFlags(Flags& flags, const char* of_seed = "of --sample; cryptography takes no seed");
+  bool given() const;
+  uint64_t seed() const { return static_cast<uint64_t>(seed_); }
+  // Throws Error unless exactly one of them was given, or if the model, of at most `longest` tokens, cannot
+  // take a prompt.
+  std::vector<std::vector<int>> read(const PromptCodec& codec, int longest) const;
+
+ private:
+  const Flags& flags_;
+  const std::string& prompt_;
+  const std::string& file_;
+  const int64_t& sample_;
+  const int64_t& seed_;
+};
+
+}  // namespace psm::cmd

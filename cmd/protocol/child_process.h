@@ -1,0 +1,38 @@
+// A program as a child process, joined by two pipes to its standard input and output; what it says on standard
+// error goes where ours goes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace psm::cmd {
+
+class ChildProcess {
+ public:
+  // A program and its arguments. Throws Error if it cannot be started.
+  explicit ChildProcess(const std::vector<std::string>& command);
+  // Closes the pipes, which ends the conversation after what it computes, or at an interruption at once; and
+  // waits for it.
+  ~ChildProcess();
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  int from() const { return from_; }
+  int to() const { return to_; }
+  // Closes the pipes, waits, and says how it ended: "'COMMAND' ended with exit status 1".
+  std::string ending();
+
+ private:
+  void finish();
+
+  std::string command_;
+  pid_t process_ = -1;  // none after finish()
+  int from_ = -1, to_ = -1, status_ = 0;
+};
+
+// A command of this repository that lies beside the one that runs. Throws Error if it does not.
+std::string sibling_command(const std::string& name);
+
+}  // namespace psm::cmd

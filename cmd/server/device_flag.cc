@@ -1,0 +1,33 @@
+#include "cmd/server/device_flag.h"
+
+#include "ckks/base/error.h"
+#include "ckks/device/cuda/cuda_device.h"
+#include "ckks/device/emulated_device.h"
+
+namespace psm::cmd {
+
+DeviceFlag::DeviceFlag(Flags& flags)
+    : name(flags.text(
+          "device", "cpu",
+          "who computes on ciphertexts: cpu; cuda, a GPU (bazel run --config=cuda); emulated, what "
+          "the GPU would do, on the processor and slowly, to check it")) {}
+
+void DeviceFlag::require_known() const {
+  if (name != "cpu" && name != "cuda" && name != "emulated")
+    throw Error(message("--device ", name, " is not known; there are: cpu, cuda, emulated"));
+}
+
+std::unique_ptr<ckks::Device> DeviceFlag::open() const {
+  require_known();
+  if (name == "cpu") return nullptr;
+  if (name == "cuda") return ckks::open_cuda_device();
+  return std::make_unique<ckks::EmulatedDevice>(ckks::EmulationOptions{.guarded = false});
+}
+
+void DeviceFlag::require_room(const ckks::Device* device, size_t bytes) {
+  if (device == nullptr || bytes <= device->arena_bytes()) return;
+  throw Error(message("the device has ", device->arena_bytes() >> 20, " MiB of memory, and this run needs ",
+                      bytes >> 20, " MiB; use one with more, or compute without --device"));
+}
+
+}  // namespace psm::cmd

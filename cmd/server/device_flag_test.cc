@@ -1,0 +1,49 @@
+#include "cmd/server/device_flag.h"
+
+#include <string>
+#include <vector>
+
+#include "ckks/base/error.h"
+#include "ckks/device/emulated_device.h"
+#include "doctest/doctest.h"
+
+namespace psm::cmd {
+namespace {
+
+std::unique_ptr<ckks::Device> open(std::string name) {
+  Flags flags("test", "opens a device");
+  const DeviceFlag device(flags);
+  std::string command = "test", flag = "--device";
+  std::vector<char*> arguments = {command.data(), flag.data(), name.data()};
+  flags.parse(static_cast<int>(arguments.size()), arguments.data());
+  return device.open();
+}
+
+std::string refusal(const std::string& name) {
+  try {
+    open(name);
+  } catch (const Error& error) {
+    CHECK(error.exit_code() == 2);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_CASE("the processor is no device, the emulated one is, and others are refused in one line") {
+  CHECK(open("cpu") == nullptr);
+  CHECK(open("emulated") != nullptr);
+  CHECK(refusal("gpu").find("--device gpu is not known; there are: cpu, cuda, emulated") !=
+        std::string::npos);
+}
+
+TEST_CASE("a run that does not fit the device is refused with both sizes") {
+  const ckks::EmulatedDevice device({.arena_bytes = size_t{16} << 20});
+  DeviceFlag::require_room(&device, size_t{16} << 20);
+  DeviceFlag::require_room(nullptr, size_t{1} << 60);
+  CHECK_THROWS_WITH_AS(DeviceFlag::require_room(&device, size_t{32} << 20),
+                       doctest::Contains("the device has 16 MiB of memory, and this run needs 32 MiB"),
+                       Error);
+}
+
+}  // namespace
+}  // namespace psm::cmd

@@ -1,0 +1,73 @@
+#include "cmd/server/device_pass.h"
+
+#include <numeric>
+
+#include "ckks/device/counting_device.h"
+#include "ckks/device/device_engine.h"
+#include "ckks/program/machines/encrypted_machine.h"
+#include "cmd/server/device_flag.h"
+
+namespace psm::cmd {
+namespace {
+
+Json json_of(const ckks::LaunchLog& log) {
+  const ckks::LaunchLog::Entry total = log.total();
+  Json json;
+  json["launches"] = total.launches;
+  json["small_launches"] = log.small.launches;
+  json["bytes"] = total.work.bytes;
+  json["products"] = total.work.products;
+  json["uploaded_bytes"] = log.uploaded_bytes;
+  json["predicted_ms"] = 1e3 * ckks::predicted_seconds(log, ckks::kH200ByDataSheet);
+  return json;
+}
+
+}  // namespace
+
+Json DevicePass::json() const {
+  Json json;
+  json["first"] = json_of(first);
+  json["warm"] = json_of(warm);
+  json["host_ms"] = 1e3 * host_seconds;
+  json["key_bytes"] = key_bytes;
+  json["peak_bytes"] = peak_bytes;
+  return json;
+}
+
+DevicePass count_pass(const PlannedPass& planned) {
+  const ckks::Context& context = *planned.context;
+  const program::Plan& plan = planned.plan;
+  DevicePass pass;
+  ckks::CountingDevice device;
+  {
+    const ckks::EvaluationKeys keys = unwritten_keys(context, planned.keys, device);
+    const ckks::DeviceEngine engine(context, device);
+    const ckks::Encoder encoder(context, &engine);
+    const ckks::Evaluator evaluator(engine, keys);
+    const auto bootstrapper =
+        planned.bootstrap ? std::make_unique<const ckks::Bootstrapper>(context, encoder) : nullptr;
+    program::EncryptedMachine machine(plan, encoder, evaluator, bootstrapper.get());
+    std::map<std::string, ckks::Ciphertext> inputs;
+    for (size_t i = 0; i < plan.program.inputs.size(); ++i) {
+      const ckks::Level level = plan.input_levels[i];
+      inputs.emplace(plan.program.inputs[i].name, ckks::Ciphertext(context.ring(), {level + 1, 0},
+                                                                   context.scale(level), keys.fingerprint));
+    }
+    pass.key_bytes = keys.bytes();
+    device.take_log();
+    machine.run(inputs);
+    pass.first = device.take_log();
+    const program::RunResult warm = machine.run(inputs);
+    pass.host_seconds = std::accumulate(warm.seconds.begin(), warm.seconds.end(), 0.0) -
+                        std::accumulate(warm.encode_seconds.begin(), warm.encode_seconds.end(), 0.0);
+    pass.warm = device.take_log();
+  }
+  pass.peak_bytes = device.peak_bytes();
+  return pass;
+}
+
+void require_device_room(const ckks::Device* device, const PlannedPass& pass) {
+  if (device != nullptr) DeviceFlag::require_room(device, count_pass(pass).peak_bytes);
+}
+
+}  // namespace psm::cmd

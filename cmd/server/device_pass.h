@@ -1,0 +1,24 @@
+// A model's pass on a device, counted without running it (ckks/device/counting_device.h): launches, bytes and
+// products of all instructions, what they predict, and the device's memory at its peak.
+#pragma once
+
+#include "ckks/device/prediction.h"
+#include "cmd/server/planned_pass.h"
+
+namespace psm::cmd {
+
+struct DevicePass {
+  ckks::LaunchLog first, warm;  // the first one brings the plaintexts that are kept
+  double host_seconds = 0;  // that the host took to ask for the warm one, without a driver, encoding apart
+  size_t key_bytes = 0;
+  size_t peak_bytes = 0;  // keys, constants, plaintexts and what is computed with, in the device's memory
+
+  Json json() const;
+};
+
+DevicePass count_pass(const PlannedPass& pass);
+
+// Throws Error unless a pass that is counted fits the device; null needs nothing.
+void require_device_room(const ckks::Device* device, const PlannedPass& pass);
+
+}  // namespace psm::cmd

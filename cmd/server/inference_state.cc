@@ -1,0 +1,155 @@
+#include "cmd/server/inference_state.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <utility>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "ckks/base/files/json.h"
+#include "cmd/protocol/json_hex.h"
+
+namespace psm::cmd {
+
+void write_group(const std::string& path, const ckks::Context& context, const GroupIdentity& identity,
+                 size_t next_instruction, const LiveValues& live) {
+  Json note;
+  note["model"] = hex(identity.model);
+  note["request"] = hex(identity.request);
+  note["group"] = identity.group;
+  note["next_instruction"] = next_instruction;
+  wire::CiphertextWriter writer(path, context, identity.keys, note.dump(0));
+  for (const auto& [value, ciphertext] : live) writer.write(*ciphertext);
+  writer.commit();
+}
+
+program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
+                             const GroupIdentity& identity) {
+  const std::string path = source.name();
+  wire::CiphertextReader file(std::move(source), context, plan.level.size());
+  const Json note =
+      parse_json(file.note(), path + ", note", {.max_bytes = wire::kMaxNoteBytes, .max_depth = 4});
+  if (file.fingerprint() != identity.keys || hex_member(note, "model", path) != identity.model ||
+      hex_member(note, "request", path) != identity.request ||
+      note.at("group", path).integer(path + ", group", 0, INT64_MAX) !=
+          static_cast<int64_t>(identity.group)) {
+    throw Error(message(path, " is the state of another run; remove it, or give another --state"));
+  }
+  program::RunState checkpoint;
+  checkpoint.next_instruction = static_cast<size_t>(
+      note.at("next_instruction", path)
+          .integer(path + ", next_instruction", 1, static_cast<int64_t>(plan.program.instructions.size())));
+  const std::vector<program::Value> needed = program::live_after(plan, checkpoint.next_instruction - 1);
+  const auto& heads = file.heads();
+  bool fits = heads.size() == needed.size();
+  for (size_t i = 0; fits && i < heads.size(); ++i) {
+    const ckks::Level level = plan.level[needed[i].id];
+    fits = heads[i].level == level && heads[i].scale == context.scale(level);
+  }
+  if (!fits) throw Error(message(path, " does not hold what the plan needs there; remove it"));
+  for (size_t i = 0; i < heads.size(); ++i) checkpoint.live.emplace_back(needed[i], file.load(i));
+  return checkpoint;
+}
+
+InferenceState::InferenceState(const std::string& folder, const PlannedPass& pass,
+                               const wire::CiphertextReader& request, size_t groups)
+    : folder_(folder),
+      pass_(pass),
+      run_{request.fingerprint(), pass.program_id, request.checksum(), 0},
+      groups_(groups) {
+  if (folder_.empty()) return;
+  std::error_code failed;
+  std::filesystem::create_directories(folder_, failed);
+  if (failed || !std::filesystem::is_directory(folder_)) {
+    throw Error(message("cannot keep the state in ", folder_, ": ",
+                        failed ? failed.message() : "it is no folder", "; give another --state"));
+  }
+  const program::Plan& plan = pass_.plan;
+  while (answers_.size() < groups_ && std::filesystem::exists(path(answers_.size()))) {
+    const size_t group = answers_.size();
+    program::RunState saved = read_group(path(group), *pass_.context, plan, identity(group));
+    if (saved.next_instruction < plan.program.instructions.size()) {
+      saved_ = saved.next_instruction;
+      checkpoint_ = std::move(saved);
+      break;
+    }
+    Outputs& outputs = answers_.emplace_back();
+    for (const program::NamedValue& output : plan.program.outputs) {
+      for (const auto& [value, ciphertext] : saved.live) {
+        if (value == output.value) outputs.emplace(output.name, ciphertext.clone());
+      }
+    }
+  }
+  if (answers_.size() < groups_)
+    AtomicFile probe(path(answers_.size()));  // refuse now rather than after the work
+}
+
+InferenceState::~InferenceState() {
+  if (!folder_.empty()) ::rmdir(folder_.c_str());
+}
+
+std::string InferenceState::text() const {
+  if (answers_.empty() && saved_ == 0) return {};
+  const std::string groups = message(answers_.size(), " of ", groups_, " groups of prompts");
+  if (saved_ == 0) return groups;
+  return message(groups, ", and the next up to instruction ", saved_, " of ",
+                 pass_.plan.program.instructions.size());
+}
+
+std::string InferenceState::path(size_t group) const { return message(folder_, "/group-", group); }
+
+GroupIdentity InferenceState::identity(size_t group) const {
+  GroupIdentity of_group = run_;
+  of_group.group = group;
+  return of_group;
+}
+
+std::optional<program::RunState> InferenceState::take_checkpoint() {
+  return std::exchange(checkpoint_, std::nullopt);
+}
+
+void InferenceState::save(size_t next_instruction, const LiveValues& live) {
+  const size_t group = answers_.size();
+  try {
+    write_group(path(group), *pass_.context, identity(group), next_instruction, live);
+    saved_ = next_instruction;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "warning: %s; the run goes on, and would resume from what was saved before\n",
+                 error.what());
+  }
+}
+
+void InferenceState::watch(program::RunOptions& options) {
+  if (folder_.empty()) return;
+  options.checkpoint_after = program::block_boundaries(pass_.plan);
+  options.checkpoint = [this](size_t next_instruction, const LiveValues& live) {
+    save(next_instruction, live);
+  };
+}
+
+void InferenceState::finish_group(Outputs outputs) {
+  const program::Plan& plan = pass_.plan;
+  if (!folder_.empty()) {
+    LiveValues live;
+    for (const program::Value value : program::live_after(plan, plan.program.instructions.size() - 1)) {
+      for (const program::NamedValue& output : plan.program.outputs) {
+        if (output.value != value) continue;
+        live.emplace_back(value, &outputs.at(output.name));
+        break;
+      }
+    }
+    save(plan.program.instructions.size(), live);
+  }
+  answers_.push_back(std::move(outputs));
+  saved_ = 0;
+}
+
+void InferenceState::remove() {
+  if (folder_.empty()) return;
+  std::error_code ignored;
+  for (size_t group = 0; group < groups_; ++group) std::filesystem::remove(path(group), ignored);
+}
+
+}  // namespace psm::cmd

@@ -1,0 +1,73 @@
+// An interrupted run of //cmd:infer goes on where it was. Its state is a folder with a file for each group of
+// prompts: the live ciphertexts after the last block that was finished, which after the last block of all are
+// the group's answers. So a save writes what is new and nothing twice. The files belong to one model, one key
+// pair and one request; any other is refused. Without a folder nothing is saved.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ckks/program/machines/encrypted_machine.h"
+#include "ckks/wire/ciphertext_file.h"
+#include "cmd/server/planned_pass.h"
+
+namespace psm::cmd {
+
+// Which group of which run a file belongs to.
+struct GroupIdentity {
+  ckks::Fingerprint keys;
+  uint64_t model = 0, request = 0;  // checksums
+  size_t group = 0;
+};
+
+// `live`: the values of program::live_after(plan, next_instruction - 1), in its order.
+using LiveValues = std::vector<std::pair<program::Value, const ckks::Ciphertext*>>;
+void write_group(const std::string& path, const ckks::Context& context, const GroupIdentity& identity,
+                 size_t next_instruction, const LiveValues& live);
+// Throws Error if the file belongs to another group, or does not hold what the plan needs there.
+program::RunState read_group(ByteSource source, const ckks::Context& context, const program::Plan& plan,
+                             const GroupIdentity& identity);
+
+class InferenceState {
+ public:
+  using Outputs = std::map<std::string, ckks::Ciphertext>;
+
+  // Makes the folder unless it is there, and reads what is in it. Throws Error if it cannot be written to or
+  // belongs to another run.
+  InferenceState(const std::string& folder, const PlannedPass& pass, const wire::CiphertextReader& request,
+                 size_t groups);
+  ~InferenceState();  // removes the folder unless there is something in it
+  InferenceState(const InferenceState&) = delete;
+  InferenceState& operator=(const InferenceState&) = delete;
+
+  size_t finished_groups() const { return answers_.size(); }
+  const std::vector<Outputs>& answers() const { return answers_; }  // of the finished groups
+  // The saved state inside the first unfinished group, once.
+  std::optional<program::RunState> take_checkpoint();
+  // Makes a run of the first unfinished group save itself after its blocks. A save that fails warns, and the
+  // run goes on.
+  void watch(program::RunOptions& options);
+  void finish_group(Outputs outputs);
+  // What the files hold: "1 of 2 groups of prompts, and the next up to instruction 40 of 300"; empty if nothing.
+  std::string text() const;
+  // Removes the files.
+  void remove();
+
+ private:
+  std::string path(size_t group) const;
+  GroupIdentity identity(size_t group) const;
+  void save(size_t next_instruction, const LiveValues& live);
+
+  std::string folder_;
+  const PlannedPass& pass_;
+  GroupIdentity run_;  // of group 0
+  size_t groups_;
+  std::vector<Outputs> answers_;
+  std::optional<program::RunState> checkpoint_;
+  size_t saved_ = 0;  // instructions of the first unfinished group
+};
+
+}  // namespace psm::cmd

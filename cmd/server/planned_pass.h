@@ -1,0 +1,39 @@
+// A whole pass of a model, planned: what the server computes, and all that it needs to know of the model.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ckks/bootstrap/bootstrapper.h"
+#include "ckks/program/plan.h"
+#include "ckks/program/planning/meter.h"
+#include "ckks/program/verify/verify.h"
+#include "ckks/scheme/chain/context.h"
+#include "cmd/protocol/plan_ends.h"
+
+namespace psm::cmd {
+
+struct PlannedPass {
+  PlannedPass() = default;
+  // Of a program's file. Throws Error if it has no whole pass.
+  explicit PlannedPass(program::VerifiedProgram program);
+
+  std::shared_ptr<const ckks::Context> context;
+  std::unique_ptr<const ckks::BootstrapPlan> bootstrap;  // null where the parameters have none
+  program::Plan plan;
+  ckks::KeyRequest keys;          // of the plan and of its bootstraps
+  uint64_t program_id = 0;        // what ciphertexts carry
+  program::MeterReading reading;  // by nominal costs: counts, keys, memory
+
+  // What the server needs at its peak besides the program: keys, encoded transforms and weights, live ciphertexts;
+  // predicted.
+  size_t server_bytes() const { return static_cast<size_t>(reading.run_bytes() + reading.key_bytes()); }
+};
+
+// What goes in and what comes out.
+PlanEnds ends_of(const PlannedPass&);
+std::vector<PlanEnd> inputs_of(const program::Plan& plan);
+std::vector<PlanEnd> outputs_of(const program::Plan& plan);
+
+}  // namespace psm::cmd

@@ -1,0 +1,108 @@
+#include "cmd/server/run_figures.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "ckks/base/memory.h"
+#include "ckks/program/planning/scheme_figures.h"
+#include "cmd/terminal/table.h"
+
+namespace psm::cmd {
+namespace {
+
+double sum(const std::vector<double>& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
+
+// "6.20 s predicted, 6.51 s measured (1.05 of it)"
+std::string side_by_side(double predicted, double measured, std::string (*text)(double),
+                         const char* caveat = "") {
+  return text(predicted) + " predicted" + caveat + ", " + text(measured) + " measured (" +
+         format("%.2f", measured / predicted) + " of it)";
+}
+
+}  // namespace
+
+RunFigures::RunFigures(const PlannedPass& pass, double other_bytes)
+    : pass_(pass),
+      held_bytes_(static_cast<double>(current_resident_bytes()) + other_bytes),
+      predicted_bytes_(held_bytes_ + static_cast<double>(pass.server_bytes())) {}
+
+void RunFigures::add_pass(const program::RunResult& result) {
+  if (passes_.empty()) encode_seconds_ = sum(result.encode_seconds);
+  passes_.push_back(sum(result.seconds));
+  last_pass_ = result.seconds;
+}
+
+void RunFigures::predict_seconds() {
+  const ckks::Context& context = *pass_.context;
+  calibration_ = program::calibrate(context);
+  const program::KernelSeconds& kernels = calibration_.kernels;
+  costs_.emplace(
+      context.chain(), kernels,
+      pass_.bootstrap ? program::figures_of(*pass_.bootstrap, kernels) : program::BootstrapFigures{});
+  predicted_ = program::meter(pass_.plan, *costs_).instruction_seconds;
+  const program::MeterReading& reading = pass_.reading;
+  const double encode = program::encode_seconds_per_byte(context);
+  // What the machine may not keep is encoded in every pass.
+  predicted_warm_ = sum(predicted_) + encode * (reading.plaintext_bytes - reading.kept_plaintext_bytes());
+  predicted_encoding_ = encode * reading.kept_plaintext_bytes();
+}
+
+double RunFigures::measured_warm() const {
+  return passes_.size() < 2 ? 0 : (sum(passes_) - passes_.front()) / static_cast<double>(passes_.size() - 1);
+}
+
+void RunFigures::fill(program::Ledger& ledger) const {
+  if (!last_pass_.empty()) ledger.set_seconds(last_pass_);
+  if (!predicted_.empty()) ledger.set_predicted_seconds(predicted_);
+}
+
+std::vector<std::string> RunFigures::lines() const {
+  const program::MeterReading& reading = pass_.reading;
+  std::vector<std::string> lines{
+      "memory      " +
+      side_by_side(predicted_bytes_, static_cast<double>(peak_resident_bytes()), bytes_text) + ": keys " +
+      bytes_text(reading.key_bytes()) + ", a run " + bytes_text(reading.run_bytes()) +
+      ", the process before " + bytes_text(held_bytes_)};
+  if (!passes_.empty()) {
+    lines.push_back("first pass  " +
+                    side_by_side(predicted_first(), passes_.front(), seconds_text, calibration_.caveat()) +
+                    "; encoding weights takes " + seconds_text(predicted_encoding_) + " of it, and took " +
+                    seconds_text(encode_seconds_));
+    if (touch_seconds_ > 0)
+      lines.back() += "; its memory was touched beside the keys in " + seconds_text(touch_seconds_);
+  }
+  lines.push_back("warm pass   " + (passes_.size() > 1 ? side_by_side(predicted_warm_, measured_warm(),
+                                                                      seconds_text, calibration_.caveat()) +
+                                                             ", mean of " + std::to_string(passes_.size() - 1)
+                                                       : seconds_text(predicted_warm_) + " predicted" +
+                                                             calibration_.caveat() + "; none was run"));
+  return lines;
+}
+
+std::string RunFigures::text() const {
+  std::string out;
+  for (const std::string& line : lines()) out += "  " + line + "\n";
+  return out;
+}
+
+Json RunFigures::json() const {
+  const program::MeterReading& reading = pass_.reading;
+  Json json;
+  json["memory"]["predicted_bytes"] = predicted_bytes_;
+  json["memory"]["measured_bytes"] = peak_resident_bytes();
+  json["memory"]["key_bytes"] = reading.key_bytes();
+  json["memory"]["run_bytes"] = reading.run_bytes();
+  json["memory"]["held_before_bytes"] = held_bytes_;
+  json["calibrated_while_busy"] = calibration_.busy;
+  json["first_pass"]["predicted_seconds"] = predicted_first();
+  json["first_pass"]["predicted_encode_seconds"] = predicted_encoding_;
+  json["first_pass"]["seconds"] = passes_.empty() ? Json() : Json(passes_.front());
+  json["first_pass"]["encode_seconds"] = passes_.empty() ? Json() : Json(encode_seconds_);
+  json["first_pass"]["touch_seconds"] = touch_seconds_;
+  json["warm_pass"]["predicted_seconds"] = predicted_warm_;
+  json["warm_pass"]["seconds"] = passes_.size() < 2 ? Json() : Json(measured_warm());
+  json["warm_pass"]["passes"] = static_cast<int64_t>(std::max(passes_.size(), size_t{1}) - 1);
+  return json;
+}
+
+}  // namespace psm::cmd

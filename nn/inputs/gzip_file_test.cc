@@ -1,0 +1,49 @@
+#include "nn/inputs/gzip_file.h"
+
+#include <cstdlib>
+
+#include "ckks/base/error.h"
+#include "ckks/base/files/file.h"
+#include "doctest/doctest.h"
+
+namespace psm::nn {
+namespace {
+
+// "twice twice twice" and 1,000 letters a, as gzip -9 -n writes them.
+const std::string kCompressed(
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x2b\x29\xcf\x4c\x4e\x55\x28\x41\x90\x00"
+    "\xd3\xd3\x8d\xd7\x11\x00\x00\x00",
+    28);
+const std::string kThousand(
+    "\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\x4b\x4c\x1c\x05\xa3\x60\x14\x0c\x77\x00"
+    "\x00\x03\xda\x38\x9a\xe8\x03\x00\x00",
+    29);
+
+std::string file_of(const std::string& name, const std::string& content) {
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
+  write_file(path, content);
+  return path;
+}
+
+TEST_CASE("a plain file is read as it is, a compressed one decompressed, whatever their names") {
+  CHECK(read_maybe_gzip(file_of("plain.gz", "twice"), 100) == "twice");
+  CHECK(read_maybe_gzip(file_of("-dc --help 'compressed' $(x)", kCompressed), 100) == "twice twice twice");
+  CHECK(read_maybe_gzip(file_of("empty", ""), 100).empty());
+}
+
+TEST_CASE("files that are damaged, cut off, too large or missing are refused with their path") {
+  for (const size_t length : {2, 10, 20, 27})
+    CHECK_THROWS_WITH_AS(read_maybe_gzip(file_of("cut", kCompressed.substr(0, length)), 100),
+                         doctest::Contains("cut is damaged or cut off"), Error);
+  std::string damaged = kCompressed;
+  damaged[12] ^= 1;
+  CHECK_THROWS_WITH_AS(read_maybe_gzip(file_of("bad", damaged), 100), doctest::Contains("bad is damaged"),
+                       Error);
+  CHECK(read_maybe_gzip(file_of("thousand", kThousand), 1000) == std::string(1000, 'a'));
+  CHECK_THROWS_WITH_AS(read_maybe_gzip(file_of("thousand", kThousand), 999),
+                       doctest::Contains("thousand holds more than 999 bytes"), Error);
+  CHECK_THROWS_AS(read_maybe_gzip("/nowhere/file", 100), Error);
+}
+
+}  // namespace
+}  // namespace psm::nn

@@ -1,0 +1,31 @@
+// The IDX format of the MNIST files: an array of unsigned bytes with its shape.
+//
+//     offset 0   0, 0, 8 (unsigned bytes), D            D dimensions, 1 to 3 here
+//     offset 4   D sizes, 32 bits each, big-endian
+//     then       the entries, the last dimension fastest; nothing after them
+//
+// Source: the description on the MNIST page, http://yann.lecun.com/exdb/mnist. Other types of entries exist
+// and are refused. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace psm::nn {
+
+struct IdxArray {
+  std::vector<size_t> shape;     // from 1 each
+  std::vector<uint8_t> entries;  // as many as the product of the shape
+};
+
+// Throws psm::Error that begins with `what` if the bytes are no such array, or more or fewer than their shape
+// says.
+IdxArray parse_idx(std::string_view bytes, const std::string& what);
+
+// Reads a file, gzip's or plain (gzip_file.h), of at most 1 GiB.
+IdxArray read_idx(const std::string& path);
+
+}  // namespace psm::nn
