@@ -1,7 +1,7 @@
 // A text that was generated encrypted beside the clear polynomial model, in two ways:
 //
 //   teacher-forced   the clear model reads the encrypted run's text: for every token that was picked, its logits
-//                    beside the decrypted ones (PositionComparison, cmd/client/comparison.h), with the
+//                    beside the decrypted ones (PositionComparison, cmd/prompts/comparison.h), with the
 //                    deviation of a decrypted one that the noise model predicts, where it was asked for: the
 //                    twin of prompt and tokens, once exactly and once with the predicted error of every
 //                    instruction, the caches carrying theirs from run to run (ckks/program/errors/noise.h)
