@@ -19,7 +19,7 @@ done <<BUDGETS
 keygen 14600
 encrypt 19600
 decrypt 19600
-infer 26300
-show 22100
+infer 26000
+show 21900
 BUDGETS
 exit $over
