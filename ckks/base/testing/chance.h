@@ -3,9 +3,13 @@
 // the union bound P(any) <= sum of P. Figures are in units of the law's standard deviation.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace psm {
 
@@ -66,6 +70,43 @@ inline double largest_laplace(size_t n) {
 inline ChanceRange mean_laplace(size_t n) {
   const ChanceRange x = chance_internal::gamma_mean(static_cast<double>(n), kChance / 2);
   return {x.low / std::sqrt(2.0), x.high / std::sqrt(2.0)};
+}
+
+// The root mean square of |e| over n independent slots, |e|^2 = A B as above, both exponential. Given the secret, the mean
+// of the |s(zeta)|^2 is exact: no key makes all errors larger. A sum S of such squares has E S^k / k! as the coefficients
+// of (sum_j j! t^j)^n. High follows from Markov's bound on its moments, the best one; low from Chernoff's, where
+// E e^{-A B / u} = u e^u E_1(u).
+inline ChanceRange root_mean_square(size_t n) {
+  const auto count = static_cast<double>(n);
+  std::vector<double> one{1}, sum{1};  // coefficients over n^k
+  double low = 0, high = std::numeric_limits<double>::infinity();
+  for (int k = 1; k <= 150; ++k) {
+    one.push_back(one.back() * k / count);
+    double next = 0;  // of a power of a series
+    for (int j = 1; j <= k; ++j) next += (j * (count + 1) - k) * one[j] * sum[k - j];
+    sum.push_back(next / k);
+    high = std::min(high, std::exp((std::lgamma(k + 1.0) + std::log(2 * sum[k] / kChance)) / k));
+  }
+  for (double u = 0.01; u < 500; u *= 1.1)
+    low = std::max(low, u * (std::log(kChance / 2) / count - std::log(-u * std::exp(u) * std::expint(-u))));
+  return {std::sqrt(low), std::sqrt(high)};
+}
+
+// A root mean square of errors that are not independent, in units of its expectation: `squares` are mean squares of draws
+// that repeat, with normal errors at the same places. It has the shape of a mean of exponential variables with their
+// scatter (Satterthwaite), and of 2/5 of it where errors are Laplace: a square's variance is 5 then, not 2.
+inline ChanceRange root_mean_square_like(std::span<const double> squares) {
+  double mean = 0, variance = 0;
+  for (const double x : squares) mean += x / static_cast<double>(squares.size());
+  for (const double x : squares)
+    variance += (x - mean) * (x - mean) / static_cast<double>(squares.size() - 1);
+  const ChanceRange range = chance_internal::gamma_mean(0.4 * mean * mean / variance, kChance / 2);
+  return {std::sqrt(range.low), std::sqrt(range.high)};
+}
+
+// Where a measured error is compared with a predicted one, the model itself may be off by half a bit.
+inline ChanceRange with_half_a_bit(const ChanceRange& x) {
+  return {x.low / std::sqrt(2.0), x.high * std::sqrt(2.0)};
 }
 
 // Successes among n independent trials of probability p: P(beyond n x) <= exp(-n D(x || p)) on the side of x, D the
