@@ -86,6 +86,7 @@ void check_refused(const KeyFiles& files, const std::string& why) {
   CHECK_THROWS_WITH_AS(check_key_files(files, context()), doctest::Contains(why.c_str()), Error);
 }
 
+// Which keys pass is not left to chance: key_verifier_test.cc says why.
 TEST_CASE("keys that are made pass their test, in their places and as many as were asked for") {
   const Pair pair("new");
   CHECK(pair.made.count == request().count(context().chain()));

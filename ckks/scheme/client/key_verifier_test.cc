@@ -81,6 +81,8 @@ struct Encapsulation {
   KeySwitchKey to, from;
 };
 
+// No chance decides below. The generator's errors never leave their bound; an error that is zero everywhere, or a wrong
+// key whose N = 2^10 coefficients are all within the bound modulo primes of 2^40 and more, come less than once in 2^2000.
 constexpr int64_t kFar = 2 * kErrorBound + 1;  // further than any two errors are apart
 
 }  // namespace

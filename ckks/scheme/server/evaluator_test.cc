@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ckks/base/testing/chance.h"
+#include "ckks/scheme/errors/noise.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
 
@@ -58,6 +60,23 @@ bool contains(const std::string& text, const std::string& part) {
 constexpr double kTolerance = 1e-6;
 
 }  // namespace
+
+// A slot is at most sqrt(2), and a result takes in the errors of six factors at most, or of one ModRaise. What operations
+// add by themselves is less than what encryption does (scheme/errors/noise_test.cc).
+TEST_CASE("chance leaves less than the tolerance, but once in a million cases") {
+  const auto largest = [](const Context& context, double error) {
+    return largest_laplace(2 * static_cast<size_t>(context.slots())) * error;
+  };
+  const Context leveled(insecure_leveled(11, kTop)), raised(insecure_bootstrappable(10));
+  for (Level level = 0; level <= kTop; ++level)
+    CHECK(largest(leveled, 6 * std::sqrt(2.0) * NoiseModel(leveled).encryption(leveled.scale(level))) <
+          kTolerance);
+  const NoiseModel model(raised);
+  for (Level level = 0; level <= raised.max_level(); ++level)
+    CHECK(largest(raised, model.encryption(raised.scale(level))) < kTolerance);
+  CHECK(largest(raised, NoiseModel::sum(model.encryption(raised.scale(0)),
+                                        model.mod_raise(raised.scale(0)))) < kTolerance);
+}
 
 TEST_CASE("sums, differences and negatives are those of the slots") {
   TestParty& t = party();
