@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -90,18 +89,6 @@ inline ChanceRange root_mean_square(size_t n) {
   for (double u = 0.01; u < 500; u *= 1.1)
     low = std::max(low, u * (std::log(kChance / 2) / count - std::log(-u * std::exp(u) * std::expint(-u))));
   return {std::sqrt(low), std::sqrt(high)};
-}
-
-// A root mean square of errors that are not independent, in units of its expectation: `squares` are mean squares of draws
-// that repeat, with normal errors at the same places. It has the shape of a mean of exponential variables with their
-// scatter (Satterthwaite), and of 2/5 of it where errors are Laplace: a square's variance is 5 then, not 2.
-inline ChanceRange root_mean_square_like(std::span<const double> squares) {
-  double mean = 0, variance = 0;
-  for (const double x : squares) mean += x / static_cast<double>(squares.size());
-  for (const double x : squares)
-    variance += (x - mean) * (x - mean) / static_cast<double>(squares.size() - 1);
-  const ChanceRange range = chance_internal::gamma_mean(0.4 * mean * mean / variance, kChance / 2);
-  return {std::sqrt(range.low), std::sqrt(range.high)};
 }
 
 // Where a measured error is compared with a predicted one, the model itself may be off by half a bit.
