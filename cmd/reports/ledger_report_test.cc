@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/text.h"
 #include "ckks/program/planner/planner.h"
 #include "cmd/terminal/table.h"
 #include "doctest/doctest.h"
@@ -14,12 +15,6 @@ namespace {
 using namespace program;
 
 constexpr size_t kSlots = 256;
-
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 // Two layers with a bootstrap between them.
 struct Sample {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/text.h"
 #include "ckks/scheme/chain/context.h"
 #include "doctest/doctest.h"
 
@@ -22,10 +23,6 @@ program::ParameterSearch sample() {
   search.considered = 1000, search.beyond_bound = 900;
   search.proposals = {proposal, proposal};
   return search;
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 TEST_CASE("the report has the bound with its source, a row for each proposal, primes and reasons") {

@@ -6,6 +6,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/files/file.h"
+#include "ckks/base/testing/text.h"
 #include "ckks/program/planner/planner.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "cmd/testing/test_commands.h"
@@ -14,10 +15,15 @@
 namespace psm::cmd {
 namespace {
 
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
+// One entry point, "pass".
+program::ProgramFile file_of(const ckks::Context& context, program::Program program) {
+  program::ProgramFile file;
+  file.spec = context.spec();
+  file.entries.emplace_back();
+  file.entries[0].name = "pass";
+  file.entries[0].plan =
+      program::plan(std::move(program), program::budget_of(context), program::CostModel(context.chain()));
+  return file;
 }
 
 // Two layers with a bootstrap, a map and a name that nobody should trust. `predicts`: the file has errors and ranges.
@@ -166,12 +172,7 @@ TEST_CASE("a program that only hands on its input is shown") {
   const program::Value x = b.input("x");
   b.check_range(x, -1, 1, "anything");
   b.output("x", x);
-  program::ProgramFile file;
-  file.spec = context.spec();
-  file.entries.emplace_back();
-  file.entries[0].name = "pass";
-  file.entries[0].plan =
-      program::plan(std::move(b).finish(), program::budget_of(context), program::CostModel(context.chain()));
+  program::ProgramFile file = file_of(context, std::move(b).finish());
   file.about["observed_ranges"]["pass"] = Json::Array{-1.0, 1.0};
   writer.finish(file);
   const std::string page = program_page(shown_of(path_of("idle.program"), ""));
@@ -188,12 +189,7 @@ TEST_CASE("a long program is drawn in rows, each instruction once") {
     for (int i = 0; i < 100; ++i) x = b.add(x, x);
   }
   b.output("y", x);
-  program::ProgramFile file;
-  file.spec = context.spec();
-  file.entries.emplace_back();
-  file.entries[0].name = "pass";
-  file.entries[0].plan =
-      program::plan(std::move(b).finish(), program::budget_of(context), program::CostModel(context.chain()));
+  program::ProgramFile file = file_of(context, std::move(b).finish());
   writer.finish(file);
   const std::string page = program_page(shown_of(path_of("long.program"), ""));
   CHECK(count(page, "</text>\n<text") > 0);

@@ -3,16 +3,11 @@
 #include <limits>
 #include <set>
 
+#include "ckks/base/testing/text.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
-
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 TEST_CASE("ticks are round numbers inside the axis") {
   CHECK(axis_ticks(0, 10, false, 5) == std::vector<double>{0, 2, 4, 6, 8, 10});

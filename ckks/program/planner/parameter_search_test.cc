@@ -4,6 +4,7 @@
 #include <string>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/text.h"
 #include "ckks/bootstrap/testing/least_precision.h"
 #include "ckks/program/planning/scheme_figures.h"
 #include "ckks/scheme/chain/security.h"
@@ -31,10 +32,6 @@ std::string refusal(const ParameterWish& wish, int weight) {
     return error.what();
   }
   return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

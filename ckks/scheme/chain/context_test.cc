@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/text.h"
 #include "ckks/scheme/chain/security.h"
 #include "doctest/doctest.h"
 
@@ -20,10 +21,6 @@ std::string refusal(const ParameterSpec& spec) {
     return error.what();
   }
   return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // Every set for which 128 bits of security are claimed.

@@ -8,6 +8,7 @@
 
 #include "ckks/base/error.h"
 #include "ckks/base/random/training_random.h"
+#include "ckks/base/testing/text.h"
 #include "ckks/scheme/encoding/embedding.h"
 #include "doctest/doctest.h"
 
@@ -49,10 +50,6 @@ std::string refusal(const Slots& values, Level level, Scale scale) {
     return error.what();
   }
   return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ckks/base/testing/chance.h"
+#include "ckks/base/testing/text.h"
 #include "ckks/scheme/errors/noise.h"
 #include "ckks/scheme/testing/test_party.h"
 #include "doctest/doctest.h"
@@ -51,10 +52,6 @@ std::string refusal(Function&& f) {
     return error.what();
   }
   return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 constexpr double kTolerance = 1e-6;

@@ -3,18 +3,13 @@
 #include <cmath>
 
 #include "ckks/base/error.h"
+#include "ckks/base/testing/text.h"
 #include "cmd/study/report/heat_map.h"
 #include "cmd/study/report/result.h"
 #include "doctest/doctest.h"
 
 namespace psm::cmd {
 namespace {
-
-int count(const std::string& text, const std::string& part) {
-  int found = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
-}
 
 StudyResult sample_result() {
   StudyResult result;

@@ -1,0 +1,17 @@
+// What tests ask of a text.
+#pragma once
+
+#include <string>
+
+namespace psm {
+
+// Counts the places at which `part`, which is not empty, begins.
+inline int count(const std::string& text, const std::string& part) {
+  int found = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace psm
