@@ -14,7 +14,7 @@
 // A sum over a row, replicated to its places, is a block-diagonal map (nn/encrypted/encrypted_sum.h) of one
 // level. The largest of a row is gathered in place 0, first over the ciphertexts, then by rotations S/2, S/4,
 // .. 1, and spread from there, by such a map too. The model's attention (encrypted_block.h) is PowerSoftmax
-// alone and has 1/L and all masks in its scores; here is every form, so that all can be planned, metered and
+// alone and has 1/L and all masks in its scores; here is every form, so that all can be planned, predicted and
 // run side by side.
 #pragma once
 

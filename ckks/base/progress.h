@@ -14,7 +14,7 @@
 
 namespace psm {
 
-// The width of the terminal that a descriptor is, or nothing if it is none or does not say.
+// The width of a descriptor's terminal. Returns nullopt if it is no terminal or does not tell its width.
 std::optional<size_t> terminal_columns(int descriptor);
 
 class Progress {

@@ -49,7 +49,7 @@ std::vector<PlacedTransform> place(const DftFactors& factors, const Context& con
 // 1.1e-6 and 1.3e-7 for uniform values), at S_0 / 2 they are equal: SlotsToCoeffs takes a bit from the message and
 // EvalMod's gain brings it back, at no cost. Under a dense secret roundings are larger from the start, and S_m = S_0.
 Scale lowered_scale(const Context& context);
-// Of SlotsToCoeffs: the canonical scales of the levels from `from` down to 1, then S_m.
+// The stages of SlotsToCoeffs: the canonical scales of the levels from `from` down to 1, then S_m.
 std::vector<Scale> lowering_scales(const Context& context, Level from);
 // From one scale to another in equal ratios: then neither the diagonals lose bits to rounding, nor the last
 // factors to the noise of key switches.

@@ -39,7 +39,7 @@ struct Recording {
 
   // `ledgers`: of the prompt's plan and the token's, for people.
   std::string json(const Json& ledgers) const;
-  // Throws Error if it is none.
+  // Throws Error if it is not a recording.
   static Recording parse(const std::string& json, const std::string& what);
 };
 

@@ -37,7 +37,7 @@ struct Greeting {
   int window = 0, next = 0;
 
   std::string line() const;
-  static Greeting parse(const std::string& line, const std::string& what);  // throws Error if it is none
+  static Greeting parse(const std::string& line, const std::string& what);  // throws Error for anything else
 };
 
 class TextServer {

@@ -21,7 +21,7 @@ struct ScoredText {
 };
 
 struct ContinuationScore {
-  double log_likelihood = 0;  // not a number, if a logit is none
+  double log_likelihood = 0;  // NaN if a logit is NaN
   bool greedy = false;        // are all of the tokens the likeliest?
 };
 

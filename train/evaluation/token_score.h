@@ -11,7 +11,7 @@ namespace psm::train {
 
 struct TokenScore {
   double log_probability = 0;
-  bool greedy = false;  // is it the first of the largest logits? Never where a logit is no number
+  bool greedy = false;  // is it the first of the largest logits? Never if a logit is NaN
 };
 
 template <typename Scalar>

@@ -10,7 +10,7 @@
 namespace psm {
 
 std::string hex(const void* bytes, size_t count);
-// The bytes that hex() was given; nothing if the text is no pairs of the digits 0-9 and a-f.
+// The bytes that hex() was given. Returns nullopt unless the text consists of pairs of hex digits.
 std::optional<std::string> from_hex(std::string_view digits);
 
 // A number as sixteen digits, the highest first: JSON's own numbers end before 2^64.

@@ -10,7 +10,7 @@ namespace psm {
 
 struct Utf8Character {
   char32_t code = 0;
-  int bytes = 0;  // 0: what stands there is no character
+  int bytes = 0;  // 0: no character stands there
 };
 
 // The character that begins at text[at], at < text.size().

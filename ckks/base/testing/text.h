@@ -12,6 +12,8 @@ inline int count(const std::string& text, const std::string& part) {
   return found;
 }
 
-inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace psm

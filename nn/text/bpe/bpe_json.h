@@ -58,7 +58,7 @@ TextEnds read_ends(const Json& json, const std::vector<AddedToken>& added, const
 Json added_tokens_json(const std::vector<AddedToken>& added);
 // A TemplateProcessing; null if nothing is added at the ends. `text` says how a token is written.
 Json ends_json(const TextEnds& ends, const std::function<std::string(int id)>& text);
-// The text of an added token; nothing if it is none.
+// The text of an added token. Returns nullopt for other tokens.
 std::optional<std::string> added_text(const std::vector<AddedToken>& added, int id);
 
 }  // namespace psm::nn

@@ -21,7 +21,7 @@ namespace psm::nn {
 
 enum class WordRule { kGpt2, kLlama3, kQwen2 };
 
-// As it stands in files. Nothing for an expression that is none of these.
+// As it stands in files. Returns nullopt for any other expression.
 std::string_view expression_of(WordRule rule);
 std::optional<WordRule> rule_of(std::string_view expression);
 
