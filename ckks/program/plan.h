@@ -1,5 +1,5 @@
 // A planned program: bootstraps in their places, and a level for every value. The planner makes it
-// (ckks/program/planning), a program file keeps it (ckks/program/file), machines run it.
+// (ckks/program/planner), a program file keeps it (ckks/program/file), machines run it.
 #pragma once
 
 #include <map>
